@@ -1,0 +1,249 @@
+// The example substrate: counts calls, ticks and the reads of a set; small enough to learn the whole
+// interface from.
+//
+// Events
+//   zero      always 0
+//   constant  always 42 (a gauge)
+//   reads     how often this set was read since it was started or reset
+//   ticks     grows by one each time any set of this process is read; shared by all sets, so a set reports
+//   differences echo:N    a name with a qualifier: the gauge N, entered into the catalogue when it is first
+//   asked for
+// It needs no hardware, so it opens everywhere. docs/adding_a_substrate.md walks through this file.
+#include <substrata/substrate.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+namespace {
+
+using namespace substrata;
+
+// ---- The catalogue: four fixed events and what qualifiers have added. ----
+
+constexpr uint32_t kFixedEvents = 4;
+constexpr uint32_t kMaxEchoes = 64;
+
+enum FixedEvent : uint32_t { kZero, kConstant, kReads, kTicks };
+
+constexpr Event kFixed[kFixedEvents] = {
+    {.name = "zero",
+     .text = "Always zero.",
+     .unit = "",
+     .kind = ValueKind::kCount,
+     .flags = kEventScopeThread},
+    {.name = "constant",
+     .text = "Always 42.",
+     .unit = "",
+     .kind = ValueKind::kGauge,
+     .flags = kEventScopeNode},
+    {.name = "reads",
+     .text = "Reads of this eventset since it was started or reset.",
+     .unit = "reads",
+     .kind = ValueKind::kCount,
+     .flags = kEventScopeThread},
+    {.name = "ticks",
+     .text = "Reads of all eventsets of this process since this one was started or reset.",
+     .unit = "reads",
+     .kind = ValueKind::kCount,
+     .flags = kEventScopeProcess},
+};
+
+// Process-wide state, between open and close.
+struct ExampleDevice {
+  std::atomic<int64_t> ticks{0};
+  std::atomic<uint32_t> echo_count{0};
+  std::mutex adding;  // taken when a qualifier adds an event, never by a read
+  struct Echo {
+    char name[32];
+    int64_t value;
+  } echoes[kMaxEchoes];
+};
+
+// What one eventset needs: its events and where it began to count.
+struct ExampleSet {
+  ExampleDevice* device;
+  uint32_t count = 0;
+  uint32_t events[64];
+  int64_t reads = 0;
+  int64_t ticks_at_start = 0;
+  int64_t ticks_at_stop = 0;
+  bool running = false;
+};
+
+ExampleDevice* device_of(Device* device) { return reinterpret_cast<ExampleDevice*>(device); }
+ExampleSet* set_of(Set* set) { return reinterpret_cast<ExampleSet*>(set); }
+
+Status open(const Host*, Device** out) noexcept {
+  auto* device = new (std::nothrow) ExampleDevice;
+  if (device == nullptr) return {Code::kNoMemory, 0, "no memory for the example substrate's state"};
+  *out = reinterpret_cast<Device*>(device);
+  return kSuccess;
+}
+
+void close(Device* device) noexcept { delete device_of(device); }
+
+uint32_t event_count(Device* device) noexcept {
+  return kFixedEvents + device_of(device)->echo_count.load(std::memory_order_acquire);
+}
+
+Status event_at(Device* device, uint32_t index, Event* out) noexcept {
+  if (index >= event_count(device))
+    return {Code::kNoEvent, 0, "the example substrate has no event of this index"};
+  if (index < kFixedEvents) {
+    *out = kFixed[index];
+    return kSuccess;
+  }
+  *out = Event{.name = device_of(device)->echoes[index - kFixedEvents].name,
+               .text = "The number given in the event's name.",
+               .unit = "",
+               .kind = ValueKind::kGauge,
+               .flags = kEventScopeNode};
+  return kSuccess;
+}
+
+Status find_event(Device* device, const char* name, uint32_t* index_out) noexcept {
+  for (uint32_t i = 0; i < kFixedEvents; ++i) {
+    if (std::strcmp(name, kFixed[i].name) == 0) {
+      *index_out = i;
+      return kSuccess;
+    }
+  }
+  if (std::strncmp(name, "echo:", 5) != 0)
+    return {Code::kNoEvent, 0, "not an event of the example substrate"};
+  char* end = nullptr;
+  const long long value = std::strtoll(name + 5, &end, 10);
+  ExampleDevice* self = device_of(device);
+  if (end == name + 5 || *end != '\0' || std::strlen(name) >= sizeof self->echoes[0].name)
+    return {Code::kAttribute, 0, "echo: takes one decimal number, as in echo:17"};
+  const std::lock_guard guard(self->adding);
+  const uint32_t count = self->echo_count.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (std::strcmp(name, self->echoes[i].name) == 0) {
+      *index_out = kFixedEvents + i;
+      return kSuccess;
+    }
+  }
+  if (count == kMaxEchoes) return {Code::kTooMany, 0, "the example substrate keeps at most 64 echo events"};
+  std::strcpy(self->echoes[count].name, name);
+  self->echoes[count].value = value;
+  self->echo_count.store(count + 1, std::memory_order_release);  // the entry is whole before it is seen
+  *index_out = kFixedEvents + count;
+  return kSuccess;
+}
+
+Status create_set(Device* device, Thread*, Set** out) noexcept {
+  auto* set = new (std::nothrow) ExampleSet{.device = device_of(device), .events = {}};
+  if (set == nullptr) return {Code::kNoMemory, 0, "no memory for an eventset of the example substrate"};
+  *out = reinterpret_cast<Set*>(set);
+  return kSuccess;
+}
+
+void destroy_set(Set* set) noexcept { delete set_of(set); }
+
+// All or nothing: everything is checked before anything is changed.
+Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
+  ExampleSet* self = set_of(set);
+  if (count > 64) return {Code::kTooMany, 0, "an example set holds at most 64 events"};
+  const uint32_t known = event_count(reinterpret_cast<Device*>(self->device));
+  for (uint32_t i = 0; i < count; ++i) {
+    if (events[i] >= known) return {Code::kNoEvent, 0, "the example substrate has no event of this index"};
+  }
+  for (uint32_t i = 0; i < count; ++i) self->events[i] = events[i];
+  self->count = count;
+  return kSuccess;
+}
+
+Status reset(Set* set) noexcept {
+  ExampleSet* self = set_of(set);
+  self->reads = 0;
+  self->ticks_at_start = self->device->ticks.load(std::memory_order_relaxed);
+  self->ticks_at_stop = self->ticks_at_start;
+  return kSuccess;
+}
+
+Status start(Set* set) noexcept {
+  (void)reset(set);
+  set_of(set)->running = true;
+  return kSuccess;
+}
+
+Status stop(Set* set) noexcept {
+  ExampleSet* self = set_of(set);
+  self->ticks_at_stop = self->device->ticks.load(std::memory_order_relaxed);
+  self->running = false;
+  return kSuccess;
+}
+
+// The hot path: no allocation, no lock. A stopped set keeps its values.
+Status read(Set* set, int64_t* values) noexcept {
+  ExampleSet* self = set_of(set);
+  int64_t ticks = self->ticks_at_stop;
+  if (self->running) {
+    ticks = self->device->ticks.load(std::memory_order_relaxed) + 1;
+    self->device->ticks.store(ticks,
+                              std::memory_order_relaxed);  // a lost tick of another thread does no harm here
+    ++self->reads;
+  }
+  for (uint32_t i = 0; i < self->count; ++i) {
+    switch (self->events[i]) {
+      case kZero:
+        values[i] = 0;
+        break;
+      case kConstant:
+        values[i] = 42;
+        break;
+      case kReads:
+        values[i] = self->reads;
+        break;
+      case kTicks:
+        values[i] = ticks - self->ticks_at_start;
+        break;
+      default:
+        values[i] = self->device->echoes[self->events[i] - kFixedEvents].value;
+    }
+  }
+  return kSuccess;
+}
+
+// Sets the counting events; gauges ignore what is written to them.
+Status write(Set* set, const int64_t* values) noexcept {
+  ExampleSet* self = set_of(set);
+  for (uint32_t i = 0; i < self->count; ++i) {
+    if (self->events[i] == kReads) self->reads = values[i];
+    if (self->events[i] == kTicks) {
+      const int64_t now =
+          self->running ? self->device->ticks.load(std::memory_order_relaxed) : self->ticks_at_stop;
+      self->ticks_at_start = now - values[i];
+    }
+  }
+  return kSuccess;
+}
+
+constexpr SubstrateTable kTable{
+    .name = "example",
+    .summary = "Teaches how a substrate is written; counts its own reads",
+    .version = "1",
+    .open = open,
+    .close = close,
+    .event_count = event_count,
+    .event_at = event_at,
+    .find_event = find_event,
+    .create_set = create_set,
+    .destroy_set = destroy_set,
+    .program = program,
+    .start = start,
+    .stop = stop,
+    .read = read,
+    .reset = reset,
+    .write = write,
+};
+
+}  // namespace
+
+SUBSTRATA_ENTRY substrata_entry_example(const substrata::Host* host,
+                                        substrata::SubstrateTable* out) noexcept {
+  return substrata::publish(kTable, host, out);
+}
