@@ -1,0 +1,13 @@
+# Cross-compiles for the lab's guest; LAB_SYSROOT in the environment names its root tree.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_SYSROOT $ENV{LAB_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} $ENV{LAB_SYSROOT})
+set(ENV{PKG_CONFIG_LIBDIR} $ENV{LAB_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:$ENV{LAB_SYSROOT}/usr/share/pkgconfig)
