@@ -1,0 +1,28 @@
+// Real and virtual time for the C interface.
+#ifndef SUBSTRATA_CORE_TIMERS_HPP
+#define SUBSTRATA_CORE_TIMERS_HPP
+
+#include <cstdint>
+
+namespace substrata {
+
+// All usable before initialisation, thread-safe and signal-safe.
+
+// One clock_gettime(CLOCK_MONOTONIC_RAW) through the vDSO: nanoseconds from an arbitrary start, never
+// backwards.
+int64_t real_ns() noexcept;
+int64_t real_us() noexcept;
+// The time-stamp counter where it is there (rdtsc; cntvct on arm64), else real_ns.
+int64_t real_cycles() noexcept;
+// Processor time of the calling thread (CLOCK_THREAD_CPUTIME_ID).
+int64_t virtual_ns() noexcept;
+int64_t virtual_us() noexcept;
+// virtual_ns in ticks of real_cycles; calibrates at first use.
+int64_t virtual_cycles() noexcept;
+// Ticks of real_cycles per second, measured against CLOCK_MONOTONIC_RAW once (about 2 ms, or free where the
+// processor tells). Not signal-safe at first use.
+double cycle_hz() noexcept;
+
+}  // namespace substrata
+
+#endif

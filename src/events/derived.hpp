@@ -1,0 +1,58 @@
+// How one reported value is computed from the values of several native events.
+#ifndef SUBSTRATA_EVENTS_DERIVED_HPP
+#define SUBSTRATA_EVENTS_DERIVED_HPP
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.hpp"
+
+namespace substrata {
+
+// PAPI's derived types. PS: per second (term 0 over term 1 in cycles, times the clock rate); ADD_PS likewise
+// over the sum.
+enum class DerivedKind : uint8_t {
+  kNone,
+  kAdd,
+  kSub,
+  kPerSecond,
+  kAddPerSecond,
+  kPostfix,
+  kInfix,
+  kCompareAdd
+};
+
+// "NOT_DERIVED", "DERIVED_ADD", ...: PAPI's spelling. kInvalid for others.
+Result<DerivedKind> parse_derived_kind(std::string_view text);
+const char* derived_name(DerivedKind kind) noexcept;
+
+// A formula made ready for evaluation. Copyable; evaluation allocates nothing. Thread-compatible.
+class Formula {
+ public:
+  // Checks and compiles. `text` is used by kPostfix ("N0|N1|+|2|*|") and kInfix ("(N0+N1)*2"); terms are
+  // N0..Nn-1.
+  static Result<Formula> make(DerivedKind kind, std::string_view text, uint32_t term_count);
+
+  // values[positions[i]] is term Ni. Division by zero gives 0. Cycles per second of the clock for the
+  // per-second kinds. Signal-safe.
+  int64_t evaluate(const int64_t* values, const uint16_t* positions, double clock_hz) const noexcept;
+
+  DerivedKind kind() const noexcept { return kind_; }
+  uint32_t term_count() const noexcept { return term_count_; }
+
+ private:
+  struct Step {
+    char op;  // 'n' term, 'c' constant, or + - * /
+    uint16_t term;
+    double constant;
+  };
+  DerivedKind kind_ = DerivedKind::kNone;
+  uint32_t term_count_ = 1;
+  std::vector<Step> steps_;
+};
+
+}  // namespace substrata
+
+#endif

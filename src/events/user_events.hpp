@@ -1,0 +1,30 @@
+// Reads a user-defined-events file (PAPI_USER_EVENTS_FILE): named formulas over other events.
+#ifndef SUBSTRATA_EVENTS_USER_EVENTS_HPP
+#define SUBSTRATA_EVENTS_USER_EVENTS_HPP
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/derived.hpp"
+
+namespace substrata {
+
+struct UserEvent {
+  std::string name;
+  DerivedKind kind = DerivedKind::kNone;
+  std::string formula;             // postfix or infix text over N0.., "" for the other kinds
+  std::vector<std::string> terms;  // event names
+  std::string short_text, text, note;
+};
+
+inline constexpr size_t kMaxUserEvents = 50;  // PAPI_MAX_USER_EVENTS
+
+// One line per event: EVENT,<name>,<derived kind>,[formula,]<event>,<event>...[,LDESC,"text"][,SDESC,"text"]
+// [,NOTE,"text"]; '#' starts a comment; "#define NAME text" replaces NAME as an operand of later formulas.
+// A bad line refuses the whole text and is told by number (kInvalid).
+Result<std::vector<UserEvent>> parse_user_events(std::string_view text);
+
+}  // namespace substrata
+
+#endif
