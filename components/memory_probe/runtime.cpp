@@ -518,9 +518,9 @@ void __wrap__ZdlPv(void* memory) {
   Runtime::instance().freed(memory);
   ::operator delete(memory);
 }
-void __wrap__ZdlPvm(void* memory, size_t size) {
+void __wrap__ZdlPvm(void* memory, size_t) {
   Runtime::instance().freed(memory);
-  ::operator delete(memory, size);
+  ::operator delete(memory);
 }
 void __wrap__ZdaPv(void* memory) {
   Runtime::instance().freed(memory);
