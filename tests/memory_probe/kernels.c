@@ -102,7 +102,7 @@ static void* lu(void* number) {
 }
 
 static unsigned long seed = 1;
-static double random_number(void) {
+__attribute__((noinline)) static double random_number(void) {
   seed = seed * 6364136223846793005ul + 1442695040888963407ul;
   return (double)(seed >> 40) / (1 << 24);
 }
