@@ -1,0 +1,50 @@
+// Keeps the README's first program true: it is the compiled example, letter by letter, and it counts.
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include <cstddef>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+std::string content(const char* path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(Readme, FirstProgramIsTheCompiledExample) {
+  const std::string readme = content(README);
+  const std::string fence = "```c\n";
+  const std::size_t begin = readme.find(fence);
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t end = readme.find("```", begin + fence.size());
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_EQ(readme.substr(begin + fence.size(), end - begin - fence.size()), content(FIRST_PROGRAM_SOURCE));
+}
+
+// PA-2: eventsets of two substrates run at once.
+TEST(Readme, FirstProgramCountsOnBothSubstrates) {
+  FILE* pipe = popen("'" FIRST_PROGRAM "' 2>&1 < /dev/null", "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string output;
+  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) output += static_cast<char>(c);
+  const int status = pclose(pipe);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << output;
+  long long time_ns = 0, faults = 0, packets = -1;
+  const std::size_t colon = output.find(':');
+  ASSERT_NE(colon, std::string::npos) << output;
+  ASSERT_EQ(sscanf(output.c_str() + colon, ": %lld ns of processor time, %lld page faults, %lld packets",
+                   &time_ns, &faults, &packets),
+            3)
+      << output;
+  EXPECT_EQ(output.substr(0, colon), "sum 549755289600");  // 2^20 (2^20 - 1) / 2
+  EXPECT_GT(time_ns, 0);
+  EXPECT_GT(faults, 0);
+  EXPECT_GE(packets, 0);
+}
+
+}  // namespace
