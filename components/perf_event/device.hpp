@@ -1,0 +1,37 @@
+// Opens the substrate over any kernel and any table of names: the entry point uses the running ones, tests
+// others.
+#ifndef SUBSTRATA_PERF_EVENT_DEVICE_HPP
+#define SUBSTRATA_PERF_EVENT_DEVICE_HPP
+
+#include <memory>
+
+#include "event_set.hpp"
+#include "presets.hpp"
+
+namespace substrata::perf {
+
+// The process-wide state behind the table's opaque Device.
+struct DeviceState {
+  DeviceState(const Host& host, const Kernel& kernel, std::unique_ptr<Encoder> encoder, PmuKind kind)
+      : shared(host, kernel, std::move(encoder), kind), presets(shared.host, shared.catalogue) {}
+  Shared shared;
+  Presets presets;
+};
+
+// The substrate's table. `invoke` knows two verbs:
+//   "hardware_counters"  out: uint32_t, how many counters the processor PMU offers a set (0 without a PMU)
+//   "qualifier"          in: uint32_t[2] {event, number}, out: QualifierText; kNoEvent past the last
+const SubstrateTable& core_table() noexcept;
+
+struct QualifierText {
+  char name[128];
+  char text[384];
+  uint32_t is_mask;  // a unit mask, else a modifier with a value
+};
+
+// Shared by the two tables (core and uncore): every slot but detect, open and close.
+SubstrateTable table_of_slots() noexcept;
+
+}  // namespace substrata::perf
+
+#endif

@@ -1,0 +1,145 @@
+// Counts the events of one eventset: opens descriptors, groups them, starts, stops, reads, resets, samples.
+#ifndef SUBSTRATA_PERF_EVENT_EVENT_SET_HPP
+#define SUBSTRATA_PERF_EVENT_EVENT_SET_HPP
+
+#include <substrata/substrate.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "catalogue.hpp"
+#include "kernel.hpp"
+#include "overflow.hpp"
+
+namespace substrata::perf {
+
+// What all sets of one opened substrate share. Thread-compatible; constant after construction.
+struct Shared {
+  Shared(const Host& host, const Kernel& kernel, std::unique_ptr<Encoder> encoder, PmuKind kind);
+  ~Shared();
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+  // Changes with each fork, seen from the child: there the descriptors of older sets are still the parent's
+  // and their mapped pages are gone. Signal-safe.
+  uint32_t generation() noexcept;
+  int64_t now_ns() const noexcept;
+
+  const Host host;
+  const Kernel& kernel;
+  const PmuKind kind;
+  Catalogue catalogue;
+  bool user_reads = false;      // mapped pages may be tried
+  bool user_read_bits = false;  // the kernel accepts the arm64 request bit
+
+ private:
+  void* mark_page_ = nullptr;         // fork wipes it in the child
+  std::atomic<int>* mark_ = nullptr;  // 1 on that page, 0 after a fork
+  std::atomic<uint32_t> generation_{1};
+};
+
+// Reading a running counter through its mapped page (perf_event_mmap_page, Documentation in the kernel's
+// include/uapi/linux/perf_event.h). False when the counter is not on the processor now or the page forbids
+// it.
+bool read_page(const perf_event_mmap_page* page, const Kernel& kernel, uint64_t* value) noexcept;
+
+// The value of a counter that ran `running` of `enabled` nanoseconds, extrapolated to the whole.
+int64_t scaled(uint64_t count, uint64_t enabled, uint64_t running) noexcept;
+
+// Thread-bound where its counters follow a thread, else thread-compatible: calls on one set never overlap.
+// Signal-safe: read, read_details, reset while running.
+class EventSet {
+ public:
+  static constexpr uint32_t kMaxEvents = 64;
+
+  explicit EventSet(Shared& shared) noexcept : shared_(shared) {}
+  ~EventSet();
+  EventSet(const EventSet&) = delete;
+  EventSet& operator=(const EventSet&) = delete;
+
+  Status program(const uint32_t* events, uint32_t count);
+  Status configure(const Configuration& wanted);
+  Status start() noexcept;
+  Status stop() noexcept;
+  Status read(int64_t* values) noexcept;
+  Status read_details(ValueDetail* details) noexcept;
+  Status reset() noexcept;
+  Status write(const int64_t* values) noexcept;
+  Status arm(uint32_t position, int64_t threshold, const SampleSink& sink);
+  Status disarm(uint32_t position);
+
+ private:
+  struct Counter {  // one descriptor
+    int descriptor = -1;
+    uint32_t position = 0;  // which event of the set it adds to
+    int cpu = -1;
+    bool counts_time = false;  // its enabled time is the event's; others run beside it (hybrid core types)
+    void* page = nullptr;
+    uint64_t base = 0, base_enabled = 0, base_running = 0;  // what it stood at when counting began
+    uint64_t seen = 0, seen_enabled = 0, seen_running = 0;  // the next base, until all counters were read
+  };
+  struct Group {  // read by one system call when `together`
+    uint32_t first = 0, count = 0;
+    bool together = false;
+  };
+  struct Opened {
+    std::vector<Counter> counters;
+    std::vector<Group> groups;
+    bool all_mapped = false;
+    bool scales = false;      // the kernel may rotate: values are extrapolated
+    uint64_t ticks_mask = 0;  // bit i: event i is the processor's tick counter
+    uint32_t generation = 0;
+  };
+  struct Total {
+    int64_t value = 0;
+    uint64_t enabled = 0, running = 0;
+  };
+  struct Sampling {
+    uint64_t period = 0;  // 0: not armed
+    SampleSink sink;
+  };
+
+  struct Item {  // a descriptor to be opened
+    uint32_t position;
+    const Encoding* encoding;
+    const Leg* leg;
+    int pid, cpu;
+    uint32_t group_class;
+    bool optional;  // another leg may stand in for it
+  };
+
+  Status open_all(const std::vector<uint32_t>& events, const Configuration& configuration,
+                  const std::vector<Sampling>& sampling, Opened* out);
+  Status list_items(const std::vector<uint32_t>& events, const Configuration& configuration,
+                    std::vector<Item>* items, uint64_t* ticks_mask);
+  Status open_group(const std::vector<Item>& items, const Configuration& configuration,
+                    const std::vector<Sampling>& sampling, bool mappable, Opened* out);
+  void close_all(Opened* opened) noexcept;
+  Status route_samples(const Opened& opened, const std::vector<Sampling>& sampling) noexcept;
+  Status replace(std::vector<uint32_t> events, const Configuration& configuration,
+                 std::vector<Sampling> sampling);
+  template <typename Use>
+  Status for_each_value(Use use) noexcept;
+  Status take_totals(Total* totals, bool rebase) noexcept;
+  bool read_pages(int64_t* values) const noexcept;
+  bool stale() noexcept { return opened_.generation != shared_.generation(); }
+  int64_t value_of(const Total& total) const noexcept;
+  int64_t ticks_now() const noexcept;
+
+  Shared& shared_;
+  std::vector<uint32_t> events_;
+  std::vector<Sampling> sampling_;
+  Configuration configuration_{};
+  Opened opened_;
+  int64_t last_[kMaxEvents] = {};      // values of the stopped set
+  Total last_total_[kMaxEvents] = {};  // the same with times
+  int64_t ticks_base_ = 0;
+  const void* owner_ = nullptr;  // the thread whose counters the mapped pages describe
+  bool holds_signal_ = false;
+  bool running_ = false;
+};
+
+}  // namespace substrata::perf
+
+#endif

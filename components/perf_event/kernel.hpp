@@ -1,0 +1,40 @@
+// The system calls this substrate makes, as a table, so that a test can drive it with a kernel of its own.
+#ifndef SUBSTRATA_PERF_EVENT_KERNEL_HPP
+#define SUBSTRATA_PERF_EVENT_KERNEL_HPP
+
+#include <linux/perf_event.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace substrata::perf {
+
+// Every function takes `context` first. Failures are negative errno values. `read`, `control`, `counter` and
+// `ticks` are called on read paths: they neither allocate nor lock. Signal-safe, as the system calls are.
+struct Kernel {
+  void* context = nullptr;
+  // perf_event_open(2); a descriptor or -errno.
+  int (*open)(void*, perf_event_attr*, pid_t pid, int cpu, int group, unsigned long flags) noexcept = nullptr;
+  // read(2); bytes or -errno.
+  ssize_t (*read)(void*, int descriptor, void* to, size_t size) noexcept = nullptr;
+  // ioctl(2) of a perf descriptor; 0 or -errno.
+  int (*control)(void*, int descriptor, unsigned long request, unsigned long argument) noexcept = nullptr;
+  void (*close)(void*, int descriptor) noexcept = nullptr;
+  // Maps the first page of a perf descriptor, read-only; null where that is refused.
+  void* (*map)(void*, int descriptor) noexcept = nullptr;
+  void (*unmap)(void*, void* page) noexcept = nullptr;
+  // Sends `signal` to `thread` at each overflow of the descriptor; 0 or -errno.
+  int (*deliver)(void*, int descriptor, int signal, pid_t thread) noexcept = nullptr;
+  // The hardware counter that perf_event_mmap_page::index names (1 is the first); only where the page allows.
+  uint64_t (*counter)(void*, uint32_t index) noexcept = nullptr;
+  // The processor's constant-rate counter (x86 TSC, arm64 CNTVCT); null where there is none.
+  uint64_t (*ticks)(void*) noexcept = nullptr;
+};
+
+// The running kernel. Thread-safe: constant data.
+const Kernel& real_kernel() noexcept;
+
+}  // namespace substrata::perf
+
+#endif

@@ -1,0 +1,25 @@
+// Refusals with a sentence: what was asked, what refused, what to do.
+#ifndef SUBSTRATA_PERF_EVENT_NOTE_HPP
+#define SUBSTRATA_PERF_EVENT_NOTE_HPP
+
+#include <substrata/substrate.h>
+
+#include <string>
+#include <string_view>
+
+namespace substrata::perf {
+
+// A Status whose note is a copy of `text` (at most 511 bytes) in this thread's buffer: valid until the
+// thread's next refusal. Thread-safe; does not allocate.
+Status refuse(Code code, int os_error, std::string_view text) noexcept;
+
+// Why perf_event_open refused with `os_error`, and the cure. `root` is where / is; `paranoid` and the seccomp
+// state are read below it. `has_pmu`: a processor PMU is known here.
+std::string explain_refusal(const char* root, int os_error, bool has_pmu);
+
+// The PAPI error that stands for an errno of perf_event_open.
+Code code_of_refusal(int os_error) noexcept;
+
+}  // namespace substrata::perf
+
+#endif

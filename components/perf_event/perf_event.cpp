@@ -1,0 +1,224 @@
+// The substrate perf_event: the processor's counters and the kernel's software events through
+// perf_event_open.
+#include <substrata/substrate.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "device.hpp"
+#include "note.hpp"
+
+namespace substrata::perf {
+namespace {
+
+DeviceState& state(Device* device) noexcept { return *reinterpret_cast<DeviceState*>(device); }
+EventSet& event_set(Set* set) noexcept { return *reinterpret_cast<EventSet*>(set); }
+
+constexpr Status kNoMemoryLeft{Code::kNoMemory, ENOMEM, "no memory is left"};
+
+// No exception crosses the table.
+template <typename Body>
+Status guarded(Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return kNoMemoryLeft;
+  } catch (...) {
+    return {Code::kBug, 0, "an unexpected exception inside the substrate"};
+  }
+}
+
+// Software events or the tick counter count nearly everywhere; what does not open says so event by event.
+Status detect(const Host* host) noexcept {
+  return guarded([&]() -> Status {
+    const Kernel& kernel = real_kernel();
+    if (kernel.ticks != nullptr) return kSuccess;
+    perf_event_attr attr = blank_attr();
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    const int descriptor = kernel.open(kernel.context, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (descriptor < 0)
+      return refuse(Code::kNoSupport, -descriptor,
+                    "perf_event: " + explain_refusal(host->root, -descriptor, false));
+    kernel.close(kernel.context, descriptor);
+    return kSuccess;
+  });
+}
+
+Status open(const Host* host, Device** out) noexcept {
+  return guarded([&]() -> Status {
+    *out = reinterpret_cast<Device*>(
+        new DeviceState(*host, real_kernel(), libpfm_encoder(PmuKind::kCore), PmuKind::kCore));
+    return kSuccess;
+  });
+}
+
+void close(Device* device) noexcept { delete reinterpret_cast<DeviceState*>(device); }
+
+uint32_t event_count(Device* device) noexcept {
+  uint32_t count = 0;
+  guarded([&]() -> Status {
+    count = state(device).shared.catalogue.count();
+    return kSuccess;
+  });
+  return count;
+}
+
+Status event_at(Device* device, uint32_t index, Event* out) noexcept {
+  return guarded([&] { return state(device).shared.catalogue.at(index, out); });
+}
+
+Status find_event(Device* device, const char* name, uint32_t* index) noexcept {
+  return guarded([&] { return state(device).shared.catalogue.find(name, index); });
+}
+
+Status recipe(Device* device, const char* preset, Recipe* out) noexcept {
+  return guarded([&] { return state(device).presets.recipe(preset, out); });
+}
+
+Status create_set(Device* device, Thread*, Set** out) noexcept {
+  return guarded([&]() -> Status {
+    *out = reinterpret_cast<Set*>(new EventSet(state(device).shared));
+    return kSuccess;
+  });
+}
+
+void destroy_set(Set* set) noexcept { delete reinterpret_cast<EventSet*>(set); }
+
+Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
+  return guarded([&] { return event_set(set).program(events, count); });
+}
+Status configure(Set* set, const Configuration* wanted) noexcept {
+  return guarded([&] { return event_set(set).configure(*wanted); });
+}
+Status start(Set* set) noexcept { return event_set(set).start(); }
+Status stop(Set* set) noexcept { return event_set(set).stop(); }
+Status read(Set* set, int64_t* values) noexcept { return event_set(set).read(values); }
+Status read_details(Set* set, ValueDetail* details) noexcept { return event_set(set).read_details(details); }
+Status reset(Set* set) noexcept { return event_set(set).reset(); }
+Status write(Set* set, const int64_t* values) noexcept { return event_set(set).write(values); }
+Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const SampleSink* sink) noexcept {
+  return guarded(
+      [&] { return event_set(set).arm(position, threshold, sink == nullptr ? SampleSink{} : *sink); });
+}
+Status disarm(Set* set, uint32_t position) noexcept {
+  return guarded([&] { return event_set(set).disarm(position); });
+}
+
+template <size_t size>
+void copy_text(char (&to)[size], const std::string& from) noexcept {
+  std::strncpy(to, from.c_str(), size - 1);
+  to[size - 1] = '\0';
+}
+
+// Opens instructions in one group until the kernel refuses: what a set can hold here, whatever a table says.
+uint32_t hardware_counters(DeviceState& device) {
+  if (!device.shared.catalogue.has_core_pmu()) return 0;
+  const Kernel& kernel = device.shared.kernel;
+  std::vector<int> opened;
+  while (opened.size() < EventSet::kMaxEvents) {
+    perf_event_attr attr = blank_attr();
+    attr.type = PERF_TYPE_HARDWARE;
+    attr.config = opened.empty() ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS;
+    attr.disabled = opened.empty();
+    const int descriptor =
+        kernel.open(kernel.context, &attr, 0, -1, opened.empty() ? -1 : opened.front(), PERF_FLAG_FD_CLOEXEC);
+    if (descriptor < 0) break;
+    opened.push_back(descriptor);
+  }
+  for (auto descriptor = opened.rbegin(); descriptor != opened.rend(); ++descriptor)
+    kernel.close(kernel.context, *descriptor);
+  return static_cast<uint32_t>(opened.size());
+}
+
+Status invoke(Device* device, Set*, const char* verb, const void* in, size_t in_size, void* out,
+              size_t* out_size) noexcept {
+  return guarded([&]() -> Status {
+    if (verb == nullptr || out == nullptr || out_size == nullptr)
+      return {Code::kInvalid, 0, "a verb needs room to answer"};
+    const std::string_view asked = verb;
+    if (asked == "hardware_counters") {
+      if (*out_size < sizeof(uint32_t))
+        return {Code::kBufferTooSmall, 0, "hardware_counters answers with a uint32_t"};
+      const uint32_t count = hardware_counters(state(device));
+      std::memcpy(out, &count, sizeof count);
+      *out_size = sizeof count;
+      return kSuccess;
+    }
+    if (asked == "qualifier") {
+      uint32_t numbers[2];
+      if (in == nullptr || in_size != sizeof numbers || *out_size < sizeof(QualifierText))
+        return {Code::kInvalid, 0,
+                "qualifier takes two uint32_t {event, number} and answers with a QualifierText"};
+      std::memcpy(numbers, in, sizeof numbers);
+      const std::vector<Qualifier> all = state(device).shared.catalogue.qualifiers(numbers[0]);
+      if (numbers[1] >= all.size()) return {Code::kNoEvent, 0, "the event has no further qualifier"};
+      QualifierText text{};
+      copy_text(text.name, all[numbers[1]].name);
+      copy_text(text.text, all[numbers[1]].text);
+      text.is_mask = all[numbers[1]].mask ? 1 : 0;
+      std::memcpy(out, &text, sizeof text);
+      *out_size = sizeof text;
+      return kSuccess;
+    }
+    return {Code::kComponent, 0, "perf_event knows the verbs hardware_counters and qualifier"};
+  });
+}
+
+constexpr uint32_t kGranularities = kGranularityThread | kGranularitySystem | kGranularitySystemCpu;
+
+constexpr SubstrateTable kTable{
+    .name = "perf_event",
+    .short_name = "perf",
+    .summary = "Linux perf_event CPU counters",
+    .version = "1.0",
+    .traits = kProcessor | kKernelMultiplex | kFastRead | kCanAttach | kCanBindCpu | kCanInherit |
+              kHardwareInterrupt | kCounterUmasks,
+    .max_events = EventSet::kMaxEvents,
+    .max_multiplexed = EventSet::kMaxEvents,
+    .default_domain = kDomainUser,
+    .domains = kDomainUser | kDomainKernel | kDomainSupervisor,
+    .default_granularity = kGranularityThread,
+    .granularities = kGranularities,
+    .prefixes = "perf::,perf_raw::",
+    .detect = detect,
+    .open = open,
+    .close = close,
+    .event_count = event_count,
+    .event_at = event_at,
+    .find_event = find_event,
+    .recipe = recipe,
+    .create_set = create_set,
+    .destroy_set = destroy_set,
+    .program = program,
+    .configure = configure,
+    .start = start,
+    .stop = stop,
+    .read = read,
+    .read_details = read_details,
+    .reset = reset,
+    .write = write,
+    .arm = arm,
+    .disarm = disarm,
+    .invoke = invoke,
+};
+
+}  // namespace
+
+SubstrateTable table_of_slots() noexcept {
+  SubstrateTable table = kTable;
+  table.detect = nullptr;
+  table.open = nullptr;
+  table.recipe = nullptr;
+  return table;
+}
+
+const SubstrateTable& core_table() noexcept { return kTable; }
+
+}  // namespace substrata::perf
+
+SUBSTRATA_ENTRY substrata_entry_perf_event(const substrata::Host* host,
+                                           substrata::SubstrateTable* out) noexcept {
+  return substrata::publish(substrata::perf::core_table(), host, out);
+}
