@@ -268,9 +268,8 @@ SUBSTRATA_FEED_API void substrata_publisher_close(struct substrata_publisher* pu
 /* Runs the full ring through the observers and gives the next slot; null in a circle. Called by
  * substrata_reserve. */
 SUBSTRATA_FEED_API struct substrata_transaction* substrata_make_room(struct substrata_publisher* publisher);
-/* Publishes an array as batches of at most the ring's size without copying, after what the ring holds. Every
- * probe field must hold the publisher's probe. Does nothing if nobody watches. The array must stay until it
- * returns. */
+/* Publishes an array as one batch without copying, after what the ring holds. Every probe field must hold the
+ * publisher's probe. Does nothing if nobody watches. The array must stay until it returns. */
 SUBSTRATA_FEED_API void substrata_publish_all(struct substrata_publisher* publisher,
                                               const struct substrata_transaction* transactions, size_t count);
 
@@ -327,7 +326,7 @@ struct substrata_observer; /* a function with its owner, and the lock under whic
 
 SUBSTRATA_FEED_API int substrata_observer_create(substrata_batch_function call, void* owner, uint32_t flags,
                                                  struct substrata_observer** out);
-/* Unsubscribes it everywhere and frees it; not from inside its own callback. Null is allowed. */
+/* Unsubscribes it everywhere and frees it; never from inside a callback. Null is allowed. */
 SUBSTRATA_FEED_API void substrata_observer_destroy(struct substrata_observer* observer);
 
 /* Observes every probe point whose name matches one of the patterns, those of today and those added later.

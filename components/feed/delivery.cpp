@@ -1,0 +1,364 @@
+// Publishers' rings, their delivery to observers, and subscriptions.
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include "failure.hpp"
+#include "registry.hpp"
+
+namespace substrata::feed {
+namespace {
+
+// How deep this thread is in observers' callbacks.
+thread_local uint32_t callback_depth = 0;
+// Its address tells threads apart.
+thread_local const char thread_identity = 0;
+
+// Models stand in a row (accesses -> first-level misses -> second-level misses); each pass of a flush moves
+// what the row's previous member published. A bound, because live publishers may keep rings filled for ever.
+constexpr int kFlushPasses = 16;
+
+uint64_t head_of(const Publisher& publisher) noexcept {
+  return __atomic_load_n(&publisher.head, __ATOMIC_ACQUIRE);
+}
+
+bool has_undelivered(const Publisher& publisher) noexcept {
+  return head_of(publisher) != publisher.tail.load(std::memory_order_acquire);
+}
+
+std::shared_ptr<const ObserverList> observers_of(Probe& probe) noexcept {
+  const std::lock_guard lock(probe.observers_mutex);
+  return probe.observers;
+}
+
+void run_batch(Probe& probe, const ObserverList& observers, const substrata_transaction* batch,
+               size_t count) noexcept {
+  if (observers.empty()) return;  // published in the moment in which the last observer left
+  ++callback_depth;
+  for (const std::shared_ptr<substrata_observer>& observer : observers) {
+    if ((observer->flags & SUBSTRATA_OBSERVER_CONCURRENT) != 0) {
+      observer->call(observer->owner, batch, count);
+    } else {
+      const std::lock_guard lock(observer->running);
+      observer->call(observer->owner, batch, count);
+    }
+  }
+  --callback_depth;
+  probe.delivered.fetch_add(count, std::memory_order_relaxed);
+}
+
+// Delivers what the ring holds now; with draining held.
+void drain(Publisher& publisher) noexcept {
+  const uint64_t head = head_of(publisher);
+  uint64_t tail = publisher.tail.load(std::memory_order_relaxed);
+  if (tail == head) return;
+  publisher.delivering.store(&thread_identity, std::memory_order_relaxed);
+  const std::shared_ptr<const ObserverList> observers = observers_of(*publisher.owner);
+  const uint64_t slots = static_cast<uint64_t>(publisher.mask) + 1;
+  while (tail != head) {
+    const uint64_t first = tail & publisher.mask;
+    const uint64_t count = std::min(head - tail, slots - first);
+    run_batch(*publisher.owner, *observers, publisher.ring + first, count);
+    tail += count;
+    publisher.tail.store(tail, std::memory_order_release);
+  }
+  publisher.delivering.store(nullptr, std::memory_order_relaxed);
+}
+
+bool delivers_here(const Publisher& publisher) noexcept {
+  return publisher.delivering.load(std::memory_order_relaxed) == &thread_identity;
+}
+
+void free_publisher(Publisher* publisher) noexcept {
+  ::operator delete (publisher->ring, std::align_val_t{64});
+  delete publisher;
+}
+
+// With Registry::mutex held: takes the publisher out of its probe point's list and frees it, if nobody looks
+// at it.
+bool release_if_unused(Publisher* publisher) noexcept {
+  if (!publisher->closed || publisher->pins != 0) return false;
+  Probe& probe = *publisher->owner;
+  if (publisher->previous != nullptr) publisher->previous->next = publisher->next;
+  if (publisher->next != nullptr) publisher->next->previous = publisher->previous;
+  if (probe.publishers == publisher) probe.publishers = publisher->next;
+  free_publisher(publisher);
+  return true;
+}
+
+// Calls visit for every publisher of the probe points chosen that wants it, with no lock held and the
+// publisher pinned. Returns how many were visited.
+template <typename Chosen, typename Wanted, typename Visit>
+size_t for_each_publisher(const Chosen& chosen, const Wanted& wanted, const Visit& visit) {
+  Registry& all = registry();
+  size_t visited = 0;
+  std::unique_lock lock(all.mutex);
+  for (size_t i = 0; i < all.probes.size(); ++i) {
+    Probe& probe = all.probes[i];
+    if (!chosen(probe)) continue;
+    Publisher* publisher = probe.publishers;
+    while (publisher != nullptr) {
+      if (!wanted(*publisher)) {
+        publisher = publisher->next;
+        continue;
+      }
+      ++publisher->pins;
+      lock.unlock();
+      visit(*publisher);
+      ++visited;
+      lock.lock();
+      --publisher->pins;
+      Publisher* const following = publisher->next;
+      release_if_unused(publisher);
+      publisher = following;
+    }
+  }
+  return visited;
+}
+
+template <typename Chosen>
+void flush_chosen(const Chosen& chosen) noexcept {
+  if (inside_callback()) return;
+  for (int pass = 0; pass < kFlushPasses; ++pass) {
+    const size_t visited = for_each_publisher(
+        chosen, [](const Publisher& publisher) { return has_undelivered(publisher); },
+        [](Publisher& publisher) {
+          const std::lock_guard lock(publisher.draining);
+          drain(publisher);
+        });
+    if (visited == 0) return;
+  }
+}
+
+// Waits until no publisher of the probe points chosen is in the middle of a delivery that began before.
+template <typename Chosen>
+void wait_for_deliveries(const Chosen& chosen) noexcept {
+  if (inside_callback()) return;
+  for_each_publisher(
+      chosen, [](const Publisher&) { return true; },
+      [](Publisher& publisher) { const std::lock_guard lock(publisher.draining); });
+}
+
+void exchange_observers(Probe& probe, ObserverList list) {
+  auto fresh = std::make_shared<const ObserverList>(std::move(list));
+  {
+    const std::lock_guard lock(probe.observers_mutex);
+    probe.observers.swap(fresh);
+  }
+  announce_observed(probe);
+}  // the old list is released here, outside the lock
+
+std::shared_ptr<substrata_observer> find_observer(Registry& all, const substrata_observer* observer) {
+  for (const std::shared_ptr<substrata_observer>& known : all.observers) {
+    if (known.get() == observer) return known;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool inside_callback() noexcept { return callback_depth != 0; }
+
+void announce_observed(Probe& probe) noexcept {
+  const uint32_t observed = observers_of(probe)->empty() ? 0 : 1;
+  for (Publisher* publisher = probe.publishers; publisher != nullptr; publisher = publisher->next) {
+    __atomic_store_n(&publisher->observed, observed, __ATOMIC_RELAXED);
+  }
+}
+
+void add_observer(Probe& probe, const std::shared_ptr<substrata_observer>& observer) {
+  ObserverList list = *observers_of(probe);
+  if (std::find(list.begin(), list.end(), observer) != list.end()) return;
+  list.push_back(observer);
+  exchange_observers(probe, std::move(list));
+}
+
+void deliver_array(Publisher& publisher, const substrata_transaction* transactions, size_t count) noexcept {
+  if (count == 0) return;
+  if (delivers_here(publisher)) {
+    publisher.owner->refused.fetch_add(count, std::memory_order_relaxed);
+    return;
+  }
+  const std::lock_guard lock(publisher.draining);
+  drain(publisher);
+  publisher.delivering.store(&thread_identity, std::memory_order_relaxed);
+  run_batch(*publisher.owner, *observers_of(*publisher.owner), transactions, count);
+  publisher.delivering.store(nullptr, std::memory_order_relaxed);
+}
+
+}  // namespace substrata::feed
+
+using namespace substrata::feed;
+
+extern "C" {
+
+int substrata_publisher_open(uint32_t probe, uint32_t slots, substrata_publisher** out) {
+  return guarded([&] {
+    constexpr uint32_t kMostSlots = 1u << 20;
+    if (out == nullptr) return fail(kInvalid, "substrata_publisher_open needs room for the publisher");
+    if (slots > kMostSlots)
+      return fail(kInvalid, "a ring of %u slots was asked for; at most %u", slots, kMostSlots);
+    const uint32_t size = std::bit_ceil(slots == 0 ? 512u : slots);
+    auto publisher = std::make_unique<Publisher>();
+    publisher->mask = size - 1;
+    publisher->limit = size;
+    publisher->probe = static_cast<uint16_t>(probe);
+    publisher->ring = static_cast<substrata_transaction*>(
+        ::operator new (size * sizeof(substrata_transaction), std::align_val_t{64}));
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    if (probe >= all.probes.size()) {
+      ::operator delete (publisher->ring, std::align_val_t{64});
+      return fail(kInvalid, "a publisher was asked for at probe point %u; there are %zu", probe,
+                  all.probes.size());
+    }
+    Probe& owner = all.probes[probe];
+    publisher->owner = &owner;
+    publisher->next = owner.publishers;
+    if (owner.publishers != nullptr) owner.publishers->previous = publisher.get();
+    owner.publishers = publisher.release();
+    ++owner.publisher_count;
+    *out = owner.publishers;
+    announce_observed(owner);
+    return 0;
+  });
+}
+
+void substrata_publisher_close(substrata_publisher* publisher) {
+  if (publisher == nullptr) return;
+  Publisher& closing = *static_cast<Publisher*>(publisher);
+  {
+    const std::lock_guard lock(closing.draining);
+    drain(closing);
+  }
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  closing.closed = true;
+  --closing.owner->publisher_count;
+  release_if_unused(&closing);
+}
+
+substrata_transaction* substrata_make_room(substrata_publisher* publisher) {
+  Publisher& full = *static_cast<Publisher*>(publisher);
+  if (delivers_here(full)) {
+    full.owner->refused.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  const std::lock_guard lock(full.draining);
+  drain(full);
+  full.limit = full.tail.load(std::memory_order_relaxed) + full.mask + 1;
+  return full.ring + (full.head & full.mask);
+}
+
+void substrata_publish_all(substrata_publisher* publisher, const substrata_transaction* transactions,
+                           size_t count) {
+  if (substrata_observed(publisher)) deliver_array(*static_cast<Publisher*>(publisher), transactions, count);
+}
+
+void substrata_flush(void) {
+  flush_chosen([](const Probe&) { return true; });
+}
+
+int substrata_flush_source(const char* source) {
+  return guarded([&] {
+    if (source == nullptr)
+      return fail(kInvalid, "substrata_flush_source needs a source; substrata_flush takes all");
+    Registry& all = registry();
+    const Source* wanted = nullptr;
+    {
+      const std::lock_guard lock(all.mutex);
+      for (const Source& known : all.sources) {
+        if (known.name == source) wanted = &known;
+      }
+    }
+    if (wanted == nullptr) return fail(kNoName, "there is no source '%s'", source);
+    flush_chosen([&](const Probe& probe) { return probe.source == wanted; });
+    return 0;
+  });
+}
+
+int substrata_observer_create(substrata_batch_function call, void* owner, uint32_t flags,
+                              substrata_observer** out) {
+  return guarded([&] {
+    if (call == nullptr || out == nullptr ||
+        (flags & ~static_cast<uint32_t>(SUBSTRATA_OBSERVER_CONCURRENT)) != 0) {
+      return fail(kInvalid, "an observer needs a function, known flags and room for the result");
+    }
+    auto observer = std::make_shared<substrata_observer>();
+    observer->call = call;
+    observer->owner = owner;
+    observer->flags = flags;
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    all.observers.push_back(observer);
+    *out = observer.get();
+    return 0;
+  });
+}
+
+void substrata_observer_destroy(substrata_observer* observer) {
+  if (observer == nullptr) return;
+  substrata_unsubscribe(observer, nullptr);
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.observers,
+                [&](const std::shared_ptr<substrata_observer>& known) { return known.get() == observer; });
+}
+
+int substrata_subscribe(substrata_observer* observer, const char* patterns) {
+  return guarded([&] {
+    if (observer == nullptr || patterns == nullptr || *patterns == '\0') {
+      return fail(kInvalid, "substrata_subscribe needs an observer and a pattern of names");
+    }
+    const auto chosen = [&](const Probe& probe) { return matches(patterns, probe.name); };
+    // What was published before is for those who observed before.
+    flush_chosen(chosen);
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    const std::shared_ptr<substrata_observer> known = find_observer(all, observer);
+    if (known == nullptr)
+      return fail(kInvalid, "substrata_subscribe was given an observer that does not exist");
+    const bool standing = has_wildcard(patterns);
+    const bool any = std::any_of(all.probes.begin(), all.probes.end(), chosen);
+    if (!any && !standing)
+      return fail(kNoName, "there is no probe point '%s'; `substrata probes` lists them", patterns);
+    if (standing) all.standing.push_back({known, patterns});
+    for (Probe& probe : all.probes) {
+      if (chosen(probe)) add_observer(probe, known);
+    }
+    return 0;
+  });
+}
+
+int substrata_unsubscribe(substrata_observer* observer, const char* patterns) {
+  return guarded([&] {
+    if (observer == nullptr) return fail(kInvalid, "substrata_unsubscribe needs an observer");
+    const std::string_view wanted = patterns != nullptr ? patterns : "*";
+    const auto chosen = [&](const Probe& probe) { return matches(wanted, probe.name); };
+    // What was published before is still delivered to it.
+    flush_chosen(chosen);
+    Registry& all = registry();
+    {
+      const std::lock_guard lock(all.mutex);
+      if (find_observer(all, observer) == nullptr) {
+        return fail(kInvalid, "substrata_unsubscribe was given an observer that does not exist");
+      }
+      std::erase_if(all.standing, [&](const StandingSubscription& standing) {
+        return standing.observer.get() == observer && (wanted == "*" || standing.patterns == wanted);
+      });
+      for (Probe& probe : all.probes) {
+        if (!chosen(probe)) continue;
+        ObserverList list = *observers_of(probe);
+        if (std::erase_if(list, [&](const std::shared_ptr<substrata_observer>& each) {
+              return each.get() == observer;
+            }) != 0) {
+          exchange_observers(probe, std::move(list));
+        }
+      }
+    }
+    wait_for_deliveries(chosen);
+    return 0;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,164 @@
+// The lists of machine models and workloads that have made themselves known, and the run of one on the other.
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <substrata/feed.h>
+
+#include "failure.hpp"
+
+namespace {
+
+using substrata::feed::fail;
+using substrata::feed::guarded;
+using substrata::feed::kInvalid;
+using substrata::feed::kNoName;
+using substrata::feed::kTaken;
+
+// Linked through the entries themselves, so that registration before main allocates nothing.
+template <typename Entry>
+struct List {
+  std::mutex mutex;
+  Entry* first = nullptr;
+};
+
+List<substrata_machine>& machines() {
+  static auto* const list = new List<substrata_machine>;
+  return *list;
+}
+
+List<substrata_workload>& workloads() {
+  static auto* const list = new List<substrata_workload>;
+  return *list;
+}
+
+template <typename Entry>
+int add(List<Entry>& list, Entry* entry, const char* what) {
+  const std::lock_guard lock(list.mutex);
+  Entry** place = &list.first;
+  while (*place != nullptr && std::strcmp((*place)->name, entry->name) < 0) place = &(*place)->next;
+  if (*place != nullptr && std::strcmp((*place)->name, entry->name) == 0) {
+    return fail(kTaken, "there is already a %s '%s'", what, entry->name);
+  }
+  entry->next = *place;
+  *place = entry;
+  return 0;
+}
+
+template <typename Entry>
+const Entry* at(List<Entry>& list, uint32_t index) {
+  const std::lock_guard lock(list.mutex);
+  const Entry* entry = list.first;
+  while (entry != nullptr && index-- > 0) entry = entry->next;
+  return entry;
+}
+
+template <typename Entry>
+const Entry* find(List<Entry>& list, std::string_view name) {
+  const std::lock_guard lock(list.mutex);
+  const Entry* entry = list.first;
+  while (entry != nullptr && entry->name != name) entry = entry->next;
+  return entry;
+}
+
+template <typename Entry>
+std::string names(List<Entry>& list) {
+  const std::lock_guard lock(list.mutex);
+  std::string all;
+  for (const Entry* entry = list.first; entry != nullptr; entry = entry->next) {
+    if (!all.empty()) all += ", ";
+    all += entry->name;
+  }
+  return all.empty() ? "none" : all;
+}
+
+}  // namespace
+
+extern "C" {
+
+int substrata_machine_add(substrata_machine* machine) {
+  return guarded([&] {
+    if (machine == nullptr || machine->struct_size < sizeof(substrata_machine) || machine->name == nullptr ||
+        machine->run == nullptr) {
+      return fail(kInvalid, "a machine needs its struct_size, a name and a run function");
+    }
+    return add(machines(), machine, "machine");
+  });
+}
+
+int substrata_workload_add(substrata_workload* workload) {
+  return guarded([&] {
+    if (workload == nullptr || workload->struct_size < sizeof(substrata_workload) ||
+        workload->name == nullptr) {
+      return fail(kInvalid, "a workload needs its struct_size and a name");
+    }
+    return add(workloads(), workload, "workload");
+  });
+}
+
+const substrata_machine* substrata_machine_at(uint32_t index) { return at(machines(), index); }
+
+const substrata_workload* substrata_workload_at(uint32_t index) { return at(workloads(), index); }
+
+int substrata_run(const char* machine, const char* workload, const substrata_run_options* options,
+                  substrata_run_result* result) {
+  return guarded([&] {
+    if (machine == nullptr || workload == nullptr) {
+      return fail(kInvalid, "substrata_run needs the name of a machine and a workload");
+    }
+    const substrata_machine* model = find(machines(), machine);
+    if (model == nullptr) {
+      return fail(kNoName, "there is no machine '%s'; there are: %s", machine, names(machines()).c_str());
+    }
+    const std::string_view spec = workload;
+    const std::string kernel(spec.substr(0, spec.find(':')));
+    if (find(workloads(), kernel) == nullptr) {
+      return fail(kNoName, "there is no workload '%s'; there are: %s", kernel.c_str(),
+                  names(workloads()).c_str());
+    }
+    // Callers of an older or newer library may know fewer or more fields.
+    substrata_run_options wanted{};
+    if (options != nullptr) {
+      std::memcpy(static_cast<void*>(&wanted), options,
+                  options->struct_size < sizeof wanted ? options->struct_size : sizeof wanted);
+    }
+    wanted.struct_size = sizeof wanted;
+    if (wanted.processes == 0) wanted.processes = model->default_processes;
+    if (model->max_processes != 0 && wanted.processes > model->max_processes) {
+      return fail(kInvalid, "machine '%s' was asked for %u processes; it takes at most %u", machine,
+                  wanted.processes, model->max_processes);
+    }
+    substrata_recorder* recorder = nullptr;
+    if (wanted.record != nullptr) {
+      const std::string own = std::string(model->name) + ".*";
+      substrata_record_options recording{};
+      recording.struct_size = sizeof recording;
+      const std::string comment =
+          std::string("substrata run --machine ") + machine + " --workload " + workload;
+      recording.comment = comment.c_str();
+      const int refused = substrata_record_start(
+          wanted.record, wanted.record_probes != nullptr ? wanted.record_probes : own.c_str(), &recording,
+          &recorder);
+      if (refused != 0) return refused;
+    }
+    substrata_run_result outcome{};
+    outcome.struct_size = sizeof outcome;
+    int code = model->run(workload, &wanted, &outcome);
+    substrata_flush();
+    if (code != 0) fail(code, "%s", outcome.message);
+    if (recorder != nullptr) {
+      const int recorded = substrata_record_stop(recorder, nullptr);
+      if (code == 0) code = recorded;
+    }
+    if (result != nullptr) {
+      const uint32_t room = result->struct_size < sizeof outcome ? result->struct_size : sizeof outcome;
+      std::memcpy(static_cast<void*>(result), &outcome, room);
+      result->struct_size = room;
+    }
+    return code;
+  });
+}
+
+}  // extern "C"

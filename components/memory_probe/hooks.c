@@ -1,0 +1,199 @@
+/* The functions that -fsanitize=thread calls at every memory access, defined to count instead of to look for
+ * races. Linked statically into the probed program, so that a hook is a direct call and its state is a direct
+ * thread-local. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "interface.h"
+
+/* Every thread begins with this table, in which no site matches: its first access attaches it. */
+static const uint32_t unobserved = 0;
+static struct substrata_memory_thread beginning = {.observed = &unobserved};
+__thread struct substrata_memory_thread* substrata_memory_current __attribute__((tls_model("initial-exec"))) =
+    &beginning;
+volatile uint32_t substrata_memory_generation = 1;
+
+#define PC ((uintptr_t)__builtin_return_address(0))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+
+static __attribute__((noinline)) void miss(uintptr_t pc, uintptr_t address, unsigned kind, unsigned size) {
+  if (substrata_memory_current->runtime == NULL) substrata_memory_current = substrata_memory_attach();
+  substrata_memory_bind(substrata_memory_current, pc, address, kind, size);
+}
+
+static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t address, unsigned kind,
+                                                       unsigned size) {
+  struct substrata_memory_thread* thread = substrata_memory_current;
+  struct substrata_memory_site* site = &thread->sites[substrata_memory_slot(pc)];
+  if (LIKELY(site->pc == pc && address - site->low < site->length &&
+             site->generation == substrata_memory_generation)) {
+    ++site->count;
+    if (__builtin_expect(*thread->observed != 0 && site->publish != 0, 0))
+      substrata_memory_publish(thread, address, kind, size);
+    return;
+  }
+  miss(pc, address, kind, size);
+}
+
+/* Sites are told apart by their return address; volatile and unaligned accesses count as what they are. */
+#define ACCESS(name, kind, size) \
+  void __tsan_##name(void* address) { seen(PC, (uintptr_t)address, kind, size); }
+#define SIZES(prefix, kind)                                                        \
+  ACCESS(prefix##1, kind, 1)                                                       \
+  ACCESS(prefix##2, kind, 2) ACCESS(prefix##4, kind, 4) ACCESS(prefix##8, kind, 8) \
+      ACCESS(prefix##16, kind, 16)
+SIZES(read, SUBSTRATA_MEMORY_READ)
+SIZES(write, SUBSTRATA_MEMORY_WRITE)
+SIZES(unaligned_read, SUBSTRATA_MEMORY_READ)
+SIZES(unaligned_write, SUBSTRATA_MEMORY_WRITE)
+SIZES(volatile_read, SUBSTRATA_MEMORY_READ)
+SIZES(volatile_write, SUBSTRATA_MEMORY_WRITE)
+SIZES(unaligned_volatile_read, SUBSTRATA_MEMORY_READ)
+SIZES(unaligned_volatile_write, SUBSTRATA_MEMORY_WRITE)
+
+/* A read and a write of one place by one instruction. */
+#define READ_WRITE(name, size)                                 \
+  void __tsan_##name(void* address) {                          \
+    seen(PC, (uintptr_t)address, SUBSTRATA_MEMORY_READ, size); \
+    seen(PC + 1, (uintptr_t)address, SUBSTRATA_MEMORY_WRITE,   \
+         size); /* a site of its own: no code is there */      \
+  }
+READ_WRITE(read_write1, 1)
+READ_WRITE(read_write2, 2) READ_WRITE(read_write4, 4) READ_WRITE(read_write8, 8) READ_WRITE(read_write16, 16)
+    READ_WRITE(unaligned_read_write2, 2) READ_WRITE(unaligned_read_write4, 4)
+        READ_WRITE(unaligned_read_write8, 8) READ_WRITE(unaligned_read_write16, 16)
+
+            void __tsan_vptr_read(void** address) {
+  seen(PC, (uintptr_t)address, SUBSTRATA_MEMORY_READ, sizeof(void*));
+}
+void __tsan_vptr_update(void** address, void* value) {
+  (void)value;
+  seen(PC, (uintptr_t)address, SUBSTRATA_MEMORY_WRITE, sizeof(void*));
+}
+
+static void block(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
+  if (size == 0) return;
+  if (substrata_memory_current->runtime == NULL) substrata_memory_current = substrata_memory_attach();
+  substrata_memory_range(substrata_memory_current, pc, address, kind, size);
+}
+void __tsan_read_range(void* address, unsigned long size) {
+  block(PC, (uintptr_t)address, SUBSTRATA_MEMORY_READ, size);
+}
+void __tsan_write_range(void* address, unsigned long size) {
+  block(PC, (uintptr_t)address, SUBSTRATA_MEMORY_WRITE, size);
+}
+
+void* __tsan_memcpy(void* to, const void* from, size_t size) {
+  block(PC, (uintptr_t)from, SUBSTRATA_MEMORY_READ, size);
+  block(PC + 1, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
+  return __builtin_memcpy(to, from, size);
+}
+void* __tsan_memmove(void* to, const void* from, size_t size) {
+  block(PC, (uintptr_t)from, SUBSTRATA_MEMORY_READ, size);
+  block(PC + 1, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
+  return __builtin_memmove(to, from, size);
+}
+void* __tsan_memset(void* to, int value, size_t size) {
+  block(PC, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
+  return __builtin_memset(to, value, size);
+}
+/* The program's own calls of these arrive here through the linker's --wrap; inlined ones are seen as plain
+ * accesses. */
+void* __real_memcpy(void*, const void*, size_t);
+void* __real_memmove(void*, const void*, size_t);
+void* __real_memset(void*, int, size_t);
+void* __wrap_memcpy(void* to, const void* from, size_t size) {
+  block(PC, (uintptr_t)from, SUBSTRATA_MEMORY_READ, size);
+  block(PC + 1, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
+  return __real_memcpy(to, from, size);
+}
+void* __wrap_memmove(void* to, const void* from, size_t size) {
+  block(PC, (uintptr_t)from, SUBSTRATA_MEMORY_READ, size);
+  block(PC + 1, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
+  return __real_memmove(to, from, size);
+}
+void* __wrap_memset(void* to, int value, size_t size) {
+  block(PC, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
+  return __real_memset(to, value, size);
+}
+
+/* Counts entries of a function at the site of its own call of this hook. */
+void __tsan_func_entry(void* caller) {
+  (void)caller;
+  seen(PC, PC, SUBSTRATA_MEMORY_CALL, 0);
+}
+void __tsan_func_exit(void) {}
+
+/* Atomic operations are done here, sequentially consistent, which is at least what was asked for. */
+typedef unsigned char a8;
+typedef unsigned short a16;
+typedef unsigned int a32;
+typedef unsigned long long a64;
+__extension__ typedef unsigned __int128 a128;
+#define ATOMIC seen(PC, (uintptr_t)place, SUBSTRATA_MEMORY_ATOMIC, sizeof *place)
+#define ATOMICS(bits)                                                                                        \
+  a##bits __tsan_atomic##bits##_load(const volatile a##bits* place, int order) {                             \
+    (void)order;                                                                                             \
+    ATOMIC;                                                                                                  \
+    return __atomic_load_n(place, __ATOMIC_SEQ_CST);                                                         \
+  }                                                                                                          \
+  void __tsan_atomic##bits##_store(volatile a##bits* place, a##bits value, int order) {                      \
+    (void)order;                                                                                             \
+    ATOMIC;                                                                                                  \
+    __atomic_store_n(place, value, __ATOMIC_SEQ_CST);                                                        \
+  }                                                                                                          \
+  a##bits __tsan_atomic##bits##_exchange(volatile a##bits* place, a##bits value, int order) {                \
+    (void)order;                                                                                             \
+    ATOMIC;                                                                                                  \
+    return __atomic_exchange_n(place, value, __ATOMIC_SEQ_CST);                                              \
+  }                                                                                                          \
+  FETCH(bits, add)                                                                                           \
+  FETCH(bits, sub) FETCH(bits, and) FETCH(bits, or) FETCH(bits, xor)                                         \
+      FETCH(bits, nand) int __tsan_atomic##bits##_compare_exchange_strong(                                   \
+          volatile a##bits* place, a##bits* expected, a##bits value, int order, int failing) {               \
+    (void)order, (void)failing;                                                                              \
+    ATOMIC;                                                                                                  \
+    return __atomic_compare_exchange_n(place, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }                                                                                                          \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile a##bits* place, a##bits* expected, a##bits value, \
+                                                  int order, int failing) {                                  \
+    (void)order, (void)failing;                                                                              \
+    ATOMIC;                                                                                                  \
+    return __atomic_compare_exchange_n(place, expected, value, 1, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }                                                                                                          \
+  a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits* place, a##bits expected,              \
+                                                     a##bits value, int order, int failing) {                \
+    (void)order, (void)failing;                                                                              \
+    ATOMIC;                                                                                                  \
+    __atomic_compare_exchange_n(place, &expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);             \
+    return expected;                                                                                         \
+  }
+#define FETCH(bits, operation)                                                                         \
+  a##bits __tsan_atomic##bits##_fetch_##operation(volatile a##bits* place, a##bits value, int order) { \
+    (void)order;                                                                                       \
+    ATOMIC;                                                                                            \
+    return __atomic_fetch_##operation(place, value, __ATOMIC_SEQ_CST);                                 \
+  }
+ATOMICS(8)
+ATOMICS(16)
+ATOMICS(32)
+ATOMICS(64)
+#ifdef SUBSTRATA_MEMORY_PROBE_128
+ATOMICS(128)
+#endif
+void __tsan_atomic_thread_fence(int order) {
+  (void)order;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+void __tsan_atomic_signal_fence(int order) {
+  (void)order;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Called by a constructor of every instrumented file. */
+void __tsan_init(void) {
+  static int begun;
+  if (begun) return;
+  begun = 1;
+  substrata_memory_begin(&substrata_memory_generation, &beginning);
+}

@@ -1,0 +1,529 @@
+// The memory probe's runtime: binds access sites to objects, keeps the heap's map, publishes to the feed, and
+// writes the summary when the program ends. The hooks call it only when a site meets a new object.
+#include <malloc.h>
+#include <pthread.h>
+#include <substrata/feed.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "filter.hpp"
+#include "interface.h"
+#include "symbols.hpp"
+
+namespace substrata::memory_probe {
+namespace {
+
+// A place of memory with a name: a variable, the heap objects of one allocation site, a stack, or what nobody
+// named.
+struct Object {
+  std::string name;
+  const char* kind;
+  uint64_t bytes = 0;        // of a variable, or allocated in all at a heap site
+  uint64_t allocations = 0;  // of a heap site
+};
+
+struct Tally {
+  uint64_t accesses = 0;
+  uint64_t bytes = 0;
+};
+
+// One site's accesses to one object.
+struct SiteKey {
+  uintptr_t pc;
+  uint32_t object;
+  uint32_t kind;
+  bool operator==(const SiteKey&) const = default;
+};
+struct SiteHash {
+  size_t operator()(const SiteKey& key) const {
+    return (key.pc * 0x9e3779b97f4a7c15u) ^ (uint64_t{key.object} << 20) ^ key.kind;
+  }
+};
+using Tallies = std::unordered_map<SiteKey, Tally, SiteHash>;
+
+// One thread that accessed memory. Made at its first access, kept until the program ends.
+struct ThreadState {
+  substrata_memory_thread table{};  // the only part the hooks touch
+  uint32_t number = 0;
+  uintptr_t stack_low = 0;
+  uintptr_t stack_size = 0;
+  substrata_publisher* publisher = nullptr;
+  uint64_t sequence = 0;
+  uint64_t burst_position = 0;
+  Tallies moved;  // counts of sites that have been bound to something else since
+};
+
+constexpr uint32_t kNoFeed = 0;
+constexpr uintptr_t kPage = 4096;
+
+// Process-wide state; made at the first constructor of an instrumented file and never destroyed, since
+// threads may run on while the program ends. Thread-safe by its lock; the hooks' tables belong to their
+// threads.
+class Runtime {
+ public:
+  static Runtime& instance() {
+    static Runtime* runtime = new Runtime;
+    return *runtime;
+  }
+
+  void begin(volatile uint32_t* generation, substrata_memory_thread* first) {
+    generation_ = generation;
+    first_ = first;
+    pthread_atfork(nullptr, nullptr, [] { instance().after_fork_in_child(); });
+  }
+
+  substrata_memory_thread* attach() {
+    auto* state = new ThreadState;
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      void* low = nullptr;
+      size_t size = 0;
+      pthread_attr_getstack(&attributes, &low, &size);
+      pthread_attr_destroy(&attributes);
+      state->stack_low = reinterpret_cast<uintptr_t>(low);
+      state->stack_size = size;
+    }
+    state->table.observed = &kNoFeed;
+    state->table.runtime = state;
+    const std::lock_guard guard(lock_);
+    state->number = static_cast<uint32_t>(threads_.size());
+    threads_.push_back(state);
+    open_publisher(*state);
+    return &state->table;
+  }
+
+  void bind(substrata_memory_thread* table, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size) {
+    auto& state = *static_cast<ThreadState*>(table->runtime);
+    substrata_memory_site& site = table->sites[substrata_memory_slot(pc)];
+    const std::lock_guard guard(lock_);
+    move_away(state, site);
+    const uint32_t generation = *generation_;
+    if (kind == SUBSTRATA_MEMORY_CALL) {
+      site = {.pc = pc,
+              .low = 0,
+              .length = UINTPTR_MAX,
+              .count = 1,
+              .generation = generation,
+              .publish = 0,
+              .object = call_object(),
+              .kind = static_cast<uint8_t>(kind),
+              .size = 0,
+              .reserved = 0,
+              .padding = 0};
+      return;
+    }
+    const Place place = locate(address);
+    const bool publish = takes(pc, place.object, address);
+    site = {.pc = pc,
+            .low = place.low,
+            .length = place.length,
+            .count = 1,
+            .generation = generation,
+            .publish = publish ? 1u : 0u,
+            .object = place.object,
+            .kind = static_cast<uint8_t>(kind),
+            .size = static_cast<uint8_t>(size),
+            .reserved = 0,
+            .padding = 0};
+    if (publish) send(state, pc, address, kind, size);
+  }
+
+  void publish(substrata_memory_thread* table, uintptr_t address, unsigned kind, uint64_t size) {
+    send(*static_cast<ThreadState*>(table->runtime), 0, address, kind, size);
+  }
+
+  void range(substrata_memory_thread* table, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
+    auto& state = *static_cast<ThreadState*>(table->runtime);
+    const std::lock_guard guard(lock_);
+    const Place place = locate(address);
+    Tally& tally = state.moved[{pc, place.object, kind}];
+    ++tally.accesses;
+    tally.bytes += size;
+    if (takes(pc, place.object, address)) send(state, pc, address, kind, size);
+  }
+
+  void allocated(void* memory, size_t size, uintptr_t site) {
+    if (memory == nullptr) return;
+    const std::lock_guard guard(lock_);
+    const uint32_t object = heap_object(site);
+    objects_[object].bytes += size;
+    ++objects_[object].allocations;
+    heap_[reinterpret_cast<uintptr_t>(memory)] = {size, object};
+    forget_bindings();  // what lay here before may be bound as "elsewhere"
+  }
+  void freed(void* memory) {
+    if (memory == nullptr) return;
+    const std::lock_guard guard(lock_);
+    if (heap_.erase(reinterpret_cast<uintptr_t>(memory)) != 0) forget_bindings();
+  }
+
+  void end() {
+    const std::lock_guard guard(lock_);
+    if (recorder_ != nullptr) {
+      substrata_record_stop(recorder_, nullptr);
+      recorder_ = nullptr;
+    }
+    const char* path = std::getenv("SUBSTRATA_MEMORY_SUMMARY");
+    if (path == nullptr || path[0] == '\0') return;
+    std::string name = path;
+    if (const size_t at = name.find("%p"); at != std::string::npos)
+      name.replace(at, 2, std::to_string(getpid()));
+    else if (forked_)
+      return;  // the parent's file is the parent's
+    write_summary(name);
+  }
+
+ private:
+  struct Place {
+    uintptr_t low;
+    uintptr_t length;
+    uint32_t object;
+  };
+  struct HeapBlock {
+    size_t size;
+    uint32_t object;
+  };
+
+  Runtime() {
+    if (const char* text = std::getenv("SUBSTRATA_MEMORY_FILTER")) complain(parse_filter(text, filter_));
+    if (const char* text = std::getenv("SUBSTRATA_MEMORY_SAMPLE")) complain(parse_burst(text, burst_));
+    substrata_source_info source{};
+    source.struct_size = sizeof source;
+    source.kind = SUBSTRATA_SOURCE_LIVE;
+    source.name = "memory-probe";
+    source.summary = "Memory accesses of this program, seen by the compiler's instrumentation";
+    source.time_base = SUBSTRATA_TIME_NONE;
+    has_feed_ = substrata_source_add(&source) == 0;
+    if (const char* path = std::getenv("SUBSTRATA_MEMORY_TRACE"); path != nullptr && path[0] != '\0') {
+      if (substrata_record_start(path, "mem.cpu*.accesses", nullptr, &recorder_) != 0)
+        complain(substrata_feed_error());
+    }
+  }
+
+  // A setting that cannot be obeyed was asked for by the user: told on standard error, once, and ignored.
+  static void complain(const std::string& sentence) {
+    if (!sentence.empty()) std::fprintf(stderr, "substrata memory probe: %s\n", sentence.c_str());
+  }
+
+  const Symbols& symbols() {
+    if (symbols_ == nullptr) symbols_ = std::make_unique<Symbols>();
+    return *symbols_;
+  }
+
+  void open_publisher(ThreadState& state) {
+    if (!has_feed_) return;
+    const std::string name = "mem.cpu" + std::to_string(state.number) + ".accesses";
+    substrata_probe_info probe{};
+    probe.struct_size = sizeof probe;
+    probe.name = name.c_str();
+    probe.text = "Memory accesses of one thread of the program; the initiator is the thread's number";
+    probe.source = "memory-probe";
+    uint32_t number = 0;
+    if (substrata_probe_add(&probe, &number) != 0) return;
+    if (substrata_publisher_open(number, 4096, &state.publisher) != 0) return;
+    state.table.observed = &state.publisher->observed;
+  }
+
+  void send(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
+    if (state.publisher == nullptr) return;
+    if (burst_.on != 0) {
+      const uint64_t position = state.burst_position++ % (burst_.on + burst_.off);
+      if (position >= burst_.on) return;
+    }
+    while (size > 0) {
+      substrata_transaction* slot = substrata_reserve(state.publisher);
+      if (slot == nullptr) return;
+      const auto part = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
+      static constexpr uint16_t kKinds[] = {SUBSTRATA_READ, SUBSTRATA_WRITE, SUBSTRATA_ATOMIC};
+      *slot = {};
+      slot->time = ++state.sequence;
+      slot->address = address;
+      slot->site = pc;
+      slot->initiator = state.number;
+      slot->size = part;
+      slot->kind = kKinds[kind];
+      slot->phase = substrata_phase();
+      substrata_commit(state.publisher);
+      address += part;
+      size -= part;
+    }
+  }
+
+  // Every site must look its object up again.
+  void forget_bindings() { *generation_ = *generation_ + 1; }
+
+  static void move_away(ThreadState& state, substrata_memory_site& site) {
+    if (site.count == 0) return;
+    Tally& tally = state.moved[{site.pc, site.object, site.kind}];
+    tally.accesses += site.count;
+    tally.bytes += site.count * site.size;
+    site.count = 0;
+  }
+
+  uint32_t add_object(std::string name, const char* kind, uint64_t bytes) {
+    objects_.push_back({std::move(name), kind, bytes});
+    return static_cast<uint32_t>(objects_.size() - 1);
+  }
+  uint32_t call_object() {
+    if (call_object_ == UINT32_MAX) call_object_ = add_object("(calls)", "call", 0);
+    return call_object_;
+  }
+  uint32_t heap_object(uintptr_t site) {
+    const auto [at, is_new] = heap_sites_.try_emplace(site, 0u);
+    if (is_new) at->second = add_object("heap of " + place_name(site), "heap", 0);
+    return at->second;
+  }
+
+  std::string function_name(uintptr_t pc) {
+    const Symbol* symbol = symbols().function_at(pc - 1);
+    return symbol != nullptr ? symbol->name : "(unknown)";
+  }
+  std::string place_name(uintptr_t pc) {
+    const Symbol* symbol = symbols().function_at(pc - 1);
+    char text[40];
+    std::snprintf(text, sizeof text, "+0x%zx",
+                  static_cast<size_t>(pc - (symbol != nullptr ? symbol->low : 0)));
+    return (symbol != nullptr ? symbol->name : "") + text;
+  }
+
+  Place locate(uintptr_t address) {
+    if (auto next = heap_.upper_bound(address); next != heap_.begin()) {
+      --next;
+      if (address - next->first < next->second.size)
+        return {next->first, next->second.size, next->second.object};
+    }
+    if (const Symbol* variable = symbols().variable_at(address)) {
+      const auto [at, is_new] = variables_.try_emplace(variable->low, 0u);
+      if (is_new) at->second = add_object(variable->name, "variable", variable->size);
+      return {variable->low, variable->size, at->second};
+    }
+    for (const ThreadState* thread : threads_) {
+      if (address - thread->stack_low >= thread->stack_size) continue;
+      const auto [at, is_new] = stacks_.try_emplace(thread->number, 0u);
+      if (is_new) at->second = add_object("stack of thread " + std::to_string(thread->number), "stack", 0);
+      return {thread->stack_low, thread->stack_size, at->second};
+    }
+    if (elsewhere_ == UINT32_MAX) elsewhere_ = add_object("(elsewhere)", "other", 0);
+    return {address & ~(kPage - 1), kPage, elsewhere_};
+  }
+
+  bool takes(uintptr_t pc, uint32_t object, uintptr_t address) {
+    if (!filter_.functions.empty() && !filter_.takes_function(function_name(pc))) return false;
+    return filter_.takes_object(objects_[object].name) && filter_.takes_address(address);
+  }
+
+  // In a child process: its own counts, its own file if the name asks for one. Other threads are not there.
+  void after_fork_in_child() {
+    new (&lock_) std::mutex;
+    forked_ = true;
+    for (ThreadState* state : threads_) {
+      state->moved.clear();
+      for (auto& site : state->table.sites) site.count = 0;
+      state->table.observed = &kNoFeed;
+      state->publisher = nullptr;
+    }
+    recorder_ = nullptr;
+    forget_bindings();
+  }
+
+  void write_summary(const std::string& path) {
+    struct Sum {
+      uint64_t reads = 0, writes = 0, atomics = 0, calls = 0, read_bytes = 0, written_bytes = 0;
+      void add(uint32_t kind, const Tally& tally) {
+        if (kind == SUBSTRATA_MEMORY_READ) {
+          reads += tally.accesses;
+          read_bytes += tally.bytes;
+        } else if (kind == SUBSTRATA_MEMORY_WRITE) {
+          writes += tally.accesses;
+          written_bytes += tally.bytes;
+        } else if (kind == SUBSTRATA_MEMORY_ATOMIC) {
+          atomics += tally.accesses;
+        } else {
+          calls += tally.accesses;
+        }
+      }
+      uint64_t accesses() const { return reads + writes + atomics; }
+    };
+    Sum all;
+    std::map<std::string, Sum> functions;
+    std::vector<Sum> objects(objects_.size());
+    for (ThreadState* state : threads_) {
+      Tallies counts = state->moved;
+      for (const auto& site : state->table.sites) {
+        const uint64_t count = __atomic_load_n(&site.count, __ATOMIC_RELAXED);
+        if (count == 0) continue;
+        Tally& tally = counts[{site.pc, site.object, site.kind}];
+        tally.accesses += count;
+        tally.bytes += count * site.size;
+      }
+      for (const auto& [key, tally] : counts) {
+        all.add(key.kind, tally);
+        functions[function_name(key.pc)].add(key.kind, tally);
+        objects[key.object].add(key.kind, tally);
+      }
+    }
+    using Json = nlohmann::ordered_json;
+    Json by_function = Json::array();
+    std::vector<std::pair<std::string, Sum>> sorted(functions.begin(), functions.end());
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.second.accesses() > b.second.accesses(); });
+    for (const auto& [name, sum] : sorted)
+      by_function.push_back({{"name", name},
+                             {"calls", sum.calls},
+                             {"reads", sum.reads},
+                             {"writes", sum.writes},
+                             {"atomics", sum.atomics}});
+    Json by_object = Json::array();
+    std::vector<uint32_t> order;
+    for (uint32_t i = 0; i < objects_.size(); ++i)
+      if (objects[i].accesses() != 0) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return objects[a].accesses() > objects[b].accesses(); });
+    for (const uint32_t i : order)
+      by_object.push_back({{"name", objects_[i].name},
+                           {"kind", objects_[i].kind},
+                           {"bytes", objects_[i].bytes},
+                           {"allocations", objects_[i].allocations},
+                           {"reads", objects[i].reads},
+                           {"writes", objects[i].writes},
+                           {"atomics", objects[i].atomics}});
+    const Json summary = {{"reads", all.reads},
+                          {"writes", all.writes},
+                          {"atomics", all.atomics},
+                          {"bytes_read", all.read_bytes},
+                          {"bytes_written", all.written_bytes},
+                          {"threads", threads_.size()},
+                          {"by_function", by_function},
+                          {"by_object", by_object}};
+    const std::string temporary = path + ".part";
+    std::ofstream file(temporary);
+    file << summary.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    file.close();
+    if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
+      complain("the summary cannot be written to " + path + ": " + std::strerror(errno));
+      std::remove(temporary.c_str());
+    }
+  }
+
+  std::mutex lock_;
+  volatile uint32_t* generation_ = nullptr;
+  substrata_memory_thread* first_ = nullptr;
+  bool has_feed_ = false;
+  bool forked_ = false;
+  Filter filter_;
+  Burst burst_;
+  substrata_recorder* recorder_ = nullptr;
+  std::unique_ptr<Symbols> symbols_;
+  std::vector<ThreadState*> threads_;
+  std::vector<Object> objects_;
+  std::map<uintptr_t, HeapBlock> heap_;
+  std::unordered_map<uintptr_t, uint32_t> heap_sites_;
+  std::unordered_map<uintptr_t, uint32_t> variables_;
+  std::unordered_map<uint32_t, uint32_t> stacks_;
+  uint32_t elsewhere_ = UINT32_MAX;
+  uint32_t call_object_ = UINT32_MAX;
+};
+
+__attribute__((destructor)) void at_end() { Runtime::instance().end(); }
+
+}  // namespace
+}  // namespace substrata::memory_probe
+
+using substrata::memory_probe::Runtime;
+
+extern "C" {
+
+void substrata_memory_begin(volatile uint32_t* generation, substrata_memory_thread* first) {
+  Runtime::instance().begin(generation, first);
+}
+substrata_memory_thread* substrata_memory_attach() { return Runtime::instance().attach(); }
+void substrata_memory_bind(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
+                           unsigned size) {
+  Runtime::instance().bind(thread, pc, address, kind, size);
+}
+void substrata_memory_publish(substrata_memory_thread* thread, uintptr_t address, unsigned kind,
+                              unsigned size) {
+  Runtime::instance().publish(thread, address, kind, size);
+}
+void substrata_memory_range(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
+                            uint64_t size) {
+  Runtime::instance().range(thread, pc, address, kind, size);
+}
+
+// The program's own allocations arrive here through the linker's --wrap, so that heap objects are named by
+// their site.
+#define SITE reinterpret_cast<uintptr_t>(__builtin_return_address(0))
+void* __wrap_malloc(size_t size) {
+  void* memory = malloc(size);
+  Runtime::instance().allocated(memory, size, SITE);
+  return memory;
+}
+void* __wrap_calloc(size_t count, size_t size) {
+  void* memory = calloc(count, size);
+  Runtime::instance().allocated(memory, count * size, SITE);
+  return memory;
+}
+void* __wrap_realloc(void* old, size_t size) {
+  Runtime::instance().freed(old);
+  const size_t before = old != nullptr ? malloc_usable_size(old) : 0;
+  void* memory = realloc(old, size);
+  if (memory != nullptr) {
+    Runtime::instance().allocated(memory, size, SITE);
+  } else if (size != 0) {
+    Runtime::instance().allocated(old, before, SITE);  // refused: the old block is still there
+  }
+  return memory;
+}
+void __wrap_free(void* memory) {
+  Runtime::instance().freed(memory);
+  free(memory);
+}
+void* __wrap_aligned_alloc(size_t alignment, size_t size) {
+  void* memory = aligned_alloc(alignment, size);
+  Runtime::instance().allocated(memory, size, SITE);
+  return memory;
+}
+int __wrap_posix_memalign(void** out, size_t alignment, size_t size) {
+  const int error = posix_memalign(out, alignment, size);
+  if (error == 0) Runtime::instance().allocated(*out, size, SITE);
+  return error;
+}
+// operator new and delete of C++ programs, by their mangled names.
+void* __wrap__Znwm(size_t size) {
+  void* memory = ::operator new(size);
+  Runtime::instance().allocated(memory, size, SITE);
+  return memory;
+}
+void* __wrap__Znam(size_t size) {
+  void* memory = ::operator new[](size);
+  Runtime::instance().allocated(memory, size, SITE);
+  return memory;
+}
+void __wrap__ZdlPv(void* memory) {
+  Runtime::instance().freed(memory);
+  ::operator delete(memory);
+}
+void __wrap__ZdlPvm(void* memory, size_t) {
+  Runtime::instance().freed(memory);
+  ::operator delete(memory);
+}
+void __wrap__ZdaPv(void* memory) {
+  Runtime::instance().freed(memory);
+  ::operator delete[](memory);
+}
+}

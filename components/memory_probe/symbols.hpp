@@ -1,0 +1,44 @@
+// Names for addresses: functions and variables of the program and its shared objects, from their ELF symbol
+// tables.
+#ifndef SUBSTRATA_MEMORY_PROBE_SYMBOLS_HPP
+#define SUBSTRATA_MEMORY_PROBE_SYMBOLS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace substrata::memory_probe {
+
+struct Symbol {
+  uintptr_t low = 0;
+  uintptr_t size = 0;
+  std::string name;  // demangled
+};
+
+// What one ELF file (64-bit, this machine's byte order) names, by file addresses: .symtab where it is there,
+// else .dynsym. A file that is damaged or no ELF gives empty lists. Never reads outside [bytes, bytes +
+// size).
+struct ElfSymbols {
+  std::vector<Symbol> functions;  // sorted by low
+  std::vector<Symbol> variables;  // sorted by low
+};
+ElfSymbols read_elf_symbols(const unsigned char* bytes, size_t size);
+
+// The symbols of every object loaded at construction, at their run-time addresses. Immutable afterwards:
+// thread-safe.
+class Symbols {
+ public:
+  Symbols();
+  // Null when no symbol covers the address. The pointers live as long as this object.
+  const Symbol* function_at(uintptr_t address) const;
+  const Symbol* variable_at(uintptr_t address) const;
+
+ private:
+  std::vector<Symbol> functions_;
+  std::vector<Symbol> variables_;
+};
+
+}  // namespace substrata::memory_probe
+
+#endif

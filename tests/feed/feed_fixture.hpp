@@ -1,0 +1,115 @@
+// What tests of the feed share: probe points by short names, a collecting observer, seeded random
+// transactions.
+#ifndef SUBSTRATA_TESTS_FEED_FEED_FIXTURE_HPP
+#define SUBSTRATA_TESTS_FEED_FEED_FIXTURE_HPP
+
+#include <gtest/gtest.h>
+#include <substrata/feed.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace substrata::feed::test {
+
+inline uint32_t probe(const std::string& name, const char* source = "test") {
+  substrata_source_info info{};
+  info.struct_size = sizeof info;
+  info.kind = SUBSTRATA_SOURCE_TEST;
+  info.name = source;
+  info.summary = "made by the test";
+  info.time_base = SUBSTRATA_TIME_SIMULATED;
+  info.ticks_per_second = 1000000;
+  EXPECT_EQ(substrata_source_add(&info), 0) << substrata_feed_error();
+  substrata_probe_info wanted{};
+  wanted.struct_size = sizeof wanted;
+  wanted.name = name.c_str();
+  wanted.text = "a place in the test";
+  wanted.source = source;
+  uint32_t number = 0;
+  EXPECT_EQ(substrata_probe_add(&wanted, &number), 0) << substrata_feed_error();
+  return number;
+}
+
+inline substrata_probe_info probe_info(uint32_t number) {
+  substrata_probe_info info{};
+  info.struct_size = sizeof info;
+  EXPECT_EQ(substrata_probe_at(number, &info), 0);
+  return info;
+}
+
+// Owns a publisher.
+class Publishing {
+ public:
+  explicit Publishing(uint32_t number, uint32_t slots = 0) {
+    EXPECT_EQ(substrata_publisher_open(number, slots, &publisher_), 0) << substrata_feed_error();
+  }
+  ~Publishing() { substrata_publisher_close(publisher_); }
+  Publishing(const Publishing&) = delete;
+  Publishing& operator=(const Publishing&) = delete;
+  substrata_publisher* get() const { return publisher_; }
+  void send(uint64_t time, uint64_t address = 0) {
+    substrata_transaction transaction{};
+    transaction.time = time;
+    transaction.address = address;
+    transaction.kind = SUBSTRATA_READ;
+    substrata_publish(publisher_, &transaction);
+  }
+
+ private:
+  substrata_publisher* publisher_ = nullptr;
+};
+
+// Keeps everything it sees.
+class Collector {
+ public:
+  explicit Collector(const char* patterns = nullptr, uint32_t flags = 0) {
+    EXPECT_EQ(substrata_observer_create(take, this, flags, &observer_), 0);
+    if (patterns != nullptr) {
+      EXPECT_EQ(substrata_subscribe(observer_, patterns), 0) << substrata_feed_error();
+    }
+  }
+  ~Collector() { substrata_observer_destroy(observer_); }
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
+  substrata_observer* get() const { return observer_; }
+  std::vector<substrata_transaction> seen;
+  std::vector<size_t> batches;
+
+ private:
+  static void take(void* owner, const substrata_transaction* batch, size_t count) {
+    auto& self = *static_cast<Collector*>(owner);
+    self.seen.insert(self.seen.end(), batch, batch + count);
+    self.batches.push_back(count);
+  }
+  substrata_observer* observer_ = nullptr;
+};
+
+inline bool equal(const substrata_transaction& a, const substrata_transaction& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+// Every field with runs, steps and jumps, so that every way of encoding a column is taken.
+inline substrata_transaction random_transaction(std::mt19937_64& random, uint64_t index) {
+  substrata_transaction t{};
+  t.time = index * 3;
+  t.start = random() % 4 == 0 ? 0 : t.time - random() % 100;
+  t.address = random() % 8 == 0 ? random() : 0x7f0000000000 + random() % 65536 * 8;
+  t.site = 0x400000 + random() % 5;
+  t.detail = index % 100 < 50 ? 0 : random();
+  t.initiator = static_cast<uint32_t>(random() % 4);
+  t.target = random() % 16 == 0 ? SUBSTRATA_NOBODY : static_cast<uint32_t>(random() % 300);
+  t.size = 1u << random() % 20;
+  t.kind = static_cast<uint16_t>(1 + random() % 3);
+  t.state = static_cast<uint16_t>(random() % 2 == 0 ? SUBSTRATA_HIT : 0xfffe);
+  t.program = 7;
+  t.phase = static_cast<uint16_t>(index / 1000);
+  t.flags = static_cast<uint16_t>(random() % 3 == 0 ? SUBSTRATA_FLAG_MODELLED : 0);
+  return t;
+}
+
+}  // namespace substrata::feed::test
+
+#endif

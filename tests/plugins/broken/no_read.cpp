@@ -1,0 +1,8 @@
+// A substrate that lacks a required slot.
+#include "broken/smallest.hpp"
+
+SUBSTRATA_ENTRY substrata_entry_noread(const substrata::Host* host, substrata::SubstrateTable* out) noexcept {
+  substrata::SubstrateTable table = smallest::table("noread");
+  table.read = nullptr;
+  return substrata::publish(table, host, out);
+}

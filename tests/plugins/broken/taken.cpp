@@ -1,0 +1,7 @@
+// A plug-in that wants the name of a built-in substrate.
+#include "broken/smallest.hpp"
+
+SUBSTRATA_ENTRY substrata_entry_example(const substrata::Host* host,
+                                        substrata::SubstrateTable* out) noexcept {
+  return substrata::publish(smallest::table("example"), host, out);
+}
