@@ -1,0 +1,106 @@
+// The kernel's text files as substrates need them: paths below Host::root, one number read from a kept
+// descriptor, and the sentences that tell why one could not be read.
+#ifndef SUBSTRATA_KERNEL_FILES_KERNEL_FILES_HPP
+#define SUBSTRATA_KERNEL_FILES_KERNEL_FILES_HPP
+
+#include <substrata/substrate.h>
+
+#include <cstdarg>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace substrata::kernel_files {
+
+// A sentence kept for Status::note: each substrate has one a thread. Thread-bound.
+class Note {
+ public:
+  // Formats as printf does, cuts what is too long, and gives the text, valid until the next call.
+  const char* format(const char* pattern, ...) noexcept __attribute__((format(printf, 2, 3)));
+
+ private:
+  char text_[512] = "";
+};
+
+// host.root followed by path, which starts with '/'.
+std::string below_root(const Host& host, std::string_view path);
+
+// One number in decimal, as the kernel writes it: optional sign, digits, then nothing but white space. False,
+// and *value untouched, for anything else and for what does not fit. Signal-safe.
+bool parse_integer(std::string_view text, int64_t* value) noexcept;
+
+// The whole of a small file without its closing white space; false with errno set when it cannot be read.
+bool read_text(const std::string& path, std::string* text);
+
+// One number of a file; false (errno, or EINVAL when it is no number).
+bool read_integer(const std::string& path, int64_t* value);
+
+// Names in a folder except "." and "..", numbers inside names ordered by value ("hwmon2" before "hwmon10").
+// Empty when the folder is not there.
+std::vector<std::string> list_folder(const std::string& path);
+
+// True if `left` comes before `right` when digits inside names are compared as numbers.
+bool natural_less(std::string_view left, std::string_view right) noexcept;
+
+// A name made of letters, digits and ".-+_" only; every other run of bytes becomes one '_'.
+std::string plain_name(std::string_view text);
+
+// Where a link or folder really is, "" when it is not there.
+std::string resolved(const std::string& path);
+
+// The last part of a path.
+std::string last_part(const std::string& path);
+
+// A file opened once and read many times from its beginning (sysfs and procfs make the text anew each time).
+// Thread-compatible.
+class KeptFile {
+ public:
+  KeptFile() noexcept = default;
+  KeptFile(KeptFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  KeptFile& operator=(KeptFile&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  KeptFile(const KeptFile&) = delete;
+  KeptFile& operator=(const KeptFile&) = delete;
+  ~KeptFile() { close(); }
+
+  // 0, or errno.
+  int open(const std::string& path) noexcept;
+  void close() noexcept;
+  bool is_open() const noexcept { return descriptor_ >= 0; }
+
+  // The number the file holds now. 0, or errno (EINVAL: what stands there is no number). One system call, no
+  // allocation. Signal-safe.
+  int read_integer(int64_t* value) const noexcept;
+
+  // Up to `room` bytes from the beginning, as many calls as it takes; the count, or -errno (EFBIG: more than
+  // room). No allocation. Signal-safe.
+  int64_t read_all(char* buffer, size_t room) const noexcept;
+
+  // As read_all, for a file of which only the beginning is wanted: what does not fit is left out.
+  int64_t read_front(char* buffer, size_t room) const noexcept;
+
+ private:
+  int descriptor_ = -1;
+};
+
+// Runs what may allocate at the border of a slot: exceptions become Status values.
+template <typename Work>
+Status guarded(Work&& work) noexcept {
+  try {
+    return std::forward<Work>(work)();
+  } catch (const std::bad_alloc&) {
+    return {Code::kNoMemory, 0, "not enough memory"};
+  } catch (const std::exception&) {
+    return {Code::kBug, 0, "an unexpected error inside the substrate"};
+  }
+}
+
+}  // namespace substrata::kernel_files
+
+#endif
