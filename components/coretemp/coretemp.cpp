@@ -1,0 +1,218 @@
+// The substrate `coretemp`: temperatures, fans, voltages, currents, power and energy from the kernel's hwmon
+// chips and thermal zones, read from kept descriptors of the selected sensors only.
+#include <substrata/substrate.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hardware_monitors.hpp"
+#include "kernel_files/sampled_slots.hpp"
+
+namespace {
+
+using namespace substrata;
+using kernel_files::KeptFile;
+
+thread_local kernel_files::Note note;
+
+// One selected channel: its descriptors and what to call it when it fails.
+struct Selected {
+  KeptFile value;
+  KeptFile fault;
+  const char* name = nullptr;  // the catalogue's
+  bool is_count = false;
+};
+
+class Sampler {
+ public:
+  void add(Selected selected) { selected_.push_back(std::move(selected)); }
+  uint32_t size() const noexcept { return static_cast<uint32_t>(selected_.size()); }
+  bool counts(uint32_t i) const noexcept { return selected_[i].is_count; }
+
+  Status sample(int64_t* raw) noexcept {
+    for (uint32_t i = 0; i < size(); ++i) {
+      const Selected& one = selected_[i];
+      int64_t broken = 0;
+      if (one.fault.is_open()) {
+        const int error = one.fault.read_integer(&broken);
+        if (error != 0) return failed(one, error);
+        if (broken != 0) {
+          return {Code::kSystem, EIO,
+                  note.format("sensor %s: the chip reports it as broken or not connected", one.name)};
+        }
+      }
+      const int error = one.value.read_integer(&raw[i]);
+      if (error != 0) return failed(one, error);
+    }
+    return kSuccess;
+  }
+
+  Status growth(uint32_t i, int64_t from, int64_t to, int64_t* out) noexcept {
+    if (to < from) {
+      return {Code::kCountersLost, 0,
+              note.format("energy meter %s went backwards: it was reset; start the set again",
+                          selected_[i].name)};
+    }
+    *out = to - from;
+    return kSuccess;
+  }
+
+ private:
+  static Status failed(const Selected& one, int error) noexcept {
+    if (error == ENODEV || error == ENOENT) {
+      return {Code::kSystem, error,
+              note.format("sensor %s has vanished (its driver was unloaded or the device removed); remove it "
+                          "from the set",
+                          one.name)};
+    }
+    return {Code::kSystem, error,
+            note.format("sensor %s cannot be read: %s", one.name, std::strerror(error))};
+  }
+
+  std::vector<Selected> selected_;
+};
+
+class Monitors {
+ public:
+  static constexpr uint32_t kValueFlags = 0;
+
+  explicit Monitors(const Host& host) noexcept : host_(host) {}
+
+  Status scan() {
+    channels_ = coretemp::find_channels(host_);
+    for (const coretemp::Channel& channel : channels_) {
+      kernel_files::CatalogueEntry entry;
+      entry.name = channel.name;
+      entry.text = channel.text;
+      entry.unit = channel.unit;
+      entry.kind = channel.is_count ? ValueKind::kCount : ValueKind::kGauge;
+      entry.aliases = channel.aliases;
+      entry.flags = channel.core >= 0      ? kEventScopeCore
+                    : channel.package >= 0 ? kEventScopePackage
+                                           : kEventScopeNode;
+      KeptFile file;
+      const int error = file.open(channel.path);
+      if (error == EACCES || error == EPERM) {
+        entry.flags |= kEventUnavailable;
+        entry.refusal = Code::kPermission;
+        entry.why = channel.path + " may not be read by this user: run as root, or chmod a+r that file";
+      } else if (error != 0) {
+        entry.flags |= kEventUnavailable;
+        entry.refusal = Code::kSystem;
+        entry.why = channel.path + " does not open: " + std::strerror(error);
+      }
+      catalogue_.add(std::move(entry));
+    }
+    catalogue_.index_aliases();
+    return kSuccess;
+  }
+
+  const kernel_files::Catalogue& catalogue() const noexcept { return catalogue_; }
+  const Host& host() const noexcept { return host_; }
+  int64_t refresh_ns() const noexcept { return 0; }
+  const coretemp::Channel& channel(uint32_t index) const noexcept { return channels_[index]; }
+
+  Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
+    Sampler sampler;
+    for (uint32_t i = 0; i < count; ++i) {
+      const coretemp::Channel& channel = channels_[events[i]];
+      Selected one;
+      one.name = catalogue_.entry(events[i]).name.c_str();
+      one.is_count = channel.is_count;
+      int error = one.value.open(channel.path);
+      if (error == 0 && !channel.fault_path.empty()) error = one.fault.open(channel.fault_path);
+      if (error != 0) {
+        return {error == EACCES ? Code::kPermission : Code::kSystem, error,
+                note.format("sensor %s cannot be opened: %s", one.name, std::strerror(error))};
+      }
+      sampler.add(std::move(one));
+    }
+    *out = std::move(sampler);
+    return kSuccess;
+  }
+
+ private:
+  const Host& host_;
+  std::vector<coretemp::Channel> channels_;
+  kernel_files::Catalogue catalogue_;
+};
+
+using Slots = kernel_files::SampledSlots<Monitors, Sampler>;
+
+Status detect(const Host* host) noexcept {
+  return kernel_files::guarded([&]() -> Status {
+    const std::string chips = kernel_files::below_root(*host, "/sys/class/hwmon");
+    if (!kernel_files::list_folder(chips).empty()) return kSuccess;
+    for (const std::string& name :
+         kernel_files::list_folder(kernel_files::below_root(*host, "/sys/class/thermal"))) {
+      if (name.compare(0, 12, "thermal_zone") == 0) return kSuccess;
+    }
+    return {Code::kNoSupport, 0,
+            "no sensor: neither /sys/class/hwmon nor /sys/class/thermal shows a chip or a zone. On a real "
+            "machine load the driver (modprobe coretemp or k10temp; sensors-detect finds others); a virtual "
+            "machine usually has none: SUBSTRATA_THERMAL_MODEL=1 offers a model instead"};
+  });
+}
+
+// Verb "sensor": in: uint32_t, the event's number; out: text of lines "key=value" (path, unit, package, core,
+// processors, limit), ended by a zero byte.
+Status invoke(Device* device, Set*, const char* verb, const void* in, size_t in_size, void* out,
+              size_t* out_size) noexcept {
+  if (verb == nullptr || std::strcmp(verb, "sensor") != 0) {
+    return {Code::kComponent, 0, "coretemp has one device command, \"sensor\""};
+  }
+  return kernel_files::guarded([&]() -> Status {
+    const Monitors& monitors = *Slots::device_of(device);
+    uint32_t index = 0;
+    if (in == nullptr || in_size != sizeof index || out_size == nullptr) {
+      return {Code::kInvalid, 0, "\"sensor\" takes the number of an event as uint32_t"};
+    }
+    std::memcpy(&index, in, sizeof index);
+    if (index >= monitors.catalogue().size()) return {Code::kNoEvent, 0, "no event has this number"};
+    const coretemp::Channel& channel = monitors.channel(index);
+    std::string text = "path=" + channel.path + "\nunit=" + channel.unit + "\n";
+    if (channel.package >= 0) text += "package=" + std::to_string(channel.package) + "\n";
+    if (channel.core >= 0) text += "core=" + std::to_string(channel.core) + "\n";
+    if (!channel.processors.empty()) text += "processors=" + channel.processors + "\n";
+    text += std::string("limit=") + (channel.is_limit ? "1" : "0") + "\n";
+    const size_t needed = text.size() + 1;
+    const size_t room = *out_size;
+    *out_size = needed;
+    if (out == nullptr || room < needed) return {Code::kBufferTooSmall, 0, "the answer needs more room"};
+    std::memcpy(out, text.c_str(), needed);
+    return kSuccess;
+  });
+}
+
+constexpr SubstrateTable kTable{
+    .name = "coretemp",
+    .summary = "Temperatures, fans, voltages and power from the kernel's hwmon chips and thermal zones",
+    .version = "1.0",
+    .max_events = 512,
+    .max_multiplexed = 512,
+    .detect = detect,
+    .open = Slots::open,
+    .close = Slots::close,
+    .event_count = Slots::event_count,
+    .event_at = Slots::event_at,
+    .find_event = Slots::find_event,
+    .create_set = Slots::create_set,
+    .destroy_set = Slots::destroy_set,
+    .program = Slots::program,
+    .start = Slots::start,
+    .stop = Slots::stop,
+    .read = Slots::read,
+    .read_details = Slots::read_details,
+    .reset = Slots::reset,
+    .invoke = invoke,
+};
+
+}  // namespace
+
+SUBSTRATA_ENTRY substrata_entry_coretemp(const substrata::Host* host,
+                                         substrata::SubstrateTable* out) noexcept {
+  return substrata::publish(kTable, host, out);
+}
