@@ -1,0 +1,48 @@
+// What a process of a workload does, as a machine sees it: one packed word an operation, and the units of
+// time.
+#ifndef SUBSTRATA_WORKLOADS_OPERATION_HPP
+#define SUBSTRATA_WORKLOADS_OPERATION_HPP
+
+#include <cstdint>
+
+namespace substrata::workloads {
+
+// Simulated time in picoseconds since the start of the run. 2^64 ps are 213 days.
+using Time = std::uint64_t;
+inline constexpr Time kNever = ~Time{0};
+
+// The kinds of recorded operations, the ones a process performs without waiting.
+enum class OperationKind : std::uint8_t {
+  kRead = 0,     // shared memory, address and size in bytes
+  kWrite = 1,    // shared memory, address and size in bytes
+  kCompute = 2,  // argument: processor cycles without shared accesses
+  kEnter = 3,    // argument: a RegionId, a procedure begins
+  kLeave = 4,    // argument: a RegionId, a procedure ends
+  kPhase = 5,    // argument: a RegionId, the phase of the program changes
+};
+
+// One operation in 64 bits: argument in bits 0-47, size in bits 48-55, kind in bits 56-59. Thread-compatible.
+class Operation {
+ public:
+  constexpr Operation() noexcept = default;
+  constexpr Operation(OperationKind kind, std::uint64_t argument, unsigned size = 0) noexcept
+      : bits_((argument & kArgumentMask) | (std::uint64_t{size} << 48) |
+              (static_cast<std::uint64_t>(kind) << 56)) {}
+  constexpr OperationKind kind() const noexcept { return static_cast<OperationKind>(bits_ >> 56); }
+  constexpr std::uint64_t argument() const noexcept { return bits_ & kArgumentMask; }
+  // Of a read or write: where in the shared address space, in bytes.
+  constexpr std::uint64_t address() const noexcept { return argument(); }
+  constexpr unsigned size() const noexcept { return static_cast<unsigned>((bits_ >> 48) & 0xFFU); }
+  constexpr bool is_access() const noexcept { return (bits_ >> 56) <= 1U; }
+  constexpr bool is_write() const noexcept { return (bits_ >> 56) == 1U; }
+  constexpr std::uint64_t bits() const noexcept { return bits_; }
+
+ private:
+  static constexpr std::uint64_t kArgumentMask = (std::uint64_t{1} << 48) - 1;
+  std::uint64_t bits_ = 0;
+};
+static_assert(sizeof(Operation) == 8);
+
+}  // namespace substrata::workloads
+
+#endif

@@ -1,0 +1,101 @@
+// Puts program, memory, engine and machine together for one run.
+#include "run.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "catalogue.hpp"
+
+namespace substrata::workloads {
+
+Report run_workload(std::string_view spec, std::uint64_t seed, Machine& machine,
+                    const EngineSettings& settings) {
+  Report report;
+  try {
+    if (settings.processes == 0 || settings.processes > kMostProcesses) {
+      report.message = std::to_string(settings.processes) + " processes are asked for, 1 to " +
+                       std::to_string(kMostProcesses) + " can be run";
+      return report;
+    }
+    const std::unique_ptr<Program> program = make_program(spec, seed, report.message, &report.workload);
+    if (program == nullptr) return report;
+    Memory memory;
+    program->lay_out(memory, settings.processes);
+    memory.commit();
+    {
+      Engine engine(*program, machine, memory, settings);
+      report.outcome = engine.run();
+    }
+    report.statistics = machine.statistics();
+    report.ran = report.outcome.completed;
+    const std::string what = report.workload + " with " + std::to_string(settings.processes) +
+                             (settings.processes == 1 ? " process on " : " processes on ") +
+                             std::string(machine.name());
+    if (!report.ran) {
+      report.message = what + ": " + report.outcome.error;
+      return report;
+    }
+    const std::string wrong = program->check(memory);
+    report.correct = wrong.empty();
+    report.message =
+        what + ": " + (wrong.empty() ? std::string("the result is right") : "WRONG RESULT, " + wrong);
+  } catch (const std::bad_alloc&) {
+    report.ran = report.correct = false;
+    report.message =
+        std::string(spec.substr(0, 100)) + " needs more memory than there is; ask for a smaller size";
+  } catch (const std::exception& error) {
+    report.ran = report.correct = false;
+    report.message = std::string(spec.substr(0, 100)) + ": " + error.what();
+  }
+  return report;
+}
+
+int run_announced(const substrata_machine& announced, const MakeMachine& make, const char* workload,
+                  const substrata_run_options* options, substrata_run_result* result) noexcept {
+  constexpr int kInvalid = -1;
+  constexpr int kNoMemory = -2;
+  constexpr std::uint64_t kPicosecondsPerSecond = 1'000'000'000'000;
+  substrata_run_result unwanted{};
+  unwanted.struct_size = sizeof(unwanted);
+  substrata_run_result& out = result != nullptr ? *result : unwanted;
+  const auto tell = [&out](const std::string& sentence) {
+    const std::size_t length = std::min(sentence.size(), sizeof(out.message) - 1);
+    std::memcpy(out.message, sentence.data(), length);
+    out.message[length] = '\0';
+  };
+  try {
+    EngineSettings settings;
+    settings.processes =
+        options != nullptr && options->processes != 0 ? options->processes : announced.default_processes;
+    const std::uint64_t seed = options != nullptr ? options->seed : 0;
+    const char* parameters = options != nullptr && options->parameters != nullptr ? options->parameters : "";
+    if (settings.processes > announced.max_processes) {
+      tell(std::string(announced.name) + " has room for " + std::to_string(announced.max_processes) +
+           " processes, " + std::to_string(settings.processes) + " were asked for");
+      return kInvalid;
+    }
+    std::string error;
+    const std::unique_ptr<Machine> machine = make(parameters, seed, settings.processes, error);
+    if (machine == nullptr) {
+      tell(std::string(announced.name) + ": " + error);
+      return kInvalid;
+    }
+    const Report report = run_workload(workload != nullptr ? workload : "", seed, *machine, settings);
+    tell(report.message);
+    if (!report.ran) return kInvalid;
+    out.correct = report.correct ? 1 : 0;
+    out.simulated_ticks = report.outcome.time;
+    out.ticks_per_second = kPicosecondsPerSecond;
+    out.operations = report.outcome.operations();
+    return 0;
+  } catch (const std::bad_alloc&) {
+    std::strncpy(out.message, "no memory for the run; ask for a smaller size", sizeof(out.message) - 1);
+    return kNoMemory;
+  } catch (const std::exception& error) {
+    std::strncpy(out.message, error.what(), sizeof(out.message) - 1);
+    return kInvalid;
+  }
+}
+
+}  // namespace substrata::workloads

@@ -1,0 +1,29 @@
+// Every built-in workload at a size that runs in milliseconds.
+#ifndef SUBSTRATA_TESTS_WORKLOADS_SMALL_SPECS_HPP
+#define SUBSTRATA_TESTS_WORKLOADS_SMALL_SPECS_HPP
+
+namespace substrata::workloads {
+
+inline constexpr const char* kSmallSpecs[] = {
+    "conflict:ways=3:stride=512:rounds=20",
+    "false-sharing:rounds=50",
+    "fft:points=256",
+    "fft:points=512:inverse=1",
+    "gauss:n=21",
+    "hot-spot:words=40:rounds=2:reads=50",
+    "lu:n=37:block=5",
+    "migratory:rounds=4:words=6",
+    "ocean:n=19:sweeps=3",
+    "ping-pong:bytes=100:rounds=3",
+    "ping-pong:bytes=0:rounds=5:mode=stream",
+    "pointer-chase:nodes=300:stride=16:steps=200",
+    "producer-consumer:words=50:rounds=4",
+    "radix:keys=1500:radix=16:bits=10",
+    "stream:elements=700:rounds=2",
+    "true-sharing:rounds=6:words=3",
+    "water-spatial:molecules=120:steps=3:percell=3",
+};
+
+}  // namespace substrata::workloads
+
+#endif
