@@ -1,0 +1,15 @@
+// The component structures handed to clients, shared by the chapters that hand them out.
+#ifndef SUBSTRATA_CAPI_COMPONENT_INFO_HPP
+#define SUBSTRATA_CAPI_COMPONENT_INFO_HPP
+
+#include <papi.h>
+
+namespace substrata::capi {
+
+// The structure of a component, at a fixed place; null for a bad index. Before initialisation only what the
+// component's table says. Thread-safe.
+const PAPI_component_info_t* component_info(int index);
+
+}  // namespace substrata::capi
+
+#endif

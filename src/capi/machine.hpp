@@ -1,0 +1,17 @@
+// The structures on the machine and the program that are handed to clients.
+#ifndef SUBSTRATA_CAPI_MACHINE_HPP
+#define SUBSTRATA_CAPI_MACHINE_HPP
+
+#include <papi.h>
+
+namespace substrata::capi {
+
+// At fixed places; null before initialisation or where the system does not tell. Thread-safe.
+const PAPI_hw_info_t* hardware();
+const PAPI_exe_info_t* executable();
+// Read anew at each call; a list handed out stays valid for the life of the process.
+const PAPI_shlib_info_t* shared_objects();
+
+}  // namespace substrata::capi
+
+#endif
