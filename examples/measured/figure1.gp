@@ -1,60 +1,62 @@
 # Draws figure 1 from the files that draw_figure prepared: `data` is their folder, `png` the output, `title` the program.
 load data."/names.gp"
-columns = 1
-lines = (ranks + columns - 1) / columns
-set terminal pngcairo size 800 * columns, 420 * lines + 60 font "sans,11" noenhanced
+head = 90
+panel = 330
+tall = ranks * panel + head
+set terminal pngcairo size 1400, tall font "sans,11" noenhanced
 set output png
-set multiplot title title.": computation and communication per rank\nboxes: ".operations.", bars: ".packets."; line above: ".heat
+set multiplot
+set label 10 title.": computation and communication per rank, temperature above" at screen 0.5, 1 - 22.0 / tall center font "sans,14"
+set label 11 "blue, left axis: ".operations at screen 0.02, 1 - 48.0 / tall textcolor rgb "#2471a3"
+set label 12 "orange, right axis: ".packets at screen 0.36, 1 - 48.0 / tall textcolor rgb "#ca6f1e"
+set label 13 "red: ".heat at screen 0.70, 1 - 48.0 / tall textcolor rgb "#c0392b"
 set style fill solid 0.6 noborder
-left(column) = (column + 0.0) / columns
-width = 1.0 / columns
-height = 0.9 / lines
+unset key
+set lmargin at screen 0.07
+set rmargin at screen 0.93
 do for [rank = 0:ranks - 1] {
   file = data.sprintf("/rank%d", rank)
   stats file using 2 nooutput
-  last = STATS_max
-  warm = 0
-  if (heat ne "no temperature sensor") { warm = 1 }
-  x = left(rank % columns)
-  y = 0.9 - height * (rank / columns + 1)
-  set lmargin at screen x + 0.1 * width
-  set rmargin at screen x + 0.88 * width
-  set xrange [0:last]
+  set xrange [0:STATS_max]
+  top = 1 - (head + rank * panel + 0.0) / tall
+  height = (panel + 0.0) / tall
   # Temperature.
-  set tmargin at screen y + 0.92 * height
-  set bmargin at screen y + 0.68 * height
+  set tmargin at screen top
+  set bmargin at screen top - 0.24 * height
   set title sprintf("rank %d", rank) offset 0, -0.7
   set format x ""
   unset xlabel
   unset y2tics
   unset y2label
-  set ytics nomirror
+  set ytics nomirror autofreq
   set ylabel "degrees C"
-  set yrange [*:*]
-  set offsets 0, 0, 0.2, 0.2
   if (warm) {
-    plot file using 2:6 with linespoints pointtype 7 pointsize 0.3 linecolor rgb "#c0392b" notitle
+    set yrange [*:*]
+    set offsets 0, 0, 0.2, 0.2
+    plot file using 2:6 with linespoints pointtype 7 pointsize 0.3 linecolor rgb "#c0392b"
   } else {
     set yrange [0:1]
-    set label 1 "no temperature sensor" at graph 0.5, 0.5 center
-    plot NaN notitle
+    set label 1 heat at graph 0.5, 0.5 center
+    plot NaN
     unset label 1
   }
+  # The labels of the picture belong to its first plot.
+  unset for [i = 10:13] label i
   # Operations on the left axis, packets on the right.
   unset title
-  unset offsets
-  set tmargin at screen y + 0.62 * height
-  set bmargin at screen y + 0.16 * height
+  set offsets 0, 0, 0, 0
+  set tmargin at screen top - 0.30 * height
+  set bmargin at screen top - 0.78 * height
   set format x "%g"
-  set xlabel "time [s]"
-  set ylabel "million operations / s"
-  set y2label "packets"
+  if (rank == ranks - 1) {
+    set xlabel "time [s]"
+  }
+  set ylabel "million / s"
+  set y2label carried
   set y2tics
   set yrange [0:*]
   set y2range [0:*]
-  plot file using ($3 == 0 ? ($1 + $2) / 2 : NaN):($4 / 2):1:2:(0):4 with boxxyerror linecolor rgb "#2980b9" axes x1y1 \
-         title (rank == 0 ? "compute" : ""), \
-       file using ($3 == 1 ? ($1 + $2) / 2 : NaN):($5 / 2):1:2:(0):5 with boxxyerror linecolor rgb "#e67e22" axes x1y2 \
-         title (rank == 0 ? "communicate" : "")
+  plot file using ($3 == 0 ? ($1 + $2) / 2 : NaN):($4 / 2):1:2:(0):4 with boxxyerror linecolor rgb "#2980b9" axes x1y1, \
+       file using ($3 == 1 ? ($1 + $2) / 2 : NaN):($5 / 2):1:2:(0):5 with boxxyerror linecolor rgb "#e67e22" axes x1y2
 }
 unset multiplot
