@@ -2,7 +2,6 @@
 #ifndef SUBSTRATA_CORE_LIBRARY_HPP
 #define SUBSTRATA_CORE_LIBRARY_HPP
 
-#include <sys/types.h>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -31,10 +30,12 @@ class Library {
 
   // Usable before initialisation (the list of substrates is then loaded on demand).
   Registry& registry();
+  // Tests, before anything else is asked: the entry points to use instead of the built-in ones.
+  void use_built_in(const BuiltIn* list) noexcept { registry_.set_built_in(list); }
   // Meaningful after initialisation.
   Catalogue& catalogue() noexcept { return catalogue_; }
 
-  // Counts initialisations and forks: state made under another epoch is stale. Signal-safe.
+  // Counts initialisations and shutdowns: state made under another epoch is stale. Signal-safe.
   uint64_t epoch() const noexcept { return epoch_.load(std::memory_order_acquire); }
 
   ForkLock& lock() noexcept { return lock_; }
@@ -45,7 +46,7 @@ class Library {
   ForkLock lock_;
   std::atomic<bool> up_{false};
   std::atomic<uint64_t> epoch_{1};
-  pid_t pid_ = 0;
+  uint64_t forks_at_start_ = 0;
   Registry registry_;
   Catalogue catalogue_;
 };

@@ -17,7 +17,7 @@ Status set_default_granularity(uint32_t granularity, int component = 0);
 Result<uint32_t> default_domain(int component = 0);
 Result<uint32_t> default_granularity(int component = 0);
 
-// PAPI_multiplex_init's effect is none here; kept as a fact. Usable before initialisation.
+// Usable before initialisation.
 uint64_t default_multiplex_ns() noexcept;  // 10 ms at first
 Status set_default_multiplex_ns(uint64_t ns);
 struct TimerOption {
@@ -46,6 +46,9 @@ DebugHandler debug_handler() noexcept;
 // The user-defined-events file (PAPI_USER_EVENTS_FILE option).
 Status set_user_events_file(const std::string& path);
 std::string user_events_file();
+
+// Everything back to what it was before initialisation.
+void reset_options();
 
 }  // namespace substrata
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "events/derived.hpp"
@@ -148,8 +150,18 @@ class Catalogue {
   Result<Composition> compose_depth(uint32_t code, int depth);
   const PresetAnswer& answer(uint32_t preset_index);
   Status unknown(std::string_view name, Component* only);
+  // The names of one component's catalogue, read as far as it has grown.
+  struct Names {
+    uint32_t scanned = 0;
+    std::unordered_set<std::string> all;
+    std::unordered_map<std::string, std::vector<uint32_t>> qualified;  // by the name without qualifiers
+  };
+  Names& names_of(Component& component);
   bool listed(Component& component, uint32_t index, Event* out);
-  bool is_qualified(Component& component, std::string_view name, std::string* base);
+  Result<uint32_t> next_preset(uint32_t code, Enumerate how, int component);
+  Result<uint32_t> next_native(uint32_t code, Enumerate how, Component& component);
+  Result<uint32_t> next_user(uint32_t code, Enumerate how);
+  int processor();
 
   Registry& registry_;
   Trial trial_;
@@ -157,6 +169,7 @@ class Catalogue {
   std::vector<NativeEvent> natives_;
   std::vector<std::vector<uint32_t>> code_by_index_;  // [component][index] = native number + 1, 0: none yet
   std::vector<PresetAnswer> presets_;
+  std::unordered_map<int, Names> names_;
   std::vector<UserEvent> user_events_;
 };
 

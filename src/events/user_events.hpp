@@ -20,9 +20,10 @@ struct UserEvent {
 
 inline constexpr size_t kMaxUserEvents = 50;  // PAPI_MAX_USER_EVENTS
 
-// One line per event: EVENT,<name>,<derived kind>,[formula,]<event>,<event>...[,LDESC,"text"][,SDESC,"text"]
-// [,NOTE,"text"]; '#' starts a comment; "#define NAME text" replaces NAME as an operand of later formulas.
-// A bad line refuses the whole text and is told by number (kInvalid).
+// One line per event, in the form of PAPI's own tables:
+//   EVENT,<name>,<derived type>,[<formula>,]<event>,<event>...[,LDESC,"text"][,SDESC,"text"][,NOTE,"text"]
+// The formula is there for DERIVED_POSTFIX and DERIVED_INFIX only. '#' begins a comment line. A bad line
+// refuses the whole text and is told by number (kInvalid).
 Result<std::vector<UserEvent>> parse_user_events(std::string_view text);
 
 }  // namespace substrata

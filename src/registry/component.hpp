@@ -15,7 +15,7 @@
 
 namespace substrata {
 
-// Owned by the Registry; lives until Library::shutdown. Thread-safe.
+// Owned by the Registry, as long as that lives. Thread-safe.
 class Component {
  public:
   Component(int index, const SubstrateTable& table, const Host* host, SharedLibrary library,
@@ -41,7 +41,7 @@ class Component {
   // code. Detects and opens if nobody asked before.
   int disabled();
   // "" when usable.
-  const std::string& disabled_reason();
+  std::string disabled_reason();
   // Whether detect and open have run yet (PAPI's `initialized`).
   bool asked() const noexcept { return state_.load(std::memory_order_acquire) != kUnknown; }
   // The user does not want it: it will answer kDisabled. No effect once open.
@@ -68,8 +68,10 @@ class Component {
   Status configure(Set* set, const Configuration& configuration) const;
   Configuration default_configuration() const noexcept;
 
-  // Closes the device if open; the next ensure_open starts anew.
+  // Closes the device if open and lifts what was disabled; the next ensure_open starts anew.
   void close();
+  // A number that grows with every opening in this process; 0 while closed.
+  uint64_t opened() const noexcept { return opened_.load(std::memory_order_relaxed); }
 
  private:
   enum State : int { kUnknown, kOpen, kUnavailable };
@@ -81,6 +83,7 @@ class Component {
   std::vector<std::string> prefixes_;
   ForkLock lock_;
   std::atomic<int> state_{kUnknown};
+  std::atomic<uint64_t> opened_{0};
   bool disabled_by_user_ = false;
   Code code_ = Code::kOk;
   int32_t os_error_ = 0;

@@ -14,7 +14,7 @@
 namespace substrata {
 
 // Loading calls entry points, which only copy tables; nothing is detected or opened before somebody asks.
-// Thread-safe; the list does not change between load() and clear().
+// Thread-safe.
 class Registry {
  public:
   Registry();
@@ -23,12 +23,13 @@ class Registry {
   Registry& operator=(const Registry&) = delete;
 
   // Builds the list once: built-ins in their order, then plug-ins in the order of the path and of their
-  // names; applies PAPI_DISABLE_COMPONENTS and earlier disable() calls. Later calls do nothing until clear().
+  // names; applies PAPI_DISABLE_COMPONENTS. Later calls do nothing until close_all(); then plug-ins that have
+  // appeared since are added at the end. A Component, once made, lives as long as the Registry.
   void load();
-  // Closes every open substrate, last opened first, and forgets the list and what was disabled by name.
-  void clear();
-  // Tests: the list of entry points to use instead of the built-in one (ended by a null name; null restores),
-  // and where "/" is for the substrates.
+  // Closes every open substrate, last opened first, and lifts what was disabled.
+  void close_all();
+  // Tests, before the first load(): the list of entry points to use instead of the built-in one (ended by a
+  // null name), and where "/" is for the substrates.
   void set_built_in(const BuiltIn* list) noexcept;
   void set_root(std::string root);
 

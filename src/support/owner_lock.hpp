@@ -10,9 +10,16 @@
 
 namespace substrata {
 
-// A number for the calling thread, never 0 and never used again by a later thread. Signal-safe after its
-// first use.
-uint64_t this_thread_number() noexcept;
+// The calling thread's number, 0 before its first use. Initial-exec, so that reading it is one instruction.
+extern thread_local constinit uint64_t thread_number_storage
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+uint64_t assign_thread_number() noexcept;
+
+// A number for the calling thread, never 0 and never used again by a later thread. Signal-safe.
+inline uint64_t this_thread_number() noexcept {
+  const uint64_t number = thread_number_storage;
+  return number != 0 ? number : assign_thread_number();
+}
 
 // A lock biased to one owner thread. The owner marks itself busy with a store and looks whether a stranger is
 // there; a stranger announces itself, makes all threads of the process pass a barrier (membarrier(2)), and

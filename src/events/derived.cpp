@@ -1,0 +1,253 @@
+// Compiles and evaluates the formulas of derived events.
+#include "events/derived.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace substrata {
+namespace {
+
+struct Name {
+  DerivedKind kind;
+  const char* name;
+};
+constexpr Name kNames[] = {{DerivedKind::kNone, "NOT_DERIVED"},
+                           {DerivedKind::kAdd, "DERIVED_ADD"},
+                           {DerivedKind::kSub, "DERIVED_SUB"},
+                           {DerivedKind::kPerSecond, "DERIVED_PS"},
+                           {DerivedKind::kAddPerSecond, "DERIVED_ADD_PS"},
+                           {DerivedKind::kCompound, "DERIVED_CMPD"},
+                           {DerivedKind::kPostfix, "DERIVED_POSTFIX"},
+                           {DerivedKind::kInfix, "DERIVED_INFIX"}};
+
+constexpr size_t kMaxSteps = 128;  // and so the depth of the evaluation stack
+constexpr int kMaxNesting = 32;
+
+bool is_space(char c) { return c == ' ' || c == '\t'; }
+
+// A double as a reported value: rounded toward zero, as PAPI converts, and kept within 64 bits.
+int64_t to_value(double number) noexcept {
+  if (std::isnan(number)) return 0;
+  if (number >= 9.2233720368547748e18) return std::numeric_limits<int64_t>::max();
+  if (number <= -9.2233720368547748e18) return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(number);
+}
+
+int64_t add(int64_t a, int64_t b) noexcept {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t subtract(int64_t a, int64_t b) noexcept {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+
+}  // namespace
+
+// Turns formula text into steps in postfix order. Step is Formula's; so this is a nested helper of make().
+struct FormulaReader {
+  std::string_view text;
+  uint32_t term_count;
+  size_t at = 0;
+  struct Item {
+    char op;
+    uint16_t term;
+    double constant;
+  };
+  std::vector<Item> items;
+
+  Status bad(const char* what) const {
+    return refuse(Code::kInvalid, "formula \"%.*s\": %s at character %u", static_cast<int>(text.size()),
+                  text.data(), what, static_cast<unsigned>(at + 1));
+  }
+  void skip_spaces() {
+    while (at < text.size() && is_space(text[at])) ++at;
+  }
+
+  // N<number> or a decimal number.
+  Status operand() {
+    skip_spaces();
+    if (at < text.size() && text[at] == 'N') {
+      const char* begin = text.data() + at + 1;
+      const char* end = text.data() + text.size();
+      unsigned term = 0;
+      const auto [stop, error] = std::from_chars(begin, end, term);
+      if (error != std::errc() || stop == begin) return bad("N wants a number");
+      if (term >= term_count) return bad("there is no such term");
+      at = static_cast<size_t>(stop - text.data());
+      items.push_back({'n', static_cast<uint16_t>(term), 0});
+      return kSuccess;
+    }
+    double number = 0;
+    const char* begin = text.data() + at;
+    const auto [stop, error] = std::from_chars(begin, text.data() + text.size(), number);
+    if (error != std::errc() || stop == begin || !std::isfinite(number))
+      return bad("a term or number is missing");
+    at = static_cast<size_t>(stop - text.data());
+    items.push_back({'c', 0, number});
+    return kSuccess;
+  }
+
+  Status factor(int depth) {
+    if (depth > kMaxNesting) return bad("too many parentheses");
+    skip_spaces();
+    if (at < text.size() && text[at] == '(') {
+      ++at;
+      if (const Status status = sum(depth + 1); !status.ok()) return status;
+      skip_spaces();
+      if (at >= text.size() || text[at] != ')') return bad("a ')' is missing");
+      ++at;
+      return kSuccess;
+    }
+    return operand();
+  }
+  Status product(int depth) {
+    if (const Status status = factor(depth); !status.ok()) return status;
+    for (skip_spaces(); at < text.size() && (text[at] == '*' || text[at] == '/'); skip_spaces()) {
+      const char op = text[at++];
+      if (const Status status = factor(depth); !status.ok()) return status;
+      items.push_back({op, 0, 0});
+      if (items.size() > kMaxSteps) return bad("too long a formula");
+    }
+    return kSuccess;
+  }
+  Status sum(int depth) {
+    if (const Status status = product(depth); !status.ok()) return status;
+    for (skip_spaces(); at < text.size() && (text[at] == '+' || text[at] == '-'); skip_spaces()) {
+      const char op = text[at++];
+      if (const Status status = product(depth); !status.ok()) return status;
+      items.push_back({op, 0, 0});
+      if (items.size() > kMaxSteps) return bad("too long a formula");
+    }
+    return kSuccess;
+  }
+
+  Status infix() {
+    if (const Status status = sum(0); !status.ok()) return status;
+    skip_spaces();
+    if (at != text.size()) return bad("something is left over");
+    return kSuccess;
+  }
+
+  // Pieces ended by '|': terms, numbers, operators.
+  Status postfix() {
+    size_t depth = 0;
+    for (skip_spaces(); at < text.size(); skip_spaces()) {
+      const char c = text[at];
+      const bool alone = at + 1 >= text.size() || text[at + 1] == '|' || is_space(text[at + 1]);
+      if (alone && (c == '+' || c == '-' || c == '*' || c == '/')) {
+        if (depth < 2) return bad("an operator has less than two operands");
+        --depth;
+        ++at;
+        items.push_back({c, 0, 0});
+      } else {
+        if (const Status status = operand(); !status.ok()) return status;
+        ++depth;
+      }
+      if (items.size() > kMaxSteps) return bad("too long a formula");
+      skip_spaces();
+      if (at < text.size()) {
+        if (text[at] != '|') return bad("a '|' is missing");
+        ++at;
+      }
+    }
+    if (depth != 1) return bad("operands and operators do not come out even");
+    return kSuccess;
+  }
+};
+
+Result<DerivedKind> parse_derived_kind(std::string_view text) {
+  for (const Name& known : kNames) {
+    if (text == known.name) return known.kind;
+  }
+  return refuse(Code::kInvalid, "\"%.*s\" is not a derived type", static_cast<int>(text.size()), text.data());
+}
+
+const char* derived_name(DerivedKind kind) noexcept {
+  for (const Name& known : kNames) {
+    if (kind == known.kind) return known.name;
+  }
+  return "";
+}
+
+Result<Formula> Formula::make(DerivedKind kind, std::string_view text, uint32_t term_count) {
+  Formula formula;
+  formula.kind_ = kind;
+  formula.term_count_ = term_count;
+  if (term_count == 0 || term_count > kMaxRecipeTerms)
+    return refuse(Code::kInvalid, "a derived event has 1 to %u terms, not %u", kMaxRecipeTerms, term_count);
+  switch (kind) {
+    case DerivedKind::kNone:
+      if (term_count != 1) return refuse(Code::kInvalid, "an event that is not derived has one term");
+      break;
+    case DerivedKind::kPerSecond:
+      if (term_count != 2) return refuse(Code::kInvalid, "DERIVED_PS wants two terms: cycles and the event");
+      break;
+    case DerivedKind::kAddPerSecond:
+      if (term_count < 2) return refuse(Code::kInvalid, "DERIVED_ADD_PS wants cycles and at least one event");
+      break;
+    case DerivedKind::kPostfix:
+    case DerivedKind::kInfix: {
+      FormulaReader reader{.text = text, .term_count = term_count, .at = 0, .items = {}};
+      const Status status = kind == DerivedKind::kPostfix ? reader.postfix() : reader.infix();
+      if (!status.ok()) return status;
+      for (const FormulaReader::Item& item : reader.items)
+        formula.steps_.push_back({item.op, item.term, item.constant});
+      break;
+    }
+    default:
+      break;
+  }
+  return formula;
+}
+
+int64_t Formula::evaluate(const int64_t* values, const uint16_t* positions, double clock_hz) const noexcept {
+  switch (kind_) {
+    case DerivedKind::kNone:
+    case DerivedKind::kCompound:
+      return values[positions[0]];
+    case DerivedKind::kAdd: {
+      int64_t sum = 0;
+      for (uint32_t i = 0; i < term_count_; ++i) sum = add(sum, values[positions[i]]);
+      return sum;
+    }
+    case DerivedKind::kSub: {
+      int64_t rest = values[positions[0]];
+      for (uint32_t i = 1; i < term_count_; ++i) rest = subtract(rest, values[positions[i]]);
+      return rest;
+    }
+    case DerivedKind::kPerSecond:
+    case DerivedKind::kAddPerSecond: {
+      const double cycles = static_cast<double>(values[positions[0]]);
+      if (cycles == 0) return 0;
+      double sum = 0;
+      for (uint32_t i = 1; i < term_count_; ++i) sum += static_cast<double>(values[positions[i]]);
+      return to_value(sum / cycles * clock_hz);
+    }
+    case DerivedKind::kPostfix:
+    case DerivedKind::kInfix: {
+      std::array<double, kMaxSteps + 1> stack;  // steps were counted when compiled
+      size_t top = 0;
+      for (const Step& step : steps_) {
+        if (step.op == 'n') {
+          stack[top++] = static_cast<double>(values[positions[step.term]]);
+          continue;
+        }
+        if (step.op == 'c') {
+          stack[top++] = step.constant;
+          continue;
+        }
+        const double right = stack[--top];
+        double& left = stack[top - 1];
+        if (step.op == '+') left += right;
+        if (step.op == '-') left -= right;
+        if (step.op == '*') left *= right;
+        if (step.op == '/') left = right == 0 ? 0 : left / right;
+      }
+      return to_value(stack[0]);
+    }
+  }
+  return 0;
+}
+
+}  // namespace substrata

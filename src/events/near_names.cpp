@@ -1,0 +1,61 @@
+// Edit distance, and the best few names by it.
+#include "events/near_names.hpp"
+
+#include <algorithm>
+
+namespace substrata {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+}  // namespace
+
+size_t edit_distance(std::string_view a, std::string_view b, size_t limit) {
+  if (a.size() > b.size()) std::swap(a, b);
+  if (b.size() - a.size() > limit) return limit + 1;
+  std::vector<size_t> row(a.size() + 1);
+  for (size_t i = 0; i <= a.size(); ++i) row[i] = i;
+  for (size_t j = 1; j <= b.size(); ++j) {
+    size_t diagonal = row[0];
+    row[0] = j;
+    size_t least = row[0];
+    for (size_t i = 1; i <= a.size(); ++i) {
+      const size_t above = row[i];
+      const size_t change = lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1;
+      row[i] = std::min({row[i] + 1, row[i - 1] + 1, diagonal + change});
+      diagonal = above;
+      least = std::min(least, row[i]);
+    }
+    if (least > limit) return limit + 1;
+  }
+  return std::min(row[a.size()], limit + 1);
+}
+
+NearNames::NearNames(std::string_view wanted, size_t how_many)
+    : wanted_(wanted.substr(0, 256)), how_many_(how_many) {}
+
+void NearNames::offer(std::string_view name) {
+  // A third of the letters wrong is still a likely slip of the pen.
+  const size_t limit = std::max<size_t>(2, wanted_.size() / 3);
+  size_t distance = edit_distance(wanted_, name, limit);
+  // The end of a name is often what is remembered ("TASK-CLOCK" of "perf::TASK-CLOCK").
+  const size_t colon = name.rfind("::");
+  if (colon != std::string_view::npos)
+    distance = std::min(distance, edit_distance(wanted_, name.substr(colon + 2), limit));
+  if (distance > limit) return;
+  for (const auto& kept : kept_) {
+    if (kept.second == name) return;
+  }
+  const auto place = std::upper_bound(kept_.begin(), kept_.end(), distance,
+                                      [](size_t d, const auto& kept) { return d < kept.first; });
+  kept_.insert(place, {distance, std::string(name)});
+  if (kept_.size() > how_many_) kept_.pop_back();
+}
+
+std::vector<std::string> NearNames::best() const {
+  std::vector<std::string> names;
+  for (const auto& kept : kept_) names.push_back(kept.second);
+  return names;
+}
+
+}  // namespace substrata
