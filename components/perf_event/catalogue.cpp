@@ -416,6 +416,7 @@ Code Catalogue::encode_name(std::string_view name, Encoding* out, std::string* c
         *canonical = std::string(kPerfPrefix) + std::string(name);
         return Code::kOk;
       }
+      if (name.find("::") == std::string_view::npos && !from_tracefs.empty()) *error += "; " + from_tracefs;
     }
   }
   out->legs.clear();

@@ -290,6 +290,8 @@ Status EventSet::open_all(const std::vector<uint32_t>& events, const Configurati
       status = refuse(Code::kNoEvent, ENOENT, "an event of the set: " + shared_.catalogue.explain(ENOENT));
   }
   if (out->counters.empty()) out->all_mapped = false;
+  out->plain = status.ok() && out->groups.size() == 1 && out->counters.size() == events.size() &&
+               !out->scales && out->ticks_mask == 0 && (events.size() == 1 || out->groups.front().together);
   if (!status.ok()) close_all(out);
   return status;
 }
@@ -528,12 +530,18 @@ Status EventSet::read(int64_t* values) noexcept {
     return kSuccess;
   }
   if (opened_.all_mapped && owner_ == this_thread() && !stale() && read_pages(values)) return kSuccess;
-  if (opened_.counters.size() == 1 && count == 1 && !opened_.scales) {
-    const Counter& counter = opened_.counters.front();
-    uint64_t words[kSingleWords];
-    const ssize_t got = shared_.kernel.read(shared_.kernel.context, counter.descriptor, words, sizeof words);
-    if (got != static_cast<ssize_t>(sizeof words)) return read_failure(got);
-    values[0] = static_cast<int64_t>(words[0] - counter.base);
+  if (opened_.plain) {
+    uint64_t words[kGroupHeader + kMaxEvents];
+    const size_t size = (count == 1 ? kSingleWords : kGroupHeader + count) * sizeof(uint64_t);
+    const Counter* const counters = opened_.counters.data();
+    const ssize_t got = shared_.kernel.read(shared_.kernel.context, counters->descriptor, words, size);
+    if (got != static_cast<ssize_t>(size)) return read_failure(got);
+    if (count == 1) {
+      values[0] = static_cast<int64_t>(words[0] - counters->base);
+      return kSuccess;
+    }
+    for (size_t i = 0; i < count; ++i)
+      values[counters[i].position] = static_cast<int64_t>(words[kGroupHeader + i] - counters[i].base);
     return kSuccess;
   }
   Total totals[kMaxEvents];

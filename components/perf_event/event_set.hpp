@@ -90,10 +90,11 @@ class EventSet {
     bool scales = false;      // the kernel may rotate: values are extrapolated
     uint64_t ticks_mask = 0;  // bit i: event i is the processor's tick counter
     uint32_t generation = 0;
+    bool plain = false;  // one group, one descriptor an event, nothing to extrapolate
   };
   struct Total {
-    int64_t value = 0;
-    uint64_t enabled = 0, running = 0;
+    int64_t value;
+    uint64_t enabled, running;
   };
   struct Sampling {
     uint64_t period = 0;  // 0: not armed

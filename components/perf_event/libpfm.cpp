@@ -1,6 +1,7 @@
 // Asks libpfm4 for the events of this processor and their encodings.
 #include <perfmon/pfmlib.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -47,15 +48,17 @@ class LibpfmEncoder final : public Encoder {
   std::vector<Named> events() override {
     const std::lock_guard<std::mutex> guard(library_lock());
     std::vector<Named> all;
+    bool first = true;
     for (const pfm_pmu_info_t& pmu : present()) {
       for (int index = pmu.first_event; index != -1; index = pfm_get_event_next(index)) {
         pfm_event_info_t info{};
         info.size = sizeof info;
         if (pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS) continue;
         std::string name =
-            pmu.is_dfl && kind_ == PmuKind::kCore ? info.name : std::string(pmu.name) + "::" + info.name;
+            first && kind_ == PmuKind::kCore ? info.name : std::string(pmu.name) + "::" + info.name;
         all.push_back({std::move(name), info.desc == nullptr ? "" : info.desc});
       }
+      first = false;
     }
     return all;
   }
@@ -132,8 +135,15 @@ class LibpfmEncoder final : public Encoder {
       pmu.size = sizeof pmu;
       if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(id), &pmu) != PFM_SUCCESS || !pmu.is_present || !mine(pmu))
         continue;
-      found.insert(pmu.is_dfl ? found.begin() : found.end(), pmu);
+      found.push_back(pmu);
     }
+    // The default PMU is the model's own, not the one of the architecture, which lists a few of the same
+    // events.
+    const auto rank = [](const pfm_pmu_info_t& pmu) {
+      return std::strcmp(pmu.name, "ix86arch") == 0 ? 0 : pmu.nevents;
+    };
+    std::stable_sort(found.begin(), found.end(),
+                     [&rank](const pfm_pmu_info_t& a, const pfm_pmu_info_t& b) { return rank(a) > rank(b); });
     return found;
   }
 

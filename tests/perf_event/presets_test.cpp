@@ -1,0 +1,144 @@
+// Preset tables: PAPI's CSV form, where tables come from, and what a recipe promises.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+#include "driver.hpp"
+#include "fake_kernel.hpp"
+
+namespace substrata::test {
+namespace {
+
+perf::PresetTable parse(const std::string& text, uint32_t* malformed = nullptr) {
+  perf::PresetTable table;
+  const uint32_t bad = perf::parse_presets(text, {"fake"}, "test", &table);
+  if (malformed != nullptr) *malformed = bad;
+  return table;
+}
+
+TEST(PresetParser, BlocksOfCpuLinesSelectThePresetsBelowThem) {  // PA-21
+  const perf::PresetTable table = parse(
+      "# "
+      "comment\nCPU,other\nCPU,FAKE\nPRESET,PAPI_TOT_INS,NOT_DERIVED,A\n\nCPU,other\nPRESET,PAPI_TOT_CYC,NOT_"
+      "DERIVED,B\n"
+      "CPU,*\nPRESET,PAPI_BR_INS,DERIVED_ADD, C , D:MASK:u=1 ,\n");
+  EXPECT_EQ(table.size(), 2u);
+  EXPECT_EQ(table.at("PAPI_TOT_INS").at(0).events, (std::vector<std::string>{"A"}));
+  EXPECT_EQ(table.at("PAPI_BR_INS").at(0).events, (std::vector<std::string>{"C", "D:MASK:u=1"}));
+  EXPECT_EQ(table.at("PAPI_BR_INS").at(0).derived, "DERIVED_ADD");
+}
+
+TEST(PresetParser, FormulasAndNotesAreTakenApart) {
+  const perf::PresetTable table =
+      parse("CPU,fake\nPRESET,PAPI_FP_OPS,DERIVED_POSTFIX,N0|N1|2|*|+|,A,B,NOTE,'counts, twice'\n");
+  const perf::PresetLine& line = table.at("PAPI_FP_OPS").at(0);
+  EXPECT_EQ(line.postfix, "N0|N1|2|*|+|");
+  EXPECT_EQ(line.events, (std::vector<std::string>{"A", "B"}));
+  EXPECT_EQ(line.note, "counts, twice");
+}
+
+TEST(PresetParser, MalformedLinesAreCountedAndLeftOut) {
+  uint32_t malformed = 0;
+  const perf::PresetTable table = parse(
+      "CPU,fake\nPRESET\nPRESET,X\nPRESET,X,NOT_DERIVED\nPRESET,X,SOMEHOW,A\nPRESET,X,DERIVED_POSTFIX,N0|N5|+"
+      "|,A\n"
+      "WHAT,ever\nPRESET,X,NOT_DERIVED,A,B,C,D,E,F,G,H,I,J,K,L,M\n",
+      &malformed);
+  EXPECT_TRUE(table.empty());
+  EXPECT_EQ(malformed, 7u);
+}
+
+TEST(PresetFormula, OnlySoundPostfixIsAccepted) {
+  EXPECT_TRUE(perf::postfix_is_sound("N0|N1|+|", 2));
+  EXPECT_TRUE(perf::postfix_is_sound("N0|4|*|N1|8.5|*|+", 2));
+  EXPECT_FALSE(perf::postfix_is_sound("N0|N1|", 2));
+  EXPECT_FALSE(perf::postfix_is_sound("N0|+|", 1));
+  EXPECT_FALSE(perf::postfix_is_sound("N2|", 2));
+  EXPECT_FALSE(perf::postfix_is_sound("", 1));
+  EXPECT_FALSE(perf::postfix_is_sound("N|", 1));
+  EXPECT_FALSE(perf::postfix_is_sound("N0|x|+|", 1));
+}
+
+class PresetSources : public ::testing::Test {
+ protected:
+  PresetSources() : host(tree.root()) {}
+  // The name of the first event of a preset's recipe, or "" and the refusal's note in `why`.
+  std::string first_term(const char* preset) {
+    Driver driver(host, fake.kernel(), fake_encoder());
+    Recipe recipe;
+    const Status status = driver.table.recipe(driver.device, preset, &recipe);
+    why = status.note == nullptr ? "" : status.note;
+    if (!status.ok()) return "";
+    EXPECT_GE(recipe.term_count, 1u);
+    return driver.at(recipe.terms[0]).name;
+  }
+  ScratchTree tree;
+  TestHost host;
+  FakeKernel fake;
+  std::string why;
+};
+
+TEST_F(PresetSources, ComeInTheirOrder) {  // PA-21, PA-15
+  EXPECT_EQ(first_term("PAPI_TOT_INS"), "perf::INSTRUCTIONS") << "our own table, from inside the library";
+  tree.write("usr/share/papi/6.0/papi_events.csv", "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,MASKED:TWO\n");
+  tree.write("usr/share/papi/10.0/papi_events.csv",
+             "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,INSTRUCTIONS_DONE\n");
+  EXPECT_EQ(first_term("PAPI_TOT_INS"), "INSTRUCTIONS_DONE") << "the newest installed PAPI's";
+  EXPECT_EQ(first_term("PAPI_TOT_CYC"), "perf::CYCLES") << "ours adds what it lacks";
+  tree.write("home/.config/substrata/presets.d/mine.csv",
+             "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,CYCLES_DONE\n");
+  host.settings["HOME"] = tree.root() + "/home";
+  EXPECT_EQ(first_term("PAPI_TOT_INS"), "CYCLES_DONE") << "the user's folder";
+  tree.write("only.csv", "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,MASKED:ONE\n");
+  host.settings["PAPI_CSV_EVENT_FILE"] = tree.root() + "/only.csv";
+  EXPECT_EQ(first_term("PAPI_TOT_INS"), "MASKED:ONE");
+  EXPECT_EQ(first_term("PAPI_TOT_CYC"), "") << "PAPI_CSV_EVENT_FILE is the whole table";
+}
+
+TEST_F(PresetSources, LaterLinesReplaceEarlierOnes) {
+  tree.write("t.csv",
+             "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,CYCLES_DONE\nCPU,fake\nPRESET,PAPI_TOT_INS,NOT_"
+             "DERIVED,INSTRUCTIONS_DONE\n");
+  host.settings["PAPI_CSV_EVENT_FILE"] = tree.root() + "/t.csv";
+  EXPECT_EQ(first_term("PAPI_TOT_INS"), "INSTRUCTIONS_DONE");
+}
+
+TEST_F(PresetSources, PresetWhoseEventDoesNotOpenIsNotAPresetHere) {  // PA-23
+  tree.write("t.csv",
+             "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,INSTRUCTIONS_DONE\nPRESET,PAPI_TOT_CYC,DERIVED_ADD,"
+             "CYCLES_DONE,NO_SUCH\n");
+  host.settings["PAPI_CSV_EVENT_FILE"] = tree.root() + "/t.csv";
+  fake.refuse = [](const perf_event_attr& attr, pid_t, int, int) { return attr.config == 0xc0 ? EBUSY : 0; };
+  EXPECT_EQ(first_term("PAPI_TOT_INS"), "");
+  EXPECT_NE(why.find("INSTRUCTIONS_DONE"), std::string::npos) << why;
+  EXPECT_NE(why.find("another user holds"), std::string::npos) << why;
+  EXPECT_EQ(first_term("PAPI_TOT_CYC"), "");
+  EXPECT_NE(why.find("NO_SUCH"), std::string::npos) << why;
+  EXPECT_EQ(first_term("PAPI_FP_OPS"), "");
+  EXPECT_NE(why.find("presets.d"), std::string::npos) << why;
+}
+
+TEST(OwnPresetTables, HaveNoMalformedLine) {
+  uint32_t lines = 0;
+  for (const perf::BuiltInPresets* table = perf::built_in_presets(); table->name != nullptr; ++table) {
+    std::string everywhere;  // every block applies
+    std::string_view text = table->text;
+    while (!text.empty()) {
+      const size_t end = std::min(text.find('\n'), text.size() - 1);
+      const std::string_view line = text.substr(0, end + 1);
+      everywhere += line.starts_with("CPU,") ? "CPU,*\n" : std::string(line);
+      text.remove_prefix(end + 1);
+    }
+    perf::PresetTable parsed;
+    EXPECT_EQ(perf::parse_presets(everywhere, {}, table->name, &parsed), 0u) << table->name;
+    for (const auto& [name, definitions] : parsed) {
+      EXPECT_TRUE(name.starts_with("PAPI_")) << name;
+      lines += static_cast<uint32_t>(definitions.size());
+    }
+  }
+  EXPECT_GT(lines, 15u);
+}
+
+}  // namespace
+}  // namespace substrata::test
