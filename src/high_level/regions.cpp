@@ -248,10 +248,6 @@ Status Regions::begin(std::string_view region) {
   if (const Status known = register_thread(); !known.ok()) return known;
   Thread* const thread = this_thread(true);
   const std::lock_guard guard(thread->lock);
-  for (const size_t index : thread->open)
-    if (thread->passages[index].region == region)
-      return refuse(Code::kMisc, "region '%.*s' is open in this thread already",
-                    static_cast<int>(region.size()), region.data());
   if (const Status started = start_sets(thread); !started.ok()) return started;
   Passage passage;
   passage.region = region;

@@ -24,8 +24,8 @@ class Regions {
  public:
   static Regions& instance();
 
-  // Opens a region in the calling thread; regions nest. kMisc when a region of that name is open in it
-  // already; kRunning when the thread measures with an eventset of the same substrate.
+  // Opens a region in the calling thread; regions nest, also within one of the same name. kRunning when the
+  // thread measures with an eventset of the same substrate.
   Status begin(std::string_view region);
   // Notes the values within an open region. kMisc when the thread has begun no region, kInvalid when not this
   // one.
