@@ -176,6 +176,8 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return nullptr;
   const std::unique_ptr<hwloc_topology, Unload> topology(raw);
+  // Instruction caches are left out unless asked for.
+  hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(raw) != 0) return nullptr;
   auto info = std::make_unique<HardwareInfo>();
   info->total_cpus = std::max(1, hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_PU));
