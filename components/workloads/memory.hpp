@@ -75,16 +75,12 @@ class Memory {
   std::uint64_t bytes() const noexcept { return (end_ + kPageBytes - 1) / kPageBytes * kPageBytes; }
   std::byte* data() const noexcept { return mapping_.data(); }
 
-  // Direct access, unseen by any machine: for checks after the run and for data "loaded from disk" before it.
+  // Direct access, unseen by any machine: for checks after the run.
   template <Shareable T>
   T peek(const SharedArray<T>& array, std::uint64_t index) const noexcept {
     T value;
     std::memcpy(&value, data() + array.address_of(index), sizeof(T));
     return value;
-  }
-  template <Shareable T>
-  void poke(const SharedArray<T>& array, std::uint64_t index, T value) noexcept {
-    std::memcpy(data() + array.address_of(index), &value, sizeof(T));
   }
 
  private:

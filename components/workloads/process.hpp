@@ -48,23 +48,24 @@ class Process {
   T load(std::uint64_t address) {
     if (view_.pages != nullptr) [[unlikely]]
       guard(address, kPageReadable);
-    record(Operation(OperationKind::kRead, address, sizeof(T)));
     T value;
     std::memcpy(&value, view_.memory + address, sizeof(T));
     if (view_.oracle != nullptr) [[unlikely]]
       compare(address, &value, sizeof(T));
+    record(Operation(OperationKind::kRead, address, sizeof(T)));
     return value;
   }
   template <Shareable T>
   void store(std::uint64_t address, const T& value) {
     if (view_.pages != nullptr) [[unlikely]]
       guard(address, kPageWritable);
-    record(Operation(OperationKind::kWrite, address, sizeof(T)));
     std::memcpy(view_.memory + address, &value, sizeof(T));
     if (view_.stored_values != nullptr) [[unlikely]]
       keep_value(&value, sizeof(T));
     if (view_.oracle != nullptr) [[unlikely]]
       std::memcpy(view_.oracle + address, &value, sizeof(T));
+    // Last, because a full record goes to the machine at once, which then looks for the value.
+    record(Operation(OperationKind::kWrite, address, sizeof(T)));
   }
 
   // Processor cycles spent without shared accesses.

@@ -1,0 +1,63 @@
+// Delays packets and combines updates.
+#include "plain_network.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "workloads/random.hpp"
+
+namespace substrata::svm {
+
+void PlainNetwork::begin(Engine& engine, PacketSink& receiver) {
+  engine_ = &engine;
+  receiver_ = &receiver;
+  combining_.resize(engine.processes());
+}
+
+void PlainNetwork::put(Packet&& packet, Time now) {
+  Time arrival = now + parameters_.latency + parameters_.byte * packet.bytes;
+  if (parameters_.jitter != 0) arrival += workloads::scatter(random_++) % (parameters_.jitter + 1);
+  Time& last = last_arrival_[(std::uint64_t{packet.from} << 32) | packet.to];
+  last = std::max(last, arrival);
+  engine_->schedule(last, *this, next_);
+  in_flight_.emplace(next_++, std::move(packet));
+}
+
+void PlainNetwork::on_event(Time now, std::uint64_t argument) {
+  const auto found = in_flight_.find(argument);
+  Packet packet = std::move(found->second);
+  in_flight_.erase(found);
+  receiver_->arrive(std::move(packet), now);
+}
+
+Time PlainNetwork::send(Packet&& packet, Time now) {
+  flush(packet.from, now);
+  now += parameters_.send;
+  put(std::move(packet), now);
+  return now;
+}
+
+Time PlainNetwork::update(ProcessId from, ProcessId to, std::uint64_t address,
+                          std::span<const std::byte> data, Time now) {
+  Packet& open = combining_[from];
+  const bool fits = !open.data.empty() && open.to == to && open.address + open.data.size() == address &&
+                    open.data.size() + data.size() <= parameters_.burst;
+  if (!fits) {
+    flush(from, now);
+    open.kind = PacketKind::kUpdate;
+    open.from = from;
+    open.to = to;
+    open.address = address;
+  }
+  open.data.insert(open.data.end(), data.begin(), data.end());
+  return now + parameters_.update;
+}
+
+void PlainNetwork::flush(ProcessId from, Time now) {
+  Packet& open = combining_[from];
+  if (open.data.empty()) return;
+  open.bytes = parameters_.header + static_cast<std::uint32_t>(open.data.size());
+  put(std::exchange(open, Packet{}), now);
+}
+
+}  // namespace substrata::svm

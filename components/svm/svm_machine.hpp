@@ -1,0 +1,208 @@
+// Shared virtual memory in software over a network: home-based lazy release consistency, by diffs or
+// automatic update.
+//
+// The protocol is that of Zhou, Iftode and Li, "Performance evaluation of two home-based lazy release
+// consistency protocols for shared virtual memory systems" (OSDI 1996): time is cut into intervals by
+// synchronisation; at the end of an interval its changes go to each page's home, as a diff against a twin
+// (HLRC) or, while it lasted, as automatic updates followed by a mark (AURC, after Iftode et al., HPCA 1996);
+// an acquire brings write notices, the pages they name become invalid, and the next access fetches the whole
+// page from its home, which waits until the changes the notices stand for have arrived. The data really
+// moves: every process has pages of its own, and what the protocol does not bring it does not see.
+#ifndef SUBSTRATA_SVM_SVM_MACHINE_HPP
+#define SUBSTRATA_SVM_SVM_MACHINE_HPP
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "network.hpp"
+#include "workloads/engine.hpp"
+#include "workloads/machine.hpp"
+#include "workloads/memory.hpp"
+
+namespace substrata::svm {
+
+enum class UpdateMode : std::uint8_t {
+  kDiffs,      // twins and diffs (HLRC)
+  kAutomatic,  // every store to a page with a home elsewhere leaves at once (AURC)
+};
+enum class HomePolicy : std::uint8_t {
+  kBlock,       // consecutive pages to each node, all pages divided evenly
+  kRoundRobin,  // page number modulo nodes
+  kFirstTouch,  // the first process that accesses it; node 0 keeps the directory
+};
+enum class Managers : std::uint8_t {
+  kNodeZero,  // node 0 manages all locks and barriers
+  kSpread,    // number modulo nodes
+};
+
+// What the software does costs, in picoseconds. The defaults are round numbers for a processor of 100 MHz,
+// not a published machine's; each machine states its own with their source.
+struct SvmCosts {
+  Time cycle = 10'000;          // of compute operations
+  Time access = 10'000;         // of one load or store that needs nothing
+  Time trap = 20'000'000;       // a page fault until the handler runs, and back
+  Time page_copy = 10'000'000;  // a twin, or a page into its place
+  Time diff_page = 15'000'000;  // comparing a page with its twin
+  Time diff_byte = 5'000;       // putting together or applying a byte of a diff
+  Time notice = 500'000;        // handling one write notice, the change of protection included
+  Time handler = 5'000'000;     // of the receiving node for each packet of the protocol
+  Time local = 1'000'000;       // a packet to oneself
+};
+
+struct SvmParameters {
+  UpdateMode mode = UpdateMode::kDiffs;
+  HomePolicy homes = HomePolicy::kBlock;
+  Managers managers = Managers::kNodeZero;
+  std::uint32_t page_bytes = 4096;  // a power of two, 64 to 65536
+  std::uint32_t header_bytes = 16;  // of each packet: kind, numbers, addresses
+  // Compare every load with a sequentially consistent memory; a difference ends the run with a sentence. Only
+  // for programs without data races.
+  bool verify = false;
+  SvmCosts costs = {};
+};
+
+// What the protocol did in a run.
+struct SvmCounts {
+  std::uint64_t read_faults = 0;
+  std::uint64_t write_faults = 0;
+  std::uint64_t page_fetches = 0;
+  std::uint64_t home_waits =
+      0;  // accesses of a home to its own page, and fetches, that waited for changes on their way
+  std::uint64_t twins = 0;
+  std::uint64_t diffs = 0;
+  std::uint64_t diff_bytes = 0;
+  std::uint64_t updates = 0;  // stores sent automatically
+  std::uint64_t update_bytes = 0;
+  std::uint64_t intervals = 0;
+  std::uint64_t notices = 0;
+  std::uint64_t invalidations = 0;
+  std::uint64_t moves = 0;  // of homes
+  std::uint64_t packets[kPacketKinds] = {};
+  std::uint64_t packet_bytes[kPacketKinds] = {};
+};
+
+// The machine: one process a node. Shared elements must be at least 4 bytes (the grain of diffs) and messages
+// order no shared memory: locks and barriers do. Thread-bound as its engine.
+class SvmMachine final : public workloads::Machine, private PacketSink, private workloads::EventSink {
+ public:
+  // `name` as the user knows the machine.
+  SvmMachine(std::string name, const SvmParameters& parameters, std::unique_ptr<Network> network);
+
+  std::string_view name() const override { return name_; }
+  void begin(Engine& engine) override;
+  workloads::ProcessView view(ProcessId process) override;
+  std::string end() override;
+  std::size_t advance(ProcessId process, std::span<const Operation> operations, Time& now,
+                      Time horizon) override;
+  void on_lock(ProcessId process, std::uint32_t lock, Time now) override;
+  void on_unlock(ProcessId process, std::uint32_t lock, Time now) override;
+  void on_barrier(ProcessId process, std::uint32_t barrier, Time now) override;
+  void on_send(ProcessId process, workloads::MessageNumber message, Time now) override;
+  Time on_receive(ProcessId process, const workloads::Message& message, Time now) override;
+  void on_fault(ProcessId process, std::uint64_t page, bool write, Time now) override;
+  std::vector<Statistic> statistics() const override;
+
+  const SvmCounts& counts() const noexcept { return counts_; }
+  std::uint64_t page_count() const noexcept { return page_count_; }
+  std::uint64_t page_of(std::uint64_t address) const noexcept { return address >> page_shift_; }
+  static constexpr ProcessId kNoHome = ~ProcessId{0};
+  ProcessId home(std::uint64_t page) const noexcept { return homes_[page]; }
+  // Moves a page's home when all processes are next at a barrier; the page goes there as a packet first.
+  // Later wishes for the same page replace earlier ones. For a page without a home yet: nothing.
+  void move_home(std::uint64_t page, ProcessId to);
+
+ private:
+  struct Node {
+    workloads::Mapping memory;
+    std::vector<std::uint8_t> pages;  // PageState
+    std::vector<std::uint32_t>
+        clock;  // intervals of each process whose notices this one has; its own closed ones
+    std::vector<std::uint64_t> dirty;  // pages written in the open interval, in the order of first writes
+    std::unordered_map<std::uint64_t, std::vector<std::byte>> twins;
+    std::unordered_map<std::uint64_t, std::vector<Version>>
+        wanted;                     // what the next copy of a page must contain
+    std::vector<bool> knows_home;   // first touch: has asked the directory
+    std::vector<std::byte> stored;  // values of stores not yet charged
+    std::size_t stored_read = 0;
+    std::uint64_t fault_page = 0;
+    bool fault_write = false;
+    Time busy = 0;  // protocol handler
+  };
+  struct Waiting {  // a fetch that waits at the home, or the home's own fault
+    ProcessId process;
+    std::vector<Version> versions;
+  };
+  struct Home {
+    std::vector<Version> applied;  // newest interval of each writer that the home's copy contains
+    std::vector<Waiting> waiting;
+  };
+  struct Lock {
+    bool held = false;
+    std::deque<Packet> queue;
+    std::vector<std::uint32_t> clock;  // of the last release
+  };
+  struct Barrier {
+    ProcessId arrived = 0;
+    std::vector<std::uint32_t> clock;
+    std::vector<std::vector<std::uint32_t>> clocks;  // of each process on arrival
+  };
+
+  void arrive(Packet&& packet, Time now) override;
+  void on_event(Time now, std::uint64_t argument) override;
+
+  Time send(Packet&& packet, Time now);
+  Time handle(ProcessId node, Time now);
+  ProcessId manager(std::uint64_t number) const noexcept;
+  Time close_interval(ProcessId process, Time now);
+  std::vector<std::byte> make_diff(const std::byte* twin, const std::byte* page) const;
+  void apply_diff(std::byte* page, const std::vector<std::byte>& diff) const;
+  Time acquire(ProcessId process, const std::vector<std::uint32_t>& clock, Time now);
+  std::uint64_t notices_between(const std::vector<std::uint32_t>& older,
+                                const std::vector<std::uint32_t>& newer, std::uint64_t& intervals) const;
+  std::uint32_t notice_bytes(const std::vector<std::uint32_t>& older,
+                             const std::vector<std::uint32_t>& newer) const;
+  void serve_fault(ProcessId process, Time now);
+  void finish_fault(ProcessId process, Time now);
+  void applied(std::uint64_t page, Version version, Time now);
+  bool contains(std::uint64_t page, const std::vector<Version>& versions) const;
+  void reply_page(std::uint64_t page, ProcessId to, Time now);
+  void grant(Lock& lock, std::uint64_t number, const Packet& request, Time now);
+  void start_moves(Time now);
+  void release_barrier(Time now);
+  Packet packet(PacketKind kind, ProcessId from, ProcessId to, std::uint32_t payload) const;
+  std::byte* page_data(ProcessId process, std::uint64_t page) const noexcept {
+    return nodes_[process].memory.data() + (page << page_shift_);
+  }
+
+  std::string name_;
+  SvmParameters parameters_;
+  std::unique_ptr<Network> network_;
+  Engine* engine_ = nullptr;
+  unsigned page_shift_ = 12;
+  std::uint64_t page_count_ = 0;
+  std::vector<Node> nodes_;
+  std::vector<ProcessId> homes_;
+  std::unordered_map<std::uint64_t, Home> home_state_;
+  // Which pages each closed interval of each process wrote. Immutable once closed, so that passing its number
+  // stands for passing its contents; the packets are as large as the contents.
+  std::vector<std::vector<std::vector<std::uint64_t>>> intervals_;
+  std::unordered_map<std::uint64_t, Lock> locks_;
+  std::unordered_map<std::uint64_t, Barrier> barriers_;
+  std::unordered_map<ProcessId, std::vector<std::uint32_t>>
+      manager_clocks_;                               // what each manager has notices of
+  std::unordered_map<std::uint64_t, Packet> local_;  // packets to oneself, on their way
+  std::uint64_t next_local_ = 0;
+  // Moves of homes: wanted, then (all at a barrier) on their way.
+  std::vector<std::pair<std::uint64_t, ProcessId>> wanted_moves_;
+  std::size_t moves_under_way_ = 0;
+  std::uint64_t open_barrier_ = 0;  // the barrier that waits for moves
+  SvmCounts counts_;
+};
+
+}  // namespace substrata::svm
+
+#endif
