@@ -1,0 +1,68 @@
+// Formulas of derived events against values worked out by hand.
+#include "events/derived.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace {
+
+using namespace substrata;
+
+int64_t value_of(DerivedKind kind, const char* text, std::initializer_list<int64_t> terms, double hz = 0) {
+  const Result<Formula> formula = Formula::make(kind, text, static_cast<uint32_t>(terms.size()));
+  EXPECT_TRUE(formula.has_value()) << text;
+  if (!formula) return 0;
+  uint16_t positions[12];
+  for (uint16_t i = 0; i < 12; ++i) positions[i] = i;
+  return formula->evaluate(terms.begin(), positions, hz);
+}
+
+TEST(Derived, KindsComputeWhatTheirNamesSay) {
+  EXPECT_EQ(value_of(DerivedKind::kNone, "", {7}), 7);
+  EXPECT_EQ(value_of(DerivedKind::kAdd, "", {7, 5, 1}), 13);
+  EXPECT_EQ(value_of(DerivedKind::kSub, "", {7, 5, 1}), 1);
+  EXPECT_EQ(value_of(DerivedKind::kCompound, "", {7, 5}), 7);
+  EXPECT_EQ(value_of(DerivedKind::kPerSecond, "", {2000, 50}, 1e6), 25'000);
+  EXPECT_EQ(value_of(DerivedKind::kAddPerSecond, "", {2000, 20, 30}, 1e6), 25'000);
+  EXPECT_EQ(value_of(DerivedKind::kPerSecond, "", {0, 50}, 1e6), 0) << "no cycles, no rate";
+}
+
+TEST(Derived, PostfixAndInfixFormulas) {
+  EXPECT_EQ(value_of(DerivedKind::kPostfix, "N0|N1|+|N2|-|N3|-|", {10, 20, 3, 4}), 23);
+  EXPECT_EQ(value_of(DerivedKind::kPostfix, "N0|2|*|N1|4|*|+", {10, 20}), 100);
+  EXPECT_EQ(value_of(DerivedKind::kInfix, "(N0 + N1) * 2 - N0 / N1", {10, 5}), 28);
+  EXPECT_EQ(value_of(DerivedKind::kInfix, "N0-N1-N1", {10, 3}), 4) << "from left to right";
+  EXPECT_EQ(value_of(DerivedKind::kInfix, "N0/N1", {10, 0}), 0) << "division by nothing";
+  EXPECT_EQ(value_of(DerivedKind::kInfix, "N0*1e300*1e300", {10}), std::numeric_limits<int64_t>::max());
+}
+
+TEST(Derived, WrongFormulasAreRefusedWithTheirPlace) {
+  for (const char* bad :
+       {"", "N0|", "N0|N1|", "+|", "N0|N9|+|", "N0|N1|%|", "N|", "N0 N1 +", "N0|-1e999|+|"}) {
+    if (std::string(bad) == "N0|") {
+      EXPECT_TRUE(Formula::make(DerivedKind::kPostfix, bad, 2).has_value());
+      continue;
+    }
+    const Result<Formula> formula = Formula::make(DerivedKind::kPostfix, bad, 2);
+    EXPECT_EQ(formula.error().code, Code::kInvalid) << bad;
+  }
+  for (const char* bad : {"", "(N0", "N0)", "N0+", "N0 N1", "N2", "1..2"})
+    EXPECT_EQ(Formula::make(DerivedKind::kInfix, bad, 2).error().code, Code::kInvalid) << bad;
+  EXPECT_EQ(Formula::make(DerivedKind::kInfix, std::string(1000, '('), 1).error().code, Code::kInvalid);
+  std::string longer = "N0";
+  for (int i = 0; i < 500; ++i) longer += "+N0";
+  EXPECT_EQ(Formula::make(DerivedKind::kInfix, longer, 1).error().code, Code::kInvalid);
+  EXPECT_EQ(Formula::make(DerivedKind::kAdd, "", 0).error().code, Code::kInvalid);
+  EXPECT_EQ(Formula::make(DerivedKind::kAdd, "", 13).error().code, Code::kInvalid);
+  EXPECT_EQ(Formula::make(DerivedKind::kNone, "", 2).error().code, Code::kInvalid);
+  EXPECT_EQ(parse_derived_kind("DERIVED").error().code, Code::kInvalid);
+  EXPECT_EQ(*parse_derived_kind("DERIVED_SUB"), DerivedKind::kSub);
+}
+
+TEST(Derived, SumsWrapRoundInsteadOfOverflowing) {
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(value_of(DerivedKind::kAdd, "", {most, 1}), std::numeric_limits<int64_t>::min());
+}
+
+}  // namespace
