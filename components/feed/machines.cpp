@@ -1,6 +1,7 @@
 // The lists of machine models and workloads that have made themselves known, and the run of one on the other.
-#include <cstdio>
+#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ using substrata::feed::fail;
 using substrata::feed::guarded;
 using substrata::feed::kInvalid;
 using substrata::feed::kNoName;
+using substrata::feed::kNotSupported;
 using substrata::feed::kTaken;
 
 // Linked through the entries themselves, so that registration before main allocates nothing.
@@ -74,14 +76,30 @@ std::string names(List<Entry>& list) {
   return all.empty() ? "none" : all;
 }
 
+// The options as this library knows them, whatever the caller was built with.
+substrata_run_options known_options(const substrata_run_options* options) {
+  substrata_run_options wanted{};
+  if (options != nullptr) {
+    std::memcpy(static_cast<void*>(&wanted), options,
+                options->struct_size < sizeof wanted ? options->struct_size : sizeof wanted);
+  }
+  wanted.struct_size = sizeof wanted;
+  return wanted;
+}
+
 }  // namespace
+
+struct substrata_following {
+  const substrata_machine* machine;
+  void* following;
+};
 
 extern "C" {
 
 int substrata_machine_add(substrata_machine* machine) {
   return guarded([&] {
-    if (machine == nullptr || machine->struct_size < sizeof(substrata_machine) || machine->name == nullptr ||
-        machine->run == nullptr) {
+    if (machine == nullptr || machine->struct_size < offsetof(substrata_machine, follow) ||
+        machine->name == nullptr || machine->run == nullptr) {
       return fail(kInvalid, "a machine needs its struct_size, a name and a run function");
     }
     return add(machines(), machine, "machine");
@@ -118,13 +136,7 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
       return fail(kNoName, "there is no workload '%s'; there are: %s", kernel.c_str(),
                   names(workloads()).c_str());
     }
-    // Callers of an older or newer library may know fewer or more fields.
-    substrata_run_options wanted{};
-    if (options != nullptr) {
-      std::memcpy(static_cast<void*>(&wanted), options,
-                  options->struct_size < sizeof wanted ? options->struct_size : sizeof wanted);
-    }
-    wanted.struct_size = sizeof wanted;
+    substrata_run_options wanted = known_options(options);
     if (wanted.processes == 0) wanted.processes = model->default_processes;
     if (model->max_processes != 0 && wanted.processes > model->max_processes) {
       return fail(kInvalid, "machine '%s' was asked for %u processes; it takes at most %u", machine,
@@ -159,6 +171,36 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
     }
     return code;
   });
+}
+
+int substrata_follow(const char* machine, const substrata_run_options* options, substrata_following** out) {
+  return guarded([&] {
+    if (machine == nullptr || out == nullptr)
+      return fail(kInvalid, "substrata_follow needs the name of a machine");
+    const substrata_machine* model = find(machines(), machine);
+    if (model == nullptr) {
+      return fail(kNoName, "there is no machine '%s'; there are: %s", machine, names(machines()).c_str());
+    }
+    if (model->struct_size < sizeof *model || model->follow == nullptr || model->unfollow == nullptr) {
+      return fail(kNotSupported, "machine '%s' runs workloads, it does not follow live programs or replays",
+                  machine);
+    }
+    auto following = std::make_unique<substrata_following>(substrata_following{model, nullptr});
+    const substrata_run_options wanted = known_options(options);
+    substrata_run_result outcome{};
+    outcome.struct_size = sizeof outcome;
+    following->following = model->follow(&wanted, &outcome);
+    if (following->following == nullptr) return fail(kInvalid, "%s", outcome.message);
+    *out = following.release();
+    return 0;
+  });
+}
+
+void substrata_unfollow(substrata_following* following) {
+  if (following == nullptr) return;
+  substrata_flush();
+  following->machine->unfollow(following->following);
+  delete following;
 }
 
 }  // extern "C"

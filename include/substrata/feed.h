@@ -501,6 +501,11 @@ struct substrata_machine {
   int (*run)(const char* workload, const struct substrata_run_options* options,
              struct substrata_run_result* result);
   struct substrata_machine* next; /* the registry's; null when added */
+  /* Optional, both or none (a shorter struct_size has none). Begins to model the live programs or the replay
+   * that publish at the probe points which the machine takes as its input; options->parameters as for run. On
+   * refusal null, with the sentence in result->message. unfollow ends it and frees it. */
+  void* (*follow)(const struct substrata_run_options* options, struct substrata_run_result* result);
+  void (*unfollow)(void* following);
 };
 
 /* A workload, as it makes itself known; same lifetime rule. */
@@ -531,6 +536,14 @@ SUBSTRATA_FEED_API const struct substrata_workload* substrata_workload_at(uint32
 SUBSTRATA_FEED_API int substrata_run(const char* machine, const char* workload,
                                      const struct substrata_run_options* options,
                                      struct substrata_run_result* result);
+
+/* Lets a machine model what live programs or a replay publish ("memory" models caches on mem.cpu*.accesses),
+ * so that its own probe points come alive, until substrata_unfollow, which flushes first. options may be
+ * null; processes, seed and record are not used. -18: this machine only runs workloads. */
+struct substrata_following;
+SUBSTRATA_FEED_API int substrata_follow(const char* machine, const struct substrata_run_options* options,
+                                        struct substrata_following** out);
+SUBSTRATA_FEED_API void substrata_unfollow(struct substrata_following* following);
 
 #ifdef __cplusplus
 }

@@ -378,9 +378,16 @@ int run_three(const char* workload, const substrata_run_options* options, substr
 
 // FE-9
 TEST(Run, FindsMachineAndWorkloadByNameAndTellsWhatIsThere) {
-  static substrata_machine machine{sizeof machine,          3,  8,         0,      "toy",
-                                   "a machine of the test", "", run_three, nullptr};
-  static substrata_workload workload{sizeof workload, 0, "count", "counts", "", nullptr};
+  static substrata_machine machine{};
+  machine.struct_size = sizeof machine;
+  machine.default_processes = 3;
+  machine.max_processes = 8;
+  machine.name = "toy";
+  machine.summary = "a machine of the test";
+  machine.run = run_three;
+  static substrata_workload workload{};
+  workload.struct_size = sizeof workload;
+  workload.name = "count";
   ASSERT_EQ(substrata_machine_add(&machine), 0);
   ASSERT_EQ(substrata_workload_add(&workload), 0);
   EXPECT_EQ(substrata_machine_add(&machine), -8);
@@ -403,6 +410,9 @@ TEST(Run, FindsMachineAndWorkloadByNameAndTellsWhatIsThere) {
   options.struct_size = sizeof options;
   options.processes = 9;
   EXPECT_EQ(substrata_run("toy", "count", &options, nullptr), -1);
+  substrata_following* following = nullptr;
+  EXPECT_EQ(substrata_follow("toy", nullptr, &following), -18);
+  EXPECT_EQ(substrata_follow("tiy", nullptr, &following), -7);
 }
 
 }  // namespace

@@ -1,0 +1,24 @@
+// A number that a model counts and that readers on other threads look at.
+#ifndef SUBSTRATA_MONITOR_COUNTER_HPP
+#define SUBSTRATA_MONITOR_COUNTER_HPP
+
+#include <atomic>
+#include <cstdint>
+
+namespace substrata::monitor {
+
+// One writer at a time (the observer that counts), any number of readers. The addition is a plain one: no
+// locked instruction. Thread-safe under that rule.
+class Counter {
+ public:
+  void add(uint64_t count) noexcept { value_.store(value() + count, std::memory_order_relaxed); }
+  void set(uint64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
+  uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
+}  // namespace substrata::monitor
+
+#endif

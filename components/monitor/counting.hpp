@@ -1,0 +1,165 @@
+// The slots of a monitor's table: a monitor supplies its events and, for each request, the counters to look
+// at.
+//
+//   class CacheMonitor final : public monitor::Monitor { Status bind(const Request&, Binding*) override; ...
+//   }; constexpr SubstrateTable kTable = monitor::table<CacheMonitor>({.name = "memory", ...});
+#ifndef SUBSTRATA_MONITOR_COUNTING_HPP
+#define SUBSTRATA_MONITOR_COUNTING_HPP
+
+#include <substrata/feed.h>
+#include <substrata/substrate.h>
+
+#include <deque>
+#include <mutex>
+#include <new>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "counter.hpp"
+#include "event_names.hpp"
+
+namespace substrata::monitor {
+
+// Something that works only while a running eventset uses it: a model with its observer. begin and end are
+// called by the room, alternately, never two at a time for one monitor.
+class Instrument {
+ public:
+  Instrument() = default;
+  virtual ~Instrument() = default;
+  Instrument(const Instrument&) = delete;
+  Instrument& operator=(const Instrument&) = delete;
+  virtual Status begin() noexcept = 0;
+  virtual void end() noexcept = 0;
+
+ private:
+  friend class Monitor;
+  uint32_t users_ = 0;  // guarded by Monitor::instruments_mutex_
+};
+
+// An instrument that observes probe points: begin subscribes, end unsubscribes. Its counters go on where they
+// were.
+class ObservingInstrument : public Instrument {
+ public:
+  explicit ObservingInstrument(std::string patterns) : patterns_(std::move(patterns)) {}
+  ~ObservingInstrument() override;
+  Status begin() noexcept override;
+  void end() noexcept override;
+
+ protected:
+  // A batch of one probe point, never two at once. Must not throw.
+  virtual void observe(const substrata_transaction* batch, size_t count) noexcept = 0;
+
+ private:
+  static void call(void* owner, const substrata_transaction* batch, size_t count);
+  const std::string patterns_;
+  substrata_observer* observer_ = nullptr;
+};
+
+// Where an event's value comes from: the sum of the counters. They and the instrument live as long as the
+// monitor.
+struct Binding {
+  std::vector<const Counter*> counters;
+  Instrument* instrument = nullptr;  // null: the counters need nobody
+};
+
+// The process-wide state of a monitor substrate. Thread-safe.
+class Monitor {
+ public:
+  Monitor(std::span<const EventDescription> events, std::span<const Qualifier> qualifiers)
+      : events_(events), qualifiers_(qualifiers) {}
+  virtual ~Monitor() = default;
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+  // The catalogue: the events without qualifiers first, then each qualified one that was asked for.
+  uint32_t event_count() const noexcept;
+  Status event_at(uint32_t index, Event* out) const noexcept;
+  Status find_event(const char* name, uint32_t* index);
+  // The request behind an index.
+  Status request_at(uint32_t index, Request* out) const;
+
+  // Called by program(); may allocate and throw std::bad_alloc. A refusal has no effect. Calls may overlap:
+  // the room holds a lock around them.
+  Status bind_locked(const Request& request, Binding* out);
+
+  // Counts users of instruments: the first begins it, the last ends it. All or nothing.
+  Status begin(std::span<Instrument* const> instruments) noexcept;
+  void end(std::span<Instrument* const> instruments) noexcept;
+
+ protected:
+  // The counters of a request. Also called by find_event, so that a name whose values make no sense is
+  // refused early.
+  virtual Status bind(const Request& request, Binding* out) = 0;
+
+  std::span<const EventDescription> events() const noexcept { return events_; }
+  std::span<const Qualifier> qualifiers() const noexcept { return qualifiers_; }
+
+ private:
+  struct Qualified {
+    std::string name;
+    Request request;
+  };
+  const std::span<const EventDescription> events_;
+  const std::span<const Qualifier> qualifiers_;
+  mutable std::mutex catalogue_mutex_;
+  std::deque<Qualified> qualified_;  // a deque: names handed out stay
+  std::unordered_map<std::string, uint32_t> by_name_;
+  std::mutex bind_mutex_;
+  std::mutex instruments_mutex_;
+};
+
+// The slots, the same for every monitor; `Device` is a Monitor.
+Status adopt(Monitor* monitor, Device** out) noexcept;
+void close(Device* device) noexcept;
+uint32_t event_count(Device* device) noexcept;
+Status event_at(Device* device, uint32_t index, Event* out) noexcept;
+Status find_event(Device* device, const char* name, uint32_t* index) noexcept;
+Status create_set(Device* device, Thread* thread, Set** out) noexcept;
+void destroy_set(Set* set) noexcept;
+Status program(Set* set, const uint32_t* events, uint32_t count) noexcept;
+Status start(Set* set) noexcept;
+Status stop(Set* set) noexcept;
+Status read(Set* set, int64_t* values) noexcept;
+Status reset(Set* set) noexcept;
+Status write(Set* set, const int64_t* values) noexcept;
+
+// What open does: makes the monitor. M is constructed from the host.
+template <typename M>
+Status open(const Host* host, Device** out) noexcept {
+  try {
+    return adopt(new M(host), out);
+  } catch (...) {
+    return {Code::kNoMemory, 0, "no memory for the monitor's state"};
+  }
+}
+
+// A read waits for a batch that another thread is running through the models, and runs what is waiting
+// itself.
+inline constexpr int64_t kReadBound_ns = 1'000'000;
+
+// Fills the slots of a table that has its data; slots that are set already stay.
+template <typename M>
+constexpr SubstrateTable table(SubstrateTable base) {
+  base.traits |= kReadBlocks | kModelled | kCounterUmasks;
+  if (base.read_bound_ns == 0) base.read_bound_ns = kReadBound_ns;
+  if (base.open == nullptr) base.open = monitor::open<M>;
+  if (base.close == nullptr) base.close = monitor::close;
+  if (base.event_count == nullptr) base.event_count = monitor::event_count;
+  if (base.event_at == nullptr) base.event_at = monitor::event_at;
+  if (base.find_event == nullptr) base.find_event = monitor::find_event;
+  if (base.create_set == nullptr) base.create_set = monitor::create_set;
+  if (base.destroy_set == nullptr) base.destroy_set = monitor::destroy_set;
+  if (base.program == nullptr) base.program = monitor::program;
+  if (base.start == nullptr) base.start = monitor::start;
+  if (base.stop == nullptr) base.stop = monitor::stop;
+  if (base.read == nullptr) base.read = monitor::read;
+  if (base.reset == nullptr) base.reset = monitor::reset;
+  if (base.write == nullptr) base.write = monitor::write;
+  return base;
+}
+
+}  // namespace substrata::monitor
+
+#endif

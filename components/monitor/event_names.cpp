@@ -1,0 +1,143 @@
+// Parsing of qualified event names.
+#include "event_names.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <limits>
+
+namespace substrata::monitor {
+namespace {
+
+thread_local char sentence[512] = "";
+
+// One number with its optional suffix, the whole text.
+bool parse_number(std::string_view text, uint64_t* out) noexcept {
+  unsigned shift = 0;
+  if (!text.empty()) {
+    switch (text.back()) {
+      case 'K':
+      case 'k':
+        shift = 10;
+        break;
+      case 'M':
+      case 'm':
+        shift = 20;
+        break;
+      case 'G':
+      case 'g':
+        shift = 30;
+        break;
+      default:
+        break;
+    }
+    if (shift != 0) text.remove_suffix(1);
+  }
+  unsigned base = 10;
+  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+    base = 16;
+    text.remove_prefix(2);
+  }
+  if (text.empty()) return false;
+  uint64_t value = 0;
+  for (const char c : text) {
+    const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
+                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a') + 10
+                           : c >= 'A' && c <= 'F' ? static_cast<unsigned>(c - 'A') + 10
+                                                  : 99;
+    if (digit >= base || value > (std::numeric_limits<uint64_t>::max() - digit) / base) return false;
+    value = value * base + digit;
+  }
+  if (shift != 0 && value > std::numeric_limits<uint64_t>::max() >> shift) return false;
+  *out = value << shift;
+  return true;
+}
+
+std::string allowed_keys(std::span<const Qualifier> qualifiers, uint64_t allowed) {
+  std::string keys;
+  for (size_t i = 0; i < qualifiers.size(); ++i) {
+    if ((allowed >> i & 1) == 0) continue;
+    if (!keys.empty()) keys += ", ";
+    keys += qualifiers[i].key;
+  }
+  return keys.empty() ? "none" : keys;
+}
+
+}  // namespace
+
+Status refuse(Code code, int32_t os_error, const char* format, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(sentence, sizeof sentence, format, arguments);
+  va_end(arguments);
+  return {code, os_error, sentence};
+}
+
+Status parse_event_name(std::span<const EventDescription> events, std::span<const Qualifier> qualifiers,
+                        std::string_view name, Request* out) {
+  const std::string_view base = name.substr(0, name.find(':'));
+  Request request;
+  while (request.event < events.size() && base != events[request.event].name) ++request.event;
+  if (request.event == events.size()) {
+    return refuse(Code::kNoEvent, 0, "there is no event '%.*s'; papi_native_avail lists what there is",
+                  static_cast<int>(base.substr(0, 200).size()), base.data());
+  }
+  const EventDescription& event = events[request.event];
+  request.qualifiers.resize(qualifiers.size());
+  std::string_view rest = name.substr(base.size());
+  while (!rest.empty()) {
+    rest.remove_prefix(1);  // ':'
+    const std::string_view item = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(item.size());
+    const std::string shown(item.substr(0, 100));
+    const size_t equals = item.find('=');
+    const std::string_view key = item.substr(0, equals);
+    size_t index = 0;
+    while (index < qualifiers.size() && key != qualifiers[index].key) ++index;
+    if (index == qualifiers.size() || (event.qualifiers >> index & 1) == 0) {
+      return refuse(Code::kAttribute, 0, "event %s takes no qualifier '%s'; it takes: %s", event.name,
+                    shown.c_str(), allowed_keys(qualifiers, event.qualifiers).c_str());
+    }
+    const Qualifier& qualifier = qualifiers[index];
+    QualifierValue& value = request.qualifiers[index];
+    if (value.given) {
+      return refuse(Code::kAttribute, 0, "qualifier '%s' of event %s is given twice", qualifier.key,
+                    event.name);
+    }
+    const std::string_view text =
+        equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
+    const size_t dash = qualifier.range ? text.find('-') : std::string_view::npos;
+    const bool parsed = parse_number(text.substr(0, dash), &value.low) &&
+                        (dash == std::string_view::npos || parse_number(text.substr(dash + 1), &value.high));
+    if (!parsed) {
+      return refuse(Code::kAttribute, 0, "'%s' of event %s is not understood; write %s=NUMBER%s",
+                    shown.c_str(), event.name, qualifier.key, qualifier.range ? " or LOW-HIGH" : "");
+    }
+    if (dash == std::string_view::npos) value.high = value.low;
+    if (value.low < qualifier.least || value.high > qualifier.most || value.low > value.high) {
+      return refuse(Code::kAttribute, 0, "'%s' of event %s is out of bounds; %s goes from %llu to %llu",
+                    shown.c_str(), event.name, qualifier.key,
+                    static_cast<unsigned long long>(qualifier.least),
+                    static_cast<unsigned long long>(qualifier.most));
+    }
+    value.given = true;
+  }
+  *out = std::move(request);
+  return kSuccess;
+}
+
+std::string canonical_name(std::span<const EventDescription> events, std::span<const Qualifier> qualifiers,
+                           const Request& request) {
+  std::string name = events[request.event].name;
+  for (size_t i = 0; i < qualifiers.size(); ++i) {
+    const QualifierValue& value = request.qualifiers[i];
+    if (!value.given) continue;
+    name += ':';
+    name += qualifiers[i].key;
+    name += '=';
+    name += std::to_string(value.low);
+    if (value.high != value.low) name += '-' + std::to_string(value.high);
+  }
+  return name;
+}
+
+}  // namespace substrata::monitor
