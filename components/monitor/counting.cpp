@@ -48,7 +48,12 @@ Monitor& monitor_of(Device* device) noexcept { return *reinterpret_cast<Monitor*
 
 }  // namespace
 
-ObservingInstrument::~ObservingInstrument() { substrata_observer_destroy(observer_); }
+ObservingInstrument::~ObservingInstrument() { end_observation(); }
+
+void ObservingInstrument::end_observation() noexcept {
+  substrata_observer_destroy(observer_);
+  observer_ = nullptr;
+}
 
 void ObservingInstrument::call(void* owner, const substrata_transaction* batch, size_t count) {
   static_cast<ObservingInstrument*>(owner)->observe(batch, count);

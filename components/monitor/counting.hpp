@@ -48,6 +48,8 @@ class ObservingInstrument : public Instrument {
   void end() noexcept override;
 
  protected:
+  // Ends for good; a derived class calls it first in its destructor, so that no batch meets half an object.
+  void end_observation() noexcept;
   // A batch of one probe point, never two at once. Must not throw.
   virtual void observe(const substrata_transaction* batch, size_t count) noexcept = 0;
 

@@ -1,0 +1,265 @@
+// Timing of accesses by the level that serves them; the accesses and the traffic go to the feed.
+#include "memory_machine.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "cache_instrument.hpp"
+#include "workloads/catalogue.hpp"
+#include "workloads/run.hpp"
+#include "workloads/shared_memory_machine.hpp"
+#include "workloads/spec.hpp"
+
+namespace substrata::memory {
+namespace {
+
+using workloads::Operation;
+using workloads::OperationKind;
+using workloads::Parameter;
+using workloads::ProcessId;
+using workloads::Time;
+
+// The cache defaults are Geometry's. The latencies are round numbers of a common core, from no paper.
+constexpr Parameter kParameters[] = {
+    {"l1", "bytes of the first level", 32 * 1024, 64, kMostCacheBytes},
+    {"l1_ways", "ways of the first level", 8, 1, kMostWays},
+    {"l2", "bytes of the second level", 1024 * 1024, 64, kMostCacheBytes},
+    {"l2_ways", "ways of the second level", 16, 1, kMostWays},
+    {"line", "bytes of a line", 64, kLeastLine, kMostLine, true},
+    {"inclusive", "1: a line in the first level is in the second as well", 0, 0, 1},
+    {"cycle_ps", "picoseconds of a processor cycle", 1000, 1, 1'000'000},
+    {"l1_cycles", "cycles of an access served by the first level", 1, 1, 1'000'000},
+    {"l2_cycles", "cycles of an access served by the second level", 10, 1, 1'000'000},
+    {"memory_cycles", "cycles of an access served by memory", 100, 1, 1'000'000},
+};
+
+workloads::SynchronisationCosts costs(const MachineParameters& p) {
+  const Time trip = p.memory_cycles * p.cycle_ps;
+  return {.lock = trip,
+          .unlock = trip,
+          .hand_over = trip,
+          .barrier = trip,
+          .send = trip,
+          .receive = trip,
+          .message = trip,
+          .message_byte = p.cycle_ps};
+}
+
+class MemoryMachine final : public workloads::SharedMemoryMachine {
+ public:
+  MemoryMachine(const MachineParameters& parameters, uint16_t program)
+      : SharedMemoryMachine(costs(parameters)), parameters_(parameters), program_(program) {}
+  ~MemoryMachine() override {
+    for (Cpu& cpu : cpus_) substrata_publisher_close(cpu.accesses);
+  }
+
+  std::string_view name() const override { return "memory"; }
+
+  void begin(workloads::Engine& engine) override {
+    SharedMemoryMachine::begin(engine);
+    begin_machine(parameters_.geometry);
+    cpus_ = std::vector<Cpu>(engine.processes());
+    for (uint32_t i = 0; i < cpus_.size(); ++i) {
+      Cpu& cpu = cpus_[i];
+      cpu.caches = std::make_unique<Caches>(parameters_.geometry);
+      cpu.traffic = std::make_unique<TrafficPublisher>();
+      uint32_t number = 0;
+      if (add_cpu_probe(i, "accesses", &number) != 0 ||
+          substrata_publisher_open(number, 0, &cpu.accesses) != 0 ||
+          cpu.traffic->open(i, parameters_.geometry.line_bytes) != 0) {
+        throw std::runtime_error(substrata_feed_error());
+      }
+    }
+  }
+
+  std::size_t advance(ProcessId process, std::span<const Operation> operations, Time& now,
+                      Time horizon) override {
+    Cpu& cpu = cpus_[process];
+    const Time cost[3] = {parameters_.l1_cycles * parameters_.cycle_ps,
+                          parameters_.l2_cycles * parameters_.cycle_ps,
+                          parameters_.memory_cycles * parameters_.cycle_ps};
+    std::size_t i = 0;
+    do {
+      const Operation operation = operations[i++];
+      if (operation.is_access()) {
+        substrata_transaction access{};
+        access.time = now;
+        access.address = operation.address();
+        access.initiator = process;
+        access.size = operation.size();
+        access.kind = operation.is_write() ? SUBSTRATA_WRITE : SUBSTRATA_READ;
+        access.program = program_;
+        access.phase = cpu.phase;
+        substrata_publish(cpu.accesses, &access);
+        cpu.traffic->cause(access);
+        const Found found =
+            cpu.caches->access(access.address, access.size, operation.is_write(), cpu.counts, *cpu.traffic);
+        now += cost[static_cast<size_t>(found)];
+      } else if (operation.kind() == OperationKind::kCompute) {
+        now += operation.argument() * parameters_.cycle_ps;
+      } else if (operation.kind() == OperationKind::kPhase) {
+        cpu.phase = static_cast<uint16_t>(operation.argument());
+      }
+    } while (i < operations.size() && now < horizon);
+    return i;
+  }
+
+  std::string end() override {
+    // Closing delivers what is left, while this is still the current machine.
+    for (Cpu& cpu : cpus_) {
+      substrata_publisher_close(cpu.accesses);
+      cpu.accesses = nullptr;
+      cpu.traffic.reset();
+    }
+    return {};
+  }
+
+  std::vector<workloads::Statistic> statistics() const override {
+    Counts sum;
+    for (const Cpu& cpu : cpus_) {
+      sum.references += cpu.counts.references;
+      sum.l1_misses += cpu.counts.l1_misses;
+      sum.l2_misses += cpu.counts.l2_misses;
+      sum.l1_write_backs += cpu.counts.l1_write_backs;
+      sum.l2_write_backs += cpu.counts.l2_write_backs;
+    }
+    return {{"references", sum.references},
+            {"l1_misses", sum.l1_misses},
+            {"l2_misses", sum.l2_misses},
+            {"l1_write_backs", sum.l1_write_backs},
+            {"l2_write_backs", sum.l2_write_backs}};
+  }
+
+ private:
+  struct Cpu {
+    std::unique_ptr<Caches> caches;
+    std::unique_ptr<TrafficPublisher> traffic;
+    substrata_publisher* accesses = nullptr;
+    Counts counts;
+    uint16_t phase = 0;
+  };
+  const MachineParameters parameters_;
+  const uint16_t program_;
+  std::vector<Cpu> cpus_;
+};
+
+int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept;
+void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept;
+void unfollow(void* following) noexcept;
+
+// How the machine makes itself known; its parameters' text lives as long as the process.
+substrata_machine& machine() {
+  static const std::string* const parameters = new std::string(workloads::describe(kParameters));
+  static substrata_machine* const announced = [] {
+    auto* entry = new substrata_machine{};
+    entry->struct_size = sizeof *entry;
+    entry->default_processes = 4;
+    entry->max_processes = kMostCpus;
+    entry->name = "memory";
+    entry->summary =
+        "processors with two private cache levels each over one memory, no coherence; the fast one";
+    entry->parameters = parameters->c_str();
+    entry->run = run;
+    entry->follow = follow;
+    entry->unfollow = unfollow;
+    return entry;
+  }();
+  return *announced;
+}
+
+int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
+  const uint16_t program = options != nullptr ? options->program : uint16_t{0};
+  const auto make = [program](std::string_view text, uint64_t, ProcessId,
+                              std::string& error) -> std::unique_ptr<workloads::Machine> {
+    MachineParameters parameters;
+    if (!parse_machine_parameters(text, &parameters, error)) return nullptr;
+    return std::make_unique<MemoryMachine>(parameters, program);
+  };
+  return workloads::run_announced(machine(), make, workload, options, result);
+}
+
+void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept {
+  try {
+    MachineParameters parameters;
+    std::string error;
+    const char* text = options != nullptr && options->parameters != nullptr ? options->parameters : "";
+    if (!parse_machine_parameters(text, &parameters, error)) {
+      std::snprintf(result->message, sizeof result->message, "memory: %s", error.c_str());
+      return nullptr;
+    }
+    begin_machine(parameters.geometry);
+    auto instrument = std::make_unique<CacheInstrument>(parameters.geometry, true);
+    if (const Status refused = instrument->begin(); !refused.ok()) {
+      std::snprintf(result->message, sizeof result->message, "memory: %s", refused.note);
+      return nullptr;
+    }
+    return instrument.release();
+  } catch (...) {
+    std::snprintf(result->message, sizeof result->message, "memory: no memory for the caches");
+    return nullptr;
+  }
+}
+
+void unfollow(void* following) noexcept {
+  auto* const instrument = static_cast<CacheInstrument*>(following);
+  instrument->end();
+  delete instrument;
+}
+
+// A workload's entry in the feed's list with its strings.
+struct AnnouncedWorkload {
+  std::string name;
+  std::string summary;
+  std::string parameters;
+  substrata_workload entry{};
+};
+
+// Every machine that runs workloads may list them: what is there already stays.
+void announce_workloads() {
+  for (const workloads::Workload* known : workloads::workloads()) {
+    auto announced = std::make_unique<AnnouncedWorkload>();
+    announced->name = known->name;
+    announced->summary = known->summary;
+    announced->parameters = workloads::describe(known->parameters);
+    announced->entry.struct_size = sizeof announced->entry;
+    announced->entry.name = announced->name.c_str();
+    announced->entry.summary = announced->summary.c_str();
+    announced->entry.parameters = announced->parameters.c_str();
+    // Once in the list it stays until the process ends.
+    if (substrata_workload_add(&announced->entry) == 0) static_cast<void>(announced.release());
+  }
+}
+
+}  // namespace
+
+bool parse_machine_parameters(std::string_view text, MachineParameters* out, std::string& error) {
+  workloads::Values values(kParameters);
+  if (!values.set(text, error)) return false;
+  MachineParameters parameters;
+  parameters.geometry = {values["l1"],      values["l1_ways"], values["l2"],
+                         values["l2_ways"], values["line"],    values["inclusive"] != 0};
+  parameters.cycle_ps = values["cycle_ps"];
+  parameters.l1_cycles = values["l1_cycles"];
+  parameters.l2_cycles = values["l2_cycles"];
+  parameters.memory_cycles = values["memory_cycles"];
+  if (const char* wrong = objection(parameters.geometry)) {
+    error = wrong;
+    return false;
+  }
+  *out = parameters;
+  return true;
+}
+
+void announce_machine() noexcept {
+  try {
+    static_cast<void>(register_source());
+    static_cast<void>(substrata_machine_add(&machine()));
+    announce_workloads();
+  } catch (...) {
+    // No memory while the library is loaded: the machine is not listed, and substrata_run says so.
+  }
+}
+
+}  // namespace substrata::memory

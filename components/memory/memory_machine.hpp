@@ -1,0 +1,29 @@
+// The memory machine: runs workloads on processors with private caches, and follows live programs.
+#ifndef SUBSTRATA_MEMORY_MEMORY_MACHINE_HPP
+#define SUBSTRATA_MEMORY_MEMORY_MACHINE_HPP
+
+#include <string>
+#include <string_view>
+
+#include "cache_model.hpp"
+
+namespace substrata::memory {
+
+// What the machine's parameters say ("l1=64k:line=128:memory_cycles=200").
+struct MachineParameters {
+  Geometry geometry;
+  uint64_t cycle_ps = 1000;
+  uint64_t l1_cycles = 1;  // an access that hits in the first level
+  uint64_t l2_cycles = 10;
+  uint64_t memory_cycles = 100;
+};
+
+// False: not understood or impossible; the sentence tells.
+bool parse_machine_parameters(std::string_view text, MachineParameters* out, std::string& error);
+
+// Adds the machine "memory" to the feed's list; done when the library is loaded.
+void announce_machine() noexcept;
+
+}  // namespace substrata::memory
+
+#endif

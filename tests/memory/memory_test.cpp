@@ -1,0 +1,399 @@
+// The substrate "memory" through its table: events and qualifiers, eventsets on live feeds, its machine on
+// workloads, traces of it.
+#include <gtest/gtest.h>
+#include <substrata/feed.h>
+#include <substrata/substrate.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cache_oracle.hpp"
+
+extern "C" substrata::EntryPoint substrata_entry_memory;
+
+namespace substrata::memory::test {
+namespace {
+
+// The opened substrate.
+class Memory : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(substrata_entry_memory(&host_, &table_), 0);
+    ASSERT_TRUE(table_.open(&host_, &device_).ok());
+  }
+  void TearDown() override { table_.close(device_); }
+
+  uint32_t event(const std::string& name) {
+    uint32_t index = ~0u;
+    const Status status = table_.find_event(device_, name.c_str(), &index);
+    EXPECT_TRUE(status.ok()) << name << ": " << (status.note != nullptr ? status.note : "");
+    return index;
+  }
+  Status refusal(const std::string& name) {
+    uint32_t index = 0;
+    return table_.find_event(device_, name.c_str(), &index);
+  }
+
+  Host host_;
+  SubstrateTable table_;
+  Device* device_ = nullptr;
+};
+
+// An eventset of the substrate.
+class Counting {
+ public:
+  Counting(const SubstrateTable& table, Device* device, const std::vector<uint32_t>& events)
+      : table_(table), count_(events.size()) {
+    EXPECT_TRUE(table_.create_set(device, nullptr, &set_).ok());
+    EXPECT_TRUE(table_.program(set_, events.data(), static_cast<uint32_t>(events.size())).ok());
+  }
+  ~Counting() { table_.destroy_set(set_); }
+  Counting(const Counting&) = delete;
+  Counting& operator=(const Counting&) = delete;
+  void start() { ASSERT_TRUE(table_.start(set_).ok()); }
+  void stop() { ASSERT_TRUE(table_.stop(set_).ok()); }
+  void reset() { ASSERT_TRUE(table_.reset(set_).ok()); }
+  void write(const std::vector<int64_t>& values) { ASSERT_TRUE(table_.write(set_, values.data()).ok()); }
+  std::vector<int64_t> read() {
+    std::vector<int64_t> values(count_, -1);
+    EXPECT_TRUE(table_.read(set_, values.data()).ok());
+    return values;
+  }
+
+ private:
+  const SubstrateTable& table_;
+  const size_t count_;
+  Set* set_ = nullptr;
+};
+
+// A live program's thread as the memory probe would publish it.
+class LiveCpu {
+ public:
+  explicit LiveCpu(uint32_t cpu) : cpu_(cpu) {
+    substrata_source_info source{};
+    source.struct_size = sizeof source;
+    source.kind = SUBSTRATA_SOURCE_TEST;
+    source.name = "test-program";
+    source.summary = "the test";
+    EXPECT_EQ(substrata_source_add(&source), 0);
+    const std::string name = "mem.cpu" + std::to_string(cpu) + ".accesses";
+    substrata_probe_info probe{};
+    probe.struct_size = sizeof probe;
+    probe.name = name.c_str();
+    probe.source = "test-program";
+    uint32_t number = 0;
+    EXPECT_EQ(substrata_probe_add(&probe, &number), 0);
+    EXPECT_EQ(substrata_publisher_open(number, 256, &publisher_), 0);
+  }
+  ~LiveCpu() { substrata_publisher_close(publisher_); }
+  LiveCpu(const LiveCpu&) = delete;
+  LiveCpu& operator=(const LiveCpu&) = delete;
+  void access(uint16_t kind, uint64_t address, uint32_t size) {
+    substrata_transaction t{};
+    t.time = ++time_;
+    t.address = address;
+    t.size = size;
+    t.kind = kind;
+    t.initiator = cpu_;
+    t.phase = 3;
+    substrata_publish(publisher_, &t);
+  }
+
+ private:
+  uint32_t cpu_;
+  uint64_t time_ = 0;
+  substrata_publisher* publisher_ = nullptr;
+};
+
+TEST_F(Memory, ListsItsEventsAsModelledAndQualifiedOnesOnceAsked) {
+  ASSERT_EQ(table_.event_count(device_), kCountFields);
+  for (uint32_t i = 0; i < kCountFields; ++i) {
+    Event listed;
+    ASSERT_TRUE(table_.event_at(device_, i, &listed).ok());
+    EXPECT_NE(listed.flags & kEventModelled, 0u) << listed.name;
+    EXPECT_EQ(event(listed.name), i);
+  }
+  const uint32_t index = event("L1_MISSES:l1=64K:cpu=2");
+  EXPECT_EQ(index, kCountFields);
+  EXPECT_EQ(event("L1_MISSES:cpu=2:l1=65536"), index);
+  Event listed;
+  ASSERT_TRUE(table_.event_at(device_, index, &listed).ok());
+  EXPECT_STREQ(listed.name, "L1_MISSES:cpu=2:l1=65536");
+  EXPECT_EQ(table_.event_at(device_, index + 1, &listed).code, Code::kNoEvent);
+}
+
+TEST_F(Memory, RefusesWhatCannotBeBuilt) {
+  EXPECT_EQ(refusal("L3_MISSES").code, Code::kNoEvent);
+  EXPECT_EQ(refusal("L1_MISSES:l3=5").code, Code::kAttribute);
+  EXPECT_EQ(refusal("L1_MISSES:cpu=1024").code, Code::kAttribute);
+  EXPECT_EQ(refusal("L1_MISSES:l1=33000").code, Code::kAttribute);
+  EXPECT_NE(std::string(refusal("L1_MISSES:l1=33000").note).find("power of two of sets"), std::string::npos);
+  EXPECT_EQ(refusal("L1_MISSES:line=48").code, Code::kAttribute);
+  EXPECT_EQ(table_.event_count(device_), kCountFields) << "a refused name is not kept";
+}
+
+TEST_F(Memory, CountsLiveAccessesLikeTheOracleByCpuAndGeometry) {
+  struct Wanted {
+    std::string qualifiers;
+    Geometry geometry;
+  };
+  const Wanted wanted[] = {
+      {"", {}},
+      {":l1=512:l1_ways=2:l2=4096:l2_ways=4:line=32", {512, 2, 4096, 4, 32, false}},
+      {":l1=512:l1_ways=2:l2=1024:l2_ways=4:line=32:inclusive=1", {512, 2, 1024, 4, 32, true}},
+  };
+  const char* const kNames[] = {
+      "ACCESSES",          "READS",     "WRITES",    "ATOMICS",        "BYTES",
+      "REFERENCES",        "L1_MISSES", "L2_MISSES", "L1_WRITE_BACKS", "L2_WRITE_BACKS",
+      "BACK_INVALIDATIONS"};
+  std::vector<uint32_t> events;
+  for (const Wanted& each : wanted) {
+    for (const char* scope : {"", ":cpu=0", ":cpu=7"}) {
+      for (const char* name : kNames) events.push_back(event(name + each.qualifiers + scope));
+    }
+  }
+  Counting set(table_, device_, events);
+  LiveCpu cpu0(0);
+  LiveCpu cpu7(7);
+  cpu0.access(SUBSTRATA_READ, 64, 8);  // before the start: not counted
+  set.start();
+  std::map<std::pair<size_t, uint32_t>, CacheOracle> oracles;
+  for (size_t i = 0; i < std::size(wanted); ++i) {
+    oracles.emplace(std::pair(i, 0u), wanted[i].geometry);
+    oracles.emplace(std::pair(i, 7u), wanted[i].geometry);
+  }
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 6000; ++i) {
+    const uint32_t cpu = random() % 3 == 0 ? 7 : 0;
+    const uint16_t kinds[] = {SUBSTRATA_READ, SUBSTRATA_READ, SUBSTRATA_WRITE, SUBSTRATA_ATOMIC,
+                              SUBSTRATA_LOCK};
+    const uint16_t kind = kinds[random() % 5];
+    const uint64_t address = 0x10000 + random() % (random() % 2 == 0 ? 600 : 8192);
+    const uint32_t size = 1u << random() % 6;
+    (cpu == 0 ? cpu0 : cpu7).access(kind, address, size);
+    if (kind == SUBSTRATA_LOCK) continue;
+    for (size_t k = 0; k < std::size(wanted); ++k) {
+      CacheOracle& oracle = oracles.at({k, cpu});
+      const bool write = kind != SUBSTRATA_READ;
+      oracle.access(address, size, write);
+      ++oracle.counts.accesses;
+      oracle.counts.reads += kind != SUBSTRATA_WRITE ? 1 : 0;
+      oracle.counts.writes += write ? 1 : 0;
+      oracle.counts.atomics += kind == SUBSTRATA_ATOMIC ? 1 : 0;
+      oracle.counts.bytes += size;
+    }
+    if (i % 1000 == 500) set.read();  // a reader that drains rings in between changes nothing
+  }
+  const std::vector<int64_t> values = set.read();
+  const auto fields = [](const Counts& c) {
+    return std::vector<uint64_t>{
+        c.accesses,          c.reads,     c.writes,    c.atomics,        c.bytes,
+        c.references,        c.l1_misses, c.l2_misses, c.l1_write_backs, c.l2_write_backs,
+        c.back_invalidations};
+  };
+  size_t at = 0;
+  for (size_t k = 0; k < std::size(wanted); ++k) {
+    const std::vector<uint64_t> zero = fields(oracles.at({k, 0}).counts);
+    const std::vector<uint64_t> seven = fields(oracles.at({k, 7}).counts);
+    for (int scope = 0; scope < 3; ++scope) {
+      for (size_t f = 0; f < kCountFields; ++f, ++at) {
+        const uint64_t expected = scope == 0 ? zero[f] + seven[f] : scope == 1 ? zero[f] : seven[f];
+        EXPECT_EQ(values[at], static_cast<int64_t>(expected))
+            << kNames[f] << wanted[k].qualifiers << " scope " << scope;
+      }
+    }
+  }
+  set.stop();
+}
+
+TEST_F(Memory, KeepsAStoppedSetAndCountsResetsAndWrites) {
+  Counting set(table_, device_, {event("ACCESSES")});
+  LiveCpu cpu(3);
+  set.start();
+  for (int i = 0; i < 10; ++i) cpu.access(SUBSTRATA_READ, 0, 4);
+  EXPECT_EQ(set.read(), (std::vector<int64_t>{10}));
+  set.reset();
+  cpu.access(SUBSTRATA_READ, 0, 4);
+  EXPECT_EQ(set.read(), (std::vector<int64_t>{1}));
+  set.write({100});
+  cpu.access(SUBSTRATA_READ, 0, 4);
+  EXPECT_EQ(set.read(), (std::vector<int64_t>{101}));
+  set.stop();
+  cpu.access(SUBSTRATA_READ, 0, 4);
+  EXPECT_EQ(set.read(), (std::vector<int64_t>{101}));
+  set.start();
+  EXPECT_EQ(set.read(), (std::vector<int64_t>{0}));
+  set.stop();
+}
+
+TEST_F(Memory, CountsForSetsThatOverlap) {
+  Counting one(table_, device_, {event("ACCESSES")});
+  Counting two(table_, device_, {event("ACCESSES"), event("L1_MISSES:cpu=4")});
+  LiveCpu cpu(4);
+  one.start();
+  cpu.access(SUBSTRATA_READ, 0, 4);
+  two.start();
+  cpu.access(SUBSTRATA_READ, 4096, 4);
+  one.stop();
+  cpu.access(SUBSTRATA_READ, 8192, 4);
+  EXPECT_EQ(one.read(), (std::vector<int64_t>{2}));
+  EXPECT_EQ(two.read(), (std::vector<int64_t>{2, 2}));
+  two.stop();
+}
+
+TEST_F(Memory, CountsThreadsThatPublishWhileAnotherReads) {
+  constexpr uint32_t kThreads = 3;
+  constexpr int64_t kEach = 20000;
+  Counting set(table_, device_, {event("ACCESSES"), event("ACCESSES:cpu=11")});
+  set.start();
+  std::vector<std::thread> threads;
+  for (uint32_t id = 0; id < kThreads; ++id) {
+    threads.emplace_back([id] {
+      LiveCpu cpu(10 + id);
+      for (int64_t i = 0; i < kEach; ++i) cpu.access(SUBSTRATA_WRITE, static_cast<uint64_t>(i) * 8, 8);
+    });
+  }
+  int64_t previous = 0;
+  for (int i = 0; i < 100; ++i) {
+    const int64_t now = set.read()[0];
+    EXPECT_GE(now, previous);
+    previous = now;
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(set.read(), (std::vector<int64_t>{kThreads * kEach, kEach}));
+  set.stop();
+}
+
+// Everything that passed, by the probe point's name.
+struct Seen {
+  explicit Seen(const char* patterns) {
+    EXPECT_EQ(substrata_observer_create(take, this, 0, &observer), 0);
+    EXPECT_EQ(substrata_subscribe(observer, patterns), 0);
+  }
+  ~Seen() { substrata_observer_destroy(observer); }
+  Seen(const Seen&) = delete;
+  Seen& operator=(const Seen&) = delete;
+  static void take(void* owner, const substrata_transaction* batch, size_t count) {
+    substrata_probe_info info{};
+    info.struct_size = sizeof info;
+    ASSERT_EQ(substrata_probe_at(batch[0].probe, &info), 0);
+    auto& stream = static_cast<Seen*>(owner)->streams[info.name];
+    stream.insert(stream.end(), batch, batch + count);
+  }
+  std::map<std::string, std::vector<substrata_transaction>> streams;
+  substrata_observer* observer = nullptr;
+};
+
+TEST_F(Memory, FollowsALiveProgramAndPublishesTheTrafficBetweenItsLevels) {
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.parameters = "l1=512:l1_ways=2:l2=1024:l2_ways=4:line=32:inclusive=1";
+  substrata_following* following = nullptr;
+  ASSERT_EQ(substrata_follow("memory", &options, &following), 0) << substrata_feed_error();
+  Seen seen("mem.cpu5.l*");
+  CacheOracle oracle({512, 2, 1024, 4, 32, true});
+  LiveCpu cpu(5);
+  std::mt19937_64 random(9);
+  for (int i = 0; i < 3000; ++i) {
+    const uint64_t address = random() % 4096;
+    const bool write = random() % 2 == 0;
+    cpu.access(write ? SUBSTRATA_WRITE : SUBSTRATA_READ, address, 4);
+    oracle.access(address, 4, write);
+  }
+  substrata_unfollow(following);
+  std::vector<std::string> wanted_l1;
+  std::vector<std::string> wanted_l2;
+  for (const std::string& each : oracle.traffic) (each[1] == '1' ? wanted_l1 : wanted_l2).push_back(each);
+  const auto spoken = [](const std::vector<substrata_transaction>& stream, const std::string& level) {
+    std::vector<std::string> all;
+    for (const substrata_transaction& t : stream) {
+      EXPECT_EQ(t.size, 32u);
+      EXPECT_EQ(t.initiator, 5u);
+      EXPECT_EQ(t.phase, 3u);
+      EXPECT_NE(t.flags & SUBSTRATA_FLAG_MODELLED, 0);
+      const std::string what = t.kind == SUBSTRATA_WRITE_BACK   ? " write-back "
+                               : t.kind == SUBSTRATA_INVALIDATE ? " invalidate "
+                               : level == "l2"                  ? " fill "
+                               : t.state == SUBSTRATA_HIT       ? " fill, hit "
+                                                                : " fill, miss ";
+      all.push_back(level + what + std::to_string(t.address));
+    }
+    return all;
+  };
+  EXPECT_EQ(spoken(seen.streams["mem.cpu5.l1-l2"], "l1"), wanted_l1);
+  EXPECT_EQ(spoken(seen.streams["mem.cpu5.l2-memory"], "l2"), wanted_l2);
+  options.parameters = "l1=1000";
+  EXPECT_EQ(substrata_follow("memory", &options, &following), -1);
+  EXPECT_NE(std::string(substrata_feed_error()).find("first level"), std::string::npos)
+      << substrata_feed_error();
+}
+
+// FE-8, FE-9
+TEST_F(Memory, RunsAWorkloadWhoseTraceReplaysToTheSameCounts) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "substrata-memory-XXXXXX").string();
+  const std::filesystem::path folder = ::mkdtemp(pattern.data());
+  const std::string trace = (folder / "radix.trace").string();
+  Counting set(table_, device_,
+               {event("ACCESSES"), event("REFERENCES"), event("L1_MISSES"), event("L2_MISSES"),
+                event("L1_WRITE_BACKS"), event("L2_WRITE_BACKS"), event("L1_MISSES:cpu=1")});
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = 2;
+  options.parameters = "l1=4k:l2=64k";
+  options.record = trace.c_str();
+  options.record_probes = "mem.*.accesses";
+  options.program = 6;
+  substrata_run_result result{};
+  result.struct_size = sizeof result;
+  Seen seen("mem.*");
+  set.start();
+  ASSERT_EQ(substrata_run("memory", "radix:keys=4096", &options, &result), 0) << substrata_feed_error();
+  const std::vector<int64_t> live = set.read();
+  EXPECT_EQ(result.correct, 1u) << result.message;
+  EXPECT_GT(result.simulated_ticks, 0u);
+  EXPECT_GT(live[0], 4096 * 2);
+  EXPECT_EQ(static_cast<size_t>(live[0]),
+            seen.streams["mem.cpu0.accesses"].size() + seen.streams["mem.cpu1.accesses"].size());
+  int64_t fills = 0;
+  int64_t memory_fills = 0;
+  int64_t write_backs = 0;
+  for (const auto& [name, stream] : seen.streams) {
+    for (const substrata_transaction& t : stream) {
+      EXPECT_EQ(t.program, 6);
+      fills += name.ends_with("l1-l2") && t.kind == SUBSTRATA_FILL ? 1 : 0;
+      memory_fills += name.ends_with("l2-memory") && t.kind == SUBSTRATA_FILL ? 1 : 0;
+      write_backs += name.ends_with("l2-memory") && t.kind == SUBSTRATA_WRITE_BACK ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(live[2], fills) << "events without cache qualifiers follow the machine's own caches";
+  EXPECT_EQ(live[3], memory_fills);
+  EXPECT_EQ(live[5], write_backs);
+
+  // The same machine over the recorded accesses.
+  substrata_following* following = nullptr;
+  ASSERT_EQ(substrata_follow("memory", &options, &following), 0) << substrata_feed_error();
+  set.reset();
+  ASSERT_EQ(substrata_replay(trace.c_str(), nullptr, nullptr), 0) << substrata_feed_error();
+  EXPECT_EQ(set.read(), live);
+  substrata_unfollow(following);
+  set.stop();
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(Memory, RefusesARunThatIsWronglyAskedFor) {
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.parameters = "l1=banana";
+  EXPECT_EQ(substrata_run("memory", "radix:keys=4096", &options, nullptr), -1);
+  EXPECT_NE(std::string(substrata_feed_error()).find("banana"), std::string::npos) << substrata_feed_error();
+  EXPECT_EQ(substrata_run("memory", "no-such-workload", nullptr, nullptr), -7);
+}
+
+}  // namespace
+}  // namespace substrata::memory::test
