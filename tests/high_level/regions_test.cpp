@@ -1,0 +1,176 @@
+// Regions as a client runs them: each case in a process of its own, because the report is written when it
+// ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <papi.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class Regions : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/substrata-regions-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+  }
+
+  // Runs the body in a child that ends by exit(0) if it returned true; gives the text of its reports.
+  std::vector<std::string> reports_of(const std::string& events, const std::function<bool()>& body) {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (const char* name : {"OMPI_COMM_WORLD_RANK", "ALPS_APP_PE", "PMI_RANK", "SLURM_PROCID",
+                               "PAPI_REPORT", "PAPI_HL_VERBOSE", "PAPI_MULTIPLEX"})
+        unsetenv(name);
+      setenv("PAPI_OUTPUT_DIRECTORY", folder_.c_str(), 1);
+      setenv("PAPI_EVENTS", events.c_str(), 1);
+      const bool good = body();
+      std::exit(good ? 0 : 3);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the client gave " << status;
+    return reports_in("papi_hl_output");
+  }
+  std::vector<std::string> reports_in(const std::string& name) const {
+    std::vector<std::string> texts;
+    const std::string place = folder_ + "/" + name;
+    if (!std::filesystem::exists(place)) return texts;
+    for (const auto& entry : std::filesystem::directory_iterator(place)) {
+      std::ifstream file(entry.path());
+      texts.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>{});
+    }
+    return texts;
+  }
+
+  std::string folder_;
+};
+
+#if defined(__SANITIZE_THREAD__)
+#define SKIP_UNDER_THREAD_SANITIZER() \
+  GTEST_SKIP() << "the thread sanitizer follows no fork of a process with threads"
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SKIP_UNDER_THREAD_SANITIZER() \
+  GTEST_SKIP() << "the thread sanitizer follows no fork of a process with threads"
+#endif
+#endif
+#ifndef SKIP_UNDER_THREAD_SANITIZER
+#define SKIP_UNDER_THREAD_SANITIZER()
+#endif
+
+// PA-24: the file is written without a PMU, and in the first call of the program.
+TEST_F(Regions, OneReportAProcessWithEveryThreadAndNestedRegion) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  const std::vector<std::string> reports = reports_of("example:::ticks", [] {
+    bool good = PAPI_hl_region_begin("outer") == PAPI_OK && PAPI_hl_region_begin("inner") == PAPI_OK &&
+                PAPI_hl_read("inner") == PAPI_OK && PAPI_hl_region_end("inner") == PAPI_OK &&
+                PAPI_hl_region_end("outer") == PAPI_OK;
+    std::thread other([&good] {
+      good =
+          good && PAPI_hl_region_begin("elsewhere") == PAPI_OK && PAPI_hl_region_end("elsewhere") == PAPI_OK;
+    });
+    other.join();
+    return good;
+  });
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_THAT(reports[0], HasSubstr("\"papi_version\":\"7.3.0.0\""));
+  EXPECT_THAT(reports[0], HasSubstr("\"example:::ticks\":{\n      \"component\":\"example\""));
+  EXPECT_THAT(reports[0], HasSubstr("\"name\":\"inner\",\n          \"parent_region_id\":\"0\""));
+  EXPECT_THAT(reports[0], HasSubstr("\"read_1\":"));
+  EXPECT_THAT(reports[0],
+              HasSubstr("\"1\":{\n      \"regions\":{\n        \"0\":{\n          \"name\":\"elsewhere\""));
+}
+
+TEST_F(Regions, EventsThatDoNotExistAreLeftOutAndTimeIsAlwaysTold) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  const std::vector<std::string> reports = reports_of("NO_SUCH_EVENT,example:::ticks=instant", [] {
+    return PAPI_hl_region_begin("r") == PAPI_OK && PAPI_hl_region_end("r") == PAPI_OK;
+  });
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_THAT(reports[0], Not(HasSubstr("NO_SUCH_EVENT")));
+  EXPECT_THAT(reports[0], HasSubstr("\"type\":\"instant\""));
+  EXPECT_THAT(reports[0], HasSubstr("\"real_time_nsec\":"));
+}
+
+TEST_F(Regions, NothingIsWrittenWithoutARegion) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  EXPECT_TRUE(reports_of("example:::ticks", [] {
+                return PAPI_hl_region_end("r") == PAPI_EMISC && PAPI_hl_read("r") == PAPI_EMISC &&
+                       PAPI_hl_stop() == PAPI_ENOEVNT && PAPI_hl_region_begin(nullptr) == PAPI_EINVAL;
+              }).empty());
+}
+
+TEST_F(Regions, AnEndOfAnotherNameIsRefusedAndTheRegionGoesOn) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  const std::vector<std::string> reports = reports_of("example:::ticks", [] {
+    return PAPI_hl_region_begin("r") == PAPI_OK && PAPI_hl_region_end("s") == PAPI_EINVAL &&
+           PAPI_hl_read("s") == PAPI_EINVAL && PAPI_hl_region_end("r") == PAPI_OK &&
+           PAPI_hl_region_end("r") == PAPI_EINVAL;
+  });
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_THAT(reports[0], Not(HasSubstr("\"s\"")));
+}
+
+TEST_F(Regions, StopEndsMeasuringUntilTheNextBegin) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  const std::vector<std::string> reports = reports_of("example:::ticks", [] {
+    return PAPI_hl_region_begin("first") == PAPI_OK && PAPI_hl_region_end("first") == PAPI_OK &&
+           PAPI_hl_stop() == PAPI_OK && PAPI_hl_stop() == PAPI_ENOEVNT &&
+           PAPI_hl_region_begin("second") == PAPI_OK && PAPI_hl_region_end("second") == PAPI_OK;
+  });
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_THAT(reports[0], HasSubstr("second"));
+}
+
+TEST_F(Regions, AForkedChildReportsItsOwnRegionsOnly) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  const std::vector<std::string> reports = reports_of("example:::ticks", [] {
+    if (PAPI_hl_region_begin("parents") != PAPI_OK || PAPI_hl_region_end("parents") != PAPI_OK) return false;
+    const pid_t child = fork();
+    if (child == 0) {
+      const bool good = PAPI_hl_region_begin("childs") == PAPI_OK && PAPI_hl_region_end("childs") == PAPI_OK;
+      std::exit(good ? 0 : 4);
+    }
+    int status = 0;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  });
+  ASSERT_EQ(reports.size(), 2u);
+  for (const std::string& report : reports)
+    EXPECT_NE(report.find("parents") == std::string::npos, report.find("childs") == std::string::npos)
+        << report;
+}
+
+TEST_F(Regions, SummaryIsWrittenBesideOnRequest) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  const std::vector<std::string> reports = reports_of("example:::ticks", [] {
+    setenv("SUBSTRATA_HL_SUMMARY", "1", 1);
+    bool good = true;
+    for (int i = 0; i < 3; ++i)
+      good = good && PAPI_hl_region_begin("r") == PAPI_OK && PAPI_hl_region_end("r") == PAPI_OK;
+    return good;
+  });
+  EXPECT_EQ(reports.size(), 1u);
+  const std::vector<std::string> summaries = reports_in("papi_hl_summary");
+  ASSERT_EQ(summaries.size(), 1u);
+  EXPECT_THAT(summaries[0], HasSubstr("\"passages\":\"3\""));
+}
+
+}  // namespace

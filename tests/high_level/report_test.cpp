@@ -1,0 +1,210 @@
+// The report of the high-level interface: its JSON, its place, and what becomes of older reports.
+#include "high_level/report.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace {
+
+using substrata::high_level::Column;
+using substrata::high_level::Moment;
+using substrata::high_level::Passage;
+using substrata::high_level::ProcessReport;
+using testing::HasSubstr;
+using testing::Not;
+
+class Folder {
+ public:
+  Folder() {
+    char name[] = "/tmp/substrata-report-XXXXXX";
+    path_ = mkdtemp(name) != nullptr ? name : "";
+  }
+  ~Folder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Passage passage(const std::string& region, int parent, Moment begin, Moment end) {
+  Passage made;
+  made.region = region;
+  made.parent = parent;
+  made.begin = std::move(begin);
+  made.end = std::move(end);
+  made.ended = true;
+  return made;
+}
+
+ProcessReport small_report() {
+  ProcessReport report;
+  report.interface_version = "7.3.0.0";
+  report.processor = "A \"quoted\" processor";
+  report.max_mhz = 2000;
+  report.min_mhz = 1000;
+  report.columns = {{"perf::TASK-CLOCK", "perf_event", false}, {"coretemp:::t", "coretemp", true}};
+  report.threads.resize(1);
+  report.threads[0].push_back(passage("outer", -1, {100, 10, {5, 40000}}, {900, 90, {45, 41000}}));
+  report.threads[0].push_back(passage("work", 0, {200, 20, {10, 40000}}, {400, 40, {20, 40500}}));
+  report.threads[0][1].reads.push_back({300, 30, {13, 40200}});
+  report.threads[0].push_back(passage("work", 0, {500, 50, {30, 40500}}, {800, 80, {41, 40900}}));
+  return report;
+}
+
+// PA-15: the shape PAPI 7.0 writes, observed; readers depend on it.
+TEST(DetailedReport, HasTheShapeOfPapis) {
+  ProcessReport report = small_report();
+  report.threads[0].resize(2);
+  EXPECT_EQ(detailed_json(report), R"({
+  "papi_version":"7.3.0.0",
+  "cpu_info":"A \"quoted\" processor",
+  "max_cpu_rate_mhz":"2000",
+  "min_cpu_rate_mhz":"1000",
+  "event_definitions":{
+    "perf::TASK-CLOCK":{
+      "component":"perf_event",
+      "type":"delta"
+    },
+    "coretemp:::t":{
+      "component":"coretemp",
+      "type":"instant"
+    }
+  },
+  "threads":{
+    "0":{
+      "regions":{
+        "0":{
+          "name":"outer",
+          "parent_region_id":"-1",
+          "cycles":"800",
+          "real_time_nsec":"80",
+          "perf::TASK-CLOCK":"40",
+          "coretemp:::t":"41000"
+        },
+        "1":{
+          "name":"work",
+          "parent_region_id":"0",
+          "cycles":{
+            "region_value":"200",
+            "read_1":"100"
+          },
+          "real_time_nsec":{
+            "region_value":"20",
+            "read_1":"10"
+          },
+          "perf::TASK-CLOCK":{
+            "region_value":"10",
+            "read_1":"3"
+          },
+          "coretemp:::t":{
+            "region_value":"40500",
+            "read_1":"40200"
+          }
+        }
+      }
+    }
+  }
+}
+)");
+}
+
+TEST(DetailedReport, RegionsThatNeverEndedAreLeftOutAndTheRestNumberedWithoutGaps) {
+  ProcessReport report = small_report();
+  report.threads[0][0].ended = false;
+  const std::string text = detailed_json(report);
+  EXPECT_THAT(text, Not(HasSubstr("outer")));
+  EXPECT_THAT(text,
+              HasSubstr("\"0\":{\n          \"name\":\"work\",\n          \"parent_region_id\":\"-1\""));
+  EXPECT_THAT(text, Not(HasSubstr("\"2\":")));
+}
+
+TEST(DetailedReport, ControlCharactersOfARegionsNameAreEscaped) {
+  ProcessReport report = small_report();
+  report.threads[0][0].region = "a\nb\\";
+  EXPECT_THAT(detailed_json(report), HasSubstr("\"name\":\"a\\u000ab\\\\\""));
+}
+
+TEST(SummaryReport, AddsThePassagesOfARegion) {
+  const std::string text = summary_json(small_report());
+  EXPECT_THAT(text, HasSubstr("\"work\":{\n      \"passages\":\"2\",\n      \"threads\":\"1\""));
+  EXPECT_THAT(text, HasSubstr("\"perf::TASK-CLOCK\":{\n        \"sum\":\"21\",\n        \"min\":\"10\",\n"
+                              "        \"max\":\"11\""));
+  // A level has no sum.
+  EXPECT_THAT(text, HasSubstr("\"coretemp:::t\":{\n        \"last\":\"40900\",\n        \"min\":\"40500\""));
+}
+
+class ReportPlace : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "ALPS_APP_PE", "PMI_RANK", "SLURM_PROCID"})
+      unsetenv(name);
+    ASSERT_FALSE(folder_.path().empty());
+    setenv("PAPI_OUTPUT_DIRECTORY", folder_.path().c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("PAPI_OUTPUT_DIRECTORY");
+    unsetenv("OMPI_COMM_WORLD_RANK");
+    unsetenv("PMI_RANK");
+  }
+  Folder folder_;
+};
+
+TEST_F(ReportPlace, RankOfTheLauncherNamesTheFile) {
+  setenv("PMI_RANK", "7", 1);
+  EXPECT_EQ(substrata::high_level::destination().file, "rank_0007.json");
+  setenv("OMPI_COMM_WORLD_RANK", "12", 1);
+  EXPECT_EQ(substrata::high_level::destination().file, "rank_0012.json");
+  EXPECT_EQ(substrata::high_level::destination().parent, folder_.path());
+}
+
+TEST_F(ReportPlace, WithoutALauncherTheProcessNumberNamesTheFile) {
+  char name[64];
+  std::snprintf(name, sizeof(name), "rank_%06ld.json", static_cast<long>(getpid()));
+  EXPECT_EQ(substrata::high_level::destination().file, name);
+  setenv("PMI_RANK", "x7", 1);
+  EXPECT_EQ(substrata::high_level::destination().file, name);
+}
+
+TEST_F(ReportPlace, ReportsOfAnEarlierRunAreMovedAsideAndThoseOfThisRunAreNot) {
+  using substrata::high_level::put_old_reports_aside;
+  ASSERT_TRUE(
+      substrata::high_level::write_report(folder_.path(), "papi_hl_output", "rank_0000.json", "{}\n").ok());
+  ASSERT_TRUE(put_old_reports_aside(folder_.path()).ok());
+  EXPECT_EQ(text_of(folder_.path() + "/papi_hl_output/rank_0000.json"), "{}\n");
+  const timespec long_ago[2] = {{1000000, 0}, {1000000, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (folder_.path() + "/papi_hl_output").c_str(), long_ago, 0), 0);
+  ASSERT_TRUE(put_old_reports_aside(folder_.path()).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/papi_hl_output"));
+  size_t aside = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    aside += entry.path().filename().string().starts_with("papi_hl_output-1970") ? 1 : 0;
+  EXPECT_EQ(aside, 1u);
+}
+
+TEST_F(ReportPlace, AFolderThatCannotBeMadeIsToldWithItsReason) {
+  std::ofstream(folder_.path() + "/file") << "no folder";
+  const substrata::Status status =
+      substrata::high_level::write_report(folder_.path() + "/file", "papi_hl_output", "rank_0000.json", "{}");
+  EXPECT_EQ(status.code, substrata::Code::kSystem);
+  EXPECT_THAT(status.note, HasSubstr(folder_.path()));
+}
+
+}  // namespace
