@@ -5,7 +5,6 @@
 #include <papi.h>
 #include <sde_lib.h>
 
-#include <cctype>
 #include <cstring>
 #include <sstream>
 #include <string_view>
@@ -37,13 +36,24 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The sensors list limits, fans and voltages beside temperatures; only live temperatures are wanted.
-bool is_temperature(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (!contains(name, "temp")) return false;
-  for (const char* other : {"_max", "_min", "_crit", "_alarm", "_hyst", "_type", "_offset", "_label",
-                            "_emergency", "_beep", "_fault", "_lowest", "_highest", "_lcrit", "_enable"}) {
-    if (contains(name, other)) return false;
+// The sensors list limits, fans and voltages beside temperatures; only live temperatures are wanted. The unit
+// tells a temperature; a limit has its kind at the end of its name (coretemp "...:crit", lmsensors
+// "..._crit").
+bool is_temperature(int code, const std::string& name) {
+  PAPI_event_info_t info;
+  std::memset(&info, 0, sizeof info);
+  if (PAPI_get_event_info(code, &info) != PAPI_OK) return false;
+  const std::string unit = info.units;
+  if (!unit.empty() && unit != "mdegC" && unit != "degrees Celsius") return false;
+  const std::string event = name.substr(name.find(":::") == std::string::npos ? 0 : name.find(":::") + 3);
+  if (unit.empty() && !contains(event, "temp")) return false;
+  for (const char* kind :
+       {"max", "min", "crit", "lcrit", "emergency", "critical", "hot", "passive", "active", "alarm", "hyst",
+        "type", "offset", "label", "beep", "fault", "lowest", "highest", "enable"}) {
+    const std::string limit = kind;
+    const size_t at = event.size() > limit.size() ? event.size() - limit.size() - 1 : std::string::npos;
+    if (at != std::string::npos && (event[at] == ':' || event[at] == '_') && event.substr(at + 1) == limit)
+      return false;
   }
   return true;
 }
@@ -58,7 +68,7 @@ std::vector<std::string> find_temperatures() {
     int more = PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, index);
     for (; more == PAPI_OK; more = PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, index)) {
       char name[PAPI_MAX_STR_LEN] = "";
-      if (PAPI_event_code_to_name(code, name) != PAPI_OK || !is_temperature(name)) continue;
+      if (PAPI_event_code_to_name(code, name) != PAPI_OK || !is_temperature(code, name)) continue;
       found.emplace_back(name);
       if (found.size() == kMaxSensors) return found;
     }
