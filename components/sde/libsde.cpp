@@ -1,0 +1,59 @@
+// The tool's side of whichever libsde the process holds, found by name in its global scope.
+#include "libsde.hpp"
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstdlib>
+
+namespace substrata_sde {
+namespace {
+
+// As sde_lib.h's cset_list_object_s: an element of the list that a counting set gives.
+struct SetElement {
+  std::uint32_t count;
+  std::uint32_t type_id;
+  std::size_t type_size;
+  void* bytes;
+  SetElement* next;
+};
+
+template <typename Function>
+bool find(const char* name, Function** out) {
+  *out = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+  return *out != nullptr;
+}
+
+}  // namespace
+
+void free_address(const Nature& nature, long long address) noexcept {
+  void* memory = reinterpret_cast<void*>(static_cast<std::intptr_t>(address));
+  if (nature.event_class != kCountingSet) {
+    std::free(memory);
+    return;
+  }
+  auto* element = static_cast<SetElement*>(memory);
+  while (element != nullptr) {
+    SetElement* next = element->next;
+    std::free(element->bytes);
+    std::free(element);
+    element = next;
+  }
+}
+
+bool find_libsde(Libsde* out) noexcept {
+  Libsde found;
+  if (!find("sde_ti_get_num_reg_events", &found.count) || !find("sde_ti_get_event_name", &found.name) ||
+      !find("sde_ti_get_event_description", &found.description) ||
+      !find("sde_ti_name_to_code", &found.name_to_code) || !find("sde_ti_read_counter", &found.read) ||
+      !find("sde_ti_write_counter", &found.write) || !find("sde_ti_reset_counter", &found.reset) ||
+      !find("sde_ti_is_counter_set_to_overflow", &found.waits_for_overflow) ||
+      !find("sde_ti_set_counter_overflow", &found.set_overflow) || !find("sde_ti_shutdown", &found.shutdown))
+    return false;
+  find("substrata_sde_nature_of", &found.nature_of);
+  find("substrata_sde_read", &found.read_raw);
+  *out = found;
+  return true;
+}
+
+}  // namespace substrata_sde
