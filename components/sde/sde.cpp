@@ -393,7 +393,7 @@ constexpr substrata::SubstrateTable kTable{
     .name = "sde",
     .summary = "Software Defined Events (SDE): numbers the program publishes through libsde",
     .version = "1.15",
-    .traits = substrata::kHardwareInterrupt,
+    .traits = substrata::kHardwareInterrupt | substrata::kPrefixNeeded,
     .max_events = kMaxEvents,
     .max_multiplexed = kMaxEvents,
     .default_domain = substrata::kDomainUser,

@@ -208,6 +208,7 @@ enum Traits : uint32_t {
   kModelled = 1u << 8,           // every value of this substrate comes from a model
   kOnRequest = 1u << 9,          // reported as disabled unless its setting asks for it
   kCounterUmasks = 1u << 10,     // event names take qualifiers
+  kPrefixNeeded = 1u << 11,      // find_event takes any well-formed name: never to be asked for a bare one
 };
 
 using DetectSlot = Status(const Host* host) noexcept;

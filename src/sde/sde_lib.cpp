@@ -206,7 +206,6 @@ int papi_sde_add_counter_to_group(papi_handle_t handle, const char* event_name, 
 
 int papi_sde_create_counter(papi_handle_t handle, const char* event_name, int cntr_mode, void** cntr_handle) {
   if (handle == nullptr) return SDE_OK;
-  return refuse("papi_sde_create_counter", "the mode is not known");
   std::unique_ptr<Source> source = new_source(SUBSTRATA_SDE_CREATED, PAPI_SDE_long_long, cntr_mode);
   if (source == nullptr) return SDE_ENOMEM;
   return publish("papi_sde_create_counter", handle, event_name, std::move(source), cntr_handle);
