@@ -4,14 +4,16 @@
 
 #include <cstdint>
 
+// What our libsde tells of an event; type and numbers are those of its tool_interface.h.
+struct substrata_sde_nature {
+  std::int32_t event_class;
+  std::int32_t type;
+  std::int32_t mode;
+};
+
 namespace substrata_sde {
 
-// What our libsde tells of an event; the numbers are those of its tool_interface.h.
-struct Nature {
-  std::int32_t event_class = 0;
-  std::int32_t type = 0;
-  std::int32_t mode = 0;
-};
+using Nature = ::substrata_sde_nature;
 inline constexpr std::int32_t kWaiting = 0;
 inline constexpr std::int32_t kVariable = 1;
 inline constexpr std::int32_t kCallback = 2;

@@ -22,6 +22,9 @@ using substrata::Event;
 using substrata::kSuccess;
 using substrata::Status;
 using substrata_sde::Alarm;
+using substrata_sde::is_address;
+using substrata_sde::is_counting;
+using substrata_sde::is_floating;
 using substrata_sde::Libsde;
 using substrata_sde::Nature;
 
@@ -43,7 +46,7 @@ struct State {
 
 struct Entry {
   uint32_t counter = 0;
-  Nature nature;           // as last read
+  Nature nature{};         // as last read
   long long baseline = 0;  // of a counting event, at the last start or reset
   bool floating_baseline = false;
   long long latched = 0;         // at stop
@@ -130,7 +133,7 @@ Status event_at(substrata::Device* device, uint32_t index, Event* out) noexcept 
       event.why =
           "the program unregistered this event; it can be read again when the program registers it anew";
     }
-    Nature nature;
+    Nature nature{};
     if (state.libsde.tells_nature() && state.libsde.nature_of(index, &nature) == 0 && !gone) {
       event.kind = is_counting(nature) ? substrata::ValueKind::kCount : substrata::ValueKind::kGauge;
       event.type = is_floating(nature) ? substrata::ValueType::kDouble : substrata::ValueType::kInt64;
@@ -224,7 +227,7 @@ Status begin(Events& events) noexcept {
   }
   std::array<Baseline, kMaxEvents> baselines;
   for (uint32_t i = 0; i < events.count; ++i) {
-    Nature nature;
+    Nature nature{};
     int result = libsde.nature_of(events.entries[i].counter, &nature);
     if (result == 0 && nature.event_class == substrata_sde::kGone) result = static_cast<int>(Code::kNoEvent);
     if (result == 0 && is_counting(nature))
@@ -331,7 +334,7 @@ Status write(substrata::Set* set, const int64_t* values) noexcept {
   const Libsde& libsde = events.state->libsde;
   if (libsde.tells_nature()) {
     for (uint32_t i = 0; i < events.count; ++i) {
-      Nature nature;
+      Nature nature{};
       if (libsde.nature_of(events.entries[i].counter, &nature) != 0 ||
           (nature.event_class != substrata_sde::kVariable && nature.event_class != substrata_sde::kCreated))
         return refused(Code::kInvalid,
@@ -374,7 +377,7 @@ Status arm(substrata::Set* set, uint32_t position, int64_t threshold, uint32_t,
   entry.alarm = alarm;
   if (events.running) {
     long long value = Alarm::kFromFirst;
-    Nature nature;
+    Nature nature{};
     if (libsde.tells_nature() && libsde.read_raw(entry.counter, &value, &nature) != 0)
       value = Alarm::kFromFirst;
     alarm->start(value);

@@ -177,6 +177,7 @@ Result<uint32_t> Catalogue::find_native(std::string_view name) {
   Status refusal = kSuccess;
   for (int i = 0; i < registry_.count(); ++i) {
     Component* component = registry_.at(i);
+    if (component->has(kPrefixNeeded)) continue;
     Result<uint32_t> index = component->find_event(whole.c_str());
     for (const std::string& prefix : component->prefixes()) {
       if (index) break;
