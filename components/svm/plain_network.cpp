@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "workloads/random.hpp"
+#include "workloads/run.hpp"
 
 namespace substrata::svm {
 
@@ -12,6 +13,7 @@ void PlainNetwork::begin(Engine& engine, PacketSink& receiver) {
   engine_ = &engine;
   receiver_ = &receiver;
   combining_.resize(engine.processes());
+  if (!parameters_.probes.empty()) probes_.emplace(parameters_.probes, engine);
 }
 
 void PlainNetwork::put(Packet&& packet, Time now) {
@@ -20,14 +22,26 @@ void PlainNetwork::put(Packet&& packet, Time now) {
   Time& last = last_arrival_[(std::uint64_t{packet.from} << 32) | packet.to];
   last = std::max(last, arrival);
   engine_->schedule(last, *this, next_);
-  in_flight_.emplace(next_++, std::move(packet));
+  const std::uint16_t phase = probes_ ? probes_->phase(packet.from) : std::uint16_t{0};
+  in_flight_.emplace(next_++, Flight{std::move(packet), now, phase});
 }
 
 void PlainNetwork::on_event(Time now, std::uint64_t argument) {
   const auto found = in_flight_.find(argument);
-  Packet packet = std::move(found->second);
+  Flight flight = std::move(found->second);
   in_flight_.erase(found);
-  receiver_->arrive(std::move(packet), now);
+  if (probes_) probes_->arrived(flight.packet, flight.sent, now, flight.phase);
+  receiver_->arrive(std::move(flight.packet), now);
+}
+
+Time PlainNetwork::mark(ProcessId process, Operation operation, Time) {
+  if (probes_) probes_->mark(process, operation);
+  return 0;
+}
+
+std::vector<Statistic> PlainNetwork::statistics() const {
+  if (!probes_) return {};
+  return {{std::string(workloads::kTransactionsStatistic), probes_->published()}};
 }
 
 Time PlainNetwork::send(Packet&& packet, Time now) {

@@ -4,10 +4,13 @@
 #define SUBSTRATA_SVM_PLAIN_NETWORK_HPP
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "network.hpp"
+#include "node_probes.hpp"
 
 namespace substrata::svm {
 
@@ -20,6 +23,7 @@ struct PlainNetworkParameters {
   std::uint64_t seed = 1;     // of the jitter
   std::uint32_t header = 8;   // bytes of an update packet besides its data
   std::uint32_t burst = 256;  // largest number of updated bytes that are combined into one packet
+  std::string probes = {};    // publish arrivals at <probes>.node<i>.receive; empty: nowhere
 };
 
 // Packets of a pair of nodes arrive in the order they were sent. Thread-bound as the engine.
@@ -32,8 +36,15 @@ class PlainNetwork final : public Network, private workloads::EventSink {
   Time update(ProcessId from, ProcessId to, std::uint64_t address, std::span<const std::byte> data,
               Time now) override;
   void flush(ProcessId from, Time now) override;
+  Time mark(ProcessId process, Operation operation, Time now) override;
+  std::vector<Statistic> statistics() const override;
 
  private:
+  struct Flight {
+    Packet packet;
+    Time sent;
+    std::uint16_t phase;
+  };
   void on_event(Time now, std::uint64_t argument) override;
   void put(Packet&& packet, Time now);
 
@@ -41,8 +52,9 @@ class PlainNetwork final : public Network, private workloads::EventSink {
   std::uint64_t random_;
   Engine* engine_ = nullptr;
   PacketSink* receiver_ = nullptr;
+  std::optional<NodeProbes> probes_;
   std::vector<Packet> combining_;  // of each node; without data: nothing
-  std::unordered_map<std::uint64_t, Packet> in_flight_;
+  std::unordered_map<std::uint64_t, Flight> in_flight_;
   std::uint64_t next_ = 0;
   std::unordered_map<std::uint64_t, Time> last_arrival_;  // of each pair of nodes
 };

@@ -2,10 +2,13 @@
 #include "plain_svm.hpp"
 
 #include "plain_network.hpp"
+#include "substrata/feed.h"
+#include "workloads/run.hpp"
 
 namespace substrata::svm {
 namespace {
 
+constexpr const char* kName = "svm";
 constexpr std::uint64_t kMostNanoseconds = 1'000'000'000;
 constexpr workloads::Parameter kParameters[] = {
     {.name = "mode",
@@ -55,6 +58,41 @@ constexpr workloads::Parameter kParameters[] = {
      .choices = "no|yes"},
 };
 
+int run_svm(const char* workload, const substrata_run_options* options, substrata_run_result* result);
+
+// Built when the library is loaded, kept to the end of the process.
+struct Announcement {
+  std::string parameters = workloads::describe(kParameters);
+  substrata_machine machine{};
+
+  Announcement() {
+    machine.struct_size = sizeof(machine);
+    machine.default_processes = 16;
+    machine.max_processes = workloads::kMostProcesses;
+    machine.name = kName;
+    machine.summary =
+        "shared virtual memory by home-based lazy release consistency on a network without contention";
+    machine.parameters = parameters.c_str();
+    machine.run = run_svm;
+    substrata_machine_add(&machine);
+  }
+};
+
+const Announcement& announcement() {
+  static const auto* const made = new Announcement;
+  return *made;
+}
+
+int run_svm(const char* workload, const substrata_run_options* options, substrata_run_result* result) {
+  return workloads::run_announced(
+      announcement().machine,
+      [](std::string_view text, std::uint64_t seed, ProcessId, std::string& error)
+          -> std::unique_ptr<workloads::Machine> { return make_plain_svm(text, seed, error); },
+      workload, options, result);
+}
+
+SUBSTRATA_AT_LOAD void announce() { static_cast<void>(announcement()); }
+
 }  // namespace
 
 std::span<const workloads::Parameter> plain_svm_parameters() noexcept { return kParameters; }
@@ -74,7 +112,8 @@ std::unique_ptr<SvmMachine> make_plain_svm(std::string_view text, std::uint64_t 
   network.jitter = values["jitter"] * kPicosecondsPerNanosecond;
   network.burst = static_cast<std::uint32_t>(values["burst"]);
   network.seed = seed;
-  return std::make_unique<SvmMachine>("svm", parameters, std::make_unique<PlainNetwork>(network));
+  network.probes = kName;
+  return std::make_unique<SvmMachine>(kName, parameters, std::make_unique<PlainNetwork>(network));
 }
 
 }  // namespace substrata::svm

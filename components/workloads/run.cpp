@@ -88,6 +88,9 @@ int run_announced(const substrata_machine& announced, const MakeMachine& make, c
     out.simulated_ticks = report.outcome.time;
     out.ticks_per_second = kPicosecondsPerSecond;
     out.operations = report.outcome.operations();
+    for (const Statistic& one : report.statistics) {
+      if (one.name == kTransactionsStatistic) out.transactions = one.value;
+    }
     return 0;
   } catch (const std::bad_alloc&) {
     std::strncpy(out.message, "no memory for the run; ask for a smaller size", sizeof(out.message) - 1);

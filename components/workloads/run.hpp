@@ -15,6 +15,9 @@
 
 namespace substrata::workloads {
 
+// A machine that publishes at probe points tells under this name how many transactions it published.
+inline constexpr std::string_view kTransactionsStatistic = "transactions";
+
 // What came of a run.
 struct Report {
   bool ran = false;      // the spec was good and every process reached its end

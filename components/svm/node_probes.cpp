@@ -1,0 +1,127 @@
+// Turns arrivals of packets into transactions of the feed.
+#include "node_probes.hpp"
+
+#include <stdexcept>
+
+namespace substrata::svm {
+namespace {
+
+std::uint16_t kind_of(PacketKind kind) noexcept {
+  switch (kind) {
+    case PacketKind::kLockRequest:
+    case PacketKind::kLockGrant:
+      return SUBSTRATA_LOCK;
+    case PacketKind::kLockRelease:
+      return SUBSTRATA_UNLOCK;
+    case PacketKind::kBarrierArrive:
+    case PacketKind::kBarrierRelease:
+      return SUBSTRATA_BARRIER;
+    case PacketKind::kHomeRequest:
+    case PacketKind::kHomeReply:
+    case PacketKind::kUpdateMark:
+      return SUBSTRATA_RESPONSE;
+    case PacketKind::kPageRequest:
+      return SUBSTRATA_PAGE_FETCH;
+    case PacketKind::kPageReply:
+      return SUBSTRATA_PAGE_REPLY;
+    case PacketKind::kPageMove:
+      return SUBSTRATA_PAGE_MIGRATE;
+    case PacketKind::kDiff:
+      return SUBSTRATA_DIFF;
+    case PacketKind::kUpdate:
+      return SUBSTRATA_AUTOMATIC_UPDATE;
+    case PacketKind::kUser:
+      return SUBSTRATA_RECEIVE;
+  }
+  return SUBSTRATA_KIND_NONE;
+}
+
+std::uint16_t flags_of(PacketKind kind) noexcept {
+  switch (kind) {
+    case PacketKind::kUser:
+      return SUBSTRATA_FLAG_MODELLED;
+    case PacketKind::kLockRequest:
+    case PacketKind::kLockGrant:
+    case PacketKind::kLockRelease:
+    case PacketKind::kBarrierArrive:
+    case PacketKind::kBarrierRelease:
+      return SUBSTRATA_FLAG_MODELLED | SUBSTRATA_FLAG_INTERNAL | SUBSTRATA_FLAG_SYNCHRONISING;
+    default:
+      return SUBSTRATA_FLAG_MODELLED | SUBSTRATA_FLAG_INTERNAL;
+  }
+}
+
+}  // namespace
+
+NodeProbes::NodeProbes(const std::string& machine, Engine& engine) : stacks_(engine.processes(), {0}) {
+  const auto demand = [](int code) {
+    if (code != 0) throw std::runtime_error(substrata_feed_error());
+  };
+  substrata_source_info source{};
+  source.struct_size = sizeof(source);
+  source.kind = SUBSTRATA_SOURCE_MACHINE;
+  source.name = machine.c_str();
+  source.summary = "shared virtual memory on a network without contention, a model";
+  source.time_base = SUBSTRATA_TIME_SIMULATED;
+  source.ticks_per_second = 1'000'000'000'000;
+  demand(substrata_source_add(&source));
+  for (const std::string& region : engine.memory().regions()) {
+    regions_.push_back(regions_.empty() ? std::uint16_t{0} : substrata_region(region.c_str()));
+  }
+  for (ProcessId node = 0; node < engine.processes(); ++node) {
+    const std::string name = machine + ".node" + std::to_string(node) + ".receive";
+    substrata_probe_info probe{};
+    probe.struct_size = sizeof(probe);
+    probe.name = name.c_str();
+    probe.text = "packets that arrive at the node; initiator and target are nodes";
+    probe.source = machine.c_str();
+    std::uint32_t number = 0;
+    demand(substrata_probe_add(&probe, &number));
+    substrata_publisher* publisher = nullptr;
+    demand(substrata_publisher_open(number, 0, &publisher));
+    publishers_.emplace_back(publisher);
+  }
+}
+
+void NodeProbes::mark(ProcessId node, Operation operation) {
+  std::vector<std::uint16_t>& stack = stacks_[node];
+  const std::uint64_t region = operation.argument();
+  const std::uint16_t number = region < regions_.size() ? regions_[region] : std::uint16_t{0};
+  switch (operation.kind()) {
+    case workloads::OperationKind::kPhase:
+      stack.front() = number;
+      break;
+    case workloads::OperationKind::kEnter:
+      stack.push_back(number);
+      break;
+    case workloads::OperationKind::kLeave:
+      if (stack.size() > 1) stack.pop_back();
+      break;
+    case workloads::OperationKind::kRead:
+    case workloads::OperationKind::kWrite:
+    case workloads::OperationKind::kCompute:
+      break;
+  }
+}
+
+void NodeProbes::arrived(const Packet& packet, Time sent, Time now, std::uint16_t phase) {
+  substrata_publisher* publisher = publishers_[packet.to].get();
+  substrata_transaction* slot = substrata_reserve(publisher);
+  if (slot == nullptr) return;
+  *slot = {};
+  slot->time = now;
+  slot->start = sent;
+  slot->address = packet.address;
+  slot->detail = packet.number;
+  slot->initiator = packet.from;
+  slot->target = packet.to;
+  slot->size = packet.bytes;
+  slot->kind = kind_of(packet.kind);
+  slot->state = SUBSTRATA_ARRIVED;
+  slot->phase = phase;
+  slot->flags = flags_of(packet.kind);
+  substrata_commit(publisher);
+  ++published_;
+}
+
+}  // namespace substrata::svm

@@ -1,0 +1,42 @@
+// Probe points where packets arrive at nodes: <machine>.node<i>.receive.
+#ifndef SUBSTRATA_SVM_NODE_PROBES_HPP
+#define SUBSTRATA_SVM_NODE_PROBES_HPP
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "network.hpp"
+#include "substrata/feed.h"
+
+namespace substrata::svm {
+
+// One publisher a node, for the time of one run. A transaction: time is the arrival, start the sending
+// (picoseconds), initiator the sender, target the receiver, address the page's or the bytes', size the
+// packet's, phase the sender's region by its number in the feed. Thread-bound as the engine.
+class NodeProbes {
+ public:
+  // Registers source and probe points and opens the publishers; throws std::runtime_error with the feed's
+  // sentence.
+  NodeProbes(const std::string& machine, Engine& engine);
+  // A mark of the program at a node.
+  void mark(ProcessId node, Operation operation);
+  // The phase a node's packets carry now.
+  std::uint16_t phase(ProcessId node) const noexcept { return stacks_[node].back(); }
+  void arrived(const Packet& packet, Time sent, Time now, std::uint16_t phase);
+  std::uint64_t published() const noexcept { return published_; }
+
+ private:
+  struct Close {
+    void operator()(substrata_publisher* publisher) const noexcept { substrata_publisher_close(publisher); }
+  };
+  std::vector<std::unique_ptr<substrata_publisher, Close>> publishers_;
+  std::vector<std::uint16_t> regions_;              // numbers in the feed of the run's regions
+  std::vector<std::vector<std::uint16_t>> stacks_;  // of each node: its phase, then the procedures it is in
+  std::uint64_t published_ = 0;
+};
+
+}  // namespace substrata::svm
+
+#endif

@@ -1,0 +1,78 @@
+// Makes the workloads and the machine without a model known to the feed, so that substrata_run finds them by
+// name.
+#include <deque>
+#include <string>
+
+#include "catalogue.hpp"
+#include "run.hpp"
+#include "substrata/feed.h"
+#include "trivial_machine.hpp"
+
+namespace substrata::workloads {
+namespace {
+
+constexpr Parameter kParameters[] = {
+    {.name = "jitter",
+     .text = "cycles that a batch or a synchronisation may take longer, at random",
+     .fallback = 0,
+     .least = 0,
+     .most = 1'000'000'000},
+    {.name = "quantum",
+     .text = "cycles one process may be charged ahead of another",
+     .fallback = 100'000,
+     .least = 0,
+     .most = 1'000'000'000},
+};
+
+int run_trivial(const char* workload, const substrata_run_options* options, substrata_run_result* result);
+
+// Built when the library is loaded, kept to the end of the process.
+struct Announcement {
+  std::deque<std::string> texts;
+  std::deque<substrata_workload> known;
+  substrata_machine trivial{};
+
+  const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
+
+  Announcement() {
+    for (const Workload* workload : workloads()) {
+      substrata_workload& entry = known.emplace_back();
+      entry.struct_size = sizeof(entry);
+      entry.name = keep(std::string(workload->name));
+      entry.summary = keep(std::string(workload->summary));
+      entry.parameters = keep(describe(workload->parameters));
+      substrata_workload_add(&entry);
+    }
+    trivial.struct_size = sizeof(trivial);
+    trivial.default_processes = 1;
+    trivial.max_processes = kMostProcesses;
+    trivial.name = "trivial";
+    trivial.summary = "every operation takes one cycle of a nanosecond; no caches, no probe points";
+    trivial.parameters = keep(describe(kParameters));
+    trivial.run = run_trivial;
+    substrata_machine_add(&trivial);
+  }
+};
+
+const Announcement& announcement() {
+  static const auto* const made = new Announcement;
+  return *made;
+}
+
+int run_trivial(const char* workload, const substrata_run_options* options, substrata_run_result* result) {
+  return run_announced(
+      announcement().trivial,
+      [](std::string_view text, std::uint64_t seed, ProcessId,
+         std::string& error) -> std::unique_ptr<Machine> {
+        Values values(kParameters);
+        if (!values.set(text, error)) return nullptr;
+        return std::make_unique<TrivialMachine>(
+            TrivialParameters{.jitter = values["jitter"], .quantum = values["quantum"], .seed = seed});
+      },
+      workload, options, result);
+}
+
+SUBSTRATA_AT_LOAD void announce() { static_cast<void>(announcement()); }
+
+}  // namespace
+}  // namespace substrata::workloads
