@@ -120,7 +120,7 @@ TEST_P(Conformance, CopiesNoMoreOfTheTableThanTheHostHasRoomFor) {
     SubstrateTable table;
     unsigned char beyond[64];
   } area;
-  std::memset(&area, 0x5a, sizeof area);
+  std::memset(static_cast<void*>(&area), 0x5a, sizeof area);
   area.table.struct_size = 64;
   ASSERT_EQ(GetParam()->entry(&host_, &area.table), 0);
   EXPECT_EQ(area.table.struct_size, 64u);
@@ -244,7 +244,9 @@ TEST_P(Conformance, CountsStartAtZeroAndAReadFillsEveryValue) {
     ASSERT_TRUE(started.ok()) << event << " " << (started.note ? started.note : "");
     int64_t values[2] = {kUnwritten, kUnwritten};
     const Status read = table_.read(scratch.set, values);
-    if (read.ok()) EXPECT_NE(values[0], kUnwritten) << event;
+    if (read.ok()) {
+      EXPECT_NE(values[0], kUnwritten) << event;
+    }
     EXPECT_EQ(values[1], kUnwritten) << "read wrote beyond its event";
     EXPECT_TRUE(table_.stop(scratch.set).ok()) << event;
   }

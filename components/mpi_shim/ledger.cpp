@@ -1,0 +1,184 @@
+// The account of messages, its JSON form, section marks, and the textbook algorithms of collective
+// operations.
+#include "ledger.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace substrata::mpi_shim {
+
+void Ledger::sent(const std::string& phase, int to, uint64_t bytes) {
+  ++messages_;
+  bytes_ += bytes;
+  if (to >= 0 && static_cast<size_t>(to) < messages_to_.size()) {
+    ++messages_to_[static_cast<size_t>(to)];
+    bytes_to_[static_cast<size_t>(to)] += bytes;
+  }
+  const auto [at, is_new] = by_phase_.try_emplace(phase);
+  if (is_new) order_.push_back(phase);
+  ++at->second.messages;
+  at->second.bytes += bytes;
+  ++at->second.sizes[bytes];
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", byte);
+      out += escape;
+    } else if (byte < 0x7f) {
+      out += c;
+    } else {
+      out += '?';
+    }
+  }
+  return out + '"';
+}
+
+std::string rank_as_json(const Ledger& ledger, int rank, uint64_t messages_received, uint64_t bytes_received,
+                         int level) {
+  std::string out = "{\"rank\":" + std::to_string(rank) +
+                    ",\"messages_sent\":" + std::to_string(ledger.messages()) +
+                    ",\"messages_received\":" + std::to_string(messages_received) +
+                    ",\"bytes_sent\":" + std::to_string(ledger.bytes()) +
+                    ",\"bytes_received\":" + std::to_string(bytes_received) +
+                    ",\"level\":" + std::to_string(level) + ",\"phases\":[";
+  const char* separator = "";
+  for (const std::string& name : ledger.phases()) {
+    const PhaseTotals& phase = ledger.phase(name);
+    out += separator;
+    out += "{\"name\":" + quoted(name) + ",\"messages_sent\":" + std::to_string(phase.messages) +
+           ",\"bytes_sent\":" + std::to_string(phase.bytes) + ",\"sizes_sent\":{";
+    const char* comma = "";
+    for (const auto& [size, count] : phase.sizes) {
+      out += comma;
+      out += "\"" + std::to_string(size) + "\":" + std::to_string(count);
+      comma = ",";
+    }
+    out += "}}";
+    separator = ",";
+  }
+  return out + "]}";
+}
+
+bool find_section_mark(std::string_view line, std::string& name) {
+  const size_t end = line.find(" section");
+  if (end == std::string_view::npos) return false;
+  for (const std::string_view word : {std::string_view("Begin of "), std::string_view("End of ")}) {
+    const size_t begin = line.rfind(word, end);
+    if (begin == std::string_view::npos) continue;
+    const std::string_view found = line.substr(begin + word.size(), end - begin - word.size());
+    if (found.empty() || found.size() >= SectionBoard::kLength || found.find('\n') != std::string_view::npos)
+      continue;
+    name = word[0] == 'B' ? std::string(found) : std::string();
+    return true;
+  }
+  return false;
+}
+
+void SectionBoard::enter(std::string_view name) {
+  if (name.empty()) {
+    current.store(0, std::memory_order_release);
+    return;
+  }
+  const uint32_t known = count.load(std::memory_order_relaxed);
+  for (uint32_t i = 1; i <= known; ++i) {
+    if (name == names[i]) {
+      current.store(i, std::memory_order_release);
+      return;
+    }
+  }
+  if (known + 1 >= kMost || name.size() >= kLength) {
+    current.store(0, std::memory_order_release);
+    return;
+  }
+  std::memcpy(names[known + 1], name.data(), name.size());
+  names[known + 1][name.size()] = '\0';
+  count.store(known + 1, std::memory_order_relaxed);
+  current.store(known + 1, std::memory_order_release);
+}
+
+std::string SectionBoard::name() const {
+  const uint32_t at = current.load(std::memory_order_acquire);
+  if (at == 0 || at >= kMost) return {};
+  return std::string(names[at], strnlen(names[at], kLength));
+}
+
+namespace {
+
+// Children of a rank in the binomial tree over ranks relative to the root, nearest power last.
+void add_children(std::vector<ModelledMessage>& out, int me, int size, int root, uint64_t bytes,
+                  bool whole_subtree) {
+  const int relative = (me - root + size) % size;
+  for (int step = 1; step < size; step *= 2) {
+    if (relative & step) break;
+    const int child = relative + step;
+    if (child >= size) continue;
+    const int subtree = std::min(step, size - child);
+    out.push_back({(child + root) % size, whole_subtree ? bytes * static_cast<uint64_t>(subtree) : bytes});
+  }
+}
+
+// The message to the parent in the same tree; the root has none.
+void add_parent(std::vector<ModelledMessage>& out, int me, int size, int root, uint64_t bytes,
+                bool whole_subtree) {
+  const int relative = (me - root + size) % size;
+  if (relative == 0) return;
+  const int step = relative & -relative;
+  const int subtree = std::min(step, size - relative);
+  out.push_back(
+      {(relative - step + root) % size, whole_subtree ? bytes * static_cast<uint64_t>(subtree) : bytes});
+}
+
+}  // namespace
+
+std::vector<ModelledMessage> expand(Collective operation, int me, int size, int root, uint64_t bytes) {
+  std::vector<ModelledMessage> out;
+  if (size < 2) return out;
+  switch (operation) {
+    case Collective::kBarrier:
+      for (int step = 1; step < size; step *= 2) out.push_back({(me + step) % size, 0});
+      break;
+    case Collective::kBroadcast:
+      add_children(out, me, size, root, bytes, false);
+      break;
+    case Collective::kReduce:
+      add_parent(out, me, size, root, bytes, false);
+      break;
+    case Collective::kScatter:
+      add_children(out, me, size, root, bytes, true);
+      break;
+    case Collective::kGather:
+      add_parent(out, me, size, root, bytes, true);
+      break;
+    case Collective::kAllreduce: {
+      int power = 1;
+      while (power * 2 <= size) power *= 2;
+      const int extra =
+          size - power;  // ranks power.. hand their block to rank - power and get the result back
+      if (me >= power) {
+        out.push_back({me - power, bytes});
+        break;
+      }
+      for (int step = 1; step < power; step *= 2) out.push_back({me ^ step, bytes});
+      if (me < extra) out.push_back({me + power, bytes});
+      break;
+    }
+    case Collective::kAllgather:
+      for (int step = 1; step < size; ++step) out.push_back({(me + 1) % size, bytes});
+      break;
+    case Collective::kAlltoall:
+      for (int step = 1; step < size; ++step) out.push_back({(me + step) % size, bytes});
+      break;
+  }
+  return out;
+}
+
+}  // namespace substrata::mpi_shim

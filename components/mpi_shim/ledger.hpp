@@ -1,0 +1,88 @@
+// What one rank has sent, by phase: counts, bytes and sizes; and the phases' names, shared by the ranks of a
+// node.
+#ifndef SUBSTRATA_MPI_SHIM_LEDGER_HPP
+#define SUBSTRATA_MPI_SHIM_LEDGER_HPP
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace substrata::mpi_shim {
+
+// Messages of one phase of one rank.
+struct PhaseTotals {
+  uint64_t messages = 0;
+  uint64_t bytes = 0;
+  std::map<uint64_t, uint64_t> sizes;  // bytes of a message -> messages
+};
+
+// One rank's account of what it sent. Not thread-safe: the shim serialises.
+class Ledger {
+ public:
+  explicit Ledger(int ranks)
+      : messages_to_(static_cast<size_t>(ranks)), bytes_to_(static_cast<size_t>(ranks)) {}
+  // `to` is a rank of the world, or outside of it (another job): then only the totals count.
+  void sent(const std::string& phase, int to, uint64_t bytes);
+
+  uint64_t messages() const { return messages_; }
+  uint64_t bytes() const { return bytes_; }
+  const std::vector<uint64_t>& messages_to() const { return messages_to_; }
+  const std::vector<uint64_t>& bytes_to() const { return bytes_to_; }
+  // In the order of their first message.
+  const std::vector<std::string>& phases() const { return order_; }
+  const PhaseTotals& phase(const std::string& name) const { return by_phase_.at(name); }
+
+ private:
+  uint64_t messages_ = 0;
+  uint64_t bytes_ = 0;
+  std::vector<uint64_t> messages_to_;
+  std::vector<uint64_t> bytes_to_;
+  std::vector<std::string> order_;
+  std::map<std::string, PhaseTotals> by_phase_;
+};
+
+// One rank's entry of the summary file, as JSON text.
+std::string rank_as_json(const Ledger& ledger, int rank, uint64_t messages_received, uint64_t bytes_received,
+                         int level);
+// `text` within quotation marks, with JSON's escapes; bytes that are no valid text become '?'.
+std::string quoted(std::string_view text);
+
+// The section mark a line of output holds: "Begin of NAME section" gives NAME, "End of NAME section" gives
+// "". False when it holds none; `name` is then unchanged.
+bool find_section_mark(std::string_view line, std::string& name);
+
+// The current section of the program, in memory that all ranks of a node share: the rank that prints the
+// marks sets it, all read it. Lock-free; lies zeroed in a mapped file.
+struct SectionBoard {
+  static constexpr uint32_t kMost = 64;
+  static constexpr uint32_t kLength = 64;
+  std::atomic<uint32_t> current;  // 0: none
+  std::atomic<uint32_t> count;
+  char names[kMost][kLength];
+
+  // Called by one thread of one process at a time. A name beyond the 63rd is not kept: the section is then
+  // "none".
+  void enter(std::string_view name);
+  // "" outside of any section.
+  std::string name() const;
+};
+
+// How many messages rank `me` of `size` sends in a collective operation, and to whom (ranks of the
+// communicator), when it is carried out by its textbook algorithm. The form modelled where an MPI library
+// does not show its own messages.
+enum class Collective { kBarrier, kBroadcast, kReduce, kAllreduce, kGather, kScatter, kAllgather, kAlltoall };
+struct ModelledMessage {
+  int to;
+  uint64_t bytes;
+};
+// `bytes` is one rank's block. Barrier: dissemination. Broadcast, reduce, scatter, gather: binomial tree.
+// Allreduce: recursive doubling (the ranks beyond a power of two hand over first). Allgather: ring. Alltoall:
+// one message to each.
+std::vector<ModelledMessage> expand(Collective operation, int me, int size, int root, uint64_t bytes);
+
+}  // namespace substrata::mpi_shim
+
+#endif
