@@ -30,7 +30,7 @@ class HandleTable {
       if (used_[i]) continue;
       used_[i] = true;
       lowest_free_ = i + 1;
-      if (size_ <= i) size_ = i + 1;
+      if (size_.load(std::memory_order_relaxed) <= i) size_.store(i + 1, std::memory_order_relaxed);
       return static_cast<int>(i);
     }
     return -1;
@@ -44,15 +44,12 @@ class HandleTable {
   }
 
   // No handle at or above this was ever taken.
-  int size() const noexcept { return static_cast<int>(size_); }
-  bool in_use(int handle) const noexcept {
-    return static_cast<size_t>(static_cast<unsigned>(handle)) < kCapacity && used_[handle];
-  }
+  int size() const noexcept { return static_cast<int>(size_.load(std::memory_order_relaxed)); }
 
  private:
   std::atomic<T*> slots_[kCapacity] = {};
   bool used_[kCapacity] = {};
-  size_t size_ = 0;
+  std::atomic<size_t> size_{0};
   size_t lowest_free_ = 0;
 };
 
