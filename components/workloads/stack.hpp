@@ -37,11 +37,11 @@ class Stack {
   bool finished_ = false;
   void* inside_ = nullptr;   // where the body was left (stack pointer or ucontext_t)
   void* outside_ = nullptr;  // where resume() was called
-  // What the sanitizers want to know of the two stacks.
-  void* inside_shadow_ = nullptr;
-  void* outside_shadow_ = nullptr;
-  const void* outside_bottom_ = nullptr;
-  std::size_t outside_bytes_ = 0;
+  // What the sanitizers want to know of the two stacks; other builds have no use for it.
+  [[maybe_unused]] void* inside_shadow_ = nullptr;
+  [[maybe_unused]] void* outside_shadow_ = nullptr;
+  [[maybe_unused]] const void* outside_bottom_ = nullptr;
+  [[maybe_unused]] std::size_t outside_bytes_ = 0;
 };
 
 }  // namespace substrata::workloads

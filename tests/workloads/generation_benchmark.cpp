@@ -3,9 +3,13 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <ctime>
+#include <memory>
+#include <string>
 #include <vector>
 
-#include "workloads/run.hpp"
+#include "workloads/catalogue.hpp"
+#include "workloads/engine.hpp"
 #include "workloads/trivial_machine.hpp"
 
 namespace {
@@ -35,22 +39,44 @@ void BM_PlainStream(benchmark::State& state) {
 }
 BENCHMARK(BM_PlainStream)->Unit(benchmark::kMillisecond);
 
+// Processor time of this thread: others share the machine.
+double now_s() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// The run of the processes alone, without making the input tables and without the check of the result.
 void BM_Generate(benchmark::State& state, const char* spec) {
   std::uint64_t references = 0;
   for (auto _ : state) {
+    std::string error;
+    const std::unique_ptr<Program> program = make_program(spec, 1, error);
+    if (program == nullptr) {
+      state.SkipWithError(error.c_str());
+      return;
+    }
     TrivialMachine machine({.quantum = 100000});
-    const Report report =
-        run_workload(spec, 1, machine, {.processes = static_cast<ProcessId>(state.range(0))});
-    if (!report.correct) state.SkipWithError(report.message.c_str());
-    references += report.outcome.reads + report.outcome.writes;
+    Memory memory;
+    const EngineSettings settings{.processes = static_cast<ProcessId>(state.range(0))};
+    program->lay_out(memory, settings.processes);
+    memory.commit();
+    Engine engine(*program, machine, memory, settings);
+    const double begin = now_s();
+    const Outcome outcome = engine.run();
+    state.SetIterationTime(now_s() - begin);
+    if (!outcome.completed || !program->check(memory).empty()) state.SkipWithError("wrong result");
+    references += outcome.reads + outcome.writes;
   }
   state.counters["refs"] = benchmark::Counter(static_cast<double>(references), benchmark::Counter::kIsRate);
 }
-// Set-up and the check of the result are part of the time.
-BENCHMARK_CAPTURE(BM_Generate, stream, "stream:rounds=10")->Arg(1)->Arg(16)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Generate, radix, "radix:keys=1048576")->Arg(1)->Arg(16)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Generate, fft, "fft:points=262144")->Arg(1)->Arg(16)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Generate, lu, "lu:n=384")->Arg(1)->Arg(16)->Unit(benchmark::kMillisecond);
+#define SUBSTRATA_GENERATE(name, spec) \
+  BENCHMARK_CAPTURE(BM_Generate, name, spec)->Arg(1)->Arg(16)->UseManualTime()->Unit(benchmark::kMillisecond)
+SUBSTRATA_GENERATE(stream, "stream:rounds=10");
+SUBSTRATA_GENERATE(radix, "radix:keys=1048576");
+SUBSTRATA_GENERATE(fft, "fft:points=65536");
+SUBSTRATA_GENERATE(lu, "lu:n=256");
+SUBSTRATA_GENERATE(ocean, "ocean:n=512");
 
 }  // namespace
 
