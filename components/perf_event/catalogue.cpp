@@ -125,7 +125,6 @@ uint32_t Catalogue::class_of(const Pmu& pmu) {
 }
 
 void Catalogue::load_tables() {
-  if (loaded_) return;
   loaded_ = true;
   const std::vector<Encoder::Named> named = encoder_->events();
   for (const Encoder::Named& event : named)
@@ -147,9 +146,29 @@ void Catalogue::load_tables() {
   }
 }
 
+void Catalogue::list_qualified_forms() {
+  const uint32_t plain = static_cast<uint32_t>(entries_.size());
+  for (uint32_t index = 0; index < plain; ++index) {
+    const std::string name = entries_[index].name;
+    const size_t prefix = name.find("::");
+    if (name.find(':', prefix == std::string::npos ? 0 : prefix + 2) != std::string::npos)
+      continue;  // qualified
+    for (const Qualifier& qualifier : qualifiers_of(name)) {
+      std::string full = name + ":" + qualifier.name;
+      if (by_name_.find(lower(full)) != by_name_.end()) continue;
+      Entry& entry = append(std::move(full), qualifier.text, entries_[index].unit, State::kUnresolved);
+      entry.base = index;
+      entry.modifier = !qualifier.mask;
+    }
+  }
+}
+
 uint32_t Catalogue::count() {
   const std::lock_guard<std::mutex> guard(lock_);
-  load_tables();
+  if (!loaded_) {
+    load_tables();
+    list_qualified_forms();
+  }
   return static_cast<uint32_t>(entries_.size());
 }
 
@@ -436,7 +455,10 @@ Status Catalogue::find(std::string_view name, uint32_t* index) {
     // A base event that needs a unit mask is an event all the same; it is listed, and refuses when
     // programmed.
     if (code == Code::kAttribute && name.find(':') == std::string_view::npos) {
-      load_tables();
+      if (!loaded_) {
+        load_tables();
+        list_qualified_forms();
+      }
       if (const auto known = by_name_.find(lower(name)); known != by_name_.end()) {
         *index = known->second;
         return kSuccess;
@@ -496,6 +518,16 @@ bool Catalogue::probe_encoding(const Encoding& encoding, int* os_error) {
 
 void Catalogue::probe(Entry& entry) {
   if (entry.probed) return;
+  if (entry.base != kNoBase) {
+    Entry& base = entries_[entry.base];
+    probe(base);
+    if (!base.available || entry.modifier) {
+      entry.probed = base.probed;
+      entry.available = base.available;
+      if (!base.available) entry.why = base.why;
+      return;
+    }
+  }
   resolve(entry);
   int os_error = 0;
   if (entry.state == State::kResolved) {
@@ -558,11 +590,13 @@ Status Catalogue::encoding(uint32_t index, const Encoding** out) {
 
 std::vector<Qualifier> Catalogue::qualifiers(uint32_t index) {
   const std::lock_guard<std::mutex> guard(lock_);
-  if (index >= entries_.size()) return {};
-  const std::string& name = entries_[index].name;
-  if (same_name(name, kTicksName)) return {};
-  if (!name.starts_with(kPerfPrefix) && !name.starts_with(kRawPrefix) && name.find('/') == std::string::npos)
-    return encoder_->qualifiers(name);
+  return index < entries_.size() ? qualifiers_of(entries_[index].name) : std::vector<Qualifier>{};
+}
+
+std::vector<Qualifier> Catalogue::qualifiers_of(const std::string& name) {
+  // Drivers behind sysfs refuse many a modifier (msr all of them): none is offered.
+  if (same_name(name, kTicksName) || name.find('/') != std::string::npos) return {};
+  if (!name.starts_with(kPerfPrefix) && !name.starts_with(kRawPrefix)) return encoder_->qualifiers(name);
   std::vector<Qualifier> all;
   if (name.starts_with(kPerfPrefix)) {
     const GenericEvent* event = find_generic(std::string_view(name).substr(kPerfPrefix.size()));

@@ -27,7 +27,8 @@ class Catalogue {
  public:
   Catalogue(const Host& host, const Kernel& kernel, std::unique_ptr<Encoder> encoder, PmuKind kind);
 
-  // How many events are listed now; the first call loads every table.
+  // How many events are listed now; the first call loads every table. Qualified forms ("CYCLES:u=0") follow
+  // the plain events.
   uint32_t count();
   // Describes an event; its first description opens it once, to know whether it is available here.
   Status at(uint32_t index, Event* out);
@@ -54,11 +55,16 @@ class Catalogue {
     Code code = Code::kOk;  // with kRefused
     bool probed = false;
     bool available = false;
+    uint32_t base = kNoBase;  // of a listed qualified form: the event it qualifies
+    bool modifier = false;  // such a form changes how the base counts, not what: it opens where the base does
     Encoding encoding;
   };
+  static constexpr uint32_t kNoBase = UINT32_MAX;
 
   Entry& append(std::string name, std::string text, std::string unit, State state);
   void load_tables();
+  void list_qualified_forms();
+  std::vector<Qualifier> qualifiers_of(const std::string& name);
   const std::vector<Pmu>& pmus();
   uint32_t class_of(const Pmu& pmu);
   bool belongs_here(const Pmu& pmu) const;

@@ -288,7 +288,7 @@ bool apply_qualifiers(std::string_view qualifiers, bool cache_umasks, Encoding* 
       for (Leg& leg : encoding->legs) leg.attr.sample_period = value;
     } else if (is("freq")) {
       for (Leg& leg : encoding->legs) {
-        leg.attr.freq = 1;
+        leg.attr.freq = value != 0;
         leg.attr.sample_freq = value;
       }
     } else if (is("precise") && value <= 3) {

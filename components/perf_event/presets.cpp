@@ -49,6 +49,13 @@ std::vector<std::string> split_fields(std::string_view line) {
 
 bool is_word(std::string_view field, const char* word) { return same_name(field, word); }
 
+// A trailing '*' stands for any end: kernels number and name their PMUs differently.
+bool names_cpu(std::string_view pattern, std::string_view cpu) {
+  if (!pattern.ends_with('*')) return same_name(pattern, cpu);
+  pattern.remove_suffix(1);
+  return cpu.size() >= pattern.size() && same_name(cpu.substr(0, pattern.size()), pattern);
+}
+
 template <size_t size>
 void copy_text(char (&to)[size], const std::string& from) {
   const size_t length = std::min(from.size(), size - 1);
@@ -149,9 +156,9 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
       }
       if (!in_header) applies = false;  // consecutive CPU lines name one block
       in_header = true;
-      applies = applies || fields[1] == "*" ||
-                std::any_of(cpus.begin(), cpus.end(),
-                            [&](const std::string& cpu) { return same_name(cpu, fields[1]); });
+      applies = applies || std::any_of(cpus.begin(), cpus.end(),
+                                       [&](const std::string& cpu) { return names_cpu(fields[1], cpu); });
+      applies = applies || fields[1] == "*";
       continue;
     }
     in_header = false;

@@ -24,7 +24,8 @@ struct PresetLine {
 };
 using PresetTable = std::unordered_map<std::string, std::vector<PresetLine>>;  // later lines later
 
-// Adds to *table every PRESET line below a CPU line whose name is in `cpus` (or is "*"). Malformed lines are
+// Adds to *table every PRESET line below a CPU line that names one of `cpus` ("*", "armv8*"
+// match any end). Malformed lines are
 // left out; the number of them is returned. Never fails, never reads outside `text`.
 uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cpus, const std::string& source,
                        PresetTable* table);
