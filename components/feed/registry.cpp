@@ -4,13 +4,17 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <new>
 
 #include "failure.hpp"
 
 namespace substrata::feed {
 namespace {
 
-thread_local char last_error[1024] = "";
+// On the heap: large thread-local objects keep the library from being loaded at run time.
+constexpr size_t kSentence = 1024;
+constinit thread_local std::unique_ptr<char[]> last_error;
 
 bool valid_name(const char* name, std::string_view punctuation) noexcept {
   if (name == nullptr || *name == '\0') return false;
@@ -73,12 +77,13 @@ void hand_out(const Info& info, Info* out) noexcept {
 
 int fail(int code, const char* format, ...) noexcept {
   // A caller may pass the current sentence on as part of the new one.
-  char sentence[sizeof last_error];
+  char sentence[kSentence];
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(sentence, sizeof sentence, format, arguments);
   va_end(arguments);
-  std::memcpy(last_error, sentence, sizeof sentence);
+  if (!last_error) last_error.reset(new (std::nothrow) char[kSentence]());
+  if (last_error) std::memcpy(last_error.get(), sentence, sizeof sentence);
   return code;
 }
 
@@ -108,7 +113,7 @@ extern "C" {
 
 uint32_t substrata_feed_abi(void) { return SUBSTRATA_FEED_ABI; }
 
-const char* substrata_feed_error(void) { return last_error; }
+const char* substrata_feed_error(void) { return last_error ? last_error.get() : ""; }
 
 int substrata_source_add(const substrata_source_info* info) {
   return guarded([&] {

@@ -30,11 +30,13 @@ std::string_view number_at_front(std::string_view text, size_t* taken) noexcept 
 }  // namespace
 
 const char* Note::format(const char* pattern, ...) noexcept {
+  if (!text_) text_.reset(new (std::nothrow) char[kRoom]());
+  if (!text_) return "no memory is left for the reason";
   va_list arguments;
   va_start(arguments, pattern);
-  vsnprintf(text_, sizeof text_, pattern, arguments);
+  vsnprintf(text_.get(), kRoom, pattern, arguments);
   va_end(arguments);
-  return text_;
+  return text_.get();
 }
 
 std::string below_root(const Host& host, std::string_view path) {

@@ -8,6 +8,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -23,7 +24,9 @@ class Note {
   const char* format(const char* pattern, ...) noexcept __attribute__((format(printf, 2, 3)));
 
  private:
-  char text_[512] = "";
+  // On the heap: large thread-local objects keep the library from being loaded at run time.
+  static constexpr size_t kRoom = 512;
+  std::unique_ptr<char[]> text_;
 };
 
 // host.root followed by path, which starts with '/'.

@@ -4,11 +4,15 @@
 #include <cstdarg>
 #include <cstdio>
 #include <limits>
+#include <memory>
+#include <new>
 
 namespace substrata::monitor {
 namespace {
 
-thread_local char sentence[512] = "";
+// On the heap: large thread-local objects keep the library from being loaded at run time.
+constexpr size_t kSentence = 512;
+constinit thread_local std::unique_ptr<char[]> sentence;
 
 // One number with its optional suffix, the whole text.
 bool parse_number(std::string_view text, uint64_t* out) noexcept {
@@ -67,9 +71,10 @@ std::string allowed_keys(std::span<const Qualifier> qualifiers, uint64_t allowed
 Status refuse(Code code, int32_t os_error, const char* format, ...) noexcept {
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(sentence, sizeof sentence, format, arguments);
+  if (!sentence) sentence.reset(new (std::nothrow) char[kSentence]());
+  if (sentence) std::vsnprintf(sentence.get(), kSentence, format, arguments);
   va_end(arguments);
-  return {code, os_error, sentence};
+  return {code, os_error, sentence ? sentence.get() : "no memory is left for the reason"};
 }
 
 Status parse_event_name(std::span<const EventDescription> events, std::span<const Qualifier> qualifiers,

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <system_error>
 
 #include "sysfs.hpp"
@@ -11,8 +13,13 @@
 namespace substrata::perf {
 
 Status refuse(Code code, int os_error, std::string_view text) noexcept {
-  thread_local char buffer[512];
-  const size_t length = text.size() < sizeof buffer ? text.size() : sizeof buffer - 1;
+  // On the heap: large thread-local objects keep the library from being loaded at run time.
+  constexpr size_t kRoom = 512;
+  constinit thread_local std::unique_ptr<char[]> kept;
+  if (!kept) kept.reset(new (std::nothrow) char[kRoom]());
+  char* const buffer = kept.get();
+  if (buffer == nullptr) return {code, os_error, "no memory is left for the reason"};
+  const size_t length = text.size() < kRoom ? text.size() : kRoom - 1;
   std::memcpy(buffer, text.data(), length);
   buffer[length] = '\0';
   return {code, os_error, buffer};

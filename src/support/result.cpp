@@ -4,42 +4,59 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <new>
 
 namespace substrata {
 namespace {
 
 constexpr size_t kSentence = 1024;
-constinit thread_local char sentence[kSentence] = "";
+// On the heap, not in the thread-local block: that block must stay small for the library to be loadable at
+// run time (dlopen), because the one word every read looks up is of the initial-exec kind and the whole block
+// goes with it.
+constinit thread_local std::unique_ptr<char[]> kept;
+
+// The calling thread's buffer, null when there is no memory for it.
+char* sentence() noexcept {
+  if (!kept) kept.reset(new (std::nothrow) char[kSentence]());
+  return kept.get();
+}
+
+// Formatted aside first: an argument may be the previous sentence.
+const char* keep(const char* format, va_list arguments) noexcept {
+  char fresh[kSentence];
+  std::vsnprintf(fresh, sizeof fresh, format, arguments);
+  char* const text = sentence();
+  if (text == nullptr) return "no memory is left for the reason";
+  std::memcpy(text, fresh, sizeof fresh);
+  return text;
+}
 
 }  // namespace
 
 Status refuse(Code code, const char* format, ...) noexcept {
-  // Formatted aside first: an argument may be the previous sentence.
-  char fresh[kSentence];
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(fresh, sizeof fresh, format, arguments);
+  const char* const text = keep(format, arguments);
   va_end(arguments);
-  std::memcpy(sentence, fresh, sizeof fresh);
-  return Status{code, 0, sentence};
+  return Status{code, 0, text};
 }
 
 Status refuse_system(int os_error, const char* format, ...) noexcept {
-  char fresh[kSentence];
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(fresh, sizeof fresh, format, arguments);
+  const char* const text = keep(format, arguments);
   va_end(arguments);
-  std::memcpy(sentence, fresh, sizeof fresh);
-  return Status{Code::kSystem, os_error, sentence};
+  return Status{Code::kSystem, os_error, text};
 }
 
-const char* last_refusal() noexcept { return sentence; }
+const char* last_refusal() noexcept { return kept ? kept.get() : ""; }
 
 Status keep_note(Status status) noexcept {
-  if (status.ok() || status.note == nullptr || status.note == sentence) return status;
-  std::snprintf(sentence, sizeof sentence, "%s", status.note);
-  status.note = sentence;
+  if (status.ok() || status.note == nullptr || status.note == kept.get()) return status;
+  char* const text = sentence();
+  if (text != nullptr) std::snprintf(text, kSentence, "%s", status.note);
+  if (text != nullptr) status.note = text;
   return status;
 }
 

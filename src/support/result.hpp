@@ -40,7 +40,8 @@ class Result {
 };
 
 // A refusal with a sentence of its own: what was asked, what refused, what to do. The sentence lives in a
-// buffer of the calling thread and is valid until that thread's next refusal. Thread-safe; allocates nothing.
+// buffer of the calling thread and is valid until that thread's next refusal. Thread-safe; allocates at a
+// thread's first refusal only.
 Status refuse(Code code, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
 
 // As refuse, with the number a system call left in errno.
