@@ -32,7 +32,7 @@ do for [rank = 0:ranks - 1] {
   set ylabel "degrees C"
   if (warm) {
     set yrange [*:*]
-    set offsets 0, 0, 0.2, 0.2
+    set offsets 0, 0, 1, 1
     plot file using 2:6 with linespoints pointtype 7 pointsize 0.3 linecolor rgb "#c0392b"
   } else {
     set yrange [0:1]
