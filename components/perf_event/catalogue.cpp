@@ -154,9 +154,11 @@ void Catalogue::list_qualified_forms() {
     if (name.find(':', prefix == std::string::npos ? 0 : prefix + 2) != std::string::npos)
       continue;  // qualified
     for (const Qualifier& qualifier : qualifiers_of(name)) {
+      // PAPI's utilities look for "masks:" to find a qualifier's own description.
       std::string full = name + ":" + qualifier.name;
       if (by_name_.find(lower(full)) != by_name_.end()) continue;
-      Entry& entry = append(std::move(full), qualifier.text, entries_[index].unit, State::kUnresolved);
+      Entry& entry = append(std::move(full), entries_[index].text + ", masks:" + qualifier.text,
+                            entries_[index].unit, State::kUnresolved);
       entry.base = index;
       entry.modifier = !qualifier.mask;
     }
