@@ -217,23 +217,24 @@ void Engine::refill(Actor& actor) {
   }
 }
 
+// One pass without branches: programs mix the kinds in patterns that no predictor learns.
 void Engine::count(const Operation* begin, const Operation* end) {
+  std::uint64_t reads = 0;
   std::uint64_t writes = 0;
-  std::uint64_t others = 0;
+  std::uint64_t computes = 0;
+  std::uint64_t cycles = 0;
   for (const Operation* it = begin; it != end; ++it) {
-    writes += it->is_write() ? 1 : 0;
-    others += it->is_access() ? 0 : 1;
+    const OperationKind kind = it->kind();
+    reads += kind == OperationKind::kRead ? 1 : 0;
+    writes += kind == OperationKind::kWrite ? 1 : 0;
+    const std::uint64_t computed = kind == OperationKind::kCompute ? 1 : 0;
+    computes += computed;
+    cycles += it->argument() & (std::uint64_t{0} - computed);
   }
+  outcome_.reads += reads;
   outcome_.writes += writes;
-  outcome_.reads += static_cast<std::uint64_t>(end - begin) - writes - others;
-  if (others == 0) return;
-  for (const Operation* it = begin; it != end; ++it) {
-    if (it->kind() == OperationKind::kCompute) {
-      outcome_.compute_cycles += it->argument();
-    } else if (!it->is_access()) {
-      ++outcome_.marks;
-    }
-  }
+  outcome_.compute_cycles += cycles;
+  outcome_.marks += static_cast<std::uint64_t>(end - begin) - reads - writes - computes;
 }
 
 void Engine::charge(Actor& actor, Time horizon) {
@@ -382,7 +383,10 @@ Outcome Engine::run() {
       actor->process.engine_ = this;
       actor->process.id_ = id;
       actor->process.count_ = settings_.processes;
-      actor->process.view_ = machine_.view(id);
+      const ProcessView view = machine_.view(id);
+      actor->process.view_ = view;
+      actor->process.guarded_ =
+          view.pages != nullptr || view.stored_values != nullptr || view.oracle != nullptr;
       actor->process.cursor_ = actor->record.data();
       actor->process.limit_ = actor->record.data() + actor->record.size();
       actor->stack = std::make_unique<Stack>(settings_.stack_bytes, &Engine::start, actor.get());

@@ -46,25 +46,20 @@ class Process {
 
   template <Shareable T>
   T load(std::uint64_t address) {
-    if (view_.pages != nullptr) [[unlikely]]
-      guard(address, kPageReadable);
+    if (guarded_) [[unlikely]]
+      return guarded_load<T>(address);
     T value;
     std::memcpy(&value, view_.memory + address, sizeof(T));
-    if (view_.oracle != nullptr) [[unlikely]]
-      compare(address, &value, sizeof(T));
     record(Operation(OperationKind::kRead, address, sizeof(T)));
     return value;
   }
   template <Shareable T>
   void store(std::uint64_t address, const T& value) {
-    if (view_.pages != nullptr) [[unlikely]]
-      guard(address, kPageWritable);
+    if (guarded_) [[unlikely]] {
+      guarded_store<T>(address, value);
+      return;
+    }
     std::memcpy(view_.memory + address, &value, sizeof(T));
-    if (view_.stored_values != nullptr) [[unlikely]]
-      keep_value(&value, sizeof(T));
-    if (view_.oracle != nullptr) [[unlikely]]
-      std::memcpy(view_.oracle + address, &value, sizeof(T));
-    // Last, because a full record goes to the machine at once, which then looks for the value.
     record(Operation(OperationKind::kWrite, address, sizeof(T)));
   }
 
@@ -106,6 +101,26 @@ class Process {
     if (cursor_ == limit_) [[unlikely]]
       flush();
   }
+  // The same with pages, copies of stored values and a check: out of line, so that the plain case stays
+  // small.
+  template <Shareable T>
+  [[gnu::noinline]] T guarded_load(std::uint64_t address) {
+    if (view_.pages != nullptr) guard(address, kPageReadable);
+    T value;
+    std::memcpy(&value, view_.memory + address, sizeof(T));
+    if (view_.oracle != nullptr) compare(address, &value, sizeof(T));
+    record(Operation(OperationKind::kRead, address, sizeof(T)));
+    return value;
+  }
+  template <Shareable T>
+  [[gnu::noinline]] void guarded_store(std::uint64_t address, const T& value) {
+    if (view_.pages != nullptr) guard(address, kPageWritable);
+    std::memcpy(view_.memory + address, &value, sizeof(T));
+    if (view_.stored_values != nullptr) keep_value(&value, sizeof(T));
+    if (view_.oracle != nullptr) std::memcpy(view_.oracle + address, &value, sizeof(T));
+    // Last, because a full record goes to the machine at once, which then looks for the value.
+    record(Operation(OperationKind::kWrite, address, sizeof(T)));
+  }
   void guard(std::uint64_t address, PageState wanted) {
     const std::uint64_t page = address >> view_.page_shift;
     if (view_.pages[page] < wanted) [[unlikely]]
@@ -130,6 +145,7 @@ class Process {
   // The inner loop's.
   Operation* cursor_ = nullptr;
   Operation* limit_ = nullptr;
+  bool guarded_ = false;  // the view asks for more than the access itself
   ProcessView view_;
   // The engine's.
   Engine* engine_ = nullptr;

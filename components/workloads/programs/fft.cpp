@@ -30,6 +30,11 @@ constexpr Parameter kParameters[] = {
     kSeedParameter,
 };
 
+// Without the special cases of infinite factors that operator* looks for.
+Complex product(const Complex& a, const Complex& b) noexcept {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
 // Reference, sequential: the recursive definition by halves.
 void transform(std::vector<Complex>& values) {
   const std::size_t n = values.size();
@@ -99,7 +104,8 @@ class Fft final : public Program {
     return {uniform_at(seed_, 2 * i) - 0.5, uniform_at(seed_, 2 * i + 1) - 0.5};
   }
   Complex root(std::uint64_t i, bool back) const noexcept {
-    return back ? std::conj(roots_[i % points_]) : roots_[i % points_];
+    const Complex& found = roots_[i & (points_ - 1)];
+    return back ? std::conj(found) : found;
   }
 
   // from, in natural order as rows_ x columns_, to `to` in natural order; destroys from.
@@ -137,20 +143,21 @@ class Fft final : public Program {
   void transform_rows(Process& process, const View<Complex>& matrix, std::uint64_t rows, std::uint64_t length,
                       bool twiddle, bool back) {
     process.phase(row_transforms_);
-    const int bits = std::countr_zero(length);
     const std::uint64_t stride = points_ / length;
     const auto [first, last] = process.share(rows);
     for (std::uint64_t row = first; row < last; ++row) {
       const Procedure procedure(process, row_transforms_);
       const std::uint64_t base = row * length;
-      for (std::uint64_t i = 0; i < length; ++i) {
-        std::uint64_t j = 0;
-        for (int b = 0; b < bits; ++b) j |= ((i >> b) & 1) << (bits - 1 - b);
+      // Elements change places by reversed bits; j counts as i does, its highest bit first.
+      for (std::uint64_t i = 0, j = 0; i < length; ++i) {
         if (i < j) {
           const Complex kept = matrix[base + i];
           matrix[base + i] = matrix[base + j];
           matrix[base + j] = kept;
         }
+        std::uint64_t bit = length / 2;
+        for (; (j & bit) != 0; bit /= 2) j ^= bit;
+        j |= bit;
       }
       for (std::uint64_t half = 1; half < length; half *= 2) {
         const std::uint64_t step = length / (2 * half) * stride;
@@ -158,7 +165,7 @@ class Fft final : public Program {
           for (std::uint64_t k = 0; k < half; ++k) {
             const std::uint64_t low = base + group + k;
             const Complex a = matrix[low];
-            const Complex b = static_cast<Complex>(matrix[low + half]) * root(k * step, back);
+            const Complex b = product(matrix[low + half], root(k * step, back));
             matrix[low] = a + b;
             matrix[low + half] = a - b;
             process.compute(10);  // floating-point operations of a butterfly
@@ -167,7 +174,7 @@ class Fft final : public Program {
       }
       if (twiddle) {
         for (std::uint64_t i = 0; i < length; ++i) {
-          matrix[base + i] = static_cast<Complex>(matrix[base + i]) * root(row * i, back);
+          matrix[base + i] = product(matrix[base + i], root(row * i, back));
           process.compute(6);
         }
       }
