@@ -85,9 +85,6 @@ Result<SubstrateTable> build_table(EntryPoint* entry, const Host& host, const ch
   if ((table.arm == nullptr) != (table.disarm == nullptr)) {
     return refuse(Code::kInvalid, "%s: substrate %s has only one of arm and disarm", origin, table.name);
   }
-  if (table.max_events == 0) {
-    return refuse(Code::kInvalid, "%s: substrate %s says that a set holds no events", origin, table.name);
-  }
   if ((table.traits & kReadBlocks) != 0 && table.read_bound_ns <= 0) {
     return refuse(Code::kInvalid, "%s: reads of substrate %s may block, but it does not say how long", origin,
                   table.name);

@@ -89,7 +89,6 @@ TEST(TableBuilder, EveryRequiredSlotIsMissed) {
       "name of a substrate");
   refuses([](SubstrateTable& t) { t.abi = 77; }, "version 77");
   refuses([](SubstrateTable& t) { t.struct_size = 64; }, "64 bytes");
-  refuses([](SubstrateTable& t) { t.max_events = 0; }, "holds no events");
   refuses([](SubstrateTable& t) { t.traits = kReadBlocks; }, "how long");
   refuses([](SubstrateTable& t) { t.close = [](Device*) noexcept {}; }, "close without open");
   refuses([](SubstrateTable& t) { t.disarm = [](Set*, uint32_t) noexcept { return kSuccess; }; },

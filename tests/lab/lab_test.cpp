@@ -1,0 +1,247 @@
+// What only a real kernel with a PMU and sensors can show, through PAPI's interface in the emulated machine:
+// counts of known loops, presets, overflow, multiplexing, user-space reads, temperatures that follow.
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <papi.h>
+#include <substrata/extensions.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+// Two instructions a round; the emulator gives two cycles an instruction.
+__attribute__((noinline)) void rounds(long count) {
+#if defined(__aarch64__)
+  asm volatile("1: subs %0, %0, #1\n b.ne 1b" : "+r"(count) : : "cc");
+#else
+  for (volatile long i = 0; i < count; ++i) {
+  }
+#endif
+}
+
+class Lab : public testing::Test {
+ protected:
+  void SetUp() override {
+    unsetenv("PAPI_CSV_EVENT_FILE");
+    ASSERT_EQ(PAPI_library_init(PAPI_VER_CURRENT), PAPI_VER_CURRENT);
+    ASSERT_EQ(PAPI_create_eventset(&set_), PAPI_OK);
+  }
+  void TearDown() override {
+    int state = 0;
+    if (PAPI_state(set_, &state) == PAPI_OK && (state & PAPI_RUNNING) != 0) PAPI_stop(set_, nullptr);
+    PAPI_cleanup_eventset(set_);
+    PAPI_destroy_eventset(&set_);
+    PAPI_shutdown();
+  }
+  void add(const char* name) {
+    ASSERT_EQ(PAPI_add_named_event(set_, name), PAPI_OK) << name << ": " << substrata_last_error();
+  }
+  int set_ = PAPI_NULL;
+};
+
+// A bare counter of the kernel's, user code only: the oracle.
+class BareCounter {
+ public:
+  explicit BareCounter(uint64_t config) {
+    perf_event_attr attributes{};
+    attributes.size = sizeof attributes;
+    attributes.type = PERF_TYPE_HARDWARE;
+    attributes.config = config;
+    attributes.exclude_kernel = 1;
+    attributes.exclude_hv = 1;
+    file_ = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0));
+  }
+  ~BareCounter() {
+    if (file_ >= 0) close(file_);
+  }
+  BareCounter(const BareCounter&) = delete;
+  BareCounter& operator=(const BareCounter&) = delete;
+  bool open() const { return file_ >= 0; }
+  long long value() const {
+    long long value = -1;
+    if (read(file_, &value, sizeof value) != sizeof value) return -1;
+    return value;
+  }
+
+ private:
+  int file_;
+};
+
+// |value - wanted| within `part` of wanted.
+void expect_near(long long value, long long wanted, double part) {
+  EXPECT_NEAR(static_cast<double>(value), static_cast<double>(wanted), static_cast<double>(wanted) * part);
+}
+
+TEST_F(Lab, CyclesAndInstructionsOfAKnownLoopAreRight) {  // PA-20
+  add("PAPI_TOT_INS");
+  add("PAPI_TOT_CYC");
+  long long values[2] = {};
+  ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+  rounds(5'000'000);
+  ASSERT_EQ(PAPI_stop(set_, values), PAPI_OK);
+  expect_near(values[0], 10'000'000, 0.01);
+  expect_near(values[1], 20'000'000, 0.01);
+}
+
+TEST_F(Lab, CountsAreWithinOneHundredthOfTheKernelsOwn) {
+  BareCounter instructions(PERF_COUNT_HW_INSTRUCTIONS);
+  ASSERT_TRUE(instructions.open());
+  add("PAPI_TOT_INS");
+  long long value = 0;
+  ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+  const long long before = instructions.value();
+  rounds(5'000'000);
+  const long long after = instructions.value();
+  ASSERT_EQ(PAPI_stop(set_, &value), PAPI_OK);
+  expect_near(value, after - before, 0.01);
+}
+
+TEST_F(Lab, ReadsWhileRunningGrowAndResetTakesBackToZero) {
+  add("PAPI_TOT_INS");
+  long long first = 0;
+  long long second = 0;
+  long long third = 0;
+  ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+  rounds(1'000'000);
+  ASSERT_EQ(PAPI_read(set_, &first), PAPI_OK);
+  rounds(1'000'000);
+  ASSERT_EQ(PAPI_read(set_, &second), PAPI_OK);
+  ASSERT_EQ(PAPI_reset(set_), PAPI_OK);
+  rounds(1'000'000);
+  ASSERT_EQ(PAPI_stop(set_, &third), PAPI_OK);
+  expect_near(first, 2'000'000, 0.02);
+  expect_near(second - first, 2'000'000, 0.02);
+  expect_near(third, 2'000'000, 0.02);
+}
+
+TEST_F(Lab, APresetIsAvailableOnlyWhereItOpens) {  // PA-23
+  int available = 0;
+  int code = PAPI_PRESET_MASK;
+  ASSERT_EQ(PAPI_enum_event(&code, PAPI_ENUM_FIRST), PAPI_OK);
+  do {
+    if (PAPI_query_event(code) != PAPI_OK) continue;
+    ++available;
+    char name[PAPI_MAX_STR_LEN] = "";
+    ASSERT_EQ(PAPI_event_code_to_name(code, name), PAPI_OK);
+    int set = PAPI_NULL;
+    ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
+    EXPECT_EQ(PAPI_add_event(set, code), PAPI_OK) << name;
+    EXPECT_EQ(PAPI_start(set), PAPI_OK) << name;
+    EXPECT_EQ(PAPI_stop(set, nullptr), PAPI_OK) << name;
+    PAPI_cleanup_eventset(set);
+    PAPI_destroy_eventset(&set);
+  } while (PAPI_enum_event(&code, PAPI_PRESET_ENUM_AVAIL) == PAPI_OK);
+  EXPECT_GE(available, 2);
+}
+
+TEST_F(Lab, MoreEventsThanCountersAreMultiplexedAndSayThatTheyAreScaled) {  // PA-22
+  ASSERT_EQ(PAPI_multiplex_init(), PAPI_OK);
+  ASSERT_EQ(PAPI_assign_eventset_component(set_, 0), PAPI_OK);
+  ASSERT_EQ(PAPI_set_multiplex(set_), PAPI_OK);
+  constexpr int kEvents = 10;
+  std::vector<std::string> names = {"PAPI_TOT_INS", "PAPI_TOT_CYC"};
+  // Raw event numbers (hexadecimal) of the ARM PMU; several count nothing in the emulator, which takes a
+  // counter all the same.
+  for (const char* raw : {"r01", "r03", "r04", "r10", "r12", "r13", "r16", "r17"}) names.push_back(raw);
+  int added = 0;
+  for (const std::string& name : names)
+    if (PAPI_add_named_event(set_, name.c_str()) == PAPI_OK) ++added;
+  if (added < 8)
+    GTEST_SKIP() << "only " << added << " of " << kEvents
+                 << " events can be added: " << substrata_last_error();
+  ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+  rounds(100'000'000);
+  std::vector<substrata_value> details(static_cast<size_t>(added));
+  EXPECT_EQ(substrata_read_values(set_, details.data(), static_cast<unsigned>(added)), PAPI_OK);
+  std::vector<long long> values(static_cast<size_t>(added));
+  ASSERT_EQ(PAPI_stop(set_, values.data()), PAPI_OK);
+  expect_near(values[0], 200'000'000, 0.1);
+  bool scaled = false;
+  for (const substrata_value& detail : details)
+    scaled = scaled || (detail.flags & SUBSTRATA_VALUE_SCALED) != 0;
+  EXPECT_TRUE(scaled);
+}
+
+volatile int overflows = 0;
+void count_overflow(int, void*, long long, void*) { overflows = overflows + 1; }
+
+TEST_F(Lab, CyclesOverflowAsOftenAsTheThresholdSays) {  // PA-22
+  add("PAPI_TOT_CYC");
+  int code = 0;
+  ASSERT_EQ(PAPI_event_name_to_code("PAPI_TOT_CYC", &code), PAPI_OK);
+  constexpr int kThreshold = 10'000'000;
+  overflows = 0;
+  const int armed = PAPI_overflow(set_, code, kThreshold, 0, count_overflow);
+  ASSERT_EQ(armed, PAPI_OK) << substrata_last_error();
+  ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+  rounds(50'000'000);  // 200 million cycles
+  ASSERT_EQ(PAPI_stop(set_, nullptr), PAPI_OK);
+  EXPECT_GE(overflows, 15);
+  EXPECT_LE(overflows, 30);
+  EXPECT_EQ(PAPI_overflow(set_, code, 0, 0, count_overflow), PAPI_OK);
+}
+
+// The name of the first event of a temperature component whose text or name holds `part`.
+std::string sensor(const char* component, const char* part) {
+  const int index = PAPI_get_component_index(component);
+  int code = PAPI_NATIVE_MASK;
+  if (index < 0 || PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, index) != PAPI_OK) return {};
+  do {
+    char name[PAPI_MAX_STR_LEN] = "";
+    if (PAPI_event_code_to_name(code, name) != PAPI_OK) continue;
+    const std::string text = name;
+    if (text.find(part) != std::string::npos && text.find("max") == std::string::npos &&
+        text.find("crit") == std::string::npos)
+      return text;
+  } while (PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, index) == PAPI_OK);
+  return {};
+}
+
+void set_temperature(const std::string& arguments) {
+  ASSERT_EQ(std::system(("set_temperature " + arguments).c_str()), 0);
+}
+
+TEST_F(Lab, TheLm75ChipsTemperatureFollows) {  // PA-30
+  const std::string name = sensor("coretemp", "lm75");
+  ASSERT_FALSE(name.empty());
+  add(name.c_str());
+  ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+  for (const int wanted : {30500, 91500, -12500}) {
+    set_temperature("lm75 " + std::to_string(wanted));
+    // The driver keeps a reading for a second and a half.
+    long long value = 0;
+    for (int tries = 0; tries < 40 && value != wanted; ++tries) {
+      usleep(100000);
+      ASSERT_EQ(PAPI_read(set_, &value), PAPI_OK);
+    }
+    EXPECT_EQ(value, wanted) << name;
+  }
+  EXPECT_EQ(PAPI_stop(set_, nullptr), PAPI_OK);
+}
+
+TEST_F(Lab, AThermalZoneFollowsAndABrokenOneGivesAnErrorNeverANumber) {  // PA-30
+  const std::string name = sensor("coretemp", "cpu_thermal");
+  ASSERT_FALSE(name.empty());
+  add(name.c_str());
+  ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+  set_temperature("cpu 83200");
+  long long value = 0;
+  ASSERT_EQ(PAPI_read(set_, &value), PAPI_OK);
+  EXPECT_EQ(value, 83200) << name;
+  set_temperature("cpu broken");
+  value = 4711;
+  EXPECT_NE(PAPI_read(set_, &value), PAPI_OK);
+  EXPECT_EQ(value, 4711);
+  set_temperature("cpu 45000");
+  EXPECT_EQ(PAPI_read(set_, &value), PAPI_OK);
+  EXPECT_EQ(value, 45000);
+  EXPECT_EQ(PAPI_stop(set_, nullptr), PAPI_OK);
+}
+
+}  // namespace
