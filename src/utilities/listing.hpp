@@ -1,0 +1,66 @@
+// What several utilities print alike: the machine, presets, and the walk over components and events.
+#ifndef SUBSTRATA_UTILITIES_LISTING_HPP
+#define SUBSTRATA_UTILITIES_LISTING_HPP
+
+#include <papi.h>
+
+#include <string>
+#include <vector>
+
+namespace substrata::utilities {
+
+// Starts the library; on failure prints why to stderr and exits with status 1.
+void start_library();
+
+// Title, library version, processor, counters; a rule before and after.
+void print_machine(const char* title);
+void print_rule(int width, char of = '-');
+
+std::string message(int code);
+
+// Codes in the library's order. A modifier as PAPI_enum_cmp_event takes it.
+std::vector<int> native_events(int component);
+std::vector<int> qualifiers(int native, int component);
+std::vector<int> presets();
+std::vector<int> user_events();
+
+// One line of a table of presets; `with_availability`: the column Avail as well.
+void print_preset_header(bool with_availability);
+void print_preset(const PAPI_event_info_t& info, bool with_availability);
+bool is_derived(const PAPI_event_info_t& info);
+
+// Whether the event can be added to a set of its own.
+bool can_add(int code);
+
+// The events of the names that count together; sets are one a component. Every function prints nothing.
+class Sets {
+ public:
+  Sets() = default;
+  ~Sets();
+  Sets(const Sets&) = delete;
+  Sets& operator=(const Sets&) = delete;
+  // PAPI_OK, or why the event was not added.
+  int add(const std::string& name);
+  // PAPI_OK, or what refused; all started or none.
+  int start();
+  // Values in the order in which the events were added.
+  int stop(std::vector<long long>& values);
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  struct Set {
+    int component;
+    int handle;
+    std::vector<std::size_t> positions;
+  };
+  std::vector<Set> sets_;
+  std::vector<std::string> names_;
+};
+
+// Up to `wanted` events that count together here, hardware before the kernel's own, all of one component; for
+// measuring what a call costs. Empty when nothing counts.
+std::vector<std::string> countable_events(unsigned wanted);
+
+}  // namespace substrata::utilities
+
+#endif
