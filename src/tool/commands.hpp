@@ -1,0 +1,23 @@
+// The commands of the program `substrata`: each takes its own command line and gives the exit status.
+#ifndef SUBSTRATA_TOOL_COMMANDS_HPP
+#define SUBSTRATA_TOOL_COMMANDS_HPP
+
+namespace substrata::tool {
+
+// Exit statuses: 0 it worked, 1 it did not or a claim does not hold, 2 wrong command line, 77 there is
+// nothing to check on this machine.
+int components(int argc, char** argv);
+int events(int argc, char** argv);
+int doctor(int argc, char** argv);
+int run(int argc, char** argv);
+int replay(int argc, char** argv);
+int probes(int argc, char** argv);
+int workloads(int argc, char** argv);
+int import_trace(int argc, char** argv);
+int mpirun(int argc, char** argv);
+int check_presets(int argc, char** argv);
+int reproduce(int argc, char** argv);
+
+}  // namespace substrata::tool
+
+#endif

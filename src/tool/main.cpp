@@ -1,0 +1,62 @@
+// The program `substrata`: finds the command and hands it the rest of the command line.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "commands.hpp"
+
+namespace {
+
+using namespace substrata::tool;
+
+struct Command {
+  const char* name;
+  const char* summary;
+  int (*run)(int argc, char** argv);
+};
+
+constexpr Command kCommands[] = {
+    {"components", "the substrates: where each comes from, whether it works here, why not and the cure",
+     components},
+    {"events", "the events, with unit, kind, origin and whether they open here", events},
+    {"doctor", "opens every substrate and event for real and says what does not work and why", doctor},
+    {"check-presets", "holds the preset events against kernels of known counts", check_presets},
+    {"run", "runs a workload on a machine model, with events counted", run},
+    {"replay", "replays a recorded trace, into a machine model if asked, with events counted", replay},
+    {"probes", "the sources and probe points of the feed, or of a trace", probes},
+    {"workloads", "the machine models and the workloads they run", workloads},
+    {"import", "turns the text of another tool into a trace: import lackey TEXT TRACE", import_trace},
+    {"mpirun", "starts an MPI program with the shim that counts its messages", mpirun},
+    {"reproduce", "runs a figure or claim of a paper anew and says whether it holds", reproduce},
+};
+
+void print_usage(std::FILE* to) {
+  std::fprintf(to, "Usage: substrata COMMAND [OPTIONS]\n\nCommands (each with --help):\n");
+  for (const Command& command : kCommands) std::fprintf(to, "  %-14s %s\n", command.name, command.summary);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    print_usage(stderr);
+    return 2;
+  }
+  if (std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0 ||
+      std::strcmp(argv[1], "help") == 0) {
+    print_usage(stdout);
+    return 0;
+  }
+  for (const Command& command : kCommands) {
+    if (std::strcmp(argv[1], command.name) != 0) continue;
+    try {
+      return command.run(argc - 1, argv + 1);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "substrata %s: %s\n", command.name, error.what());
+      return 1;
+    }
+  }
+  std::fprintf(stderr, "substrata: there is no command '%s'\n\n", argv[1]);
+  print_usage(stderr);
+  return 2;
+}

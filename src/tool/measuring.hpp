@@ -1,0 +1,80 @@
+// Events by name as the commands use them: listed, described, and counted in one eventset a substrate.
+#ifndef SUBSTRATA_TOOL_MEASURING_HPP
+#define SUBSTRATA_TOOL_MEASURING_HPP
+
+#include <papi.h>
+#include <substrata/extensions.h>
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace substrata::tool {
+
+// Starts the library once; throws std::runtime_error with the reason.
+void start_library();
+
+// The sentence of the last refusal, or what PAPI's number says.
+std::string refusal(int code);
+
+// The native events of a component in their order; empty when it has none.
+std::vector<int> native_events(int component);
+// The presets of the table, available or not.
+std::vector<int> presets();
+std::string event_name(int code);
+substrata_event describe(int code);
+// "count", "gauge", "bin".
+const char* kind_name(std::uint32_t kind);
+// "measured" or "modelled".
+const char* origin_name(const substrata_event& event);
+const char* component_name(int component);
+
+// Names as the user writes them: items separated by commas, each one an event, or a pattern with '*' or '?'
+// that stands for every native event it matches.
+std::vector<std::string> expand(const std::vector<std::string>& items);
+
+// One counted event and its value.
+struct Counted {
+  std::string name;
+  std::string component;
+  substrata_event about;
+  substrata_value value;
+};
+
+// Events of any substrates, counted together: one eventset for each substrate. Thread-compatible.
+class Measurement {
+ public:
+  Measurement() = default;
+  ~Measurement();
+  Measurement(const Measurement&) = delete;
+  Measurement& operator=(const Measurement&) = delete;
+
+  // Adds an event; throws std::runtime_error with the reason when it cannot be counted.
+  void add(const std::string& name);
+  // The same, without throwing: the reason, empty on success.
+  std::string try_add(const std::string& name);
+  bool empty() const { return sets_.empty(); }
+  std::size_t sets() const { return sets_.size(); }
+
+  // Starts and stops all of them under one time stamp; throws std::runtime_error.
+  void start();
+  std::vector<Counted> stop();
+
+ private:
+  struct Set {
+    int component;
+    int handle;
+    std::vector<int> events;
+  };
+  std::vector<Set> sets_;
+  bool running_ = false;
+};
+
+// A table of values, or the same as JSON: [{"name","component","value","unit","kind","modelled"}].
+void print_values(const std::vector<Counted>& values);
+nlohmann::json values_as_json(const std::vector<Counted>& values);
+
+}  // namespace substrata::tool
+
+#endif

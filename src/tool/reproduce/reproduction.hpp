@@ -1,0 +1,44 @@
+// Figures and claims of papers that can be run anew: what one gives, and how its file makes it known.
+#ifndef SUBSTRATA_TOOL_REPRODUCE_REPRODUCTION_HPP
+#define SUBSTRATA_TOOL_REPRODUCE_REPRODUCTION_HPP
+
+#include <string>
+#include <vector>
+
+namespace substrata::tool {
+
+// One claim and whether it holds here. A claim is never tuned to hold: parameters have a source, and a miss
+// is explained in the note.
+struct Claim {
+  std::string claim;
+  std::string paper;  // the paper's value, with unit
+  std::string ours;
+  bool holds = false;
+  std::string note;  // how it was measured, or why it misses; may be empty
+};
+
+// What a reproduction may use.
+struct Setting {
+  std::string out;  // folder for data and figures; empty: none are written
+};
+
+// A reproduction. The function throws std::runtime_error when it cannot run here; that is no miss.
+struct Reproduction {
+  const char* id;     // "papi-dispatch"
+  const char* title;  // paper, figure or section
+  std::vector<Claim> (*run)(const Setting& setting);
+};
+
+// Makes a reproduction known: one object of this class at namespace scope in the reproduction's own file
+// under src/tool/reproduce/, which is all that adding one takes.
+class Registered {
+ public:
+  explicit Registered(const Reproduction& reproduction);
+};
+
+// All of them by id.
+std::vector<Reproduction> reproductions();
+
+}  // namespace substrata::tool
+
+#endif
