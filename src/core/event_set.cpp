@@ -13,6 +13,7 @@
 #include "core/event_set_object.hpp"
 #include "core/library.hpp"
 #include "core/options.hpp"
+#include "core/overflow.hpp"
 
 namespace substrata {
 namespace {
@@ -150,7 +151,9 @@ Status remove_from(EventSet& set, uint32_t code) {
   terms.erase(terms.begin() + index);
   std::vector<uint32_t> natives;
   number_natives(entries, terms, &natives);
-  return set.program(entries, natives);
+  const Status status = set.program(entries, natives);
+  if (status.ok()) forget_overflow(set, code);
+  return status;
 }
 
 bool single_bit(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }

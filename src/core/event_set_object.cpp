@@ -7,6 +7,7 @@
 
 #include "core/library.hpp"
 #include "core/options.hpp"
+#include "core/overflow.hpp"
 #include "core/timers.hpp"
 #include "support/log.hpp"
 
@@ -101,7 +102,7 @@ Status EventSet::renew_in_child() {
   set = fresh;
   fork_count = substrata::fork_count();
   started_once = false;
-  return kSuccess;
+  return rearm_in_child(*this);
 }
 
 Status EventSet::program(const std::vector<Entry>& new_entries, const std::vector<uint32_t>& new_natives) {
@@ -176,13 +177,18 @@ Status EventSet::start() noexcept {
       return refuse(Code::kRunning, "another eventset of %s runs in this thread; stop it first",
                     component->name());
   }
-  const Status status = table->start(set);
+  Status status = overflow == nullptr ? kSuccess : start_watching(*this);
+  if (status.ok()) {
+    status = table->start(set);
+    if (!status.ok()) stop_watching(*this);
+  }
   if (!status.ok()) {
     if (place != nullptr) place->store(nullptr, std::memory_order_release);
     return keep_note(status);
   }
   state = (state & ~static_cast<uint32_t>(kSetStopped)) | kSetRunning;
   started_once = true;
+  if (overflow != nullptr) take_baseline(*this);
   return kSuccess;
 }
 
@@ -194,6 +200,7 @@ Status EventSet::stop(int64_t* out) noexcept {
   const bool ours = fork_count == substrata::fork_count();
   if (ours) status = table->stop(set);
   if (!status.ok()) return keep_note(status);
+  stop_watching(*this);
   int64_t* reported = last.data();
   if (direct) {
     status = keep_note(table->read(set, reported));
@@ -213,7 +220,9 @@ void EventSet::dismantle() noexcept {
     // What cannot be stopped is destroyed all the same.
     if (configuration.target == Target::kSelf)
       thread->running[static_cast<size_t>(component->index())].store(nullptr, std::memory_order_release);
+    stop_watching(*this);
   }
+  forget_overflow(*this, 0);
   unbind();
   entries.clear();
   natives.clear();

@@ -13,6 +13,8 @@
 
 namespace substrata {
 
+class OverflowPlan;
+
 // Never freed; recycled for later handles. Every field is guarded by `lock`.
 class EventSet {
  public:
@@ -41,7 +43,8 @@ class EventSet {
   Configuration configuration;
   bool multiplex_by_software = false;
   bool started_once = false;
-  double clock_hz = 0;  // for per-second events
+  double clock_hz = 0;               // for per-second events
+  OverflowPlan* overflow = nullptr;  // once it ever overflowed; kept with the object
   uint64_t fork_count = 0;
 
   bool running() const noexcept { return (state & kSetRunning) != 0; }

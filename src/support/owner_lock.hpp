@@ -49,6 +49,22 @@ class OwnerLock {
     }
     lock_as_stranger();
   }
+  // For a signal handler: enters only as the owner, and only where neither the interrupted code nor a
+  // stranger is inside. Left by unlock().
+  bool try_lock_as_owner() noexcept {
+    if (this_thread_number() != owner_.load(std::memory_order_relaxed) ||
+        busy_.load(std::memory_order_relaxed) != 0)
+      return false;
+    if (cheap_.load(std::memory_order_relaxed)) {
+      busy_.store(1, std::memory_order_relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    } else {
+      busy_.store(1, std::memory_order_seq_cst);
+    }
+    if (strangers_.load(std::memory_order_seq_cst) == 0) return true;
+    busy_.store(0, std::memory_order_release);
+    return false;
+  }
   void unlock() noexcept {
     if (this_thread_number() == owner_.load(std::memory_order_relaxed)) {
       const uint32_t depth = busy_.load(std::memory_order_relaxed);

@@ -1,0 +1,147 @@
+// Overflow and profiles through PAPI's interface on perf::TASK-CLOCK (PA-22); answers as observed on PAPI.
+#include <gtest/gtest.h>
+#include <papi.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <vector>
+
+namespace {
+
+std::atomic<int> calls{0};
+std::atomic<int> last_set{-1};
+std::atomic<long long> last_vector{0};
+std::atomic<void*> last_address{nullptr};
+
+void on_overflow(int set, void* address, long long vector, void*) {
+  last_set.store(set);
+  last_vector.store(vector);
+  last_address.store(address);
+  calls.fetch_add(1);
+}
+
+// Burns processor time until `done`; bounded by turns, not by time. Allocation gives a sanitizer the chance
+// to deliver a signal it held back.
+template <class Done>
+void burn_until(Done&& done) {
+  volatile double x = 1;
+  for (int64_t i = 0; i < 2000000000 && !done(); ++i) {
+    x = x * 1.0000001;
+    if (i % 4096 == 0) {
+      void* volatile block = std::malloc(16);
+      std::free(block);
+    }
+  }
+}
+
+std::vector<void (*)(int)> handlers() {
+  std::vector<void (*)(int)> all;
+  for (int number = 1; number <= SIGRTMAX; ++number) {
+    struct sigaction now = {};
+    sigaction(number, nullptr, &now);
+    all.push_back(now.sa_handler);
+  }
+  return all;
+}
+
+class OverflowOfTaskClock : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(PAPI_library_init(PAPI_VER_CURRENT), PAPI_VER_CURRENT);
+    calls = 0;
+    ASSERT_EQ(PAPI_create_eventset(&set_), PAPI_OK);
+    if (PAPI_event_name_to_code("perf::TASK-CLOCK", &clock_) != PAPI_OK ||
+        PAPI_add_event(set_, clock_) != PAPI_OK || PAPI_start(set_) != PAPI_OK ||
+        PAPI_stop(set_, nullptr) != PAPI_OK)
+      GTEST_SKIP() << "perf::TASK-CLOCK does not count here";
+  }
+  void TearDown() override { PAPI_shutdown(); }
+  int state() const {
+    int bits = 0;
+    PAPI_state(set_, &bits);
+    return bits;
+  }
+  void overflows_with(int flags) {
+    const auto before = handlers();
+    ASSERT_EQ(PAPI_overflow(set_, clock_, 1000000, flags, on_overflow), PAPI_OK);
+    EXPECT_EQ(state(), PAPI_STOPPED | PAPI_OVERFLOWING);
+    ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+    EXPECT_EQ(PAPI_overflow(set_, clock_, 0, flags, on_overflow), PAPI_EISRUN);
+    burn_until([] { return calls.load() >= 2; });
+    long long value = 0;
+    ASSERT_EQ(PAPI_stop(set_, &value), PAPI_OK);
+    EXPECT_GE(calls.load(), 2);
+    EXPECT_GE(value, 2000000);
+    EXPECT_EQ(last_set.load(), set_);
+    EXPECT_NE(last_address.load(), nullptr);
+    int positions[4] = {}, number = 4;
+    ASSERT_EQ(PAPI_get_overflow_event_index(set_, last_vector.load(), positions, &number), PAPI_OK);
+    EXPECT_EQ(number, 1);
+    EXPECT_EQ(positions[0], 0);
+    ASSERT_EQ(PAPI_overflow(set_, clock_, 0, flags, on_overflow), PAPI_OK);
+    EXPECT_EQ(state(), PAPI_STOPPED);
+    EXPECT_EQ(handlers(), before);
+  }
+  int set_ = PAPI_NULL;
+  int clock_ = 0;
+};
+
+TEST_F(OverflowOfTaskClock, IsToldByTheKernel) { overflows_with(0); }
+TEST_F(OverflowOfTaskClock, IsFoundByTheTimerOnRequest) { overflows_with(PAPI_OVERFLOW_FORCE_SW); }
+
+TEST_F(OverflowOfTaskClock, RefusalsAreThoseOfPapi) {  // PA-35
+  int faults = 0;
+  ASSERT_EQ(PAPI_event_name_to_code("perf::PAGE-FAULTS", &faults), PAPI_OK);
+  EXPECT_EQ(PAPI_overflow(set_, faults, 1000, 0, on_overflow), PAPI_ENOEVNT);
+  EXPECT_EQ(PAPI_overflow(999, clock_, 1000, 0, on_overflow), PAPI_ENOEVST);
+  EXPECT_EQ(PAPI_overflow(set_, clock_, 1000, 0, nullptr), PAPI_EINVAL);
+  EXPECT_EQ(PAPI_overflow(set_, clock_, -1, 0, on_overflow), PAPI_EINVAL);
+  EXPECT_EQ(PAPI_overflow(set_, clock_, 0, 0, on_overflow), PAPI_EINVAL);
+  EXPECT_EQ(PAPI_overflow(set_, clock_, 1000, 0x1000, on_overflow), PAPI_EINVAL);
+  ASSERT_EQ(PAPI_overflow(set_, clock_, 1000000, 0, on_overflow), PAPI_OK);
+  EXPECT_EQ(PAPI_overflow(set_, clock_, 2000000, 0, on_overflow), PAPI_OK) << "a second time";
+  EXPECT_EQ(PAPI_overflow(set_, clock_, 2000000, PAPI_OVERFLOW_FORCE_SW, on_overflow), PAPI_ECNFLCT);
+  EXPECT_EQ(PAPI_add_event(set_, faults), PAPI_OK);
+  EXPECT_EQ(PAPI_remove_event(set_, clock_), PAPI_OK);
+  EXPECT_EQ(PAPI_start(set_), PAPI_OK);
+  EXPECT_EQ(PAPI_stop(set_, nullptr), PAPI_OK);
+  EXPECT_EQ(PAPI_cleanup_eventset(set_), PAPI_OK);
+}
+
+TEST_F(OverflowOfTaskClock, ProfileCountsInTheOverflowBucket) {
+  for (const int force : {0, PAPI_PROFIL_FORCE_SW}) {
+    std::atomic<unsigned> all{0};
+    static_assert(sizeof all == sizeof(unsigned));
+    ASSERT_EQ(PAPI_profil(&all, sizeof all, nullptr, 2, set_, clock_, 1000000, PAPI_PROFIL_BUCKET_32 | force),
+              PAPI_OK);
+    EXPECT_EQ(state(), PAPI_STOPPED | PAPI_OVERFLOWING | PAPI_PROFILING);
+    ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+    burn_until([&] { return all.load() != 0; });
+    ASSERT_EQ(PAPI_stop(set_, nullptr), PAPI_OK);
+    EXPECT_GE(all.load(), 1u);
+    EXPECT_EQ(PAPI_profil(&all, sizeof all, nullptr, 2, set_, clock_, 0, 0), PAPI_OK);
+    EXPECT_EQ(state(), PAPI_STOPPED);
+  }
+}
+
+TEST_F(OverflowOfTaskClock, ProfileRefusalsAreThoseOfPapiWhereItLives) {  // PA-35
+  unsigned short buffer[64] = {};
+  int faults = 0;
+  ASSERT_EQ(PAPI_event_name_to_code("perf::PAGE-FAULTS", &faults), PAPI_OK);
+  const auto profil = [&](int set, int event, unsigned scale, int threshold, int flags) {
+    return PAPI_profil(buffer, sizeof buffer, nullptr, scale, set, event, threshold, flags);
+  };
+  EXPECT_EQ(profil(set_, faults, 0x10000, 10000, PAPI_PROFIL_POSIX), PAPI_ENOEVNT);
+  EXPECT_EQ(profil(999, clock_, 0x10000, 10000, PAPI_PROFIL_POSIX), PAPI_ENOEVST);
+  EXPECT_EQ(profil(set_, clock_, 0x10000, 1000000, 0x70000), PAPI_EINVAL);
+  EXPECT_EQ(profil(set_, clock_, 0x10000, 1000000, PAPI_PROFIL_BUCKETS), PAPI_EINVAL);
+  EXPECT_EQ(profil(set_, clock_, 0, 1000000, 0), PAPI_EINVAL);
+  EXPECT_EQ(profil(set_, clock_, 0x10000, 0, 0), PAPI_EINVAL) << "never set; PAPI aborts";
+  EXPECT_EQ(profil(set_, clock_, 0x10000, 1000000, PAPI_PROFIL_DATA_EAR), PAPI_ENOSUPP);
+  EXPECT_EQ(PAPI_sprofil(nullptr, 1, set_, clock_, 1000000, 0), PAPI_OK);
+  PAPI_sprofil_t none = {};
+  EXPECT_EQ(PAPI_sprofil(&none, 0, set_, clock_, 1000000, 0), PAPI_OK);
+}
+
+}  // namespace
