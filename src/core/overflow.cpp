@@ -31,6 +31,7 @@ struct Watch {
   std::atomic<bool> live{false};
   std::atomic<int> busy{0};
   std::atomic<uint64_t> busy_thread{0};
+  uint64_t forks = 0;  // fork_count() when it was set
   int handle = -1;
   uint32_t code = 0;
   int64_t threshold = 0;
@@ -75,6 +76,8 @@ void told(void* owner, const Sample* sample) noexcept {
 // Nobody is told any more. Waits for a handler in another thread; one in this thread is our caller.
 void retire(Watch& watch) noexcept {
   watch.live.store(false, std::memory_order_seq_cst);
+  // What other threads were doing at a fork, they do not end in the child.
+  if (watch.forks != fork_count()) watch.busy.store(0, std::memory_order_seq_cst);
   while (watch.busy.load(std::memory_order_seq_cst) != 0 &&
          watch.busy_thread.load(std::memory_order_seq_cst) != this_thread_number())
     sched_yield();
@@ -222,6 +225,7 @@ Status watch_event(int handle, uint32_t code, int64_t threshold, OverflowBy by, 
   if (watch == nullptr)
     return refuse(Code::kTooMany, "%u events of the eventset overflow already",
                   static_cast<unsigned>(kMaxWatches));
+  watch->forks = fork_count();
   watch->handle = handle;
   watch->code = code;
   watch->threshold = threshold;

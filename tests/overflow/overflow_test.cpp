@@ -2,6 +2,8 @@
 #include "core/overflow.hpp"
 
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -303,6 +305,45 @@ void burn_until_called(int set) {
       std::free(block);
     }
   }
+}
+
+// Runs `body` in a forked child; whether it held there.
+template <class Body>
+bool holds_in_child(Body&& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body() ? 0 : 1);
+  int status = -1;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST_F(Overflow, ForkedChildOverflowsByItsOwnTimer) {  // PA-22
+  const int set = set_of({"beta:::a"});
+  ASSERT_TRUE(set_overflow(set, code("beta:::a"), 10, OverflowBy::kTimer, on_overflow).ok());
+  EXPECT_TRUE(holds_in_child([&] {
+    if (!start_set(set).ok() || overflow_signal() == 0) return false;
+    move(10, set);
+    return called[set] == 1 && stop_set(set, nullptr).ok() && overflow_signal() == 0;
+  }));
+  EXPECT_EQ(called[set], 0) << "the parent's set did not run";
+}
+
+TEST_F(Overflow, StoppingInAForkedChildLeavesTheParentsTimerAlone) {  // PA-22
+  ASSERT_TRUE(set_default_timer_ns(1000000).ok());
+  const int set = set_of({"beta:::a"});
+  ASSERT_TRUE(set_overflow(set, code("beta:::a"), 1, OverflowBy::kTimer, on_overflow).ok());
+  ASSERT_TRUE(start_set(set).ok());
+  EXPECT_TRUE(holds_in_child([&] { return stop_set(set, nullptr).ok() && overflow_signal() == 0; }));
+  burn_until_called(set);
+  EXPECT_GE(called[set], 1);
+  EXPECT_TRUE(stop_set(set, nullptr).ok());
+}
+
+TEST_F(Overflow, ForkedChildArmsItsOwnCounters) {  // PA-22
+  const int set = set_of({"delta:::a"});
+  ASSERT_TRUE(set_overflow(set, code("delta:::a"), 10, OverflowBy::kEither, on_overflow).ok());
+  ASSERT_EQ(called[set], 1) << "the fake calls when it is armed";
+  EXPECT_TRUE(
+      holds_in_child([&] { return start_set(set).ok() && called[set] == 2 && stop_set(set, nullptr).ok(); }));
 }
 
 TEST_F(Overflow, SignalFindsTheOverflowAndNeverMeetsAReading) {  // PA-22; TearDown checks for overlaps
