@@ -91,6 +91,16 @@ std::vector<int> qualifiers(int native, int component) {
   return codes;
 }
 
+Qualifier own_part(const PAPI_event_info_t& info, const std::string& event) {
+  Qualifier own{info.symbol, info.long_descr};
+  if (own.name.rfind(event, 0) == 0) own.name.erase(0, event.size());
+  // PAPI writes the event's text, this mark, and then the qualifier's.
+  constexpr const char* kMark = ", masks:";
+  if (const std::size_t at = own.text.find(kMark); at != std::string::npos)
+    own.text.erase(0, at + std::strlen(kMark));
+  return own;
+}
+
 bool is_derived(const PAPI_event_info_t& info) {
   return info.derived[0] != '\0' && std::strcmp(info.derived, "NOT_DERIVED") != 0 &&
          std::strcmp(info.derived, "DERIVED_CMPD") != 0;

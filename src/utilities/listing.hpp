@@ -21,6 +21,12 @@ std::string message(int code);
 // Codes in the library's order. A modifier as PAPI_enum_cmp_event takes it.
 std::vector<int> native_events(int component);
 std::vector<int> qualifiers(int native, int component);
+// A qualifier's own part of its event's name (":u=0") and of the description.
+struct Qualifier {
+  std::string name;
+  std::string text;
+};
+Qualifier own_part(const PAPI_event_info_t& info, const std::string& event);
 std::vector<int> presets();
 std::vector<int> user_events();
 

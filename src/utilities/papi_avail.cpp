@@ -36,10 +36,13 @@ int print_event(const std::string& name) {
   if (IS_NATIVE(code)) {
     const int component = PAPI_get_event_component(code);
     const std::vector<int> codes = qualifiers(code, component);
+    const std::string event = info.symbol;
     if (!codes.empty()) std::printf("Qualifiers:         Name -- Description\n");
     for (const int qualifier : codes)
-      if (PAPI_get_event_info(qualifier, &info) == PAPI_OK)
-        std::printf("      Info:  %s -- %s\n", info.symbol, info.long_descr);
+      if (PAPI_get_event_info(qualifier, &info) == PAPI_OK) {
+        const Qualifier own = own_part(info, event);
+        std::printf("      Info: %12s -- %s\n", own.name.c_str(), own.text.c_str());
+      }
   }
   std::printf("\n");
   print_rule(80);

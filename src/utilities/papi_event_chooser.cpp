@@ -47,9 +47,12 @@ int main(int argc, char** argv) {
       PAPI_event_info_t info;
       if (PAPI_get_event_info(code, &info) != PAPI_OK || !fits(code)) continue;
       std::printf("%s\t0x%x\n |%s|\n", info.symbol, info.event_code, info.long_descr);
+      const std::string event = info.symbol;
       for (const int qualifier : qualifiers(code, component))
-        if (PAPI_get_event_info(qualifier, &info) == PAPI_OK)
-          std::printf("    0x%x:%s  |%s|\n", info.event_code, info.symbol, info.long_descr);
+        if (PAPI_get_event_info(qualifier, &info) == PAPI_OK) {
+          const Qualifier own = own_part(info, event);
+          std::printf("    0x%x:%s  |%s|\n", info.event_code, own.name.c_str(), own.text.c_str());
+        }
       print_rule(73);
       ++total;
     }

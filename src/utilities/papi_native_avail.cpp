@@ -28,16 +28,6 @@ void print_boxed(std::size_t indent, const std::string& text) {
   } while (at < text.size());
 }
 
-// A qualifier's own part of its event's name and of its description.
-void print_qualifier(const PAPI_event_info_t& info, const std::string& event) {
-  std::string name = info.symbol;
-  if (name.rfind(event, 0) == 0) name.erase(0, event.size());
-  std::string text = info.long_descr;
-  if (const std::size_t masks = text.find(", masks:"); masks != std::string::npos) text.erase(0, masks + 8);
-  print_boxed(5, name);
-  print_boxed(12, text);
-}
-
 int print_event(const std::string& name) {
   int code = 0;
   PAPI_event_info_t info;
@@ -55,9 +45,8 @@ int print_event(const std::string& name) {
   const std::string event = info.symbol;
   for (const int qualifier : codes)
     if (PAPI_get_event_info(qualifier, &info) == PAPI_OK) {
-      std::string own = info.symbol;
-      if (own.rfind(event, 0) == 0) own.erase(0, event.size());
-      std::printf("      Info: %12s -- %s\n", own.c_str(), info.long_descr);
+      const Qualifier own = own_part(info, event);
+      std::printf("      Info: %12s -- %s\n", own.name.c_str(), own.text.c_str());
     }
   return 0;
 }
@@ -129,7 +118,11 @@ int main(int argc, char** argv) {
       print_boxed(12, info.long_descr);
       if (!no_qualifiers && about->cntr_umasks != 0)
         for (const int qualifier : qualifiers(code, component))
-          if (PAPI_get_event_info(qualifier, &info) == PAPI_OK) print_qualifier(info, name);
+          if (PAPI_get_event_info(qualifier, &info) == PAPI_OK) {
+            const Qualifier own = own_part(info, name);
+            print_boxed(5, own.name);
+            print_boxed(12, own.text);
+          }
       print_rule(80);
     }
   }

@@ -97,10 +97,9 @@ void print_natives(int component, Filter& filter) {
     const std::string event = info.symbol;
     for (const int qualifier : qualifiers(code, component)) {
       if (PAPI_get_event_info(qualifier, &info) != PAPI_OK) continue;
-      std::string own = info.symbol;
-      if (own.rfind(event, 0) == 0) own.erase(0, event.size());
-      std::printf("      <modifier name=\"%s\" desc=\"%s\"> </modifier>\n", escaped(own.c_str()).c_str(),
-                  escaped(info.long_descr).c_str());
+      const Qualifier own = own_part(info, event);
+      std::printf("      <modifier name=\"%s\" desc=\"%s\"> </modifier>\n", escaped(own.name.c_str()).c_str(),
+                  escaped(own.text.c_str()).c_str());
     }
     std::printf("    </event>\n");
   }

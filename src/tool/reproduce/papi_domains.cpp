@@ -161,9 +161,9 @@ long long count_alone(const Domain& domain) {
   return value;
 }
 
-// The first temperature that opens here, if any.
+// The first temperature that opens here, if any; the model only where the user asked for it.
 std::string find_temperature() {
-  for (const char* component : {"coretemp", "lmsensors"}) {
+  for (const char* component : {"coretemp", "lmsensors", "thermal_model"}) {
     const int index = PAPI_get_component_index(component);
     if (index < 0) continue;
     for (const int code : native_events(index)) {
