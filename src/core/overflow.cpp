@@ -190,6 +190,22 @@ void update_state(EventSet& set) noexcept {
   if (profiling) set.state |= kSetProfiling;
 }
 
+// Whether a timer can tell an overflow of the event by looking at it in a signal handler.
+Status check_timed(const EventSet& set, const EventSet::Entry& entry) {
+  const Component& component = *set.component;
+  if (component.has(kReadBlocks))
+    return refuse(Code::kComponent, "reading %s may block, so that a signal handler cannot look at it",
+                  component.name());
+  for (const uint16_t position : entry.positions) {
+    Event event;
+    if (set.table->event_at(component.device(), set.natives[position], &event).ok() &&
+        event.type == ValueType::kDouble)
+      return refuse(Code::kNoSupport, "%s is a floating-point value; only whole numbers overflow",
+                    event.name);
+  }
+  return kSuccess;
+}
+
 // A set that may be changed, its lock held by the caller. Ok: `entry` is the event's.
 Status find_entry(EventSet& set, int handle, uint32_t code, EventSet::Entry** entry) {
   if (set.handle != handle) return absent_set(handle);
@@ -242,9 +258,7 @@ Status watch_event(int handle, uint32_t code, int64_t threshold, OverflowBy by, 
       status = kSuccess;
     }
   }
-  if (status.ok() && watch->timed && set->component->has(kReadBlocks))
-    status = refuse(Code::kComponent, "reading %s may block, so that a signal handler cannot look at it",
-                    set->component->name());
+  if (status.ok() && watch->timed) status = check_timed(*set, *entry);
   if (status.ok() && watch->timed && entry->armed) status = disarm_event(handle, code);
   if (!status.ok()) {
     retire(*watch);

@@ -32,7 +32,8 @@ enum class OverflowBy {
 // kNoEventSet, kRunning, kNoEvent (not in the set), kInvalid (threshold < 1, no handler, a derived event by
 // the substrate's means), kConflict (other events of the set overflow by the timer on request, this one not,
 // or the reverse), kComponent (a substrate whose reading blocks cannot be read in a signal), kTooMany (more
-// than 64 events). A failed call has no effect. Thread-safe.
+// than 64 events), kNoSupport (a floating-point event by the timer). A failed call has no effect.
+// Thread-safe.
 Status set_overflow(int handle, uint32_t code, int64_t threshold, OverflowBy by, OverflowHandler handler);
 // The same with a histogram instead of a handler. The profile is kept until the event overflows otherwise or
 // not at all.

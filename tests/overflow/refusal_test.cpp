@@ -1,0 +1,85 @@
+// Overflow of substrates that a signal handler cannot look at; apart, as a process loads its substrates once.
+#include <gtest/gtest.h>
+
+#include "core/event_set.hpp"
+#include "core/library.hpp"
+#include "core/overflow.hpp"
+#include "registry/built_in.hpp"
+
+namespace {
+
+using namespace substrata;
+
+void on_overflow(int, void*, long long, void*) {}
+
+int set_of(const char* name, uint32_t* code) {
+  const int set = create_event_set().value_or(-1);
+  EXPECT_TRUE(add_named_event(set, name).ok());
+  *code = Library::instance().catalogue().find(name).value_or(0u);
+  return set;
+}
+
+// Two substrates that a signal handler cannot look at: one whose values are floating-point, one that may
+// block.
+uint32_t one_event(Device*) noexcept { return 1; }
+Status floating_event(Device*, uint32_t, Event* out) noexcept {
+  *out = {.name = "share", .text = "A share.", .unit = "", .type = ValueType::kDouble};
+  return kSuccess;
+}
+Status slow_event(Device*, uint32_t, Event* out) noexcept {
+  *out = {.name = "bytes", .text = "Bytes.", .unit = "bytes"};
+  return kSuccess;
+}
+int set_place = 0;
+Status create(Device*, Thread*, Set** out) noexcept {
+  *out = reinterpret_cast<Set*>(&set_place);
+  return kSuccess;
+}
+void destroy(Set*) noexcept {}
+Status program(Set*, const uint32_t*, uint32_t) noexcept { return kSuccess; }
+Status nothing(Set*) noexcept { return kSuccess; }
+Status zero(Set*, int64_t* values) noexcept {
+  values[0] = 0;
+  return kSuccess;
+}
+constexpr SubstrateTable kFloating{.name = "floating",
+                                   .event_count = one_event,
+                                   .event_at = floating_event,
+                                   .create_set = create,
+                                   .destroy_set = destroy,
+                                   .program = program,
+                                   .start = nothing,
+                                   .stop = nothing,
+                                   .read = zero,
+                                   .reset = nothing};
+constexpr SubstrateTable kSlow{.name = "slow",
+                               .traits = kReadBlocks,
+                               .read_bound_ns = 1000,
+                               .event_count = one_event,
+                               .event_at = slow_event,
+                               .create_set = create,
+                               .destroy_set = destroy,
+                               .program = program,
+                               .start = nothing,
+                               .stop = nothing,
+                               .read = zero,
+                               .reset = nothing};
+int32_t floating(const Host* host, SubstrateTable* out) noexcept { return publish(kFloating, host, out); }
+int32_t slow(const Host* host, SubstrateTable* out) noexcept { return publish(kSlow, host, out); }
+
+TEST(OverflowByTimer, IsRefusedWhereASignalHandlerCannotLook) {  // PA-22, PA-35
+  static constexpr BuiltIn kBoth[] = {{"floating", floating}, {"slow", slow}, {nullptr, nullptr}};
+  Library::instance().use_built_in(kBoth);
+  ASSERT_TRUE(Library::instance().initialise().ok());
+  uint32_t share_code = 0, bytes_code = 0;
+  const int share = set_of("floating:::share", &share_code), bytes = set_of("slow:::bytes", &bytes_code);
+  for (const OverflowBy by : {OverflowBy::kEither, OverflowBy::kTimer}) {
+    EXPECT_EQ(set_overflow(share, share_code, 1, by, on_overflow).code, Code::kNoSupport);
+    EXPECT_EQ(set_overflow(bytes, bytes_code, 1, by, on_overflow).code, Code::kComponent);
+  }
+  EXPECT_EQ(state_of(share).value_or(0u), kSetStopped);
+  EXPECT_EQ(state_of(bytes).value_or(0u), kSetStopped);
+  Library::instance().shutdown();
+}
+
+}  // namespace
