@@ -1,0 +1,309 @@
+// What `cmake --install` and `cpack` produce: consumers of each build system find it, wherever the tree is
+// moved to.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int status = -1;
+  std::string text;
+};
+
+// Runs a shell command without input; what it prints, errors too, and how it ends.
+Outcome run(const std::string& command) {
+  Outcome outcome;
+  FILE* process = popen(("( " + command + " ) 2>&1 < /dev/null").c_str(), "r");
+  if (process == nullptr) return outcome;
+  char piece[4096];
+  for (size_t n; (n = std::fread(piece, 1, sizeof(piece), process)) > 0;) outcome.text.append(piece, n);
+  const int status = pclose(process);
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  return outcome;
+}
+
+std::string shell_word(const fs::path& path) { return "'" + path.string() + "'"; }
+
+bool has_tool(const std::string& name) { return run("command -v " + name).status == 0; }
+
+// Whether a text names a folder by its whole path (also behind -I or -L), and not as the end of another.
+bool names_folder(const std::string& text, const std::string& folder) {
+  for (size_t at = text.find(folder); at != std::string::npos; at = text.find(folder, at + 1)) {
+    const std::string before = text.substr(at < 2 ? 0 : at - 2, at < 2 ? at : 2);
+    if (before.ends_with("-I") || before.ends_with("-L")) return true;
+    const unsigned char last = before.empty() ? ' ' : static_cast<unsigned char>(before.back());
+    if (std::isalnum(last) == 0 && std::string("_-./}").find(static_cast<char>(last)) == std::string::npos)
+      return true;
+  }
+  return false;
+}
+
+// A folder of our own with an environment in which nothing but the installed tree tells where PAPI is.
+class Packaging : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string(SANITIZED) != "") GTEST_SKIP() << "a sanitizer build is not one to install";
+    if (std::string(LIBDIR) != "lib") GTEST_SKIP() << "configured for the library folder " << LIBDIR;
+    for (const char* name :
+         {"LD_LIBRARY_PATH", "LD_RUN_PATH", "LIBRARY_PATH", "CPATH", "PKG_CONFIG_PATH", "DESTDIR",
+          "CMAKE_PREFIX_PATH", "PAPI_ROOT", "PAPI_DIR", "CFLAGS", "LDFLAGS", "MAKEFLAGS"})
+      unsetenv(name);
+    std::string pattern = (fs::temp_directory_path() / "substrata_packaging_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = fs::canonical(pattern);
+  }
+
+  void TearDown() override {
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  }
+
+  // Installs to one place and moves the tree to another, so that a path kept from the installation is found
+  // out.
+  void install() {
+    const Outcome installed = run(shell_word(CMAKE) + " --install " + shell_word(BUILD) + " --prefix " +
+                                  shell_word(folder_ / "first"));
+    ASSERT_EQ(installed.status, 0) << installed.text;
+    fs::create_directory(folder_ / "moved");
+    prefix_ = folder_ / "moved" / "prefix";
+    fs::rename(folder_ / "first", prefix_);
+  }
+
+  // The program runs, and with the libraries of our prefix, without LD_LIBRARY_PATH.
+  void expect_works(const fs::path& program) {
+    const Outcome ran = run(shell_word(program));
+    EXPECT_EQ(ran.status, 0) << ran.text;
+    EXPECT_NE(ran.text.find("answered by 7.3"), std::string::npos) << ran.text;
+    const Outcome loaded = run("ldd " + shell_word(program));
+    EXPECT_EQ(loaded.status, 0) << loaded.text;
+    for (const char* library : {"libpapi.so.7.3", "libsubstrata.so.0"}) {
+      std::smatch place;
+      ASSERT_TRUE(std::regex_search(loaded.text, place, std::regex(std::string(library) + " => (.*) \\(")))
+          << loaded.text;
+      EXPECT_EQ(fs::canonical(place[1].str()).parent_path(), prefix_ / "lib") << loaded.text;
+    }
+  }
+
+  std::string pkg_config_path() const { return (prefix_ / "lib/pkgconfig").string(); }
+
+  // A copy of the examples of consumers, which are built where they are.
+  fs::path consumers() {
+    const fs::path copy = folder_ / "consumers";
+    fs::copy(fs::path(SOURCE) / "examples/consumers", copy, fs::copy_options::recursive);
+    return copy;
+  }
+
+  fs::path folder_;
+  fs::path prefix_;
+};
+
+// PA-10, PA-11, PA-14
+TEST_F(Packaging, InstalledTreeHoldsLibrariesHeadersAndTheirLinks) {
+  ASSERT_NO_FATAL_FAILURE(install());
+  for (const char* file : {"lib/libpapi.so.7.0",
+                           "lib/libpapi.so.7.1",
+                           "lib/libpapi.so.7.2",
+                           "lib/libpapi.so.7.3",
+                           "lib/libpapi.so",
+                           "lib/libsubstrata.so.0",
+                           "lib/libsde.so.1",
+                           "lib/libsde.so",
+                           "include/papi.h",
+                           "include/papi/functions.h",
+                           "include/papiStdEventDefs.h",
+                           "include/f77papi.h",
+                           "include/f90papi.h",
+                           "include/fpapi.h",
+                           "include/sde_lib.h",
+                           "include/sde_lib.hpp",
+                           "include/substrata/substrate.h",
+                           "include/substrata/feed.h",
+                           "lib/pkgconfig/papi.pc",
+                           "lib/cmake/PAPI/PAPIConfig.cmake",
+                           "share/doc/substrata/LICENSE"})
+    EXPECT_TRUE(fs::exists(prefix_ / file)) << file;
+  EXPECT_EQ(fs::read_symlink(prefix_ / "lib/libpapi.so"), "libpapi.so.7.3");
+  EXPECT_EQ(fs::read_symlink(prefix_ / "lib/libpapi.so.7.1"), "libpapi.so.7.0");
+  EXPECT_EQ(fs::read_symlink(prefix_ / "lib/libpapi.so.7.2"), "libpapi.so.7.3");
+}
+
+// PA-14: finders read the version by the text of this line.
+TEST_F(Packaging, InstalledHeaderKeepsTheLiteralVersionLine) {
+  ASSERT_NO_FATAL_FAILURE(install());
+  std::ifstream header(prefix_ / "include/papi.h");
+  const std::regex literal("#define PAPI_VERSION PAPI_VERSION_NUMBER\\([0-9]+,[0-9]+,[0-9]+,[0-9]+\\)");
+  int found = 0;
+  for (std::string line; std::getline(header, line);) found += std::regex_match(line, literal) ? 1 : 0;
+  EXPECT_EQ(found, 1);
+}
+
+// Nothing readable names the build tree, the source tree or the place of the installation, and no program or
+// library has a path to any of them.
+TEST_F(Packaging, InstalledTreeNamesNoFolderOfTheBuild) {
+  ASSERT_NO_FATAL_FAILURE(install());
+  const std::vector<std::string> foreign = {BUILD, SOURCE, (folder_ / "first").string()};
+  int binaries = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(prefix_)) {
+    if (!entry.is_regular_file() || entry.is_symlink()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    std::string readable = text.str();
+    if (readable.starts_with("\177ELF")) {
+      ++binaries;
+      readable = run("readelf -d " + shell_word(entry.path())).text;
+    } else if (readable.starts_with("!<arch>")) {
+      continue;
+    }
+    for (const std::string& folder : foreign)
+      EXPECT_FALSE(names_folder(readable, folder)) << entry.path() << " names " << folder;
+  }
+  EXPECT_GE(binaries, 4);
+}
+
+TEST_F(Packaging, InstalledUtilityFindsItsLibraries) {
+  ASSERT_NO_FATAL_FAILURE(install());
+  const fs::path utility = prefix_ / "bin/papi_version";
+  if (!fs::exists(utility)) GTEST_SKIP() << "the utilities are not built here (package libcli11-dev)";
+  const Outcome ran = run(shell_word(utility));
+  EXPECT_EQ(ran.status, 0) << ran.text;
+  EXPECT_NE(ran.text.find("7.3.0"), std::string::npos) << ran.text;
+}
+
+// PA-14
+TEST_F(Packaging, CMakeFindsEveryTargetAndVariable) {
+  ASSERT_NO_FATAL_FAILURE(install());
+  const Outcome configured =
+      run(shell_word(CMAKE) + " -S " + shell_word(fs::path(SOURCE) / "tests/packaging/names") + " -B " +
+          shell_word(folder_ / "build") + " -G " + shell_word(GENERATOR) +
+          " -DPREFIX=" + shell_word(prefix_) + " -DCMAKE_PREFIX_PATH=" + shell_word(prefix_));
+  EXPECT_EQ(configured.status, 0) << configured.text;
+}
+
+// PA-14
+TEST_F(Packaging, CMakeConsumerIsBuiltAndRuns) {
+  ASSERT_NO_FATAL_FAILURE(install());
+  const fs::path source = consumers() / "cmake";
+  const fs::path build = folder_ / "build";
+  const Outcome configured =
+      run(shell_word(CMAKE) + " -S " + shell_word(source) + " -B " + shell_word(build) + " -G " +
+          shell_word(GENERATOR) + " -DCMAKE_C_COMPILER=" + shell_word(C_COMPILER) +
+          " -DCMAKE_PREFIX_PATH=" + shell_word(prefix_));
+  ASSERT_EQ(configured.status, 0) << configured.text;
+  const Outcome built = run(shell_word(CMAKE) + " --build " + shell_word(build));
+  ASSERT_EQ(built.status, 0) << built.text;
+  expect_works(build / "report");
+}
+
+// PA-14
+TEST_F(Packaging, MakeConsumerIsBuiltByPkgConfigAndRuns) {
+  if (!has_tool("make") || !has_tool("pkg-config")) GTEST_SKIP() << "make or pkg-config is missing";
+  ASSERT_NO_FATAL_FAILURE(install());
+  const fs::path source = consumers() / "make";
+  const Outcome version =
+      run("PKG_CONFIG_PATH=" + shell_word(pkg_config_path()) + " pkg-config --modversion papi");
+  EXPECT_EQ(version.text, "7.3.0.0\n");
+  const Outcome built = run("make -C " + shell_word(source) + " CC=" + shell_word(C_COMPILER) +
+                            " PKG_CONFIG_PATH=" + shell_word(pkg_config_path()));
+  ASSERT_EQ(built.status, 0) << built.text;
+  expect_works(source / "report");
+}
+
+// PA-14: by --with-papi and AC_SEARCH_LIBS, and by PKG_CHECK_MODULES.
+TEST_F(Packaging, AutoconfConsumerIsBuiltBothWaysAndRuns) {
+  for (const char* tool : {"autoreconf", "aclocal", "make", "pkg-config"})
+    if (!has_tool(tool)) GTEST_SKIP() << tool << " is missing";
+  ASSERT_NO_FATAL_FAILURE(install());
+  const fs::path source = consumers() / "autotools";
+  const std::string there = "cd " + shell_word(source) + " && ";
+  const Outcome prepared = run(there + "autoreconf -i");
+  ASSERT_EQ(prepared.status, 0) << prepared.text;
+  const std::string by_folder = "./configure --with-papi=" + shell_word(prefix_);
+  const std::string by_module = "PKG_CONFIG_PATH=" + shell_word(pkg_config_path()) + " ./configure";
+  for (const std::string& configure : {by_folder, by_module}) {
+    const Outcome built = run(there + configure + " CC=" + shell_word(C_COMPILER) + " && make");
+    ASSERT_EQ(built.status, 0) << configure << "\n" << built.text;
+    expect_works(source / "report");
+    ASSERT_EQ(run(there + "make clean").status, 0);
+  }
+}
+
+// PA-14
+TEST_F(Packaging, FortranConsumerIsBuiltAndRuns) {
+  for (const char* tool : {"gfortran", "make", "pkg-config"})
+    if (!has_tool(tool)) GTEST_SKIP() << tool << " is missing";
+  ASSERT_NO_FATAL_FAILURE(install());
+  const fs::path source = consumers() / "fortran";
+  const Outcome built =
+      run("make -C " + shell_word(source) + " PKG_CONFIG_PATH=" + shell_word(pkg_config_path()));
+  ASSERT_EQ(built.status, 0) << built.text;
+  expect_works(source / "report");
+}
+
+// The package stands beside the real PAPI: all its files below a prefix of its own, nothing provided or
+// replaced, no script run at its installation. It is looked into, not installed.
+TEST_F(Packaging, DebianPackageHoldsTheTreeAndConflictsWithNothing) {
+  if (!has_tool("dpkg-deb")) GTEST_SKIP() << "dpkg-deb is missing";
+  const Outcome packed = run("cd " + shell_word(BUILD) + " && " + shell_word(CPACK) + " -G DEB -B " +
+                             shell_word(folder_ / "packed"));
+  ASSERT_EQ(packed.status, 0) << packed.text;
+  std::vector<fs::path> packages;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_ / "packed"))
+    if (entry.path().extension() == ".deb") packages.push_back(entry.path());
+  ASSERT_EQ(packages.size(), 1u) << packed.text;
+  const std::string package = shell_word(packages.front());
+
+  const std::string fields = run("dpkg-deb --field " + package).text;
+  EXPECT_NE(fields.find("Package: substrata\n"), std::string::npos) << fields;
+  for (const char* field : {"Conflicts", "Provides", "Replaces", "Breaks"})
+    EXPECT_EQ(fields.find(field), std::string::npos) << fields;
+  if (has_tool("dpkg-shlibdeps")) {
+    EXPECT_TRUE(std::regex_search(fields, std::regex("Depends: .*libc6"))) << fields;
+    EXPECT_TRUE(std::regex_search(fields, std::regex("Depends: .*libpfm4"))) << fields;
+    EXPECT_FALSE(std::regex_search(fields, std::regex("Depends: .*libpapi"))) << fields;
+  }
+
+  const fs::path control = folder_ / "control";
+  ASSERT_EQ(run("dpkg-deb --control " + package + " " + shell_word(control)).status, 0);
+  std::set<std::string> control_files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(control))
+    control_files.insert(entry.path().filename().string());
+  EXPECT_EQ(control_files, (std::set<std::string>{"control", "md5sums"}));
+
+  const fs::path root = folder_ / "root";
+  ASSERT_EQ(run("dpkg-deb --extract " + package + " " + shell_word(root)).status, 0);
+  std::set<std::string> names;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root))
+    if (!entry.is_directory() || entry.is_symlink())
+      names.insert("/" + entry.path().lexically_relative(root).string());
+  for (const std::string& name : names) EXPECT_TRUE(name.starts_with("/opt/substrata/")) << name;
+  for (const char* name :
+       {"lib/libpapi.so.7.0", "lib/libpapi.so.7.1", "lib/libpapi.so.7.2", "lib/libpapi.so.7.3",
+        "lib/libpapi.so", "lib/libsde.so.1", "lib/pkgconfig/papi.pc", "include/papi.h",
+        "lib/cmake/PAPI/PAPIConfig.cmake", "share/doc/substrata/LICENSE"})
+    EXPECT_EQ(names.count("/opt/substrata/" + std::string(name)), 1u) << name;
+
+  // What the package holds is what is installed.
+  ASSERT_NO_FATAL_FAILURE(install());
+  std::set<std::string> installed;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(prefix_))
+    if (!entry.is_directory() || entry.is_symlink())
+      installed.insert("/opt/substrata/" + entry.path().lexically_relative(prefix_).string());
+  EXPECT_EQ(names, installed);
+}
+
+}  // namespace
