@@ -2,6 +2,7 @@
 #include "core/event_set_object.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <string>
 
@@ -65,10 +66,26 @@ Status EventSet::bind(Component& to) {
   return kSuccess;
 }
 
+void keep_given_up(const void* parents) noexcept {
+  struct Kept {
+    const void* what;
+    Kept* next;
+  };
+  static std::atomic<Kept*> kept{nullptr};
+  auto* fresh = new (std::nothrow) Kept{parents, kept.load(std::memory_order_relaxed)};
+  if (fresh == nullptr) return;
+  while (
+      !kept.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
 void EventSet::unbind() noexcept {
   if (component == nullptr) return;
   // A forked child that never used the set leaves the parent's half alone.
-  if (fork_count == substrata::fork_count()) table->destroy_set(set);
+  if (fork_count == substrata::fork_count())
+    table->destroy_set(set);
+  else
+    keep_given_up(set);
   release_thread(*thread);
   component = nullptr;
   table = nullptr;
@@ -99,6 +116,7 @@ Status EventSet::renew_in_child() {
   retain_thread(*own);
   release_thread(*thread);
   thread = own;
+  keep_given_up(set);
   set = fresh;
   fork_count = substrata::fork_count();
   started_once = false;

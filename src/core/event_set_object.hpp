@@ -81,6 +81,9 @@ void abandon_all_sets() noexcept;
 void renew_set_locks_in_child() noexcept;
 // Opens, programs, starts and stops natives once on a scratch set.
 Status try_natives(Component& component, const std::vector<uint32_t>& natives);
+// Remembers what a forked child gives up without freeing it, since it is half the parent's: reachable, so not
+// a leak. Thread-safe.
+void keep_given_up(const void* parents) noexcept;
 // How many forks lie between this process and the one that loaded the library.
 uint64_t fork_count() noexcept;
 

@@ -46,7 +46,10 @@ unsigned long current_thread_id() {
 }
 
 void detach_all(ThreadState& state) {
-  if (state.fork_count != fork_count()) return;  // these belong to the parent process
+  if (state.fork_count != fork_count()) {  // these belong to the parent process
+    for (const ThreadState::Attachment& attachment : state.attachments) keep_given_up(attachment.thread);
+    return;
+  }
   for (size_t i = state.attachments.size(); i-- > 0;) {
     ThreadState::Attachment& attachment = state.attachments[i];
     if (!attachment.attached) continue;

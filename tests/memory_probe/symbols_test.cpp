@@ -26,7 +26,7 @@ TEST(ElfSymbols, NamesAFunctionAndAVariableOfThisProgram) {
   const Symbol* variable = symbols.variable_at(reinterpret_cast<uintptr_t>(&a_variable_of_this_test[9]));
   ASSERT_NE(variable, nullptr);
   EXPECT_EQ(variable->name, "a_variable_of_this_test");
-  EXPECT_EQ(variable->size, sizeof a_variable_of_this_test);
+  EXPECT_GE(variable->size, sizeof a_variable_of_this_test);  // AddressSanitizer lays a zone around it
 }
 
 TEST(ElfSymbols, AnAddressNobodyNamesGivesNothing) {

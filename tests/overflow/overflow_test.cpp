@@ -70,8 +70,11 @@ struct Actions {
     }
   }
   bool operator==(const Actions& other) const {
+    // The C library's own flag (SA_RESTORER), which it adds whenever an action is set, tells nothing.
+    constexpr int kRestorer = 0x04000000;
     for (size_t i = 0; i < all.size(); ++i) {
-      if (all[i].sa_handler != other.all[i].sa_handler || all[i].sa_flags != other.all[i].sa_flags)
+      if (all[i].sa_handler != other.all[i].sa_handler ||
+          (all[i].sa_flags | kRestorer) != (other.all[i].sa_flags | kRestorer))
         return false;
     }
     return true;
