@@ -38,10 +38,10 @@ static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t a
 /* Sites are told apart by their return address; volatile and unaligned accesses count as what they are. */
 #define ACCESS(name, kind, size) \
   void __tsan_##name(void* address) { seen(PC, (uintptr_t)address, kind, size); }
-#define SIZES(prefix, kind)                                                        \
-  ACCESS(prefix##1, kind, 1)                                                       \
-  ACCESS(prefix##2, kind, 2) ACCESS(prefix##4, kind, 4) ACCESS(prefix##8, kind, 8) \
-      ACCESS(prefix##16, kind, 16)
+#define SIZES(prefix, kind)  \
+  ACCESS(prefix##1, kind, 1) \
+  ACCESS(prefix##2, kind, 2) \
+  ACCESS(prefix##4, kind, 4) ACCESS(prefix##8, kind, 8) ACCESS(prefix##16, kind, 16)
 SIZES(read, SUBSTRATA_MEMORY_READ)
 SIZES(write, SUBSTRATA_MEMORY_WRITE)
 SIZES(unaligned_read, SUBSTRATA_MEMORY_READ)
@@ -59,7 +59,8 @@ SIZES(unaligned_volatile_write, SUBSTRATA_MEMORY_WRITE)
          size); /* a site of its own: no code is there */      \
   }
 READ_WRITE(read_write1, 1)
-READ_WRITE(read_write2, 2) READ_WRITE(read_write4, 4) READ_WRITE(read_write8, 8) READ_WRITE(read_write16, 16)
+READ_WRITE(read_write2, 2)
+READ_WRITE(read_write4, 4) READ_WRITE(read_write8, 8) READ_WRITE(read_write16, 16)
     READ_WRITE(unaligned_read_write2, 2) READ_WRITE(unaligned_read_write4, 4)
         READ_WRITE(unaligned_read_write8, 8) READ_WRITE(unaligned_read_write16, 16)
 
@@ -148,7 +149,8 @@ __extension__ typedef unsigned __int128 a128;
     return __atomic_exchange_n(place, value, __ATOMIC_SEQ_CST);                                              \
   }                                                                                                          \
   FETCH(bits, add)                                                                                           \
-  FETCH(bits, sub) FETCH(bits, and) FETCH(bits, or) FETCH(bits, xor)                                         \
+  FETCH(bits, sub)                                                                                           \
+  FETCH(bits, and) FETCH(bits, or) FETCH(bits, xor)                                                          \
       FETCH(bits, nand) int __tsan_atomic##bits##_compare_exchange_strong(                                   \
           volatile a##bits* place, a##bits* expected, a##bits value, int order, int failing) {               \
     (void)order, (void)failing;                                                                              \

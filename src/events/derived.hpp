@@ -12,9 +12,18 @@
 namespace substrata {
 
 // PAPI's derived types. Sub: the first term less all others. PerSecond: the second term per second, the first
-// one counting cycles; AddPerSecond: likewise the sum of all but the first. Compound: the first term, the others
-// only have to be counted along.
-enum class DerivedKind : uint8_t { kNone, kAdd, kSub, kPerSecond, kAddPerSecond, kCompound, kPostfix, kInfix };
+// one counting cycles; AddPerSecond: likewise the sum of all but the first. Compound: the first term, the
+// others only have to be counted along.
+enum class DerivedKind : uint8_t {
+  kNone,
+  kAdd,
+  kSub,
+  kPerSecond,
+  kAddPerSecond,
+  kCompound,
+  kPostfix,
+  kInfix
+};
 
 // "NOT_DERIVED", "DERIVED_ADD", ...: PAPI's spelling. kInvalid for others.
 Result<DerivedKind> parse_derived_kind(std::string_view text);
