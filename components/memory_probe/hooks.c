@@ -38,6 +38,7 @@ static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t a
 /* Sites are told apart by their return address; volatile and unaligned accesses count as what they are. */
 #define ACCESS(name, kind, size) \
   void __tsan_##name(void* address) { seen(PC, (uintptr_t)address, kind, size); }
+// clang-format off
 #define SIZES(prefix, kind)  \
   ACCESS(prefix##1, kind, 1) \
   ACCESS(prefix##2, kind, 2) \
@@ -63,8 +64,9 @@ READ_WRITE(read_write2, 2)
 READ_WRITE(read_write4, 4) READ_WRITE(read_write8, 8) READ_WRITE(read_write16, 16)
     READ_WRITE(unaligned_read_write2, 2) READ_WRITE(unaligned_read_write4, 4)
         READ_WRITE(unaligned_read_write8, 8) READ_WRITE(unaligned_read_write16, 16)
+    // clang-format on
 
-            void __tsan_vptr_read(void** address) {
+    void __tsan_vptr_read(void** address) {
   seen(PC, (uintptr_t)address, SUBSTRATA_MEMORY_READ, sizeof(void*));
 }
 void __tsan_vptr_update(void** address, void* value) {
@@ -132,6 +134,7 @@ typedef unsigned int a32;
 typedef unsigned long long a64;
 __extension__ typedef unsigned __int128 a128;
 #define ATOMIC seen(PC, (uintptr_t)place, SUBSTRATA_MEMORY_ATOMIC, sizeof *place)
+// clang-format off
 #define ATOMICS(bits)                                                                                        \
   a##bits __tsan_atomic##bits##_load(const volatile a##bits* place, int order) {                             \
     (void)order;                                                                                             \
@@ -183,6 +186,7 @@ ATOMICS(64)
 #ifdef SUBSTRATA_MEMORY_PROBE_128
 ATOMICS(128)
 #endif
+// clang-format on
 void __tsan_atomic_thread_fence(int order) {
   (void)order;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
