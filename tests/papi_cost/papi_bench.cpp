@@ -59,7 +59,10 @@ int open_group(const std::vector<uint64_t>& configs) {
     attributes.size = sizeof attributes;
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = config;
-    attributes.read_format = configs.size() > 1 ? PERF_FORMAT_GROUP : 0;
+    // With the times, which a careful reader needs to know whether a value is scaled: the library reads them
+    // too.
+    attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    if (configs.size() > 1) attributes.read_format |= PERF_FORMAT_GROUP;
     const int file = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, leader, 0));
     if (file < 0) return -1;
     if (leader < 0) leader = file;
