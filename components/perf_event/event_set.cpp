@@ -443,7 +443,7 @@ Status EventSet::for_each_value(Use use) noexcept {
     Counter* const counters = &opened_.counters[group.first];
     if (group.together) {
       const size_t size = (kGroupHeader + group.count) * sizeof(uint64_t);
-      const ssize_t got = kernel.read(kernel.context, counters->descriptor, words, size);
+      const ssize_t got = read_words(kernel, counters->descriptor, words, size);
       if (got != static_cast<ssize_t>(size)) return read_failure(got);
       for (uint32_t i = 0; i < group.count; ++i)
         use(counters[i], words[kGroupHeader + i], words[1], words[2]);
@@ -451,7 +451,7 @@ Status EventSet::for_each_value(Use use) noexcept {
     }
     for (uint32_t i = 0; i < group.count; ++i) {
       constexpr size_t kSize = kSingleWords * sizeof(uint64_t);
-      const ssize_t got = kernel.read(kernel.context, counters[i].descriptor, words, kSize);
+      const ssize_t got = read_words(kernel, counters[i].descriptor, words, kSize);
       if (got != static_cast<ssize_t>(kSize)) return read_failure(got);
       use(counters[i], words[0], words[1], words[2]);
     }
@@ -534,7 +534,7 @@ Status EventSet::read(int64_t* values) noexcept {
     uint64_t words[kGroupHeader + kMaxEvents];
     const size_t size = (count == 1 ? kSingleWords : kGroupHeader + count) * sizeof(uint64_t);
     const Counter* const counters = opened_.counters.data();
-    const ssize_t got = shared_.kernel.read(shared_.kernel.context, counters->descriptor, words, size);
+    const ssize_t got = read_words(shared_.kernel, counters->descriptor, words, size);
     if (got != static_cast<ssize_t>(size)) return read_failure(got);
     if (count == 1) {
       values[0] = static_cast<int64_t>(words[0] - counters->base);

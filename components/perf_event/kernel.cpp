@@ -137,6 +137,7 @@ constexpr Kernel kReal{
     .deliver = deliver_event,
     .counter = hardware_counter,
     .ticks = kTicks,
+    .running_kernel = true,
 };
 
 }  // namespace
