@@ -277,7 +277,7 @@ struct SubstrateTable {
   ReadSlot* read = nullptr;  // *  every value or none
   ReadDetailsSlot* read_details = nullptr;  // default: read, stamped by the host's clock
   SetSlot* reset = nullptr;                 // *  counting events back to 0, running or not
-  WriteSlot* write = nullptr;               // default: kComponent
+  WriteSlot* write = nullptr;               // default: kNoSupport
   ArmSlot* arm = nullptr;                   // default: kComponent; the layer then overflows by a timer
   DisarmSlot* disarm = nullptr;
   InvokeSlot* invoke = nullptr;  // device commands; default: kComponent
