@@ -67,7 +67,9 @@ struct ExampleSet {
   ExampleDevice* device;
   uint32_t count = 0;
   uint32_t events[64];
+  const int64_t* sources[64];  // where the value of each event lies
   int64_t reads = 0;
+  int64_t ticks = 0;  // since start, as of the last read
   int64_t ticks_at_start = 0;
   int64_t ticks_at_stop = 0;
   bool running = false;
@@ -135,13 +137,30 @@ Status find_event(Device* device, const char* name, uint32_t* index_out) noexcep
 }
 
 Status create_set(Device* device, Thread*, Set** out) noexcept {
-  auto* set = new (std::nothrow) ExampleSet{.device = device_of(device), .events = {}};
+  auto* set = new (std::nothrow) ExampleSet{.device = device_of(device), .events = {}, .sources = {}};
   if (set == nullptr) return {Code::kNoMemory, 0, "no memory for an eventset of the example substrate"};
   *out = reinterpret_cast<Set*>(set);
   return kSuccess;
 }
 
 void destroy_set(Set* set) noexcept { delete set_of(set); }
+
+const int64_t* source_of(const ExampleSet* set, uint32_t event) {
+  static constexpr int64_t kAlwaysZero = 0;
+  static constexpr int64_t kAlways42 = 42;
+  switch (event) {
+    case kZero:
+      return &kAlwaysZero;
+    case kConstant:
+      return &kAlways42;
+    case kReads:
+      return &set->reads;
+    case kTicks:
+      return &set->ticks;
+    default:
+      return &set->device->echoes[event - kFixedEvents].value;
+  }
+}
 
 // All or nothing: everything is checked before anything is changed.
 Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
@@ -151,7 +170,10 @@ Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
   for (uint32_t i = 0; i < count; ++i) {
     if (events[i] >= known) return {Code::kNoEvent, 0, "the example substrate has no event of this index"};
   }
-  for (uint32_t i = 0; i < count; ++i) self->events[i] = events[i];
+  for (uint32_t i = 0; i < count; ++i) {
+    self->events[i] = events[i];
+    self->sources[i] = source_of(self, events[i]);
+  }
   self->count = count;
   return kSuccess;
 }
@@ -187,24 +209,8 @@ Status read(Set* set, int64_t* values) noexcept {
                               std::memory_order_relaxed);  // a lost tick of another thread does no harm here
     ++self->reads;
   }
-  for (uint32_t i = 0; i < self->count; ++i) {
-    switch (self->events[i]) {
-      case kZero:
-        values[i] = 0;
-        break;
-      case kConstant:
-        values[i] = 42;
-        break;
-      case kReads:
-        values[i] = self->reads;
-        break;
-      case kTicks:
-        values[i] = ticks - self->ticks_at_start;
-        break;
-      default:
-        values[i] = self->device->echoes[self->events[i] - kFixedEvents].value;
-    }
-  }
+  self->ticks = ticks - self->ticks_at_start;
+  for (uint32_t i = 0; i < self->count; ++i) values[i] = *self->sources[i];
   return kSuccess;
 }
 
