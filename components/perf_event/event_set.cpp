@@ -544,9 +544,13 @@ Status EventSet::read(int64_t* values) noexcept {
       values[counters[i].position] = static_cast<int64_t>(words[kGroupHeader + i] - counters[i].base);
     return kSuccess;
   }
+  return read_totals(values);
+}
+
+Status EventSet::read_totals(int64_t* values) noexcept {
   Total totals[kMaxEvents];
   if (const Status status = take_totals(totals, false); !status.ok()) return status;
-  for (size_t i = 0; i < count; ++i) values[i] = value_of(totals[i]);
+  for (size_t i = 0; i < events_.size(); ++i) values[i] = value_of(totals[i]);
   return kSuccess;
 }
 

@@ -124,6 +124,7 @@ class EventSet {
   Status for_each_value(Use use) noexcept;
   Status take_totals(Total* totals, bool rebase) noexcept;
   bool read_pages(int64_t* values) const noexcept;
+  [[gnu::noinline]] Status read_totals(int64_t* values) noexcept;
   bool stale() noexcept { return opened_.generation != shared_.generation(); }
   int64_t value_of(const Total& total) const noexcept;
   int64_t ticks_now() const noexcept;

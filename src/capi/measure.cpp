@@ -15,9 +15,7 @@ CAPI int PAPI_stop(int EventSet, long long* values) {
   return guarded([&] { return answer(stop_set(EventSet, values_of(values))); });
 }
 
-CAPI int PAPI_read(int EventSet, long long* values) {
-  return guarded([&] { return answer(read_set(EventSet, values_of(values))); });
-}
+CAPI int PAPI_read(int EventSet, long long* values) { return read_set(EventSet, values_of(values), refused); }
 
 CAPI int PAPI_read_ts(int EventSet, long long* values, long long* cyc) {
   return guarded([&] { return answer(read_set_ts(EventSet, values_of(values), values_of(cyc))); });

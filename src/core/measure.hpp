@@ -18,6 +18,10 @@ Status start_set(int handle);
 Status stop_set(int handle, int64_t* values);
 // A stopped set gives the values of its stop, one never started zeros.
 Status read_set(int handle, int64_t* values);
+// The same as the end of a C function: PAPI_OK, or what `refused` makes of the error's number. A call whose
+// caller has nothing to do afterwards needs no return of its own: after a system call each one is
+// mispredicted.
+int read_set(int handle, int64_t* values, int (*refused)(int code) noexcept) noexcept;
 // Also the cycle counter (real_cycles) right after the values were taken; `cycles` must not be null
 // (kInvalid).
 Status read_set_ts(int handle, int64_t* values, int64_t* cycles);

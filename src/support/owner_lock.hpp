@@ -49,8 +49,8 @@ class OwnerLock {
     }
     lock_as_stranger();
   }
-  // For a signal handler: enters only as the owner, and only where neither the interrupted code nor a
-  // stranger is inside. Left by unlock().
+  // Without waiting (a hot path, a signal handler): enters only as the owner, and only where neither the
+  // interrupted code nor a stranger is inside. Left by unlock_as_owner().
   bool try_lock_as_owner() noexcept {
     if (this_thread_number() != owner_.load(std::memory_order_relaxed) ||
         busy_.load(std::memory_order_relaxed) != 0)
@@ -65,6 +65,7 @@ class OwnerLock {
     busy_.store(0, std::memory_order_release);
     return false;
   }
+  void unlock_as_owner() noexcept { busy_.store(0, std::memory_order_release); }
   void unlock() noexcept {
     if (this_thread_number() == owner_.load(std::memory_order_relaxed)) {
       const uint32_t depth = busy_.load(std::memory_order_relaxed);
