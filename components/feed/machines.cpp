@@ -144,15 +144,13 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
     }
     substrata_recorder* recorder = nullptr;
     if (wanted.record != nullptr) {
-      const std::string own = std::string(model->name) + ".*";
       substrata_record_options recording{};
       recording.struct_size = sizeof recording;
       const std::string comment =
           std::string("substrata run --machine ") + machine + " --workload " + workload;
       recording.comment = comment.c_str();
       const int refused = substrata_record_start(
-          wanted.record, wanted.record_probes != nullptr ? wanted.record_probes : own.c_str(), &recording,
-          &recorder);
+          wanted.record, wanted.record_probes != nullptr ? wanted.record_probes : "*", &recording, &recorder);
       if (refused != 0) return refused;
     }
     substrata_run_result outcome{};

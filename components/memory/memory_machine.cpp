@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cache_instrument.hpp"
-#include "workloads/catalogue.hpp"
 #include "workloads/run.hpp"
 #include "workloads/shared_memory_machine.hpp"
 #include "workloads/spec.hpp"
@@ -109,6 +108,7 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
   std::string end() override {
     // Closing delivers what is left, while this is still the current machine.
     for (Cpu& cpu : cpus_) {
+      published_ += cpu.accesses->head + cpu.traffic->published();
       substrata_publisher_close(cpu.accesses);
       cpu.accesses = nullptr;
       cpu.traffic.reset();
@@ -125,11 +125,10 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
       sum.l1_write_backs += cpu.counts.l1_write_backs;
       sum.l2_write_backs += cpu.counts.l2_write_backs;
     }
-    return {{"references", sum.references},
-            {"l1_misses", sum.l1_misses},
-            {"l2_misses", sum.l2_misses},
-            {"l1_write_backs", sum.l1_write_backs},
-            {"l2_write_backs", sum.l2_write_backs}};
+    return {
+        {"references", sum.references},         {"l1_misses", sum.l1_misses},
+        {"l2_misses", sum.l2_misses},           {"l1_write_backs", sum.l1_write_backs},
+        {"l2_write_backs", sum.l2_write_backs}, {std::string(workloads::kTransactionsStatistic), published_}};
   }
 
  private:
@@ -143,6 +142,7 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
   const MachineParameters parameters_;
   const uint16_t program_;
   std::vector<Cpu> cpus_;
+  uint64_t published_ = 0;
 };
 
 int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept;
@@ -208,30 +208,6 @@ void unfollow(void* following) noexcept {
   delete instrument;
 }
 
-// A workload's entry in the feed's list with its strings.
-struct AnnouncedWorkload {
-  std::string name;
-  std::string summary;
-  std::string parameters;
-  substrata_workload entry{};
-};
-
-// Every machine that runs workloads may list them: what is there already stays.
-void announce_workloads() {
-  for (const workloads::Workload* known : workloads::workloads()) {
-    auto announced = std::make_unique<AnnouncedWorkload>();
-    announced->name = known->name;
-    announced->summary = known->summary;
-    announced->parameters = workloads::describe(known->parameters);
-    announced->entry.struct_size = sizeof announced->entry;
-    announced->entry.name = announced->name.c_str();
-    announced->entry.summary = announced->summary.c_str();
-    announced->entry.parameters = announced->parameters.c_str();
-    // Once in the list it stays until the process ends.
-    if (substrata_workload_add(&announced->entry) == 0) static_cast<void>(announced.release());
-  }
-}
-
 }  // namespace
 
 bool parse_machine_parameters(std::string_view text, MachineParameters* out, std::string& error) {
@@ -256,7 +232,6 @@ void announce_machine() noexcept {
   try {
     static_cast<void>(register_source());
     static_cast<void>(substrata_machine_add(&machine()));
-    announce_workloads();
   } catch (...) {
     // No memory while the library is loaded: the machine is not listed, and substrata_run says so.
   }

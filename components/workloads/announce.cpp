@@ -72,7 +72,10 @@ int run_trivial(const char* workload, const substrata_run_options* options, subs
       workload, options, result);
 }
 
-SUBSTRATA_AT_LOAD void announce() { static_cast<void>(announcement()); }
+SUBSTRATA_AT_LOAD void announce_at_load() { announce(); }
 
 }  // namespace
+
+void announce() { static_cast<void>(announcement()); }
+
 }  // namespace substrata::workloads

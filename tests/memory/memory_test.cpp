@@ -363,7 +363,9 @@ TEST_F(Memory, RunsAWorkloadWhoseTraceReplaysToTheSameCounts) {
   int64_t fills = 0;
   int64_t memory_fills = 0;
   int64_t write_backs = 0;
+  uint64_t passed = 0;
   for (const auto& [name, stream] : seen.streams) {
+    passed += stream.size();
     for (const substrata_transaction& t : stream) {
       EXPECT_EQ(t.program, 6);
       fills += name.ends_with("l1-l2") && t.kind == SUBSTRATA_FILL ? 1 : 0;
@@ -371,6 +373,7 @@ TEST_F(Memory, RunsAWorkloadWhoseTraceReplaysToTheSameCounts) {
       write_backs += name.ends_with("l2-memory") && t.kind == SUBSTRATA_WRITE_BACK ? 1 : 0;
     }
   }
+  EXPECT_EQ(result.transactions, passed);
   EXPECT_EQ(live[2], fills) << "events without cache qualifiers follow the machine's own caches";
   EXPECT_EQ(live[3], memory_fills);
   EXPECT_EQ(live[5], write_backs);
@@ -383,6 +386,29 @@ TEST_F(Memory, RunsAWorkloadWhoseTraceReplaysToTheSameCounts) {
   EXPECT_EQ(set.read(), live);
   substrata_unfollow(following);
   set.stop();
+  std::filesystem::remove_all(folder);
+}
+
+// FE-8
+TEST_F(Memory, RecordsWhatItsMachinePublishesWhenNoProbePointIsNamed) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "substrata-memory-XXXXXX").string();
+  const std::filesystem::path folder = ::mkdtemp(pattern.data());
+  const std::string file = (folder / "stream.trace").string();
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = 2;
+  options.record = file.c_str();
+  substrata_run_result result{};
+  result.struct_size = sizeof result;
+  ASSERT_EQ(substrata_run("memory", "radix:keys=1024", &options, &result), 0) << substrata_feed_error();
+  substrata_trace* trace = nullptr;
+  ASSERT_EQ(substrata_trace_open(file.c_str(), &trace), 0) << substrata_feed_error();
+  substrata_trace_info info{};
+  info.struct_size = sizeof info;
+  substrata_trace_describe(trace, &info);
+  EXPECT_GT(info.transactions, 0u);
+  EXPECT_EQ(info.transactions, result.transactions);
+  substrata_trace_close(trace);
   std::filesystem::remove_all(folder);
 }
 

@@ -113,7 +113,7 @@ int run(int argc, char** argv) {
   options.seed = seed;
   options.parameters = or_null(parameters);
   options.record = or_null(record);
-  options.record_probes = record_probes.empty() ? "*" : record_probes.c_str();
+  options.record_probes = or_null(record_probes);
   substrata_run_result result{};
   result.struct_size = sizeof result;
   sets.start();
