@@ -132,7 +132,9 @@ TEST_F(Packaging, InstalledTreeHoldsLibrariesHeadersAndTheirLinks) {
                            "include/sde_lib.hpp",
                            "include/substrata/substrate.h",
                            "include/substrata/feed.h",
+                           "include/substrata/substrata.hpp",
                            "lib/pkgconfig/papi.pc",
+                           "lib/pkgconfig/substrata.pc",
                            "lib/cmake/PAPI/PAPIConfig.cmake",
                            "share/doc/substrata/LICENSE"})
     EXPECT_TRUE(fs::exists(prefix_ / file)) << file;
@@ -207,6 +209,30 @@ TEST_F(Packaging, CMakeConsumerIsBuiltAndRuns) {
   const Outcome built = run(shell_word(CMAKE) + " --build " + shell_word(build));
   ASSERT_EQ(built.status, 0) << built.text;
   expect_works(build / "report");
+}
+
+// PA-45: the C++ interface, by CMake and by pkg-config.
+TEST_F(Packaging, CxxConsumerIsBuiltBothWaysAndRuns) {
+  ASSERT_NO_FATAL_FAILURE(install());
+  const fs::path source = consumers() / "cxx";
+  const fs::path build = folder_ / "build";
+  const Outcome configured =
+      run(shell_word(CMAKE) + " -S " + shell_word(source) + " -B " + shell_word(build) + " -G " +
+          shell_word(GENERATOR) + " -DCMAKE_CXX_COMPILER=" + shell_word(CXX_COMPILER) +
+          " -DCMAKE_PREFIX_PATH=" + shell_word(prefix_));
+  ASSERT_EQ(configured.status, 0) << configured.text;
+  const Outcome built = run(shell_word(CMAKE) + " --build " + shell_word(build));
+  ASSERT_EQ(built.status, 0) << built.text;
+  expect_works(build / "report");
+  if (!has_tool("pkg-config")) return;
+  const std::string flags =
+      "$(PKG_CONFIG_PATH=" + shell_word(pkg_config_path()) + " pkg-config --cflags --libs substrata)";
+  const Outcome compiled =
+      run(shell_word(CXX_COMPILER) + " -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Werror -o " +
+          shell_word(source / "report") + " " + shell_word(source / "report.cpp") + " " + flags +
+          " -Wl,-rpath," + shell_word(prefix_ / "lib"));
+  ASSERT_EQ(compiled.status, 0) << compiled.text;
+  expect_works(source / "report");
 }
 
 // PA-14
