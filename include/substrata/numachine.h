@@ -1,0 +1,108 @@
+/* The NUMAchine monitors beyond PAPI's calls: registers, bulk reads of SRAM, tables and profiles, interrupts;
+ * C99 and C++20.
+ *
+ * Modelled after G. Lemieux, "Hardware Performance Monitoring in Multiprocessors", M.A.Sc. thesis, University
+ * of Toronto, 1996: a processor card's monitor (chapter 4) for each processor, a memory card's (appendix A)
+ * for each station. The cards exist from the first call until the process ends and keep their settings and
+ * counts from run to run; substrata_run("numachine", ...) and substrata_follow("numachine", ...) put a
+ * machine around them.
+ *
+ * Functions return 0, or a negative number (PAPI's error numbers); substrata_feed_error() then has the
+ * sentence. A failed call has no effect. Every function may be called from any thread, while a machine runs
+ * too; the machine waits for the call between two of its steps. They may be called from the interrupt and
+ * miss handlers below.
+ */
+#ifndef SUBSTRATA_NUMACHINE_H
+#define SUBSTRATA_NUMACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "feed.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SUBSTRATA_NUMACHINE_PROCESSORS 256u
+#define SUBSTRATA_NUMACHINE_STATIONS 64u
+
+/* Word addresses in a processor card's monitor. 0x0 to 0xf are table 4.4's; the thesis gives none for what
+ * follows them, those are this library's. */
+enum substrata_numachine_register {
+  SUBSTRATA_NUMACHINE_PR = 0x0,
+  SUBSTRATA_NUMACHINE_PW = 0x1,
+  SUBSTRATA_NUMACHINE_CW = 0x2,
+  SUBSTRATA_NUMACHINE_CF = 0x3,
+  SUBSTRATA_NUMACHINE_AWHI = 0x4,
+  SUBSTRATA_NUMACHINE_AWLO = 0x5,
+  SUBSTRATA_NUMACHINE_AFHI = 0x6,
+  SUBSTRATA_NUMACHINE_AFLO = 0x7,
+  SUBSTRATA_NUMACHINE_GPCM0 = 0x8,
+  SUBSTRATA_NUMACHINE_SCM = 0xc,
+  SUBSTRATA_NUMACHINE_GPCE = 0xe,
+  SUBSTRATA_NUMACHINE_SRAMCE = 0xf,
+  SUBSTRATA_NUMACHINE_COUNTERS = 0x10,       /* four, 32 bits */
+  SUBSTRATA_NUMACHINE_COUNTERS_RESET = 0x14, /* the same, a read resets (section 4.3.3) */
+  SUBSTRATA_NUMACHINE_INTERRUPTS = 0x18,     /* bits 0-3 counters, 4 SRAM; a one written clears */
+  SUBSTRATA_NUMACHINE_TIMESTAMP = 0x1a,      /* two words, upper first; bus cycles of 20 ns */
+  SUBSTRATA_NUMACHINE_TIMESTAMP_RESET = 0x1c,
+  SUBSTRATA_NUMACHINE_SRAM = 0x10000,       /* 65536 words */
+  SUBSTRATA_NUMACHINE_ACCUMULATE = 0x20000, /* a word written is added to the SRAM word */
+  SUBSTRATA_NUMACHINE_PROFILE = 0x30000     /* a store sets PR and counts one in the SRAM word */
+};
+
+/* Word and doubleword access. A doubleword takes an even address and has its upper half there. -1: no such
+ * processor, a reserved, read-only or odd address. */
+SUBSTRATA_FEED_API int substrata_numachine_read(uint32_t cpu, uint32_t address, uint32_t* value);
+SUBSTRATA_FEED_API int substrata_numachine_write(uint32_t cpu, uint32_t address, uint32_t value);
+SUBSTRATA_FEED_API int substrata_numachine_read_doubleword(uint32_t cpu, uint32_t address, uint64_t* value);
+SUBSTRATA_FEED_API int substrata_numachine_write_doubleword(uint32_t cpu, uint32_t address, uint64_t value);
+/* The same write to processors 0 to cpus-1 at one moment (the system's broadcast write, section 4.2). */
+SUBSTRATA_FEED_API int substrata_numachine_broadcast(uint32_t cpus, uint32_t address, uint32_t value);
+/* Bulk access to SRAM words first to first+count-1. */
+SUBSTRATA_FEED_API int substrata_numachine_read_sram(uint32_t cpu, uint32_t first, uint32_t count,
+                                                     uint32_t* words);
+SUBSTRATA_FEED_API int substrata_numachine_fill_sram(uint32_t cpu, uint32_t first, uint32_t count,
+                                                     uint32_t value);
+/* The latencies, in bus cycles, of one of the compact latency timer's 128 values (section 4.4.5). */
+SUBSTRATA_FEED_API int substrata_numachine_bucket(uint32_t compact, uint32_t* first, uint32_t* last);
+/* Every card of processors and memories as it was at the first call. */
+SUBSTRATA_FEED_API int substrata_numachine_reset(void);
+
+/* Is called when an enabled overflow interrupt of that processor's monitor comes up, in the thread that runs
+ * the machine; null ends it. pending: as in SUBSTRATA_NUMACHINE_INTERRUPTS. */
+typedef void (*substrata_numachine_interrupt)(void* owner, uint32_t cpu, uint32_t pending);
+SUBSTRATA_FEED_API int substrata_numachine_on_interrupt(substrata_numachine_interrupt call, void* owner);
+
+/* One FIFO of a memory card (appendix A). by_cycle / cycles is the time average of the depth, by_change /
+ * changes the population average. */
+struct substrata_numachine_fifo {
+  uint64_t depth;
+  uint64_t maximum;
+  uint64_t by_cycle;
+  uint64_t cycles;
+  uint64_t by_change;
+  uint64_t changes;
+};
+/* A memory card's four: incoming transactions, incoming packets, outgoing transactions, outgoing packets. */
+SUBSTRATA_FEED_API int substrata_numachine_fifos(uint32_t station, struct substrata_numachine_fifo fifos[4]);
+/* The memory state hit table (table A.1): rows LV, LI, GV, GI; columns read, read exclusive, update (with
+ * upgrades), write-back. */
+SUBSTRATA_FEED_API int substrata_numachine_state_hits(uint32_t station, uint64_t table[4][4]);
+/* Page use of one memory ("frequent flyer miles"). */
+struct substrata_numachine_page {
+  uint64_t page; /* address / page size */
+  uint32_t use[SUBSTRATA_NUMACHINE_STATIONS];
+  int32_t hint; /* the station it should move to, -1: stay */
+  uint32_t reserved;
+};
+/* Fills in the most used pages first; *count holds the room before and the number of pages after the call. */
+SUBSTRATA_FEED_API int substrata_numachine_pages(uint32_t station, struct substrata_numachine_page* pages,
+                                                 uint32_t* count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
