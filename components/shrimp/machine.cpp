@@ -1,0 +1,214 @@
+// Makes the machine from its parameters, and follows the messages of MPI programs.
+#include "machine.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "network.hpp"
+#include "rack.hpp"
+#include "workloads/run.hpp"
+#include "workloads/spec.hpp"
+
+namespace substrata::shrimp {
+namespace {
+
+constexpr char kMessages[] = "mpi.rank*.send";
+
+constexpr workloads::Parameter kParameters[] = {
+    {.name = "mode",
+     .text = "how changes reach a page's home",
+     .fallback = 1,
+     .least = 0,
+     .most = 1,
+     .choices = "diffs|automatic"},
+    {.name = "homes",
+     .text = "where a page's home is",
+     .fallback = 2,
+     .least = 0,
+     .most = 2,
+     .choices = "block|round-robin|first-touch"},
+    {.name = "categories",
+     .text = "procedures write the category register, by commands over this bus",
+     .fallback = 0,
+     .least = 0,
+     .most = 2,
+     .choices = "off|eisa|xpress"},
+    {.name = "migrate",
+     .text = "packets of one size from one sender to one page tag after which pages migrate, 0: never",
+     .fallback = 0,
+     .least = 0,
+     .most = 1'000'000'000},
+    {.name = "burst",
+     .text = "bytes until the EISA bus is given back",
+     .fallback = 224,
+     .least = 16,
+     .most = 4080},
+    {.name = "verify",
+     .text = "compare each load with sequentially consistent memory",
+     .fallback = 0,
+     .least = 0,
+     .most = 1,
+     .choices = "no|yes"},
+};
+constexpr std::uint64_t kXpress = 2;
+
+// Shared virtual memory in software on a Pentium of 60 MHz. The instructions' cycle is the paper's; what the
+// operating system and the protocol cost are our round numbers for such a processor.
+svm::SvmCosts costs(svm::UpdateMode mode) {
+  constexpr svm::Time kMicrosecond = 1'000'000;
+  svm::SvmCosts made;
+  made.cycle = PortParameters{}.cycle;
+  made.access = PortParameters{}.cycle;
+  made.trap = 20 * kMicrosecond;
+  made.page_copy = mode == svm::UpdateMode::kDiffs ? 70 * kMicrosecond : kMicrosecond;
+  made.diff_page = 50 * kMicrosecond;
+  made.diff_byte = 15'000;
+  made.notice = kMicrosecond;
+  made.handler = 5 * kMicrosecond;
+  made.local = kMicrosecond;
+  return made;
+}
+
+// The messages of an MPI program on the network: each rank a node, each message cut into bursts that leave
+// one after the other from the time on when it was sent. Real time: a present-day program outruns the
+// network, and the backlog shows in the latencies.
+class Following {
+ public:
+  explicit Following(const PortParameters& parameters) : ports_(parameters, kNodes), probes_(kNodes) {
+    if (substrata_observer_create(call, this, 0, &observer_) != 0 ||
+        substrata_subscribe(observer_, kMessages) != 0) {
+      const std::string sentence = substrata_feed_error();
+      substrata_observer_destroy(observer_);
+      throw std::runtime_error(sentence);
+    }
+  }
+  ~Following() { substrata_observer_destroy(observer_); }
+  Following(const Following&) = delete;
+  Following& operator=(const Following&) = delete;
+
+ private:
+  static void call(void* owner, const substrata_transaction* batch, size_t count) {
+    for (size_t i = 0; i < count; ++i) static_cast<Following*>(owner)->follow(batch[i]);
+  }
+  void follow(const substrata_transaction& message) noexcept {
+    constexpr uint64_t kPicosecondsPerNanosecond = 1000;
+    // Messages to oneself do not use the network; a rank of another job has no node.
+    if (message.kind != SUBSTRATA_SEND || message.initiator >= kNodes || message.target >= kNodes ||
+        message.initiator == message.target)
+      return;
+    const uint32_t total = std::max<uint32_t>(message.size, 1);
+    for (uint32_t sent = 0; sent < total;) {
+      const uint32_t size = std::min(total - sent, ports_.parameters().burst);
+      sent += size;
+      const uint64_t stamped =
+          ports_.read_out(message.initiator, size, message.time * kPicosecondsPerNanosecond);
+      const uint64_t there = ports_.cross(message.initiator, message.target, size, stamped);
+      uint64_t delivered = 0;
+      const uint64_t taken = ports_.take_in(message.target, size, there, &delivered);
+      probes_.arrived({.time = taken,
+                       .stamped = stamped,
+                       .detail = message.detail,
+                       .sender = message.initiator,
+                       .receiver = message.target,
+                       .size = size,
+                       .kind = SUBSTRATA_PACKET,
+                       .phase = message.phase,
+                       .flags = static_cast<uint16_t>((message.flags & SUBSTRATA_FLAG_COLLECTIVE) |
+                                                      SUBSTRATA_FLAG_MODELLED |
+                                                      (sent < total ? SUBSTRATA_FLAG_PARTIAL : 0))});
+    }
+  }
+
+  Ports ports_;
+  Probes probes_;
+  substrata_observer* observer_ = nullptr;
+};
+
+int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept;
+void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept;
+void unfollow(void* following) noexcept;
+
+substrata_machine& announced() {
+  static const std::string* const parameters = new std::string(workloads::describe(kParameters));
+  static substrata_machine* const entry = [] {
+    auto* made = new substrata_machine{};
+    made->struct_size = sizeof *made;
+    made->default_processes = 16;
+    made->max_processes = kNodes;
+    made->name = "shrimp";
+    made->summary =
+        "SHRIMP: Pentium nodes with automatic and deliberate update on a mesh, shared virtual memory";
+    made->parameters = parameters->c_str();
+    made->run = run;
+    made->follow = follow;
+    made->unfollow = unfollow;
+    return made;
+  }();
+  return *entry;
+}
+
+int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
+  return workloads::run_announced(
+      announced(),
+      [](std::string_view text, std::uint64_t, workloads::ProcessId,
+         std::string& error) -> std::unique_ptr<workloads::Machine> { return make_machine(text, error); },
+      workload, options, result);
+}
+
+void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept {
+  try {
+    workloads::Values values(kParameters);
+    std::string error;
+    const char* text = options != nullptr && options->parameters != nullptr ? options->parameters : "";
+    if (!values.set(text, error)) {
+      std::snprintf(result->message, sizeof result->message, "shrimp: %s", error.c_str());
+      return nullptr;
+    }
+    PortParameters ports;
+    ports.burst = static_cast<uint32_t>(values["burst"]);
+    return new Following(ports);
+  } catch (const std::exception& refused) {
+    std::snprintf(result->message, sizeof result->message, "shrimp: %s", refused.what());
+    return nullptr;
+  }
+}
+
+void unfollow(void* following) noexcept { delete static_cast<Following*>(following); }
+
+}  // namespace
+
+std::unique_ptr<svm::SvmMachine> make_machine(std::string_view text, std::string& error) {
+  workloads::Values values(kParameters);
+  if (!values.set(text, error)) return nullptr;
+  svm::SvmParameters svm;
+  svm.mode = static_cast<svm::UpdateMode>(values["mode"]);
+  svm.homes = static_cast<svm::HomePolicy>(values["homes"]);
+  svm.managers = svm::Managers::kNodeZero;
+  svm.verify = values["verify"] != 0;
+  svm.costs = costs(svm.mode);
+  NetworkParameters network;
+  network.ports.burst = static_cast<uint32_t>(values["burst"]);
+  network.categories = values["categories"] != 0;
+  if (values["categories"] == kXpress) network.command_cycles = 1;
+  network.migrate_after = values["migrate"];
+  if (network.migrate_after != 0 && svm.homes == svm::HomePolicy::kFirstTouch) {
+    error = "pages migrate from homes that are known at the start: take homes=block or homes=round-robin";
+    return nullptr;
+  }
+  auto made = std::make_unique<Network>(network);
+  Network& kept = *made;
+  auto machine = std::make_unique<svm::SvmMachine>("shrimp", svm, std::move(made));
+  kept.serve(*machine);
+  return machine;
+}
+
+void announce_machine() noexcept {
+  try {
+    static_cast<void>(substrata_machine_add(&announced()));
+  } catch (...) {
+    // No memory while the library is loaded: the machine is not listed, and substrata_run says so.
+  }
+}
+
+}  // namespace substrata::shrimp

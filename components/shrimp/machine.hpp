@@ -1,0 +1,23 @@
+// The machine `shrimp`: workloads on a modelled SHRIMP multicomputer, and live MPI programs on its network.
+#ifndef SUBSTRATA_SHRIMP_MACHINE_HPP
+#define SUBSTRATA_SHRIMP_MACHINE_HPP
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "svm/svm_machine.hpp"
+
+namespace substrata::shrimp {
+
+// A machine from a text of parameters ("homes=round-robin:categories=eisa"). Null with a sentence in `error`
+// for a bad text.
+std::unique_ptr<svm::SvmMachine> make_machine(std::string_view parameters, std::string& error);
+
+// Adds the machine to the feed's list; done when the library is loaded.
+void announce_machine() noexcept;
+
+}  // namespace substrata::shrimp
+
+#endif

@@ -1,0 +1,285 @@
+// Cuts messages into bursts, combines stores, times packets, and moves pages to those who write them.
+#include "network.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "workloads/run.hpp"
+
+namespace substrata::shrimp {
+
+using svm::Packet;
+using svm::PacketKind;
+using svm::ProcessId;
+using svm::Time;
+
+namespace {
+
+struct Kind {
+  std::uint16_t kind;
+  std::uint16_t flags;
+  bool into_page;  // written to the page itself, not to a message buffer
+};
+
+Kind kind_of(PacketKind kind) noexcept {
+  constexpr std::uint16_t kProtocol = SUBSTRATA_FLAG_MODELLED | SUBSTRATA_FLAG_INTERNAL;
+  constexpr std::uint16_t kSync = kProtocol | SUBSTRATA_FLAG_SYNCHRONISING;
+  switch (kind) {
+    case PacketKind::kLockRequest:
+    case PacketKind::kLockGrant:
+      return {SUBSTRATA_LOCK, kSync, false};
+    case PacketKind::kLockRelease:
+      return {SUBSTRATA_UNLOCK, kSync, false};
+    case PacketKind::kBarrierArrive:
+    case PacketKind::kBarrierRelease:
+      return {SUBSTRATA_BARRIER, kSync, false};
+    case PacketKind::kHomeRequest:
+    case PacketKind::kHomeReply:
+    case PacketKind::kUpdateMark:
+      return {SUBSTRATA_RESPONSE, kProtocol, false};
+    case PacketKind::kPageRequest:
+      return {SUBSTRATA_PAGE_FETCH, kProtocol, false};
+    case PacketKind::kPageReply:
+      return {SUBSTRATA_PAGE_REPLY, kProtocol, true};
+    case PacketKind::kPageMove:
+      return {SUBSTRATA_PAGE_MIGRATE, kProtocol, true};
+    case PacketKind::kDiff:
+      return {SUBSTRATA_DIFF, kProtocol, false};
+    case PacketKind::kUpdate:
+      return {SUBSTRATA_AUTOMATIC_UPDATE, kProtocol, true};
+    case PacketKind::kUser:
+      return {SUBSTRATA_RECEIVE, SUBSTRATA_FLAG_MODELLED, false};
+  }
+  return {SUBSTRATA_KIND_NONE, 0, false};
+}
+
+// What migration's boards count by: tag, sender, size in chunks of 16 bytes (section 4.4).
+constexpr std::uint32_t kMigrationSelection = 1u << kTagNibble | 3u << kSenderNibble | 6u << kSizeNibble;
+constexpr std::uint32_t kTags = 15;  // 1 to 15; 0 is for what does not migrate
+
+}  // namespace
+
+void Network::begin(workloads::Engine& engine, svm::PacketSink& receiver) {
+  engine_ = &engine;
+  receiver_ = &receiver;
+  const ProcessId nodes = engine.processes();
+  ports_.emplace(parameters_.ports, nodes);
+  probes_.emplace(nodes);
+  phase_ = substrata_phase();
+  combining_.resize(nodes);
+  procedures_.assign(nodes, {0});
+  owed_.assign(nodes, 0);
+  if (parameters_.migrate_after != 0) tag_pages();
+}
+
+// A stamped packet on its way.
+void Network::put(Flight&& flight, Time stamped) {
+  flight.packet.stamped = stamped;
+  const Time there = ports_->cross(flight.packet.sender, flight.packet.receiver, flight.packet.size, stamped);
+  std::uint64_t number = flights_.size();
+  if (free_flights_.empty()) {
+    flights_.push_back(std::move(flight));
+  } else {
+    number = free_flights_.back();
+    free_flights_.pop_back();
+    flights_[number] = std::move(flight);
+  }
+  engine_->schedule(there, *this, number * kStages + kAtInterface);
+}
+
+void Network::on_event(Time now, std::uint64_t argument) {
+  const std::uint64_t number = argument / kStages;
+  Flight& flight = flights_[number];
+  switch (argument % kStages) {
+    case kAtInterface:
+      flight.packet.time =
+          ports_->take_in(flight.packet.receiver, flight.packet.size, now, &flight.delivered);
+      if (flight.packet.time > now) {
+        engine_->schedule(flight.packet.time, *this, number * kStages + kTaken);
+        return;
+      }
+      [[fallthrough]];
+    case kTaken: {
+      const Probes::Packet packet = flight.packet;
+      if (flight.last)
+        engine_->schedule(flight.delivered, *this, number * kStages + kDelivered);
+      else
+        free_flights_.push_back(number);
+      see(packet);
+      return;
+    }
+    default: {
+      Packet message = std::move(flight.message);
+      free_flights_.push_back(number);
+      receiver_->arrive(std::move(message), now);
+      return;
+    }
+  }
+}
+
+void Network::see(const Probes::Packet& packet) {
+  ++packets_;
+  bytes_ += packet.size;
+  probes_->arrived(packet);
+  if (boards_.empty()) return;
+  Board& board = *boards_[packet.receiver];
+  const Arrival arrival{.received = packet.time / 100'000 & kClockMask,
+                        .stamped = packet.stamped / 100'000 & kClockMask,
+                        .size = packet.size,
+                        .sender = static_cast<std::uint8_t>(packet.sender),
+                        .tag = packet.address == 0 ? std::uint8_t{0} : board.tag_of(packet.address)};
+  if (arrival.tag == 0) return;
+  const std::uint64_t variables = board.variables(arrival);
+  board.record(&variables, &arrival.received, 1, true);
+  std::uint32_t address = 0;
+  while (board.next_interrupt(&address)) migrate(packet.receiver, address);
+}
+
+Time Network::charged(ProcessId node) noexcept { return std::exchange(owed_[node], 0); }
+
+Time Network::send(Packet&& packet, Time now) {
+  const ProcessId from = packet.from;
+  flush(from, now);
+  now += charged(from) + cycles(parameters_.send_cycles);
+  const Kind kind = kind_of(packet.kind);
+  const std::uint32_t total = std::max<std::uint32_t>(packet.bytes, 1);
+  for (std::uint32_t sent = 0; sent < total;) {
+    const std::uint32_t size = std::min(total - sent, parameters_.ports.burst);
+    Flight flight;
+    flight.packet = {.address = kind.into_page ? packet.address + sent : 0,
+                     .detail = kind.into_page ? packet.number : packet.address,
+                     .sender = from,
+                     .receiver = packet.to,
+                     .size = size,
+                     .kind = kind.kind,
+                     .phase = phase_,
+                     .flags = kind.flags};
+    if (!kind.into_page && packet.address == 0) flight.packet.detail = packet.number;
+    sent += size;
+    flight.last = sent == total;
+    if (!flight.last) flight.packet.flags |= SUBSTRATA_FLAG_PARTIAL;
+    // The last use of the message.
+    if (flight.last) flight.message = std::move(packet);
+    put(std::move(flight), ports_->read_out(from, size, now));
+  }
+  return now;
+}
+
+Time Network::update(ProcessId from, ProcessId to, std::uint64_t address, std::span<const std::byte> data,
+                     Time now) {
+  Packet& open = combining_[from];
+  const bool fits = !open.data.empty() && open.to == to && open.address + open.data.size() == address &&
+                    open.data.size() + data.size() <= parameters_.ports.burst;
+  if (!fits) {
+    flush(from, now);
+    open.kind = PacketKind::kUpdate;
+    open.from = from;
+    open.to = to;
+    open.address = address;
+  }
+  open.data.insert(open.data.end(), data.begin(), data.end());
+  return now + charged(from) + cycles(parameters_.store_cycles);
+}
+
+void Network::flush(ProcessId from, Time now) {
+  Packet& open = combining_[from];
+  if (open.data.empty()) return;
+  open.bytes = static_cast<std::uint32_t>(open.data.size());
+  const Kind kind = kind_of(PacketKind::kUpdate);
+  Flight flight;
+  flight.packet = {.address = open.address,
+                   .sender = open.from,
+                   .receiver = open.to,
+                   .size = open.bytes,
+                   .kind = kind.kind,
+                   .phase = phase_,
+                   .flags = kind.flags};
+  flight.last = true;
+  flight.message = std::exchange(open, Packet{});
+  put(std::move(flight), now);
+}
+
+Time Network::mark(ProcessId process, svm::Operation operation, Time now) {
+  if (!parameters_.categories) return 0;
+  std::vector<std::uint16_t>& inside = procedures_[process];
+  switch (operation.kind()) {
+    case workloads::OperationKind::kEnter:
+      inside.push_back(static_cast<std::uint16_t>(operation.argument()));
+      break;
+    case workloads::OperationKind::kLeave:
+      if (inside.size() > 1) inside.pop_back();
+      break;
+    default:
+      return 0;
+  }
+  ++commands_;
+  const Time cost = cycles(parameters_.command_cycles);
+  probes_->command(process, process, Register::kCategory, inside.back() & 0xfu, now + cost, phase_);
+  return cost;
+}
+
+// ---------------------------------------------------------------------------------------------- migration
+
+// Every home divides its pages into fifteen groups with a tag each and programs its monitor.
+void Network::tag_pages() {
+  const ProcessId nodes = engine_->processes();
+  tagged_.resize(nodes, std::vector<std::vector<std::uint64_t>>(kTags + 1));
+  std::vector<std::vector<std::uint64_t>> homed(nodes);
+  for (std::uint64_t page = 0; page < machine_->page_count(); ++page) {
+    if (machine_->home(page) != svm::SvmMachine::kNoHome) homed[machine_->home(page)].push_back(page);
+  }
+  for (ProcessId node = 0; node < nodes; ++node) {
+    boards_.push_back(std::make_unique<Board>());
+    Board& board = *boards_.back();
+    board.write(Register::kMultiplexer, kMigrationSelection);
+    board.write(Register::kThreshold, parameters_.migrate_after);
+    const std::uint64_t count = homed[node].size();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t tag = 1 + i * kTags / std::max<std::uint64_t>(count, kTags);
+      board.set_tag(homed[node][i], tag);
+      tagged_[node][tag].push_back(homed[node][i]);
+    }
+    owed_[node] += cycles(count * parameters_.tag_cycles + 2 * parameters_.command_cycles);
+  }
+}
+
+// The handler at a node: reads how many packets of this size each sender put into the tag's pages; moves
+// those pages to the one with most; begins to count anew.
+void Network::migrate(ProcessId node, std::uint32_t address) {
+  ++interrupts_;
+  Board& board = *boards_[node];
+  Variables variables = unpack(board.selection().variables(address));
+  const std::uint32_t tag = variables.tag;
+  const ProcessId nodes = engine_->processes();
+  ProcessId most_by = node;
+  std::uint64_t most = 0;
+  for (ProcessId sender = 0; sender < nodes; ++sender) {
+    variables.sender = static_cast<std::uint8_t>(sender);
+    const std::uint32_t word = board.selection().address(pack(variables));
+    if (board.word(word) > most) {
+      most = board.word(word);
+      most_by = sender;
+    }
+    board.initialise(word, 1, 0);
+  }
+  owed_[node] += cycles(parameters_.interrupt_cycles + std::uint64_t{2} * nodes * parameters_.command_cycles);
+  if (most_by == node) return;
+  for (const std::uint64_t page : tagged_[node][tag]) {
+    machine_->move_home(page, most_by);
+    board.set_tag(page, 0);  // a page moves once
+    owed_[node] += cycles(parameters_.tag_cycles);
+    ++migrated_;
+  }
+  tagged_[node][tag].clear();
+}
+
+std::vector<svm::Statistic> Network::statistics() const {
+  return {{std::string(workloads::kTransactionsStatistic), probes_ ? probes_->published() : 0},
+          {"packets", packets_},
+          {"packet-bytes", bytes_},
+          {"commands", commands_},
+          {"interrupts", interrupts_},
+          {"pages-migrated", migrated_}};
+}
+
+}  // namespace substrata::shrimp

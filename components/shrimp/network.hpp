@@ -1,0 +1,92 @@
+// The SHRIMP network below shared virtual memory: automatic and deliberate update, and migration of pages on
+// the monitors' interrupts.
+#ifndef SUBSTRATA_SHRIMP_NETWORK_HPP
+#define SUBSTRATA_SHRIMP_NETWORK_HPP
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "board.hpp"
+#include "ports.hpp"
+#include "probes.hpp"
+#include "svm/network.hpp"
+#include "svm/svm_machine.hpp"
+
+namespace substrata::shrimp {
+
+struct NetworkParameters {
+  PortParameters ports;
+  // Cycles of the processor.
+  uint32_t send_cycles = 170;  // to start a deliberate update; 2.8 us, ours
+  uint32_t store_cycles =
+      4;  // of a store that is written through and snooped, more than one that is not; ours
+  uint32_t command_cycles = 15;  // of a monitor command: 15 by EISA, 1 by Xpress (section 3.5)
+  bool categories = false;  // procedures write the category register when they begin and end (section 4.2)
+  // Migration: after so many packets of one size from one sender to one tag (section 4.4). 0: none.
+  uint64_t migrate_after = 0;
+  uint32_t interrupt_cycles = 1200;  // of the handler besides its commands, 20 us; ours
+  uint32_t tag_cycles = 600;         // of a protected write of a page tag, 10 us; ours
+};
+
+// Thread-bound as the engine.
+class Network final : public svm::Network, private workloads::EventSink {
+ public:
+  explicit Network(const NetworkParameters& parameters) : parameters_(parameters) {}
+  // Whose pages migrate; before begin.
+  void serve(svm::SvmMachine& machine) noexcept { machine_ = &machine; }
+
+  void begin(workloads::Engine& engine, svm::PacketSink& receiver) override;
+  svm::Time send(svm::Packet&& packet, svm::Time now) override;
+  svm::Time update(svm::ProcessId from, svm::ProcessId to, std::uint64_t address,
+                   std::span<const std::byte> data, svm::Time now) override;
+  void flush(svm::ProcessId from, svm::Time now) override;
+  svm::Time mark(svm::ProcessId process, svm::Operation operation, svm::Time now) override;
+  std::vector<svm::Statistic> statistics() const override;
+
+ private:
+  struct Flight {
+    Probes::Packet packet;  // what the monitor sees
+    svm::Packet message;    // handed over with its last packet
+    bool last = false;
+    svm::Time delivered = 0;
+  };
+  enum Stage : std::uint64_t { kAtInterface, kTaken, kDelivered, kStages };
+
+  void on_event(svm::Time now, std::uint64_t argument) override;
+  void put(Flight&& flight, svm::Time stamped);
+  void see(const Probes::Packet& packet);
+  void tag_pages();
+  void migrate(svm::ProcessId node, std::uint32_t address);
+  svm::Time cycles(std::uint64_t count) const noexcept { return count * parameters_.ports.cycle; }
+  // What a handler took from the node's processor is charged with its next packet.
+  svm::Time charged(svm::ProcessId node) noexcept;
+
+  NetworkParameters parameters_;
+  svm::SvmMachine* machine_ = nullptr;
+  workloads::Engine* engine_ = nullptr;
+  svm::PacketSink* receiver_ = nullptr;
+  std::optional<Ports> ports_;
+  std::optional<Probes> probes_;
+  std::uint16_t phase_ = 0;
+  std::vector<svm::Packet> combining_;                  // of each node; without data: nothing
+  std::vector<std::vector<std::uint16_t>> procedures_;  // of each node, those it is in
+  std::deque<Flight> flights_;
+  std::vector<std::uint64_t> free_flights_;
+  // Migration: the software's own boards, its page lists by node and tag, what it owes to the processors.
+  std::vector<std::unique_ptr<Board>> boards_;
+  std::vector<std::vector<std::vector<std::uint64_t>>> tagged_;
+  std::vector<svm::Time> owed_;
+  // Counts.
+  std::uint64_t packets_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t commands_ = 0;
+  std::uint64_t interrupts_ = 0;
+  std::uint64_t migrated_ = 0;
+};
+
+}  // namespace substrata::shrimp
+
+#endif

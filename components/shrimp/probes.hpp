@@ -1,0 +1,50 @@
+// Probe points where packets and commands reach the monitors: shrimp.node<i>.receive.
+#ifndef SUBSTRATA_SHRIMP_PROBES_HPP
+#define SUBSTRATA_SHRIMP_PROBES_HPP
+
+#include <substrata/feed.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "board.hpp"
+
+namespace substrata::shrimp {
+
+// One publisher a node. Times are picoseconds. Thread-bound.
+class Probes {
+ public:
+  // Registers source and probe points; throws std::runtime_error with the feed's sentence.
+  explicit Probes(uint32_t nodes);
+  // A packet at the receiver's interface: address of what it writes to (0: a message buffer), detail as the
+  // kind says.
+  struct Packet {
+    uint64_t time = 0;
+    uint64_t stamped = 0;
+    uint64_t address = 0;
+    uint64_t detail = 0;
+    uint32_t sender = 0;
+    uint32_t receiver = 0;
+    uint32_t size = 0;
+    uint16_t kind = 0;
+    uint16_t phase = 0;
+    uint16_t flags = 0;
+  };
+  void arrived(const Packet& packet) noexcept;
+  void command(uint32_t from, uint32_t node, Register which, uint64_t value, uint64_t time,
+               uint16_t phase) noexcept;
+  uint64_t published() const noexcept { return published_; }
+  uint32_t nodes() const noexcept { return static_cast<uint32_t>(publishers_.size()); }
+
+ private:
+  struct Close {
+    void operator()(substrata_publisher* publisher) const noexcept { substrata_publisher_close(publisher); }
+  };
+  std::vector<std::unique_ptr<substrata_publisher, Close>> publishers_;
+  uint64_t published_ = 0;
+};
+
+}  // namespace substrata::shrimp
+
+#endif

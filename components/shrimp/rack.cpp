@@ -1,0 +1,237 @@
+// Runs batches through the boards, counts, and tells of interrupts.
+#include "rack.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "monitor/event_names.hpp"
+
+namespace substrata::shrimp {
+namespace {
+
+constexpr size_t kMostAtOnce = 64;
+
+// The mask of a watch for bins under a selection; false: it can match nothing.
+bool mask_in_bins(const Watch& watch, const Selection& selection, uint64_t* mask) noexcept {
+  constexpr Variables kWhole[] = {
+      {.latency = 0xfffff}, {.size = 0xfff}, {.sender = 0xff}, {.tag = 0xf}, {.category = 0xf}};
+  *mask = watch.mask & selection.mask();
+  for (const Variables& variable : kWhole) {
+    const uint64_t whole = pack(variable);
+    if ((watch.mask & whole) != 0 && (*mask & whole) == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Rack& rack() {
+  static Rack* const one = new Rack;
+  return *one;
+}
+
+void Rack::call(void* owner, const substrata_transaction* batch, size_t count) {
+  static_cast<Rack*>(owner)->observe(batch, count);
+}
+
+Status Rack::begin() noexcept {
+  const std::lock_guard guard(users_mutex_);
+  if (users_ == 0) {
+    if (observer_ == nullptr && substrata_observer_create(call, this, 0, &observer_) != 0)
+      return monitor::refuse(Code::kNoMemory, 0, "%s", substrata_feed_error());
+    if (const int refused = substrata_subscribe(observer_, kArrivalProbes); refused != 0)
+      return monitor::refuse(static_cast<Code>(refused), 0, "%s", substrata_feed_error());
+  }
+  ++users_;
+  return kSuccess;
+}
+
+void Rack::end() noexcept {
+  const std::lock_guard guard(users_mutex_);
+  if (--users_ == 0) substrata_unsubscribe(observer_, nullptr);
+}
+
+const Watch& Rack::watch(uint32_t node, bool bins, uint64_t mask, uint64_t value) {
+  const std::lock_guard guard(mutex_);
+  for (const Watch& known : watches_) {
+    if (known.node == node && known.bins == bins && known.mask == mask && known.value == value) return known;
+  }
+  Watch& made = watches_.emplace_back();
+  made.node = node;
+  made.bins = bins;
+  made.mask = mask;
+  made.value = value;
+  return made;
+}
+
+void Rack::arm(const Alarm& alarm, uint64_t threshold) {
+  const std::lock_guard guard(mutex_);
+  alarms_.reserve(alarms_.size() + 1);
+  std::erase_if(alarms_,
+                [&](const Alarm& old) { return old.set == alarm.set && old.position == alarm.position; });
+  alarms_.push_back(alarm);
+  for (uint32_t n = 0; n < kNodes; ++n) {
+    if (alarm.node == kEveryNode || alarm.node == n) boards_[n].write(Register::kThreshold, threshold);
+  }
+}
+
+void Rack::disarm(Set* set, uint32_t position) noexcept {
+  const std::lock_guard guard(mutex_);
+  for (const Alarm& alarm : alarms_) {
+    if (alarm.set != set || alarm.position != position) continue;
+    for (uint32_t n = 0; n < kNodes; ++n) {
+      if (alarm.node == kEveryNode || alarm.node == n) boards_[n].write(Register::kThreshold, kWordMost);
+    }
+  }
+  std::erase_if(alarms_, [&](const Alarm& old) { return old.set == set && old.position == position; });
+}
+
+void Rack::set_running(Set* set, bool running) noexcept {
+  const std::lock_guard guard(mutex_);
+  for (Alarm& alarm : alarms_) {
+    if (alarm.set == set) alarm.running = running;
+  }
+}
+
+void Rack::forget(Set* set) noexcept {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(alarms_, [&](const Alarm& old) { return old.set == set; });
+}
+
+void Rack::count_command(uint32_t node) noexcept {
+  const std::lock_guard guard(mutex_);
+  if (node != kEveryNode) {
+    add(node, kCommands, 1);
+    return;
+  }
+  for (uint32_t n = 0; n < kNodes; ++n) add(n, kCommands, 1);
+}
+
+void Rack::power_on() noexcept {
+  const std::lock_guard guard(mutex_);
+  for (Board& board : boards_) {
+    board.~Board();
+    new (&board) Board;
+  }
+  last_phase_.fill(0);
+}
+
+bool Rack::alarmed(uint32_t node) const noexcept {
+  return std::any_of(alarms_.begin(), alarms_.end(), [node](const Alarm& alarm) {
+    return alarm.running && (alarm.node == kEveryNode || alarm.node == node);
+  });
+}
+
+void Rack::observe(const substrata_transaction* batch, size_t count) noexcept {
+  std::unique_lock lock(mutex_);
+  while (count > 0) {
+    size_t taken = 1;
+    if (batch->target >= kNodes) {
+      total_[kLost].add(1);  // no board is there
+    } else if (batch->kind == SUBSTRATA_COMMAND) {
+      apply(boards_[batch->target], batch->target, *batch);
+    } else {
+      try {
+        taken = take(lock, batch, count);
+      } catch (const std::bad_alloc&) {
+        add(batch->target, kLost, 1);
+      }
+    }
+    batch += taken;
+    count -= taken;
+  }
+}
+
+void Rack::apply(Board& board, uint32_t node, const substrata_transaction& command) noexcept {
+  if (command.address < kRegisters &&
+      board.write(static_cast<Register>(command.address), command.detail) == nullptr)
+    add(node, kCommands, 1);
+}
+
+size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transaction* batch, size_t count) {
+  const uint32_t node = batch->target;
+  Board& board = boards_[node];
+  // A packet of another region than the one before it finds the category written to that region's number.
+  if (const uint16_t phase = batch->phase; phase != last_phase_[node]) {
+    last_phase_[node] = phase;
+    board.write(Register::kCategory, phase & 0xfu);
+  }
+  if (!board.running()) return 1;
+
+  uint64_t variables[kMostAtOnce];
+  uint64_t clocks[kMostAtOnce];
+  const size_t most = std::min(count, chunk_);
+  size_t alike = 0;
+  while (alike < most && batch[alike].target == node && batch[alike].phase == batch->phase &&
+         batch[alike].kind != SUBSTRATA_COMMAND) {
+    const substrata_transaction& t = batch[alike];
+    const Arrival packet{.received = t.time / kPicosecondsPerTick & kClockMask,
+                         .stamped = t.start / kPicosecondsPerTick & kClockMask,
+                         .size = t.size,
+                         .sender = static_cast<uint8_t>(t.initiator),
+                         .tag = board.tag_of(t.address)};
+    variables[alike] = board.variables(packet);
+    clocks[alike] = packet.received;
+    ++alike;
+  }
+  const bool told = alarmed(node);
+  const bool counting = !board.tracing();
+  const Selection selection = board.selection();
+  const Board::Recorded done = board.record(variables, clocks, alike, told);
+
+  uint64_t bytes = 0;
+  uint64_t latency = 0;
+  for (size_t i = 0; i < done.taken; ++i) {
+    bytes += batch[i].size;
+    latency += (batch[i].time / kPicosecondsPerTick - batch[i].start / kPicosecondsPerTick) & kClockMask;
+  }
+  for (Watch& watch : watches_) {
+    if (watch.node != kEveryNode && watch.node != node) continue;
+    uint64_t mask = watch.mask;
+    if (watch.bins && (!counting || !mask_in_bins(watch, selection, &mask))) continue;
+    const uint64_t value = watch.value & mask;
+    uint64_t found = 0;
+    uint64_t found_bytes = 0;
+    for (size_t i = 0; i < done.taken; ++i) {
+      const bool matches = (variables[i] & mask) == value;
+      found += static_cast<uint64_t>(matches);
+      found_bytes += matches ? batch[i].size : 0;
+    }
+    watch.packets.add(found);
+    watch.bytes.add(found_bytes);
+  }
+  add(node, kPackets, done.taken);
+  add(node, kBytes, bytes);
+  add(node, kLatencySum, latency);
+  if (done.traced != 0) add(node, kTraceEntries, done.traced);
+  if (done.lost != 0) add(node, kLost, done.lost);
+  if (done.interrupts == 0) {
+    chunk_ = std::min(2 * chunk_, kMostAtOnce);
+    return done.taken;
+  }
+  chunk_ = 1;
+  add(node, kInterrupts, done.interrupts);
+  if (told) tell(lock, node);
+  return done.taken;
+}
+
+// Hands the waiting addresses to those who armed; without the lock, because they may command boards.
+void Rack::tell(std::unique_lock<std::mutex>& lock, uint32_t node) {
+  uint32_t address = 0;
+  while (boards_[node].next_interrupt(&address)) {
+    const Selection selection = boards_[node].selection();
+    const uint64_t variables = selection.variables(address);
+    const std::vector<Alarm> alarms = alarms_;
+    lock.unlock();
+    for (const Alarm& alarm : alarms) {
+      if (!alarm.running || (alarm.node != kEveryNode && alarm.node != node)) continue;
+      const uint64_t mask = alarm.mask & selection.mask();
+      if ((variables & mask) != (alarm.value & mask)) continue;
+      const Sample sample{.address = address, .event_mask = uint64_t{1} << alarm.position};
+      alarm.sink.call(alarm.sink.owner, &sample);
+    }
+    lock.lock();
+  }
+}
+
+}  // namespace substrata::shrimp

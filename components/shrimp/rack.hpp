@@ -1,0 +1,129 @@
+// The boards of all nodes, fed by what arrives at shrimp.node*.receive, with the counters and the interrupts
+// that events show of them.
+#ifndef SUBSTRATA_SHRIMP_RACK_HPP
+#define SUBSTRATA_SHRIMP_RACK_HPP
+
+#include <substrata/feed.h>
+#include <substrata/substrate.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "board.hpp"
+#include "monitor/counter.hpp"
+
+namespace substrata::shrimp {
+
+inline constexpr uint32_t kNodes = 256;
+inline constexpr uint32_t kEveryNode = 0xffffffffu;
+inline constexpr char kArrivalProbes[] = "shrimp.node*.receive";
+inline constexpr uint64_t kPicosecondsPerTick = 100'000;  // of the 10 MHz clock
+
+// What is counted for each node and for all together.
+enum Count : uint32_t {
+  kPackets,
+  kBytes,
+  kLatencySum,
+  kInterrupts,
+  kTraceEntries,
+  kCommands,
+  kLost,
+  kCounts
+};
+using NodeCounters = std::array<monitor::Counter, kCounts>;
+
+// Packets with certain variables. `mask` and `value` are packed; only packets with (variables & mask) ==
+// value count. In bins, the mask is cut to what the multiplexer lets through, and a variable of which it lets
+// nothing through makes the watch count nothing.
+struct Watch {
+  uint32_t node = kEveryNode;
+  bool bins = false;  // counts increments of histogram words instead of packets
+  uint64_t mask = 0;
+  uint64_t value = 0;
+  monitor::Counter packets;
+  monitor::Counter bytes;
+};
+
+// One event that overflows.
+struct Alarm {
+  Set* set = nullptr;
+  uint32_t position = 0;
+  uint32_t node = kEveryNode;
+  uint64_t mask = 0;  // the event's own qualifiers
+  uint64_t value = 0;
+  SampleSink sink;
+  bool running = false;
+};
+
+// There is one, for the process (rack()). Thread-safe.
+class Rack {
+ public:
+  // Users of the boards: the first subscribes to the probe points, the last ends that.
+  Status begin() noexcept;
+  void end() noexcept;
+
+  const monitor::Counter& counter(uint32_t node, Count which) const noexcept {
+    return node == kEveryNode ? total_[which] : of_node_[node][which];
+  }
+  // The watch with these values, made when it is not there yet; lives as long as the process. May throw
+  // std::bad_alloc.
+  const Watch& watch(uint32_t node, bool bins, uint64_t mask, uint64_t value);
+
+  // Sets the threshold registers and says who is told; position by position of a set. A second alarm of a
+  // position replaces the first. May throw std::bad_alloc.
+  void arm(const Alarm& alarm, uint64_t threshold);
+  void disarm(Set* set, uint32_t position) noexcept;
+  void set_running(Set* set, bool running) noexcept;
+  void forget(Set* set) noexcept;
+
+  // Calls change(board) for one board or all of them, in the order of nodes, with the rack locked. A sentence
+  // ends it and is given back.
+  template <class Change>
+  const char* with(uint32_t node, Change&& change) {
+    const std::lock_guard guard(mutex_);
+    for (uint32_t n = 0; n < kNodes; ++n) {
+      if (node != kEveryNode && node != n) continue;
+      if (const char* refused = change(boards_[n])) return refused;
+    }
+    return nullptr;
+  }
+  void count_command(uint32_t node) noexcept;
+  void power_on() noexcept;
+
+ private:
+  static void call(void* owner, const substrata_transaction* batch, size_t count);
+  void observe(const substrata_transaction* batch, size_t count) noexcept;
+  // As many transactions of one board as can be taken together, at least one.
+  size_t take(std::unique_lock<std::mutex>& lock, const substrata_transaction* batch, size_t count);
+  void apply(Board& board, uint32_t node, const substrata_transaction& command) noexcept;
+  void tell(std::unique_lock<std::mutex>& lock, uint32_t node);
+  bool alarmed(uint32_t node) const noexcept;
+  void add(uint32_t node, Count which, uint64_t count) noexcept {
+    of_node_[node][which].add(count);
+    total_[which].add(count);
+  }
+
+  std::mutex users_mutex_;
+  uint32_t users_ = 0;
+  substrata_observer* observer_ = nullptr;
+
+  mutable std::mutex mutex_;  // around everything below but the counters
+  std::array<Board, kNodes> boards_;
+  std::array<uint16_t, kNodes> last_phase_{};
+  std::array<NodeCounters, kNodes> of_node_;
+  NodeCounters total_;
+  std::deque<Watch> watches_;
+  std::vector<Alarm> alarms_;
+  size_t chunk_ = 1;  // how many packets are taken at once; small while packets interrupt
+};
+
+// Made at its first use, never destroyed.
+Rack& rack();
+
+}  // namespace substrata::shrimp
+
+#endif

@@ -1,0 +1,119 @@
+// The address multiplexer: which four-bit pieces of the five measured variables form a histogram address.
+#ifndef SUBSTRATA_SHRIMP_SELECTION_HPP
+#define SUBSTRATA_SHRIMP_SELECTION_HPP
+
+#include <cstdint>
+
+namespace substrata::shrimp {
+
+// The five variables of a packet, at the widths of the monitor (SHRIMP paper, section 3.2).
+struct Variables {
+  uint32_t latency = 0;  // 20 bits
+  uint16_t size = 0;     // 12 bits, bytes
+  uint8_t sender = 0;    // 8 bits
+  uint8_t tag = 0;       // 4 bits
+  uint8_t category = 0;  // 4 bits
+};
+
+inline constexpr unsigned kLatencyBits = 20;
+inline constexpr unsigned kSizeBits = 12;
+inline constexpr unsigned kSenderBits = 8;
+inline constexpr unsigned kTagBits = 4;
+inline constexpr unsigned kCategoryBits = 4;
+inline constexpr unsigned kNibbleBits = 4;
+inline constexpr unsigned kNibbles = 12;
+inline constexpr unsigned kChosen = 5;
+inline constexpr unsigned kAddressBits = kChosen * kNibbleBits;
+
+// The first nibble of each variable: bit i of a selection stands for nibble i.
+inline constexpr unsigned kLatencyNibble = 0;
+inline constexpr unsigned kSizeNibble = 5;
+inline constexpr unsigned kSenderNibble = 8;
+inline constexpr unsigned kTagNibble = 10;
+inline constexpr unsigned kCategoryNibble = 11;
+
+// All variables in one word, nibble i at bits 4i to 4i+3.
+constexpr uint64_t pack(const Variables& v) noexcept {
+  return (uint64_t{v.latency} & 0xfffff) | (uint64_t{v.size} & 0xfff) << (kSizeNibble * kNibbleBits) |
+         uint64_t{v.sender} << (kSenderNibble * kNibbleBits) |
+         (uint64_t{v.tag} & 0xf) << (kTagNibble * kNibbleBits) |
+         (uint64_t{v.category} & 0xf) << (kCategoryNibble * kNibbleBits);
+}
+constexpr Variables unpack(uint64_t packed) noexcept {
+  Variables v;
+  v.latency = static_cast<uint32_t>(packed & 0xfffff);
+  v.size = static_cast<uint16_t>(packed >> (kSizeNibble * kNibbleBits) & 0xfff);
+  v.sender = static_cast<uint8_t>(packed >> (kSenderNibble * kNibbleBits));
+  v.tag = static_cast<uint8_t>(packed >> (kTagNibble * kNibbleBits) & 0xf);
+  v.category = static_cast<uint8_t>(packed >> (kCategoryNibble * kNibbleBits) & 0xf);
+  return v;
+}
+
+// Five of the twelve nibbles, and with the extended memory a sixth one as the high address bits. The first
+// chosen nibble in the order latency, size, sender, tag, category is the lowest of the address. A value.
+class Selection {
+ public:
+  static constexpr unsigned kNoJumper = kNibbles;
+
+  // Null: legal; else the sentence with the rule it breaks. Section 3.3: five nibbles, those of the latency
+  // side by side, the sender whole or not at all, which leaves 190 of 792. The wires of the extension
+  // (`jumper`) may be put to any nibble that is not chosen.
+  static const char* objection(uint64_t nibbles, uint64_t jumper = kNoJumper) noexcept;
+
+  // Sender and size, as in figure 4.
+  constexpr Selection() noexcept : Selection(kDefaultNibbles) {}
+  // The selection must be legal.
+  constexpr explicit Selection(uint32_t nibbles, unsigned jumper = kNoJumper) noexcept
+      : nibbles_(nibbles), jumper_(jumper) {
+    unsigned place = 0;
+    for (unsigned i = 0; i < kNibbles; ++i) {
+      if ((nibbles >> i & 1) == 0) continue;
+      shifts_[place++] = i * kNibbleBits;
+      mask_ |= uint64_t{0xf} << (i * kNibbleBits);
+    }
+    if (jumper != kNoJumper) mask_ |= uint64_t{0xf} << (jumper * kNibbleBits);
+  }
+
+  constexpr uint32_t nibbles() const noexcept { return nibbles_; }
+  constexpr unsigned jumper() const noexcept { return jumper_; }
+  // The bits of packed variables that reach the address.
+  constexpr uint64_t mask() const noexcept { return mask_; }
+  constexpr unsigned address_bits() const noexcept {
+    return jumper_ == kNoJumper ? kAddressBits : kAddressBits + kNibbleBits;
+  }
+
+  // The twenty multiplexed bits.
+  constexpr uint32_t chosen_bits(uint64_t packed) const noexcept {
+    return static_cast<uint32_t>((packed >> shifts_[0] & 0xf) | (packed >> shifts_[1] & 0xf) << 4 |
+                                 (packed >> shifts_[2] & 0xf) << 8 | (packed >> shifts_[3] & 0xf) << 12 |
+                                 (packed >> shifts_[4] & 0xf) << 16);
+  }
+  // With the extension's four bits above them.
+  constexpr uint32_t address(uint64_t packed) const noexcept {
+    const uint32_t low = chosen_bits(packed);
+    if (jumper_ == kNoJumper) return low;
+    return low | static_cast<uint32_t>(packed >> (jumper_ * kNibbleBits) & 0xf) << kAddressBits;
+  }
+  // The packed variables that lead to an address; what is not chosen is 0.
+  constexpr uint64_t variables(uint32_t address) const noexcept {
+    uint64_t packed = 0;
+    for (unsigned i = 0; i < kChosen; ++i) {
+      packed |= uint64_t{address >> (i * kNibbleBits) & 0xf} << shifts_[i];
+    }
+    if (jumper_ != kNoJumper) {
+      packed |= uint64_t{address >> kAddressBits & 0xf} << (jumper_ * kNibbleBits);
+    }
+    return packed;
+  }
+
+ private:
+  static constexpr uint32_t kDefaultNibbles = 7u << kSizeNibble | 3u << kSenderNibble;
+  uint32_t nibbles_;
+  unsigned jumper_;
+  uint64_t mask_ = 0;
+  unsigned shifts_[kChosen] = {};
+};
+
+}  // namespace substrata::shrimp
+
+#endif
