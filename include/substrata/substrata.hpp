@@ -639,7 +639,7 @@ class Library {
     return all;
   }
 
-  // The native events of a substrate in its order, available or not.
+  // The native events of a substrate that open here, in its order; event() tells why another one does not.
   std::vector<EventInfo> events(int substrate) const {
     std::vector<EventInfo> all;
     int code = PAPI_NATIVE_MASK;

@@ -1,0 +1,154 @@
+// Lists, describes and tries out the events of another PAPI.
+#include "foreign_events.hpp"
+
+#include <cstring>
+#include <memory>
+
+#include "kernel_files/kernel_files.hpp"
+
+namespace substrata::bridge {
+namespace {
+
+thread_local kernel_files::Note note;
+
+// A field of characters that need not end.
+template <size_t kSize>
+std::string text_of(const char (&field)[kSize]) {
+  return std::string(field, strnlen(field, kSize));
+}
+
+ValueType type_of(int data_type) noexcept {
+  switch (data_type) {
+    case PAPI_DATATYPE_UINT64:
+    case PAPI_DATATYPE_BIT64:
+      return ValueType::kUint64;
+    case PAPI_DATATYPE_FP64:
+      return ValueType::kDouble;
+    default:
+      return ValueType::kInt64;
+  }
+}
+
+}  // namespace
+
+bool ForeignEvents::scan(const Wish& wish, std::string* why) {
+  const std::lock_guard<std::mutex> guard(lock_);
+  wish_ = wish;
+  std::string reasons;
+  for (int component = 0; component < papi_.num_components(); ++component) {
+    const PAPI_component_info_t* info = papi_.get_component_info(component);
+    if (info == nullptr) continue;
+    const std::string name = text_of(info->name);
+    if (!reasons.empty()) reasons += "; ";
+    reasons += name + ": ";
+    if (!wish_.chose(name)) {
+      reasons += wish_.components.empty() ? "substrata has it itself" : "not asked for";
+      continue;
+    }
+    // Also asked of a component that waits for its first use: the question is the use.
+    int code = PAPI_NATIVE_MASK;
+    const bool waits = info->disabled == PAPI_EDELAY_INIT;
+    if (info->disabled == 0 || waits) {
+      int more = papi_.enum_cmp_event(&code, PAPI_ENUM_FIRST, component);
+      for (; more == PAPI_OK; more = papi_.enum_cmp_event(&code, PAPI_ENUM_EVENTS, component)) {
+        uint32_t index = 0;
+        enter(code, {}, &index);
+      }
+    }
+    info = papi_.get_component_info(component);
+    const std::string reason = info == nullptr || info->disabled == 0 ? "" : text_of(info->disabled_reason);
+    reasons += !reason.empty() ? reason : "no event";
+  }
+  if (!events_.empty()) return true;
+  *why = "PAPI " + papi_.version_text() + " at " + papi_.path() +
+         " has no event to offer (SUBSTRATA_BRIDGE_COMPONENTS chooses its components): " +
+         (reasons.empty() ? "it has no component" : reasons);
+  return false;
+}
+
+bool ForeignEvents::enter(int code, const std::string& asked, uint32_t* index) {
+  // The longer of the two generations' structures: that PAPI fills as much of it as it knows.
+  const auto info = std::make_unique<PAPI_event_info_t>();
+  if (papi_.get_event_info(code, info.get()) != PAPI_OK) return false;
+  const int component = papi_.get_event_component(code);
+  const PAPI_component_info_t* of = component < 0 ? nullptr : papi_.get_component_info(component);
+  if (of == nullptr || !wish_.chose(text_of(of->name))) return false;
+  const std::string name = asked.empty() ? text_of(info->symbol) : asked;
+  if (name.empty()) return false;
+  const uint32_t next = static_cast<uint32_t>(events_.size());
+  const auto [place, fresh] = by_name_.emplace(name, next);
+  *index = place->second;
+  if (!fresh) return true;
+  ForeignEvent event;
+  event.code = code;
+  event.component = component;
+  event.name = name;
+  event.text = text_of(info->long_descr);
+  if (event.text.empty()) event.text = text_of(info->short_descr);
+  event.unit = text_of(info->units);
+  const bool level = info->timescope == PAPI_TIMESCOPE_POINT || info->value_type == PAPI_VALUETYPE_ABSOLUTE;
+  event.kind = level ? ValueKind::kGauge : ValueKind::kCount;
+  event.type = type_of(info->data_type);
+  events_.push_back(std::move(event));
+  size_.store(next + 1, std::memory_order_release);
+  return true;
+}
+
+void ForeignEvents::try_out(ForeignEvent* event) const {
+  int set = PAPI_NULL;
+  int error = papi_.create_eventset(&set);
+  if (error == PAPI_OK) {
+    error = papi_.add_event(set, event->code);
+    papi_.cleanup_eventset(set);
+    papi_.destroy_eventset(&set);
+  }
+  if (error != PAPI_OK)
+    event->why = "PAPI " + papi_.version_text() + " refuses it: " + papi_.error_text(error);
+  event->tried = true;
+}
+
+Status ForeignEvents::at(uint32_t index, Event* out) {
+  const std::lock_guard<std::mutex> guard(lock_);
+  if (index >= events_.size()) return {Code::kNoEvent, 0, "the bridge has no event of this number"};
+  ForeignEvent& event = events_[index];
+  if (!event.tried) try_out(&event);
+  *out = Event{};
+  out->name = event.name.c_str();
+  out->text = event.text.c_str();
+  out->unit = event.unit.c_str();
+  out->kind = event.kind;
+  out->type = event.type;
+  if (!event.why.empty()) {
+    out->why = event.why.c_str();
+    out->flags = kEventUnavailable;
+  }
+  return kSuccess;
+}
+
+Status ForeignEvents::find(const char* name, uint32_t* index) {
+  if (name == nullptr) return {Code::kInvalid, 0, "an event name is needed"};
+  const std::lock_guard<std::mutex> guard(lock_);
+  if (const auto known = by_name_.find(name); known != by_name_.end()) {
+    *index = known->second;
+    return kSuccess;
+  }
+  int code = PAPI_NATIVE_MASK;
+  const int error = papi_.event_name_to_code(name, &code);
+  if (error != PAPI_OK) {
+    return {error == PAPI_EATTR ? Code::kAttribute : Code::kNoEvent, 0,
+            note.format("PAPI %s does not know %.200s: %s", papi_.version_text().c_str(), name,
+                        papi_.error_text(error))};
+  }
+  if ((code & PAPI_PRESET_MASK) == PAPI_PRESET_MASK)
+    return {Code::kNoEvent, 0, "presets are the layer's, not the bridge's"};
+  if (!enter(code, name, index))
+    return {Code::kNoEvent, 0, note.format("%.200s is of a component that the bridge does not offer", name)};
+  return kSuccess;
+}
+
+const ForeignEvent& ForeignEvents::event(uint32_t index) const {
+  const std::lock_guard<std::mutex> guard(lock_);
+  return events_[index];
+}
+
+}  // namespace substrata::bridge

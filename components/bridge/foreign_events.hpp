@@ -1,0 +1,69 @@
+// The events of the chosen components of another PAPI, numbered densely, as the layer wants them.
+#ifndef SUBSTRATA_BRIDGE_FOREIGN_EVENTS_HPP
+#define SUBSTRATA_BRIDGE_FOREIGN_EVENTS_HPP
+
+#include <substrata/substrate.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "foreign_papi.hpp"
+
+namespace substrata::bridge {
+
+// One event: PAPI's code for it, and its description. Strings live as long as the catalogue.
+struct ForeignEvent {
+  int code = 0;
+  int component = 0;  // of that PAPI
+  std::string name;   // with that PAPI's prefix, "cuda:::dram__bytes_read.sum"
+  std::string text;
+  std::string unit;
+  std::string why;  // it was tried and did not open: reason
+  ValueKind kind = ValueKind::kCount;
+  ValueType type = ValueType::kInt64;
+  bool tried = false;
+};
+
+// Thread-safe; nothing here is on a read path.
+class ForeignEvents {
+ public:
+  explicit ForeignEvents(const ForeignPapi& papi) noexcept : papi_(papi) {}
+
+  // Lists the events of the chosen components that are not disabled. When there is none: false, and *why a
+  // sentence with the reason of each component.
+  bool scan(const Wish& wish, std::string* why);
+
+  uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+
+  // Describes an event. The first question about one adds it to an eventset of that PAPI and takes it out
+  // again, for available means that it was opened here.
+  Status at(uint32_t index, Event* out);
+
+  // By the name it is listed under, or by any other that PAPI understands ("...:device=0"), which makes a new
+  // entry.
+  Status find(const char* name, uint32_t* index);
+
+  const ForeignEvent& event(uint32_t index) const;
+
+ private:
+  // The event of a code, entered if it is new; false where that PAPI does not describe it or it is of a
+  // component that was not chosen. With lock_ held.
+  bool enter(int code, const std::string& asked, uint32_t* index);
+  void try_out(ForeignEvent* event) const;
+
+  const ForeignPapi& papi_;
+  Wish wish_;
+  mutable std::mutex lock_;
+  std::deque<ForeignEvent> events_;
+  std::unordered_map<std::string, uint32_t> by_name_;
+  std::atomic<uint32_t> size_{0};
+};
+
+}  // namespace substrata::bridge
+
+#endif
