@@ -3,6 +3,7 @@
 #ifndef SUBSTRATA_PERF_EVENT_DEVICE_HPP
 #define SUBSTRATA_PERF_EVENT_DEVICE_HPP
 
+#include <atomic>
 #include <memory>
 
 #include "event_set.hpp"
@@ -16,10 +17,12 @@ struct DeviceState {
       : shared(host, kernel, std::move(encoder), kind), presets(shared.host, shared.catalogue) {}
   Shared shared;
   Presets presets;
+  std::atomic<uint32_t> counters{0};  // what hardware_counters found, 0 so far
 };
 
-// The substrate's table. `invoke` knows two verbs:
+// The substrate's table. `invoke` knows three verbs:
 //   "hardware_counters"  out: uint32_t, how many counters the processor PMU offers a set (0 without a PMU)
+//   "fast_reads"         out: uint32_t, 1 where a thread reads its counters without a system call
 //   "qualifier"          in: uint32_t[2] {event, number}, out: QualifierText; kNoEvent past the last
 const SubstrateTable& core_table() noexcept;
 

@@ -265,7 +265,13 @@ Status EventSet::open_all(const std::vector<uint32_t>& events, const Configurati
     return groups.back().second;
   };
   if (configuration.multiplex != 0) {
-    for (const Item& item : items) groups.push_back({{item.cpu, item.group_class}, {item}});
+    // Software events always count: they stay together, read by one call.
+    for (const Item& item : items) {
+      if (item.group_class == kSoftwareClass)
+        group_of(item.cpu, kSoftwareClass).push_back(item);
+      else
+        groups.push_back({{item.cpu, item.group_class}, {item}});
+    }
   } else {
     for (const Item& item : items)
       if (item.group_class != kSoftwareClass) group_of(item.cpu, item.group_class).push_back(item);

@@ -114,6 +114,7 @@ void copy_text(char (&to)[size], const std::string& from) noexcept {
 
 // Opens instructions in one group until the kernel refuses: what a set can hold here, whatever a table says.
 uint32_t hardware_counters(DeviceState& device) {
+  if (const uint32_t known = device.counters.load(std::memory_order_relaxed); known != 0) return known;
   if (!device.shared.catalogue.has_core_pmu()) return 0;
   const Kernel& kernel = device.shared.kernel;
   std::vector<int> opened;
@@ -129,7 +130,32 @@ uint32_t hardware_counters(DeviceState& device) {
   }
   for (auto descriptor = opened.rbegin(); descriptor != opened.rend(); ++descriptor)
     kernel.close(kernel.context, *descriptor);
+  // None may be passing trouble (permission, descriptors) and is asked again.
+  device.counters.store(static_cast<uint32_t>(opened.size()), std::memory_order_relaxed);
   return static_cast<uint32_t>(opened.size());
+}
+
+// Whether a counter of this thread can be read without a system call.
+uint32_t fast_reads(DeviceState& device) {
+  if (!device.shared.user_reads || !device.shared.catalogue.has_core_pmu()) return 0;
+  const Kernel& kernel = device.shared.kernel;
+  const Encoding* encoding = nullptr;
+  uint32_t index = 0;
+  if (!device.shared.catalogue.find("perf::INSTRUCTIONS", &index).ok() ||
+      !device.shared.catalogue.encoding(index, &encoding).ok())
+    return 0;
+  for (const Leg& leg : encoding->legs) {
+    perf_event_attr attr = leg.attr;
+    if (device.shared.user_read_bits) attr.config1 |= leg.user_access;
+    const int descriptor = kernel.open(kernel.context, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (descriptor < 0) continue;
+    void* const page = kernel.map(kernel.context, descriptor);
+    const bool fast = page != nullptr && static_cast<const perf_event_mmap_page*>(page)->cap_user_rdpmc != 0;
+    if (page != nullptr) kernel.unmap(kernel.context, page);
+    kernel.close(kernel.context, descriptor);
+    if (fast) return 1;
+  }
+  return 0;
 }
 
 Status invoke(Device* device, Set*, const char* verb, const void* in, size_t in_size, void* out,
@@ -138,10 +164,11 @@ Status invoke(Device* device, Set*, const char* verb, const void* in, size_t in_
     if (verb == nullptr || out == nullptr || out_size == nullptr)
       return {Code::kInvalid, 0, "a verb needs room to answer"};
     const std::string_view asked = verb;
-    if (asked == "hardware_counters") {
+    if (asked == "hardware_counters" || asked == "fast_reads") {
       if (*out_size < sizeof(uint32_t))
-        return {Code::kBufferTooSmall, 0, "hardware_counters answers with a uint32_t"};
-      const uint32_t count = hardware_counters(state(device));
+        return {Code::kBufferTooSmall, 0, "hardware_counters and fast_reads answer with a uint32_t"};
+      const uint32_t count =
+          asked == "fast_reads" ? fast_reads(state(device)) : hardware_counters(state(device));
       std::memcpy(out, &count, sizeof count);
       *out_size = sizeof count;
       return kSuccess;
@@ -162,7 +189,7 @@ Status invoke(Device* device, Set*, const char* verb, const void* in, size_t in_
       *out_size = sizeof text;
       return kSuccess;
     }
-    return {Code::kComponent, 0, "perf_event knows the verbs hardware_counters and qualifier"};
+    return {Code::kComponent, 0, "perf_event knows the verbs hardware_counters, fast_reads and qualifier"};
   });
 }
 
@@ -174,7 +201,7 @@ constexpr SubstrateTable kTable{
     .summary = "Linux perf_event CPU counters",
     .version = "1.0",
     .traits = kProcessor | kKernelMultiplex | kFastRead | kCanAttach | kCanBindCpu | kCanInherit |
-              kHardwareInterrupt | kCounterUmasks,
+              kHardwareInterrupt | kCounterUmasks | kSwitchesInSignal,
     .max_events = EventSet::kMaxEvents,
     .max_multiplexed = EventSet::kMaxEvents,
     .default_domain = kDomainUser,

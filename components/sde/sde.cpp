@@ -134,7 +134,10 @@ Status event_at(substrata::Device* device, uint32_t index, Event* out) noexcept 
           "the program unregistered this event; it can be read again when the program registers it anew";
     }
     Nature nature{};
+    // Another libsde reads every event under one lock of its own.
+    if (!state.libsde.tells_nature()) event.flags |= substrata::kEventReadLocks;
     if (state.libsde.tells_nature() && state.libsde.nature_of(index, &nature) == 0 && !gone) {
+      if (is_address(nature)) event.flags |= substrata::kEventReadLocks;  // and copies what it gives
       event.kind = is_counting(nature) ? substrata::ValueKind::kCount : substrata::ValueKind::kGauge;
       event.type = is_floating(nature) ? substrata::ValueType::kDouble : substrata::ValueType::kInt64;
       if (nature.event_class == substrata_sde::kWaiting && std::strcmp(event.text, event.name) == 0)

@@ -94,6 +94,7 @@ enum EventFlags : uint32_t {
   kEventModelled = 1u << 0,  // comes from a model, not from hardware or the operating system
   kEventUnavailable =
       1u << 1,  // known by name, but does not open here (Event::why says the reason and the cure)
+  kEventReadLocks = 1u << 2,    // its reading takes a lock, or memory: never to be read in a signal handler
   kEventScopeThread = 1u << 4,  // what the value covers
   kEventScopeProcess = 1u << 5,
   kEventScopeCore = 1u << 6,
@@ -209,6 +210,7 @@ enum Traits : uint32_t {
   kOnRequest = 1u << 9,          // reported as disabled unless its setting asks for it
   kCounterUmasks = 1u << 10,     // event names take qualifiers
   kPrefixNeeded = 1u << 11,      // find_event takes any well-formed name: never to be asked for a bare one
+  kSwitchesInSignal = 1u << 12,  // start and stop, too, may be called in a signal handler of the set's thread
 };
 
 using DetectSlot = Status(const Host* host) noexcept;

@@ -66,7 +66,6 @@ class ComponentInfos {
     info.available_granularities = static_cast<int>(table.granularities);
     info.hardware_intr = component.has(kHardwareInterrupt);
     info.kernel_multiplex = component.has(kKernelMultiplex);
-    info.fast_counter_read = component.has(kFastRead);
     info.fast_real_timer = 1;
     info.attach = component.has(kCanAttach);
     info.cpu = component.has(kCanBindCpu);
@@ -76,6 +75,7 @@ class ComponentInfos {
       info.disabled = component.disabled();
       copy_text(info.disabled_reason, component.disabled_reason());
       info.initialized = info.disabled == 0;
+      info.fast_counter_read = reads_fast(component.index());
       info.num_cntrs = counters_of_component(component.index()).value_or(0);
       info.num_mpx_cntrs = multiplex_counters_of_component(component.index()).value_or(0);
       if (info.disabled == 0) {

@@ -9,6 +9,7 @@
 #include "core/library.hpp"
 #include "core/options.hpp"
 #include "core/overflow.hpp"
+#include "core/rotation.hpp"
 #include "core/timers.hpp"
 #include "support/log.hpp"
 
@@ -35,6 +36,52 @@ Status EventSet::current_values(int64_t* out) noexcept {
   const Status status = keep_note(table->read(set, native_values.data()));
   if (status.ok()) evaluate(native_values.data(), out);
   return status;
+}
+
+Result<EventSet::Fresh> EventSet::make_set(Component& of, Thread* attached, bool rotating) {
+  Fresh fresh;
+  if (rotating) {
+    fresh.rotation = new Rotation(of, attached);
+    fresh.set = fresh.rotation->set();
+    return fresh;
+  }
+  if (const Status status = keep_note(of.table().create_set(of.device(), attached, &fresh.set)); !status.ok())
+    return status;
+  return fresh;
+}
+
+Status EventSet::configure(const Configuration& wanted) {
+  return rotation != nullptr ? keep_note(rotation->configure(wanted)) : component->configure(set, wanted);
+}
+
+void EventSet::take(const Fresh& fresh) noexcept {
+  set = fresh.set;
+  rotation = fresh.rotation;
+  table = rotation != nullptr ? &rotation->table() : &component->table();
+}
+
+Status EventSet::exchange(bool rotating, const Configuration& wanted) {
+  if (const Status status = renew_in_child(); !status.ok()) return status;
+  if (std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.armed; }))
+    return refuse(Code::kConflict,
+                  "an event of the eventset is armed for overflow; take that away before multiplexing");
+  const Result<Thread*> attached = attach_thread(*this_thread_state(), *component);
+  if (!attached) return attached.error();
+  const Result<Fresh> fresh = make_set(*component, *attached, rotating);
+  if (!fresh) return fresh.error();
+  const SubstrateTable& slots = rotating ? fresh->rotation->table() : component->table();
+  Status status =
+      rotating ? keep_note(fresh->rotation->configure(wanted)) : component->configure(fresh->set, wanted);
+  if (status.ok() && !natives.empty())
+    status = keep_note(slots.program(fresh->set, natives.data(), static_cast<uint32_t>(natives.size())));
+  if (!status.ok()) {
+    slots.destroy_set(fresh->set);
+    return status;
+  }
+  table->destroy_set(set);
+  take(*fresh);
+  configuration = wanted;
+  return kSuccess;
 }
 
 Status EventSet::bind(Component& to) {
@@ -93,7 +140,7 @@ void EventSet::unbind() noexcept {
   thread = nullptr;
   configuration = Configuration{};
   state = kSetStopped;
-  multiplex_by_software = false;
+  rotation = nullptr;
   started_once = false;
 }
 
@@ -102,22 +149,22 @@ Status EventSet::renew_in_child() {
   ThreadState* own = this_thread_state();
   const Result<Thread*> attached = attach_thread(*own, *component);
   if (!attached) return attached.error();
-  Set* fresh = nullptr;
-  if (const Status status = keep_note(table->create_set(component->device(), *attached, &fresh));
-      !status.ok())
-    return status;
-  Status status = component->configure(fresh, configuration);
+  const Result<Fresh> fresh = make_set(*component, *attached, rotation != nullptr);
+  if (!fresh) return fresh.error();
+  const SubstrateTable& slots = fresh->rotation != nullptr ? fresh->rotation->table() : component->table();
+  Status status = fresh->rotation != nullptr ? keep_note(fresh->rotation->configure(configuration))
+                                             : component->configure(fresh->set, configuration);
   if (status.ok())
-    status = keep_note(table->program(fresh, natives.data(), static_cast<uint32_t>(natives.size())));
+    status = keep_note(slots.program(fresh->set, natives.data(), static_cast<uint32_t>(natives.size())));
   if (!status.ok()) {
-    table->destroy_set(fresh);
+    slots.destroy_set(fresh->set);
     return status;
   }
   retain_thread(*own);
   release_thread(*thread);
   thread = own;
   keep_given_up(set);
-  set = fresh;
+  take(*fresh);
   fork_count = substrata::fork_count();
   started_once = false;
   return rearm_in_child(*this);
@@ -161,13 +208,13 @@ Status EventSet::apply(const Configuration& wanted) {
     if (natives.empty()) return kSuccess;
     return keep_note(table->program(set, natives.data(), static_cast<uint32_t>(natives.size())));
   };
-  Status status = component->configure(set, wanted);
+  Status status = configure(wanted);
   if (!status.ok()) return status;
   // The events are programmed anew, whether the substrate needs that or not: then the answer is final.
   status = programmed();
   if (!status.ok()) {
     const std::string why = status.note != nullptr ? status.note : "";
-    Status back = component->configure(set, configuration);
+    Status back = configure(configuration);
     if (back.ok()) back = programmed();
     if (!back.ok())
       return refuse(Code::kCountersLost, "%s: neither the new nor the old way works", why.c_str());

@@ -14,6 +14,7 @@
 namespace substrata {
 
 class OverflowPlan;
+class Rotation;
 
 // Never freed; recycled for later handles. Every field is guarded by `lock`.
 class EventSet {
@@ -41,7 +42,7 @@ class EventSet {
   std::vector<int64_t> native_values, values, last;
   std::vector<ValueDetail> native_details;
   Configuration configuration;
-  bool multiplex_by_software = false;
+  Rotation* rotation = nullptr;  // behind `set` and `table` while the layer multiplexes, else null
   bool started_once = false;
   double clock_hz = 0;               // for per-second events
   OverflowPlan* overflow = nullptr;  // once it ever overflowed; kept with the object
@@ -59,12 +60,23 @@ class EventSet {
   // The whole new list: all or nothing.
   Status program(const std::vector<Entry>& new_entries, const std::vector<uint32_t>& new_natives);
   Status apply(const Configuration& wanted);
+  // The same with a new set of the substrate, whose events take turns or not.
+  Status exchange(bool rotating, const Configuration& wanted);
   Status start() noexcept;
   Status stop(int64_t* out) noexcept;
   // After a fork: the set in the child no longer shares the parent's counters.
   Status renew_in_child();
   // Stops, empties and frees for reuse, whatever the state.
   void dismantle() noexcept;
+
+ private:
+  struct Fresh {
+    Set* set = nullptr;
+    Rotation* rotation = nullptr;
+  };
+  Result<Fresh> make_set(Component& of, Thread* attached, bool rotating);
+  Status configure(const Configuration& wanted);
+  void take(const Fresh& fresh) noexcept;
 };
 
 inline constexpr size_t kMaxEventSets = 65536;

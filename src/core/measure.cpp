@@ -138,7 +138,10 @@ Status read_set_details(int handle, ValueDetail* details, uint32_t room) {
     return refuse(Code::kBufferTooSmall, "the eventset has %u values; there is room for %u",
                   static_cast<unsigned>(set->entries.size()), room);
   const uint32_t modelled = set->component->has(kModelled) ? static_cast<uint32_t>(kValueModelled) : 0u;
-  if (!set->running() || set->table->read_details == nullptr) {
+  // What was multiplexed is told apart from what was counted all the time, also after the stop.
+  const bool stopped_turns =
+      !set->running() && set->started_once && (set->state & kSetMultiplexing) != 0 && set->direct;
+  if ((!set->running() && !stopped_turns) || set->table->read_details == nullptr) {
     const int64_t before = clock_now_ns();
     const Status status = set->current_values(set->values.data());
     if (!status.ok()) return status;
@@ -166,6 +169,7 @@ Status read_set_details(int handle, ValueDetail* details, uint32_t room) {
     }
     merged.value = entry.formula.evaluate(set->native_values.data(), entry.positions.data(), set->clock_hz);
     merged.flags |= modelled;
+    if (stopped_turns) merged.value = set->last[i];
     details[i] = merged;
   }
   return kSuccess;

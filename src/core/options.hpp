@@ -30,9 +30,12 @@ TimerOption default_timer() noexcept;
 Status set_default_timer(const TimerOption& option);
 Status set_default_timer_ns(int64_t ns);
 
-// PAPI_num_cmp_hwctrs / MAX_HWCTRS: events one set of that substrate can hold; 0 where it is unavailable or
+// PAPI_num_cmp_hwctrs / MAX_HWCTRS: events one set of that substrate can hold, of a processor the counters it
+// really has here (0 without a PMU, though the kernel's own events count); 0 where it is unavailable or
 // counts nothing here. kComponent for a bad index.
 Result<int> counters_of_component(int component);
+// Whether reads of that substrate can do without a system call here (PAPI's fast_counter_read).
+bool reads_fast(int component);
 Result<int> multiplex_counters_of_component(int component);
 
 // PAPI_set_debug: 0 quiet, 1 print and go on, 2 print and stop (never obeyed as an exit here). kInvalid

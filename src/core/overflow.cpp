@@ -19,6 +19,7 @@
 
 #include "core/event_set_object.hpp"
 #include "core/options.hpp"
+#include "core/rotation.hpp"
 
 namespace substrata {
 namespace {
@@ -149,6 +150,7 @@ class OverflowPlan {
   std::array<Watch, kMaxWatches + 1> watches;  // one more: a replacement is made before the old one goes
   std::vector<int64_t> values;                 // native values, for the handler
   bool ticking = false;
+  bool looks = false;  // the timer reads values, else it only lets turns pass
   timer_t timer{};
   uint64_t fork_count = 0;
 
@@ -190,12 +192,27 @@ void update_state(EventSet& set) noexcept {
   if (profiling) set.state |= kSetProfiling;
 }
 
-// Whether a timer can tell an overflow of the event by looking at it in a signal handler.
-Status check_timed(const EventSet& set, const EventSet::Entry& entry) {
+// Whether a signal handler may read the set: it reads all events, whichever of them overflows.
+Status check_readable(const EventSet& set) {
   const Component& component = *set.component;
   if (component.has(kReadBlocks))
     return refuse(Code::kComponent, "reading %s may block, so that a signal handler cannot look at it",
                   component.name());
+  for (const uint32_t native : set.natives) {
+    Event event;
+    if (set.table->event_at(component.device(), native, &event).ok() && (event.flags & kEventReadLocks) != 0)
+      return refuse(Code::kComponent,
+                    "reading %s takes a lock that the program may hold when the timer's signal comes; put it "
+                    "into an eventset that does not overflow by the timer",
+                    event.name);
+  }
+  return kSuccess;
+}
+
+// Whether a timer can tell an overflow of the event by looking at it in a signal handler.
+Status check_timed(const EventSet& set, const EventSet::Entry& entry) {
+  const Component& component = *set.component;
+  if (const Status status = check_readable(set); !status.ok()) return status;
   for (const uint16_t position : entry.positions) {
     Event event;
     if (set.table->event_at(component.device(), set.natives[position], &event).ok() &&
@@ -318,12 +335,38 @@ Status rearm_in_child(EventSet& set) noexcept {
   return kSuccess;
 }
 
+Status prepare_turns(EventSet& set) {
+  if (set.overflow == nullptr) set.overflow = new OverflowPlan;
+  return kSuccess;
+}
+
+namespace {
+
+// Whether the timer can let the turns of the layer's multiplexing pass. If not, reads do.
+bool turns_pass_by_timer(const EventSet& set) noexcept {
+  return set.rotation != nullptr && set.rotation->turns() > 1 && set.component->has(kSwitchesInSignal) &&
+         set.lock.owner() == this_thread_number();
+}
+
+}  // namespace
+
 Status start_watching(EventSet& set) noexcept {
   OverflowPlan* const plan = set.overflow;
-  if (plan == nullptr || !plan->any([](const Watch& watch) { return watch.timed; })) return kSuccess;
-  if (set.lock.owner() != this_thread_number())
-    return refuse(Code::kNoSupport,
-                  "an eventset that overflows by the timer is started by the thread that made it");
+  if (plan == nullptr) return kSuccess;
+  plan->looks = plan->any([](const Watch& watch) { return watch.timed; });
+  const bool turning = turns_pass_by_timer(set);
+  if (!plan->looks && !turning) return kSuccess;
+  if (plan->looks) {
+    if (set.lock.owner() != this_thread_number())
+      return refuse(Code::kNoSupport,
+                    "an eventset that overflows by the timer is started by the thread that made it");
+    // Events that came later, or that the program published since.
+    if (const Status status = check_readable(set); !status.ok()) return status;
+    if (set.rotation != nullptr && set.rotation->turns() > 1 && !set.component->has(kSwitchesInSignal))
+      return refuse(Code::kComponent,
+                    "events of %s that take turns cannot overflow by the timer; count fewer at once",
+                    set.component->name());
+  }
   for (Watch& watch : plan->watches) {
     if (!watch.live.load(std::memory_order_relaxed) || !watch.timed) continue;
     watch.last = 0;
@@ -357,7 +400,12 @@ Status start_watching(EventSet& set) noexcept {
     release_signal();
     return refuse_system(os_error, "the timer that looks for overflows was refused");
   }
-  const int64_t period = std::max<int64_t>(option.ns, 1);
+  int64_t period = std::max<int64_t>(option.ns, 1);
+  if (turning) {
+    const auto turn = static_cast<int64_t>(
+        std::clamp<uint64_t>(set.configuration.multiplex_period_ns, 1, uint64_t{1} << 62));
+    period = plan->looks ? std::min(period, turn) : turn;
+  }
   struct itimerspec when = {};
   when.it_interval.tv_sec = static_cast<time_t>(period / 1000000000);
   when.it_interval.tv_nsec = static_cast<long>(period % 1000000000);
@@ -402,7 +450,8 @@ struct Hit {
 // Profiles count at once; the handlers to call are left in `hits`.
 size_t look_at(EventSet& set, uint64_t address, Hit* hits) noexcept {
   OverflowPlan& plan = *set.overflow;
-  if (!set.table->read(set.set, plan.values.data()).ok()) return 0;
+  if (set.rotation != nullptr) set.rotation->tick();
+  if (!plan.looks || !set.table->read(set.set, plan.values.data()).ok()) return 0;
   size_t count = 0;
   for (Watch& watch : plan.watches) {
     if (!watch.live.load(std::memory_order_relaxed) || !watch.timed) continue;
@@ -424,7 +473,9 @@ size_t look_at(EventSet& set, uint64_t address, Hit* hits) noexcept {
 
 void take_baseline(EventSet& set) noexcept {
   OverflowPlan* const plan = set.overflow;
-  if (plan == nullptr || !plan->ticking || !set.table->read(set.set, plan->values.data()).ok()) return;
+  if (plan == nullptr || !plan->ticking || !plan->looks ||
+      !set.table->read(set.set, plan->values.data()).ok())
+    return;
   for (Watch& watch : plan->watches) {
     if (watch.live.load(std::memory_order_relaxed) && watch.timed) watch.last = value_of(set, *plan, watch);
   }

@@ -299,7 +299,7 @@ TEST_F(SetOptions, SubstrateWithoutConfigurationTakesOnlyItsDefaults) {
   EXPECT_EQ(set_granularity(set, kGranularityThread).code, Code::kComponent);
   EXPECT_EQ(attach_set(set, static_cast<unsigned long>(getpid())).code, Code::kComponent);
   EXPECT_EQ(set_inherit(set, true).code, Code::kComponent);
-  EXPECT_EQ(set_multiplex(set, 0, false).code, Code::kComponent);
+  EXPECT_TRUE(set_multiplex(set, 0, false).ok()) << "the layer lets the events take turns";
   EXPECT_EQ(bind_set_to_cpu(set, 0).code, Code::kComponent);
   EXPECT_EQ(detach_set(set).code, Code::kInvalid);
 }

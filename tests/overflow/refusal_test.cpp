@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "core/event_set.hpp"
 #include "core/library.hpp"
@@ -93,8 +94,67 @@ int32_t interruptible(const Host* host, SubstrateTable* out) noexcept {
   return publish(kInterrupted, host, out);
 }
 
-constexpr BuiltIn kSubstrates[] = {
-    {"floating", floating}, {"slow", slow}, {"interrupted", interruptible}, {nullptr, nullptr}};
+// A substrate with an event whose reading takes a lock of the program, and one whose reading does not until
+// the program makes it so.
+bool second_locks = false;
+uint32_t two_events(Device*) noexcept { return 2; }
+Status locking_event(Device*, uint32_t index, Event* out) noexcept {
+  *out = {.name = index == 0 ? "recorder" : "counter", .text = "A number.", .unit = ""};
+  if (index == 0 || second_locks) out->flags = kEventReadLocks;
+  return kSuccess;
+}
+int reads = 0;
+Status counted_reads(Set*, int64_t* values) noexcept {
+  ++reads;
+  values[0] = 0;
+  return kSuccess;
+}
+constexpr SubstrateTable kLocking{.name = "locking",
+                                  .event_count = two_events,
+                                  .event_at = locking_event,
+                                  .create_set = create,
+                                  .destroy_set = destroy,
+                                  .program = program,
+                                  .start = nothing,
+                                  .stop = nothing,
+                                  .read = counted_reads,
+                                  .reset = nothing};
+int32_t locking(const Host* host, SubstrateTable* out) noexcept { return publish(kLocking, host, out); }
+
+constexpr BuiltIn kSubstrates[] = {{"floating", floating},
+                                   {"slow", slow},
+                                   {"interrupted", interruptible},
+                                   {"locking", locking},
+                                   {nullptr, nullptr}};
+
+TEST(OverflowByTimer, NeverReadsAnEventWhoseReadingTakesALock) {  // PA-22
+  Library::instance().use_built_in(kSubstrates);
+  ASSERT_TRUE(Library::instance().initialise().ok());
+  second_locks = false;
+  uint32_t recorder = 0, counter = 0;
+  const int alone = set_of("locking:::recorder", &recorder);
+  const Status refused = set_overflow(alone, recorder, 1, OverflowBy::kTimer, on_overflow);
+  EXPECT_EQ(refused.code, Code::kComponent);
+  EXPECT_NE(std::string(refused.note).find("recorder takes a lock"), std::string::npos) << refused.note;
+
+  const int set = set_of("locking:::counter", &counter);
+  ASSERT_TRUE(set_overflow(set, counter, 1, OverflowBy::kTimer, on_overflow).ok());
+  ASSERT_TRUE(start_set(set).ok());
+  ASSERT_TRUE(stop_set(set, nullptr).ok());
+  // An event that comes later is read by the same signal.
+  ASSERT_TRUE(add_event(set, recorder).ok());
+  reads = 0;
+  EXPECT_EQ(start_set(set).code, Code::kComponent);
+  ASSERT_TRUE(remove_event(set, recorder).ok());
+  second_locks = true;  // as when the program registers the name as a recorder
+  EXPECT_EQ(start_set(set).code, Code::kComponent);
+  EXPECT_EQ(reads, 0);
+  EXPECT_EQ(overflow_signal(), 0) << "a refused start leaves no handler";
+  second_locks = false;
+  EXPECT_TRUE(start_set(set).ok());
+  EXPECT_TRUE(stop_set(set, nullptr).ok());
+  Library::instance().shutdown();
+}
 
 TEST(OverflowByTimer, SignalInAReadingDoesNotReadAgain) {  // PA-22
   Library::instance().use_built_in(kSubstrates);

@@ -491,6 +491,39 @@ TEST_F(FakeMachine, HardwareCountersAreCountedByOpeningThem) {  // PA-37
   EXPECT_TRUE(fake.events.empty());
 }
 
+TEST_F(FakeMachine, FastReadsAreTriedOnAMappedPage) {  // PA-37
+  uint32_t fast = 99;
+  size_t size = sizeof fast;
+  const auto ask = [&] {
+    Driver driver(host, fake.kernel(), fake_encoder());
+    EXPECT_TRUE(driver.table.invoke(driver.device, nullptr, "fast_reads", nullptr, 0, &fast, &size).ok());
+    return fast;
+  };
+  fake.user_reads = true;
+  EXPECT_EQ(ask(), 0u) << "no PMU";
+  give_a_pmu();
+  EXPECT_EQ(ask(), 1u);
+  fake.user_reads = false;
+  EXPECT_EQ(ask(), 0u) << "the kernel forbids it";
+  EXPECT_TRUE(fake.events.empty());
+}
+
+TEST_F(FakeMachine, MultiplexedSoftwareEventsAreReadByOneCall) {  // PA-22, PA-38
+  give_a_pmu();
+  Driver driver(host, fake.kernel(), fake_encoder());
+  DrivenSet set(driver);
+  Configuration wanted;
+  wanted.multiplex = 1;
+  ASSERT_TRUE(set.configure(wanted).ok());
+  ASSERT_TRUE(set.program({"perf::TASK-CLOCK", "INSTRUCTIONS_DONE", "perf::PAGE-FAULTS"}).ok());
+  fake.reads = fake.controls = 0;
+  ASSERT_TRUE(set.start().ok());
+  EXPECT_EQ(fake.controls, 2);
+  fake.advance(5);
+  EXPECT_EQ(set.read(), (std::vector<int64_t>{5, 5, 5}));
+  EXPECT_EQ(fake.reads, 2) << "one for the hardware event, one for both software events";
+}
+
 TEST_F(FakeMachine, OverflowIsArmedWithItsPeriodAndStaysWithItsEvent) {  // PA-22
   give_a_pmu();
   Driver driver(host, fake.kernel(), fake_encoder());

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "sde_lib.h"
@@ -170,6 +171,20 @@ TEST_F(SdeComponent, NamesAreLibraryAndEventWithOrWithoutThePrefix) {
     EXPECT_EQ(status.code, Code::kNoEvent);
     EXPECT_NE(status.note, nullptr);
     EXPECT_EQ(index, 4242u);
+  }
+}
+
+// PA-22
+TEST_F(SdeComponent, WhatIsCopiedUnderALockSaysSo) {
+  void* recorder = nullptr;
+  static long long plain = 0;
+  papi_sde_register_counter(library_, "plain", PAPI_SDE_DELTA, PAPI_SDE_long_long, &plain);
+  papi_sde_create_recorder(library_, "r", sizeof(int), papi_sde_compare_int, &recorder);
+  for (const auto& [name, locks] : {std::pair{"plain", false}, std::pair{"r", true}, std::pair{"r:MED", true},
+                                    std::pair{"r:CNT", false}}) {
+    Event event;
+    ASSERT_TRUE(table_.event_at(device_, find(name), &event).ok()) << name;
+    EXPECT_EQ((event.flags & substrata::kEventReadLocks) != 0, locks) << name;
   }
 }
 
