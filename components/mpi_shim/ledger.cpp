@@ -22,6 +22,22 @@ void Ledger::sent(const std::string& phase, int to, uint64_t bytes) {
   ++at->second.sizes[bytes];
 }
 
+void Latencies::add(int64_t nanoseconds) {
+  if (messages == 0 || nanoseconds < least) least = nanoseconds;
+  if (messages == 0 || nanoseconds > most) most = nanoseconds;
+  ++messages;
+  total += nanoseconds;
+}
+
+namespace {
+std::string latencies_as_json(const Latencies& of) {
+  if (of.messages == 0) return "{\"messages\":0}";
+  return "{\"messages\":" + std::to_string(of.messages) +
+         ",\"mean_ns\":" + std::to_string(of.total / static_cast<int64_t>(of.messages)) +
+         ",\"least_ns\":" + std::to_string(of.least) + ",\"most_ns\":" + std::to_string(of.most) + "}";
+}
+}  // namespace
+
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -44,12 +60,14 @@ std::string quoted(std::string_view text) {
 
 std::string rank_as_json(const Ledger& ledger, int rank, uint64_t messages_received, uint64_t bytes_received,
                          int level) {
-  std::string out = "{\"rank\":" + std::to_string(rank) +
-                    ",\"messages_sent\":" + std::to_string(ledger.messages()) +
-                    ",\"messages_received\":" + std::to_string(messages_received) +
-                    ",\"bytes_sent\":" + std::to_string(ledger.bytes()) +
-                    ",\"bytes_received\":" + std::to_string(bytes_received) +
-                    ",\"level\":" + std::to_string(level) + ",\"phases\":[";
+  std::string out =
+      "{\"rank\":" + std::to_string(rank) + ",\"messages_sent\":" + std::to_string(ledger.messages()) +
+      ",\"messages_received\":" + std::to_string(messages_received) +
+      ",\"bytes_sent\":" + std::to_string(ledger.bytes()) +
+      ",\"bytes_received\":" + std::to_string(bytes_received) + ",\"level\":" + std::to_string(level) +
+      ",\"latencies\":{\"real\":" + latencies_as_json(ledger.real_latencies()) +
+      ",\"virtual\":" + latencies_as_json(ledger.virtual_latencies()) +
+      ",\"unknown\":" + std::to_string(ledger.received_without_stamps()) + "},\"phases\":[";
   const char* separator = "";
   for (const std::string& name : ledger.phases()) {
     const PhaseTotals& phase = ledger.phase(name);
@@ -177,6 +195,87 @@ std::vector<ModelledMessage> expand(Collective operation, int me, int size, int 
     case Collective::kAlltoall:
       for (int step = 1; step < size; ++step) out.push_back({(me + step) % size, bytes});
       break;
+    case Collective::kScan:
+      if (me + 1 < size) out.push_back({me + 1, bytes});
+      break;
+  }
+  return out;
+}
+
+std::vector<int> sources_in(Collective operation, int me, int size, int root) {
+  std::vector<int> out;
+  if (size < 2) return out;
+  const int relative = (me - root + size) % size;
+  switch (operation) {
+    case Collective::kBarrier:
+      for (int step = 1; step < size; step *= 2) out.push_back((me - step + size) % size);
+      break;
+    case Collective::kBroadcast:
+    case Collective::kScatter:
+      if (relative != 0) out.push_back((relative - (relative & -relative) + root) % size);
+      break;
+    case Collective::kReduce:
+    case Collective::kGather:
+      for (int step = 1; step < size && (relative & step) == 0; step *= 2)
+        if (relative + step < size) out.push_back((relative + step + root) % size);
+      break;
+    case Collective::kAllreduce: {
+      int power = 1;
+      while (power * 2 <= size) power *= 2;
+      if (me >= power) {
+        out.push_back(me - power);
+        break;
+      }
+      if (me < size - power) out.push_back(me + power);
+      for (int step = 1; step < power; step *= 2) out.push_back(me ^ step);
+      break;
+    }
+    case Collective::kAllgather:
+      out.assign(static_cast<size_t>(size - 1), (me - 1 + size) % size);
+      break;
+    case Collective::kAlltoall:
+      for (int step = 1; step < size; ++step) out.push_back((me - step + size) % size);
+      break;
+    case Collective::kScan:
+      if (me > 0) out.push_back(me - 1);
+      break;
+  }
+  return out;
+}
+
+std::vector<ModelledMessage> expand_pairwise(int me, const std::vector<uint64_t>& blocks) {
+  std::vector<ModelledMessage> out;
+  const int size = static_cast<int>(blocks.size());
+  for (int step = 1; step < size; ++step) {
+    const int to = (me + step) % size;
+    if (const uint64_t bytes = blocks[static_cast<size_t>(to)]; bytes != 0) out.push_back({to, bytes});
+  }
+  return out;
+}
+
+std::vector<ModelledMessage> expand_ring(int me, const std::vector<uint64_t>& blocks) {
+  std::vector<ModelledMessage> out;
+  const int size = static_cast<int>(blocks.size());
+  for (int step = 0; step < size - 1; ++step) {
+    const uint64_t bytes = blocks[static_cast<size_t>((me - step + size) % size)];
+    if (bytes != 0) out.push_back({(me + 1) % size, bytes});
+  }
+  return out;
+}
+
+std::vector<int> sources_pairwise(int me, const std::vector<uint64_t>& blocks) {
+  std::vector<int> out;
+  for (const ModelledMessage& message : expand_pairwise(me, blocks)) out.push_back(message.to);
+  return out;
+}
+
+std::vector<int> sources_ring(int me, const std::vector<uint64_t>& blocks) {
+  std::vector<int> out;
+  const int size = static_cast<int>(blocks.size());
+  const int before = (me - 1 + size) % size;
+  for (const ModelledMessage& message : expand_ring(before, blocks)) {
+    static_cast<void>(message);
+    out.push_back(before);
   }
   return out;
 }

@@ -19,13 +19,29 @@ struct PhaseTotals {
   std::map<uint64_t, uint64_t> sizes;  // bytes of a message -> messages
 };
 
-// One rank's account of what it sent. Not thread-safe: the shim serialises.
+// How long received messages were on their way, in nanoseconds of one time base.
+struct Latencies {
+  uint64_t messages = 0;
+  int64_t total = 0;
+  int64_t least = 0;
+  int64_t most = 0;
+  void add(int64_t nanoseconds);
+};
+
+// One rank's account of what it sent, and of the way of what it received. Not thread-safe: the shim
+// serialises.
 class Ledger {
  public:
   explicit Ledger(int ranks)
       : messages_to_(static_cast<size_t>(ranks)), bytes_to_(static_cast<size_t>(ranks)) {}
   // `to` is a rank of the world, or outside of it (another job): then only the totals count.
   void sent(const std::string& phase, int to, uint64_t bytes);
+  // A message whose sender's stamp is known; modelled_ns: in virtual time.
+  void received(int64_t real_ns, int64_t modelled_ns) {
+    real_.add(real_ns);
+    modelled_.add(modelled_ns);
+  }
+  void received_without_stamp() { ++unknown_; }
 
   uint64_t messages() const { return messages_; }
   uint64_t bytes() const { return bytes_; }
@@ -34,6 +50,9 @@ class Ledger {
   // In the order of their first message.
   const std::vector<std::string>& phases() const { return order_; }
   const PhaseTotals& phase(const std::string& name) const { return by_phase_.at(name); }
+  const Latencies& real_latencies() const { return real_; }
+  const Latencies& virtual_latencies() const { return modelled_; }
+  uint64_t received_without_stamps() const { return unknown_; }
 
  private:
   uint64_t messages_ = 0;
@@ -42,6 +61,9 @@ class Ledger {
   std::vector<uint64_t> bytes_to_;
   std::vector<std::string> order_;
   std::map<std::string, PhaseTotals> by_phase_;
+  Latencies real_;
+  Latencies modelled_;
+  uint64_t unknown_ = 0;
 };
 
 // One rank's entry of the summary file, as JSON text.
@@ -73,15 +95,37 @@ struct SectionBoard {
 // How many messages rank `me` of `size` sends in a collective operation, and to whom (ranks of the
 // communicator), when it is carried out by its textbook algorithm. The form modelled where an MPI library
 // does not show its own messages.
-enum class Collective { kBarrier, kBroadcast, kReduce, kAllreduce, kGather, kScatter, kAllgather, kAlltoall };
+enum class Collective {
+  kBarrier,
+  kBroadcast,
+  kReduce,
+  kAllreduce,
+  kGather,
+  kScatter,
+  kAllgather,
+  kAlltoall,
+  kScan
+};
 struct ModelledMessage {
   int to;
   uint64_t bytes;
 };
 // `bytes` is one rank's block. Barrier: dissemination. Broadcast, reduce, scatter, gather: binomial tree.
 // Allreduce: recursive doubling (the ranks beyond a power of two hand over first). Allgather: ring. Alltoall:
-// one message to each.
+// one message to each. Scan: a chain.
 std::vector<ModelledMessage> expand(Collective operation, int me, int size, int root, uint64_t bytes);
+// From whom rank `me` receives in it: one entry a message, in the order in which each source sends them.
+std::vector<int> sources_in(Collective operation, int me, int size, int root);
+
+// The same where each rank has a block of its own size (bytes by rank). An empty block is no message.
+// One message to each other rank: the calls alltoallv and alltoallw, scatterv at its root, reduce_scatter.
+std::vector<ModelledMessage> expand_pairwise(int me, const std::vector<uint64_t>& blocks);
+// allgatherv by a ring: block after block goes on to the next rank.
+std::vector<ModelledMessage> expand_ring(int me, const std::vector<uint64_t>& blocks);
+// From whom: each other rank whose block for me is not empty; the rank before me, once for each block that is
+// not my own.
+std::vector<int> sources_pairwise(int me, const std::vector<uint64_t>& blocks);
+std::vector<int> sources_ring(int me, const std::vector<uint64_t>& blocks);
 
 }  // namespace substrata::mpi_shim
 

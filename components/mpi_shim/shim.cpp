@@ -5,70 +5,38 @@
 // marked modelled. Level 2, Open MPI of the series it was built for: the messages of the point-to-point
 // layer, also those of collectives. Each call goes on to the next definition in the process, so that other
 // tools keep working. Polls are not recorded.
+#include "shim.hpp"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
-#include <mpi.h>
-#include <substrata/feed.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <mutex>
-#include <new>
-#include <string>
-#include <unordered_map>
-#include <vector>
-
-#include "ledger.hpp"
 
 namespace substrata::mpi_shim {
 namespace {
 
 #ifdef OPEN_MPI
-// The constants are addresses of the library's objects. Weak, so that preloading into a program without MPI
-// does no harm.
-#pragma weak ompi_mpi_comm_world
-#pragma weak ompi_mpi_byte
-#pragma weak ompi_mpi_char
-#pragma weak ompi_mpi_int
-#pragma weak ompi_mpi_unsigned_long
 constexpr const char* kLibrary = "libmpi.so.40";
 #else
 constexpr const char* kLibrary = "libmpich.so.12";
 #endif
+// How often a message of a collective is looked for before its stamp counts as lost.
+constexpr int kMostTries = 256;
+constexpr int kModelledTag = -1;
 
-// The next definition of an MPI function after ours: another tool's, or the library's own.
-template <typename Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-
-// State of this process between MPI_Init and MPI_Finalize. One lock serialises the account: a message costs
-// hundreds of nanoseconds, the uncontended lock some twenty.
-struct Shim {
-  std::mutex lock;
-  bool counting = false;
-  int level = 1;
-  int rank = 0;
-  int ranks = 1;
-  Ledger ledger{1};
-  SectionBoard own_board{};
-  SectionBoard* board = &own_board;
-  std::unordered_map<MPI_Comm, std::vector<int>> world_ranks;  // of a communicator's (remote) ranks
-  substrata_publisher* publisher = nullptr;
-  substrata_recorder* recorder = nullptr;
-};
-
-// Never destroyed: the program may call MPI from its own exit handlers.
-Shim& shim() {
-  static Shim* one = new Shim;
-  return *one;
-}
+// Of the calling thread: calls within calls, when the last one ended in processor time, and what polls took
+// since.
+thread_local int depth = 0;
+thread_local int64_t left_at = -1;
+thread_local int64_t polled = 0;
 
 bool right_library_loaded() {
   static const bool loaded = [] {
@@ -85,43 +53,59 @@ bool right_library_loaded() {
   return loaded;
 }
 
-int64_t now_ns() {
+int64_t nanoseconds(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  clock_gettime(clock, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// The world's ranks of those a communicator sends to; -1 for ranks of another job.
-const std::vector<int>& ranks_of(Shim& self, MPI_Comm comm) {
-  const auto [at, is_new] = self.world_ranks.try_emplace(comm);
-  if (!is_new) return at->second;
-  int inter = 0;
-  MPI_Group group;
+uint64_t mixed(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+
+// The world's ranks of a group, -1 for ranks of another job.
+std::vector<int> world_ranks_of(MPI_Group group) {
   MPI_Group world;
-  PMPI_Comm_test_inter(comm, &inter);
-  if (inter)
-    PMPI_Comm_remote_group(comm, &group);
-  else
-    PMPI_Comm_group(comm, &group);
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
   int size = 0;
   PMPI_Group_size(group, &size);
-  std::vector<int> mine(static_cast<size_t>(size));
+  std::vector<int> theirs(static_cast<size_t>(size));
+  std::vector<int> mine(theirs.size());
   for (int i = 0; i < size; ++i) mine[static_cast<size_t>(i)] = i;
-  std::vector<int> theirs(mine.size(), -1);
   if (size > 0) PMPI_Group_translate_ranks(group, size, mine.data(), world, theirs.data());
   for (int& rank : theirs)
     if (rank == MPI_UNDEFINED) rank = -1;
-  PMPI_Group_free(&group);
   PMPI_Group_free(&world);
-  at->second = std::move(theirs);
-  return at->second;
+  return theirs;
 }
 
-uint64_t bytes_of(size_t count, MPI_Datatype type) {
-  int size = 0;
-  PMPI_Type_size(type, &size);
-  return count * static_cast<uint64_t>(size);
+Communicator describe_communicator(MPI_Comm comm) {
+  Communicator out;
+  int inter = 0;
+  MPI_Group group;
+  PMPI_Comm_test_inter(comm, &inter);
+  PMPI_Comm_group(comm, &group);
+  std::vector<int> members = world_ranks_of(group);
+  PMPI_Group_free(&group);
+  if (inter) {
+    PMPI_Comm_remote_group(comm, &group);
+    out.world_ranks = world_ranks_of(group);
+    PMPI_Group_free(&group);
+    // Both sides must come to the same number.
+    members.insert(members.end(), out.world_ranks.begin(), out.world_ranks.end());
+    std::sort(members.begin(), members.end());
+  }
+  out.id = inter ? 2 : 1;
+  for (const int rank : members) out.id = mixed(out.id, static_cast<uint64_t>(rank) + 1);
+  if (!inter) out.world_ranks = std::move(members);
+  return out;
+}
+
+int world_rank(const Communicator& comm, int rank) {
+  return rank >= 0 && static_cast<size_t>(rank) < comm.world_ranks.size()
+             ? comm.world_ranks[static_cast<size_t>(rank)]
+             : -1;
 }
 
 std::string phase_name(Shim& self) {
@@ -132,40 +116,197 @@ std::string phase_name(Shim& self) {
   return section.empty() ? "(outside)" : section;
 }
 
-// One message to a rank of the communicator. The caller holds the lock.
-void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_t flags, void* site) {
-  if (to == MPI_PROC_NULL) return;
-  const std::vector<int>& world = ranks_of(self, comm);
-  const int target = to >= 0 && static_cast<size_t>(to) < world.size() ? world[static_cast<size_t>(to)] : -1;
-  self.ledger.sent(phase_name(self), target, bytes);
-  if (self.publisher == nullptr) return;
-  substrata_transaction* slot = substrata_reserve(self.publisher);
+uint32_t size_field(uint64_t bytes) { return static_cast<uint32_t>(bytes > UINT32_MAX ? UINT32_MAX : bytes); }
+
+// A message has arrived: its stamp is looked up, accounted and published. False: it is not there.
+bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_t flags, void* site) {
+  Stamp stamp;
+  if (!self.stamps.take(source, self.rank, channel, ordinal, &stamp)) return false;
+  const int64_t real = nanoseconds(CLOCK_MONOTONIC_RAW);
+  const int64_t modelled = self.clock.receive(stamp.modelled, stamp.bytes);
+  self.ledger.received(real - stamp.real, modelled - stamp.modelled);
+  if (self.arrivals == nullptr) return true;
+  substrata_transaction* slot = substrata_reserve(self.arrivals);
+  if (slot == nullptr) return true;
+  *slot = {};
+  slot->time = static_cast<uint64_t>(self.virtual_time ? modelled : real);
+  slot->start = static_cast<uint64_t>(self.virtual_time ? stamp.modelled : stamp.real);
+  slot->site = reinterpret_cast<uint64_t>(site);
+  slot->detail = stamp.number;
+  slot->initiator = static_cast<uint32_t>(source);
+  slot->target = static_cast<uint32_t>(self.rank);
+  slot->size = size_field(stamp.bytes);
+  slot->kind = SUBSTRATA_RECEIVE;
+  slot->phase = substrata_phase();
+  slot->flags = flags;
+  substrata_commit(self.arrivals);
+  return true;
+}
+
+// The same for a message whose stamp is not known.
+void arrived_unknown(Shim& self, int source, uint64_t bytes, uint16_t flags, void* site) {
+  self.ledger.received_without_stamp();
+  if (self.arrivals == nullptr) return;
+  substrata_transaction* slot = substrata_reserve(self.arrivals);
   if (slot == nullptr) return;
   *slot = {};
-  slot->time = static_cast<uint64_t>(now_ns());
+  slot->time = static_cast<uint64_t>(self.virtual_time ? self.clock.now() : nanoseconds(CLOCK_MONOTONIC_RAW));
   slot->site = reinterpret_cast<uint64_t>(site);
-  slot->detail = static_cast<uint64_t>(static_cast<int64_t>(tag));
+  slot->initiator = static_cast<uint32_t>(source);
+  slot->target = static_cast<uint32_t>(self.rank);
+  slot->size = size_field(bytes);
+  slot->kind = SUBSTRATA_RECEIVE;
+  slot->phase = substrata_phase();
+  slot->flags = flags;
+  substrata_commit(self.arrivals);
+}
+
+uint64_t next_ordinal(Shim& self, int source, uint64_t channel) {
+  return self.received_from[static_cast<size_t>(source)][channel]++;
+}
+
+}  // namespace
+
+// Never destroyed: the program may call MPI from its own exit handlers.
+Shim& shim() {
+  static Shim* one = new Shim;
+  return *one;
+}
+
+bool Call::inside() { return depth != 0; }
+
+Call::Call() {
+  ++depth;
+  Shim& self = shim();
+  if (!self.counting) return;
+  const int64_t now = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+  const std::lock_guard guard(self.lock);
+  if (left_at >= 0) self.clock.compute(now - left_at - polled);
+  polled = 0;
+}
+Call::~Call() {
+  --depth;
+  Shim& self = shim();
+  if (!self.counting) return;
+  {
+    const std::lock_guard guard(self.lock);
+    settle(self);
+  }
+  left_at = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+}
+Poll::Poll() : began_(nanoseconds(CLOCK_MONOTONIC_RAW)) { ++depth; }
+Poll::~Poll() {
+  --depth;
+  polled += nanoseconds(CLOCK_MONOTONIC_RAW) - began_;
+}
+
+uint64_t bytes_of(size_t count, MPI_Datatype type) {
+  int size = 0;
+  PMPI_Type_size(type, &size);
+  return count * static_cast<uint64_t>(size);
+}
+
+const Communicator& communicator(Shim& self, MPI_Comm comm) {
+  const auto [at, is_new] = self.communicators.try_emplace(comm);
+  if (is_new) at->second = describe_communicator(comm);
+  return at->second;
+}
+void communicator_made(MPI_Comm comm) {
+  Shim& self = shim();
+  if (comm == MPI_COMM_NULL || !self.counting) return;
+  Communicator made = describe_communicator(comm);
+  const std::lock_guard guard(self.lock);
+  // Of communicators with the same ranks, each is another one; all members make them in the same order.
+  made.id = mixed(made.id, ++self.communicators_of_group[made.id]);
+  self.communicators[comm] = std::move(made);
+}
+void communicator_freed(MPI_Comm comm) {
+  Shim& self = shim();
+  const std::lock_guard guard(self.lock);
+  self.communicators.erase(comm);
+}
+
+void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_t flags, void* site) {
+  if (to == MPI_PROC_NULL) return;
+  const Communicator& among = communicator(self, comm);
+  const int target = world_rank(among, to);
+  self.ledger.sent(phase_name(self), target, bytes);
+  Stamp stamp{
+      .real = nanoseconds(CLOCK_MONOTONIC_RAW), .modelled = self.clock.send(), .number = 0, .bytes = bytes};
+  if (target >= 0) {
+    const auto place = static_cast<size_t>(target);
+    stamp.number = ++self.number_to[place];
+    const uint64_t channel = channel_of(among.id, tag);
+    // What the reader looks at is in order before the message itself goes out.
+    self.stamps.put(self.rank, target, channel, self.sent_to[place][channel]++, stamp);
+  }
+  if (self.sends == nullptr) return;
+  substrata_transaction* slot = substrata_reserve(self.sends);
+  if (slot == nullptr) return;
+  *slot = {};
+  slot->time = static_cast<uint64_t>(self.virtual_time ? stamp.modelled : stamp.real);
+  slot->site = reinterpret_cast<uint64_t>(site);
+  slot->detail = stamp.number;
   slot->initiator = static_cast<uint32_t>(self.rank);
   slot->target = static_cast<uint32_t>(target);
-  slot->size = static_cast<uint32_t>(bytes > UINT32_MAX ? UINT32_MAX : bytes);
+  slot->size = size_field(bytes);
   slot->kind = SUBSTRATA_SEND;
   slot->phase = substrata_phase();
   slot->flags = flags;
-  substrata_commit(self.publisher);
+  substrata_commit(self.sends);
 }
 
-// A point-to-point call seen at level 1.
+void await(Shim& self, MPI_Comm comm, int from, int tag, uint16_t flags, void* site) {
+  if (from == MPI_PROC_NULL) return;
+  const Communicator& among = communicator(self, comm);
+  const uint64_t channel = channel_of(among.id, tag);
+  const int source = from == MPI_ANY_SOURCE ? -1 : world_rank(among, from);
+  if (from != MPI_ANY_SOURCE && source < 0) return;
+  self.awaited.push_back(
+      {channel, source, source < 0 ? 0 : next_ordinal(self, source, channel), flags, site, 0});
+}
+
+void settle(Shim& self) {
+  if (self.awaited.empty()) return;
+  const auto told = [&](AwaitedMessage& one) {
+    if (one.source >= 0) {
+      if (arrived(self, one.source, one.channel, one.ordinal, one.flags, one.site)) return true;
+    } else {
+      for (int source = 0; source < self.ranks; ++source) {
+        uint64_t& ordinal = self.received_from[static_cast<size_t>(source)][one.channel];
+        if (!arrived(self, source, one.channel, ordinal, one.flags, one.site)) continue;
+        ++ordinal;
+        return true;
+      }
+    }
+    if (++one.tries < kMostTries && self.has_stamps) return false;
+    arrived_unknown(self, one.source, 0, one.flags, one.site);
+    return true;
+  };
+  self.awaited.erase(std::remove_if(self.awaited.begin(), self.awaited.end(), told), self.awaited.end());
+}
+
+bool level_one() { return shim().counting && shim().level == 1; }
+
 void called(MPI_Comm comm, int to, size_t count, MPI_Datatype type, int tag, void* site) {
+  if (!level_one()) return;
   Shim& self = shim();
-  if (!self.counting || self.level != 1) return;
   const std::lock_guard guard(self.lock);
   account(self, comm, to, bytes_of(count, type), tag, 0, site);
 }
 
-// A collective call seen at level 1: expanded, marked modelled.
-void called_collective(Collective operation, MPI_Comm comm, int root, uint64_t bytes, void* site) {
+void called_collective(MPI_Comm comm, const std::vector<ModelledMessage>& messages,
+                       const std::vector<int>& sources, void* site) {
+  constexpr uint16_t kFlags = SUBSTRATA_FLAG_MODELLED | SUBSTRATA_FLAG_COLLECTIVE;
   Shim& self = shim();
-  if (!self.counting || self.level != 1) return;
+  const std::lock_guard guard(self.lock);
+  for (const ModelledMessage& message : messages)
+    account(self, comm, message.to, message.bytes, kModelledTag, kFlags, site);
+  for (const int source : sources) await(self, comm, source, kModelledTag, kFlags, site);
+}
+
+void called_collective(Collective operation, MPI_Comm comm, int root, uint64_t bytes, void* site) {
+  if (!level_one()) return;
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
   if (inter) return;  // two groups: no textbook form
@@ -173,141 +314,81 @@ void called_collective(Collective operation, MPI_Comm comm, int root, uint64_t b
   int size = 1;
   PMPI_Comm_rank(comm, &me);
   PMPI_Comm_size(comm, &size);
+  called_collective(comm, expand(operation, me, size, root, bytes), sources_in(operation, me, size, root),
+                    site);
+}
+
+PostedReceive posted(MPI_Comm comm, int from, int tag, void* site) {
+  PostedReceive out{.comm = comm, .source = from, .tag = tag, .site = site};
+  Shim& self = shim();
+  if (!self.counting || from == MPI_PROC_NULL) return out;
   const std::lock_guard guard(self.lock);
-  for (const ModelledMessage& message : expand(operation, me, size, root, bytes))
-    account(self, comm, message.to, message.bytes, -1, SUBSTRATA_FLAG_MODELLED | SUBSTRATA_FLAG_COLLECTIVE,
-            site);
+  if (from == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) {
+    ++self.wildcards;
+    return out;
+  }
+  // With receives open to any message it is not known yet which of them gets the next one.
+  if (self.wildcards != 0) return out;
+  const Communicator& among = communicator(self, comm);
+  const int source = world_rank(among, from);
+  if (source < 0) return out;
+  out.numbered = true;
+  out.ordinal = next_ordinal(self, source, channel_of(among.id, tag));
+  return out;
 }
 
-#ifdef OPEN_MPI
-// ---- Level 2: the point-to-point layer's table, whose entries are replaced while the program communicates.
-// Only its beginning is declared, as Open MPI 4.1's ompi/mca/pml/pml.h lays it out.
-using Request = MPI_Request;
-struct PointToPointLayer {
-  void* add_procs;
-  void* del_procs;
-  void* enable;
-  void* progress;
-  void* add_comm;
-  int (*del_comm)(MPI_Comm);
-  int (*irecv_init)(void*, size_t, MPI_Datatype, int, int, MPI_Comm, Request*);
-  void* irecv;
-  void* recv;
-  int (*isend_init)(const void*, size_t, MPI_Datatype, int, int, int mode, MPI_Comm, Request*);
-  int (*isend)(const void*, size_t, MPI_Datatype, int, int, int mode, MPI_Comm, Request*);
-  int (*send)(const void*, size_t, MPI_Datatype, int, int, int mode, MPI_Comm);
-  void* iprobe;
-  void* probe;
-  int (*start)(size_t, Request*);
-};
-PointToPointLayer* layer = nullptr;
-PointToPointLayer original;
-
-struct Persistent {
-  MPI_Comm comm;
-  int to;
-  int tag;
-  uint64_t bytes;
-};
-std::unordered_map<Request, Persistent>& persistent() {
-  static auto* one = new std::unordered_map<Request, Persistent>;
-  return *one;
+void received(const PostedReceive& receive, const MPI_Status& status) {
+  Shim& self = shim();
+  if (!self.counting || receive.source == MPI_PROC_NULL || status.MPI_SOURCE == MPI_PROC_NULL) return;
+  int cancelled = 0;
+  PMPI_Test_cancelled(&status, &cancelled);
+  int bytes = 0;
+  if (!cancelled && PMPI_Get_count(&status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes < 0) bytes = 0;
+  const std::lock_guard guard(self.lock);
+  if (!receive.persistent && (receive.source == MPI_ANY_SOURCE || receive.tag == MPI_ANY_TAG) &&
+      self.wildcards != 0)
+    --self.wildcards;
+  if (cancelled) return;
+  const Communicator& among = communicator(self, receive.comm);
+  const int source = world_rank(among, status.MPI_SOURCE);
+  if (source < 0) return arrived_unknown(self, source, static_cast<uint64_t>(bytes), 0, receive.site);
+  const uint64_t channel = channel_of(among.id, status.MPI_TAG);
+  const uint64_t ordinal = receive.numbered ? receive.ordinal : next_ordinal(self, source, channel);
+  if (!arrived(self, source, channel, ordinal, 0, receive.site))
+    arrived_unknown(self, source, static_cast<uint64_t>(bytes), 0, receive.site);
 }
 
-// Tags below zero are those of collective operations.
-uint16_t flags_of(int tag) { return tag < 0 ? SUBSTRATA_FLAG_COLLECTIVE : 0; }
-
-void account_real(MPI_Comm comm, int to, uint64_t bytes, int tag) {
+void remember(MPI_Request request, const PostedReceive& receive) {
+  Shim& self = shim();
+  if (!self.counting) return;
+  const std::lock_guard guard(self.lock);
+  self.receives[request] = receive;
+}
+void completed(MPI_Request request, const MPI_Status& status) {
+  Shim& self = shim();
+  PostedReceive receive;
+  {
+    const std::lock_guard guard(self.lock);
+    const auto found = self.receives.find(request);
+    if (found == self.receives.end()) return;
+    receive = found->second;
+    if (!receive.persistent) self.receives.erase(found);
+  }
+  received(receive, status);
+}
+void forget(MPI_Request request) {
   Shim& self = shim();
   const std::lock_guard guard(self.lock);
-  if (self.counting) account(self, comm, to, bytes, tag, flags_of(tag), __builtin_return_address(0));
+  self.receives.erase(request);
+}
+bool watches_requests() {
+  Shim& self = shim();
+  if (!self.counting) return false;
+  const std::lock_guard guard(self.lock);
+  return !self.receives.empty();
 }
 
-int hook_send(const void* data, size_t count, MPI_Datatype type, int to, int tag, int mode, MPI_Comm comm) {
-  account_real(comm, to, bytes_of(count, type), tag);
-  return original.send(data, count, type, to, tag, mode, comm);
-}
-int hook_isend(const void* data, size_t count, MPI_Datatype type, int to, int tag, int mode, MPI_Comm comm,
-               Request* request) {
-  account_real(comm, to, bytes_of(count, type), tag);
-  return original.isend(data, count, type, to, tag, mode, comm, request);
-}
-int hook_isend_init(const void* data, size_t count, MPI_Datatype type, int to, int tag, int mode,
-                    MPI_Comm comm, Request* request) {
-  const int result = original.isend_init(data, count, type, to, tag, mode, comm, request);
-  if (result == MPI_SUCCESS) {
-    const std::lock_guard guard(shim().lock);
-    persistent()[*request] = {comm, to, tag, bytes_of(count, type)};
-  }
-  return result;
-}
-int hook_irecv_init(void* data, size_t count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                    Request* request) {
-  const int result = original.irecv_init(data, count, type, from, tag, comm, request);
-  if (result == MPI_SUCCESS) {
-    const std::lock_guard guard(shim().lock);
-    persistent().erase(*request);  // the memory of a freed send request, used again
-  }
-  return result;
-}
-int hook_start(size_t count, Request* requests) {
-  {
-    Shim& self = shim();
-    const std::lock_guard guard(self.lock);
-    for (size_t i = 0; i < count && self.counting; ++i) {
-      const auto found = persistent().find(requests[i]);
-      if (found == persistent().end()) continue;
-      const Persistent& send = found->second;
-      account(self, send.comm, send.to, send.bytes, send.tag, flags_of(send.tag),
-              __builtin_return_address(0));
-    }
-  }
-  return original.start(count, requests);
-}
-int hook_del_comm(MPI_Comm comm) {
-  {
-    const std::lock_guard guard(shim().lock);
-    shim().world_ranks.erase(comm);
-  }
-  return original.del_comm(comm);
-}
-
-// True when this process runs the series of Open MPI whose table we know, and the table is now ours.
-bool hook_layer() {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  PMPI_Get_library_version(version, &length);
-  char wanted[32];
-  std::snprintf(wanted, sizeof wanted, "Open MPI v%d.%d.", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
-  const char* forced = std::getenv("SUBSTRATA_MPI_LEVEL");
-  if (forced != nullptr && std::strcmp(forced, "1") == 0) return false;
-  if (std::strstr(version, wanted) == nullptr) return false;
-  layer = static_cast<PointToPointLayer*>(dlsym(RTLD_DEFAULT, "mca_pml"));
-  if (layer == nullptr || layer->send == nullptr || layer->isend == nullptr || layer->start == nullptr)
-    return false;
-  original = *layer;
-  layer->send = hook_send;
-  layer->isend = hook_isend;
-  layer->isend_init = hook_isend_init;
-  layer->irecv_init = hook_irecv_init;
-  layer->start = hook_start;
-  layer->del_comm = hook_del_comm;
-  return true;
-}
-void unhook_layer() {
-  layer->send = original.send;
-  layer->isend = original.isend;
-  layer->isend_init = original.isend_init;
-  layer->irecv_init = original.irecv_init;
-  layer->start = original.start;
-  layer->del_comm = original.del_comm;
-}
-constexpr bool kHasLevel2 = true;
-#else
-bool hook_layer() { return false; }
-void unhook_layer() {}
-constexpr bool kHasLevel2 = false;
-#endif
+namespace {
 
 // A board that the ranks of one node share: rank 0 makes the file, those that can open it map it. Collective.
 void share_board(Shim& self) {
@@ -331,24 +412,69 @@ void share_board(Shim& self) {
   if (self.rank == 0 && name[0] != '\0') unlink(name);
 }
 
+// A table of stamps that the ranks of one node share. Collective.
+void share_stamps(Shim& self) {
+  char name[64] = "";
+  const size_t bytes = StampBoard::bytes(self.ranks);
+  if (self.rank == 0) {
+    std::strcpy(name, "/dev/shm/substrata-mpi-XXXXXX");
+    const int file = mkstemp(name);
+    // Reserved now: a page that cannot be had later would end the program.
+    if (file < 0 || posix_fallocate(file, 0, static_cast<off_t>(bytes)) != 0) {
+      if (file >= 0) unlink(name);
+      name[0] = '\0';
+    }
+    if (file >= 0) close(file);
+  }
+  PMPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+  void* memory = nullptr;
+  if (name[0] != '\0') {
+    if (const int file = open(name, O_RDWR | O_CLOEXEC); file >= 0) {
+      memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+      if (memory == MAP_FAILED) memory = nullptr;
+      close(file);
+    }
+  }
+  PMPI_Barrier(MPI_COMM_WORLD);
+  if (self.rank == 0 && name[0] != '\0') unlink(name);
+  self.stamps = StampBoard(memory, self.ranks);
+  self.has_stamps = memory != nullptr;
+}
+
+substrata_publisher* open_publisher(const std::string& name, const char* text) {
+  substrata_probe_info probe{};
+  probe.struct_size = sizeof probe;
+  probe.name = name.c_str();
+  probe.text = text;
+  probe.source = "mpi";
+  uint32_t number = 0;
+  substrata_publisher* publisher = nullptr;
+  if (substrata_probe_add(&probe, &number) != 0) return nullptr;
+  return substrata_publisher_open(number, 1024, &publisher) == 0 ? publisher : nullptr;
+}
+
 void open_feed(Shim& self) {
+  const std::string virtual_summary =
+      "Messages of an MPI program, seen by a preloaded shim; times are the ranks' virtual clocks (" +
+      describe(self.network) + ", modelled)";
   substrata_source_info source{};
   source.struct_size = sizeof source;
   source.kind = SUBSTRATA_SOURCE_LIVE;
   source.name = "mpi";
-  source.summary = "Messages of an MPI program, seen by a preloaded shim";
-  source.time_base = SUBSTRATA_TIME_REAL;
+  source.summary = self.virtual_time ? virtual_summary.c_str()
+                                     : "Messages of an MPI program, seen by a preloaded shim; times are real";
+  source.time_base = self.virtual_time ? SUBSTRATA_TIME_VIRTUAL : SUBSTRATA_TIME_REAL;
   source.ticks_per_second = 1'000'000'000;
   if (substrata_source_add(&source) != 0) return;
-  const std::string name = "mpi.rank" + std::to_string(self.rank) + ".send";
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  probe.name = name.c_str();
-  probe.text = "Messages this rank sends; initiator and target are ranks of the world, detail is the tag";
-  probe.source = "mpi";
-  uint32_t number = 0;
-  if (substrata_probe_add(&probe, &number) != 0) return;
-  if (substrata_publisher_open(number, 1024, &self.publisher) != 0) self.publisher = nullptr;
+  const std::string prefix = "mpi.rank" + std::to_string(self.rank);
+  self.sends =
+      open_publisher(prefix + ".send",
+                     "Messages this rank sends; initiator and target are ranks of the world, detail is "
+                     "the message's number between them");
+  self.arrivals =
+      open_publisher(prefix + ".receive",
+                     "Messages this rank has received; initiator the sender, start its time stamp, "
+                     "detail the message's number between the two");
   if (const char* trace = std::getenv("SUBSTRATA_MPI_TRACE"); trace != nullptr && trace[0] != '\0') {
     std::string file = trace;
     if (const size_t at = file.find("%r"); at != std::string::npos)
@@ -362,17 +488,21 @@ void open_feed(Shim& self) {
   }
 }
 
-void begin() {
-  if (!right_library_loaded()) return;
-  Shim& self = shim();
-  PMPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &self.ranks);
-  self.ledger = Ledger(self.ranks);
-  share_board(self);
-  open_feed(self);
-  self.level = kHasLevel2 && hook_layer() ? 2 : 1;
-  const std::lock_guard guard(self.lock);
-  self.counting = true;
+// The settings of time; what cannot be obeyed is told by rank 0.
+void read_settings(Shim& self) {
+  std::string wrong;
+  if (const char* base = std::getenv("SUBSTRATA_MPI_TIME"); base != nullptr && base[0] != '\0') {
+    if (std::strcmp(base, "real") == 0)
+      self.virtual_time = false;
+    else if (std::strcmp(base, "virtual") != 0)
+      wrong = "SUBSTRATA_MPI_TIME is 'real' or 'virtual', not '" + std::string(base) + "'";
+  }
+  if (const char* network = std::getenv("SUBSTRATA_MPI_NETWORK"))
+    if (const std::string error = parse_network_model(network, &self.network); !error.empty())
+      wrong = "SUBSTRATA_MPI_NETWORK: " + error;
+  if (!wrong.empty() && self.rank == 0)
+    std::fprintf(stderr, "substrata MPI shim: %s; the default is used\n", wrong.c_str());
+  self.clock = VirtualClock(self.network);
 }
 
 // Gathers every rank's account at rank 0 and writes the file. What a rank received is what the others counted
@@ -411,7 +541,8 @@ void write_summary(Shim& self, const char* path) {
     std::fputs("{\"ranks\":[\n", file);
     for (size_t i = 0; i < lengths.size(); ++i)
       std::fprintf(file, "%s%.*s", i == 0 ? "" : ",\n", lengths[i], all.data() + places[i]);
-    std::fputs("\n]}\n", file);
+    std::fprintf(file, "\n],\n\"time\":{\"default\":\"%s\",\"virtual\":%s}}\n",
+                 self.virtual_time ? "virtual" : "real", quoted(describe(self.network)).c_str());
     written = std::fclose(file) == 0 && std::rename(temporary.c_str(), path) == 0;
   }
   if (!written)
@@ -419,11 +550,35 @@ void write_summary(Shim& self, const char* path) {
                  std::strerror(errno));
 }
 
+}  // namespace
+
+void begin() {
+  if (!right_library_loaded()) return;
+  Shim& self = shim();
+  PMPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &self.ranks);
+  const auto ranks = static_cast<size_t>(self.ranks);
+  self.ledger = Ledger(self.ranks);
+  self.sent_to.resize(ranks);
+  self.received_from.resize(ranks);
+  self.number_to.resize(ranks);
+  read_settings(self);
+  share_board(self);
+  share_stamps(self);
+  open_feed(self);
+  self.level = hook_layer() ? 2 : 1;
+  const std::lock_guard guard(self.lock);
+  self.counting = true;
+}
+
 void end() {
   Shim& self = shim();
   {
     const std::lock_guard guard(self.lock);
     if (!self.counting) return;
+    settle(self);
+    for (const AwaitedMessage& one : self.awaited) arrived_unknown(self, one.source, 0, one.flags, one.site);
+    self.awaited.clear();
     self.counting = false;
   }
   if (self.level == 2) unhook_layer();
@@ -434,8 +589,9 @@ void end() {
   if (wanted) write_summary(self, path != nullptr ? path : "");
   if (self.recorder != nullptr) substrata_record_stop(self.recorder, nullptr);
   self.recorder = nullptr;
-  substrata_publisher_close(self.publisher);
-  self.publisher = nullptr;
+  substrata_publisher_close(self.sends);
+  substrata_publisher_close(self.arrivals);
+  self.sends = self.arrivals = nullptr;
 }
 
 void look_for_mark(const char* text, size_t size) {
@@ -445,122 +601,4 @@ void look_for_mark(const char* text, size_t size) {
   if (find_section_mark({text, size}, name)) self.board->enter(name);
 }
 
-}  // namespace
 }  // namespace substrata::mpi_shim
-
-using namespace substrata::mpi_shim;
-
-#define SITE __builtin_return_address(0)
-#define EXPORT extern "C" __attribute__((visibility("default")))
-// Calls the next definition of the function we stand before.
-#define NEXT(name, ...)                                  \
-  [&] {                                                  \
-    static auto* function = next<decltype(name)>(#name); \
-    return function(__VA_ARGS__);                        \
-  }()
-
-EXPORT int MPI_Init(int* argc, char*** argv) {
-  const int result = NEXT(MPI_Init, argc, argv);
-  if (result == MPI_SUCCESS) begin();
-  return result;
-}
-EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  const int result = NEXT(MPI_Init_thread, argc, argv, required, provided);
-  if (result == MPI_SUCCESS) begin();
-  return result;
-}
-EXPORT int MPI_Finalize(void) {
-  end();
-  return NEXT(MPI_Finalize);
-}
-
-#define SENDS(name)                                                                                 \
-  EXPORT int name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) { \
-    called(comm, to, static_cast<size_t>(count), type, tag, SITE);                                  \
-    return NEXT(name, data, count, type, to, tag, comm);                                            \
-  }
-SENDS(MPI_Send)
-SENDS(MPI_Ssend)
-SENDS(MPI_Bsend)
-SENDS(MPI_Rsend)
-#define ISENDS(name)                                                                              \
-  EXPORT int name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, \
-                  MPI_Request* request) {                                                         \
-    called(comm, to, static_cast<size_t>(count), type, tag, SITE);                                \
-    return NEXT(name, data, count, type, to, tag, comm, request);                                 \
-  }
-ISENDS(MPI_Isend)
-ISENDS(MPI_Issend)
-ISENDS(MPI_Ibsend)
-ISENDS(MPI_Irsend)
-EXPORT int MPI_Sendrecv(const void* data, int count, MPI_Datatype type, int to, int tag, void* in,
-                        int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
-                        MPI_Status* status) {
-  called(comm, to, static_cast<size_t>(count), type, tag, SITE);
-  return NEXT(MPI_Sendrecv, data, count, type, to, tag, in, in_count, in_type, from, in_tag, comm, status);
-}
-EXPORT int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int tag, int from,
-                                int in_tag, MPI_Comm comm, MPI_Status* status) {
-  called(comm, to, static_cast<size_t>(count), type, tag, SITE);
-  return NEXT(MPI_Sendrecv_replace, data, count, type, to, tag, from, in_tag, comm, status);
-}
-
-EXPORT int MPI_Barrier(MPI_Comm comm) {
-  called_collective(Collective::kBarrier, comm, 0, 0, SITE);
-  return NEXT(MPI_Barrier, comm);
-}
-EXPORT int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  called_collective(Collective::kBroadcast, comm, root, bytes_of(static_cast<size_t>(count), type), SITE);
-  return NEXT(MPI_Bcast, data, count, type, root, comm);
-}
-EXPORT int MPI_Reduce(const void* data, void* out, int count, MPI_Datatype type, MPI_Op op, int root,
-                      MPI_Comm comm) {
-  called_collective(Collective::kReduce, comm, root, bytes_of(static_cast<size_t>(count), type), SITE);
-  return NEXT(MPI_Reduce, data, out, count, type, op, root, comm);
-}
-EXPORT int MPI_Allreduce(const void* data, void* out, int count, MPI_Datatype type, MPI_Op op,
-                         MPI_Comm comm) {
-  called_collective(Collective::kAllreduce, comm, 0, bytes_of(static_cast<size_t>(count), type), SITE);
-  return NEXT(MPI_Allreduce, data, out, count, type, op, comm);
-}
-EXPORT int MPI_Gather(const void* data, int count, MPI_Datatype type, void* out, int out_count,
-                      MPI_Datatype out_type, int root, MPI_Comm comm) {
-  if (data != MPI_IN_PLACE)
-    called_collective(Collective::kGather, comm, root, bytes_of(static_cast<size_t>(count), type), SITE);
-  return NEXT(MPI_Gather, data, count, type, out, out_count, out_type, root, comm);
-}
-EXPORT int MPI_Scatter(const void* data, int count, MPI_Datatype type, void* out, int out_count,
-                       MPI_Datatype out_type, int root, MPI_Comm comm) {
-  const uint64_t bytes = out == MPI_IN_PLACE ? bytes_of(static_cast<size_t>(count), type)
-                                             : bytes_of(static_cast<size_t>(out_count), out_type);
-  called_collective(Collective::kScatter, comm, root, bytes, SITE);
-  return NEXT(MPI_Scatter, data, count, type, out, out_count, out_type, root, comm);
-}
-EXPORT int MPI_Allgather(const void* data, int count, MPI_Datatype type, void* out, int out_count,
-                         MPI_Datatype out_type, MPI_Comm comm) {
-  called_collective(Collective::kAllgather, comm, 0, bytes_of(static_cast<size_t>(out_count), out_type),
-                    SITE);
-  return NEXT(MPI_Allgather, data, count, type, out, out_count, out_type, comm);
-}
-EXPORT int MPI_Alltoall(const void* data, int count, MPI_Datatype type, void* out, int out_count,
-                        MPI_Datatype out_type, MPI_Comm comm) {
-  called_collective(Collective::kAlltoall, comm, 0, bytes_of(static_cast<size_t>(out_count), out_type), SITE);
-  return NEXT(MPI_Alltoall, data, count, type, out, out_count, out_type, comm);
-}
-EXPORT int MPI_Comm_free(MPI_Comm* comm) {
-  {
-    const std::lock_guard guard(shim().lock);
-    shim().world_ranks.erase(*comm);
-  }
-  return NEXT(MPI_Comm_free, comm);
-}
-
-// Section marks that the program prints ("Begin of X section.") name the phases.
-EXPORT size_t fwrite(const void* data, size_t size, size_t count, FILE* file) {
-  look_for_mark(static_cast<const char*>(data), size * count);
-  return NEXT(fwrite, data, size, count, file);
-}
-EXPORT int fputs(const char* text, FILE* file) {
-  look_for_mark(text, std::strlen(text));
-  return NEXT(fputs, text, file);
-}

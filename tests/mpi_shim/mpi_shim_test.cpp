@@ -1,6 +1,7 @@
 // The MPI shims on an unmodified program under Open MPI and MPICH: its own count is the oracle.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <substrata/feed.h>
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -10,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <tuple>
+#include <vector>
 
 namespace {
 
@@ -46,61 +49,168 @@ bool is_there(const std::string& program) {
 }
 
 const std::string kLib = std::string(SUBSTRATA_BUILD_DIR) + "/lib/";
-const std::string kSource = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/mpi_shim/messages.c";
+const std::string kSources = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/mpi_shim/";
 constexpr int kRanks = 4;
 
 struct Mpi {
   const char* name;
-  const char* compiler;
   std::string run;  // up to the environment
   std::string set;  // NAME=VALUE is put behind it
 };
 Mpi open_mpi() {
-  return {"openmpi", "mpicc.openmpi",
+  return {"openmpi",
           "timeout 200 mpirun.openmpi --allow-run-as-root --oversubscribe --mca btl self,vader,tcp -n " +
               std::to_string(kRanks),
           " -x "};
 }
-Mpi mpich() {
-  return {"mpich", "mpicc.mpich", "timeout 200 mpiexec.mpich -n " + std::to_string(kRanks), " -env "};
-}
+Mpi mpich() { return {"mpich", "timeout 200 mpiexec.mpich -n " + std::to_string(kRanks), " -env "}; }
 
 class MpiShim : public testing::Test {
  protected:
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+
   // Builds the program and runs it under the shim; skips where that MPI is not installed.
-  void measure(const Mpi& mpi, const std::string& settings = "") {
-    const std::string launcher = mpi.name == std::string("mpich") ? "mpiexec.mpich" : "mpirun.openmpi";
-    if (!is_there(mpi.compiler) || !is_there(launcher)) GTEST_SKIP() << mpi.name << " is not installed";
-    const Outcome built =
-        run(std::string(mpi.compiler) + " -O1 -o " + (folder_ / "messages") + " " + kSource);
+  void launch(const Mpi& mpi, const std::string& source, const Settings& settings = {}) {
+    const bool is_mpich = mpi.name == std::string("mpich");
+    const std::string compiler = std::string(source.ends_with(".c") ? "mpicc." : "mpifort.") + mpi.name;
+    const std::string launcher = is_mpich ? "mpiexec.mpich" : "mpirun.openmpi";
+    if (!is_there(compiler) || !is_there(launcher))
+      GTEST_SKIP() << compiler << " or " << launcher << " is not installed";
+    const Outcome built = run(compiler + " -O1 -o " + (folder_ / "program") + " " + kSources + source);
+    if (built.status != 0 && !source.ends_with(".c"))
+      GTEST_SKIP() << "the Fortran binding is not usable with this compiler: " << built.output.substr(0, 300);
     ASSERT_EQ(built.status, 0) << built.output;
-    const auto variable = [&](const std::string& name, const std::string& value) {
-      return mpi.set + name + (mpi.name == std::string("mpich") ? " " : "=") + value;
+    std::string variables;
+    const auto set = [&](const std::string& name, const std::string& value) {
+      variables += mpi.set + name + (is_mpich ? " " : "=") + value;
     };
     const std::string file = folder_ / "summary.json";
-    const std::string command = "OMPI_MCA_mpi_yield_when_idle=1 " + mpi.run +
-                                variable("LD_PRELOAD", kLib + "libsubstrata_mpi_" + mpi.name + ".so") +
-                                variable("SUBSTRATA_MPI_SUMMARY", file) +
-                                (settings.empty() ? ""
-                                                  : variable(settings.substr(0, settings.find('=')),
-                                                             settings.substr(settings.find('=') + 1))) +
-                                " " + (folder_ / "messages");
-    const Outcome ran = run(command);
-    if (ran.status != 0 && ran.output.find("Begin of Ring") == std::string::npos)
-      GTEST_SKIP() << mpi.name << " cannot start a program here: " << ran.output.substr(0, 300);
+    set("LD_PRELOAD", kLib + "libsubstrata_mpi_" + mpi.name + ".so");
+    set("SUBSTRATA_MPI_SUMMARY", file);
+    for (const auto& [name, value] : settings) set(name, value);
+    const Outcome plain = run("OMPI_MCA_mpi_yield_when_idle=1 " + mpi.run + " " + (folder_ / "program"));
+    if (plain.status != 0)
+      GTEST_SKIP() << mpi.name << " cannot start a program here: " << plain.output.substr(0, 300);
+    const Outcome ran =
+        run("OMPI_MCA_mpi_yield_when_idle=1 " + mpi.run + variables + " " + (folder_ / "program"));
     ASSERT_EQ(ran.status, 0) << ran.output;
-    std::istringstream lines(ran.output);
+    output_ = ran.output;
+    std::ifstream stream(file);
+    summary_ = Json::parse(stream, nullptr, false);
+    ASSERT_TRUE(summary_.is_object()) << "no summary";
+    ASSERT_EQ(summary_["ranks"].size(), static_cast<size_t>(kRanks));
+  }
+  // messages.c, with its own count.
+  void measure(const Mpi& mpi, const Settings& settings = {}) {
+    launch(mpi, "messages.c", settings);
+    if (IsSkipped() || HasFatalFailure()) return;
+    std::istringstream lines(output_);
     for (std::string line; std::getline(lines, line);) {
       long messages = 0;
       long bytes = 0;
       if (std::sscanf(line.c_str(), "sent %ld %ld", &messages, &bytes) == 2)
         own_.push_back({messages, bytes});
     }
-    ASSERT_EQ(own_.size(), static_cast<size_t>(kRanks)) << ran.output;
-    std::ifstream stream(file);
-    summary_ = Json::parse(stream, nullptr, false);
-    ASSERT_TRUE(summary_.is_object()) << "no summary";
-    ASSERT_EQ(summary_["ranks"].size(), static_cast<size_t>(kRanks));
+    ASSERT_EQ(own_.size(), static_cast<size_t>(kRanks)) << output_;
+  }
+  // All transactions of a rank's trace, with the name of their probe point and the source's time base.
+  struct Traced {
+    std::vector<std::pair<std::string, substrata_transaction>> all;
+    uint32_t time_base = 0;
+  };
+  Traced trace_of(int rank) {
+    Traced out;
+    substrata_trace* trace = nullptr;
+    const std::string file = folder_ / ("trace." + std::to_string(rank)).c_str();
+    EXPECT_EQ(substrata_trace_open(file.c_str(), &trace), 0) << substrata_feed_error();
+    if (trace == nullptr) return out;
+    substrata_source_info source{};
+    source.struct_size = sizeof source;
+    EXPECT_EQ(substrata_trace_source(trace, 0, &source), 0);
+    out.time_base = source.time_base;
+    const substrata_transaction* batch = nullptr;
+    size_t count = 0;
+    while (substrata_trace_next(trace, &batch, &count) == 0 && count != 0) {
+      for (size_t i = 0; i < count; ++i) {
+        substrata_probe_info probe{};
+        probe.struct_size = sizeof probe;
+        substrata_trace_probe(trace, batch[i].probe, &probe);
+        out.all.emplace_back(probe.name, batch[i]);
+      }
+    }
+    substrata_trace_close(trace);
+    return out;
+  }
+  // Every message has both ends, with one number, one size, and the sender's stamp at the receiver; the
+  // program's own receives are the ones it printed, in their order.
+  void expect_both_ends(uint32_t time_base) {
+    std::map<std::tuple<uint32_t, uint32_t, uint64_t>, substrata_transaction> sent;  // from, to, number
+    std::vector<Traced> traces;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      traces.push_back(trace_of(rank));
+      EXPECT_EQ(traces.back().time_base, time_base);
+      for (const auto& [probe, t] : traces.back().all) {
+        if (t.kind != SUBSTRATA_SEND) continue;
+        EXPECT_EQ(probe, "mpi.rank" + std::to_string(rank) + ".send");
+        EXPECT_TRUE(sent.emplace(std::tuple(t.initiator, t.target, t.detail), t).second);
+      }
+    }
+    size_t received = 0;
+    std::vector<std::string> told(kRanks);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      for (const auto& [probe, t] : traces[static_cast<size_t>(rank)].all) {
+        if (t.kind != SUBSTRATA_RECEIVE) continue;
+        ++received;
+        EXPECT_EQ(probe, "mpi.rank" + std::to_string(rank) + ".receive");
+        EXPECT_EQ(t.target, static_cast<uint32_t>(rank));
+        const auto found = sent.find({t.initiator, t.target, t.detail});
+        ASSERT_NE(found, sent.end()) << t.initiator << " to " << rank << " number " << t.detail;
+        EXPECT_EQ(t.start, found->second.time);
+        EXPECT_EQ(t.size, found->second.size);
+        EXPECT_EQ(t.flags, found->second.flags);
+        EXPECT_GE(t.time, t.start);
+        if ((t.flags & SUBSTRATA_FLAG_COLLECTIVE) == 0)
+          told[static_cast<size_t>(rank)] += "got " + std::to_string(rank) + " " +
+                                             std::to_string(t.initiator) + " " + std::to_string(t.size) +
+                                             "\n";
+      }
+    }
+    EXPECT_EQ(received, sent.size());
+    std::vector<std::string> printed(kRanks);
+    std::istringstream lines(output_);
+    for (std::string line; std::getline(lines, line);) {
+      int rank = 0;
+      if (std::sscanf(line.c_str(), "got %d", &rank) == 1 && rank < kRanks)
+        printed[static_cast<size_t>(rank)] += line + "\n";
+    }
+    EXPECT_EQ(told, printed);
+  }
+  void expect_own_counts_of_blocks() {
+    std::istringstream lines(output_);
+    int compared = 0;
+    for (std::string line; std::getline(lines, line);) {
+      int rank = 0;
+      long messages = 0;
+      long bytes = 0;
+      if (std::sscanf(line.c_str(), "sent %d %ld %ld", &rank, &messages, &bytes) != 3) continue;
+      const Json& counted = summary_["ranks"][static_cast<size_t>(rank)];
+      EXPECT_EQ(counted["level"], 1);
+      EXPECT_EQ(counted["messages_sent"], messages) << rank;
+      EXPECT_EQ(counted["bytes_sent"], bytes) << rank;
+      ++compared;
+    }
+    EXPECT_EQ(compared, kRanks) << output_;
+    expect_conservation();
+  }
+  void expect_fortran_ring() {
+    for (const Json& rank : summary_["ranks"]) {
+      const Json& sizes = rank["phases"][0]["sizes_sent"];
+      EXPECT_EQ(sizes["80"], 5) << rank.dump();
+      EXPECT_GE(sizes["8"], 1) << rank.dump();
+      EXPECT_EQ(rank["latencies"]["unknown"], 0);
+      EXPECT_EQ(rank["latencies"]["virtual"]["messages"], rank["messages_received"]);
+    }
+    expect_conservation();
   }
   const Json* phase(int rank, const std::string& name) {
     for (const Json& item : summary_["ranks"][static_cast<size_t>(rank)]["phases"])
@@ -135,6 +245,7 @@ class MpiShim : public testing::Test {
   }
 
   Folder folder_;
+  std::string output_;
   std::vector<std::pair<long, long>> own_;
   Json summary_;
 };
@@ -160,7 +271,7 @@ TEST_F(MpiShim, UnderOpenMpiSeesTheRealMessagesOfAnAlltoall) {  // FE-4
 }
 
 TEST_F(MpiShim, AtLevelOneExpandsAnAlltoallToTheSameCount) {  // FE-4
-  measure(open_mpi(), "SUBSTRATA_MPI_LEVEL=1");
+  measure(open_mpi(), {{"SUBSTRATA_MPI_LEVEL", "1"}});
   if (IsSkipped()) return;
   for (int rank = 0; rank < kRanks; ++rank) {
     EXPECT_EQ(summary_["ranks"][static_cast<size_t>(rank)]["level"], 1);
@@ -182,11 +293,64 @@ TEST_F(MpiShim, UnderMpichCountsTheProgramsOwnMessages) {  // FE-4
   expect_conservation();
 }
 
-TEST_F(MpiShim, RecordsATraceForEachRank) {  // FE-5, FE-8
-  measure(open_mpi(), "SUBSTRATA_MPI_TRACE=" + (folder_ / "trace.%r"));
-  if (IsSkipped()) return;
-  for (int rank = 0; rank < kRanks; ++rank)
-    EXPECT_GT(fs::file_size(folder_ / ("trace." + std::to_string(rank)).c_str()), 100u) << rank;
+// FE-5, FE-8
+TEST_F(MpiShim, GivesReceiversTheSendersVirtualTimeAlsoUnderCollectives) {
+  launch(open_mpi(), "receives.c", {{"SUBSTRATA_MPI_TRACE", folder_ / "trace.%r"}});
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_both_ends(SUBSTRATA_TIME_VIRTUAL);
+  EXPECT_EQ(summary_["time"]["default"], "virtual");
+  for (const Json& rank : summary_["ranks"]) {
+    EXPECT_EQ(rank["latencies"]["unknown"], 0);
+    EXPECT_EQ(rank["latencies"]["real"]["messages"], rank["messages_received"]);
+    // Not below overhead, latency and overhead of the default network.
+    EXPECT_GE(rank["latencies"]["virtual"]["least_ns"], 12000);
+  }
+}
+
+TEST_F(MpiShim, GivesReceiversTheSendersRealTimeAtLevelOne) {  // FE-5
+  launch(open_mpi(), "receives.c",
+         {{"SUBSTRATA_MPI_TRACE", folder_ / "trace.%r"},
+          {"SUBSTRATA_MPI_LEVEL", "1"},
+          {"SUBSTRATA_MPI_TIME", "real"}});
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_both_ends(SUBSTRATA_TIME_REAL);
+  EXPECT_EQ(summary_["time"]["default"], "real");
+}
+
+TEST_F(MpiShim, GivesReceiversTheSendersTimeUnderMpich) {  // FE-5
+  launch(mpich(), "receives.c",
+         {{"SUBSTRATA_MPI_TRACE", folder_ / "trace.%r"}, {"SUBSTRATA_MPI_NETWORK", "latency=50000:byte=10"}});
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_both_ends(SUBSTRATA_TIME_VIRTUAL);
+  EXPECT_EQ(summary_["time"]["virtual"], "factor=1:overhead=1000:latency=50000:byte=10");
+  for (const Json& rank : summary_["ranks"]) EXPECT_GE(rank["latencies"]["virtual"]["least_ns"], 52000);
+}
+
+TEST_F(MpiShim, AtLevelOneExpandsCollectivesWithBlocksOfDifferentSizes) {  // FE-4
+  launch(open_mpi(), "blocks.c", {{"SUBSTRATA_MPI_LEVEL", "1"}});
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_own_counts_of_blocks();
+}
+TEST_F(MpiShim, UnderMpichExpandsCollectivesWithBlocksOfDifferentSizes) {  // FE-4
+  launch(mpich(), "blocks.c");
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_own_counts_of_blocks();
+}
+
+TEST_F(MpiShim, SeesFortranProgramsOfTheModuleF08) {  // FE-4
+  launch(open_mpi(), "ring.f90");
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_fortran_ring();
+}
+TEST_F(MpiShim, SeesFortranProgramsOfTheIncludeFileAtLevelOne) {  // FE-4
+  launch(open_mpi(), "ring.f", {{"SUBSTRATA_MPI_LEVEL", "1"}});
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_fortran_ring();
+}
+TEST_F(MpiShim, SeesFortranProgramsUnderMpich) {  // FE-4
+  launch(mpich(), "ring.f");
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_fortran_ring();
 }
 
 TEST(MpiShimPreloaded, DoesNoHarmToAProgramWithoutMpi) {

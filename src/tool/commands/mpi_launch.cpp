@@ -186,7 +186,8 @@ int mpirun(int argc, char** argv) {
       command.insert(command.end(), {"-genv", name, value});
   };
   set("LD_PRELOAD", preload);
-  for (const char* name : {"SUBSTRATA_MPI_SUMMARY", "SUBSTRATA_MPI_TRACE", "SUBSTRATA_MPI_LEVEL"})
+  for (const char* name : {"SUBSTRATA_MPI_SUMMARY", "SUBSTRATA_MPI_TRACE", "SUBSTRATA_MPI_LEVEL",
+                           "SUBSTRATA_MPI_TIME", "SUBSTRATA_MPI_NETWORK"})
     if (const char* value = std::getenv(name); value != nullptr) set(name, value);
   for (int i = at; i < argc; ++i) command.emplace_back(argv[i]);
 

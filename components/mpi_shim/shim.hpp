@@ -1,0 +1,154 @@
+// The shim's state in one process, and what its parts call: the wrapped calls, the hooked layer, the account.
+#ifndef SUBSTRATA_MPI_SHIM_SHIM_HPP
+#define SUBSTRATA_MPI_SHIM_SHIM_HPP
+
+#include <mpi.h>
+#include <substrata/feed.h>
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ledger.hpp"
+#include "stamps.hpp"
+#include "virtual_clock.hpp"
+
+#ifdef OPEN_MPI
+// The constants are addresses of the library's objects. Weak, so that preloading into a program without MPI
+// does no harm.
+#pragma weak ompi_mpi_comm_world
+#pragma weak ompi_mpi_byte
+#pragma weak ompi_mpi_char
+#pragma weak ompi_mpi_int
+#pragma weak ompi_mpi_unsigned_long
+#pragma weak ompi_message_no_proc
+#endif
+
+namespace substrata::mpi_shim {
+
+// A communicator: the world's ranks of those it sends to (-1: of another job), and a number that all its
+// members give it.
+struct Communicator {
+  std::vector<int> world_ranks;
+  uint64_t id = 0;
+};
+
+// A receive that was asked for and has not been told yet.
+struct PostedReceive {
+  MPI_Comm comm{};
+  int source = MPI_ANY_SOURCE;
+  int tag = MPI_ANY_TAG;
+  bool numbered = false;  // the ordinal is decided
+  uint64_t ordinal = 0;
+  bool persistent = false;
+  void* site = nullptr;
+};
+
+// A message inside a collective operation that this rank receives; looked for until its stamp is there.
+struct AwaitedMessage {
+  uint64_t channel;
+  int source;  // rank of the world; -1: any
+  uint64_t ordinal;
+  uint16_t flags;
+  void* site;
+  int tries;
+};
+
+// State of this process between MPI_Init and MPI_Finalize. One lock serialises the account: a message costs
+// hundreds of nanoseconds, the uncontended lock some twenty.
+struct Shim {
+  std::mutex lock;
+  bool counting = false;
+  int level = 1;
+  int rank = 0;
+  int ranks = 1;
+  Ledger ledger{1};
+  SectionBoard own_board{};
+  SectionBoard* board = &own_board;
+  StampBoard stamps{nullptr, 1};
+  bool has_stamps = false;
+  std::unordered_map<MPI_Comm, Communicator> communicators;
+  std::unordered_map<uint64_t, uint32_t> communicators_of_group;  // how many were made of these ranks
+  std::vector<std::unordered_map<uint64_t, uint64_t>> sent_to;    // by rank: channel -> messages so far
+  std::vector<std::unordered_map<uint64_t, uint64_t>> received_from;
+  std::vector<uint64_t> number_to;  // messages to each rank so far
+  std::unordered_map<MPI_Request, PostedReceive> receives;
+  size_t wildcards = 0;  // posted receives whose sender or tag is open
+  std::deque<AwaitedMessage> awaited;
+  NetworkModel network;
+  VirtualClock clock;
+  bool virtual_time = true;  // of the published stamps
+  substrata_publisher* sends = nullptr;
+  substrata_publisher* arrivals = nullptr;
+  substrata_recorder* recorder = nullptr;
+};
+
+Shim& shim();
+
+// One MPI call of the program, for its duration: its time is no computing of the program, and when it ends
+// the messages that it received are told. Calls within calls (a binding, another tool) are not looked at.
+class Call {
+ public:
+  Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call();
+  static bool inside();
+};
+// The same for a call that only looks whether something has happened; told() when it found something.
+class Poll {
+ public:
+  Poll();
+  Poll(const Poll&) = delete;
+  Poll& operator=(const Poll&) = delete;
+  ~Poll();
+
+ private:
+  int64_t began_;
+};
+
+uint64_t bytes_of(size_t count, MPI_Datatype type);
+const Communicator& communicator(Shim& self, MPI_Comm comm);
+// A communicator was made or freed by all its members together.
+void communicator_made(MPI_Comm comm);
+void communicator_freed(MPI_Comm comm);
+
+// One message to a rank of the communicator. The caller holds the lock, here and below.
+void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_t flags, void* site);
+// One message from a rank of the communicator, inside a collective; MPI_ANY_SOURCE is allowed.
+void await(Shim& self, MPI_Comm comm, int from, int tag, uint16_t flags, void* site);
+// Tells the awaited messages whose stamps are there.
+void settle(Shim& self);
+
+// These take the lock themselves. Point-to-point calls and collective ones, seen at level 1.
+void called(MPI_Comm comm, int to, size_t count, MPI_Datatype type, int tag, void* site);
+void called_collective(Collective operation, MPI_Comm comm, int root, uint64_t bytes, void* site);
+void called_collective(MPI_Comm comm, const std::vector<ModelledMessage>& messages,
+                       const std::vector<int>& sources, void* site);
+bool level_one();
+// Receives of the program itself, at both levels: asked for, and done.
+PostedReceive posted(MPI_Comm comm, int from, int tag, void* site);
+void received(const PostedReceive& receive, const MPI_Status& status);
+void remember(MPI_Request request, const PostedReceive& receive);
+// A request that was waited for or tested is done; nothing happens when it is no known receive.
+void completed(MPI_Request request, const MPI_Status& status);
+void forget(MPI_Request request);
+bool watches_requests();
+
+// Level 2: true when this process runs the series of Open MPI whose table is known, and the table is now
+// ours.
+bool hook_layer();
+void unhook_layer();
+
+// After MPI_Init, and before MPI_Finalize.
+void begin();
+void end();
+// The program prints this: a section mark names the phase.
+void look_for_mark(const char* text, size_t size);
+
+}  // namespace substrata::mpi_shim
+
+#endif
