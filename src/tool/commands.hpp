@@ -17,6 +17,13 @@ int import_trace(int argc, char** argv);
 int mpirun(int argc, char** argv);
 int check_presets(int argc, char** argv);
 int reproduce(int argc, char** argv);
+int list(int argc, char** argv);
+// stat and record give the exit status of the command they run.
+int stat(int argc, char** argv);
+int record(int argc, char** argv);
+int report(int argc, char** argv);
+int export_record(int argc, char** argv);
+int correlate(int argc, char** argv);
 
 }  // namespace substrata::tool
 

@@ -16,6 +16,12 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"stat", "runs a command and tells what its events came to", stat},
+    {"record", "runs a command and samples events of all substrates over time, into a file", record},
+    {"report", "shows a record: provenance, every series, regions", report},
+    {"export", "writes a record as CSV, JSON, Perfetto trace or OpenMetrics", export_record},
+    {"correlate", "how two series of a record go together: lag, gain, significance", correlate},
+    {"list", "the events in one line each", list},
     {"components", "the substrates: where each comes from, whether it works here, why not and the cure",
      components},
     {"events", "the events, with unit, kind, origin and whether they open here", events},

@@ -68,6 +68,36 @@ int events(int argc, char** argv) {
   return listed != 0 ? 0 : 1;
 }
 
+int list(int argc, char** argv) {
+  std::string pattern;
+  bool all = false;
+  Arguments arguments(
+      "substrata list",
+      "Lists the events that open here, one line each: name, unit, kind, origin. `substrata events` "
+      "describes them.");
+  arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')");
+  arguments.flag("-a,--all", all, "also those that do not open here, with the reason");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  start_library();
+
+  if (pattern.find_first_of("*?") == std::string::npos) pattern = "*" + pattern + "*";
+  std::vector<int> codes = presets();
+  for (int i = 0; i < PAPI_num_components(); ++i)
+    for (const int code : native_events(i)) codes.push_back(code);
+  unsigned listed = 0;
+  for (const int code : codes) {
+    const std::string name = event_name(code);
+    if (name.empty() || fnmatch(pattern.c_str(), name.c_str(), 0) != 0) continue;
+    const substrata_event event = describe(code);
+    if (event.available == 0 && !all) continue;
+    std::printf("%-52s %-10s %-6s %-9s%s%s\n", name.c_str(), event.unit, kind_name(event.kind),
+                origin_name(event),
+                event.available != 0 ? "" : " not available: ", event.available != 0 ? "" : event.why);
+    ++listed;
+  }
+  return listed != 0 ? 0 : 1;
+}
+
 int workloads(int argc, char** argv) {
   Arguments arguments("substrata workloads", "Lists the machine models and the workloads they run.");
   if (const auto status = arguments.parse(argc, argv)) return *status;

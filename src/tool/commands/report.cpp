@@ -1,0 +1,171 @@
+// substrata report, export, correlate: what is in a record.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+
+#include "arguments.hpp"
+#include "commands.hpp"
+#include "record/exports.hpp"
+#include "record/reader.hpp"
+#include "record/statistics.hpp"
+#include "record/text_report.hpp"
+
+namespace substrata::tool {
+namespace {
+
+// To a file, or to standard output for "" and "-".
+template <typename Write>
+void write_to(const std::string& path, Write&& write) {
+  if (path.empty() || path == "-") {
+    write(std::cout);
+    std::cout.flush();
+    if (!std::cout) throw std::runtime_error("standard output cannot be written");
+    return;
+  }
+  std::ofstream file(path, std::ios::binary);
+  write(file);
+  file.close();
+  if (!file) throw std::runtime_error("'" + path + "' cannot be written");
+}
+
+std::string title_of(const std::vector<std::string>& files) {
+  return files.size() == 1 ? files.front()
+                           : files.front() + " and " + std::to_string(files.size() - 1) + " more";
+}
+
+// The one series of that name: whole, else the only one in which it occurs. Of several writers, the first.
+const record::Trace& find_trace(const record::Timeline& timeline, const std::string& name) {
+  std::vector<const record::Trace*> within;
+  for (const record::Trace& trace : timeline.traces) {
+    if (trace.series->name == name) return trace;
+    if (trace.series->name.find(name) != std::string::npos) within.push_back(&trace);
+  }
+  if (within.size() == 1) return *within.front();
+  std::string known;
+  for (const record::Group& group : record::group_traces(timeline)) known += "\n  " + group.about->name;
+  throw std::runtime_error((within.empty() ? "there is no series '" : "more than one series has '") + name +
+                           "' in its name; the record has:" + known);
+}
+
+std::string described(const record::Trace& trace) {
+  const record::Series& about = *trace.series;
+  const bool rate = about.kind != record::Kind::kGauge;
+  return about.name + " [" + (about.unit.empty() ? "1" : about.unit) + (rate ? "/s" : "") + "], " +
+         record::origin_name(about) + ", per " + about.scope;
+}
+
+}  // namespace
+
+int report(int argc, char** argv) {
+  std::vector<std::string> files;
+  std::string out;
+  Arguments arguments(
+      "substrata report",
+      "Shows records made by `substrata record`: where each comes from, every series with its totals, "
+      "levels and rates, and the regions. Several files are shown as one, those of nodes for example.");
+  arguments.words("FILE", files, "records");
+  arguments.word("-o,--output", out, "file to write instead of standard output");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  if (files.empty()) {
+    std::fprintf(stderr, "substrata report: no record is named\n");
+    return 2;
+  }
+  const record::Recording recording = record::read_files(files);
+  const record::Timeline timeline = record::lay_out(recording);
+  write_to(out, [&](std::ostream& to) { record::write_text_report(to, timeline, title_of(files)); });
+  return 0;
+}
+
+int export_record(int argc, char** argv) {
+  std::vector<std::string> files;
+  std::string form, out;
+  Arguments arguments("substrata export", "Writes records in the format of another program.");
+  arguments.words("FILE", files, "records; several are joined");
+  arguments.word(
+      "--to", form,
+      "csv, json, perfetto (opens in ui.perfetto.dev and chrome://tracing) or openmetrics (for backfilling)");
+  arguments.word("-o,--output", out, "file to write instead of standard output");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  void (*write)(std::ostream&, const record::Timeline&) = form == "csv"           ? record::export_csv
+                                                          : form == "json"        ? record::export_json
+                                                          : form == "perfetto"    ? record::export_perfetto
+                                                          : form == "openmetrics" ? record::export_openmetrics
+                                                                                  : nullptr;
+  if (write == nullptr || files.empty()) {
+    std::fprintf(stderr, "substrata export: %s\n",
+                 files.empty()
+                     ? "no record is named"
+                     : ("--to takes csv, json, perfetto or openmetrics, not '" + form + "'").c_str());
+    return 2;
+  }
+  const record::Recording recording = record::read_files(files);
+  const record::Timeline timeline = record::lay_out(recording);
+  write_to(out, [&](std::ostream& to) { write(to, timeline); });
+  return 0;
+}
+
+int correlate(int argc, char** argv) {
+  std::string file, a, b, most_lag;
+  bool json = false;
+  Arguments arguments(
+      "substrata correlate",
+      "Tells how two series of a record go together: their correlation over lags, the lag at which it "
+      "is strongest, and how likely that would be by chance. Counts are compared as rates.");
+  arguments.required("FILE", file, "record");
+  arguments.required("A", a, "series, or a part of its name that no other has");
+  arguments.required("B", b, "series that may follow A");
+  arguments.word("--most-lag", most_lag,
+                 "longest lag to look at, in seconds (default: a quarter of the time)");
+  arguments.flag("--json", json, "print JSON, with the correlation at every lag");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  double most = 0;
+  if (!most_lag.empty()) {
+    char* end = nullptr;
+    most = std::strtod(most_lag.c_str(), &end);
+    if (*end != '\0' || !(most > 0))
+      throw std::runtime_error("--most-lag '" + most_lag + "' is no number of seconds");
+  }
+  const record::Recording recording = record::read_file(file);
+  const record::Timeline timeline = record::lay_out(recording);
+  const record::Trace& first = find_trace(timeline, a);
+  const record::Trace& second = find_trace(timeline, b);
+  const record::Correlation found =
+      record::correlate(record::curve_of(first), record::curve_of(second), most);
+  if (json) {
+    std::cout << "{\"a\":" << record::json_text(first.series->name)
+              << ",\"b\":" << record::json_text(second.series->name) << ",\"a_origin\":\""
+              << record::origin_name(*first.series) << "\",\"b_origin\":\""
+              << record::origin_name(*second.series) << "\",\"points\":" << found.points
+              << ",\"step_s\":" << record::json_number(found.step)
+              << ",\"r_without_lag\":" << record::json_number(found.at_zero)
+              << ",\"r\":" << record::json_number(found.best)
+              << ",\"lag_s\":" << record::json_number(found.lag)
+              << ",\"gain\":" << record::json_number(found.gain)
+              << ",\"effective_points\":" << record::json_number(found.effective_points)
+              << ",\"lags_tried\":" << record::json_number(found.lags_tried)
+              << ",\"p\":" << record::json_number(found.p_value) << ",\"lags_s\":[";
+    for (std::size_t i = 0; i < found.lags.size(); ++i)
+      std::cout << (i != 0 ? "," : "") << record::json_number(found.lags[i]);
+    std::cout << "],\"r_at\":[";
+    for (std::size_t i = 0; i < found.coefficients.size(); ++i)
+      std::cout << (i != 0 ? "," : "") << record::json_number(found.coefficients[i]);
+    std::cout << "]}\n";
+    return 0;
+  }
+  std::printf("A: %s\nB: %s\n", described(first).c_str(), described(second).c_str());
+  std::printf("%zu points of %.4g s\n\n", found.points, found.step);
+  std::printf("r without lag   %+.3f\n", found.at_zero);
+  std::printf("strongest r     %+.3f with B %.4g s %s A\n", found.best,
+              found.lag < 0 ? -found.lag : found.lag, found.lag < 0 ? "before" : "after");
+  std::printf("gain there      %.4g of B's unit a unit of A\n", found.gain);
+  std::printf("significance    p = %.2g: %s (as good as %.1f independent points, %.1f independent lags)\n",
+              found.p_value,
+              found.p_value < 0.01   ? "not by chance"
+              : found.p_value < 0.05 ? "hardly by chance"
+                                     : "may well be chance",
+              found.effective_points, found.lags_tried);
+  return 0;
+}
+
+}  // namespace substrata::tool

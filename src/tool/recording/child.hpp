@@ -1,0 +1,52 @@
+// The recorded command: made, held until the counters are attached, let go, and waited for.
+#ifndef SUBSTRATA_TOOL_RECORDING_CHILD_HPP
+#define SUBSTRATA_TOOL_RECORDING_CHILD_HPP
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace substrata::tool {
+
+// A command that waits before its first instruction. While it lives, SIGINT and SIGQUIT are left to it and
+// SIGTERM and SIGHUP are passed on to it; the caller goes on recording until it ends. Thread-bound; one at a
+// time.
+class Child {
+ public:
+  // `environment`: set (or, with an empty value, removed) for the command alone. Throws std::system_error.
+  Child(const std::vector<std::string>& command,
+        const std::vector<std::pair<std::string, std::string>>& environment);
+  // A command that was never let go is ended.
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  pid_t pid() const noexcept { return pid_; }
+  // Lets the command begin. Throws std::runtime_error with the reason when it cannot be executed.
+  void go();
+  // Becomes readable when the command ended or a signal came; to be followed by take_signals().
+  int signals() const noexcept { return signals_; }
+  // Takes what came. True once the command has ended; its counters can still be read.
+  bool take_signals();
+  // After the end: its exit status as a shell gives it (128 + signal), and what it used.
+  int reap(rusage* used);
+  // "exit status 0", "killed by signal 9 (Killed)"; after reap().
+  const std::string& how_it_ended() const noexcept { return ended_; }
+
+ private:
+  pid_t pid_ = -1;
+  int go_ = -1;
+  int failure_ = -1;
+  int signals_ = -1;
+  bool released_ = false;
+  bool reaped_ = false;
+  std::string name_;
+  std::string ended_;
+};
+
+}  // namespace substrata::tool
+
+#endif

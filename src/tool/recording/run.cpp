@@ -1,0 +1,241 @@
+// The loop: attach, let go, sample at every tick, take marks, end with the command.
+#include "recording/run.hpp"
+
+#include <poll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <stdexcept>
+#include <system_error>
+
+#include "measuring.hpp"
+#include "recording/child.hpp"
+#include "recording/machine.hpp"
+#include "recording/mark_file.hpp"
+#include "recording/sampler.hpp"
+
+namespace substrata::tool {
+namespace {
+
+// A descriptor that is closed at the end.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+std::string joined(const std::vector<std::string>& words, const char* between) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : between) + word;
+  return out;
+}
+
+// A word as a shell would take it back.
+std::string shell_word(const std::string& word) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && std::string("_-./:=,+@%").find(c) != std::string::npos);
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// Where no temperature is measured, the model is what there is; its values say so. Only in this process.
+class ModelSetting {
+ public:
+  explicit ModelSetting(const Plan& plan) {
+    const bool wanted = plan.wishes.empty() ||
+                        std::any_of(plan.wishes.begin(), plan.wishes.end(), [](const std::string& wish) {
+                          return wish.find("thermal_model") != std::string::npos;
+                        });
+    if (!wanted || std::getenv(kName) != nullptr) return;
+    setenv(kName, "1", 1);
+    set_ = true;
+  }
+  ~ModelSetting() {
+    if (set_) unsetenv(kName);
+  }
+  ModelSetting(const ModelSetting&) = delete;
+  ModelSetting& operator=(const ModelSetting&) = delete;
+  void keep_from(std::vector<std::pair<std::string, std::string>>* environment) const {
+    if (set_) environment->emplace_back(kName, "");
+  }
+
+ private:
+  static constexpr const char* kName = "SUBSTRATA_THERMAL_MODEL";
+  bool set_ = false;
+};
+
+// Events as they were asked for; one that was named must be counted, one that a pattern found need not. Gives
+// the refusals.
+std::vector<std::string> add_wishes(Sampler& sampler, const std::vector<std::string>& wishes) {
+  std::vector<std::string> refused;
+  for (const std::string& item : wishes)
+    for (std::size_t begin = 0; begin <= item.size();) {
+      const std::size_t end = std::min(item.find(',', begin), item.size());
+      const std::string wish = item.substr(begin, end - begin);
+      begin = end + 1;
+      const bool pattern = wish.find_first_of("*?") != std::string::npos;
+      for (const std::string& name : expand({wish})) {
+        const std::string why = sampler.try_add(name);
+        if (why.empty()) continue;
+        if (!pattern) throw std::runtime_error(why);
+        refused.push_back(why);
+      }
+    }
+  return refused;
+}
+
+std::string seconds_text(const timeval& time) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%lld.%06ld", static_cast<long long>(time.tv_sec),
+                static_cast<long>(time.tv_usec));
+  return text;
+}
+
+}  // namespace
+
+Outcome run_sampled(const Plan& plan, const Destination& destination) {
+  const ModelSetting model(plan);
+  start_library();
+  MarkFile marks(plan.rank);
+  std::vector<std::pair<std::string, std::string>> environment;
+  model.keep_from(&environment);
+  if (!marks.path().empty()) environment.emplace_back("SUBSTRATA_MARKS", marks.path());
+  Child child(plan.command, environment);
+
+  Sampler sampler(child.pid(), true, plan.node);
+  std::vector<std::string> refused;
+  if (plan.wishes.empty())
+    add_usual_events(sampler);
+  else
+    refused = add_wishes(sampler, plan.wishes);
+  if (sampler.events() == 0 && plan.node)
+    throw std::runtime_error(
+        "none of the events can be counted here" +
+        (refused.empty() ? std::string("; `substrata doctor` says why") : ": " + refused[0]));
+  sampler.start();
+
+  record::Properties properties = machine_properties();
+  std::vector<std::string> words;
+  for (const std::string& word : plan.command) words.push_back(shell_word(word));
+  properties.emplace_back("command", joined(words, " "));
+  properties.emplace_back("interval_ns", std::to_string(plan.interval_ns));
+  properties.emplace_back("pid", std::to_string(child.pid()));
+  if (!refused.empty()) properties.emplace_back("refused", joined(refused, "; "));
+  for (std::size_t i = 0; i < sampler.notes().size(); ++i)
+    properties.emplace_back("note." + std::to_string(i + 1), sampler.notes()[i]);
+  const std::unique_ptr<record::Sink> sink = destination.open(properties);
+  const std::uint32_t set = sink->declare(sampler.series());
+
+  const Descriptor timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (timer.get() < 0) throw std::system_error(errno, std::generic_category(), "no timer");
+  Outcome outcome;
+  outcome.events = sampler.events();
+  std::int64_t flushed = raw_now_ns();
+  const auto recording = [&](auto&& work) {  // a full disk must not disturb the command
+    if (!outcome.failure.empty()) return;
+    try {
+      work();
+    } catch (const std::exception& error) {
+      outcome.failure = error.what();
+    }
+  };
+  const auto row = [&] {
+    recording([&] {
+      sampler.sample(*sink, set);
+      ++outcome.rows;
+    });
+  };
+  row();
+  recording([&] { destination.flush(); });
+  child.go();
+  itimerspec ticks{};
+  ticks.it_interval.tv_sec = plan.interval_ns / 1'000'000'000;
+  ticks.it_interval.tv_nsec = plan.interval_ns % 1'000'000'000;
+  ticks.it_value = ticks.it_interval;
+  timerfd_settime(timer.get(), 0, &ticks, nullptr);
+
+  pollfd events[3] = {{child.signals(), POLLIN, 0}, {timer.get(), POLLIN, 0}, {marks.watch(), POLLIN, 0}};
+  for (bool ended = false; !ended;) {
+    if (poll(events, 3, -1) < 0 && errno != EINTR)
+      throw std::system_error(errno, std::generic_category(), "waiting for the command");
+    const std::int64_t now = raw_now_ns();
+    if ((events[0].revents & POLLIN) != 0) ended = child.take_signals();
+    if ((events[2].revents & POLLIN) != 0) recording([&] { marks.take(*sink, now); });
+    std::uint64_t due = 0;
+    if (!ended && read(timer.get(), &due, sizeof due) == static_cast<ssize_t>(sizeof due)) {
+      outcome.missed += due - 1;
+      row();
+      if (now - flushed >= plan.flush_ns || plan.interval_ns >= plan.flush_ns) {
+        recording([&] { destination.flush(); });
+        flushed = now;
+      }
+    }
+  }
+  outcome.end = raw_now_ns();
+  recording([&] { marks.take(*sink, outcome.end); });
+  row();
+  rusage used{};
+  outcome.status = child.reap(&used);
+  outcome.how = child.how_it_ended();
+  outcome.end = std::max(outcome.end, raw_now_ns());
+  const record::Properties end_properties = {{"exit", outcome.how},
+                                             {"exit_status", std::to_string(outcome.status)},
+                                             {"rows", std::to_string(outcome.rows)},
+                                             {"missed_ticks", std::to_string(outcome.missed)},
+                                             {"command.user_s", seconds_text(used.ru_utime)},
+                                             {"command.system_s", seconds_text(used.ru_stime)},
+                                             {"command.max_resident_kib", std::to_string(used.ru_maxrss)}};
+  recording([&] { destination.end(outcome.end, end_properties); });
+  return outcome;
+}
+
+std::int64_t parse_duration(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const std::string unit(rest, end);
+  double scale = 0;
+  if (unit == "s")
+    scale = 1e9;
+  else if (unit == "ms" || unit.empty())
+    scale = 1e6;
+  else if (unit == "us")
+    scale = 1e3;
+  const double ns = number * scale;
+  if (error != std::errc() || scale == 0 || !(ns >= 1e5) || !(ns <= 3.6e12))
+    throw std::runtime_error("'" + text +
+                             "' is no interval between 100us and 3600s; write for example 100ms or 1s");
+  return static_cast<std::int64_t>(std::llround(ns));
+}
+
+std::optional<SplitLine> split_at_dashes(int argc, char** argv) {
+  SplitLine out;
+  int at = 0;
+  for (; at < argc && std::string(argv[at]) != "--"; ++at) out.before.push_back(argv[at]);
+  for (++at; at < argc; ++at) out.command.emplace_back(argv[at]);
+  const bool help = std::any_of(out.before.begin(), out.before.end(), [](const char* word) {
+    return std::string(word) == "--help" || std::string(word) == "-h";
+  });
+  if (out.command.empty() && !help) return std::nullopt;
+  return out;
+}
+
+}  // namespace substrata::tool

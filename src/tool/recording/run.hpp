@@ -1,0 +1,60 @@
+// A command run under a sampler: what `substrata record` and `substrata stat` have in common.
+#ifndef SUBSTRATA_TOOL_RECORDING_RUN_HPP
+#define SUBSTRATA_TOOL_RECORDING_RUN_HPP
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/writer.hpp"
+
+namespace substrata::tool {
+
+// What to run and to sample.
+struct Plan {
+  std::vector<std::string> command;
+  std::vector<std::string> wishes;  // events; empty: the usual ones
+  std::int64_t interval_ns = 100'000'000;
+  std::int64_t flush_ns = 1'000'000'000;
+  bool node = true;  // events of the node are taken too
+  std::int32_t rank = -1;
+};
+
+struct Outcome {
+  int status = 0;        // of the command, as a shell gives it
+  std::string how;       // it ended
+  std::int64_t end = 0;  // CLOCK_MONOTONIC_RAW
+  std::uint64_t rows = 0;
+  std::uint64_t missed = 0;  // ticks that came while a row was still being read
+  std::size_t events = 0;
+  std::string failure;  // why the record stopped before the command did; else empty
+};
+
+// Where the samples go. `open` is called once it is known what stands at a record's beginning, `flush` from
+// time to time, `end` when the command has ended; the sink lives until then.
+struct Destination {
+  std::function<std::unique_ptr<record::Sink>(const record::Properties&)> open;
+  std::function<void()> flush;
+  std::function<void(std::int64_t time, const record::Properties&)> end;
+};
+
+// Starts the library. Throws std::runtime_error when an event that was named cannot be counted, the command
+// cannot be executed, or nothing at all can be sampled.
+Outcome run_sampled(const Plan& plan, const Destination& destination);
+
+// "50ms", "1s", "200us"; a number alone is milliseconds. Throws std::runtime_error with the reason.
+std::int64_t parse_duration(const std::string& text);
+
+// The words of a command line before and after "--". Nothing: there is no "--" or nothing after it.
+struct SplitLine {
+  std::vector<char*> before;
+  std::vector<std::string> command;
+};
+std::optional<SplitLine> split_at_dashes(int argc, char** argv);
+
+}  // namespace substrata::tool
+
+#endif

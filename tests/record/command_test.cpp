@@ -1,0 +1,203 @@
+// `substrata record`, `stat`, `report`, `export` and `correlate` as their users meet them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "record/timeline.hpp"
+#include "synthetic.hpp"
+#include "tool/program.hpp"
+
+namespace {
+
+using namespace substrata::record;
+using namespace substrata::tests;
+using nlohmann::json;
+using testing::HasSubstr;
+
+Ran tool(const std::string& arguments) { return shell(std::string(SUBSTRATA_TOOL) + " " + arguments); }
+
+constexpr const char* kEvents = " -e perf::TASK-CLOCK,perf::PAGE-FAULTS ";
+// Writes a megabyte, which touches pages, and ends with a status of its own.
+constexpr const char* kCommand = " -- sh -c 'head -c 1000000 /dev/zero | md5sum >/dev/null; exit 3'";
+
+bool perf_works() { return tool("stat -e perf::TASK-CLOCK -- true").status == 0; }
+#define NEEDS_PERF() \
+  if (!perf_works()) \
+  GTEST_SKIP() << "perf::TASK-CLOCK does not open here: " << tool("stat -e perf::TASK-CLOCK -- true").errors
+
+// CO-2, CO-3, CO-8, CO-9
+TEST(RecordCommand, SamplesTheProcessTreeAndSaysWhereItComesFrom) {
+  NEEDS_PERF();
+  const Folder folder;
+  const std::string path = folder.file("r.sub");
+  const Ran ran = tool(std::string("record") + kEvents + "-i 1ms -o " + path + kCommand);
+  EXPECT_EQ(ran.status, 3) << ran.errors;
+  EXPECT_THAT(ran.errors, HasSubstr(path));
+  const Recording read = read_file(path);
+  EXPECT_TRUE(read.complete());
+  ASSERT_EQ(read.writers.size(), 1u);
+  const Writer& writer = read.writers[0];
+  EXPECT_EQ(property(writer.end_properties, "exit_status"), "3");
+  EXPECT_EQ(property(writer.properties, "interval_ns"), "1000000");
+  for (const char* name : {"host", "machine.boot_id", "machine.kernel", "machine.processors",
+                           "software.substrata", "start.raw_ns", "start.real_ns", "command"})
+    EXPECT_NE(property(writer.properties, name), "") << name;
+  ASSERT_EQ(writer.series.size(), 4u);
+  EXPECT_EQ(writer.series[0].name, "perf::TASK-CLOCK");
+  EXPECT_EQ(writer.series[0].unit, "ns");
+  EXPECT_EQ(writer.series[0].scope, "process tree");
+  EXPECT_FALSE(writer.series[0].modelled);
+  EXPECT_EQ(writer.series[2].scope, "recorder");
+  const Series& faults = writer.series[1];
+  ASSERT_GE(faults.values.size(), 2u);
+  EXPECT_GT(faults.values.back(), 100) << "sh, head and md5sum: the children count";
+  EXPECT_TRUE(std::is_sorted(faults.values.begin(), faults.values.end()));
+  EXPECT_GT(writer.series[2].values.back(), 0) << "the recorder's own processor time";
+
+  const Ran report = tool("report " + path);
+  EXPECT_EQ(report.status, 0) << report.errors;
+  for (const char* text : {"perf::PAGE-FAULTS", "measured", "overhead", "exit status 3", "md5sum"})
+    EXPECT_THAT(report.out, HasSubstr(text));
+  EXPECT_THAT(report.out, testing::Not(HasSubstr("CUT OFF")));
+}
+
+TEST(RecordCommand, AModelIsCalledAModelEverywhere) {
+  const Folder folder;
+  const std::string path = folder.file("r.sub");
+  const Ran ran = tool("record -e 'thermal_model:::*' -i 1ms -o " + path +
+                       " -- sh -c 'echo ${SUBSTRATA_THERMAL_MODEL-unset}'");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(ran.out, "unset\n") << "the command's environment is its own";
+  EXPECT_THAT(tool("report " + path).out, HasSubstr("modelled"));
+  for (const char* form : {"csv", "json", "perfetto", "openmetrics"})
+    EXPECT_THAT(tool("export " + path + " --to " + form).out, HasSubstr("modelled")) << form;
+  EXPECT_THAT(tool("stat -e 'thermal_model:::*' -- true").errors, HasSubstr("modelled"));
+}
+
+TEST(RecordCommand, RegionsThatTheCommandMarksAreRecorded) {
+  NEEDS_PERF();
+  const Folder folder;
+  const std::string path = folder.file("r.sub");
+  const Ran ran = tool(
+      std::string("record") + kEvents + "-o " + path +
+      " -- sh -c 'for w in \"begin first part\" nonsense \"mark here\" end \"begin rest\"; do echo \"$w\" "
+      ">> \"$SUBSTRATA_MARKS\"; done'");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const Recording read = read_file(path);
+  const Timeline timeline = lay_out(read);
+  ASSERT_EQ(timeline.regions.size(), 2u);
+  EXPECT_EQ(timeline.regions[0].name, "first part");
+  EXPECT_FALSE(timeline.regions[0].open);
+  EXPECT_TRUE(timeline.regions[1].open);
+  ASSERT_EQ(timeline.moments.size(), 1u);
+  EXPECT_THAT(tool("report " + path).out, HasSubstr("rest (not ended)"));
+}
+
+// CO-3: the command itself kills its recorder once something was flushed.
+TEST(RecordCommand, KilledItLeavesAFileThatOpensAndSaysWhereItEnds) {
+  NEEDS_PERF();
+  const Folder folder;
+  const std::string path = folder.file("r.sub");
+  // `exec` makes the recorder the parent of the inner shell.
+  shell("exec " + std::string(SUBSTRATA_TOOL) + " record" + kEvents + "-i 1ms --flush 1ms -o " + path +
+        " -- sh -c 'while [ $(wc -c < " + path + ") -lt 4000 ]; do :; done; kill -9 $PPID'");
+  const Recording read = read_file(path);
+  EXPECT_FALSE(read.complete());
+  EXPECT_FALSE(read.writers.at(0).ended);
+  EXPECT_GE(read.writers[0].sets.at(0).times.size(), 3u);
+  const Ran report = tool("report " + path);
+  EXPECT_EQ(report.status, 0) << report.errors;
+  EXPECT_THAT(report.out, HasSubstr("CUT OFF"));
+  EXPECT_THAT(report.out, HasSubstr("The last sample is at"));
+  for (const char* form : {"csv", "json", "perfetto", "openmetrics"})
+    EXPECT_EQ(tool("export " + path + " --to " + form).status, 0) << form;
+}
+
+TEST(RecordCommand, SaysWhatIsWrong) {
+  const Folder folder;
+  const std::string out = " -o " + folder.file("r.sub");
+  EXPECT_EQ(tool("record").status, 2);
+  EXPECT_EQ(tool("stat --").status, 2);
+  const Ran command = tool("record" + out + " -e 'example:::*' -- /no/such/program");
+  EXPECT_EQ(command.status, 1);
+  EXPECT_THAT(command.errors, HasSubstr("/no/such/program"));
+  const Ran event = tool("record" + out + " -e nope:::nothing -- true");
+  EXPECT_EQ(event.status, 1);
+  EXPECT_THAT(event.errors, HasSubstr("nope:::nothing"));
+  const Ran interval = tool("record" + out + " -i soon -- true");
+  EXPECT_EQ(interval.status, 1);
+  EXPECT_THAT(interval.errors, HasSubstr("soon"));
+  EXPECT_EQ(tool("record -o /no/such/folder/r.sub -e 'example:::*' -- true").status, 1);
+  EXPECT_EQ(tool("report /dev/null").status, 1);
+  EXPECT_EQ(tool("report").status, 2);
+  EXPECT_EQ(tool("export " + folder.file("r.sub") + " --to xml").status, 2);
+}
+
+TEST(StatCommand, JsonTellsTotalsAndGoesToTheFile) {
+  NEEDS_PERF();
+  const Folder folder;
+  const Ran ran = tool(std::string("stat") + kEvents + "-e 'thermal_model:::*' --json -o " +
+                       folder.file("s.json") + kCommand);
+  EXPECT_EQ(ran.status, 3) << ran.errors;
+  EXPECT_EQ(ran.errors, "");
+  const json report = json::parse(contents(folder.file("s.json")));
+  EXPECT_EQ(report.at("exit_status"), 3);
+  ASSERT_GE(report.at("events").size(), 3u);
+  EXPECT_EQ(report.at("events")[1].at("name"), "perf::PAGE-FAULTS");
+  EXPECT_GT(report.at("events")[1].at("value"), 100);
+  EXPECT_EQ(report.at("events")[2].at("modelled"), true);
+  EXPECT_LE(report.at("events")[2].at("min"), report.at("events")[2].at("max"));
+}
+
+TEST(StatCommand, TheTableGoesToStandardErrorAndTheCommandKeepsItsOutput) {
+  NEEDS_PERF();
+  const Ran ran = tool(std::string("stat") + kEvents + "-- echo hello");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out, "hello\n");
+  EXPECT_THAT(ran.errors, HasSubstr("perf::TASK-CLOCK"));
+  EXPECT_THAT(ran.errors, HasSubstr("elapsed"));
+}
+
+TEST(StatCommand, AKilledCommandGivesTheStatusOfAShell) {
+  const Ran ran = tool("stat -e 'example:::*' -- sh -c 'kill -9 $$'");
+  EXPECT_EQ(ran.status, 137);
+  EXPECT_THAT(ran.errors, HasSubstr("killed by signal 9"));
+}
+
+// CO-5: a series that follows another by a second with gain 3, through the file and the command.
+TEST(CorrelateCommand, TellsLagAndGain) {
+  const Folder folder;
+  const std::string path = folder.file("r.sub");
+  {
+    FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
+    const std::uint32_t set = writer.declare({gauge_series("load", ""), gauge_series("heat")});
+    const auto load = [](int i) { return i * i * 7919 % 1009 + (i / 20 % 2) * 2000; };
+    for (int i = 0; i < 400; ++i) {
+      const std::int64_t values[2] = {load(i), 5000 + 3 * load(i - 10)};
+      const std::uint8_t flags[2] = {0, 0};
+      writer.sample(set, kSecond + i * 100'000'000LL, 0, values, flags);
+    }
+    writer.end(50 * kSecond, {});
+  }
+  const Ran ran = tool("correlate " + path + " load heat --json");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json found = json::parse(ran.out);
+  EXPECT_NEAR(found.at("lag_s").get<double>(), 1, 0.05);
+  EXPECT_NEAR(found.at("gain").get<double>(), 3, 0.1);
+  EXPECT_LT(found.at("p").get<double>(), 0.01);
+  EXPECT_EQ(found.at("b_origin"), "modelled");
+  EXPECT_THAT(tool("correlate " + path + " load heat").out, HasSubstr("s after A"));
+  const Ran none = tool("correlate " + path + " load nothing");
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.errors, HasSubstr("heat"));
+}
+
+TEST(ListCommand, OneLineAnEvent) {
+  const Ran ran = tool("list example:::");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(count_of(ran.out, "\n"), 4u);
+  EXPECT_EQ(tool("list no-event-is-called-so").status, 1);
+}
+
+}  // namespace

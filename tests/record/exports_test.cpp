@@ -1,0 +1,196 @@
+// Exports: they parse in their format, hold every sample, and say what is modelled.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "record/exports.hpp"
+#include "synthetic.hpp"
+#include "tool/program.hpp"
+
+namespace {
+
+using namespace substrata::record;
+using namespace substrata::tests;
+using nlohmann::json;
+
+// Eleven rows of a count and a modelled gauge, a gap, a region, and names that need escapes in every format.
+Recording sample_record() {
+  MemorySink sink(machine("host \"a\"", "boot"));
+  sample_functions(
+      sink, 11, 0.1, [](double t) { return 1000 * t; }, [](double t) { return 40000 + t; });
+  SeriesInfo odd = count_series("odd,\"name\"\n<\xff>_total", "kB");
+  odd.text = "back\\slash";
+  odd.type = Type::kUint64;
+  const std::uint32_t set = sink.declare({odd});
+  for (int row = 0; row < 3; ++row) {
+    const std::int64_t value = -1 - (2 - row);
+    const std::uint8_t flags = row == 1 ? std::uint8_t{kAbsent} : std::uint8_t{0};
+    sink.sample(set, kSecond + row * 300'000'000, 0, &value, &flags);
+  }
+  sink.mark({MarkKind::kBegin, kSecond + 200'000'000, -1, "solve, fast"});
+  sink.mark({MarkKind::kEnd, kSecond + 650'000'000, -1, "solve, fast"});
+  sink.mark({MarkKind::kMoment, kSecond + 700'000'000, -1, "there"});
+  sink.end(2 * kSecond, {{"exit", "exit status 0"}});
+  return sink.recording();
+}
+
+template <typename Export>
+std::string exported(Export&& write, const Recording& recording) {
+  std::ostringstream out;
+  write(out, lay_out(recording));
+  return out.str();
+}
+
+TEST(RecordExport, JsonHoldsEverySampleExactly) {
+  const json all = json::parse(exported(export_json, sample_record()));
+  EXPECT_EQ(all.at("complete"), true);
+  const json& writer = all.at("writers").at(0);
+  EXPECT_EQ(writer.at("properties").at("host"), "host \"a\"");
+  ASSERT_EQ(writer.at("series").size(), 3u);
+  EXPECT_EQ(writer.at("series")[0].at("values").size(), 11u);
+  EXPECT_EQ(writer.at("series")[0].at("values")[10], 1000);
+  EXPECT_EQ(writer.at("series")[1].at("origin"), "modelled");
+  EXPECT_EQ(writer.at("series")[2].at("values"), json::parse("[18446744073709551613, 18446744073709551615]"));
+  EXPECT_EQ(writer.at("series")[2].at("seconds").size(), 2u);
+  ASSERT_EQ(all.at("regions").size(), 1u);
+  EXPECT_NEAR(all.at("regions")[0].at("end").get<double>(), 0.65, 1e-9);
+}
+
+// Fields of one line, as RFC 4180 has them.
+std::vector<std::string> fields(const std::string& line) {
+  std::vector<std::string> out(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
+      out.back() += line[++i];
+    } else if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      out.emplace_back();
+    } else {
+      out.back() += line[i];
+    }
+  }
+  return out;
+}
+
+TEST(RecordExport, CsvHasARowASampleAndEveryColumnIsDescribed) {
+  Recording recording = sample_record();
+  recording.writers[0]
+      .series.pop_back();  // its name has a line break, which the reader of this test does not take
+  recording.writers[0].sets.pop_back();
+  const std::string text = exported(export_csv, recording);
+  EXPECT_THAT(text, testing::HasSubstr("# column heat: unit mdegC; gauge; modelled; per node"));
+  EXPECT_THAT(text, testing::HasSubstr("# region solve, fast: 0.2 s to 0.65 s"));
+  std::istringstream lines(text);
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(lines, line);)
+    if (line[0] != '#') rows.push_back(fields(line));
+  ASSERT_EQ(rows.size(), 12u);
+  EXPECT_EQ(rows[0],
+            (std::vector<std::string>{"time_s", "skew_ns", "host", "rank", "region", "work", "heat"}));
+  for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
+  EXPECT_EQ(rows[11][0], "1.000000000");
+  EXPECT_EQ(rows[11][2], "host \"a\"");
+  EXPECT_EQ(rows[11][5], "1000");
+  EXPECT_EQ(rows[4][4], "solve, fast");
+  EXPECT_EQ(rows[1][4], "");
+}
+
+TEST(RecordExport, CsvLeavesTheCellOfAGapEmpty) {
+  const std::string text = exported(export_csv, sample_record());
+  EXPECT_EQ(count_of(text, "18446744073709551613"), 1u);
+  EXPECT_EQ(count_of(text, "18446744073709551614"), 0u) << "the absent row";
+}
+
+TEST(RecordExport, PerfettoHasCountersInOrderSlicesAndNames) {
+  const json all = json::parse(exported(export_perfetto, sample_record()));
+  std::map<std::string, std::vector<double>> times;
+  std::size_t slices = 0, names = 0;
+  for (const json& event : all.at("traceEvents")) {
+    const std::string phase = event.at("ph");
+    if (phase == "M") {
+      ++names;
+      continue;
+    }
+    // What the Trace Event Format asks of every event.
+    EXPECT_TRUE(event.at("ts").is_number());
+    EXPECT_TRUE(event.at("pid").is_number());
+    EXPECT_TRUE(event.at("name").is_string());
+    if (phase == "C") {
+      ASSERT_EQ(event.at("args").size(), 1u);
+      EXPECT_TRUE(event.at("args").begin().value().is_number());
+      times[event.at("name")].push_back(event.at("ts"));
+    } else if (phase == "X") {
+      ++slices;
+      EXPECT_NEAR(event.at("ts").get<double>(), 200000, 1);
+      EXPECT_NEAR(event.at("dur").get<double>(), 450000, 1);
+    } else {
+      EXPECT_EQ(phase, "i");
+    }
+  }
+  EXPECT_GE(names, 1u);
+  EXPECT_EQ(slices, 1u);
+  EXPECT_EQ(times.at("work").size(), 11u);
+  EXPECT_EQ(times.at("heat (modelled)").size(), 11u);
+  for (const auto& [name, at] : times) EXPECT_TRUE(std::is_sorted(at.begin(), at.end())) << name;
+}
+
+// The grammar of OpenMetrics 1.0, line by line.
+TEST(RecordExport, OpenMetricsFollowsItsGrammar) {
+  const std::string text = exported(export_openmetrics, sample_record());
+  ASSERT_GE(text.size(), 6u);
+  EXPECT_EQ(text.substr(text.size() - 6), "# EOF\n");
+  const std::regex metadata("# (TYPE|HELP|UNIT) ([a-zA-Z_:][a-zA-Z0-9_:]*) ([^\n]*)");
+  const std::regex sample(
+      "([a-zA-Z_:][a-zA-Z0-9_:]*)\\{(([a-zA-Z_][a-zA-Z0-9_]*=\"([^\"\\\\\n]|\\\\[\\\\n\"])*\",?)*)\\} "
+      "(-?[0-9.]+(e[+-]?[0-9]+)?|NaN) ([0-9]+\\.[0-9]+)");
+  std::map<std::string, std::string> types;
+  std::map<std::string, double> last;
+  std::size_t samples = 0, modelled = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line) && line != "# EOF";) {
+    std::smatch match;
+    if (std::regex_match(line, match, metadata)) {
+      if (match[1] == "TYPE") {
+        EXPECT_TRUE(types.emplace(match[2], match[3]).second) << "once a family: " << line;
+      }
+      if (match[1] == "UNIT") {
+        const std::string name = match[2], unit = match[3];
+        EXPECT_TRUE(name.size() > unit.size() && name.substr(name.size() - unit.size()) == unit) << line;
+      }
+      continue;
+    }
+    ASSERT_TRUE(std::regex_match(line, match, sample)) << line;
+    ++samples;
+    modelled += line.find("origin=\"modelled\"") != std::string::npos;
+    std::string family = match[1];
+    if (family.size() > 6 && family.substr(family.size() - 6) == "_total") family.resize(family.size() - 6);
+    ASSERT_TRUE(types.count(family)) << line;
+    EXPECT_EQ(types[family] == "counter", family != match[1]) << line;
+    const double at = std::stod(match[7]);
+    const std::string key = match[1].str() + match[2].str();
+    if (last.count(key)) {
+      EXPECT_GT(at, last[key]) << "time stamps of a metric rise: " << line;
+    }
+    last[key] = at;
+  }
+  EXPECT_EQ(samples, 11u + 11u + 2u);
+  EXPECT_EQ(modelled, 11u);
+}
+
+TEST(RecordExport, TextsSurviveAsValidJson) {
+  EXPECT_EQ(json::parse(json_text("plain \"\\\n\t\x01 ä€😀")), "plain \"\\\n\t\x01 ä€😀");
+  for (int first = 0; first < 256; ++first)
+    for (const char* rest : {"", "\x80", "\xbf\xbf", "a"})
+      EXPECT_NO_THROW(json::parse(json_text(std::string(1, static_cast<char>(first)) + rest))) << first;
+  EXPECT_EQ(json_number(NAN), "null");
+  EXPECT_EQ(std::stod(json_number(0.1)), 0.1);
+}
+
+}  // namespace
