@@ -8,7 +8,7 @@
 
 namespace substrata::mpi_shim {
 
-void Ledger::sent(const std::string& phase, int to, uint64_t bytes) {
+void Ledger::sent(const std::string& phase, int to, uint64_t bytes, bool collective) {
   ++messages_;
   bytes_ += bytes;
   if (to >= 0 && static_cast<size_t>(to) < messages_to_.size()) {
@@ -19,6 +19,10 @@ void Ledger::sent(const std::string& phase, int to, uint64_t bytes) {
   if (is_new) order_.push_back(phase);
   ++at->second.messages;
   at->second.bytes += bytes;
+  if (!collective) {
+    ++at->second.own_messages;
+    at->second.own_bytes += bytes;
+  }
   ++at->second.sizes[bytes];
 }
 
@@ -73,7 +77,9 @@ std::string rank_as_json(const Ledger& ledger, int rank, uint64_t messages_recei
     const PhaseTotals& phase = ledger.phase(name);
     out += separator;
     out += "{\"name\":" + quoted(name) + ",\"messages_sent\":" + std::to_string(phase.messages) +
-           ",\"bytes_sent\":" + std::to_string(phase.bytes) + ",\"sizes_sent\":{";
+           ",\"bytes_sent\":" + std::to_string(phase.bytes) +
+           ",\"own_messages_sent\":" + std::to_string(phase.own_messages) +
+           ",\"own_bytes_sent\":" + std::to_string(phase.own_bytes) + ",\"sizes_sent\":{";
     const char* comma = "";
     for (const auto& [size, count] : phase.sizes) {
       out += comma;

@@ -16,6 +16,8 @@ namespace substrata::mpi_shim {
 struct PhaseTotals {
   uint64_t messages = 0;
   uint64_t bytes = 0;
+  uint64_t own_messages = 0;  // of them outside of collective operations
+  uint64_t own_bytes = 0;
   std::map<uint64_t, uint64_t> sizes;  // bytes of a message -> messages
 };
 
@@ -35,7 +37,7 @@ class Ledger {
   explicit Ledger(int ranks)
       : messages_to_(static_cast<size_t>(ranks)), bytes_to_(static_cast<size_t>(ranks)) {}
   // `to` is a rank of the world, or outside of it (another job): then only the totals count.
-  void sent(const std::string& phase, int to, uint64_t bytes);
+  void sent(const std::string& phase, int to, uint64_t bytes, bool collective = false);
   // A message whose sender's stamp is known; modelled_ns: in virtual time.
   void received(int64_t real_ns, int64_t modelled_ns) {
     real_.add(real_ns);

@@ -230,7 +230,7 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
   if (to == MPI_PROC_NULL) return;
   const Communicator& among = communicator(self, comm);
   const int target = world_rank(among, to);
-  self.ledger.sent(phase_name(self), target, bytes);
+  self.ledger.sent(phase_name(self), target, bytes, (flags & SUBSTRATA_FLAG_COLLECTIVE) != 0);
   Stamp stamp{
       .real = nanoseconds(CLOCK_MONOTONIC_RAW), .modelled = self.clock.send(), .number = 0, .bytes = bytes};
   if (target >= 0) {

@@ -18,13 +18,15 @@ namespace {
 TEST(MpiLedger, SumsByPhaseSizeAndReceiver) {
   Ledger ledger(3);
   ledger.sent("a", 1, 100);
-  ledger.sent("a", 2, 100);
+  ledger.sent("a", 2, 100, true);
   ledger.sent("b", 1, 7);
   EXPECT_EQ(ledger.messages(), 3u);
   EXPECT_EQ(ledger.bytes(), 207u);
   EXPECT_EQ(ledger.messages_to(), (std::vector<uint64_t>{0, 2, 1}));
   EXPECT_EQ(ledger.bytes_to(), (std::vector<uint64_t>{0, 107, 100}));
   EXPECT_EQ(ledger.phase("a").sizes.at(100), 2u);
+  EXPECT_EQ(ledger.phase("a").own_messages, 1u) << "the other one is a collective operation's";
+  EXPECT_EQ(ledger.phase("a").own_bytes, 100u);
   EXPECT_EQ(ledger.phases(), (std::vector<std::string>{"a", "b"}));
 }
 

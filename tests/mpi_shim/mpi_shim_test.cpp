@@ -258,6 +258,34 @@ TEST_F(MpiShim, UnderOpenMpiCountsTheProgramsOwnMessages) {  // FE-4
   expect_conservation();
 }
 
+// FE-4
+TEST_F(MpiShim, ComesToTheTotalsOfAPlainPmpiCounterBehindIt) {
+  const std::string counter = folder_ / "counter.so";
+  if (!is_there("mpicc.openmpi")) GTEST_SKIP() << "mpicc.openmpi is not installed";
+  const Outcome built = run("mpicc.openmpi -O1 -shared -fPIC -o " + counter + " " + SUBSTRATA_SOURCE_DIR +
+                            "/examples/hpcc/pmpi_counter.c");
+  ASSERT_EQ(built.status, 0) << built.output;
+  launch(open_mpi(), "receives.c",
+         {{"LD_PRELOAD", kLib + "libsubstrata_mpi_openmpi.so:" + counter},
+          {"PMPI_COUNTER", folder_ / "counter"}});
+  if (IsSkipped() || HasFatalFailure()) return;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    std::ifstream file(folder_ / ("counter." + std::to_string(rank)).c_str());
+    long messages = -1;
+    long bytes = -1;
+    file >> messages >> bytes;
+    long own_messages = 0;
+    long own_bytes = 0;
+    for (const Json& each : summary_["ranks"][static_cast<size_t>(rank)]["phases"]) {
+      own_messages += each["own_messages_sent"].get<long>();
+      own_bytes += each["own_bytes_sent"].get<long>();
+    }
+    EXPECT_GE(messages, 20);
+    EXPECT_EQ(own_messages, messages) << rank;
+    EXPECT_EQ(own_bytes, bytes) << rank;
+  }
+}
+
 TEST_F(MpiShim, UnderOpenMpiSeesTheRealMessagesOfAnAlltoall) {  // FE-4
   measure(open_mpi());
   if (IsSkipped()) return;
