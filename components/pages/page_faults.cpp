@@ -1,0 +1,287 @@
+// Page faults with addresses, from the kernel's software event with a sample at every fault.
+#include <dirent.h>
+#include <linux/perf_event.h>
+#include <substrata/feed.h>
+#include <substrata/pages.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "feed/failure.hpp"
+
+using substrata::feed::fail;
+using substrata::feed::guarded;
+using substrata::feed::kInvalid;
+using substrata::feed::kSystem;
+
+namespace {
+
+constexpr uint32_t kDefaultRingPages = 64;
+constexpr uint32_t kMostRingPages = 1u << 16;
+
+// What the kernel writes for PERF_SAMPLE_IP | TID | TIME | ADDR | CPU, in its order.
+struct FaultSample {
+  perf_event_header header;
+  uint64_t instruction;
+  uint32_t process;
+  uint32_t thread;
+  uint64_t time;
+  uint64_t address;
+  uint32_t processor;
+  uint32_t reserved;
+};
+struct LostRecord {
+  perf_event_header header;
+  uint64_t id;
+  uint64_t lost;
+};
+
+// One processor's events, all writing into the first one's buffer.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Buffer&& other) noexcept
+      : descriptors_(std::move(other.descriptors_)),
+        memory_(std::exchange(other.memory_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  Buffer& operator=(Buffer&&) = delete;
+  ~Buffer() {
+    if (memory_ != nullptr) munmap(memory_, bytes_);
+    for (const int descriptor : descriptors_) close(descriptor);
+  }
+
+  // 0 or errno. A thread that is gone is no failure.
+  int add(perf_event_attr& attributes, pid_t thread, int processor, size_t data_bytes) {
+    const int descriptor = static_cast<int>(
+        syscall(SYS_perf_event_open, &attributes, thread, processor, -1, PERF_FLAG_FD_CLOEXEC));
+    if (descriptor < 0) return errno == ESRCH ? 0 : errno;
+    if (memory_ == nullptr) {
+      const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+      void* memory = mmap(nullptr, page + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+      if (memory == MAP_FAILED) {
+        const int error = errno;
+        close(descriptor);
+        return error;
+      }
+      memory_ = memory;
+      bytes_ = page + data_bytes;
+    } else if (ioctl(descriptor, PERF_EVENT_IOC_SET_OUTPUT, descriptors_[0]) != 0) {
+      const int error = errno;
+      close(descriptor);
+      return error;
+    }
+    descriptors_.push_back(descriptor);
+    return 0;
+  }
+  void enable() const {
+    for (const int descriptor : descriptors_) ioctl(descriptor, PERF_EVENT_IOC_ENABLE, 0);
+  }
+  void disable() const {
+    for (const int descriptor : descriptors_) ioctl(descriptor, PERF_EVENT_IOC_DISABLE, 0);
+  }
+  bool empty() const { return descriptors_.empty(); }
+
+  // Takes everything out.
+  void drain(std::vector<FaultSample>& to, uint64_t& lost) {
+    if (memory_ == nullptr) return;
+    auto* const page = static_cast<perf_event_mmap_page*>(memory_);
+    const auto* const data = static_cast<const unsigned char*>(memory_) + page->data_offset;
+    const uint64_t size = page->data_size;
+    const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+    uint64_t tail = page->data_tail;
+    while (tail < head) {
+      perf_event_header header;
+      copy(&header, data, size, tail, sizeof header);
+      if (header.size < sizeof header || header.size > head - tail) break;
+      if (header.type == PERF_RECORD_SAMPLE && header.size >= sizeof(FaultSample)) {
+        FaultSample sample;
+        copy(&sample, data, size, tail, sizeof sample);
+        to.push_back(sample);
+      } else if (header.type == PERF_RECORD_LOST && header.size >= sizeof(LostRecord)) {
+        LostRecord record;
+        copy(&record, data, size, tail, sizeof record);
+        lost += record.lost;
+      }
+      tail += header.size;
+    }
+    __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+  }
+
+ private:
+  // A record may lie across the end of the buffer.
+  static void copy(void* to, const unsigned char* data, uint64_t size, uint64_t at, size_t bytes) {
+    const uint64_t begin = at % size;
+    const size_t first = static_cast<size_t>(std::min<uint64_t>(bytes, size - begin));
+    std::memcpy(to, data + begin, first);
+    std::memcpy(static_cast<unsigned char*>(to) + first, data, bytes - first);
+  }
+
+  std::vector<int> descriptors_;
+  void* memory_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+std::vector<pid_t> threads_of(pid_t process) {
+  std::vector<pid_t> out;
+  const std::string path = "/proc/" + std::to_string(process) + "/task";
+  if (DIR* folder = opendir(path.c_str())) {
+    while (const dirent* entry = readdir(folder))
+      if (const int thread = std::atoi(entry->d_name); thread > 0) out.push_back(thread);
+    closedir(folder);
+  }
+  return out;
+}
+
+int refuse(int error, pid_t process) {
+  const char* cure =
+      error == EACCES || error == EPERM    ? "the process is another user's, or "
+                                             "/proc/sys/kernel/perf_event_paranoid is above 2, or a container "
+                                             "forbids perf_event_open; become root or have it allowed"
+      : error == EMFILE || error == ENFILE ? "too many files are open; raise the limit (ulimit -n)"
+      : error == ENOSYS || error == ENOENT ? "this kernel has no perf events"
+                                           : "ask for a smaller buffer or another process";
+  return fail(kSystem, "page faults of process %d cannot be observed: %s; %s", static_cast<int>(process),
+              std::strerror(error), cure);
+}
+
+}  // namespace
+
+struct substrata_page_faults {
+  std::vector<Buffer> buffers;  // one a processor
+  std::vector<FaultSample> samples;
+  substrata_publisher* publisher = nullptr;
+  uint64_t lost = 0;
+
+  ~substrata_page_faults() { substrata_publisher_close(publisher); }
+
+  int open_publisher() {
+    substrata_source_info source{};
+    source.struct_size = sizeof source;
+    source.kind = SUBSTRATA_SOURCE_LIVE;
+    source.name = "os";
+    source.summary = "Events of the operating system, as the kernel samples them";
+    source.time_base = SUBSTRATA_TIME_REAL;
+    source.ticks_per_second = 1'000'000'000;
+    if (const int refused = substrata_source_add(&source)) return refused;
+    substrata_probe_info probe{};
+    probe.struct_size = sizeof probe;
+    probe.name = "os.page-faults";
+    probe.text =
+        "Page faults of an observed process; initiator the thread, target the processor, detail the process";
+    probe.source = "os";
+    uint32_t number = 0;
+    if (const int refused = substrata_probe_add(&probe, &number)) return refused;
+    return substrata_publisher_open(number, 1024, &publisher);
+  }
+
+  void collect() {
+    samples.clear();
+    for (Buffer& buffer : buffers) buffer.drain(samples, lost);
+    std::stable_sort(samples.begin(), samples.end(),
+                     [](const FaultSample& a, const FaultSample& b) { return a.time < b.time; });
+    const auto page = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+    for (const FaultSample& sample : samples) {
+      substrata_transaction* const slot = substrata_reserve(publisher);
+      if (slot == nullptr) return;
+      *slot = {};
+      slot->time = sample.time;
+      slot->address = sample.address;
+      slot->site = sample.instruction;
+      slot->detail = sample.process;
+      slot->initiator = sample.thread;
+      slot->target = sample.processor;
+      slot->size = page;
+      slot->kind = SUBSTRATA_PAGE_FAULT;
+      substrata_commit(publisher);
+    }
+  }
+};
+
+extern "C" {
+
+int substrata_page_faults_start(const substrata_page_faults_options* options, substrata_page_faults** out) {
+  return guarded([&] {
+    if (out == nullptr) return fail(kInvalid, "substrata_page_faults_start needs a place for the handle");
+    substrata_page_faults_options wanted{};
+    if (options != nullptr)
+      std::memcpy(static_cast<void*>(&wanted), options,
+                  std::min<size_t>(options->struct_size, sizeof wanted));
+    if (wanted.process < 0 || wanted.ring_pages > kMostRingPages)
+      return fail(kInvalid, "page faults need a process number from 0 on and at most %u pages of buffer",
+                  kMostRingPages);
+    const pid_t process = wanted.process == 0 ? getpid() : wanted.process;
+    size_t ring_pages = 1;
+    while (ring_pages < (wanted.ring_pages == 0 ? kDefaultRingPages : wanted.ring_pages)) ring_pages *= 2;
+    const size_t data_bytes = ring_pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+
+    perf_event_attr attributes{};
+    attributes.size = sizeof attributes;
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = PERF_COUNT_SW_PAGE_FAULTS;
+    attributes.sample_period = 1;
+    attributes.sample_type =
+        PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
+    attributes.disabled = 1;
+    attributes.inherit = 1;
+    attributes.exclude_hv = 1;
+    attributes.use_clockid = 1;
+    attributes.clockid = CLOCK_MONOTONIC_RAW;
+    attributes.enable_on_exec = (wanted.flags & SUBSTRATA_PAGE_FAULTS_FROM_EXEC) != 0 ? 1 : 0;
+
+    auto faults = std::make_unique<substrata_page_faults>();
+    if (const int refused = faults->open_publisher()) return refused;
+    const std::vector<pid_t> threads = threads_of(process);
+    if (threads.empty()) return fail(kInvalid, "there is no process %d", static_cast<int>(process));
+    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+    for (int processor = 0; processor < processors; ++processor) {
+      Buffer buffer;
+      for (const pid_t thread : threads) {
+        int error = buffer.add(attributes, thread, processor, data_bytes);
+        if ((error == EACCES || error == EPERM) && attributes.exclude_kernel == 0) {
+          attributes.exclude_kernel = 1;  // faults on behalf of system calls are then not seen
+          error = buffer.add(attributes, thread, processor, data_bytes);
+        }
+        if (error == ENODEV) continue;  // a processor that is off
+        if (error != 0) return refuse(error, process);
+      }
+      if (!buffer.empty()) faults->buffers.push_back(std::move(buffer));
+    }
+    if (faults->buffers.empty()) return fail(kInvalid, "process %d has ended", static_cast<int>(process));
+    if (attributes.enable_on_exec == 0)
+      for (const Buffer& buffer : faults->buffers) buffer.enable();
+    *out = faults.release();
+    return 0;
+  });
+}
+
+int substrata_page_faults_collect(substrata_page_faults* faults, uint64_t* lost) {
+  return guarded([&] {
+    if (faults == nullptr) return fail(kInvalid, "substrata_page_faults_collect needs a handle");
+    faults->collect();
+    if (lost != nullptr) *lost = faults->lost;
+    return 0;
+  });
+}
+
+void substrata_page_faults_stop(substrata_page_faults* faults) {
+  if (faults == nullptr) return;
+  for (const Buffer& buffer : faults->buffers) buffer.disable();
+  guarded([&] {
+    faults->collect();
+    return 0;
+  });
+  delete faults;
+}
+
+}  // extern "C"
