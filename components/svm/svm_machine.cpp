@@ -142,9 +142,11 @@ void SvmMachine::on_event(Time now, std::uint64_t argument) {
 }
 
 // A node handles packets one after the other.
-Time SvmMachine::handle(ProcessId node, Time now) {
-  Time& busy = nodes_[node].busy;
-  busy = std::max(busy, now) + parameters_.costs.handler;
+Time SvmMachine::handle(const Packet& packet, Time now) {
+  const bool awaited = packet.kind == PacketKind::kPageReply || packet.kind == PacketKind::kLockGrant ||
+                       packet.kind == PacketKind::kBarrierRelease || packet.kind == PacketKind::kHomeReply;
+  Time& busy = nodes_[packet.to].busy;
+  busy = std::max(busy, now) + (awaited ? parameters_.costs.awaited : parameters_.costs.handler);
   return busy;
 }
 
@@ -171,7 +173,7 @@ void SvmMachine::arrive(Packet&& packet, Time now) {
     default:
       break;
   }
-  now = handle(packet.to, now);
+  now = handle(packet, now);
   switch (packet.kind) {
     case PacketKind::kLockRequest: {
       Lock& lock = locks_[packet.number];
@@ -244,7 +246,7 @@ void SvmMachine::arrive(Packet&& packet, Time now) {
       std::memcpy(page_data(packet.to, page), packet.data.data(), packet.data.size());
       node.pages[page] = kPageReadable;
       node.wanted.erase(page);
-      finish_fault(packet.to, now + parameters_.costs.page_copy);
+      finish_fault(packet.to, now + parameters_.costs.page_place);
       return;
     }
     case PacketKind::kPageMove: {
@@ -254,7 +256,7 @@ void SvmMachine::arrive(Packet&& packet, Time now) {
       homes_[page] = packet.to;
       node.pages[page] = kPageReadable;
       node.wanted.erase(page);
-      if (--moves_under_way_ == 0) release_barrier(now + parameters_.costs.page_copy);
+      if (--moves_under_way_ == 0) release_barrier(now + parameters_.costs.page_place);
       return;
     }
     case PacketKind::kDiff: {

@@ -42,15 +42,17 @@ enum class Managers : std::uint8_t {
 // What the software does costs, in picoseconds. The defaults are round numbers for a processor of 100 MHz,
 // not a published machine's; each machine states its own with their source.
 struct SvmCosts {
-  Time cycle = 10'000;          // of compute operations
-  Time access = 10'000;         // of one load or store that needs nothing
-  Time trap = 20'000'000;       // a page fault until the handler runs, and back
-  Time page_copy = 10'000'000;  // a twin, or a page into its place
-  Time diff_page = 15'000'000;  // comparing a page with its twin
-  Time diff_byte = 5'000;       // putting together or applying a byte of a diff
-  Time notice = 500'000;        // handling one write notice, the change of protection included
-  Time handler = 5'000'000;     // of the receiving node for each packet of the protocol
-  Time local = 1'000'000;       // a packet to oneself
+  Time cycle = 10'000;           // of compute operations
+  Time access = 10'000;          // of one load or store that needs nothing
+  Time trap = 20'000'000;        // a page fault until the handler runs, and back
+  Time page_copy = 10'000'000;   // a twin
+  Time page_place = 10'000'000;  // a page that came into its place; 0 where the network writes it there
+  Time diff_page = 15'000'000;   // comparing a page with its twin
+  Time diff_byte = 5'000;        // putting together or applying a byte of a diff
+  Time notice = 500'000;         // handling one write notice, the change of protection included
+  Time handler = 5'000'000;      // of the receiving node for each packet of the protocol
+  Time awaited = 5'000'000;      // the same, of a packet that the node's process waits for
+  Time local = 1'000'000;        // a packet to oneself
 };
 
 struct SvmParameters {
@@ -155,7 +157,7 @@ class SvmMachine final : public workloads::Machine, private PacketSink, private 
   void on_event(Time now, std::uint64_t argument) override;
 
   Time send(Packet&& packet, Time now);
-  Time handle(ProcessId node, Time now);
+  Time handle(const Packet& packet, Time now);
   ProcessId manager(std::uint64_t number) const noexcept;
   Time close_interval(ProcessId process, Time now);
   std::vector<std::byte> make_diff(const std::byte* twin, const std::byte* page) const;
