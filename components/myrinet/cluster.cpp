@@ -1,0 +1,506 @@
+// The way of a packet through the cluster, event by event.
+#include "cluster.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "workloads/random.hpp"
+
+namespace substrata::myrinet {
+
+Cluster::Cluster(const ClusterParameters& parameters, Delivery& delivery, bool publishing)
+    : parameters_(parameters),
+      delivery_(delivery),
+      faults_(parameters.corrupt_ppm + parameters.drop_ppm + parameters.misroute_ppm != 0),
+      clocks_(parameters),
+      nodes_(parameters.nodes),
+      table_(parameters.nodes),
+      worst_(parameters.nodes) {
+  for (Node& node : nodes_) node.entries.resize(parameters.queue_entries);
+  if (publishing) {
+    constexpr std::uint32_t kSlots = 256;
+    const auto demand = [](int code) {
+      if (code != 0) throw std::runtime_error(substrata_feed_error());
+    };
+    for (std::uint32_t i = 0; i < parameters.nodes; ++i) {
+      for (const Place place : {Place::kSend, Place::kReceive, Place::kClock}) {
+        std::uint32_t number = 0;
+        substrata_publisher* publisher = nullptr;
+        demand(add_node_probe(i, place, &number));
+        demand(substrata_publisher_open(number, place == Place::kClock ? 16 : kSlots, &publisher));
+        publishers_.emplace_back(publisher);
+      }
+    }
+  }
+  if (parameters.clock == ClockMode::kPeriodic) {
+    // A rate learnt over a second holds for a second or two only: the intervals grow to the period.
+    interval_ = std::min(parameters.period, kSecond);
+    events_.push(0, kRound, 0);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- resources
+
+std::uint32_t Cluster::take_slot() {
+  if (free_.empty()) {
+    packets_.emplace_back();
+    return static_cast<std::uint32_t>(packets_.size() - 1);
+  }
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  packets_[slot] = Packet{};
+  return slot;
+}
+
+Time Cluster::occupy(Node& node, Time now, Time cost) {
+  const Time begin = std::max(now + parameters_.poll, node.processor_free);
+  node.processor_free = begin + cost;
+  if (parameters_.clock == ClockMode::kPeriodic) {
+    constexpr std::size_t kMostPast = 64;
+    while (node.first_end < node.ends.size() && node.ends[node.first_end] <= now) ++node.first_end;
+    if (node.first_end == node.ends.size() || node.first_end > kMostPast) {
+      node.ends.erase(node.ends.begin(), node.ends.begin() + static_cast<std::ptrdiff_t>(node.first_end));
+      node.first_end = 0;
+    }
+    node.ends.push_back(node.processor_free);
+  }
+  return begin;
+}
+
+// Of a clock packet: after what the processor is at, before all that waits, which then waits longer.
+Time Cluster::occupy_first(Node& node, Time now, Time cost) {
+  if (!parameters_.priority) return occupy(node, now, cost);
+  while (node.first_end < node.ends.size() && node.ends[node.first_end] <= now) ++node.first_end;
+  const Time present = node.first_end < node.ends.size() ? node.ends[node.first_end] : now;
+  const Time begin = std::max(now + parameters_.poll, present);
+  node.processor_free = std::max(node.processor_free, begin) + cost;
+  return begin;
+}
+
+// The DMA engine moves bytes between host and interface; gives the end.
+Time Cluster::transfer(Node& node, Time begin, Time setup, std::uint32_t bytes) {
+  Time at = std::max(begin, node.dma_free);
+  Time left = setup + parameters_.dma_byte * bytes;
+  while (!node.busy_memory.empty() && node.busy_memory.front().end <= now_) node.busy_memory.pop_front();
+  for (const Window& window : node.busy_memory) {
+    if (window.end <= at) continue;
+    const Time free_until = std::max(window.begin, at);
+    if (at + left <= free_until) break;
+    left -= free_until - at;
+    at = free_until;
+    const auto slowed = static_cast<Time>(static_cast<double>(left) * parameters_.memory_slowdown);
+    if (at + slowed <= window.end) {
+      at += slowed;
+      left = 0;
+      break;
+    }
+    left -= static_cast<Time>(static_cast<double>(window.end - at) / parameters_.memory_slowdown);
+    at = window.end;
+  }
+  node.dma_free = at + left;
+  return node.dma_free;
+}
+
+Time Cluster::wire(std::uint32_t bytes) const noexcept {
+  const bool stamped = parameters_.monitor.sending;
+  return parameters_.link_byte * (bytes + parameters_.header_bytes + (stamped ? parameters_.stamp_bytes : 0));
+}
+
+// Onto the link and to the receiver's port; gives the end of the insertion.
+Time Cluster::insert(Node& from, Node& to, Time ready, Time length, Kind kind, std::uint32_t packet) {
+  const Time begin = std::max(ready, from.link_free);
+  from.link_free = begin + length;
+  const Crossing crossing{begin + parameters_.switch_latency, length, kind, packet};
+  if (to.port_taken) {
+    to.waiting.push_back(crossing);
+  } else {
+    reach(to, crossing);
+  }
+  return from.link_free;
+}
+
+void Cluster::reach(Node& to, const Crossing& crossing) {
+  to.port_taken = true;
+  events_.push(std::max(crossing.head, to.armed) + crossing.length + parameters_.reception, crossing.kind,
+               crossing.packet);
+}
+
+// The processor has seen what came; the receiving side takes the next packet from `at` on.
+void Cluster::arm(Node& node, Time at) {
+  node.armed = at;
+  node.port_taken = false;
+  if (node.waiting.empty()) return;
+  const Crossing next = node.waiting.front();
+  node.waiting.pop_front();
+  reach(node, next);
+}
+
+void Cluster::memory_busy(std::uint32_t index, Time begin, Time end) {
+  std::deque<Window>& windows = nodes_[index].busy_memory;
+  if (!windows.empty()) begin = std::max(begin, windows.back().end);
+  if (begin < end) windows.push_back({begin, end});
+}
+
+Time Cluster::free_entry(std::uint32_t index, std::uint32_t bytes, Time now) {
+  Node& node = nodes_[index];
+  const Time at = std::max(now, node.entries[node.entry]);
+  const std::uint32_t packets = bytes == 0 ? 1 : (bytes - 1) / parameters_.packet_bytes + 1;
+  const Time processor = parameters_.on_request + parameters_.on_fetched + parameters_.on_injected;
+  const Time dma = parameters_.source_setup + parameters_.dma_byte * (bytes / packets);
+  node.emptied = std::max(node.emptied, at) + packets * std::max(processor, dma);
+  node.entries[node.entry] = node.emptied;
+  node.entry = (node.entry + 1) % node.entries.size();
+  return at;
+}
+
+// ------------------------------------------------------------------------------------------------ packets
+
+void Cluster::publish(std::uint32_t node, Place place, const Packet& packet, std::uint16_t state, Time start,
+                      Time time) {
+  if (publishers_.empty()) return;
+  substrata_publisher* const publisher =
+      publishers_[std::size_t{node} * kPlaces + static_cast<std::uint32_t>(place)].get();
+  substrata_transaction* const slot = substrata_reserve(publisher);
+  if (slot == nullptr) return;
+  *slot = {};
+  slot->time = time;
+  slot->start = start;
+  slot->address = packet.message.address;
+  slot->detail = (std::uint64_t{packet.message.type} << kTypeShift) | packet.number;
+  slot->initiator = packet.message.from;
+  slot->target = packet.message.to;
+  slot->size = packet.bytes;
+  slot->kind = SUBSTRATA_PACKET;
+  slot->state = state;
+  slot->program = packet.message.program;
+  slot->phase = packet.message.phase;
+  slot->flags = static_cast<std::uint16_t>(packet.message.flags | SUBSTRATA_FLAG_MODELLED |
+                                           (packet.rest != 0 ? unsigned{SUBSTRATA_FLAG_PARTIAL} : 0u));
+  substrata_commit(publisher);
+  ++published_;
+}
+
+void Cluster::post(const Message& message, Time now) {
+  const std::uint32_t slot = take_slot();
+  Packet& packet = packets_[slot];
+  packet.message = message;
+  packet.rest = message.bytes;
+  packet.posted = now;
+  ++under_way_;
+  events_.push(now, kPost, slot);
+}
+
+void Cluster::run_until(Time until) {
+  while (events_.next() <= until) {
+    const EventQueue::Event event = events_.pop();
+    now_ = event.at;
+    switch (static_cast<Kind>(event.kind)) {
+      case kPost:
+        on_post(event.packet);
+        break;
+      case kFetched:
+        on_fetched(event.packet, false);
+        break;
+      case kResend:
+        on_fetched(event.packet, true);
+        break;
+      case kArrive:
+        on_arrive(event.packet);
+        break;
+      case kDelivered:
+        on_delivered(event.packet);
+        break;
+      case kLost:
+        on_lost(event.packet);
+        break;
+      case kRound:
+        begin_round();
+        break;
+      case kAsk:
+        query();
+        break;
+      case kQuerySeen:
+        on_query_seen();
+        break;
+      case kAnswered:
+        on_answered();
+        break;
+      case kTableSeen:
+        on_table_seen(event.packet);
+        break;
+    }
+  }
+  now_ = std::max(now_, until == kNever ? now_ : until);
+}
+
+void Cluster::run_out() {
+  while (under_way_ != 0 || in_round_) run_until(events_.next());
+}
+
+// The next packet of a message has its request seen.
+void Cluster::on_post(std::uint32_t slot) {
+  const std::uint32_t from = packets_[slot].message.from;
+  Node& node = nodes_[from];
+  {
+    Packet& packet = packets_[slot];
+    packet.bytes = std::min(packet.rest, parameters_.packet_bytes);
+    packet.rest -= packet.bytes;
+    packet.seen = now_;
+    packet.number = node.packets++;
+    packet.at = packet.message.to;
+    if (faults_) packet.place = orders_[(std::uint64_t{from} << 32) | packet.message.to].next_place++;
+  }
+  const Time taken = occupy(node, now_, parameters_.on_request) + parameters_.on_request;
+  if (packets_[slot].rest != 0) {
+    const std::uint32_t next = take_slot();
+    const Packet& packet = packets_[slot];
+    packets_[next].message = packet.message;
+    packets_[next].rest = packet.rest;
+    packets_[next].posted = packet.posted;
+    events_.push(taken, kPost, next);
+  }
+  events_.push(transfer(node, taken, parameters_.source_setup, packets_[slot].bytes), kFetched, slot);
+}
+
+void Cluster::fault_of(Packet& packet) {
+  const std::uint64_t drawn = workloads::random_at(parameters_.seed ^ 0xFA17, drawn_++) % 1'000'000;
+  packet.fault = Fault::kNone;
+  packet.at = packet.message.to;
+  if (drawn < parameters_.corrupt_ppm) {
+    packet.fault = Fault::kCorrupt;
+  } else if (drawn < std::uint64_t{parameters_.corrupt_ppm} + parameters_.drop_ppm) {
+    packet.fault = Fault::kDropped;
+  } else if (drawn <
+             std::uint64_t{parameters_.corrupt_ppm} + parameters_.drop_ppm + parameters_.misroute_ppm) {
+    packet.fault = Fault::kMisrouted;
+    packet.at = (packet.at + 1) % parameters_.nodes;
+    if (packet.at == packet.message.from) packet.at = (packet.at + 1) % parameters_.nodes;
+    // Between two nodes there is nowhere else to go.
+    if (packet.at == packet.message.to) packet.fault = Fault::kCorrupt;
+  }
+}
+
+// The packet is in the interface's memory: into the network with it.
+void Cluster::on_fetched(std::uint32_t slot, bool again) {
+  Packet& packet = packets_[slot];
+  Node& node = nodes_[packet.message.from];
+  const MonitorParts& monitor = parameters_.monitor;
+  const Time stamping = (monitor.sending ? parameters_.stamp_sending : 0) +
+                        (monitor.sending && monitor.clock ? parameters_.clock_upkeep : 0);
+  const Time after = parameters_.on_injected + (monitor.sending ? parameters_.record_sending : 0);
+  const Time begin = occupy(node, now_, parameters_.on_fetched + stamping);
+  const Time ready = begin + parameters_.on_fetched + stamping;
+  // What the main loop notices late is measured late, unless long operations look at the clock themselves.
+  packet.fetched = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
+  if (!again)
+    publish(packet.message.from, Place::kSend, packet, SUBSTRATA_FETCHED, packet.seen, packet.fetched);
+  if (faults_) fault_of(packet);
+  const Time length = wire(packet.bytes);
+  Time inserted = 0;
+  if (packet.fault == Fault::kDropped) {
+    inserted = node.link_free = std::max(ready, node.link_free) + length;
+    events_.push(inserted + parameters_.retry, kLost, slot);
+  } else {
+    inserted = insert(node, nodes_[packet.at], ready, length, kArrive, slot);
+  }
+  node.processor_free += after;  // in one go with the insertion
+  if (!node.ends.empty()) node.ends.back() = node.processor_free;
+  publish(packet.message.from, Place::kSend, packet, SUBSTRATA_INJECTED, packet.fetched, inserted);
+  ++counts_.sent;
+  counts_.bytes_sent += packet.bytes;
+}
+
+// No answer came: the sender counts the packet as dropped and sends it again.
+void Cluster::on_lost(std::uint32_t slot) {
+  Packet& packet = packets_[slot];
+  ++counts_.dropped;
+  publish(packet.message.from, Place::kSend, packet, SUBSTRATA_DROPPED, packet.fetched, now_);
+  events_.push(now_, kResend, slot);
+}
+
+void Cluster::on_arrive(std::uint32_t slot) {
+  Packet& packet = packets_[slot];
+  Node& node = nodes_[packet.at];
+  const MonitorParts& monitor = parameters_.monitor;
+  const Time stripping = (monitor.receiving ? parameters_.strip_receiving : 0) +
+                         (monitor.receiving && monitor.clock ? parameters_.clock_upkeep : 0);
+  const Time begin = occupy(node, now_, parameters_.on_arrived + stripping);
+  const Time noticed = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
+  arm(node, begin + parameters_.on_arrived + stripping);
+  if (packet.fault != Fault::kNone) {
+    const bool corrupt = packet.fault == Fault::kCorrupt;
+    ++(corrupt ? counts_.corrupt : counts_.misrouted);
+    publish(packet.at, Place::kReceive, packet, corrupt ? SUBSTRATA_CORRUPT : SUBSTRATA_MISROUTED,
+            packet.fetched, noticed);
+    events_.push(begin + parameters_.on_arrived + parameters_.refusal, kResend, slot);
+    return;
+  }
+  packet.last_word = noticed;
+  if (!publishers_.empty())
+    publish(packet.at, Place::kReceive, packet, SUBSTRATA_ARRIVED,
+            clocks_.stamp(packet.message.from, packet.fetched), clocks_.stamp(packet.at, noticed));
+  const Time ready = begin + parameters_.on_arrived + stripping;
+  events_.push(transfer(node, ready, parameters_.dest_setup, packet.bytes), kDelivered, slot);
+}
+
+void Cluster::on_delivered(std::uint32_t slot) {
+  Packet& packet = packets_[slot];
+  Node& node = nodes_[packet.at];
+  const Time recording = parameters_.monitor.receiving ? parameters_.record_receiving : 0;
+  const Time begin = occupy(node, now_, parameters_.on_delivered + recording);
+  const Time noticed = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
+  publish(packet.at, Place::kReceive, packet, SUBSTRATA_DELIVERED, packet.last_word, noticed);
+  ++counts_.received;
+  counts_.bytes_received += packet.bytes;
+  if (!faults_) {
+    hand_over(slot);
+    return;
+  }
+  Order& order = orders_[(std::uint64_t{packet.message.from} << 32) | packet.message.to];
+  order.held.emplace(packet.place, slot);
+  for (auto found = order.held.find(order.next_delivery); found != order.held.end();
+       found = order.held.find(++order.next_delivery)) {
+    const std::uint32_t next = found->second;
+    order.held.erase(found);
+    hand_over(next);
+  }
+}
+
+void Cluster::hand_over(std::uint32_t slot) {
+  const Packet packet = packets_[slot];
+  free_.push_back(slot);
+  if (packet.rest != 0) return;
+  --under_way_;
+  delivery_.delivered(packet.message, packet.posted, now_);
+}
+
+// ------------------------------------------------------------------------------------------------- clocks
+
+void Cluster::synchronise() {
+  if (!in_round_) begin_round();
+}
+
+// Node 0 asks every node for its time, one after the other.
+void Cluster::begin_round() {
+  if (!in_round_ && parameters_.nodes > 1) {
+    in_round_ = true;
+    round_began_ = now_;
+    asked_ = 1;
+    attempt_ = 0;
+    query();
+  }
+  if (parameters_.clock == ClockMode::kPeriodic) {
+    events_.push(now_ + interval_, kRound, 0);
+    interval_ = std::min(parameters_.period, interval_ * 2);
+  }
+}
+
+void Cluster::query() {
+  constexpr std::uint32_t kClockBytes = 8;
+  Node& node = nodes_[0];
+  const Time ready = occupy_first(node, now_, parameters_.on_clock_packet) + parameters_.on_clock_packet;
+  const Time sent = std::max(ready, node.link_free);  // the stamp is the last thing before the insertion
+  insert(node, nodes_[asked_], ready, wire(kClockBytes), kQuerySeen, asked_);
+  exchange_.sent = clocks_.local(0, sent);
+  ++counts_.clock_packets;
+}
+
+void Cluster::on_query_seen() {
+  constexpr std::uint32_t kClockBytes = 24;
+  Node& node = nodes_[asked_];
+  const Time begin = occupy_first(node, now_, parameters_.on_clock_packet);
+  const Time seen = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
+  const Time ready = begin + parameters_.on_clock_packet;
+  arm(node, ready);
+  const Time answered = std::max(ready, node.link_free);
+  insert(node, nodes_[0], ready, wire(kClockBytes), kAnswered, 0);
+  exchange_.seen = clocks_.local(asked_, seen);
+  exchange_.answered = clocks_.local(asked_, answered);
+  ++counts_.clock_packets;
+}
+
+// A round trip much longer than the quickest was held up on one of its ways, nobody knows which: again.
+void Cluster::on_answered() {
+  constexpr double kSlack = 1e6;  // picoseconds
+  Node& node = nodes_[0];
+  const Time begin = occupy_first(node, now_, parameters_.on_clock_packet);
+  arm(node, begin + parameters_.on_clock_packet);
+  const Time seen = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
+  exchange_.returned = clocks_.local(0, seen);
+  const double taken = exchange_.round_trip();
+  if (attempt_ == 0 || taken < table_[asked_].round_trip()) table_[asked_] = exchange_;
+  if (quickest_ == 0 || taken < quickest_) quickest_ = taken;
+  if (++attempt_ < parameters_.tries && taken > quickest_ + kSlack) {
+    // Not at once: the traffic that was in the way may come at a beat.
+    constexpr Time kLongestPause = 100 * kMicrosecond;
+    events_.push(
+        now_ + workloads::random_at(parameters_.seed ^ 0xBEA7, counts_.clock_packets) % kLongestPause, kAsk,
+        0);
+    return;
+  }
+  attempt_ = 0;
+  if (++asked_ < parameters_.nodes) {
+    query();
+    return;
+  }
+  // The table goes to every node.
+  const std::uint32_t bytes = 16 * parameters_.nodes;
+  for (std::uint32_t to = 1; to < parameters_.nodes; ++to) {
+    const Time ready = occupy_first(node, now_, parameters_.on_clock_packet) + parameters_.on_clock_packet;
+    insert(node, nodes_[to], ready, wire(bytes), kTableSeen, to);
+    ++counts_.clock_packets;
+  }
+  ++counts_.rounds;
+  measure_clocks();
+  on_table_seen(0);
+}
+
+void Cluster::on_table_seen(std::uint32_t index) {
+  if (index != 0) {
+    Node& node = nodes_[index];
+    arm(node, occupy_first(node, now_, parameters_.on_clock_packet) + parameters_.on_clock_packet);
+    measure_clocks();
+    clocks_.learn(index, table_[index]);
+    measure_clocks();
+  }
+  if (index + 1 == parameters_.nodes) in_round_ = false;
+  if (publishers_.empty()) return;
+  substrata_publisher* const publisher =
+      publishers_[std::size_t{index} * kPlaces + static_cast<std::uint32_t>(Place::kClock)].get();
+  if (substrata_transaction* const slot = substrata_reserve(publisher)) {
+    *slot = {};
+    slot->time = now_;
+    slot->start = round_began_;
+    slot->detail = static_cast<std::uint64_t>(worst_[index]);
+    slot->initiator = 0;
+    slot->target = index;
+    slot->kind = SUBSTRATA_CLOCK_SYNC;
+    slot->flags = SUBSTRATA_FLAG_MODELLED;
+    substrata_commit(publisher);
+    ++published_;
+  }
+  worst_[index] = 0;
+}
+
+// Errors grow between corrections, so it is enough to look just before and just after each.
+void Cluster::measure_clocks() {
+  double least = 0;
+  double most = 0;
+  bool all_known = true;
+  for (std::uint32_t i = 1; i < parameters_.nodes; ++i) {
+    if (!clocks_.knows_rate(i)) {
+      all_known = false;
+      continue;
+    }
+    const double error = clocks_.error(i, now_);
+    worst_[i] = std::max(worst_[i], std::abs(error));
+    least = std::min(least, error);
+    most = std::max(most, error);
+  }
+  if (!all_known) return;
+  counts_.clock_error = std::max({counts_.clock_error, -least, most});
+  counts_.pair_error = std::max(counts_.pair_error, most - least);
+}
+
+}  // namespace substrata::myrinet

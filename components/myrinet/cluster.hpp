@@ -1,0 +1,218 @@
+// The cluster: hosts, interfaces with their polling processors, and one switch, as a model driven by events.
+#ifndef SUBSTRATA_MYRINET_CLUSTER_HPP
+#define SUBSTRATA_MYRINET_CLUSTER_HPP
+
+#include <substrata/feed.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "clocks.hpp"
+#include "cluster_parameters.hpp"
+#include "event_queue.hpp"
+#include "probes.hpp"
+
+namespace substrata::myrinet {
+
+// One message for the cluster to carry; longer ones than a packet are cut by the interface.
+struct Message {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;  // another node
+  std::uint32_t bytes = 0;
+  std::uint8_t type = 0;  // enum substrata_myrinet_type
+  std::uint16_t program = 0;
+  std::uint16_t phase = 0;
+  std::uint16_t flags = 0;  // enum substrata_transaction_flags
+  std::uint64_t address = 0;
+  std::uint64_t cookie = 0;  // the sender's own
+};
+
+// Is told when a message is whole in its receiver's memory; messages of a pair of nodes in their order.
+class Delivery {
+ public:
+  virtual void delivered(const Message& message, Time posted, Time now) = 0;
+
+ protected:
+  ~Delivery() = default;
+};
+
+// What happened, all nodes together. At rest, sent = received + corrupt + dropped + misrouted.
+struct ClusterCounts {
+  std::uint64_t sent = 0;  // packets, each attempt
+  std::uint64_t received = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t corrupt = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t misrouted = 0;
+  std::uint64_t rounds = 0;         // of the clocks
+  std::uint64_t clock_packets = 0;  // not among the packets above
+  double clock_error = 0;           // largest against node 0, picoseconds, once every rate is known
+  double pair_error = 0;            // largest between two nodes
+};
+
+// The model. A packet's way: the request appears in the queue; the interface's processor takes it and begins
+// the DMA from host memory; when that has ended it begins the insertion; the switch hands the packet to the
+// receiver's port, one at a time; the receiving processor begins the DMA into host memory. A node's processor
+// does one thing after the other, its DMA engine serves both directions in the order of asking, and a DMA
+// takes longer while the host's processor keeps the memory busy. The receiving side takes a packet only when
+// the node's processor has seen the one before; meanwhile the switch queues whole packets, without limit.
+// Transactions are published when they are known, so that an INJECTED may lie some microseconds ahead.
+// Thread-bound.
+class Cluster {
+ public:
+  // Opens the probe points if `publishing`; throws std::runtime_error with the feed's sentence.
+  Cluster(const ClusterParameters& parameters, Delivery& delivery, bool publishing);
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  // Puts a message into the queue of its sender's interface at `now`, which is not before the present.
+  void post(const Message& message, Time now);
+  // The time at which a host that wants to post at `now` finds a free entry in the queue (an estimate by the
+  // rate at which the interface empties it). Counts as posted.
+  Time free_entry(std::uint32_t node, std::uint32_t bytes, Time now);
+  // The host's processor keeps its memory busy; windows of a node come in the order of time.
+  void memory_busy(std::uint32_t node, Time begin, Time end);
+
+  Time next() const noexcept { return events_.next(); }
+  Time now() const noexcept { return now_; }
+  // Handles every event up to and including `until`.
+  void run_until(Time until);
+  // The same until nothing but the clocks' periods is left to happen.
+  void run_out();
+  bool at_rest() const noexcept { return under_way_ == 0; }
+
+  const ClusterCounts& counts() const noexcept { return counts_; }
+  const ClusterParameters& parameters() const noexcept { return parameters_; }
+  const Clocks& clocks() const noexcept { return clocks_; }
+  std::uint64_t published() const noexcept { return published_; }
+  // Begins a global synchronisation now, besides those of the period.
+  void synchronise();
+  // Looks at the clocks' errors now; done at every correction as well.
+  void measure_clocks();
+
+ private:
+  enum Kind : std::uint32_t {
+    kPost,
+    kFetched,
+    kResend,
+    kArrive,
+    kDelivered,
+    kLost,
+    kRound,
+    kAsk,
+    kQuerySeen,
+    kAnswered,
+    kTableSeen
+  };
+  enum class Fault : std::uint8_t { kNone, kCorrupt, kDropped, kMisrouted };
+  struct Packet {
+    Message message;
+    std::uint32_t bytes = 0;  // of this packet
+    std::uint32_t rest = 0;   // of the message after it
+    std::uint32_t place = 0;  // in the order of its pair of nodes
+    std::uint32_t at = 0;     // the node it comes out at
+    Fault fault = Fault::kNone;
+    bool again = false;
+    std::uint64_t number = 0;  // of the sender
+    Time posted = 0;           // the message
+    Time seen = 0;             // the request
+    Time fetched = 0;          // by the sender's stamp, before correction
+    Time last_word = 0;        // by the receiver's
+  };
+  struct Window {
+    Time begin;
+    Time end;
+  };
+  struct Crossing {
+    Time head;  // is at the port then
+    Time length;
+    Kind kind;  // the event of its arrival
+    std::uint32_t packet;
+  };
+  struct Node {
+    Time processor_free = 0;
+    Time dma_free = 0;
+    Time link_free = 0;
+    Time armed = 0;                // the processor has told the receiving side where the next packet goes
+    bool port_taken = false;       // a packet is on its way through the node's port
+    std::deque<Crossing> waiting;  // in the switch, for the port
+    std::uint64_t packets = 0;
+    std::deque<Window> busy_memory;
+    std::vector<Time> entries;  // when each entry of the queue is free again
+    std::size_t entry = 0;
+    Time emptied = 0;
+    std::vector<Time> ends;  // of what the processor does, while clocks are kept
+    std::size_t first_end = 0;
+  };
+  struct Close {
+    void operator()(substrata_publisher* publisher) const noexcept { substrata_publisher_close(publisher); }
+  };
+  struct Order {  // of one pair of nodes, while there are faults
+    std::uint32_t next_place = 0;
+    std::uint32_t next_delivery = 0;
+    std::unordered_map<std::uint32_t, std::uint32_t> held;  // place -> packet
+  };
+
+  std::uint32_t take_slot();
+  // The processor is busy for `cost` from when it is free; gives the begin.
+  Time occupy(Node& node, Time now, Time cost);
+  Time occupy_first(Node& node, Time now, Time cost);
+  Time transfer(Node& node, Time begin, Time setup, std::uint32_t bytes);
+  Time wire(std::uint32_t bytes) const noexcept;
+  Time insert(Node& from, Node& to, Time ready, Time length, Kind kind, std::uint32_t packet);
+  void reach(Node& to, const Crossing& crossing);
+  void arm(Node& node, Time at);
+
+  void on_post(std::uint32_t slot);
+  void on_fetched(std::uint32_t slot, bool again);
+  void on_arrive(std::uint32_t slot);
+  void on_delivered(std::uint32_t slot);
+  void on_lost(std::uint32_t slot);
+  void hand_over(std::uint32_t slot);
+  void fault_of(Packet& packet);
+
+  void begin_round();
+  void query();
+  void on_query_seen();
+  void on_answered();
+  void on_table_seen(std::uint32_t node);
+
+  void publish(std::uint32_t node, Place place, const Packet& packet, std::uint16_t state, Time start,
+               Time time);
+
+  const ClusterParameters parameters_;
+  Delivery& delivery_;
+  const bool faults_;
+  Clocks clocks_;
+  EventQueue events_;
+  Time now_ = 0;
+  std::uint64_t under_way_ = 0;  // messages posted and not delivered
+  std::vector<Node> nodes_;
+  std::vector<Packet> packets_;
+  std::vector<std::uint32_t> free_;
+  std::unordered_map<std::uint64_t, Order> orders_;
+  std::uint64_t drawn_ = 0;  // faults
+  ClusterCounts counts_;
+  std::uint64_t published_ = 0;
+  std::vector<std::unique_ptr<substrata_publisher, Close>> publishers_;  // three a node
+
+  // The round under way.
+  bool in_round_ = false;
+  Time round_began_ = 0;
+  Time interval_ = 0;  // to the next round: doubled until it is the period
+  std::uint32_t asked_ = 0;
+  std::uint32_t attempt_ = 0;
+  double quickest_ = 0;  // round trip so far
+  Clocks::Exchange exchange_{};
+  std::vector<Clocks::Exchange> table_;
+  std::vector<double> worst_;  // of each node since its last correction
+};
+
+}  // namespace substrata::myrinet
+
+#endif

@@ -1,0 +1,296 @@
+// The commands of include/substrata/myrinet.h on the one recorder of the process.
+#include <substrata/myrinet.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <iterator>
+#include <new>
+
+#include "clock_experiment.hpp"
+#include "monitor/counting.hpp"
+#include "recorder.hpp"
+
+namespace {
+
+using namespace substrata;
+using namespace substrata::myrinet;
+
+constexpr int kInvalid = -1;
+constexpr int kNoMemory = -2;
+constexpr int kRunning = -10;
+
+thread_local char* sentence = nullptr;  // of kSentence bytes, made by the first failure
+constexpr size_t kSentence = 256;
+
+// Frees the sentence when its thread ends.
+struct SentenceOwner {
+  ~SentenceOwner() {
+    delete[] sentence;
+    sentence = nullptr;
+  }
+};
+
+__attribute__((format(printf, 2, 3))) int fail(int code, const char* format, ...) noexcept {
+  static thread_local SentenceOwner owner;
+  static_cast<void>(owner);
+  if (sentence == nullptr) sentence = new (std::nothrow) char[kSentence];
+  if (sentence == nullptr) return code;
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(sentence, kSentence, format, arguments);
+  va_end(arguments);
+  return code;
+}
+
+// Observes the interfaces while it records. The statistics have a lock of their own: a reader on another
+// thread may come while a batch is taken.
+class Recorder final : public monitor::ObservingInstrument {
+ public:
+  Recorder() : ObservingInstrument(kLanaiProbes), memory_(std::make_unique<MonitorMemory>(Shape{})) {}
+  ~Recorder() override { end_observation(); }
+
+  std::mutex commands;  // one command at a time
+  bool recording = false;
+
+  template <typename Function>
+  auto with_memory(Function&& function) {
+    const std::lock_guard lock(memory_mutex_);
+    return function(memory_);
+  }
+
+ protected:
+  void observe(const substrata_transaction* batch, size_t count) noexcept override {
+    try {
+      const ProbeRole role = roles_.of(batch[0].probe);
+      if (!role.known) return;
+      const std::lock_guard lock(memory_mutex_);
+      for (size_t i = 0; i < count; ++i) memory_->take(role.node, batch[i]);
+    } catch (...) {
+      // No memory for a node's statistics: its packets stay unrecorded.
+    }
+  }
+
+ private:
+  std::mutex memory_mutex_;
+  std::unique_ptr<MonitorMemory> memory_;
+  ProbeRoles roles_;
+};
+
+Recorder& recorder() {
+  static auto* const one = new Recorder;
+  return *one;
+}
+
+// Runs a command: bad_alloc becomes an error.
+template <typename Function>
+int command(Function&& function) noexcept {
+  try {
+    return function(recorder());
+  } catch (...) {
+    return fail(kNoMemory, "no memory for the Myrinet monitor's statistics");
+  }
+}
+
+bool read_shape(const substrata_myrinet_shape& from, Shape* out, std::string* wrong) {
+  if (from.struct_size < sizeof from) {
+    *wrong = "struct_size is not set";
+    return false;
+  }
+  out->nodes = from.nodes;
+  out->programs = from.programs;
+  out->length_bins = from.length_bins;
+  out->length_bin_bytes = from.length_bin_bytes;
+  out->latency_bins = from.latency_bins;
+  std::copy(std::begin(from.latency_bin_ns), std::end(from.latency_bin_ns), out->latency_bin_ns);
+  *wrong = out->objection();
+  return wrong->empty();
+}
+
+// What is wrong with a place to look at; empty: nothing.
+std::string objection(const Shape& shape, uint32_t node, uint32_t program, int axis) {
+  if (node != SUBSTRATA_MYRINET_ALL && node >= shape.nodes)
+    return "node " + std::to_string(node) + " is asked for; the shape has " + std::to_string(shape.nodes);
+  if (program != SUBSTRATA_MYRINET_ALL && program >= shape.programs)
+    return "program " + std::to_string(program) + " is asked for; the shape has " +
+           std::to_string(shape.programs);
+  if (axis < SUBSTRATA_MYRINET_BY_SIZE || axis > SUBSTRATA_MYRINET_BY_TYPE)
+    return "there is no axis " + std::to_string(axis);
+  return {};
+}
+
+}  // namespace
+
+extern "C" {
+
+int substrata_myrinet_default_shape(substrata_myrinet_shape* out) {
+  if (out == nullptr || out->struct_size < sizeof *out)
+    return fail(kInvalid, "a shape with struct_size set is needed");
+  const Shape shape;
+  out->nodes = shape.nodes;
+  out->programs = shape.programs;
+  out->length_bins = shape.length_bins;
+  out->length_bin_bytes = shape.length_bin_bytes;
+  out->latency_bins = shape.latency_bins;
+  std::copy(std::begin(shape.latency_bin_ns), std::end(shape.latency_bin_ns), out->latency_bin_ns);
+  return 0;
+}
+
+int substrata_myrinet_memory(const substrata_myrinet_shape* wanted, uint64_t* bytes) {
+  return command([&](Recorder& self) {
+    if (bytes == nullptr) return fail(kInvalid, "there is no place for the byte count");
+    Shape shape;
+    std::string wrong;
+    if (wanted == nullptr) {
+      self.with_memory([&](auto& memory) { shape = memory->shape(); });
+    } else if (!read_shape(*wanted, &shape, &wrong)) {
+      return fail(kInvalid, "%s", wrong.c_str());
+    }
+    *bytes = shape.bytes();
+    return 0;
+  });
+}
+
+int substrata_myrinet_configure(const substrata_myrinet_shape* wanted) {
+  return command([&](Recorder& self) {
+    Shape shape;
+    std::string wrong;
+    if (wanted == nullptr) return fail(kInvalid, "there is no shape");
+    if (!read_shape(*wanted, &shape, &wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    if (shape.bytes() > SUBSTRATA_MYRINET_SRAM_BYTES) {
+      return fail(kInvalid,
+                  "the statistics would take %llu bytes of each interface, whose memory has %u; ask for "
+                  "fewer or wider bins, nodes or programs",
+                  static_cast<unsigned long long>(shape.bytes()), SUBSTRATA_MYRINET_SRAM_BYTES);
+    }
+    const std::lock_guard lock(self.commands);
+    if (self.recording)
+      return fail(kRunning, "the shape cannot change while the monitor records; stop it first");
+    auto made = std::make_unique<MonitorMemory>(shape);
+    self.with_memory([&](auto& memory) { memory.swap(made); });
+    return 0;
+  });
+}
+
+int substrata_myrinet_start(void) {
+  return command([](Recorder& self) {
+    const std::lock_guard lock(self.commands);
+    if (self.recording) return 0;
+    if (const Status refused = self.begin(); !refused.ok())
+      return fail(static_cast<int>(refused.code), "the monitor cannot observe: %s",
+                  refused.note != nullptr ? refused.note : "no reason given");
+    self.recording = true;
+    return 0;
+  });
+}
+
+int substrata_myrinet_stop(void) {
+  return command([](Recorder& self) {
+    const std::lock_guard lock(self.commands);
+    if (self.recording) self.end();
+    self.recording = false;
+    return 0;
+  });
+}
+
+int substrata_myrinet_clear(void) {
+  return command([](Recorder& self) {
+    const std::lock_guard lock(self.commands);
+    substrata_flush();  // what was published before is forgotten as well
+    self.with_memory([](auto& memory) { memory->clear(); });
+    return 0;
+  });
+}
+
+int substrata_myrinet_recorded(uint64_t* packets, uint64_t* left_out) {
+  return command([&](Recorder& self) {
+    substrata_flush();
+    self.with_memory([&](auto& memory) {
+      if (packets != nullptr) *packets = memory->packets();
+      if (left_out != nullptr) *left_out = memory->left_out();
+    });
+    return 0;
+  });
+}
+
+int substrata_myrinet_histogram(uint32_t node, uint32_t program, substrata_myrinet_latency latency,
+                                substrata_myrinet_axis axis, uint32_t x, uint64_t* counts, uint32_t room) {
+  return command([&](Recorder& self) {
+    substrata_flush();
+    return self.with_memory([&](auto& memory) {
+      const Shape& shape = memory->shape();
+      std::string wrong = objection(shape, node, program, static_cast<int>(axis));
+      const uint32_t rows = axis == SUBSTRATA_MYRINET_BY_SIZE   ? shape.length_bins
+                            : axis == SUBSTRATA_MYRINET_BY_TYPE ? kTypes
+                                                                : shape.nodes;
+      if (wrong.empty() && x >= rows)
+        wrong = "x is " + std::to_string(x) + "; this axis has " + std::to_string(rows);
+      if (wrong.empty() && static_cast<uint32_t>(latency) >= kLatencies)
+        wrong = "there is no latency " + std::to_string(static_cast<uint32_t>(latency));
+      if (wrong.empty() && (counts == nullptr || room < shape.latency_bins))
+        wrong = "the histogram has " + std::to_string(shape.latency_bins) + " bins, there is room for " +
+                std::to_string(counts == nullptr ? 0 : room);
+      if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+      const std::vector<uint64_t> bins =
+          histogram(*memory, node, program, static_cast<uint32_t>(latency), axis, x);
+      std::copy(bins.begin(), bins.end(), counts);
+      return 0;
+    });
+  });
+}
+
+int substrata_myrinet_signature(uint32_t node, uint32_t program, substrata_myrinet_axis axis,
+                                substrata_myrinet_point* out, uint32_t room, uint32_t* count) {
+  return command([&](Recorder& self) {
+    substrata_flush();
+    return self.with_memory([&](auto& memory) {
+      std::string wrong = objection(memory->shape(), node, program, static_cast<int>(axis));
+      if (wrong.empty() && (count == nullptr || (out == nullptr && room != 0)))
+        wrong = "there is no place for the points or their count";
+      if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+      const std::vector<substrata_myrinet_point> points = signature(*memory, node, program, axis);
+      std::copy_n(points.begin(), std::min<size_t>(points.size(), room), out);
+      *count = static_cast<uint32_t>(points.size());
+      return 0;
+    });
+  });
+}
+
+int substrata_myrinet_clock_experiment(const substrata_myrinet_clock_options* options,
+                                       substrata_myrinet_clock_result* result) {
+  return command([&](Recorder&) {
+    if (options == nullptr || result == nullptr || options->struct_size < sizeof *options ||
+        result->struct_size < sizeof *result)
+      return fail(kInvalid, "options and a result with struct_size set are needed");
+    ClusterParameters parameters;
+    parameters.clock = ClockMode::kPeriodic;
+    if (options->nodes != 0) parameters.nodes = options->nodes;
+    const double seconds = options->seconds != 0 ? options->seconds : 3600;
+    const double period = options->period_seconds != 0 ? options->period_seconds : 300;
+    constexpr double kMostSeconds = 36'000;
+    if (parameters.nodes < 2 || parameters.nodes > kMostNodes)
+      return fail(kInvalid, "%u nodes are asked for, 2 to %u are possible", parameters.nodes, kMostNodes);
+    if (!(seconds > 0 && seconds <= kMostSeconds) || !(period >= 0.01 && period <= kMostSeconds) ||
+        !(options->drift_ppm >= 0 && options->drift_ppm <= 1000))
+      return fail(kInvalid,
+                  "times must be up to 36000 s, a period of at least 0.01 s, the drift 0 to 1000 ppm");
+    parameters.seed = options->seed;
+    parameters.period = static_cast<Time>(period * static_cast<double>(kSecond));
+    parameters.drift_ppm = options->drift_ppm;
+    parameters.correct_drift = options->no_correction == 0;
+    parameters.stamps_inside = options->no_stamps == 0;
+    parameters.priority = options->no_priority == 0;
+    const ClusterCounts counts = run_clock_experiment(
+        parameters, static_cast<Time>(seconds * static_cast<double>(kSecond)), options->no_load == 0);
+    result->rounds = static_cast<uint32_t>(counts.rounds);
+    result->error_ns = counts.clock_error / 1000;
+    result->pair_error_ns = counts.pair_error / 1000;
+    result->clock_packets = counts.clock_packets;
+    result->load_packets = counts.received;
+    return 0;
+  });
+}
+
+const char* substrata_myrinet_error(void) { return sentence != nullptr ? sentence : ""; }
+
+}  // extern "C"

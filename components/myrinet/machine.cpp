@@ -1,0 +1,153 @@
+// Makes the machine from its parameters and runs workloads on it.
+#include "machine.hpp"
+
+#include "workloads/run.hpp"
+#include "workloads/spec.hpp"
+
+namespace substrata::myrinet {
+namespace {
+
+using workloads::Parameter;
+
+constexpr const char* kYesNo = "yes|no";
+
+Parameter number(std::string_view name, std::string_view text, std::uint64_t fallback, std::uint64_t least,
+                 std::uint64_t most) {
+  return {.name = name, .text = text, .fallback = fallback, .least = least, .most = most};
+}
+Parameter choice(std::string_view name, std::string_view text, std::uint64_t most, std::string_view choices) {
+  return {.name = name, .text = text, .fallback = 0, .least = 0, .most = most, .choices = choices};
+}
+
+std::span<const Parameter> known() {
+  static const ClusterParameters defaults;
+  static const Parameter list[] = {
+      choice("monitor", "what of the firmware's monitor runs", 4, "full|none|sending|receiving|clock"),
+      choice("homes", "where a page's home is", 2, "first-touch|block|round-robin"),
+      choice("managers", "which node manages a lock or barrier", 1, "spread|zero"),
+      choice("verify", "compare each load with sequentially consistent memory", 1, "no|yes"),
+      number("queue", "entries of an interface's request queue", defaults.queue_entries, 1, 65536),
+      number("memory_slowdown", "percent a DMA takes while the processor keeps the memory busy",
+             static_cast<std::uint64_t>(defaults.memory_slowdown * 100), 100, 10000),
+      choice("clock", "clocks as long after a synchronisation, or synchronised from the start of the run", 1,
+             "settled|periodic"),
+      number("period_ms", "between global synchronisations", defaults.period / 1'000'000'000, 1, 3'600'000),
+      number("drift_ppm", "largest drift of a clock", 100, 0, 1000),
+      choice("drift_correction", "nodes correct their clocks by their measured drift", 1, kYesNo),
+      choice("stamps", "time stamps inside the interface's long operations", 1, kYesNo),
+      choice("priority", "of clock packets", 1, kYesNo),
+      number("corrupt_ppm", "corrupt packets in a million", 0, 0, 300'000),
+      number("drop_ppm", "dropped packets in a million", 0, 0, 300'000),
+      number("misroute_ppm", "misrouted packets in a million", 0, 0, 300'000),
+  };
+  return list;
+}
+
+// Of the 166 MHz Pentium under Linux 2.0. The paper says "tens of microseconds" for an interrupt (2.2);
+// everything else is an assumption: memory read or written at 100 MB/s, three cycles an access.
+svm::SvmParameters shared_memory() {
+  constexpr Time kCycle = 6024;
+  constexpr Time kByte = 10'000;  // 100 MB/s
+  svm::SvmParameters out;
+  out.managers = svm::Managers::kSpread;
+  out.costs.cycle = kCycle;
+  out.costs.access = 3 * kCycle;
+  out.costs.trap = 20 * kMicrosecond;
+  out.costs.page_copy = 2 * kByte * out.page_bytes;  // read and written
+  out.costs.page_place = 0;  // VMMC writes a page straight into its place (paper, 2.1)
+  out.costs.diff_page = 2 * kByte * out.page_bytes;  // two pages read
+  out.costs.diff_byte = kByte;
+  out.costs.notice = 500'000;
+  out.costs.handler = 20 * kMicrosecond;
+  out.costs.awaited = kMicrosecond;  // the waiting process polls: no interrupt
+  out.costs.local = 500'000;
+  return out;
+}
+
+int run(const char* workload, const substrata_run_options* options, substrata_run_result* result);
+
+// Built when the library is loaded, kept to the end of the process.
+struct Announcement {
+  std::string parameters = workloads::describe(known());
+  substrata_machine machine{};
+
+  Announcement() {
+    machine.struct_size = sizeof machine;
+    machine.default_processes = 8;
+    machine.max_processes = kMostNodes;
+    machine.name = kSource;
+    machine.summary =
+        "PCs with Myrinet interfaces on one switch: shared virtual memory (twins and diffs) and messages";
+    machine.parameters = parameters.c_str();
+    machine.run = run;
+    substrata_machine_add(&machine);
+  }
+};
+
+const Announcement& announcement() {
+  static const auto* const made = new Announcement;
+  return *made;
+}
+
+int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) {
+  const std::uint16_t program = options != nullptr ? options->program : std::uint16_t{0};
+  return workloads::run_announced(
+      announcement().machine,
+      [program](std::string_view text, std::uint64_t seed, workloads::ProcessId,
+                std::string& error) -> std::unique_ptr<workloads::Machine> {
+        MachineParameters parameters;
+        if (!parse_machine_parameters(text, seed, &parameters, error)) return nullptr;
+        return make_machine(parameters, program);
+      },
+      workload, options, result);
+}
+
+}  // namespace
+
+bool parse_machine_parameters(std::string_view text, std::uint64_t seed, MachineParameters* out,
+                              std::string& error) {
+  workloads::Values values(known());
+  if (!values.set(text, error)) return false;
+  MachineParameters made;
+  made.svm = shared_memory();
+  ClusterParameters& cluster = made.cluster;
+  const std::uint64_t monitor = values["monitor"];
+  cluster.monitor = {monitor == 0 || monitor == 2, monitor == 0 || monitor == 3,
+                     monitor == 0 || monitor == 4};
+  constexpr svm::HomePolicy kHomes[] = {svm::HomePolicy::kFirstTouch, svm::HomePolicy::kBlock,
+                                        svm::HomePolicy::kRoundRobin};
+  made.svm.homes = kHomes[values["homes"]];
+  made.svm.managers = values["managers"] == 0 ? svm::Managers::kSpread : svm::Managers::kNodeZero;
+  made.svm.verify = values["verify"] != 0;
+  cluster.queue_entries = static_cast<std::uint32_t>(values["queue"]);
+  cluster.memory_slowdown = static_cast<double>(values["memory_slowdown"]) / 100;
+  cluster.clock = values["clock"] == 0 ? ClockMode::kSettled : ClockMode::kPeriodic;
+  cluster.period = values["period_ms"] * 1'000'000'000;
+  cluster.drift_ppm = static_cast<double>(values["drift_ppm"]);
+  cluster.correct_drift = values["drift_correction"] == 0;
+  cluster.stamps_inside = values["stamps"] == 0;
+  cluster.priority = values["priority"] == 0;
+  cluster.corrupt_ppm = static_cast<std::uint32_t>(values["corrupt_ppm"]);
+  cluster.drop_ppm = static_cast<std::uint32_t>(values["drop_ppm"]);
+  cluster.misroute_ppm = static_cast<std::uint32_t>(values["misroute_ppm"]);
+  cluster.seed = seed;
+  made.host.header = made.svm.header_bytes;
+  made.host.diff = made.svm.costs.diff_page;
+  *out = made;
+  return true;
+}
+
+std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameters, std::uint16_t program) {
+  return std::make_unique<svm::SvmMachine>(
+      kSource, parameters.svm, std::make_unique<SvmNetwork>(parameters.cluster, parameters.host, program));
+}
+
+void announce_machine() noexcept {
+  try {
+    static_cast<void>(announcement());
+  } catch (...) {
+    // No memory while the library is loaded: the machine is not listed, and substrata_run says so.
+  }
+}
+
+}  // namespace substrata::myrinet

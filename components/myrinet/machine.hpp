@@ -1,0 +1,33 @@
+// The machine "myrinet": workloads on the modelled cluster, and its parameters as text.
+#ifndef SUBSTRATA_MYRINET_MACHINE_HPP
+#define SUBSTRATA_MYRINET_MACHINE_HPP
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cluster_parameters.hpp"
+#include "svm/svm_machine.hpp"
+#include "svm_network.hpp"
+
+namespace substrata::myrinet {
+
+// What the machine's parameters say.
+struct MachineParameters {
+  ClusterParameters cluster;
+  HostCosts host;
+  svm::SvmParameters svm;
+};
+
+// False with a sentence in `error`: not understood.
+bool parse_machine_parameters(std::string_view text, std::uint64_t seed, MachineParameters* out,
+                              std::string& error);
+
+std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameters, std::uint16_t program);
+
+// Adds the machine to the feed's list; done when the library is loaded.
+void announce_machine() noexcept;
+
+}  // namespace substrata::myrinet
+
+#endif

@@ -1,0 +1,78 @@
+// Counts packets, bytes, latencies and faults of the interfaces, for every choice of node, peer, program and
+// type that an event asks for.
+#ifndef SUBSTRATA_MYRINET_PACKET_COUNTERS_HPP
+#define SUBSTRATA_MYRINET_PACKET_COUNTERS_HPP
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "monitor/counting.hpp"
+#include "probes.hpp"
+
+namespace substrata::myrinet {
+
+// The counts, in the order of the events.
+enum Count : uint32_t {
+  kPacketsSent,
+  kPacketsReceived,
+  kBytesSent,
+  kBytesReceived,
+  kSourceLatencySum,
+  kLanaiLatencySum,
+  kNetLatencySum,
+  kDestLatencySum,
+  kChecksumErrors,
+  kDropped,
+  kMisrouted,
+  kClockErrorMax,
+  kSyncRounds,
+};
+inline constexpr uint32_t kCounts = kSyncRounds + 1;
+
+// Which packets. The node is where the transaction is seen, the peer the packet's other end.
+struct Choice {
+  static constexpr uint32_t kAny = ~0u;
+  uint32_t node = kAny;
+  uint32_t peer = kAny;
+  uint32_t program = kAny;
+  uint32_t type = kAny;
+  bool operator==(const Choice&) const = default;
+};
+
+// In a rank of an MPI program whose messages pass the modelled interfaces: the rank's node, which events
+// without a node then mean. -1: none. Thread-safe.
+void set_own_node(int node) noexcept;
+int own_node() noexcept;
+
+// All choices that were asked for. Counters are looked at from any thread.
+class PacketCounters final : public monitor::ObservingInstrument {
+ public:
+  static constexpr size_t kMostChoices = 4096;
+  PacketCounters();
+  ~PacketCounters() override;
+  // The counter of that choice, made if it is new; null: too many. May throw std::bad_alloc. One caller at a
+  // time.
+  const monitor::Counter* counter(const Choice& choice, Count count);
+
+ protected:
+  void observe(const substrata_transaction* batch, size_t count) noexcept override;
+
+ private:
+  struct Counting {
+    explicit Counting(const Choice& of) : choice(of) {}
+    const Choice choice;
+    std::array<monitor::Counter, kCounts> counters;
+  };
+  void take(Counting& counting, const ProbeRole& role, uint32_t first_node,
+            const substrata_transaction& stage) noexcept;
+
+  std::array<std::atomic<Counting*>, kMostChoices> choices_{};
+  std::atomic<size_t> used_{0};
+  ProbeRoles roles_;
+};
+
+}  // namespace substrata::myrinet
+
+#endif

@@ -1,0 +1,61 @@
+// Names of probe points, made and taken apart.
+#include "probes.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+namespace substrata::myrinet {
+namespace {
+
+constexpr std::string_view kPlaceNames[kPlaces] = {"lanai.send", "lanai.receive", "clock"};
+constexpr const char* kPlaceTexts[kPlaces] = {
+    "packets leaving the node: fetched (source latency), injected (LANai latency), dropped; initiator and "
+    "target are nodes",
+    "packets coming to the node: arrived (net latency), delivered (destination latency), corrupt, misrouted; "
+    "initiator and target are nodes",
+    "the node's clock is set; detail is its largest error since the round before, in picoseconds"};
+constexpr std::string_view kPrefix = "myrinet.node";
+
+}  // namespace
+
+int add_node_probe(uint32_t node, Place place, uint32_t* number) noexcept {
+  substrata_source_info source{};
+  source.struct_size = sizeof source;
+  source.kind = SUBSTRATA_SOURCE_MACHINE;
+  source.name = kSource;
+  source.summary = "a modelled cluster of PCs on a Myrinet switch (Liao, Martonosi, Clark 1998)";
+  source.time_base = SUBSTRATA_TIME_SIMULATED;
+  source.ticks_per_second = 1'000'000'000'000;
+  if (const int refused = substrata_source_add(&source)) return refused;
+  const auto index = static_cast<uint32_t>(place);
+  char name[64];
+  std::snprintf(name, sizeof name, "myrinet.node%u.%s", node, kPlaceNames[index].data());
+  substrata_probe_info probe{};
+  probe.struct_size = sizeof probe;
+  probe.name = name;
+  probe.text = kPlaceTexts[index];
+  probe.source = kSource;
+  return substrata_probe_add(&probe, number);
+}
+
+ProbeRole ProbeRoles::of(uint16_t probe) {
+  if (entries_.size() <= probe) entries_.resize(probe + 1u);
+  Entry& entry = entries_[probe];
+  if (entry.looked_up) return entry.role;
+  entry.looked_up = true;
+  substrata_probe_info info{};
+  info.struct_size = sizeof info;
+  if (substrata_probe_at(probe, &info) != 0) return entry.role;
+  const std::string_view name = info.name;
+  if (!name.starts_with(kPrefix)) return entry.role;
+  uint32_t node = 0;
+  const auto parsed = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), node);
+  const auto rest = name.substr(static_cast<size_t>(parsed.ptr - name.data()));
+  if (parsed.ec != std::errc() || rest.size() < 2 || rest[0] != '.' || node >= kMostNodes) return entry.role;
+  for (uint32_t place = 0; place < kPlaces; ++place)
+    if (rest.substr(1) == kPlaceNames[place]) entry.role = {true, node, static_cast<Place>(place)};
+  return entry.role;
+}
+
+}  // namespace substrata::myrinet

@@ -1,0 +1,58 @@
+// The probe points of the cluster's interfaces: their names, and how a packet's stages are written as
+// transactions.
+#ifndef SUBSTRATA_MYRINET_PROBES_HPP
+#define SUBSTRATA_MYRINET_PROBES_HPP
+
+#include <substrata/feed.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "statistics.hpp"
+
+namespace substrata::myrinet {
+
+inline constexpr char kSource[] = "myrinet";
+inline constexpr char kLanaiProbes[] = "myrinet.node*.lanai.send,myrinet.node*.lanai.receive";
+inline constexpr char kClockProbes[] = "myrinet.node*.clock";
+
+// Where at a node.
+enum class Place : uint8_t { kSend, kReceive, kClock };
+inline constexpr uint32_t kPlaces = 3;
+
+// Registers the source and a node's probe point. 0, or the feed's negative code.
+int add_node_probe(uint32_t node, Place place, uint32_t* number) noexcept;
+
+// What a probe point is, by its name.
+struct ProbeRole {
+  bool known = false;
+  uint32_t node = 0;
+  Place place = Place::kSend;
+};
+// Looks roles up once for each probe point. Thread-bound: an observer's own.
+class ProbeRoles {
+ public:
+  ProbeRole of(uint16_t probe);  // may throw std::bad_alloc
+
+ private:
+  struct Entry {
+    bool looked_up = false;
+    ProbeRole role;
+  };
+  std::vector<Entry> entries_;
+};
+
+// The latency that a stage's transaction gives, or -1: another stage.
+constexpr int latency_of(uint16_t state) noexcept {
+  return state == SUBSTRATA_FETCHED     ? SUBSTRATA_MYRINET_SOURCE
+         : state == SUBSTRATA_INJECTED  ? SUBSTRATA_MYRINET_LANAI
+         : state == SUBSTRATA_ARRIVED   ? SUBSTRATA_MYRINET_NET
+         : state == SUBSTRATA_DELIVERED ? SUBSTRATA_MYRINET_DEST
+                                        : -1;
+}
+inline constexpr unsigned kTypeShift = 56;
+constexpr uint32_t type_of(uint64_t detail) noexcept { return static_cast<uint32_t>(detail >> kTypeShift); }
+
+}  // namespace substrata::myrinet
+
+#endif

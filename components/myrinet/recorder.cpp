@@ -1,0 +1,147 @@
+// Sorts stages of packets into the statistics of their node and program, and sums them up for readers.
+#include "recorder.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace substrata::myrinet {
+namespace {
+
+using Group = Statistics::Group;
+
+// What of the statistics belongs to one x: rows of some nodes.
+struct Row {
+  Group group;
+  uint32_t index;
+  uint32_t node;  // SUBSTRATA_MYRINET_ALL: every node asked for
+};
+
+// By sender or receiver, one side's latencies are kept at the node x itself and the other side's at its
+// peers.
+Row row_of(substrata_myrinet_axis axis, uint32_t latency, uint32_t x) {
+  const bool sending = latency == SUBSTRATA_MYRINET_SOURCE || latency == SUBSTRATA_MYRINET_LANAI;
+  switch (axis) {
+    case SUBSTRATA_MYRINET_BY_SIZE:
+      return {Group::kLength, x, SUBSTRATA_MYRINET_ALL};
+    case SUBSTRATA_MYRINET_BY_TYPE:
+      return {Group::kType, x, SUBSTRATA_MYRINET_ALL};
+    case SUBSTRATA_MYRINET_BY_SENDER:
+    case SUBSTRATA_MYRINET_BY_RECEIVER:
+      break;
+  }
+  if (sending == (axis == SUBSTRATA_MYRINET_BY_SENDER)) return {Group::kPeer, 0, x};
+  return {Group::kPeer, x, SUBSTRATA_MYRINET_ALL};
+}
+
+// Every row of statistics that `row` stands for.
+template <typename Function>
+void each(const MonitorMemory& memory, uint32_t node, uint32_t program, const Row& row, Function&& function) {
+  const Shape& shape = memory.shape();
+  for (uint32_t n = 0; n < shape.nodes; ++n) {
+    if (node != SUBSTRATA_MYRINET_ALL && n != node) continue;
+    if (row.node != SUBSTRATA_MYRINET_ALL && n != row.node) continue;
+    for (uint32_t p = 0; p < shape.programs; ++p) {
+      if (program != SUBSTRATA_MYRINET_ALL && p != program) continue;
+      const Statistics* const statistics = memory.of(n, p);
+      if (statistics == nullptr) continue;
+      if (row.node == SUBSTRATA_MYRINET_ALL) {
+        function(*statistics, row.index);
+      } else {
+        for (uint32_t peer = 0; peer < shape.nodes; ++peer) function(*statistics, peer);
+      }
+    }
+  }
+}
+
+double upper_end(const std::vector<uint64_t>& bins, uint64_t packets, double share, uint32_t bin_ns) {
+  const auto wanted = static_cast<uint64_t>(std::ceil(share * static_cast<double>(packets)));
+  uint64_t seen = 0;
+  for (size_t bin = 0; bin < bins.size(); ++bin) {
+    seen += bins[bin];
+    if (seen >= wanted && seen != 0) return static_cast<double>(bin + 1) * bin_ns;
+  }
+  return 0;
+}
+
+}  // namespace
+
+MonitorMemory::MonitorMemory(const Shape& shape)
+    : shape_(shape), cells_(size_t{shape.nodes} * shape.programs) {}
+
+void MonitorMemory::take(uint32_t node, const substrata_transaction& stage) {
+  const int latency = latency_of(stage.state);
+  if (latency < 0 || stage.kind != SUBSTRATA_PACKET) return;
+  const bool sending = latency <= SUBSTRATA_MYRINET_LANAI;
+  const uint32_t peer = sending ? stage.target : stage.initiator;
+  const uint32_t type = type_of(stage.detail);
+  if (node >= shape_.nodes || peer >= shape_.nodes || stage.program >= shape_.programs || type >= kTypes) {
+    ++left_out_;
+    return;
+  }
+  std::unique_ptr<Statistics>& cell = cells_[size_t{node} * shape_.programs + stage.program];
+  if (cell == nullptr) cell = std::make_unique<Statistics>(shape_);
+  constexpr int64_t kPicosecondsPerNanosecond = 1000;
+  const auto ps = static_cast<int64_t>(stage.time - stage.start);
+  cell->add(static_cast<uint32_t>(latency), stage.size, peer, type, ps / kPicosecondsPerNanosecond);
+  if (latency == SUBSTRATA_MYRINET_SOURCE) ++packets_;
+}
+
+void MonitorMemory::clear() noexcept {
+  for (std::unique_ptr<Statistics>& cell : cells_)
+    if (cell != nullptr) cell->clear();
+  packets_ = 0;
+  left_out_ = 0;
+}
+
+std::vector<uint64_t> histogram(const MonitorMemory& memory, uint32_t node, uint32_t program,
+                                uint32_t latency, substrata_myrinet_axis axis, uint32_t x) {
+  const uint32_t bins = memory.shape().latency_bins;
+  std::vector<uint64_t> out(bins);
+  const Row row = row_of(axis, latency, x);
+  each(memory, node, program, row, [&](const Statistics& statistics, uint32_t index) {
+    for (uint32_t bin = 0; bin < bins; ++bin) out[bin] += statistics.count(row.group, index, latency, bin);
+  });
+  return out;
+}
+
+std::vector<substrata_myrinet_point> signature(const MonitorMemory& memory, uint32_t node, uint32_t program,
+                                               substrata_myrinet_axis axis) {
+  const Shape& shape = memory.shape();
+  const uint32_t rows = axis == SUBSTRATA_MYRINET_BY_SIZE   ? shape.length_bins
+                        : axis == SUBSTRATA_MYRINET_BY_TYPE ? kTypes
+                                                            : shape.nodes;
+  std::vector<substrata_myrinet_point> points;
+  for (uint32_t x = 0; x < rows; ++x) {
+    substrata_myrinet_point point{};
+    const bool by_size = axis == SUBSTRATA_MYRINET_BY_SIZE;
+    // Bin b of the lengths holds b * w + 1 to (b + 1) * w bytes, the first also 0.
+    point.x = by_size ? (x == 0 ? 0 : x * shape.length_bin_bytes + 1) : x;
+    point.x_end = by_size ? (x + 1) * shape.length_bin_bytes + 1 : x + 1;
+    uint64_t most = 0;
+    for (uint32_t latency = 0; latency < kLatencies; ++latency) {
+      LatencySums sums;
+      const Row row = row_of(axis, latency, x);
+      each(memory, node, program, row, [&](const Statistics& statistics, uint32_t index) {
+        const LatencySums part = statistics.sums(row.group, index, latency);
+        sums.packets += part.packets;
+        sums.ns += part.ns;
+        sums.squared_ns += part.squared_ns;
+      });
+      most = std::max(most, sums.packets);
+      if (sums.packets == 0) continue;
+      if (latency == SUBSTRATA_MYRINET_SOURCE) point.sent = sums.packets;
+      if (latency == SUBSTRATA_MYRINET_DEST) point.received = sums.packets;
+      const auto packets = static_cast<double>(sums.packets);
+      point.average_ns[latency] = static_cast<double>(sums.ns) / packets;
+      const double mean = point.average_ns[latency];
+      point.deviation_ns[latency] = std::sqrt(std::max(0.0, sums.squared_ns / packets - mean * mean));
+      const std::vector<uint64_t> bins = histogram(memory, node, program, latency, axis, x);
+      point.median_ns[latency] = upper_end(bins, sums.packets, 0.5, shape.latency_bin_ns[latency]);
+      point.p99_ns[latency] = upper_end(bins, sums.packets, 0.99, shape.latency_bin_ns[latency]);
+    }
+    if (most != 0) points.push_back(point);
+  }
+  return points;
+}
+
+}  // namespace substrata::myrinet

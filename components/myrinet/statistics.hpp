@@ -1,0 +1,105 @@
+// What the firmware of one network interface keeps of packets: histograms and sums in a block of known size.
+#ifndef SUBSTRATA_MYRINET_STATISTICS_HPP
+#define SUBSTRATA_MYRINET_STATISTICS_HPP
+
+#include <substrata/myrinet.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace substrata::myrinet {
+
+inline constexpr uint32_t kLatencies = SUBSTRATA_MYRINET_LATENCIES;
+inline constexpr uint32_t kTypes = SUBSTRATA_MYRINET_TYPES;
+inline constexpr uint32_t kMostNodes = 256;
+inline constexpr uint32_t kMostPrograms = 64;
+
+// The layout of the statistics; checked before use. The paper's: lengths in bins of eight words, latencies in
+// bins of 1 us, the net latency 2 us (section 2.3). Numbers of bins are ours, so that the whole takes the
+// "about 180 KB" of section 2.1.
+struct Shape {
+  uint32_t nodes = 8;
+  uint32_t programs = 1;
+  uint32_t length_bins = 128;
+  uint32_t length_bin_bytes = 32;
+  uint32_t latency_bins = 64;
+  uint32_t latency_bin_ns[kLatencies] = {1000, 1000, 2000, 1000};
+
+  // A sentence: what is wrong with it. Empty: nothing. The size of the interface's memory is not looked at.
+  std::string objection() const;
+  // 32-bit counts and 64-bit sums of one program at one interface.
+  uint64_t counts_of_program() const noexcept;
+  uint64_t sums_of_program() const noexcept;
+  // Of one interface, all programs.
+  uint64_t bytes() const noexcept {
+    return programs * (counts_of_program() * sizeof(uint32_t) + sums_of_program() * sizeof(uint64_t));
+  }
+  uint32_t length_bin(uint32_t bytes) const noexcept {
+    const uint32_t bin = bytes == 0 ? 0 : (bytes - 1) / length_bin_bytes;
+    return bin < length_bins ? bin : length_bins - 1;
+  }
+  uint32_t latency_bin(uint32_t latency, int64_t ns) const noexcept {
+    if (ns < 0) return 0;  // two clocks: what the firmware would see
+    const uint64_t bin = static_cast<uint64_t>(ns) / latency_bin_ns[latency];
+    return bin < latency_bins ? static_cast<uint32_t>(bin) : latency_bins - 1;
+  }
+};
+
+// Sums of one latency over the packets of one x.
+struct LatencySums {
+  uint64_t packets = 0;
+  int64_t ns = 0;
+  double squared_ns = 0;
+};
+
+// One program's statistics at one interface. Everything lives in two arrays whose size is the shape's.
+// Thread-compatible.
+class Statistics {
+ public:
+  explicit Statistics(const Shape& shape);
+  // A packet's latency; peer is the node at the other end. Types beyond the room and peers beyond the shape's
+  // nodes must not come here. sending: the latency is of the sending side.
+  void add(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) noexcept;
+  void clear() noexcept;
+
+  // Axis by the place in the block: lengths, peers, types.
+  enum class Group : uint32_t { kLength, kPeer, kType };
+  uint32_t count(Group group, uint32_t x, uint32_t latency, uint32_t bin) const noexcept {
+    return counts_[histogram_at(group, x, latency) + bin];
+  }
+  LatencySums sums(Group group, uint32_t x, uint32_t latency) const noexcept;
+  // Packets by length and peer: sent to it, or received from it.
+  uint32_t packets(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
+    return counts_[lengths_at(received, length_bin, peer)];
+  }
+  uint64_t bytes() const noexcept {
+    return counts_.size() * sizeof(uint32_t) + sums_.size() * sizeof(uint64_t);
+  }
+  const Shape& shape() const noexcept { return shape_; }
+
+ private:
+  uint32_t rows_before(Group group) const noexcept {
+    return group == Group::kLength ? 0
+           : group == Group::kPeer ? shape_.length_bins
+                                   : shape_.length_bins + shape_.nodes;
+  }
+  size_t histogram_at(Group group, uint32_t x, uint32_t latency) const noexcept {
+    return ((size_t{rows_before(group)} + x) * kLatencies + latency) * shape_.latency_bins;
+  }
+  size_t lengths_at(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
+    return lengths_ + (size_t{received ? shape_.length_bins : 0} + length_bin) * shape_.nodes + peer;
+  }
+  size_t sums_at(Group group, uint32_t x, uint32_t latency) const noexcept {
+    return ((size_t{rows_before(group)} + x) * kLatencies + latency) * 2;
+  }
+
+  const Shape shape_;
+  size_t lengths_;  // where the counts by length and peer begin
+  std::vector<uint32_t> counts_;
+  std::vector<uint64_t> sums_;  // nanoseconds, then squared nanoseconds as the bits of a double
+};
+
+}  // namespace substrata::myrinet
+
+#endif

@@ -1,0 +1,132 @@
+// Hands packets of the protocol to the cluster and back, and the cluster's events to the engine.
+#include "svm_network.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "workloads/run.hpp"
+
+namespace substrata::myrinet {
+namespace {
+
+using svm::PacketKind;
+
+std::uint8_t type_of(PacketKind kind) noexcept {
+  switch (kind) {
+    case PacketKind::kLockRequest:
+    case PacketKind::kLockGrant:
+    case PacketKind::kLockRelease:
+      return SUBSTRATA_MYRINET_LOCK;
+    case PacketKind::kBarrierArrive:
+    case PacketKind::kBarrierRelease:
+      return SUBSTRATA_MYRINET_BARRIER;
+    case PacketKind::kPageRequest:
+      return SUBSTRATA_MYRINET_PAGE_REQUEST;
+    case PacketKind::kPageReply:
+      return SUBSTRATA_MYRINET_PAGE_REPLY;
+    case PacketKind::kDiff:
+      return SUBSTRATA_MYRINET_DIFF;
+    case PacketKind::kUser:
+      return SUBSTRATA_MYRINET_MESSAGE;
+    case PacketKind::kHomeRequest:
+    case PacketKind::kHomeReply:
+    case PacketKind::kPageMove:
+    case PacketKind::kUpdate:
+    case PacketKind::kUpdateMark:
+      return SUBSTRATA_MYRINET_PROTOCOL;
+  }
+  return SUBSTRATA_MYRINET_DATA;
+}
+
+}  // namespace
+
+void SvmNetwork::begin(svm::Engine& engine, svm::PacketSink& receiver) {
+  engine_ = &engine;
+  receiver_ = &receiver;
+  parameters_.nodes = engine.processes();
+  stacks_.assign(engine.processes(), {0});
+  for (const std::string& region : engine.memory().regions())
+    regions_.push_back(regions_.empty() ? std::uint16_t{0} : substrata_region(region.c_str()));
+  cluster_.emplace(parameters_, static_cast<Delivery&>(*this), true);
+}
+
+Time SvmNetwork::send(svm::Packet&& packet, Time now) {
+  const bool program = packet.kind == PacketKind::kUser;
+  // Pages and diffs are written straight into the receiver's memory, as VMMC does; their protocol header
+  // fits the network's.
+  const bool data = program || packet.kind == PacketKind::kPageReply ||
+                    packet.kind == PacketKind::kPageMove || packet.kind == PacketKind::kDiff;
+  if (packet.kind == PacketKind::kDiff)
+    cluster_->memory_busy(packet.from, now > costs_.diff ? now - costs_.diff : 0, now);
+  Message message;
+  message.from = packet.from;
+  message.to = packet.to;
+  message.bytes = data && packet.bytes >= costs_.header ? packet.bytes - costs_.header : packet.bytes;
+  message.type = type_of(packet.kind);
+  message.program = program_;
+  message.phase = stacks_[packet.from].back();
+  message.flags = program ? std::uint16_t{0} : std::uint16_t{SUBSTRATA_FLAG_INTERNAL};
+  message.address = packet.address;
+  if (free_.empty()) {
+    message.cookie = packets_.size();
+    packets_.push_back(std::move(packet));
+  } else {
+    message.cookie = free_.back();
+    free_.pop_back();
+    packets_[message.cookie] = std::move(packet);
+  }
+  now = cluster_->free_entry(message.from, message.bytes, now) + costs_.send;
+  cluster_->post(message, now);
+  arm();
+  return now;
+}
+
+Time SvmNetwork::update(svm::ProcessId, svm::ProcessId, std::uint64_t, std::span<const std::byte>, Time) {
+  throw std::runtime_error("the Myrinet interface has no automatic update; use mode=diffs");
+}
+
+Time SvmNetwork::mark(svm::ProcessId process, svm::Operation operation, Time) {
+  std::vector<std::uint16_t>& stack = stacks_[process];
+  const std::uint64_t region = operation.argument();
+  const std::uint16_t number = region < regions_.size() ? regions_[region] : std::uint16_t{0};
+  if (operation.kind() == workloads::OperationKind::kPhase) stack.front() = number;
+  if (operation.kind() == workloads::OperationKind::kEnter) stack.push_back(number);
+  if (operation.kind() == workloads::OperationKind::kLeave && stack.size() > 1) stack.pop_back();
+  return 0;
+}
+
+void SvmNetwork::delivered(const Message& message, Time, Time now) {
+  svm::Packet packet = std::move(packets_[message.cookie]);
+  free_.push_back(message.cookie);
+  receiver_->arrive(std::move(packet), now);
+}
+
+void SvmNetwork::on_event(Time now, std::uint64_t) {
+  if (now >= armed_) armed_ = kNever;
+  cluster_->run_until(now);
+  arm();
+}
+
+// The clocks' periods alone keep no run going: they are caught up with when there is traffic again.
+void SvmNetwork::arm() {
+  if (cluster_->at_rest() || cluster_->next() >= armed_) return;
+  armed_ = cluster_->next();
+  engine_->schedule(armed_, *this, 0);
+}
+
+std::vector<svm::Statistic> SvmNetwork::statistics() const {
+  if (!cluster_) return {};
+  const ClusterCounts& counts = cluster_->counts();
+  return {{"packets-sent", counts.sent},
+          {"packets-received", counts.received},
+          {"bytes-sent", counts.bytes_sent},
+          {"bytes-received", counts.bytes_received},
+          {"packets-corrupt", counts.corrupt},
+          {"packets-dropped", counts.dropped},
+          {"packets-misrouted", counts.misrouted},
+          {"clock-rounds", counts.rounds},
+          {std::string(workloads::kTransactionsStatistic), cluster_->published()}};
+}
+
+}  // namespace substrata::myrinet

@@ -1,0 +1,156 @@
+/* The Myrinet monitor: what its firmware keeps of the packets that pass modelled network interfaces, and its
+ * commands.
+ *
+ * The monitor is that of Liao, Martonosi and Clark, "Performance Monitoring in a Myrinet-Connected Shrimp
+ * Cluster" (SPDT 1998): statistics in the memory of each network interface, read by the host afterwards. It
+ * observes the probe points myrinet.node<i>.lanai.send and myrinet.node<i>.lanai.receive of the cluster
+ * model; every number here is modelled.
+ *
+ * ERRORS: functions returning int give 0 or a negative number (PAPI's error numbers, as in substrata/feed.h);
+ * substrata_myrinet_error() then has a sentence. A failed call has no effect. THREADS: every function may be
+ * called from any thread, none from a signal handler or from inside an observer's callback.
+ */
+#ifndef SUBSTRATA_MYRINET_H
+#define SUBSTRATA_MYRINET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SUBSTRATA_MYRINET_API __attribute__((visibility("default")))
+
+/* The latencies of a packet (section 2.3), picked out of its transactions as time - start:
+ * source: the request is seen in the interface's queue, to the end of the DMA into the interface's memory
+ *         (SUBSTRATA_FETCHED);
+ * lanai:  from there to the end of the insertion into the network (SUBSTRATA_INJECTED);
+ * net:    from the start of the transport, where source ends, to the arrival of the last word, by two clocks
+ *         (SUBSTRATA_ARRIVED);
+ * dest:   from the last word to the end of the DMA into the receiver's memory (SUBSTRATA_DELIVERED). */
+enum substrata_myrinet_latency {
+  SUBSTRATA_MYRINET_SOURCE = 0,
+  SUBSTRATA_MYRINET_LANAI = 1,
+  SUBSTRATA_MYRINET_NET = 2,
+  SUBSTRATA_MYRINET_DEST = 3
+};
+#define SUBSTRATA_MYRINET_LATENCIES 4
+
+/* Packet types; in bits 56 to 63 of a transaction's detail, above the sender's packet number. */
+enum substrata_myrinet_type {
+  SUBSTRATA_MYRINET_DATA = 0, /* of a stream or a trace */
+  SUBSTRATA_MYRINET_MESSAGE = 1,
+  SUBSTRATA_MYRINET_PAGE_REQUEST = 2,
+  SUBSTRATA_MYRINET_PAGE_REPLY = 3,
+  SUBSTRATA_MYRINET_DIFF = 4,
+  SUBSTRATA_MYRINET_LOCK = 5,
+  SUBSTRATA_MYRINET_BARRIER = 6,
+  SUBSTRATA_MYRINET_PROTOCOL = 7,   /* homes of pages and the like */
+  SUBSTRATA_MYRINET_COLLECTIVE = 8, /* inside a collective operation of a live MPI program */
+  SUBSTRATA_MYRINET_TYPES = 16      /* room for so many */
+};
+
+/* How the statistics of one interface are laid out (section 2.3). */
+struct substrata_myrinet_shape {
+  uint32_t struct_size;      /* sizeof, set by the caller */
+  uint32_t nodes;            /* that can be told apart as sender or receiver; default 8 */
+  uint32_t programs;         /* program tags with statistics of their own, 0 to programs - 1; default 1 */
+  uint32_t length_bins;      /* default 128 */
+  uint32_t length_bin_bytes; /* default 32, eight words */
+  uint32_t latency_bins;     /* default 64; the last holds everything longer */
+  uint32_t latency_bin_ns[SUBSTRATA_MYRINET_LATENCIES]; /* default 1000, of the net latency 2000 */
+};
+/* The interface's memory (section 2.1). */
+#define SUBSTRATA_MYRINET_SRAM_BYTES 1048576u
+
+/* The paper's shape; struct_size must be set. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_default_shape(struct substrata_myrinet_shape* out);
+/* How many bytes of each interface's memory a shape takes; null: the shape in use. -1: no such shape. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_memory(const struct substrata_myrinet_shape* shape,
+                                                   uint64_t* bytes);
+/* Uses this shape from now on and forgets what was recorded. -1: it is no shape, or does not fit the
+ * interface's memory (the sentence has both byte counts); -10: recording is under way. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_configure(const struct substrata_myrinet_shape* shape);
+
+/* Recording, on the fly (section 2.1): what passes between start and stop is added to what is there. Starting
+ * twice, or stopping what does not run, is no error. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_start(void);
+SUBSTRATA_MYRINET_API int substrata_myrinet_stop(void);
+/* Forgets what was recorded; also while recording. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_clear(void);
+/* Packets that were recorded, and transactions that were not, because their node or program has no room in
+ * the shape. Either may be null. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_recorded(uint64_t* packets, uint64_t* left_out);
+
+/* All nodes, or all programs, together. */
+#define SUBSTRATA_MYRINET_ALL 0xffffffffu
+
+/* What a histogram or a signature is over. */
+enum substrata_myrinet_axis {
+  SUBSTRATA_MYRINET_BY_SIZE = 0,     /* x: bin of the packet's length */
+  SUBSTRATA_MYRINET_BY_SENDER = 1,   /* x: node */
+  SUBSTRATA_MYRINET_BY_RECEIVER = 2, /* x: node */
+  SUBSTRATA_MYRINET_BY_TYPE = 3      /* x: enum substrata_myrinet_type */
+};
+
+/* The histogram of one latency for one x, as kept at one interface (or the sum of all): latency_bins counts.
+ * Source and lanai are kept at the sender, net and dest at the receiver. -1: no such node, program, axis, x,
+ * or room for fewer than latency_bins counts. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_histogram(uint32_t node, uint32_t program,
+                                                      enum substrata_myrinet_latency latency,
+                                                      enum substrata_myrinet_axis axis, uint32_t x,
+                                                      uint64_t* counts, uint32_t room);
+
+/* One point of a performance signature (section 2.4). */
+struct substrata_myrinet_point {
+  uint32_t x;
+  uint32_t x_end;         /* by size: lengths x to x_end - 1 bytes; else x + 1 */
+  uint64_t sent;          /* packets that gave source and lanai latencies */
+  uint64_t received;      /* packets that gave net and dest latencies */
+  double average_ns[4];   /* of each latency; 0 without packets */
+  double deviation_ns[4]; /* standard deviation */
+  double median_ns[4];    /* upper ends of histogram bins */
+  double p99_ns[4];
+};
+/* The points that have packets, by increasing x. *count: how many there are; no more than `room` are written.
+ * `out` may be null when room is 0. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_signature(uint32_t node, uint32_t program,
+                                                      enum substrata_myrinet_axis axis,
+                                                      struct substrata_myrinet_point* out, uint32_t room,
+                                                      uint32_t* count);
+
+/* An experiment with the global clock alone (sections 2.2 and 3.2): the cluster for some time, with its
+ * synchronisations and, around each, two endless streams of full packets, one of them into node 0. */
+struct substrata_myrinet_clock_options {
+  uint32_t struct_size; /* sizeof, set by the caller */
+  uint32_t nodes;       /* 0: 8 */
+  uint64_t seed;
+  double seconds;         /* simulated; 0: 3600 */
+  double period_seconds;  /* 0: 300 */
+  double drift_ppm;       /* clocks are off by up to so much */
+  uint32_t no_correction; /* 1: nodes do not correct their measured drift */
+  uint32_t no_load;       /* 1: no streams */
+  uint32_t no_stamps;     /* 1: no time stamps inside long operations */
+  uint32_t no_priority;   /* 1: clock packets wait like others */
+};
+struct substrata_myrinet_clock_result {
+  uint32_t struct_size;
+  uint32_t rounds;
+  double error_ns;      /* largest of any node against node 0, once every node knows its drift */
+  double pair_error_ns; /* largest between two nodes: by so much net latencies are wrong */
+  uint64_t clock_packets;
+  uint64_t load_packets;
+};
+/* Runs it in the calling thread; nothing is published. -1: what is asked for cannot be. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_clock_experiment(
+    const struct substrata_myrinet_clock_options* options, struct substrata_myrinet_clock_result* result);
+
+/* The sentence of the calling thread's last failed call; "" before one. */
+SUBSTRATA_MYRINET_API const char* substrata_myrinet_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
