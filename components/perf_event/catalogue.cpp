@@ -308,13 +308,23 @@ Code Catalogue::encode_sysfs(std::string_view name, Encoding* out, std::string* 
     spelled.clear();
     for (const char c : modifiers) spelled += std::string(spelled.empty() ? "" : ":") + c;
   }
-  return apply_qualifiers(spelled, false, out, error) ? Code::kOk : Code::kAttribute;
+  if (!apply_qualifiers(spelled, false, out, error)) return Code::kAttribute;
+  if (kind_ == PmuKind::kUncore && out->fixed_cpu) {  // one socket of those it was spread over
+    std::vector<Leg> once;
+    for (const Leg& leg : out->legs)
+      if (std::none_of(once.begin(), once.end(),
+                       [&leg](const Leg& other) { return same_counter(other, leg); }))
+        once.push_back(leg);
+    out->legs = std::move(once);
+  }
+  return Code::kOk;
 }
 
 // Uncore counters know no modes, and each socket has its own: one descriptor a processor of the PMU's mask.
 void Catalogue::spread_over_sockets(Encoding* encoding) {
   std::vector<Leg> spread;
   for (Leg leg : encoding->legs) {
+    if (leg.cpu >= 0) encoding->fixed_cpu = true;
     leg.attr.exclude_user = leg.attr.exclude_kernel = leg.attr.exclude_hv = 0;
     std::vector<int> cpus{leg.cpu < 0 ? 0 : leg.cpu};
     for (const Pmu& pmu : pmus())

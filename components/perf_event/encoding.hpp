@@ -20,10 +20,17 @@ struct Leg {
   uint64_t user_access = 0;  // bits of config1 that ask for user-space reads (arm64), 0 where none are needed
 };
 
+// The same event of the same PMU, wherever it counts.
+inline bool same_counter(const Leg& a, const Leg& b) noexcept {
+  return a.attr.type == b.attr.type && a.attr.config == b.attr.config && a.attr.config1 == b.attr.config1 &&
+         a.attr.config2 == b.attr.config2;
+}
+
 struct Encoding {
   std::vector<Leg> legs;         // summed; empty when `ticks`
   bool ticks = false;            // read by Kernel::ticks, without a descriptor
   bool explicit_domain = false;  // the name says u=, k= or h=: the set's domain does not touch it
+  bool fixed_cpu = false;        // the name says cpu=
   bool kernel_side = false;      // happens in the kernel by nature: a user-only domain would always count 0
 };
 

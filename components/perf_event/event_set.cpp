@@ -146,6 +146,13 @@ Status EventSet::list_items(const std::vector<uint32_t>& events, const Configura
       return status;
     if (encoding->ticks) *ticks_mask |= uint64_t{1} << position;
     for (const Leg& leg : encoding->legs) {
+      // Bound to a processor, an uncore event counts on that one's socket; a name with cpu= has its own.
+      if (shared_.kind == PmuKind::kUncore && configuration.target == Target::kCpu && !encoding->fixed_cpu) {
+        const bool again = std::any_of(encoding->legs.data(), &leg,
+                                       [&leg](const Leg& other) { return same_counter(other, leg); });
+        if (!again) items->push_back({position, encoding, &leg, -1, cpus.front(), leg.pmu_class, false});
+        continue;
+      }
       const bool fixed = leg.cpu >= 0;  // the name or the PMU says the processor
       const std::vector<int> one{leg.cpu};
       for (const int cpu : fixed ? one : cpus)

@@ -298,6 +298,7 @@ bool apply_qualifiers(std::string_view qualifiers, bool cache_umasks, Encoding* 
     } else if (is("pinned") && flag) {
       for (Leg& leg : encoding->legs) leg.attr.pinned = value & 1;
     } else if (is("cpu") && value < 65536) {
+      encoding->fixed_cpu = true;
       for (Leg& leg : encoding->legs) leg.cpu = static_cast<int>(value);
     } else if (cache_umasks && equals == std::string_view::npos &&
                (is("READ") || is("WRITE") || is("PREFETCH"))) {

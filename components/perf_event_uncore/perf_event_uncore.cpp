@@ -1,0 +1,86 @@
+// The substrate perf_event_uncore: counters of memory controllers, interconnects and power domains, which
+// belong to a socket and not to a program, through perf_event_open.
+#include <substrata/substrate.h>
+
+#include <new>
+
+#include "perf_event/device.hpp"
+#include "perf_event/note.hpp"
+#include "uncore.hpp"
+
+namespace substrata::perf {
+namespace {
+
+Status detect(const Host* host) noexcept { return detect_uncore(*host, real_kernel()); }
+
+Status open(const Host* host, Device** out) noexcept {
+  try {
+    *out = reinterpret_cast<Device*>(
+        new DeviceState(*host, real_kernel(), libpfm_encoder(PmuKind::kUncore), PmuKind::kUncore));
+    return kSuccess;
+  } catch (const std::bad_alloc&) {
+    return {Code::kNoMemory, 0, "no memory is left"};
+  }
+}
+
+}  // namespace
+
+Status detect_uncore(const Host& host, const Kernel& kernel) noexcept {
+  try {
+    const char* const root = host.root == nullptr ? "" : host.root;
+    int cpu = -1;
+    for (const Pmu& pmu : read_pmus(root)) {
+      if (pmu.core || pmu.cpumask.empty()) continue;
+      cpu = pmu.cpumask.front();
+      break;
+    }
+    if (cpu < 0)
+      return refuse(Code::kNoSupport, 0,
+                    "the kernel shows no counter unit beside the cores (no cpumask below "
+                    "/sys/bus/event_source/devices): a virtual machine, or the processor's uncore driver is "
+                    "not loaded (modprobe intel_uncore, amd_uncore, rapl)");
+    // Uncore counters see every program, so the right to count a whole processor is what they take.
+    perf_event_attr attr = blank_attr();
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.exclude_kernel = attr.exclude_hv = 0;
+    attr.disabled = 1;
+    const int descriptor = kernel.open(kernel.context, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (descriptor < 0)
+      return refuse(code_of_refusal(-descriptor), -descriptor,
+                    "counting a whole socket, which shows what other programs do: " +
+                        explain_refusal(root, -descriptor, true));
+    kernel.close(kernel.context, descriptor);
+    return kSuccess;
+  } catch (const std::bad_alloc&) {
+    return {Code::kNoMemory, 0, "no memory is left"};
+  }
+}
+
+const SubstrateTable& uncore_table() noexcept {
+  static const SubstrateTable table = [] {
+    SubstrateTable made = table_of_slots();
+    made.name = "perf_event_uncore";
+    made.short_name = "peu";
+    made.summary = "Linux perf_event counters beside the cores: memory controllers, interconnects, power";
+    made.traits = kKernelMultiplex | kCanBindCpu | kCounterUmasks | kSwitchesInSignal;
+    made.default_domain = kDomainAll;
+    made.domains = kDomainAll;
+    made.default_granularity = kGranularitySystem;
+    made.granularities = kGranularitySystem;
+    made.prefixes = nullptr;
+    made.detect = detect;
+    made.open = open;
+    made.arm = nullptr;
+    made.disarm = nullptr;
+    return made;
+  }();
+  return table;
+}
+
+}  // namespace substrata::perf
+
+SUBSTRATA_ENTRY substrata_entry_perf_event_uncore(const substrata::Host* host,
+                                                  substrata::SubstrateTable* out) noexcept {
+  return substrata::publish(substrata::perf::uncore_table(), host, out);
+}
