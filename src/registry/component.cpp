@@ -126,7 +126,8 @@ Status Component::recipe(const char* preset, Recipe* out) {
 }
 
 bool Component::name_is_complete(std::string_view event) const noexcept {
-  return !prefixes_.empty() && event.find("::") != std::string_view::npos;
+  // A processor's events are spelled bare, as PAPI does: "INST_RETIRED:ANY_P".
+  return has(kProcessor) || (!prefixes_.empty() && event.find("::") != std::string_view::npos);
 }
 
 std::string Component::full_name(std::string_view event) const {
