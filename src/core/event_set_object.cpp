@@ -196,8 +196,7 @@ Status EventSet::program(const std::vector<Entry>& new_entries, const std::vecto
   for (size_t i = 0; i < entries.size(); ++i) {
     const DerivedKind kind = entries[i].formula.kind();
     direct = direct && kind == DerivedKind::kNone && entries[i].positions[0] == i;
-    if ((kind == DerivedKind::kPerSecond || kind == DerivedKind::kAddPerSecond) && clock_hz == 0)
-      clock_hz = cycle_hz();
+    if (entries[i].formula.per_second() && clock_hz == 0) clock_hz = cycle_hz();
   }
   return kSuccess;
 }

@@ -326,24 +326,25 @@ Result<Composition> Catalogue::compose_depth(uint32_t code, int depth) {
         return refuse(Code::kNoEvent, "0x%08x is no user-defined event", code);
       const UserEvent& event = user_events_[index];
       if (depth > 4) return refuse(Code::kNoEvent, "%s is defined by itself", event.name.c_str());
+      std::vector<Formula> parts;
       for (const std::string& term : event.terms) {
         const Result<uint32_t> term_code = find(term);
         if (!term_code) return refuse(Code::kNoEvent, "%s: %s", event.name.c_str(), term_code.error().note);
-        const Result<Composition> part = compose_depth(*term_code, depth + 1);
+        Result<Composition> part = compose_depth(*term_code, depth + 1);
         if (!part) return refuse(Code::kNoEvent, "%s: %s", event.name.c_str(), part.error().note);
-        if (part->formula.kind() != DerivedKind::kNone)
-          return refuse(Code::kCombination, "%s: its term %s is derived itself; write out its native events",
-                        event.name.c_str(), term.c_str());
         if (composition.component >= 0 && part->component != composition.component)
           return refuse(Code::kCombination, "%s: its terms belong to different components",
                         event.name.c_str());
         composition.component = part->component;
-        composition.natives.push_back(part->natives[0]);
+        composition.natives.insert(composition.natives.end(), part->natives.begin(), part->natives.end());
+        parts.push_back(std::move(part->formula));
       }
       Result<Formula> formula =
           Formula::make(event.kind, event.formula, static_cast<uint32_t>(event.terms.size()));
       if (!formula) return formula.error();
-      composition.formula = std::move(*formula);
+      Result<Formula> composed = Formula::compose(*formula, parts);
+      if (!composed) return refuse(Code::kCombination, "%s: %s", event.name.c_str(), composed.error().note);
+      composition.formula = std::move(*composed);
       return composition;
     }
     default:
@@ -406,8 +407,13 @@ Result<EventInfo> Catalogue::info(uint32_t code) {
         return info;
       }
       info.component = composition->component;
-      info.term_count = static_cast<uint32_t>(composition->natives.size());
-      for (const uint32_t term : composition->natives) add_term(composition->component, term);
+      // The terms as the formula counts them, be they natives or events with formulas of their own.
+      info.term_count = static_cast<uint32_t>(event.terms.size());
+      for (const std::string& term : event.terms) {
+        const Result<uint32_t> term_code = find(term);
+        info.term_codes.push_back(term_code.value_or(0u));
+        info.term_names.push_back(term_code ? name_of(*term_code).value_or(term) : term);
+      }
       return info;
     }
     case CodeKind::kNative: {

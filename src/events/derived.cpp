@@ -1,6 +1,7 @@
 // Compiles and evaluates the formulas of derived events.
 #include "events/derived.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -24,6 +25,7 @@ constexpr Name kNames[] = {{DerivedKind::kNone, "NOT_DERIVED"},
 
 constexpr size_t kMaxSteps = 128;  // and so the depth of the evaluation stack
 constexpr int kMaxNesting = 32;
+constexpr uint32_t kMaxComposedTerms = 64;
 
 bool is_space(char c) { return c == ' ' || c == '\t'; }
 
@@ -201,6 +203,74 @@ Result<Formula> Formula::make(DerivedKind kind, std::string_view text, uint32_t 
   return formula;
 }
 
+bool Formula::per_second() const noexcept {
+  return kind_ == DerivedKind::kPerSecond || kind_ == DerivedKind::kAddPerSecond ||
+         std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.op == 'h'; });
+}
+
+// Any kind as a postfix formula.
+std::vector<Formula::Step> Formula::as_steps() const {
+  if (kind_ == DerivedKind::kPostfix || kind_ == DerivedKind::kInfix) return steps_;
+  const bool rate = kind_ == DerivedKind::kPerSecond || kind_ == DerivedKind::kAddPerSecond;
+  const bool first_only = kind_ == DerivedKind::kNone || kind_ == DerivedKind::kCompound;
+  const uint16_t first = rate ? 1 : 0;
+  const uint32_t end = first_only ? 1 : term_count_;
+  std::vector<Step> steps{{'n', first, 0}};
+  for (uint32_t i = first + 1u; i < end; ++i) {
+    steps.push_back({'n', static_cast<uint16_t>(i), 0});
+    steps.push_back({kind_ == DerivedKind::kSub ? '-' : '+', 0, 0});
+  }
+  if (rate) {
+    steps.push_back({'n', 0, 0});
+    steps.push_back({'/', 0, 0});
+    steps.push_back({'h', 0, 0});
+    steps.push_back({'*', 0, 0});
+  }
+  return steps;
+}
+
+Result<Formula> Formula::compose(const Formula& outer, const std::vector<Formula>& parts) {
+  if (parts.size() != outer.term_count_)
+    return refuse(Code::kBug, "a formula of %u terms was given %u", outer.term_count_,
+                  static_cast<unsigned>(parts.size()));
+  Formula composed;
+  composed.term_count_ = 0;
+  std::vector<uint16_t> offsets;
+  bool sums = outer.kind_ == DerivedKind::kAdd;
+  bool plain = true;
+  for (const Formula& part : parts) {
+    offsets.push_back(static_cast<uint16_t>(composed.term_count_));
+    composed.term_count_ += part.term_count_;
+    sums = sums && (part.kind_ == DerivedKind::kNone || part.kind_ == DerivedKind::kAdd);
+    plain = plain && part.kind_ == DerivedKind::kNone;
+    if (composed.term_count_ > kMaxComposedTerms)
+      return refuse(Code::kCombination, "more than %u native events in one formula", kMaxComposedTerms);
+  }
+  if (plain) return outer;
+  if (sums || (outer.kind_ == DerivedKind::kNone && parts[0].kind_ != DerivedKind::kPostfix &&
+               parts[0].kind_ != DerivedKind::kInfix)) {
+    composed.kind_ = sums ? DerivedKind::kAdd : parts[0].kind_;
+    return composed;
+  }
+  composed.kind_ = DerivedKind::kPostfix;
+  for (const Step& step : outer.as_steps()) {
+    if (step.op != 'n') {
+      composed.steps_.push_back(step);
+      continue;
+    }
+    for (Step inner : parts[step.term].as_steps()) {
+      if (inner.op == 'n') inner.term = static_cast<uint16_t>(inner.term + offsets[step.term]);
+      composed.steps_.push_back(inner);
+    }
+    if (composed.steps_.size() > kMaxSteps)
+      return refuse(Code::kCombination, "the formula has more than %u steps",
+                    static_cast<unsigned>(kMaxSteps));
+  }
+  if (composed.steps_.size() > kMaxSteps)
+    return refuse(Code::kCombination, "the formula has more than %u steps", static_cast<unsigned>(kMaxSteps));
+  return composed;
+}
+
 int64_t Formula::evaluate(const int64_t* values, const uint16_t* positions, double clock_hz) const noexcept {
   switch (kind_) {
     case DerivedKind::kNone:
@@ -233,8 +303,8 @@ int64_t Formula::evaluate(const int64_t* values, const uint16_t* positions, doub
           stack[top++] = static_cast<double>(values[positions[step.term]]);
           continue;
         }
-        if (step.op == 'c') {
-          stack[top++] = step.constant;
+        if (step.op == 'c' || step.op == 'h') {
+          stack[top++] = step.op == 'h' ? clock_hz : step.constant;
           continue;
         }
         const double right = stack[--top];

@@ -36,19 +36,27 @@ class Formula {
   // N0..Nn-1.
   static Result<Formula> make(DerivedKind kind, std::string_view text, uint32_t term_count);
 
+  // `outer` with its term Ni replaced by parts[i]; the new terms are those of all parts, one part after the
+  // other. Sums of sums stay exact, everything else is computed as a postfix formula is. kCombination when
+  // the result has more than 64 terms or 128 steps.
+  static Result<Formula> compose(const Formula& outer, const std::vector<Formula>& parts);
+
   // values[positions[i]] is term Ni. Division by zero gives 0. Cycles per second of the clock for the
   // per-second kinds. Signal-safe.
   int64_t evaluate(const int64_t* values, const uint16_t* positions, double clock_hz) const noexcept;
 
   DerivedKind kind() const noexcept { return kind_; }
   uint32_t term_count() const noexcept { return term_count_; }
+  // Whether evaluation uses clock_hz.
+  bool per_second() const noexcept;
 
  private:
   struct Step {
-    char op;  // 'n' term, 'c' constant, or + - * /
+    char op;  // 'n' term, 'c' constant, 'h' clock_hz, or + - * /
     uint16_t term;
     double constant;
   };
+  std::vector<Step> as_steps() const;
   DerivedKind kind_ = DerivedKind::kNone;
   uint32_t term_count_ = 1;
   std::vector<Step> steps_;

@@ -163,6 +163,32 @@ TEST_F(CatalogueCalls, UserEventsAreCountedAsWritten) {  // PA-15
   EXPECT_EQ(values[1], 30);
 }
 
+TEST_F(CatalogueCalls, TermsOfUserEventsMayBeDerivedThemselves) {  // PA-15, PA-21
+  Result<std::vector<UserEvent>> events = parse_user_events(
+      "EVENT,IPC100,DERIVED_POSTFIX,N1|100|*|N0|/|,alpha::CYCLES,alpha::INSTRUCTIONS\n"
+      "EVENT,DEEP,DERIVED_ADD,PAPI_LST_INS,IPC100\n"
+      "EVENT,TWICE,DERIVED_INFIX,N0*2,DEEP\n"
+      "EVENT,SAME,NOT_DERIVED,PAPI_LST_INS\n"
+      "EVENT,HERE,DERIVED_ADD,THERE,alpha::CYCLES\n"
+      "EVENT,THERE,DERIVED_ADD,HERE,alpha::CYCLES\n");
+  ASSERT_TRUE(events.has_value()) << events.error().note;
+  ASSERT_TRUE(catalogue().set_user_events(std::move(*events)).ok());
+  const int set = set_of({"DEEP", "TWICE", "SAME", "alpha::LOADS"});
+  ASSERT_TRUE(start_set(set).ok());
+  ticks += 5;
+  int64_t values[4] = {};
+  EXPECT_TRUE(stop_set(set, values).ok());
+  EXPECT_EQ(values[0], 5 + 10 + 200);
+  EXPECT_EQ(values[1], 430);
+  EXPECT_EQ(values[2], 15);
+  EXPECT_EQ(values[3], 30);
+  const EventInfo deep = catalogue().info(code("DEEP")).value_or(EventInfo{});
+  EXPECT_EQ(deep.term_count, 2u);
+  EXPECT_EQ(deep.term_names, (std::vector<std::string>{"PAPI_LST_INS", "IPC100"}));
+  EXPECT_EQ(deep.term_codes.at(1), code("IPC100"));
+  EXPECT_FALSE(catalogue().compose(code("HERE")).has_value()) << "two that define each other";
+}
+
 TEST(Presets, NumbersAreThoseOfTheHeader) {  // PA-10
   EXPECT_EQ(find_preset("PAPI_L1_DCM"), 0);
   EXPECT_EQ(find_preset("PAPI_TOT_INS"), 0x32);

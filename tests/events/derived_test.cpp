@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <limits>
+#include <vector>
 
 namespace {
 
@@ -35,6 +37,38 @@ TEST(Derived, PostfixAndInfixFormulas) {
   EXPECT_EQ(value_of(DerivedKind::kInfix, "N0-N1-N1", {10, 3}), 4) << "from left to right";
   EXPECT_EQ(value_of(DerivedKind::kInfix, "N0/N1", {10, 0}), 0) << "division by nothing";
   EXPECT_EQ(value_of(DerivedKind::kInfix, "N0*1e300*1e300", {10}), std::numeric_limits<int64_t>::max());
+}
+
+TEST(Derived, AFormulaOfFormulasIsComputedFromTheirTerms) {
+  const auto made = [](DerivedKind kind, const char* text, uint32_t terms) {
+    return Formula::make(kind, text, terms).value_or(Formula());
+  };
+  const auto value = [](const Formula& outer, const std::vector<Formula>& parts,
+                        std::initializer_list<int64_t> terms, double hz = 0) {
+    const Result<Formula> composed = Formula::compose(outer, parts);
+    EXPECT_TRUE(composed.has_value());
+    if (!composed) return int64_t{-1};
+    EXPECT_EQ(composed->term_count(), terms.size());
+    uint16_t positions[12];
+    for (uint16_t i = 0; i < 12; ++i) positions[i] = i;
+    return composed->evaluate(terms.begin(), positions, hz);
+  };
+  const Formula plain = made(DerivedKind::kNone, "", 1), add = made(DerivedKind::kAdd, "", 2),
+                sub = made(DerivedKind::kSub, "", 2), rate = made(DerivedKind::kPerSecond, "", 2),
+                twice = made(DerivedKind::kInfix, "N0*2", 1);
+  EXPECT_EQ(value(sub, {add, sub}, {10, 5, 7, 3}), 11);
+  EXPECT_EQ(value(twice, {sub}, {10, 4}), 12);
+  EXPECT_EQ(value(made(DerivedKind::kPostfix, "N1|N0|/|", 2), {twice, add}, {5, 30, 20}), 5);
+  EXPECT_EQ(value(add, {rate, plain}, {2000, 50, 1}, 1e6), 25'001);
+  EXPECT_EQ(value(rate, {add, plain}, {1000, 1000, 50}, 1e6), 25'000);
+  EXPECT_EQ(value(rate, {add, plain}, {0, 0, 50}, 1e6), 0) << "no cycles, no rate";
+  constexpr int64_t kLarge = (int64_t{1} << 60) + 1;
+  EXPECT_EQ(value(add, {add, plain}, {kLarge, 1, 1}), kLarge + 2) << "a sum of sums is exact";
+  EXPECT_EQ(value(plain, {sub}, {kLarge, 1}), kLarge - 1);
+  EXPECT_TRUE(Formula::compose(add, {rate, plain})->per_second());
+  EXPECT_FALSE(Formula::compose(add, {sub, plain})->per_second());
+  const std::vector<Formula> many(12, made(DerivedKind::kSub, "", 12));
+  EXPECT_EQ(Formula::compose(made(DerivedKind::kAdd, "", 12), many).error().code, Code::kCombination);
 }
 
 TEST(Derived, WrongFormulasAreRefusedWithTheirPlace) {
