@@ -55,7 +55,6 @@ Kind kind_of(PacketKind kind) noexcept {
 
 // What migration's boards count by: tag, sender, size in chunks of 16 bytes (section 4.4).
 constexpr std::uint32_t kMigrationSelection = 1u << kTagNibble | 3u << kSenderNibble | 6u << kSizeNibble;
-constexpr std::uint32_t kTags = 15;  // 1 to 15; 0 is for what does not migrate
 
 }  // namespace
 
@@ -220,31 +219,38 @@ Time Network::mark(ProcessId process, svm::Operation operation, Time now) {
 
 // ---------------------------------------------------------------------------------------------- migration
 
-// Every home divides its pages into fifteen groups with a tag each and programs its monitor.
+// Every home programs its monitor and lends its tags to its first fifteen pages.
 void Network::tag_pages() {
   const ProcessId nodes = engine_->processes();
-  tagged_.resize(nodes, std::vector<std::vector<std::uint64_t>>(kTags + 1));
-  std::vector<std::vector<std::uint64_t>> homed(nodes);
+  lent_.assign(nodes, {});
+  untagged_.resize(nodes);
   for (std::uint64_t page = 0; page < machine_->page_count(); ++page) {
-    if (machine_->home(page) != svm::SvmMachine::kNoHome) homed[machine_->home(page)].push_back(page);
+    const ProcessId home = machine_->home(page);
+    if (home != svm::SvmMachine::kNoHome) untagged_[home].push_back(page);
   }
   for (ProcessId node = 0; node < nodes; ++node) {
     boards_.push_back(std::make_unique<Board>());
-    Board& board = *boards_.back();
-    board.write(Register::kMultiplexer, kMigrationSelection);
-    board.write(Register::kThreshold, parameters_.migrate_after);
-    const std::uint64_t count = homed[node].size();
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t tag = 1 + i * kTags / std::max<std::uint64_t>(count, kTags);
-      board.set_tag(homed[node][i], tag);
-      tagged_[node][tag].push_back(homed[node][i]);
-    }
-    owed_[node] += cycles(count * parameters_.tag_cycles + 2 * parameters_.command_cycles);
+    boards_.back()->write(Register::kMultiplexer, kMigrationSelection);
+    boards_.back()->write(Register::kThreshold, parameters_.migrate_after);
+    owed_[node] += cycles(2 * parameters_.command_cycles);
+    for (std::uint32_t tag = 1; tag <= kTags; ++tag) lend(node, tag);
   }
 }
 
-// The handler at a node: reads how many packets of this size each sender put into the tag's pages; moves
-// those pages to the one with most; begins to count anew.
+// Gives a tag to the next page of a home that had none, and clears the tag's part of the histogram.
+void Network::lend(ProcessId node, std::uint32_t tag) {
+  std::deque<std::uint64_t>& waiting = untagged_[node];
+  if (waiting.empty()) return;
+  constexpr std::uint32_t kWordsOfTag = 1u << 16;
+  boards_[node]->initialise(tag * kWordsOfTag, kWordsOfTag, 0);
+  boards_[node]->set_tag(waiting.front(), tag);
+  lent_[node][tag] = waiting.front();
+  waiting.pop_front();
+  owed_[node] += cycles(parameters_.command_cycles + parameters_.tag_cycles);
+}
+
+// The handler at a node: reads how many packets of this size each sender put into the page with the tag, has
+// the page moved to the one with most, and lends the tag to another page. A page moves once.
 void Network::migrate(ProcessId node, std::uint32_t address) {
   ++interrupts_;
   Board& board = *boards_[node];
@@ -255,22 +261,19 @@ void Network::migrate(ProcessId node, std::uint32_t address) {
   std::uint64_t most = 0;
   for (ProcessId sender = 0; sender < nodes; ++sender) {
     variables.sender = static_cast<std::uint8_t>(sender);
-    const std::uint32_t word = board.selection().address(pack(variables));
-    if (board.word(word) > most) {
-      most = board.word(word);
+    const std::uint64_t packets = board.word(board.selection().address(pack(variables)));
+    if (packets > most) {
+      most = packets;
       most_by = sender;
     }
-    board.initialise(word, 1, 0);
   }
-  owed_[node] += cycles(parameters_.interrupt_cycles + std::uint64_t{2} * nodes * parameters_.command_cycles);
-  if (most_by == node) return;
-  for (const std::uint64_t page : tagged_[node][tag]) {
-    machine_->move_home(page, most_by);
-    board.set_tag(page, 0);  // a page moves once
-    owed_[node] += cycles(parameters_.tag_cycles);
-    ++migrated_;
-  }
-  tagged_[node][tag].clear();
+  const std::uint64_t page = lent_[node][tag];
+  machine_->move_home(page, most_by);
+  board.set_tag(page, 0);
+  ++migrated_;
+  owed_[node] += cycles(parameters_.interrupt_cycles + std::uint64_t{nodes} * parameters_.command_cycles +
+                        parameters_.tag_cycles);
+  lend(node, tag);
 }
 
 std::vector<svm::Statistic> Network::statistics() const {

@@ -3,6 +3,7 @@
 #ifndef SUBSTRATA_SHRIMP_NETWORK_HPP
 #define SUBSTRATA_SHRIMP_NETWORK_HPP
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -59,6 +60,7 @@ class Network final : public svm::Network, private workloads::EventSink {
   void put(Flight&& flight, svm::Time stamped);
   void see(const Probes::Packet& packet);
   void tag_pages();
+  void lend(svm::ProcessId node, std::uint32_t tag);
   void migrate(svm::ProcessId node, std::uint32_t address);
   svm::Time cycles(std::uint64_t count) const noexcept { return count * parameters_.ports.cycle; }
   // What a handler took from the node's processor is charged with its next packet.
@@ -75,9 +77,12 @@ class Network final : public svm::Network, private workloads::EventSink {
   std::vector<std::vector<std::uint16_t>> procedures_;  // of each node, those it is in
   std::deque<Flight> flights_;
   std::vector<std::uint64_t> free_flights_;
-  // Migration: the software's own boards, its page lists by node and tag, what it owes to the processors.
+  // Migration: the software's own boards, the page that has each tag, the pages that wait for one, and what
+  // handlers took from the processors.
+  static constexpr std::uint32_t kTags = 15;  // 1 to 15; 0 is for what does not migrate
   std::vector<std::unique_ptr<Board>> boards_;
-  std::vector<std::vector<std::vector<std::uint64_t>>> tagged_;
+  std::vector<std::array<std::uint64_t, kTags + 1>> lent_;
+  std::vector<std::deque<std::uint64_t>> untagged_;
   std::vector<svm::Time> owed_;
   // Counts.
   std::uint64_t packets_ = 0;

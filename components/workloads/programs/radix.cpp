@@ -18,13 +18,28 @@ constexpr Parameter kParameters[] = {
      .most = 65536,
      .power_of_two = true},
     {.name = "bits", .text = "bits of a key", .fallback = 20, .least = 1, .most = 32},
+    {.name = "procedures",
+     .text = "fine: each key is made by four calls of a short procedure, as SPLASH-2's program does",
+     .fallback = 0,
+     .least = 0,
+     .most = 1,
+     .choices = "coarse|fine"},
     kSeedParameter,
 };
+
+// Of SPLASH-2's generator of random numbers: how often it is called for a key, and its operations, counted as
+// one cycle each.
+constexpr int kDrawsPerKey = 4;
+constexpr std::uint64_t kDrawCycles = 40;
 
 class Radix final : public Program {
  public:
   explicit Radix(const Values& values)
-      : keys_(values["keys"]), radix_(values["radix"]), bits_(values["bits"]), seed_(values["seed"]) {}
+      : keys_(values["keys"]),
+        radix_(values["radix"]),
+        bits_(values["bits"]),
+        seed_(values["seed"]),
+        fine_(values["procedures"] != 0) {}
 
   void lay_out(Memory& memory, ProcessId processes) override {
     arrays_[0] = memory.array<std::uint32_t>("radix.keys0", keys_);
@@ -32,6 +47,7 @@ class Radix final : public Program {
     counts_ = memory.array<std::uint32_t>("radix.counts", radix_ * processes);
     totals_ = memory.array<std::uint32_t>("radix.totals", processes);
     initialise_ = memory.region("radix.initialise");
+    if (fine_) draw_ = memory.region("radix.draw");
     count_ = memory.region("radix.count");
     prefix_ = memory.region("radix.prefix");
     permute_ = memory.region("radix.permute");
@@ -42,7 +58,13 @@ class Radix final : public Program {
     const auto [begin, end] = process.share(keys_);
     {
       const auto keys = process.view(arrays_[0]);
-      for (std::uint64_t i = begin; i < end; ++i) keys[i] = input(i);
+      for (std::uint64_t i = begin; i < end; ++i) {
+        for (int draw = 0; fine_ && draw < kDrawsPerKey; ++draw) {
+          const Procedure procedure(process, draw_);
+          process.compute(kDrawCycles);
+        }
+        keys[i] = input(i);
+      }
     }
     process.barrier();
     unsigned from = 0;
@@ -137,10 +159,12 @@ class Radix final : public Program {
   std::uint64_t radix_;
   std::uint64_t bits_;
   std::uint64_t seed_;
+  bool fine_;
   SharedArray<std::uint32_t> arrays_[2];
   SharedArray<std::uint32_t> counts_;  // [process][digit]
   SharedArray<std::uint32_t> totals_;  // keys whose digit is in each process's share
   RegionId initialise_ = 0;
+  RegionId draw_ = 0;
   RegionId count_ = 0;
   RegionId prefix_ = 0;
   RegionId permute_ = 0;

@@ -15,19 +15,32 @@ constexpr Parameter kParameters[] = {
     {.name = "molecules", .text = "molecules", .fallback = 512, .least = 1, .most = 1U << 20},
     {.name = "steps", .text = "time steps", .fallback = 3, .least = 1, .most = 1000},
     {.name = "percell", .text = "molecules in a cell on average", .fallback = 8, .least = 1, .most = 4096},
+    {.name = "procedures",
+     .text = "fine: each pair calls a procedure for each coordinate, as SPLASH-2's program does",
+     .fallback = 0,
+     .least = 0,
+     .most = 1,
+     .choices = "coarse|fine"},
     kSeedParameter,
 };
 
 constexpr double kCutoff = 1.0;  // also the least side of a cell
 constexpr double kStep = 0.02;
 constexpr std::uint32_t kLockOfSums = 0;
+// SPLASH-2's program finds, for each coordinate of a pair, fourteen distances between the parts of two water
+// molecules, each by a subtraction, a comparison with half the box and a shift: with loads and stores six
+// operations, counted as one cycle each.
+constexpr std::uint64_t kShiftCycles = 14 * 6;
 
 using Vector = std::array<double, 3>;
 
 class WaterSpatial final : public Program {
  public:
   explicit WaterSpatial(const Values& values)
-      : molecules_(values["molecules"]), steps_(values["steps"]), seed_(values["seed"]) {
+      : molecules_(values["molecules"]),
+        steps_(values["steps"]),
+        seed_(values["seed"]),
+        fine_(values["procedures"] != 0) {
     const double cells = std::cbrt(static_cast<double>(molecules_) / static_cast<double>(values["percell"]));
     side_cells_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(cells));
     box_ = kCutoff * static_cast<double>(std::max<std::uint64_t>(side_cells_, 2));
@@ -61,6 +74,7 @@ class WaterSpatial final : public Program {
     predict_ = memory.region("water.predict");
     move_ = memory.region("water.move");
     forces_ = memory.region("water.forces");
+    if (fine_) shift_ = memory.region("water.shift");
     correct_ = memory.region("water.correct");
   }
 
@@ -271,6 +285,10 @@ class WaterSpatial final : public Program {
         for (std::int32_t o = head[other_cell]; o >= 0; o = next[static_cast<std::uint64_t>(o)]) {
           const auto other = static_cast<std::uint64_t>(o);
           if (other == m) continue;
+          for (int coordinate = 0; fine_ && coordinate < 3; ++coordinate) {
+            const Procedure shift(process, shift_);
+            process.compute(kShiftCycles);
+          }
           energy += 0.5 * interact(own, at(other), sum);
           process.compute(30);
         }
@@ -299,6 +317,7 @@ class WaterSpatial final : public Program {
   std::uint64_t molecules_;
   std::uint64_t steps_;
   std::uint64_t seed_;
+  bool fine_;
   std::uint64_t side_cells_ = 1;
   double box_ = 1;
   std::vector<std::vector<std::uint64_t>> neighbours_;  // of each cell, itself included; private constants
@@ -309,6 +328,7 @@ class WaterSpatial final : public Program {
   RegionId predict_ = 0;
   RegionId move_ = 0;
   RegionId forces_ = 0;
+  RegionId shift_ = 0;
   RegionId correct_ = 0;
 };
 
