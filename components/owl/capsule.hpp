@@ -1,0 +1,142 @@
+// Capsules: a probe's transactions to a module, the module's packets into a ring, and the numbers that events
+// read.
+#ifndef SUBSTRATA_OWL_CAPSULE_HPP
+#define SUBSTRATA_OWL_CAPSULE_HPP
+
+#include <substrata/owl.h>
+#include <substrata/substrate.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "library.hpp"
+#include "monitor/counter.hpp"
+#include "ring.hpp"
+
+namespace substrata::owl {
+
+// What every capsule counts by itself, before its module's metrics.
+enum Statistic : uint32_t {
+  kEventsSeen,
+  kPacketsInjected,
+  kBytesInjected,
+  kDropped,
+  kNearFull,
+  kSignals,
+  kStatistics
+};
+
+class Capsule;
+
+// Something that hears of a number that grows, in the publisher's thread after a batch.
+struct Watcher {
+  uint32_t value = 0;  // index into CapsuleRecord::values
+  uint64_t period = 1;
+  uint64_t next = 0;
+  void (*call)(void* owner, uint64_t value) noexcept = nullptr;
+  void* owner = nullptr;
+  std::atomic<bool> ended{false};
+};
+
+// The numbers of one capsule and module by name; outlives the capsule, so that events keep their last values.
+// A capsule attached later under the same name goes on counting here. Thread-safe.
+struct CapsuleRecord {
+  std::string name;  // of the capsule
+  const LibraryEntry* entry = nullptr;
+  std::vector<monitor::Counter> values;  // statistics, then metrics
+  std::mutex life;                       // around capsule
+  Capsule* capsule = nullptr;
+  uint64_t generation = 0;  // of capsule
+  std::recursive_mutex watchers_mutex;
+  std::vector<std::shared_ptr<Watcher>> watchers;
+  std::atomic<uint32_t> watcher_count{0};
+
+  void watch(const std::shared_ptr<Watcher>& watcher);
+  void unwatch(const std::shared_ptr<Watcher>& watcher) noexcept;
+  void tell_watchers() noexcept;
+};
+
+// All records in the order of their making; never shrinks.
+std::vector<std::shared_ptr<CapsuleRecord>> records();
+std::shared_ptr<CapsuleRecord> find_record(const std::string& capsule, const std::string& module);
+uint64_t record_count() noexcept;
+
+// Makes the capsule and its record. 0, or negative with a sentence.
+int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out);
+
+class Capsule {
+ public:
+  Capsule(const LibraryEntry& entry, std::string name, std::string probes);
+  ~Capsule();
+  Capsule(const Capsule&) = delete;
+  Capsule& operator=(const Capsule&) = delete;
+
+  int start();
+  void stop() noexcept;
+  // The same without counting and without a lock, for whoever alone uses the capsule; also from inside a
+  // callback.
+  int begin();
+  void end() noexcept;
+  int write_back();
+  int read_register(const char* name, uint64_t* value);
+  int write_register(const char* name, uint64_t value);
+  int metric(const char* name, uint64_t* value);
+  void statistics(substrata_owl_statistics* out) noexcept;
+  void on_near_full(void (*call)(void*, substrata_owl_capsule*), void* owner);
+  void on_signal(void (*call)(void*, const Transaction*, uint32_t), void* owner);
+  const char* ring_path() noexcept { return ring_.mapping().path().c_str(); }
+  const std::shared_ptr<CapsuleRecord>& record() const noexcept { return record_; }
+  const Module& module() const noexcept { return *entry_.module; }
+  // Makes the module and the ring; the registers' values lie in registers_.
+  int build(const substrata_owl_capsule_options& options);
+  // The interface of composed modules: packets with the number of their sub-module.
+  void emit(const void* packet, uint32_t bytes, uint32_t stage) noexcept;
+  static Capsule& of(void* capsule) noexcept { return *static_cast<Capsule*>(capsule); }
+
+ private:
+  friend int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out);
+  static void batch(void* owner, const Transaction* batch, size_t count);
+  void observe(const Transaction* batch, size_t count) noexcept;
+  bool accepts(uint16_t probe);
+  void take_registers() noexcept;
+  void publish_numbers() noexcept;
+
+  const LibraryEntry& entry_;
+  const std::string name_;
+  const std::string probes_;
+  std::shared_ptr<CapsuleRecord> record_;
+  std::vector<uint64_t> base_;  // the record's counts when this capsule took it over
+  uint64_t registers_[SUBSTRATA_OWL_MOST_REGISTERS] = {};
+  uint64_t register_changes_ = 0;
+  Cost cost_{};
+  Cost budget_{};
+
+  std::mutex control_;  // around users_ and the subscription
+  uint32_t users_ = 0;
+  substrata_observer* observer_ = nullptr;
+
+  std::mutex mutex_;  // around the module, the ring's producer and the callbacks
+  void* instance_ = nullptr;
+  RingProducer ring_;
+  uint64_t metrics_[SUBSTRATA_OWL_MOST_METRICS] = {};
+  uint64_t counts_[kStatistics] = {};
+  void (*near_full_)(void*, substrata_owl_capsule*) = nullptr;
+  void* near_full_owner_ = nullptr;
+  void (*signal_)(void*, const Transaction*, uint32_t) = nullptr;
+  void* signal_owner_ = nullptr;
+  bool exact_ = true;              // the subscription takes only what probes_ names
+  std::vector<uint8_t> accepted_;  // by probe point: 0 not asked yet, 1 no, 2 yes
+};
+
+}  // namespace substrata::owl
+
+// The C interface's name of it.
+struct substrata_owl_capsule : substrata::owl::Capsule {
+  using Capsule::Capsule;
+};
+
+#endif

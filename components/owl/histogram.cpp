@@ -1,0 +1,260 @@
+// Histograms: associative with the least recently used counter written back, miss rates, and directly indexed
+// bins.
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include "counter_array.hpp"
+#include "module.hpp"
+
+namespace substrata::owl {
+namespace {
+
+// What a histogram counts by.
+enum Key : uint64_t { kByAddress, kBySite, kByInitiator, kByTarget, kBySize, kByDetail, kByPhase };
+
+uint64_t key_of(const Transaction& t, uint64_t by) noexcept {
+  switch (by) {
+    case kBySite:
+      return t.site;
+    case kByInitiator:
+      return t.initiator;
+    case kByTarget:
+      return t.target;
+    case kBySize:
+      return t.size;
+    case kByDetail:
+      return t.detail;
+    case kByPhase:
+      return t.phase;
+    default:
+      return t.address;
+  }
+}
+
+constexpr char kByText[] = "0 address, 1 site, 2 initiator, 3 target, 4 size, 5 detail, 6 phase";
+
+const char* block_objection(uint64_t block) noexcept {
+  return std::has_single_bit(block) ? nullptr : "the register 'block' must hold a power of two";
+}
+
+// A packet of both associative histograms.
+struct CountPacket {
+  uint64_t key;
+  uint64_t count;
+  uint64_t misses;
+};
+
+// The module of the paper's sections 4.2 and 5.1.
+class Histogram {
+ public:
+  static constexpr Register kRegisters[] = {
+      reg("counters", "counters of the array", 64, 1, 65536),
+      reg("block", "keys are counted in blocks of so many, a power of two", 64, 1, uint64_t{1} << 40),
+      reg("key", kByText, 0, 0, 6),
+  };
+  static constexpr Metric kMetrics[] = {
+      count_metric("ACCESSES", "transactions counted", "accesses"),
+      count_metric("MISSES", "of them those whose state is a miss", "accesses"),
+      count_metric("EVICTIONS", "counters written back to be lent anew", "packets"),
+      gauge_metric("COUNTERS_USED", "counters lent at the moment", "counters"),
+  };
+  static void cost(const uint64_t* r, Cost& out) noexcept {
+    // Two counters a key; a tag of 64 bits and a place in the order of use; every tag is compared at once.
+    out = {2 * r[0], r[0] * (64 + std::bit_width(r[0])), r[0]};
+  }
+  static const char* objection(const uint64_t* r) noexcept { return block_objection(r[1]); }
+
+  Histogram(const uint64_t* r, const Services& services)
+      : array_(static_cast<uint32_t>(r[0])),
+        shift_(static_cast<unsigned>(std::countr_zero(r[1]))),
+        by_(r[2]),
+        services_(services) {}
+
+  void observe(const Transaction* batch, size_t count) noexcept {
+    if (by_ == kByAddress) {
+      run(batch, count, [](const Transaction& t) { return t.address; });
+    } else {
+      run(batch, count, [this](const Transaction& t) { return key_of(t, by_); });
+    }
+  }
+  void write_back() noexcept {
+    array_.drain([this](uint64_t key, const Counts& counts) { emit(key, counts); });
+  }
+  void read(uint64_t* metrics) const noexcept {
+    metrics[0] = accesses_;
+    metrics[1] = misses_;
+    metrics[2] = evictions_;
+    metrics[3] = array_.used();
+  }
+
+ private:
+  struct Counts {
+    uint64_t count = 0;
+    uint64_t misses = 0;
+  };
+  template <typename KeyOf>
+  void run(const Transaction* batch, size_t count, const KeyOf& key) noexcept {
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t miss = batch[i].state == SUBSTRATA_MISS ? 1 : 0;
+      Counts& counts = array_.use(key(batch[i]) >> shift_, [this](uint64_t old, const Counts& written) {
+        ++evictions_;
+        emit(old, written);
+      });
+      ++counts.count;
+      counts.misses += miss;
+      misses_ += miss;
+    }
+    accesses_ += count;
+  }
+  void emit(uint64_t key, const Counts& counts) noexcept {
+    const CountPacket packet{key << shift_, counts.count, counts.misses};
+    services_.emit(&packet, sizeof packet);
+  }
+  CounterArray<Counts> array_;
+  const unsigned shift_;
+  const uint64_t by_;
+  const Services services_;
+  uint64_t accesses_ = 0;
+  uint64_t misses_ = 0;
+  uint64_t evictions_ = 0;
+};
+
+// Accesses and the misses they caused for each block, where a capsule sees both sides of a cache: the
+// accesses in front of it and the fills behind it.
+class MissRate {
+ public:
+  static constexpr Register kRegisters[] = {
+      reg("counters", "counters of the array", 64, 1, 65536),
+      reg("block", "bytes of a block, a power of two", 64, 1, uint64_t{1} << 40),
+  };
+  static constexpr Metric kMetrics[] = {
+      count_metric("ACCESSES", "loads, stores, atomics and fetches", "accesses"),
+      count_metric("MISSES", "fills", "lines"),
+      count_metric("EVICTIONS", "counters written back to be lent anew", "packets"),
+  };
+  static void cost(const uint64_t* r, Cost& out) noexcept {
+    out = {2 * r[0], r[0] * (64 + std::bit_width(r[0])), r[0]};
+  }
+  static const char* objection(const uint64_t* r) noexcept { return block_objection(r[1]); }
+  MissRate(const uint64_t* r, const Services& services)
+      : array_(static_cast<uint32_t>(r[0])),
+        shift_(static_cast<unsigned>(std::countr_zero(r[1]))),
+        services_(services) {}
+
+  void observe(const Transaction* batch, size_t count) noexcept {
+    for (size_t i = 0; i < count; ++i) {
+      const Transaction& t = batch[i];
+      const bool fill = t.kind == SUBSTRATA_FILL;
+      if (!fill && !is_access(t)) continue;
+      Counts& counts = array_.use(t.address >> shift_, [this](uint64_t old, const Counts& written) {
+        ++evictions_;
+        emit(old, written);
+      });
+      if (fill) {
+        ++counts.misses;
+        ++misses_;
+      } else {
+        ++counts.count;
+        ++accesses_;
+      }
+    }
+  }
+  void write_back() noexcept {
+    array_.drain([this](uint64_t key, const Counts& counts) { emit(key, counts); });
+  }
+  void read(uint64_t* metrics) const noexcept {
+    metrics[0] = accesses_;
+    metrics[1] = misses_;
+    metrics[2] = evictions_;
+  }
+
+ private:
+  struct Counts {
+    uint64_t count = 0;
+    uint64_t misses = 0;
+  };
+  void emit(uint64_t key, const Counts& counts) noexcept {
+    const CountPacket packet{key << shift_, counts.count, counts.misses};
+    services_.emit(&packet, sizeof packet);
+  }
+  CounterArray<Counts> array_;
+  const unsigned shift_;
+  const Services services_;
+  uint64_t accesses_ = 0;
+  uint64_t misses_ = 0;
+  uint64_t evictions_ = 0;
+};
+
+// A memory of counters that the key addresses directly, as in monitors with a wide counter memory.
+class Bins {
+ public:
+  static constexpr Register kRegisters[] = {
+      reg("bins", "counters; the key is taken modulo them", 4096, 1, uint64_t{1} << 22),
+      reg("key", kByText, 0, 0, 6),
+      reg("width", "bits of a counter; it stays at its largest value", 32, 1, 64),
+  };
+  static constexpr Metric kMetrics[] = {
+      count_metric("COUNTED", "transactions counted", "transactions"),
+      count_metric("SATURATED", "transactions that met a full counter", "transactions"),
+      gauge_metric("BINS_USED", "counters that are not 0", "counters"),
+  };
+  static void cost(const uint64_t* r, Cost& out) noexcept { out = {0, r[0] * r[2], 0}; }
+  Bins(const uint64_t* r, const Services& services)
+      : bins_(r[0], 0),
+        by_(r[1]),
+        most_(r[2] == 64 ? ~uint64_t{0} : (uint64_t{1} << r[2]) - 1),
+        services_(services) {}
+
+  void observe(const Transaction* batch, size_t count) noexcept {
+    for (size_t i = 0; i < count; ++i) {
+      uint64_t& bin = bins_[key_of(batch[i], by_) % bins_.size()];
+      used_ += bin == 0 ? 1 : 0;
+      if (bin == most_) {
+        ++saturated_;
+      } else {
+        ++bin;
+      }
+    }
+    counted_ += count;
+  }
+  // Every bin that is not 0; the bins begin anew.
+  void write_back() noexcept {
+    for (uint64_t i = 0; i < bins_.size(); ++i) {
+      if (bins_[i] == 0) continue;
+      const uint64_t packet[2] = {i, bins_[i]};
+      services_.emit(packet, sizeof packet);
+      bins_[i] = 0;
+    }
+    used_ = 0;
+  }
+  void read(uint64_t* metrics) const noexcept {
+    metrics[0] = counted_;
+    metrics[1] = saturated_;
+    metrics[2] = used_;
+  }
+
+ private:
+  std::vector<uint64_t> bins_;
+  const uint64_t by_;
+  const uint64_t most_;
+  const Services services_;
+  uint64_t counted_ = 0;
+  uint64_t saturated_ = 0;
+  uint64_t used_ = 0;
+};
+
+}  // namespace
+
+constexpr Module kHistogramModule = make_module<Histogram>(
+    "histogram",
+    "counts transactions and misses a block with a few counters; the least recently used one is "
+    "written back",
+    "u64 key, u64 count, u64 misses");
+constexpr Module kMissRateModule = make_module<MissRate>(
+    "missrate", "accesses and fills of each block, for capsules that see both sides of a cache",
+    "u64 address, u64 accesses, u64 misses");
+constexpr Module kBinsModule =
+    make_module<Bins>("bins", "a memory of counters that the key addresses directly", "u64 bin, u64 count");
+
+}  // namespace substrata::owl

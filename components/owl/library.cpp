@@ -1,0 +1,365 @@
+// Keeps the library, and loads shared objects after a trial in a child process.
+#include "library.hpp"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+#include "composition.hpp"
+#include "failure.hpp"
+#include "names.hpp"
+
+namespace substrata::owl {
+namespace {
+
+constexpr size_t kMostModulesOfAFile = 1024;
+constexpr unsigned kTrialSeconds = 20;
+
+struct Library {
+  std::mutex mutex;
+  std::map<std::string, LibraryEntry, std::less<>> entries;
+  std::deque<std::string> refusals;
+
+  Library() {
+    for (const Module* module : {&kCounterModule, &kSamplerModule, &kHistogramModule, &kMissRateModule,
+                                 &kBinsModule, &kLogModule, &kPatternModule, &kGuardModule, &kReuseModule,
+                                 &kHeavyModule, &kSharingModule, &kWorkingSetModule, &kConflictModule}) {
+      entries.emplace(module->name, LibraryEntry{module, "built-in"});
+    }
+  }
+};
+
+// Kept to the end of the process.
+Library& bare_library() {
+  static auto* const made = new Library;
+  return *made;
+}
+
+// With the user's folder added at first use.
+Library& library() {
+  Library& all = bare_library();
+  // Recursive: compositions of the folder look for their sub-modules here.
+  static std::recursive_mutex mutex;
+  static std::atomic<bool> done{false};
+  static bool begun = false;
+  if (done.load(std::memory_order_acquire)) return all;
+  const std::lock_guard lock(mutex);
+  if (begun) return all;
+  begun = true;
+  const char* const folder = secure_getenv("SUBSTRATA_OWL_LIBRARY");
+  if (folder != nullptr && *folder != '\0' && load_folder(folder) < 0) keep_refusal(last_failure());
+  done.store(true, std::memory_order_release);
+  return all;
+}
+
+bool is_name(const char* name, size_t most, bool lower) noexcept {
+  if (name == nullptr) return false;
+  const size_t length = strnlen(name, most + 1);
+  if (length == 0 || length > most) return false;
+  for (size_t i = 0; i < length; ++i) {
+    const char c = name[i];
+    const bool letter = lower ? c >= 'a' && c <= 'z' : c >= 'A' && c <= 'Z';
+    if (!letter && (i == 0 || !((c >= '0' && c <= '9') || c == '_' || (lower && c == '-')))) return false;
+  }
+  return true;
+}
+
+void ignore_emit(void*, const void*, uint32_t) {}
+void ignore_emit_from(void*, const void*, uint32_t, uint32_t) {}
+void ignore_forward(void*, const Transaction*, size_t) {}
+void ignore_signal(void*, const Transaction*, uint32_t) {}
+
+// What a file offers. Null: done; else what is wrong.
+const char* list_modules(void* object, std::vector<const Module*>& out) {
+  void* const symbol = dlsym(object, "substrata_owl_modules");
+  if (symbol == nullptr) return "it exports no function substrata_owl_modules";
+  substrata_owl_modules_function* function = nullptr;
+  std::memcpy(&function, &symbol, sizeof function);
+  const Module* const* list = function();
+  if (list == nullptr) return "its substrata_owl_modules gives no list";
+  for (; *list != nullptr; ++list) {
+    if (const char* wrong = objection(*list)) return wrong;
+    if (out.size() == kMostModulesOfAFile) return "its list of modules has no end";
+    out.push_back(*list);
+  }
+  return out.empty() ? "its list of modules is empty" : nullptr;
+}
+
+// Makes and destroys an instance of each module.
+const char* try_modules(const std::vector<const Module*>& modules) {
+  const substrata_owl_services services{sizeof services,  SUBSTRATA_OWL_MODULE_ABI, nullptr,      ignore_emit,
+                                        ignore_emit_from, ignore_forward,           ignore_signal};
+  for (const Module* module : modules) {
+    uint64_t registers[SUBSTRATA_OWL_MOST_REGISTERS] = {};
+    for (uint32_t i = 0; i < module->register_count; ++i) registers[i] = module->registers[i].initial;
+    Cost cost{};
+    module->cost(module, registers, &cost);
+    void* instance = nullptr;
+    if (const char* why = module->create(module, registers, &services, &instance)) return why;
+    module->destroy(instance);
+  }
+  return nullptr;
+}
+
+// In the child: everything the load will do, and a little more. What is wrong goes to the pipe.
+[[noreturn]] void trial(const char* path, int pipe_end) {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM, SIGTRAP})
+    std::signal(signal, SIG_DFL);
+  const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere >= 0) {
+    dup2(nowhere, STDIN_FILENO);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+  }
+  alarm(kTrialSeconds);
+  const char* wrong = nullptr;
+  void* const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (object == nullptr) {
+    wrong = dlerror();
+  } else {
+    std::vector<const Module*> modules;
+    wrong = list_modules(object, modules);
+    if (wrong == nullptr) wrong = try_modules(modules);
+  }
+  if (wrong != nullptr) static_cast<void>(!write(pipe_end, wrong, std::strlen(wrong)));
+  _exit(wrong == nullptr ? 0 : 1);
+}
+
+// 0, or a negative number with its sentence.
+int try_in_child(const char* path) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return fail(kSystem, "the modules of '%s' are not loaded: no pipe for the trial: %s", path,
+                std::strerror(errno));
+  }
+  const pid_t child = fork();
+  if (child < 0) {
+    const int error = errno;
+    close(ends[0]);
+    close(ends[1]);
+    return fail(kSystem, "the modules of '%s' are not loaded: no process for the trial: %s", path,
+                std::strerror(error));
+  }
+  if (child == 0) trial(path, ends[1]);
+  close(ends[1]);
+  std::string wrong;
+  char piece[512];
+  while (true) {
+    const ssize_t got = read(ends[0], piece, sizeof piece);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    if (wrong.size() < 4096) wrong.append(piece, static_cast<size_t>(got));
+  }
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR)
+      return fail(kSystem, "the modules of '%s' are not loaded: the trial's end is unknown", path);
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
+  if (!wrong.empty()) return fail(kInvalid, "the modules of '%s' are refused: %s", path, wrong.c_str());
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+    return fail(kInvalid, "the modules of '%s' are refused: loading takes longer than %u s", path,
+                kTrialSeconds);
+  }
+  if (WIFSIGNALED(status)) {
+    return fail(kInvalid,
+                "the modules of '%s' are refused: loading them crashes a process with signal %d (%s)", path,
+                WTERMSIG(status), strsignal(WTERMSIG(status)));
+  }
+  return fail(kInvalid, "the modules of '%s' are refused: loading them ends a process with status %d", path,
+              WEXITSTATUS(status));
+}
+
+int load_object(const char* path) {
+  if (access(path, R_OK) != 0) {
+    return fail(kSystem, "the modules of '%s' are not loaded: %s", path, std::strerror(errno));
+  }
+  // With a slash, so that the loader does not search its path.
+  const std::string exact = std::strchr(path, '/') != nullptr ? path : std::string("./") + path;
+  if (const int refused = try_in_child(exact.c_str())) return refused;
+  void* const object = dlopen(exact.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (object == nullptr) return fail(kInvalid, "the modules of '%s' are refused: %s", path, dlerror());
+  std::vector<const Module*> modules;
+  if (const char* wrong = list_modules(object, modules)) {
+    dlclose(object);
+    return fail(kInvalid, "the modules of '%s' are refused: %s", path, wrong);
+  }
+  const int refused = add_modules(modules, path);
+  if (refused != 0) dlclose(object);
+  return refused;
+}
+
+}  // namespace
+
+const char* objection(const Module* module) noexcept {
+  if (module == nullptr) return "there is no module";
+  if (module->abi != SUBSTRATA_OWL_MODULE_ABI) {
+    return "a module was built for another version of the interface; build it anew";
+  }
+  if (module->struct_size < sizeof(Module)) return "a module's description is shorter than this version's";
+  if (!is_name(module->name, 47, true)) return "a module's name is none: [a-z][a-z0-9_-]*, at most 47 bytes";
+  if (module->summary == nullptr || module->packets == nullptr)
+    return "a module has no summary or packet text";
+  if (module->register_count > SUBSTRATA_OWL_MOST_REGISTERS ||
+      module->metric_count > SUBSTRATA_OWL_MOST_METRICS ||
+      (module->register_count != 0 && module->registers == nullptr) ||
+      (module->metric_count != 0 && module->metrics == nullptr)) {
+    return "a module has too many registers or metrics, or none where it says some";
+  }
+  for (uint32_t i = 0; i < module->register_count; ++i) {
+    const Register& r = module->registers[i];
+    if (!is_name(r.name, 39, true) || r.text == nullptr || r.initial < r.least || r.initial > r.most) {
+      return "a register of a module has no right name or text, or an initial value outside its bounds";
+    }
+  }
+  for (uint32_t i = 0; i < module->metric_count; ++i) {
+    const Metric& m = module->metrics[i];
+    if (!is_name(m.name, 31, false) || m.text == nullptr || m.unit == nullptr) {
+      return "a metric of a module has no right name, text or unit";
+    }
+  }
+  if (module->cost == nullptr || module->create == nullptr || module->destroy == nullptr ||
+      module->observe == nullptr || module->read == nullptr) {
+    return "a module lacks one of cost, create, destroy, observe, read";
+  }
+  return nullptr;
+}
+
+const LibraryEntry* find_module(std::string_view name) {
+  Library& all = library();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.entries.find(name);
+  return found != all.entries.end() ? &found->second : nullptr;
+}
+
+std::vector<const LibraryEntry*> all_modules() {
+  Library& all = library();
+  const std::lock_guard lock(all.mutex);
+  std::vector<const LibraryEntry*> list;
+  for (const auto& [name, entry] : all.entries) list.push_back(&entry);
+  return list;
+}
+
+int add_modules(const std::vector<const Module*>& modules, const std::string& origin) {
+  Library& all = bare_library();
+  const std::lock_guard lock(all.mutex);
+  for (const Module* module : modules) {
+    const auto taken = all.entries.find(std::string_view(module->name));
+    if (taken != all.entries.end()) {
+      return fail(kConflict, "the module '%s' of '%s' is refused: the name is taken by %s", module->name,
+                  origin.c_str(), taken->second.origin.c_str());
+    }
+  }
+  std::vector<std::string> added;
+  for (const Module* module : modules) {
+    if (all.entries.emplace(module->name, LibraryEntry{module, origin}).second) {
+      added.emplace_back(module->name);
+      continue;
+    }
+    for (const std::string& name : added) all.entries.erase(name);
+    return fail(kConflict, "the modules of '%s' are refused: two of them are called '%s'", origin.c_str(),
+                module->name);
+  }
+  return 0;
+}
+
+int load_modules(const char* path) {
+  const int refused = load_object(path);
+  if (refused != 0) keep_refusal(last_failure());
+  return refused;
+}
+
+int load_folder(const char* folder) {
+  DIR* const open = opendir(folder);
+  if (open == nullptr) {
+    return fail(kSystem, "the module library's folder '%s' cannot be read: %s", folder, std::strerror(errno));
+  }
+  std::vector<std::string> files;
+  while (const dirent* entry = readdir(open)) {
+    const std::string_view name = entry->d_name;
+    if (name.size() > 4 && (name.ends_with(".owl") || name.ends_with(".so"))) files.emplace_back(name);
+  }
+  closedir(open);
+  std::sort(files.begin(), files.end());
+  int added = 0;
+  for (const std::string& name : files) {
+    const std::string path = std::string(folder) + "/" + name;
+    int refused = 0;
+    if (name.ends_with(".so")) {
+      refused = load_object(path.c_str());
+    } else {
+      std::ifstream file(path, std::ios::binary);
+      std::ostringstream text;
+      text << file.rdbuf();
+      refused = file ? compose_and_add(text.str(), path)
+                     : fail(kSystem, "the composition '%s' cannot be read", path.c_str());
+    }
+    if (refused != 0) {
+      keep_refusal(last_failure());
+    } else {
+      ++added;
+    }
+  }
+  return added;
+}
+
+void keep_refusal(std::string sentence) {
+  Library& all = bare_library();
+  const std::lock_guard lock(all.mutex);
+  all.refusals.push_back(std::move(sentence));
+}
+
+const char* refusal_at(uint32_t index) noexcept {
+  Library& all = bare_library();
+  const std::lock_guard lock(all.mutex);
+  return index < all.refusals.size() ? all.refusals[index].c_str() : nullptr;
+}
+
+int parse_registers(const Module& module, const char* text, uint64_t* values) {
+  for (uint32_t i = 0; i < module.register_count; ++i) values[i] = module.registers[i].initial;
+  if (text == nullptr || *text == '\0') return 0;
+  for (const std::string& item : split(text, ':')) {
+    const size_t equals = item.find('=');
+    const std::string_view name = trim(std::string_view(item).substr(0, equals));
+    uint32_t at = 0;
+    while (at < module.register_count && name != module.registers[at].name) ++at;
+    if (at == module.register_count) {
+      std::string known;
+      for (uint32_t i = 0; i < module.register_count; ++i) {
+        known += (i == 0 ? "" : ", ") + std::string(module.registers[i].name);
+      }
+      return fail(kInvalid, "module '%s' has no register '%.*s'; it has: %s", module.name,
+                  static_cast<int>(std::min<size_t>(name.size(), 80)), name.data(),
+                  known.empty() ? "none" : known.c_str());
+    }
+    const Register& r = module.registers[at];
+    uint64_t value = 0;
+    if (equals == std::string::npos ||
+        !parse_number(trim(std::string_view(item).substr(equals + 1)), &value) || value < r.least ||
+        value > r.most) {
+      return fail(kInvalid, "register '%s' of module '%s' takes a number from %llu to %llu, not '%.80s'",
+                  r.name, module.name, static_cast<unsigned long long>(r.least),
+                  static_cast<unsigned long long>(r.most), item.c_str());
+    }
+    values[at] = value;
+  }
+  return 0;
+}
+
+}  // namespace substrata::owl

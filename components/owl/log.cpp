@@ -1,0 +1,132 @@
+// The access log: everything that passes its filters, compressed without loss, or only the last few before a
+// trigger.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "log_codec.hpp"
+#include "module.hpp"
+
+namespace substrata::owl {
+namespace {
+
+constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
+
+class Log {
+ public:
+  enum Index {
+    kFormat,
+    kPacket,
+    kAddressLow,
+    kAddressHigh,
+    kSiteLow,
+    kSiteHigh,
+    kTimeLow,
+    kTimeHigh,
+    kKind,
+    kKeep,
+    kTriggerLow,
+    kTriggerHigh
+  };
+  static constexpr Register kRegisters[] = {
+      reg("format", "0 raw records, 1 runs of constant steps, 2 value prediction", 2, 0, 2),
+      reg("packet", "bytes of a packet at most", 4096, 512, SUBSTRATA_OWL_MOST_PACKET),
+      reg("address_low", "logs from this address on", 0, 0, kAll, true),
+      reg("address_high", "up to this address", kAll, 0, kAll, true),
+      reg("site_low", "logs from this code address on", 0, 0, kAll, true),
+      reg("site_high", "up to this code address", kAll, 0, kAll, true),
+      reg("time_low", "logs from this time on", 0, 0, kAll, true),
+      reg("time_high", "up to this time", kAll, 0, kAll, true),
+      reg("kind", "logs this kind only; 0: all", 0, 0, 65535, true),
+      reg("keep", "keeps the last so many only, and delivers them when a trigger fires; 0: logs all", 0, 0,
+          65536),
+      reg("trigger_low", "a trigger: an access from this address on", kAll, 0, kAll, true),
+      reg("trigger_high", "up to this address", 0, 0, kAll, true),
+  };
+  static constexpr Metric kMetrics[] = {
+      count_metric("LOGGED", "transactions logged", "transactions"),
+      count_metric("FILTERED", "transactions that a filter held back", "transactions"),
+      count_metric("LOG_BYTES", "bytes of the packets", "bytes"),
+      count_metric("TRIGGERS", "times the short log was delivered", "times"),
+  };
+  static void cost(const uint64_t* r, Cost& out) noexcept {
+    // 14 fields with last value and step; with prediction three tables of 1024 steps; the short log's
+    // records.
+    out = {6, 14 * 2 * 64 + (r[kFormat] == 2 ? uint64_t{3} * 1024 * 64 : 0) + r[kPacket] * 8 + r[kKeep] * 512,
+           10};
+  }
+  Log(const uint64_t* r, const Services& services)
+      : encoder_(static_cast<LogFormat>(r[kFormat]), static_cast<uint32_t>(r[kPacket])),
+        services_(services),
+        kept_(r[kKeep]) {
+    configure(r);
+  }
+  void configure(const uint64_t* r) noexcept { std::copy_n(r, std::size(kRegisters), registers_); }
+
+  void observe(const Transaction* batch, size_t count) noexcept {
+    for (size_t i = 0; i < count; ++i) {
+      const Transaction& t = batch[i];
+      if (t.address < registers_[kAddressLow] || t.address > registers_[kAddressHigh] ||
+          t.site < registers_[kSiteLow] || t.site > registers_[kSiteHigh] || t.time < registers_[kTimeLow] ||
+          t.time > registers_[kTimeHigh] || (registers_[kKind] != 0 && t.kind != registers_[kKind])) {
+        ++filtered_;
+        continue;
+      }
+      if (kept_.empty()) {
+        log(t);
+        continue;
+      }
+      kept_[next_ % kept_.size()] = t;
+      ++next_;
+      if (t.address >= registers_[kTriggerLow] && t.address <= registers_[kTriggerHigh]) deliver(t);
+    }
+  }
+  void write_back() noexcept { send(); }
+  void read(uint64_t* metrics) const noexcept {
+    metrics[0] = logged_;
+    metrics[1] = filtered_;
+    metrics[2] = bytes_;
+    metrics[3] = triggers_;
+  }
+
+ private:
+  void log(const Transaction& t) noexcept {
+    if (!encoder_.add(t)) {
+      send();
+      static_cast<void>(encoder_.add(t));  // there is room now
+    }
+    ++logged_;
+  }
+  void send() noexcept {
+    if (encoder_.transactions() == 0) return;
+    size_t bytes = 0;
+    const uint8_t* const packet = encoder_.take(&bytes);
+    bytes_ += bytes;
+    services_.emit(packet, bytes);
+  }
+  void deliver(const Transaction& cause) noexcept {
+    const uint64_t held = std::min<uint64_t>(next_, kept_.size());
+    for (uint64_t i = next_ - held; i < next_; ++i) log(kept_[i % kept_.size()]);
+    send();
+    next_ = 0;
+    ++triggers_;
+    services_.signal(cause, 1);
+  }
+  uint64_t registers_[std::size(kRegisters)] = {};
+  LogEncoder encoder_;
+  const Services services_;
+  std::vector<Transaction> kept_;
+  uint64_t next_ = 0;
+  uint64_t logged_ = 0;
+  uint64_t filtered_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t triggers_ = 0;
+};
+
+}  // namespace
+
+constexpr Module kLogModule =
+    make_module<Log>("log", "logs every transaction that its filters let through, compressed without loss",
+                     "u8 format, u8[3] 0, u32 transactions, payload: see substrata_owl_expand_log");
+
+}  // namespace substrata::owl

@@ -1,0 +1,129 @@
+// Makes a C++ class into a module of the C interface, and what the built-in modules have in common.
+#ifndef SUBSTRATA_OWL_MODULE_HPP
+#define SUBSTRATA_OWL_MODULE_HPP
+
+#include <substrata/owl_module.h>
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <new>
+
+namespace substrata::owl {
+
+using Transaction = substrata_transaction;
+using Register = substrata_owl_register;
+using Metric = substrata_owl_metric;
+using Cost = substrata_owl_cost;
+using Module = substrata_owl_module;
+
+// What a module object calls of its capsule.
+class Services {
+ public:
+  explicit Services(const substrata_owl_services& services) : services_(services) {}
+  void emit(const void* packet, size_t bytes) const noexcept {
+    services_.emit(services_.capsule, packet, static_cast<uint32_t>(bytes));
+  }
+  void forward(const Transaction* transactions, size_t count) const noexcept {
+    services_.forward(services_.capsule, transactions, count);
+  }
+  void signal(const Transaction& cause, uint32_t reason) const noexcept {
+    services_.signal(services_.capsule, &cause, reason);
+  }
+
+ private:
+  substrata_owl_services services_;
+};
+
+constexpr bool is_access(const Transaction& t) noexcept {
+  return t.kind >= SUBSTRATA_READ && t.kind <= SUBSTRATA_FETCH;
+}
+
+constexpr Register reg(const char* name, const char* text, uint64_t initial, uint64_t least, uint64_t most,
+                       bool live = false) {
+  return {name, text, initial, least, most, live ? 1u : 0u, 0};
+}
+constexpr Metric count_metric(const char* name, const char* text, const char* unit = "") {
+  return {name, text, unit, 0, 0};
+}
+constexpr Metric gauge_metric(const char* name, const char* text, const char* unit = "") {
+  return {name, text, unit, 1, 0};
+}
+
+// M has: M(const uint64_t* registers, const Services&) which may throw std::bad_alloc; observe(batch, count);
+// read(metrics); static void cost(registers, Cost&); kRegisters, kMetrics; and optionally write_back(),
+// configure(registers), static const char* objection(registers).
+template <typename M>
+struct ModuleFunctions {
+  static const char* create(const Module*, const uint64_t* registers, const substrata_owl_services* services,
+                            void** instance) noexcept {
+    if constexpr (requires { M::objection(registers); }) {
+      if (const char* wrong = M::objection(registers)) return wrong;
+    }
+    try {
+      *instance = new M(registers, Services(*services));
+      return nullptr;
+    } catch (...) {
+      return "no memory for its tables";
+    }
+  }
+  static void destroy(void* instance) noexcept { delete static_cast<M*>(instance); }
+  static void observe(void* instance, const Transaction* batch, size_t count) noexcept {
+    static_cast<M*>(instance)->observe(batch, count);
+  }
+  static void write_back(void* instance) noexcept {
+    if constexpr (requires(M & m) { m.write_back(); }) static_cast<M*>(instance)->write_back();
+  }
+  static void read(void* instance, uint64_t* metrics) noexcept { static_cast<M*>(instance)->read(metrics); }
+  static void configure(void* instance, const uint64_t* registers) noexcept {
+    if constexpr (requires(M & m) { m.configure(registers); })
+      static_cast<M*>(instance)->configure(registers);
+  }
+  static void cost(const Module*, const uint64_t* registers, Cost* out) noexcept {
+    *out = {};
+    M::cost(registers, *out);
+  }
+};
+
+template <typename M>
+constexpr Module make_module(const char* name, const char* summary, const char* packets) {
+  Module module{};
+  module.struct_size = sizeof(Module);
+  module.abi = SUBSTRATA_OWL_MODULE_ABI;
+  module.name = name;
+  module.summary = summary;
+  module.packets = packets;
+  module.registers = std::data(M::kRegisters);
+  module.register_count = static_cast<uint32_t>(std::size(M::kRegisters));
+  module.metrics = std::data(M::kMetrics);
+  module.metric_count = static_cast<uint32_t>(std::size(M::kMetrics));
+  module.cost = ModuleFunctions<M>::cost;
+  module.create = ModuleFunctions<M>::create;
+  module.destroy = ModuleFunctions<M>::destroy;
+  module.observe = ModuleFunctions<M>::observe;
+  if constexpr (requires(M & m) { m.write_back(); }) module.write_back = ModuleFunctions<M>::write_back;
+  module.read = ModuleFunctions<M>::read;
+  if constexpr (requires(M & m, const uint64_t* r) { m.configure(r); }) {
+    module.configure = ModuleFunctions<M>::configure;
+  }
+  return module;
+}
+
+// The built-in ones, each in a file of its own.
+extern const Module kCounterModule;
+extern const Module kSamplerModule;
+extern const Module kHistogramModule;
+extern const Module kMissRateModule;
+extern const Module kBinsModule;
+extern const Module kLogModule;
+extern const Module kPatternModule;
+extern const Module kGuardModule;
+extern const Module kReuseModule;
+extern const Module kHeavyModule;
+extern const Module kSharingModule;
+extern const Module kWorkingSetModule;
+extern const Module kConflictModule;
+
+}  // namespace substrata::owl
+
+#endif

@@ -1,0 +1,19 @@
+// Addresses back to data objects by name.
+#ifndef SUBSTRATA_OWL_OBJECTS_HPP
+#define SUBSTRATA_OWL_OBJECTS_HPP
+
+#include <cstdint>
+#include <string_view>
+
+namespace substrata::owl {
+
+void add_object(std::string_view name, uint64_t address, uint64_t bytes);  // may throw std::bad_alloc
+// Null: no known object. The text lives as long as the process.
+const char* object_at(uint64_t address) noexcept;
+void clear_objects() noexcept;
+// Adds the objects that machines announce at the probe point mem.objects. Once is enough.
+void follow_announced_objects() noexcept;
+
+}  // namespace substrata::owl
+
+#endif

@@ -1,0 +1,471 @@
+// Pattern detection and reduction: repeating subsequences of address differences become one point each.
+#include "pattern.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "failure.hpp"
+#include "module.hpp"
+
+namespace substrata::owl {
+namespace {
+
+constexpr uint32_t kNone = ~0u;
+constexpr uint32_t kGram = 4;            // steps that must repeat before a repetition is looked for
+constexpr uint32_t kHistory = 4096;      // steps remembered to find repetitions in
+constexpr uint32_t kBuckets = 256;       // of patterns by their first steps
+constexpr uint32_t kBreak = 0xffffffff;  // no step: something else stood between
+
+uint64_t mix(uint64_t hash, const PatternStep& step) noexcept {
+  const uint64_t word = static_cast<uint32_t>(step.distance) | uint64_t{step.symbol} << 32;
+  return (hash ^ word) * 0x9e3779b97f4a7c15u;
+}
+
+uint32_t hash_of(const PatternStep* steps) noexcept {
+  uint64_t hash = 0;
+  for (uint32_t i = 0; i < kGram; ++i) hash = mix(hash ^ (hash >> 29), steps[i]);
+  return static_cast<uint32_t>(hash >> 40);
+}
+
+// The table: patterns found by their first steps. Thread-compatible.
+class PatternTable {
+ public:
+  struct Pattern {
+    uint32_t steps = 0;     // 0: free
+    uint32_t head = 0;      // detail of the first access
+    uint32_t number = 0;    // told to the reader; 0: not yet
+    uint32_t next = kNone;  // in its bucket
+    uint64_t last_use = 0;
+    std::array<PatternStep, kLongestPattern - 1> step{};
+  };
+  explicit PatternTable(uint32_t patterns) : patterns_(patterns) { buckets_.fill(kNone); }
+
+  // The longest pattern that the accesses begin with: `steps` of them behind the first. Null: none.
+  Pattern* match(uint32_t head, const PatternStep* steps, uint32_t count) noexcept {
+    if (count < kGram) return nullptr;
+    Pattern* best = nullptr;
+    for (uint32_t at = buckets_[hash_of(steps) % kBuckets]; at != kNone; at = patterns_[at].next) {
+      Pattern& each = patterns_[at];
+      if (each.head != head || each.steps > count || (best != nullptr && each.steps <= best->steps)) continue;
+      if (std::equal(each.step.begin(), each.step.begin() + each.steps, steps)) best = &each;
+    }
+    return best;
+  }
+  void insert(uint32_t head, const PatternStep* steps, uint32_t count, uint64_t now,
+              uint64_t dead_after) noexcept {
+    if (const Pattern* known = match(head, steps, count); known != nullptr && known->steps == count) return;
+    uint32_t slot = 0;
+    while (slot < patterns_.size() && patterns_[slot].steps != 0) ++slot;
+    if (slot == patterns_.size()) slot = make_room(now, dead_after);
+    Pattern& fresh = patterns_[slot];
+    fresh.steps = count;
+    fresh.head = head;
+    fresh.number = 0;
+    fresh.last_use = now;
+    std::copy_n(steps, count, fresh.step.begin());
+    uint32_t& bucket = buckets_[hash_of(steps) % kBuckets];
+    fresh.next = bucket;
+    bucket = slot;
+    ++held_;
+  }
+  uint32_t held() const noexcept { return held_; }
+  uint64_t evicted() const noexcept { return evicted_; }
+
+ private:
+  void remove(uint32_t slot) noexcept {
+    uint32_t* link = &buckets_[hash_of(patterns_[slot].step.data()) % kBuckets];
+    while (*link != slot) link = &patterns_[*link].next;
+    *link = patterns_[slot].next;
+    patterns_[slot].steps = 0;
+    --held_;
+    ++evicted_;
+  }
+  // Dead entries go; if there are none, the quarter that was used longest ago.
+  uint32_t make_room(uint64_t now, uint64_t dead_after) noexcept {
+    uint32_t freed = kNone;
+    for (uint32_t i = 0; i < patterns_.size(); ++i) {
+      if (now - patterns_[i].last_use > dead_after) remove(freed = i);
+    }
+    if (freed != kNone) return freed;
+    uint32_t going = std::max<uint32_t>(1, static_cast<uint32_t>(patterns_.size()) / 4);
+    while (going-- > 0) {
+      uint32_t oldest = kNone;
+      for (uint32_t i = 0; i < patterns_.size(); ++i) {
+        if (patterns_[i].steps != 0 &&
+            (oldest == kNone || patterns_[i].last_use < patterns_[oldest].last_use)) {
+          oldest = i;
+        }
+      }
+      if (oldest == kNone) break;
+      remove(freed = oldest);
+    }
+    return freed;
+  }
+  std::vector<Pattern> patterns_;
+  std::array<uint32_t, kBuckets> buckets_;
+  uint32_t held_ = 0;
+  uint64_t evicted_ = 0;
+};
+
+// Finds repetitions among the steps that no pattern covers: the longest common run of the steps now and some
+// time ago.
+class Repetitions {
+ public:
+  Repetitions()
+      : steps_(std::make_unique<PatternStep[]>(kHistory)), heads_(std::make_unique<uint32_t[]>(kHistory)) {
+    last_.fill(0);
+  }
+  // A step with the detail of the access before it. True: *first and *count tell a repetition that has ended,
+  // whose steps `at` gives.
+  bool feed(const PatternStep& step, uint32_t head, uint32_t most_steps, uint64_t* first,
+            uint32_t* count) noexcept {
+    const uint64_t now = ++position_;
+    steps_[now % kHistory] = step;
+    heads_[now % kHistory] = head;
+    run_ = step.symbol == kBreak && step.distance == 0 ? 0 : run_ + 1;
+    bool found = false;
+    if (length_ != 0) {
+      if (run_ != 0 && at(earlier_ + length_) == step && now - earlier_ - length_ < kHistory) {
+        ++length_;
+        if (length_ >= limit_) found = end(first, count);
+      } else {
+        found = end(first, count);
+      }
+    }
+    if (run_ >= kGram) {
+      PatternStep gram[kGram];
+      for (uint32_t i = 0; i < kGram; ++i) gram[i] = at(now - kGram + 1 + i);
+      uint32_t slot = hash_of(gram) % last_.size();
+      const uint64_t seen = last_[slot];
+      last_[slot] = now;
+      if (length_ == 0 && !found && seen != 0 && now - seen < kHistory - kLongestPattern) {
+        look(seen, now, gram, most_steps);
+        if (length_ != 0 && length_ >= limit_) found = end(first, count);
+      }
+    }
+    return found;
+  }
+  // Something else stands between: a repetition ends.
+  bool stop(uint64_t* first, uint32_t* count) noexcept {
+    run_ = 0;
+    return length_ != 0 && end(first, count);
+  }
+  const PatternStep& at(uint64_t position) const noexcept { return steps_[position % kHistory]; }
+  uint32_t head(uint64_t position) const noexcept { return heads_[position % kHistory]; }
+  bool is_break(uint64_t position) const noexcept {
+    return at(position).symbol == kBreak && at(position).distance == 0;
+  }
+
+ private:
+  void look(uint64_t seen, uint64_t now, const PatternStep* gram, uint32_t most_steps) noexcept {
+    for (uint32_t i = 0; i < kGram; ++i) {
+      if (!(at(seen - kGram + 1 + i) == gram[i])) return;
+    }
+    const uint64_t distance = now - seen;
+    uint32_t length = kGram;
+    // Back to where the repetition began, but into nothing that was a repetition already.
+    while (length < most_steps && length < run_ && length < distance && seen > length &&
+           now - length > ended_ && now - (seen - length) < kHistory &&
+           at(seen - length) == at(now - length) && !is_break(now - length)) {
+      ++length;
+    }
+    earlier_ = seen + 1 - length;
+    start_ = now + 1 - length;
+    length_ = length;
+    // A period shorter than the table's rows ends with the period: the step back to its beginning is no part
+    // of it.
+    limit_ = most_steps;
+    if (distance - 1 >= kGram && distance - 1 <= most_steps) {
+      limit_ = static_cast<uint32_t>(distance - 1);
+    } else if (distance <= kGram) {
+      limit_ = static_cast<uint32_t>((most_steps + 1) / distance * distance - 1);
+    }
+    length_ = std::min(length_, limit_);
+  }
+  bool end(uint64_t* first, uint32_t* count) noexcept {
+    *first = start_;
+    *count = length_;
+    ended_ = start_ + length_ - 1;
+    length_ = 0;
+    return *count >= kGram;
+  }
+  std::unique_ptr<PatternStep[]> steps_;
+  std::unique_ptr<uint32_t[]> heads_;
+  std::array<uint64_t, 4096> last_;  // where a gram was seen last, by its hash
+  uint64_t position_ = 0;
+  uint64_t ended_ = 0;
+  uint64_t earlier_ = 0;
+  uint64_t start_ = 0;
+  uint32_t length_ = 0;  // of the repetition now; 0: none
+  uint32_t limit_ = 0;
+  uint32_t run_ = 0;  // steps since the last break
+};
+
+class Pattern {
+ public:
+  static constexpr Register kRegisters[] = {
+      reg("patterns", "rows of the table", kMostPatterns, 1, 4096),
+      reg("length", "accesses of a pattern at most", kLongestPattern, kGram + 2, kLongestPattern),
+      reg("symbols", "1: the detail field is part of the pattern (a pattern's number, one level below)", 0, 0,
+          1),
+      reg("forward", "1: points and literals go to the next sub-module, with a point's number in detail", 0,
+          0, 1),
+      reg("dead_after", "accesses after which an unused row is dead", 100000, 1,
+          std::numeric_limits<uint64_t>::max()),
+  };
+  static constexpr Metric kMetrics[] = {
+      count_metric("ACCESSES", "transactions reduced", "transactions"),
+      count_metric("POINTS", "patterns that became one point", "points"),
+      count_metric("COVERED", "transactions that these points stand for", "transactions"),
+      count_metric("LITERALS", "transactions in no pattern", "transactions"),
+      count_metric("DEFINITIONS", "patterns told to the reader", "patterns"),
+      count_metric("EVICTED", "rows of the table that were freed", "patterns"),
+      gauge_metric("PATTERNS", "rows of the table in use", "patterns"),
+  };
+  static void cost(const uint64_t* r, Cost& out) noexcept {
+    // The paper's table is its rows of 32-bit distances; a row's steps are compared at once.
+    out = {7, r[0] * r[1] * 32 * (r[2] != 0 ? 2 : 1) + kHistory * 32, r[1]};
+  }
+  Pattern(const uint64_t* r, const Services& services)
+      : table_(static_cast<uint32_t>(r[0])),
+        longest_(static_cast<uint32_t>(r[1])),
+        symbols_(r[2] != 0),
+        forward_(r[3] != 0),
+        dead_after_(r[4]),
+        services_(services),
+        pending_(2 * kLongestPattern) {}
+
+  void observe(const Transaction* batch, size_t count) noexcept {
+    for (size_t i = 0; i < count; ++i) {
+      if (first_ + held_ == pending_.size()) {
+        std::move(pending_.begin() + first_, pending_.begin() + first_ + held_, pending_.begin());
+        std::move(steps_.begin() + first_, steps_.begin() + first_ + held_, steps_.begin());
+        first_ = 0;
+      }
+      const uint32_t at = first_ + held_;
+      pending_[at] = batch[i];
+      if (!symbols_) pending_[at].detail = 0;
+      steps_[at] = held_ != 0 ? step(pending_[at - 1], pending_[at]) : PatternStep{0, kBreak};
+      ++held_;
+      if (held_ == longest_) reduce();
+    }
+    accesses_ += count;
+  }
+  void write_back() noexcept {
+    while (held_ != 0) reduce();
+    if (uint64_t first; repetitions_.stop(&first, &found_)) learn(first);
+    previous_ = false;
+  }
+  void read(uint64_t* metrics) const noexcept {
+    metrics[0] = accesses_;
+    metrics[1] = points_;
+    metrics[2] = covered_;
+    metrics[3] = literals_;
+    metrics[4] = definitions_;
+    metrics[5] = table_.evicted();
+    metrics[6] = table_.held();
+  }
+
+ private:
+  static PatternStep step(const Transaction& from, const Transaction& to) noexcept {
+    const auto distance = static_cast<int64_t>(to.address - from.address);
+    const bool fits =
+        distance == static_cast<int32_t>(distance) && to.detail < kBreak && from.detail < kBreak;
+    return fits ? PatternStep{static_cast<int32_t>(distance), static_cast<uint32_t>(to.detail)}
+                : PatternStep{0, kBreak};
+  }
+  static bool breaks(const PatternStep& step) noexcept { return step.symbol == kBreak && step.distance == 0; }
+
+  // Takes the first pending access out, alone or with the pattern that begins with it.
+  void reduce() noexcept {
+    Transaction& head = pending_[first_];
+    uint32_t known = 0;
+    while (known + 1 < held_ && !breaks(steps_[first_ + 1 + known])) ++known;
+    PatternTable::Pattern* const pattern =
+        head.detail < kBreak ? table_.match(static_cast<uint32_t>(head.detail), &steps_[first_ + 1], known)
+                             : nullptr;
+    if (pattern == nullptr) {
+      literal(head);
+      drop(1);
+      return;
+    }
+    if (uint64_t first; repetitions_.stop(&first, &found_)) learn_later(first);
+    previous_ = false;
+    point(*pattern, head);
+    drop(pattern->steps + 1);
+    learn_now();
+  }
+  void drop(uint32_t count) noexcept {
+    first_ += count;
+    held_ -= count;
+    if (held_ == 0) first_ = 0;
+  }
+  void point(PatternTable::Pattern& pattern, const Transaction& head) noexcept {
+    if (pattern.number == 0) {
+      pattern.number = ++last_number_;
+      define(pattern);
+    }
+    pattern.last_use = accesses_;
+    ++points_;
+    covered_ += pattern.steps + 1;
+    if (forward_) {
+      Transaction out = head;
+      out.detail = pattern.number;
+      services_.forward(&out, 1);
+    } else {
+      const PatternPacket packet{kPoint, pattern.number, head.address};
+      services_.emit(&packet, sizeof packet);
+    }
+  }
+  void define(const PatternTable::Pattern& pattern) noexcept {
+    unsigned char packet[sizeof(PatternPacket) + sizeof(PatternStep) * kLongestPattern];
+    const PatternPacket head{kDefinition, pattern.number, uint64_t{pattern.head} << 32 | pattern.steps};
+    std::memcpy(packet, &head, sizeof head);
+    std::memcpy(packet + sizeof head, pattern.step.data(), pattern.steps * sizeof(PatternStep));
+    services_.emit(packet, sizeof head + pattern.steps * sizeof(PatternStep));
+    ++definitions_;
+  }
+  void literal(const Transaction& t) noexcept {
+    ++literals_;
+    if (forward_) {
+      services_.forward(&t, 1);
+    } else if (t.detail <= std::numeric_limits<uint32_t>::max()) {
+      const PatternPacket packet{kLiteral, static_cast<uint32_t>(t.detail), t.address};
+      services_.emit(&packet, sizeof packet);
+    } else {
+      const uint64_t packet[3] = {kWideLiteral, t.address, t.detail};
+      services_.emit(packet, sizeof packet);
+    }
+    const PatternStep made = previous_ ? step(last_literal_, t) : PatternStep{0, kBreak};
+    const auto before = static_cast<uint32_t>(previous_ ? last_literal_.detail : 0);
+    previous_ = true;
+    last_literal_ = t;
+    if (uint64_t first; repetitions_.feed(made, before, longest_ - 1, &first, &found_)) learn(first);
+  }
+  void learn(uint64_t first) noexcept {
+    learn_later(first);
+    learn_now();
+  }
+  // Copied out of the history first, as what is met next may overwrite it or the table.
+  void learn_later(uint64_t first) noexcept {
+    for (uint32_t i = 0; i < found_; ++i) learned_[i] = repetitions_.at(first + i);
+    learned_head_ = repetitions_.head(first);
+    learned_steps_ = found_;
+  }
+  void learn_now() noexcept {
+    if (learned_steps_ >= kGram) {
+      table_.insert(learned_head_, learned_.data(), learned_steps_, accesses_, dead_after_);
+    }
+    learned_steps_ = 0;
+  }
+
+  PatternTable table_;
+  Repetitions repetitions_;
+  const uint32_t longest_;
+  const bool symbols_;
+  const bool forward_;
+  const uint64_t dead_after_;
+  const Services services_;
+  std::vector<Transaction> pending_;                          // accesses not yet reduced, from first_ on
+  std::array<PatternStep, 2 * kLongestPattern + 1> steps_{};  // of each of them, from the one before
+  uint32_t first_ = 0;
+  uint32_t held_ = 0;
+  bool previous_ = false;  // the last thing given was a literal
+  Transaction last_literal_{};
+  uint32_t found_ = 0;
+  std::array<PatternStep, kLongestPattern> learned_{};
+  uint32_t learned_head_ = 0;
+  uint32_t learned_steps_ = 0;
+  uint32_t last_number_ = 0;
+  uint64_t accesses_ = 0;
+  uint64_t points_ = 0;
+  uint64_t covered_ = 0;
+  uint64_t literals_ = 0;
+  uint64_t definitions_ = 0;
+};
+
+}  // namespace
+
+constexpr Module kPatternModule = make_module<Pattern>(
+    "pattern", "finds repeating runs of address differences and gives one point for each",
+    "u32 kind, u32 symbol, u64 address, for a definition u32 pairs of distance and symbol: see "
+    "substrata_owl_expander_take");
+
+}  // namespace substrata::owl
+
+using namespace substrata::owl;
+
+int substrata_owl_expander::take(const void* packet, size_t bytes, void (*call)(void*, uint64_t, uint64_t),
+                                 void* owner) {
+  if (bytes < sizeof(uint32_t)) return fail(kInvalid, "a pattern packet of %zu bytes is too short", bytes);
+  uint32_t kind = 0;
+  std::memcpy(&kind, packet, sizeof kind);
+  if (kind == kWideLiteral && bytes == 24) {
+    uint64_t words[3];
+    std::memcpy(words, packet, sizeof words);
+    call(owner, words[1], words[2]);
+    return 0;
+  }
+  if (kind > kDefinition || bytes < sizeof(PatternPacket) ||
+      (kind != kDefinition && bytes != sizeof(PatternPacket))) {
+    return fail(kInvalid, "a packet of %zu bytes and kind %u is none of the module pattern", bytes, kind);
+  }
+  PatternPacket head;
+  std::memcpy(&head, packet, sizeof head);
+  if (kind == kLiteral) {
+    call(owner, head.address, head.symbol);
+    return 0;
+  }
+  if (kind == kDefinition) {
+    const uint64_t steps = head.address & 0xffffffff;
+    if (steps == 0 || steps >= kLongestPattern || bytes != sizeof head + steps * sizeof(PatternStep)) {
+      return fail(kInvalid, "the definition of pattern %u has %llu steps in %zu bytes", head.symbol,
+                  static_cast<unsigned long long>(steps), bytes);
+    }
+    Pattern& pattern = patterns_[head.symbol];
+    pattern.head = static_cast<uint32_t>(head.address >> 32);
+    pattern.steps.resize(steps);
+    std::memcpy(pattern.steps.data(), static_cast<const unsigned char*>(packet) + sizeof head,
+                steps * sizeof(PatternStep));
+    return 0;
+  }
+  const auto known = patterns_.find(head.symbol);
+  if (known == patterns_.end()) {
+    return fail(kNoName, "pattern %u was never defined: packets before this one are missing", head.symbol);
+  }
+  uint64_t address = head.address;
+  call(owner, address, known->second.head);
+  for (const PatternStep& step : known->second.steps) {
+    address += static_cast<uint64_t>(static_cast<int64_t>(step.distance));
+    call(owner, address, step.symbol);
+  }
+  return 0;
+}
+
+extern "C" {
+
+int substrata_owl_expander_open(substrata_owl_expander** out) {
+  return guarded([&] {
+    if (out == nullptr) return fail(kInvalid, "an expander needs room for the result");
+    *out = new substrata_owl_expander;
+    return 0;
+  });
+}
+
+void substrata_owl_expander_close(substrata_owl_expander* expander) { delete expander; }
+
+int substrata_owl_expander_take(substrata_owl_expander* expander, const void* packet, size_t bytes,
+                                void (*call)(void*, uint64_t, uint64_t), void* owner) {
+  return guarded([&] {
+    if (expander == nullptr || packet == nullptr || call == nullptr) {
+      return fail(kInvalid, "expanding needs an expander, a packet and a function");
+    }
+    return expander->take(packet, bytes, call, owner);
+  });
+}
+
+}  // extern "C"

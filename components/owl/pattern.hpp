@@ -1,0 +1,50 @@
+// Packets of the pattern reducer, and what gives the addresses back.
+#ifndef SUBSTRATA_OWL_PATTERN_HPP
+#define SUBSTRATA_OWL_PATTERN_HPP
+
+#include <substrata/owl.h>
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace substrata::owl {
+
+// The table of the paper's section 4.3: 200 patterns of up to 100 addresses.
+inline constexpr uint32_t kMostPatterns = 200;
+inline constexpr uint32_t kLongestPattern = 100;
+
+enum PatternPacketKind : uint32_t { kLiteral = 0, kPoint = 1, kDefinition = 2, kWideLiteral = 3 };
+
+// The head of every packet. Literal: symbol is the detail field. Point: symbol is the pattern's number,
+// address that of its first access. Definition: symbol the number, address (first access's detail << 32 |
+// steps), then the steps. Wide literal: the detail field follows as 64 bits.
+struct PatternPacket {
+  uint32_t kind;
+  uint32_t symbol;
+  uint64_t address;
+};
+
+// One access of a pattern, as it follows the one before.
+struct PatternStep {
+  int32_t distance;  // of the addresses
+  uint32_t symbol;   // the detail field
+  bool operator==(const PatternStep&) const = default;
+};
+
+}  // namespace substrata::owl
+
+// Thread-compatible.
+struct substrata_owl_expander {
+ public:
+  int take(const void* packet, size_t bytes, void (*call)(void*, uint64_t, uint64_t), void* owner);
+
+ private:
+  struct Pattern {
+    uint32_t head;
+    std::vector<substrata::owl::PatternStep> steps;
+  };
+  std::unordered_map<uint32_t, Pattern> patterns_;
+};
+
+#endif

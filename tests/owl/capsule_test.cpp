@@ -1,0 +1,318 @@
+// Capsules on feeds, and the substrate's events over them.
+#include <substrata/substrate.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <thread>
+
+#include "feeding.hpp"
+
+extern "C" substrata::EntryPoint substrata_entry_owl;
+extern "C" substrata::EntryPoint substrata_entry_memory;
+
+namespace substrata::owl::test {
+namespace {
+
+class Owl : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(substrata_entry_owl(&host_, &table_), 0);
+    ASSERT_TRUE(table_.create_set(nullptr, nullptr, &set_).ok());
+  }
+  void TearDown() override { table_.destroy_set(set_); }
+  uint32_t event(const std::string& name) {
+    uint32_t index = ~0u;
+    const Status status = table_.find_event(nullptr, name.c_str(), &index);
+    EXPECT_TRUE(status.ok()) << name << ": " << (status.note != nullptr ? status.note : "");
+    return index;
+  }
+  void program(const std::vector<std::string>& names) {
+    std::vector<uint32_t> events;
+    for (const std::string& name : names) events.push_back(event(name));
+    ASSERT_TRUE(table_.program(set_, events.data(), static_cast<uint32_t>(events.size())).ok());
+    values_.resize(events.size());
+  }
+  std::vector<int64_t> read() {
+    EXPECT_TRUE(table_.read(set_, values_.data()).ok());
+    return values_;
+  }
+  Host host_;
+  SubstrateTable table_;
+  Set* set_ = nullptr;
+  std::vector<int64_t> values_;
+};
+
+TEST_F(Owl, ANameIsEnoughToAttachAndTheSetRunsTheCapsule) {
+  Feed feed("owl.test.byname");
+  program({"owl.test.byname.counter.TRANSACTIONS", "owl.test.byname.counter.EVENTS_SEEN"});
+  feed.access(1);
+  EXPECT_EQ(read(), (std::vector<int64_t>{0, 0}));
+  ASSERT_TRUE(table_.start(set_).ok());
+  for (int i = 0; i < 1000; ++i) feed.access(2);
+  EXPECT_EQ(read(), (std::vector<int64_t>{1000, 1000}));
+  ASSERT_TRUE(table_.reset(set_).ok());
+  feed.access(3);
+  ASSERT_TRUE(table_.stop(set_).ok());
+  feed.access(4);
+  EXPECT_EQ(read(), (std::vector<int64_t>{1, 1}));
+  const int64_t written[] = {10, 20};
+  ASSERT_TRUE(table_.start(set_).ok());
+  ASSERT_TRUE(table_.write(set_, written).ok());
+  feed.access(5);
+  EXPECT_EQ(read(), (std::vector<int64_t>{11, 21}));
+  ASSERT_TRUE(table_.stop(set_).ok());
+}
+
+TEST_F(Owl, UnknownNamesAreRefusedAndTheCatalogueGrowsWithCapsules) {
+  uint32_t index = 0;
+  for (const char* name : {"NO_SUCH", "owl.test.x.nomodule.COUNT", "owl.test.x.counter.NO_METRIC",
+                           "counter.TRANSACTIONS", "."}) {
+    const Status status = table_.find_event(nullptr, name, &index);
+    EXPECT_EQ(status.code, Code::kNoEvent) << name;
+    EXPECT_NE(status.note, nullptr);
+  }
+  const uint32_t before = table_.event_count(nullptr);
+  const TestCapsule capsule("owl.test.grows*", "histogram", "", 4096, "growing");
+  EXPECT_GT(table_.event_count(nullptr), before);
+  Event event_description;
+  ASSERT_TRUE(table_.event_at(nullptr, event("growing.histogram.COUNTERS_USED"), &event_description).ok());
+  EXPECT_EQ(event_description.kind, ValueKind::kGauge);
+  EXPECT_NE(event_description.flags & kEventModelled, 0u);
+}
+
+TEST_F(Owl, EventsKeepTheirLastValuesWhenTheCapsuleGoesAndGoOnWhenItComesBack) {
+  Feed feed("owl.test.comesback");
+  {
+    TestCapsule capsule(feed.name(), "counter");
+    program({"owl.test.comesback.counter.TRANSACTIONS"});
+    ASSERT_TRUE(table_.start(set_).ok());
+    for (int i = 0; i < 10; ++i) feed.access(1);
+    EXPECT_EQ(read()[0], 10);
+  }
+  for (int i = 0; i < 10; ++i) feed.access(1);
+  EXPECT_EQ(read()[0], 10);
+  ASSERT_TRUE(table_.stop(set_).ok());
+  {
+    TestCapsule capsule(feed.name(), "counter");
+    ASSERT_TRUE(table_.start(set_).ok());
+    for (int i = 0; i < 5; ++i) feed.access(1);
+    EXPECT_EQ(read()[0], 5);
+    ASSERT_TRUE(table_.stop(set_).ok());
+  }
+}
+
+TEST_F(Owl, OverflowOnPacketsInjectedCallsOnceForEachThreshold) {
+  Feed feed("owl.test.overflow");
+  TestCapsule capsule(feed.name(), "sampler", "period=1");
+  program({"owl.test.overflow.sampler.SAMPLES", "owl.test.overflow.sampler.PACKETS_INJECTED"});
+  int calls = 0;
+  const SampleSink sink{[](void* owner, const Sample* sample) noexcept {
+                          EXPECT_EQ(sample->event_mask, 2u);
+                          ++*static_cast<int*>(owner);
+                        },
+                        &calls};
+  ASSERT_TRUE(table_.arm(set_, 1, 100, 0, &sink).ok());
+  ASSERT_TRUE(table_.start(set_).ok());
+  for (int i = 0; i < 1050; ++i) feed.access(1);
+  ASSERT_TRUE(table_.stop(set_).ok());
+  EXPECT_EQ(calls, 10);
+  for (int i = 0; i < 500; ++i) feed.access(1);
+  substrata_flush();
+  EXPECT_EQ(calls, 10);
+  EXPECT_FALSE(table_.arm(set_, 5, 100, 0, &sink).ok());
+  ASSERT_TRUE(table_.disarm(set_, 1).ok());
+}
+
+TEST(OwlCapsule, TheSameModuleRunsAtEveryProbe) {  // OW-2
+  // As the places of a machine would name them: what passes differs, the module does not.
+  std::vector<std::unique_ptr<Feed>> feeds;
+  std::vector<std::unique_ptr<TestCapsule>> capsules;
+  const uint16_t kinds[] = {SUBSTRATA_FILL, SUBSTRATA_READ, SUBSTRATA_PACKET, SUBSTRATA_PAGE_FAULT,
+                            SUBSTRATA_SAMPLE};
+  const char* const names[] = {"owl.test.l1-l2", "owl.test.bus", "owl.test.lanai.send",
+                               "owl.test.page-faults", "owl.test.samples"};
+  for (int i = 0; i < 5; ++i) {
+    feeds.push_back(std::make_unique<Feed>(names[i]));
+    capsules.push_back(std::make_unique<TestCapsule>(names[i], "histogram", "block=4096"));
+  }
+  for (int i = 0; i < 5; ++i)
+    for (int k = 0; k <= i * 100; ++k)
+      feeds[static_cast<size_t>(i)]->access(static_cast<uint64_t>(k) * 4096, kinds[i]);
+  for (int i = 0; i < 5; ++i) {
+    uint64_t sum = 0;
+    for (const Packet& packet : capsules[static_cast<size_t>(i)]->drain()) sum += packet.words()[1];
+    EXPECT_EQ(sum, static_cast<uint64_t>(i) * 100 + 1) << names[i];
+  }
+}
+
+TEST(OwlCapsule, ObservesTheLevelsOfTheMemoryMachine) {  // OW-1, OW-8
+  Host host;
+  SubstrateTable memory;  // asked for, so that the static library brings its machine
+  ASSERT_EQ(substrata_entry_memory(&host, &memory), 0);
+  TestCapsule accesses("mem.cpu0.accesses", "counter");
+  TestCapsule l1("mem.cpu0.l1-l2", "counter", "kind=16");
+  TestCapsule l2("mem.cpu0.l2-memory", "counter", "kind=16");
+  TestCapsule none("mem.cpu0.l1-l", "counter");
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = 1;
+  substrata_run_result result{};
+  result.struct_size = sizeof result;
+  ASSERT_EQ(substrata_run("memory", "radix:keys=8192", &options, &result), 0) << result.message;
+  EXPECT_EQ(result.correct, 1u);
+  EXPECT_GT(accesses.metric("TRANSACTIONS"), 8192u);
+  EXPECT_GT(l1.metric("TRANSACTIONS"), 0u);
+  EXPECT_EQ(l1.metric("MISSES"), l2.metric("TRANSACTIONS"));
+  EXPECT_EQ(none.metric("TRANSACTIONS"), 0u);
+}
+
+TEST(OwlCapsule, RefusesWhatCannotBeWithItsReason) {  // OW-3, OW-5
+  substrata_owl_capsule* capsule = nullptr;
+  substrata_owl_capsule_options options{};
+  options.struct_size = sizeof options;
+  options.probes = "owl.test.refused*";
+  options.module = "nothing";
+  EXPECT_EQ(substrata_owl_attach(&options, &capsule), -7);
+  EXPECT_NE(std::string(substrata_owl_error()).find("no module 'nothing'"), std::string::npos);
+  options.module = "histogram";
+  options.registers = "counters=0";
+  EXPECT_EQ(substrata_owl_attach(&options, &capsule), -1);
+  options.registers = "block=3";
+  EXPECT_EQ(substrata_owl_attach(&options, &capsule), -1);
+  EXPECT_NE(std::string(substrata_owl_error()).find("power of two"), std::string::npos);
+  options.registers = "size=3";
+  EXPECT_EQ(substrata_owl_attach(&options, &capsule), -1);
+  EXPECT_NE(std::string(substrata_owl_error()).find("it has: counters, block, key"), std::string::npos);
+  options.registers = "counters=128";
+  options.budget.counters = 100;
+  EXPECT_EQ(substrata_owl_attach(&options, &capsule), -8);
+  EXPECT_NE(std::string(substrata_owl_error()).find("too large"), std::string::npos);
+  options.budget.counters = 0;
+  options.ring_bytes = 100;
+  EXPECT_EQ(substrata_owl_attach(&options, &capsule), -1);
+  options.ring_bytes = 0;
+  ASSERT_EQ(substrata_owl_attach(&options, &capsule), 0);
+  substrata_owl_capsule* second = nullptr;
+  EXPECT_EQ(substrata_owl_attach(&options, &second), -8);
+  substrata_owl_detach(capsule);
+}
+
+TEST(OwlCapsule, LiveRegistersChangeBetweenBatchesAlsoFromAReader) {  // OW-1
+  Feed feed("owl.test.registers", 1);
+  TestCapsule capsule(feed.name(), "sampler", "period=10");
+  substrata_owl_reader* reader = nullptr;
+  ASSERT_EQ(substrata_owl_reader_open(substrata_owl_ring_path(capsule.get()), 0, &reader), 0);
+  for (int i = 0; i < 100; ++i) feed.access(1);
+  EXPECT_EQ(capsule.metric("SAMPLES"), 10u);
+  EXPECT_EQ(substrata_owl_reader_write_register(reader, "period", 5), 0);
+  for (int i = 0; i < 100; ++i) feed.access(1);
+  EXPECT_EQ(capsule.metric("SAMPLES"), 30u);
+  EXPECT_EQ(substrata_owl_write_register(capsule.get(), "period", 0), -1);
+  EXPECT_EQ(substrata_owl_reader_write_register(reader, "nothing", 1), -7);
+  uint64_t value = 0;
+  EXPECT_EQ(substrata_owl_read_register(capsule.get(), "period", &value), 0);
+  EXPECT_EQ(value, 5u);
+  substrata_owl_reader_close(reader);
+  TestCapsule fixed(feed.name(), "histogram");
+  EXPECT_EQ(substrata_owl_write_register(fixed.get(), "counters", 32), -8);
+}
+
+TEST(OwlCapsule, AnotherProcessReadsTheRingByItsPath) {  // OW-4
+  char folder[] = "/tmp/owl-capsule-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/ring";
+  Feed feed("owl.test.process");
+  substrata_owl_capsule_options options{};
+  options.struct_size = sizeof options;
+  options.probes = feed.name();
+  options.module = "sampler";
+  options.registers = "period=1";
+  options.ring_path = path.c_str();
+  substrata_owl_capsule* capsule = nullptr;
+  ASSERT_EQ(substrata_owl_attach(&options, &capsule), 0) << substrata_owl_error();
+  ASSERT_EQ(substrata_owl_start(capsule), 0);
+  for (uint64_t i = 0; i < 1000; ++i) feed.access(i);
+  substrata_flush();
+  const pid_t child = fork();
+  if (child == 0) {
+    substrata_owl_reader* reader = nullptr;
+    if (substrata_owl_reader_open(path.c_str(), 0, &reader) != 0) _exit(2);
+    substrata_transaction t{};
+    substrata_owl_packet packet{};
+    uint64_t sum = 0;
+    while (substrata_owl_reader_peek(reader, &packet, &t, sizeof t) == 1) {
+      sum += t.address;
+      substrata_owl_reader_consume(reader);
+    }
+    _exit(sum == 999u * 500 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  substrata_owl_detach(capsule);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(OwlCapsule, NearFullIsToldToTheConsumerWhoMakesRoom) {  // OW-4
+  Feed feed("owl.test.nearfull");
+  TestCapsule capsule(feed.name(), "sampler", "period=1", 1 << 14);
+  struct Consumer {
+    substrata_owl_reader* reader = nullptr;
+    uint64_t packets = 0;
+  } consumer;
+  ASSERT_EQ(substrata_owl_reader_open(substrata_owl_ring_path(capsule.get()), 0, &consumer.reader), 0);
+  substrata_owl_on_near_full(
+      capsule.get(),
+      [](void* owner, substrata_owl_capsule*) {
+        auto& self = *static_cast<Consumer*>(owner);
+        substrata_transaction t{};
+        substrata_owl_packet packet{};
+        while (substrata_owl_reader_peek(self.reader, &packet, &t, sizeof t) == 1) {
+          ++self.packets;
+          substrata_owl_reader_consume(self.reader);
+        }
+      },
+      &consumer);
+  for (uint64_t i = 0; i < 10'000; ++i) feed.access(i);
+  const auto statistics = capsule.statistics();
+  EXPECT_EQ(statistics.dropped, 0u);
+  EXPECT_EQ(statistics.packets_injected, 10'000u);
+  EXPECT_GT(statistics.near_full, 10u);
+  EXPECT_EQ(consumer.packets + capsule.drain().size(), 10'000u);
+  substrata_owl_reader_close(consumer.reader);
+}
+
+TEST(OwlCapsule, CountsAreExactWithPublishersInFourThreads) {
+  TestCapsule capsule("owl.test.thread*", "counter");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([i] {
+      Feed feed("owl.test.thread" + std::to_string(i));
+      for (uint64_t k = 0; k < 20'000; ++k) feed.access(k);
+    });
+  }
+  for (int i = 0; i < 20; ++i) static_cast<void>(capsule.statistics());
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(capsule.metric("TRANSACTIONS"), 80'000u);
+}
+
+TEST(OwlObjects, LaterOnesHideEarlierOnes) {
+  substrata_owl_objects_clear();
+  ASSERT_EQ(substrata_owl_object_add("whole", 1000, 1000), 0);
+  ASSERT_EQ(substrata_owl_object_add("middle", 1400, 100), 0);
+  EXPECT_STREQ(substrata_owl_object_at(1000), "whole");
+  EXPECT_STREQ(substrata_owl_object_at(1399), "whole");
+  EXPECT_STREQ(substrata_owl_object_at(1400), "middle");
+  EXPECT_STREQ(substrata_owl_object_at(1500), "whole");
+  EXPECT_EQ(substrata_owl_object_at(2000), nullptr);
+  ASSERT_EQ(substrata_owl_object_add("over", 900, 2000), 0);
+  EXPECT_STREQ(substrata_owl_object_at(1450), "over");
+  EXPECT_EQ(substrata_owl_object_add("", 1, 1), -1);
+  substrata_owl_objects_clear();
+  EXPECT_EQ(substrata_owl_object_at(1000), nullptr);
+}
+
+}  // namespace
+}  // namespace substrata::owl::test

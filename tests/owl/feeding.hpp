@@ -1,0 +1,137 @@
+// A probe point of a test's own, a capsule that frees itself, and everything that lies in its ring.
+#ifndef SUBSTRATA_TESTS_OWL_FEEDING_HPP
+#define SUBSTRATA_TESTS_OWL_FEEDING_HPP
+
+#include <gtest/gtest.h>
+#include <substrata/owl.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define OWL_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define OWL_SANITIZED 1
+#endif
+#endif
+#ifndef OWL_SANITIZED
+#define OWL_SANITIZED 0
+#endif
+
+namespace substrata::owl::test {
+
+class Feed {
+ public:
+  explicit Feed(const std::string& name, uint32_t slots = 0) : name_(name) {
+    substrata_source_info source{};
+    source.struct_size = sizeof source;
+    source.kind = SUBSTRATA_SOURCE_TEST;
+    source.name = "owl-test";
+    source.summary = "made by a test";
+    EXPECT_EQ(substrata_source_add(&source), 0);
+    substrata_probe_info probe{};
+    probe.struct_size = sizeof probe;
+    probe.name = name.c_str();
+    probe.text = "of a test";
+    probe.source = "owl-test";
+    uint32_t number = 0;
+    EXPECT_EQ(substrata_probe_add(&probe, &number), 0);
+    EXPECT_EQ(substrata_publisher_open(number, slots, &publisher_), 0);
+  }
+  ~Feed() { substrata_publisher_close(publisher_); }
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
+  void publish(const substrata_transaction& t) { substrata_publish(publisher_, &t); }
+  void access(uint64_t address, uint16_t kind = SUBSTRATA_READ, uint16_t state = 0, uint32_t size = 8) {
+    substrata_transaction t{};
+    t.time = ++time_;
+    t.address = address;
+    t.kind = kind;
+    t.state = state;
+    t.size = size;
+    publish(t);
+  }
+  const char* name() const { return name_.c_str(); }
+
+ private:
+  std::string name_;
+  substrata_publisher* publisher_ = nullptr;
+  uint64_t time_ = 0;
+};
+
+struct Packet {
+  uint64_t sequence;
+  uint32_t stage;
+  std::vector<unsigned char> data;
+  std::vector<uint64_t> words() const {
+    std::vector<uint64_t> out(data.size() / 8);
+    std::memcpy(out.data(), data.data(), out.size() * 8);
+    return out;
+  }
+};
+
+class TestCapsule {
+ public:
+  TestCapsule(const std::string& probes, const std::string& module, const std::string& registers = "",
+              uint64_t ring_bytes = 1 << 22, const std::string& name = "") {
+    substrata_owl_capsule_options options{};
+    options.struct_size = sizeof options;
+    options.probes = probes.c_str();
+    options.module = module.c_str();
+    options.registers = registers.c_str();
+    options.ring_bytes = ring_bytes;
+    if (!name.empty()) options.name = name.c_str();
+    EXPECT_EQ(substrata_owl_attach(&options, &capsule_), 0) << substrata_owl_error();
+    if (capsule_ != nullptr) {
+      EXPECT_EQ(substrata_owl_start(capsule_), 0) << substrata_owl_error();
+    }
+  }
+  ~TestCapsule() { substrata_owl_detach(capsule_); }
+  TestCapsule(const TestCapsule&) = delete;
+  TestCapsule& operator=(const TestCapsule&) = delete;
+  substrata_owl_capsule* get() { return capsule_; }
+  uint64_t metric(const char* name) {
+    uint64_t value = 0;
+    EXPECT_EQ(substrata_owl_read_metric(capsule_, name, &value), 0) << substrata_owl_error();
+    return value;
+  }
+  substrata_owl_statistics statistics() {
+    substrata_owl_statistics out{};
+    out.struct_size = sizeof out;
+    EXPECT_EQ(substrata_owl_read_statistics(capsule_, &out), 0);
+    return out;
+  }
+  // Writes back, then takes all packets.
+  std::vector<Packet> drain(bool write_back = true) {
+    if (write_back) {
+      EXPECT_EQ(substrata_owl_write_back(capsule_), 0);
+    }
+    substrata_flush();
+    std::vector<Packet> packets;
+    substrata_owl_reader* reader = nullptr;
+    EXPECT_EQ(substrata_owl_reader_open(substrata_owl_ring_path(capsule_), 0, &reader), 0)
+        << substrata_owl_error();
+    if (reader == nullptr) return packets;
+    std::vector<unsigned char> data(SUBSTRATA_OWL_MOST_PACKET);
+    substrata_owl_packet head{};
+    int status = 0;
+    while ((status = substrata_owl_reader_peek(reader, &head, data.data(), data.size())) == 1) {
+      packets.push_back({head.sequence, head.stage, {data.begin(), data.begin() + head.bytes}});
+      substrata_owl_reader_consume(reader);
+    }
+    EXPECT_EQ(status, 0) << substrata_owl_error();
+    substrata_owl_reader_close(reader);
+    return packets;
+  }
+
+ private:
+  substrata_owl_capsule* capsule_ = nullptr;
+};
+
+}  // namespace substrata::owl::test
+
+#endif

@@ -1,0 +1,101 @@
+// The module library: shared objects good and bad, folders, and what the built-in modules say of themselves.
+#include <filesystem>
+#include <fstream>
+
+#include "feeding.hpp"
+
+namespace substrata::owl::test {
+namespace {
+
+std::string module_path(const std::string& name) {
+  return std::string(OWL_TEST_MODULES) + "/" + name + ".so";
+}
+
+TEST(OwlLibrary, ListsTheBuiltInModulesWithCostAndRegisters) {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < substrata_owl_module_count(); ++i) {
+    substrata_owl_module_info info{};
+    info.struct_size = sizeof info;
+    ASSERT_EQ(substrata_owl_module_at(i, &info), 0);
+    names.emplace_back(info.name);
+    EXPECT_GT(std::strlen(info.summary), 10u) << info.name;
+    for (uint32_t r = 0; r < info.register_count; ++r)
+      EXPECT_GT(std::strlen(info.registers[r].text), 0u) << info.name;
+  }
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  for (const char* name : {"log", "histogram", "missrate", "pattern", "guard", "sampler", "reuse", "heavy",
+                           "sharing", "counter", "bins", "workingset", "conflict"}) {
+    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+  }
+  substrata_owl_module_info pattern{};
+  pattern.struct_size = sizeof pattern;
+  ASSERT_EQ(substrata_owl_module_find("pattern", &pattern), 0);
+  EXPECT_GE(pattern.cost.table_bits, 200u * 100 * 32);  // OW-5, OW-9
+}
+
+TEST(OwlLibrary, LoadsASharedObjectAndRunsItsModule) {  // OW-3
+  ASSERT_EQ(substrata_owl_load(module_path("good").c_str()), 0) << substrata_owl_error();
+  EXPECT_EQ(substrata_owl_load(module_path("good").c_str()), -8);
+  Feed feed("owl.test.loaded");
+  TestCapsule capsule(feed.name(), "large", "limit=100");
+  for (uint32_t size = 0; size < 200; ++size) feed.access(size, SUBSTRATA_READ, 0, size);
+  EXPECT_EQ(capsule.metric("LARGE"), 99u);
+  EXPECT_EQ(capsule.drain().size(), 99u);
+  EXPECT_EQ(substrata_owl_write_register(capsule.get(), "limit", 1000), 0);
+  feed.access(1, SUBSTRATA_READ, 0, 500);
+  EXPECT_EQ(capsule.metric("LARGE"), 99u);
+}
+
+TEST(OwlLibrary, RefusesBadSharedObjectsWithAReasonAndGoesOn) {  // OW-3
+  const uint32_t before = substrata_owl_module_count();
+  const auto refusal = [](const std::string& path, const std::string& part) {
+    EXPECT_LT(substrata_owl_load(path.c_str()), 0) << path;
+    EXPECT_NE(std::string(substrata_owl_error()).find(part), std::string::npos) << substrata_owl_error();
+  };
+  refusal(module_path("missing"), "No such file");
+  refusal(module_path("no_entry"), "substrata_owl_modules");
+  refusal(module_path("other_version"), "another version");
+#if !OWL_SANITIZED
+  refusal(module_path("crashing"), "signal 11");
+#else
+  refusal(module_path("crashing"), "refused");
+#endif
+  refusal(module_path("never_starting"), "it never starts");
+  char folder[] = "/tmp/owl-library-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string text = std::string(folder) + "/text.so";
+  std::ofstream(text) << "this is no shared object";
+  refusal(text, "text.so");
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(substrata_owl_module_count(), before);
+  uint32_t refusals = 0;
+  while (substrata_owl_refusal(refusals) != nullptr) ++refusals;
+  EXPECT_GE(refusals, 6u);
+  Feed feed("owl.test.goeson");
+  TestCapsule capsule(feed.name(), "counter");
+  feed.access(1);
+  EXPECT_EQ(capsule.metric("TRANSACTIONS"), 1u);
+}
+
+TEST(OwlLibrary, AddsAFolderAndKeepsWhatItRefused) {
+  char folder[] = "/tmp/owl-folder-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  std::ofstream(std::string(folder) + "/a.owl") << "module folder_one { input -> counter; }";
+  std::ofstream(std::string(folder) + "/b.owl") << "module folder_two { input -> folder_one -> }";
+  std::ofstream(std::string(folder) + "/c.owl") << "module folder_three { input -> folder_one; }";
+  std::ofstream(std::string(folder) + "/d.txt") << "something else";
+  EXPECT_EQ(substrata_owl_load_folder(folder), 2);
+  substrata_owl_module_info info{};
+  info.struct_size = sizeof info;
+  EXPECT_EQ(substrata_owl_module_find("folder_one", &info), 0);
+  EXPECT_EQ(substrata_owl_module_find("folder_three", &info), 0);
+  EXPECT_EQ(substrata_owl_module_find("folder_two", &info), -7);
+  std::string last;
+  for (uint32_t i = 0; substrata_owl_refusal(i) != nullptr; ++i) last = substrata_owl_refusal(i);
+  EXPECT_NE(last.find("b.owl:1:"), std::string::npos) << last;
+  EXPECT_EQ(substrata_owl_load_folder("/no/such/folder"), -3);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace substrata::owl::test

@@ -1,0 +1,458 @@
+// The built-in modules against slow, simple computations of the same thing.
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "feeding.hpp"
+
+namespace substrata::owl::test {
+namespace {
+
+constexpr int kMany = OWL_SANITIZED ? 20'000 : 200'000;
+
+// A stream with locality: mostly around a moving place.
+std::vector<uint64_t> addresses_with_locality(int count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> out;
+  uint64_t base = 1 << 20;
+  for (int i = 0; i < count; ++i) {
+    if (random() % 200 == 0) base = (1 << 20) + random() % (1 << 18);
+    out.push_back(base + random() % 2048);
+  }
+  return out;
+}
+
+TEST(OwlHistogram, EvictsTheLeastRecentlyUsedCounterAsAnOracleDoes) {  // OW-8
+  Feed feed("owl.test.histogram");
+  TestCapsule capsule(feed.name(), "histogram", "counters=8:block=256", 1 << 24);
+  const auto addresses = addresses_with_locality(kMany, 5);
+  std::list<std::pair<uint64_t, uint64_t>> order;  // most recent first
+  std::vector<std::pair<uint64_t, uint64_t>> expected;
+  for (const uint64_t address : addresses) {
+    feed.access(address);
+    const uint64_t block = address & ~uint64_t{255};
+    const auto found =
+        std::find_if(order.begin(), order.end(), [&](const auto& e) { return e.first == block; });
+    if (found != order.end()) {
+      ++found->second;
+      order.splice(order.begin(), order, found);
+    } else {
+      if (order.size() == 8) {
+        expected.push_back(order.back());
+        order.pop_back();
+      }
+      order.emplace_front(block, 1);
+    }
+  }
+  while (!order.empty()) {
+    expected.push_back(order.back());
+    order.pop_back();
+  }
+  const auto packets = capsule.drain();
+  ASSERT_EQ(packets.size(), expected.size());
+  for (size_t i = 0; i < packets.size(); ++i) {
+    const auto words = packets[i].words();
+    ASSERT_EQ(words[0], expected[i].first) << i;
+    ASSERT_EQ(words[1], expected[i].second) << i;
+  }
+  EXPECT_EQ(capsule.metric("ACCESSES"), addresses.size());
+  EXPECT_EQ(capsule.statistics().packets_injected, packets.size());
+  EXPECT_EQ(capsule.statistics().dropped, 0u);
+}
+
+TEST(OwlHistogram, SumsEqualAnExactCountWithEveryNumberOfCounters) {  // OW-8
+  const auto addresses = addresses_with_locality(kMany / 4, 6);
+  for (const int counters : {1, 2, 3, 32, 64, 128, 1000}) {
+    Feed feed("owl.test.sums");
+    TestCapsule capsule(feed.name(), "histogram", "counters=" + std::to_string(counters) + ":block=64",
+                        1 << 24);
+    std::map<uint64_t, std::pair<uint64_t, uint64_t>> exact, sums;
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      const bool miss = i % 7 == 0;
+      feed.access(addresses[i], SUBSTRATA_FILL, miss ? SUBSTRATA_MISS : SUBSTRATA_HIT);
+      ++exact[addresses[i] & ~uint64_t{63}].first;
+      exact[addresses[i] & ~uint64_t{63}].second += miss ? 1 : 0;
+    }
+    for (const Packet& packet : capsule.drain()) {
+      const auto words = packet.words();
+      sums[words[0]].first += words[1];
+      sums[words[0]].second += words[2];
+    }
+    EXPECT_EQ(sums, exact) << counters;
+  }
+}
+
+TEST(OwlBins, CountsByTheChosenFieldAndSaturates) {
+  Feed feed("owl.test.bins");
+  TestCapsule capsule(feed.name(), "bins", "bins=16:key=4:width=3");
+  for (int i = 0; i < 20; ++i) feed.access(0, SUBSTRATA_READ, 0, 17);
+  for (int i = 0; i < 5; ++i) feed.access(0, SUBSTRATA_READ, 0, 2);
+  std::map<uint64_t, uint64_t> bins;
+  for (const Packet& packet : capsule.drain()) bins[packet.words()[0]] = packet.words()[1];
+  EXPECT_EQ(bins, (std::map<uint64_t, uint64_t>{{1, 7}, {2, 5}}));
+  EXPECT_EQ(capsule.metric("SATURATED"), 13u);
+}
+
+TEST(OwlMissRate, PairsAccessesWithFillsOfEachBlock) {
+  Feed feed("owl.test.missrate");
+  TestCapsule capsule(feed.name(), "missrate", "counters=64:block=64");
+  for (int i = 0; i < 10; ++i) feed.access(64 + static_cast<uint64_t>(i));
+  feed.access(64, SUBSTRATA_FILL);
+  feed.access(128);
+  feed.access(128, SUBSTRATA_FILL);
+  feed.access(128, SUBSTRATA_WRITE_BACK);
+  std::map<uint64_t, std::pair<uint64_t, uint64_t>> rates;
+  for (const Packet& p : capsule.drain()) rates[p.words()[0]] = {p.words()[1], p.words()[2]};
+  EXPECT_EQ(rates, (std::map<uint64_t, std::pair<uint64_t, uint64_t>>{{64, {10, 1}}, {128, {1, 1}}}));
+}
+
+std::vector<substrata_transaction> mixed_transactions(int count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<substrata_transaction> out;
+  substrata_transaction t{};
+  for (int i = 0; i < count; ++i) {
+    t.time += 5;
+    t.address += 8;
+    t.kind = SUBSTRATA_READ;
+    t.size = 8;
+    if (random() % 10 == 0) {
+      t.address = random();
+      t.kind = static_cast<uint16_t>(random() % 100);
+      t.state = static_cast<uint16_t>(random());
+      t.detail = random();
+      t.site = random() % 4 == 0 ? ~uint64_t{0} : 0x401000 + random() % 64;
+      t.initiator = static_cast<uint32_t>(random());
+      t.target = static_cast<uint32_t>(random());
+      t.size = static_cast<uint32_t>(random());
+      t.start = random();
+      t.program = static_cast<uint16_t>(random());
+      t.phase = static_cast<uint16_t>(random());
+      t.flags = static_cast<uint16_t>(random());
+    }
+    out.push_back(t);
+  }
+  return out;
+}
+
+TEST(OwlLog, EveryFormatGivesEveryFieldBack) {  // OW-7
+  const auto sent = mixed_transactions(kMany / 10, 7);
+  uint64_t bytes[3] = {};
+  for (const int format : {0, 1, 2}) {
+    Feed feed("owl.test.log");
+    TestCapsule capsule(feed.name(), "log", "format=" + std::to_string(format), 1 << 25);
+    for (const auto& t : sent) feed.publish(t);
+    std::vector<substrata_transaction> got;
+    for (const Packet& packet : capsule.drain()) {
+      bytes[format] += packet.data.size();
+      ASSERT_EQ(substrata_owl_expand_log(
+                    packet.data.data(), packet.data.size(),
+                    [](void* to, const substrata_transaction* t) {
+                      static_cast<std::vector<substrata_transaction>*>(to)->push_back(*t);
+                    },
+                    &got),
+                0)
+          << substrata_owl_error();
+    }
+    ASSERT_EQ(got.size(), sent.size());
+    for (size_t i = 0; i < sent.size(); ++i) {
+      substrata_transaction expected = sent[i];
+      expected.probe = got[i].probe;
+      ASSERT_EQ(std::memcmp(&expected, &got[i], sizeof expected), 0) << i;
+    }
+    EXPECT_EQ(capsule.metric("LOGGED"), sent.size());
+  }
+  EXPECT_LT(bytes[1], bytes[0] / 2);
+  EXPECT_LT(bytes[2], bytes[0] / 2);
+}
+
+TEST(OwlLog, DamagedPacketsAreRefusedWithTheirOffset) {
+  Feed feed("owl.test.damaged");
+  TestCapsule capsule(feed.name(), "log", "format=2");
+  for (const auto& t : mixed_transactions(500, 8)) feed.publish(t);
+  const auto packets = capsule.drain();
+  ASSERT_FALSE(packets.empty());
+  const auto ignore = [](void*, const substrata_transaction*) {};
+  const auto& whole = packets[0].data;
+  for (size_t length = 0; length < whole.size(); length += 7) {
+    EXPECT_NE(substrata_owl_expand_log(whole.data(), length, ignore, nullptr), 0) << length;
+  }
+  EXPECT_NE(std::string(substrata_owl_error()).find("at byte"), std::string::npos);
+  std::mt19937 random(9);
+  for (int i = 0; i < 300; ++i) {  // must end, with whatever answer
+    auto changed = whole;
+    changed[random() % changed.size()] ^= static_cast<unsigned char>(1u << random() % 8);
+    uint32_t count = 0;
+    std::memcpy(&count, changed.data() + 4, 4);
+    if (count > 100'000) continue;  // a damaged number of transactions is only found out at their end
+    static_cast<void>(substrata_owl_expand_log(changed.data(), changed.size(), ignore, nullptr));
+  }
+}
+
+TEST(OwlLog, FiltersByAddressSiteTimeAndKind) {  // OW-7
+  Feed feed("owl.test.filter");
+  TestCapsule capsule(feed.name(), "log",
+                      "format=0:address_low=100:address_high=200:time_low=5:time_high=8:kind=2");
+  for (uint64_t i = 0; i < 10; ++i)
+    feed.access(i % 2 == 0 ? 150 : 250, i < 8 ? SUBSTRATA_WRITE : SUBSTRATA_READ);
+  static_cast<void>(capsule.drain());
+  EXPECT_EQ(capsule.metric("LOGGED"), 2u);  // times 5 and 7
+  EXPECT_EQ(capsule.metric("FILTERED"), 8u);
+}
+
+TEST(OwlLog, ShortLogIsDeliveredWhenTheTriggerFires) {  // OW-7
+  Feed feed("owl.test.short");
+  TestCapsule capsule(feed.name(), "log", "format=0:keep=4:trigger_low=0x1000:trigger_high=0x1fff");
+  uint64_t signalled = 0;
+  substrata_owl_on_signal(
+      capsule.get(),
+      [](void* owner, const substrata_transaction* cause, uint32_t) {
+        *static_cast<uint64_t*>(owner) = cause->address;
+      },
+      &signalled);
+  for (uint64_t i = 1; i <= 100; ++i) feed.access(i);
+  EXPECT_EQ(capsule.drain().size(), 0u);
+  feed.access(0x1234);
+  const auto packets = capsule.drain(false);
+  ASSERT_EQ(packets.size(), 1u);
+  std::vector<uint64_t> got;
+  substrata_owl_expand_log(
+      packets[0].data.data(), packets[0].data.size(),
+      [](void* to, const substrata_transaction* t) {
+        static_cast<std::vector<uint64_t>*>(to)->push_back(t->address);
+      },
+      &got);
+  EXPECT_EQ(got, (std::vector<uint64_t>{98, 99, 100, 0x1234}));
+  EXPECT_EQ(signalled, 0x1234u);
+}
+
+// All addresses that pattern packets stand for.
+std::vector<uint64_t> expand(const std::vector<Packet>& packets) {
+  std::vector<uint64_t> out;
+  substrata_owl_expander* expander = nullptr;
+  EXPECT_EQ(substrata_owl_expander_open(&expander), 0);
+  for (const Packet& packet : packets) {
+    EXPECT_EQ(substrata_owl_expander_take(
+                  expander, packet.data.data(), packet.data.size(),
+                  [](void* to, uint64_t address, uint64_t) {
+                    static_cast<std::vector<uint64_t>*>(to)->push_back(address);
+                  },
+                  &out),
+              0)
+        << substrata_owl_error();
+  }
+  substrata_owl_expander_close(expander);
+  return out;
+}
+
+TEST(OwlPattern, OfSeventyTwoAccessesBecomesOnePoint) {  // OW-9
+  Feed feed("owl.test.pattern");
+  TestCapsule capsule(feed.name(), "pattern", "", 1 << 24);
+  std::mt19937_64 random(72);
+  std::vector<uint64_t> offsets{0};
+  for (int i = 1; i < 72; ++i) offsets.push_back(random() % 4096 * 8);
+  std::vector<uint64_t> sent;
+  uint64_t base = 1 << 24;
+  for (int i = 0; i < kMany / 72; ++i) {
+    base += 0x10000 + random() % 16 * 0x1000;
+    for (const uint64_t offset : offsets) sent.push_back(base + offset);
+  }
+  for (const uint64_t address : sent) feed.access(address);
+  const auto packets = capsule.drain();
+  EXPECT_EQ(expand(packets), sent);
+  const uint64_t points = capsule.metric("POINTS");
+  EXPECT_GE(points, static_cast<uint64_t>(kMany / 72 - 4));
+  EXPECT_EQ(capsule.metric("COVERED"), points * 72);
+  EXPECT_EQ(capsule.metric("COVERED") + capsule.metric("LITERALS"), sent.size());
+}
+
+TEST(OwlPattern, ExpansionGivesBackAnyStream) {  // OW-9
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    Feed feed("owl.test.expansion");
+    TestCapsule capsule(feed.name(), "pattern", seed % 2 == 0 ? "patterns=3:length=20" : "", 1 << 24);
+    std::mt19937_64 random(seed);
+    std::vector<uint64_t> sent;
+    uint64_t address = 0;
+    while (sent.size() < static_cast<size_t>(kMany / 10)) {
+      const unsigned shape = static_cast<unsigned>(random() % 4);
+      const uint64_t stride = random() % 3 == 0 ? 0 : random() % 300;
+      const int length = static_cast<int>(random() % 400);
+      for (int i = 0; i < length; ++i) {
+        if (shape == 0) address += stride;
+        if (shape == 1) address += i % 7 * 8;
+        if (shape == 2) address = random();
+        if (shape == 3) address += (i % 50) * (i % 50) - 400u;
+        sent.push_back(address);
+      }
+    }
+    for (const uint64_t each : sent) feed.access(each);
+    EXPECT_EQ(expand(capsule.drain()), sent) << seed;
+  }
+}
+
+TEST(OwlGuard, SignalsOnTheViolatingAccess) {  // OW-10
+  Feed feed("owl.test.guard");
+  TestCapsule capsule(feed.name(), "guard",
+                      "low0=0x1000:high0=0x1fff:deny0=2:low1=0x3000:high1=0x3007:deny1=3:within_high=0xffff");
+  std::vector<std::pair<uint64_t, uint32_t>> signalled;
+  substrata_owl_on_signal(
+      capsule.get(),
+      [](void* owner, const substrata_transaction* cause, uint32_t reason) {
+        static_cast<std::vector<std::pair<uint64_t, uint32_t>>*>(owner)->emplace_back(cause->address, reason);
+      },
+      &signalled);
+  feed.access(0x1800, SUBSTRATA_READ);
+  feed.access(0xffc, SUBSTRATA_WRITE, 0, 4);
+  feed.access(0xffc, SUBSTRATA_WRITE, 0, 8);  // reaches into the range
+  feed.access(0x1fff, SUBSTRATA_ATOMIC, 0, 1);
+  feed.access(0x3000, SUBSTRATA_READ);
+  feed.access(0x2fff, SUBSTRATA_READ, 0, 1);
+  feed.access(0x10000, SUBSTRATA_READ, 0, 1);
+  substrata_flush();
+  const std::vector<std::pair<uint64_t, uint32_t>> expected{
+      {0xffc, 0}, {0x1fff, 0}, {0x3000, 1}, {0x10000, 4}};
+  EXPECT_EQ(signalled, expected);
+  EXPECT_EQ(capsule.metric("VIOLATIONS"), 4u);
+  EXPECT_EQ(capsule.metric("CHECKED"), 7u);
+  EXPECT_EQ(capsule.statistics().signals, 4u);
+}
+
+TEST(OwlSampler, TakesEveryNthTransactionExactly) {
+  Feed feed("owl.test.sampler");
+  TestCapsule capsule(feed.name(), "sampler", "period=7");
+  for (uint64_t i = 1; i <= 1000; ++i) feed.access(i);
+  const auto packets = capsule.drain();
+  ASSERT_EQ(packets.size(), 1000u / 7);
+  for (size_t i = 0; i < packets.size(); ++i) {
+    substrata_transaction t{};
+    ASSERT_EQ(packets[i].data.size(), sizeof t);
+    std::memcpy(&t, packets[i].data.data(), sizeof t);
+    EXPECT_EQ(t.address, (i + 1) * 7);
+  }
+}
+
+TEST(OwlReuse, DistancesEqualThoseOfAStack) {  // OW-22
+  Feed feed("owl.test.reuse");
+  TestCapsule capsule(feed.name(), "reuse", "block=64:blocks=16384");
+  const auto addresses = addresses_with_locality(kMany / 10, 11);
+  std::list<uint64_t> stack;
+  std::map<uint64_t, uint64_t> expected;
+  uint64_t cold = 0;
+  for (const uint64_t address : addresses) {
+    feed.access(address);
+    const uint64_t block = address / 64;
+    uint64_t distance = 0;
+    auto at = stack.begin();
+    for (; at != stack.end() && *at != block; ++at) ++distance;
+    if (at == stack.end()) {
+      ++cold;
+    } else {
+      uint64_t bin = 0;
+      while (bin < 64 && distance >> bin != 0) ++bin;
+      ++expected[bin == 0 ? 0 : uint64_t{1} << (bin - 1)];
+      stack.erase(at);
+    }
+    stack.push_front(block);
+  }
+  std::map<uint64_t, uint64_t> bins;
+  for (const Packet& packet : capsule.drain()) bins[packet.words()[0]] = packet.words()[1];
+  EXPECT_EQ(bins, expected);
+  EXPECT_EQ(capsule.metric("COLD"), cold);
+}
+
+TEST(OwlReuse, GoesOnRightWhenTimesRunOut) {
+  Feed feed("owl.test.reuse2");
+  TestCapsule capsule(feed.name(), "reuse", "block=1:blocks=16");
+  for (int round = 0; round < 1000; ++round)
+    for (uint64_t block = 0; block < 10; ++block) feed.access(block);
+  std::map<uint64_t, uint64_t> bins;
+  for (const Packet& packet : capsule.drain()) bins[packet.words()[0]] = packet.words()[1];
+  EXPECT_EQ(bins, (std::map<uint64_t, uint64_t>{{8, 9990}}));  // distance 9 each time
+}
+
+TEST(OwlHeavy, CountsAreNeverTooSmallAndAtMostTheirErrorTooLarge) {  // OW-22
+  Feed feed("owl.test.heavy");
+  TestCapsule capsule(feed.name(), "heavy", "counters=20:block=1");
+  std::mt19937_64 random(12);
+  std::map<uint64_t, uint64_t> exact;
+  for (int i = 0; i < kMany / 10; ++i) {
+    const uint64_t key = random() % 3 == 0 ? random() % 10 : 100 + random() % 1000;
+    feed.access(key);
+    ++exact[key];
+  }
+  std::set<uint64_t> found;
+  for (const Packet& packet : capsule.drain()) {
+    const auto words = packet.words();
+    EXPECT_GE(words[1], exact[words[0]]);
+    EXPECT_LE(words[1] - words[2], exact[words[0]]);
+    found.insert(words[0]);
+  }
+  for (uint64_t key = 0; key < 10; ++key)
+    EXPECT_EQ(found.count(key), exact[key] > kMany / 10u / 20 ? 1u : found.count(key));
+}
+
+TEST(OwlSharing, TellsFalseFromTrue) {  // OW-22
+  Feed feed("owl.test.sharing");
+  TestCapsule capsule(feed.name(), "sharing", "lines=64");
+  const auto access = [&](uint32_t who, uint64_t address, uint16_t kind) {
+    substrata_transaction t{};
+    t.initiator = who;
+    t.address = address;
+    t.size = 8;
+    t.kind = kind;
+    feed.publish(t);
+  };
+  for (int i = 0; i < 10; ++i) {
+    access(0, 64, SUBSTRATA_WRITE);
+    access(1, 72, SUBSTRATA_WRITE);
+    access(0, 128, SUBSTRATA_WRITE);
+    access(1, 132, SUBSTRATA_READ);
+    access(0, 192, SUBSTRATA_READ);
+    access(1, 200, SUBSTRATA_READ);
+    access(2, 256, SUBSTRATA_WRITE);
+  }
+  std::map<uint64_t, uint64_t> judged;
+  for (const Packet& packet : capsule.drain()) judged[packet.words()[0]] = packet.words()[1];
+  EXPECT_EQ(judged, (std::map<uint64_t, uint64_t>{{64, 1}, {128, 0}}));
+  EXPECT_EQ(capsule.metric("FALSE_LINES"), 1u);
+  EXPECT_EQ(capsule.metric("TRUE_LINES"), 1u);
+}
+
+TEST(OwlWorkingSet, CountsDifferentBlocksOfEachWindow) {  // OW-22
+  Feed feed("owl.test.workingset");
+  TestCapsule capsule(feed.name(), "workingset", "window=100:block=4096");
+  std::mt19937_64 random(13);
+  std::vector<uint64_t> expected;
+  std::set<uint64_t> window;
+  for (int i = 1; i <= 5000; ++i) {
+    const uint64_t address = random() % (1 << 20);
+    feed.access(address);
+    window.insert(address / 4096);
+    if (i % 100 == 0) {
+      expected.push_back(window.size());
+      window.clear();
+    }
+  }
+  std::vector<uint64_t> got;
+  for (const Packet& packet : capsule.drain()) got.push_back(packet.words()[1]);
+  EXPECT_EQ(got, expected);
+}
+
+TEST(OwlConflict, NamesThePairThatDrivesEachOtherOut) {
+  Feed feed("owl.test.conflict");
+  TestCapsule capsule(feed.name(), "conflict", "sets=16:line=64");
+  for (int i = 0; i < 100; ++i) {
+    feed.access(0x10000, SUBSTRATA_FILL, SUBSTRATA_HIT);
+    feed.access(0x20000, SUBSTRATA_FILL, SUBSTRATA_HIT);
+    feed.access(0x10040 + static_cast<uint64_t>(i) * 0x400, SUBSTRATA_FILL, SUBSTRATA_MISS);  // comes once
+  }
+  const auto packets = capsule.drain();
+  ASSERT_EQ(packets.size(), 1u);
+  EXPECT_EQ(packets[0].words(), (std::vector<uint64_t>{0x10000, 0x20000, 198}));
+  EXPECT_EQ(capsule.metric("RETURNS"), 198u);
+}
+
+}  // namespace
+}  // namespace substrata::owl::test
