@@ -1,6 +1,7 @@
 // Timing of accesses by the level that serves them; the accesses and the traffic go to the feed.
 #include "memory_machine.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -46,6 +47,34 @@ workloads::SynchronisationCosts costs(const MachineParameters& p) {
           .message_byte = p.cycle_ps};
 }
 
+// Tells whoever observes mem.objects where the arrays of this run lie: address, size, and in detail the
+// number of the region that carries the array's name.
+void announce_objects(const workloads::Memory& memory) {
+  substrata_probe_info probe{};
+  probe.struct_size = sizeof probe;
+  probe.name = "mem.objects";
+  probe.source = "memory";
+  probe.text = "arrays of a workload at the begin of its run; detail: the region with the array's name";
+  uint32_t number = 0;
+  substrata_publisher* publisher = nullptr;
+  if (register_source() != 0 || substrata_probe_add(&probe, &number) != 0 ||
+      substrata_publisher_open(number, 0, &publisher) != 0) {
+    throw std::runtime_error(substrata_feed_error());
+  }
+  if (substrata_observed(publisher)) {
+    for (const workloads::Memory::Object& object : memory.objects()) {
+      substrata_transaction t{};
+      t.address = object.address;
+      t.size = static_cast<uint32_t>(std::min<uint64_t>(object.bytes, UINT32_MAX));
+      t.detail = substrata_region(object.name.c_str());
+      t.kind = SUBSTRATA_ALLOCATE;
+      t.flags = SUBSTRATA_FLAG_MODELLED;
+      substrata_publish(publisher, &t);
+    }
+  }
+  substrata_publisher_close(publisher);
+}
+
 class MemoryMachine final : public workloads::SharedMemoryMachine {
  public:
   MemoryMachine(const MachineParameters& parameters, uint16_t program)
@@ -59,6 +88,7 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
   void begin(workloads::Engine& engine) override {
     SharedMemoryMachine::begin(engine);
     begin_machine(parameters_.geometry);
+    announce_objects(engine.memory());
     cpus_ = std::vector<Cpu>(engine.processes());
     for (uint32_t i = 0; i < cpus_.size(); ++i) {
       Cpu& cpu = cpus_[i];
