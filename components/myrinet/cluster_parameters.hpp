@@ -55,7 +55,7 @@ struct ClusterParameters {
   // 9).
   MonitorParts monitor = {};
   Time stamp_sending = 300'000;       // before the insertion
-  Time record_sending = 700'000;      // after it
+  Time record_sending = 600'000;      // after it
   Time strip_receiving = 300'000;     // before the DMA to the host
   Time record_receiving = 4'200'000;  // after it
   Time clock_upkeep = 100'000;        // of each packet stamped: the node's own correction

@@ -4,13 +4,13 @@
 namespace substrata::myrinet {
 namespace {
 
-std::atomic<int> own{-1};
+std::atomic<int> own_node_number{-1};
 constexpr int64_t kPicosecondsPerNanosecond = 1000;
 
 }  // namespace
 
-void set_own_node(int node) noexcept { own.store(node, std::memory_order_relaxed); }
-int own_node() noexcept { return own.load(std::memory_order_relaxed); }
+void set_own_node(int node) noexcept { own_node_number.store(node, std::memory_order_relaxed); }
+int own_node() noexcept { return own_node_number.load(std::memory_order_relaxed); }
 
 PacketCounters::PacketCounters()
     : ObservingInstrument(std::string(kLanaiProbes) + "," + std::string(kClockProbes)) {}
