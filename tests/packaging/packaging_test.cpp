@@ -184,6 +184,7 @@ TEST_F(Packaging, InstalledUtilityFindsItsLibraries) {
   const Outcome ran = run(shell_word(utility));
   EXPECT_EQ(ran.status, 0) << ran.text;
   EXPECT_NE(ran.text.find("7.3.0"), std::string::npos) << ran.text;
+  EXPECT_TRUE(fs::exists(prefix_ / "share/man/man1/papi_version.1"));
 }
 
 // PA-14

@@ -1,0 +1,163 @@
+// The manual pages: one for each program, without a mistake in its markup, with every option that the program
+// has.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int status = -1;
+  std::string text;
+};
+
+Outcome run(const std::string& command) {
+  Outcome outcome;
+  FILE* process = popen(("( " + command + " ) 2>&1 < /dev/null").c_str(), "r");
+  if (process == nullptr) return outcome;
+  char piece[4096];
+  for (size_t n; (n = std::fread(piece, 1, sizeof(piece), process)) > 0;) outcome.text.append(piece, n);
+  const int status = pclose(process);
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  return outcome;
+}
+
+std::string shell_word(const fs::path& path) { return "'" + path.string() + "'"; }
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The programs that are installed: PAPI's utilities, the tool, the compiler wrappers.
+std::set<std::string> programs() {
+  std::set<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(PROGRAMS)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("papi_") || name == "substrata" || name.starts_with("substrata-"))
+      names.insert(name);
+  }
+  return names;
+}
+
+// A page as a terminal shows it, without bold and underlining, on lines that are never broken.
+std::string rendered(const std::string& name) {
+  const fs::path page = fs::path(PAGES) / (name + ".1");
+  return run("printf '.ll 2000n\\n.pl 100000\\n' | cat - " + shell_word(page) +
+             " | groff -man -Tascii -P-cbou")
+      .text;
+}
+
+// PA-13
+TEST(Manual, EachProgramHasAPageThatNamesIt) {
+  const std::set<std::string> all = programs();
+  if (all.empty()) GTEST_SKIP() << "the programs are not built here (package libcli11-dev)";
+  for (const std::string& name : all) {
+    const std::string page = text_of(fs::path(PAGES) / (name + ".1"));
+    EXPECT_NE(page.find(".SH NAME\n"), std::string::npos) << name;
+    EXPECT_NE(page.find(".SH SYNOPSIS\n"), std::string::npos) << name;
+    EXPECT_NE(page.find(".SH DESCRIPTION\n"), std::string::npos) << name;
+    EXPECT_NE(page.find(".SH EXIT STATUS\n"), std::string::npos) << name;
+    EXPECT_NE(page.find(std::regex_replace(name, std::regex("-"), "\\-")), std::string::npos) << name;
+    EXPECT_EQ(page.find("\n@"), std::string::npos) << name << " has a mark that was not replaced";
+  }
+}
+
+TEST(Manual, NoPageIsLeftOfAProgramThatIsGone) {
+  const std::set<std::string> all = programs();
+  if (!fs::exists(PAGES)) GTEST_SKIP() << "no program of which to make a page is built here";
+  for (const fs::directory_entry& entry : fs::directory_iterator(PAGES))
+    EXPECT_EQ(all.count(entry.path().stem().string()), 1u) << entry.path();
+}
+
+TEST(Manual, GroffFindsNothingWrongWithAnyPage) {
+  if (run("command -v groff").status != 0) GTEST_SKIP() << "groff is missing (package groff-base)";
+  for (const std::string& name : programs()) {
+    const Outcome outcome = run("groff -man -ww -Tutf8 -z " + shell_word(fs::path(PAGES) / (name + ".1")));
+    EXPECT_EQ(outcome.status, 0) << name;
+    EXPECT_EQ(outcome.text, "") << name;
+  }
+}
+
+// Oracle: what the program says of itself.
+TEST(Manual, EachOptionOfAProgramIsInItsPage) {
+  if (run("command -v groff").status != 0) GTEST_SKIP() << "groff is missing (package groff-base)";
+  for (const std::string& name : programs()) {
+    const std::string text = text_of(fs::path(TEMPLATES) / (name + ".page"));
+    if (text.find("\n@options@") == std::string::npos) continue;
+    const Outcome help = run(shell_word(fs::path(PROGRAMS) / name) + " --help");
+    ASSERT_EQ(help.status, 0) << help.text;
+    const std::string page = rendered(name);
+    const std::regex option("(^|[\\s,])(--?[A-Za-z][a-z-]*)");
+    int options = 0;
+    for (auto at = std::sregex_iterator(help.text.begin(), help.text.end(), option);
+         at != std::sregex_iterator(); ++at, ++options)
+      EXPECT_NE(page.find((*at)[2].str()), std::string::npos) << name << " " << (*at)[2].str() << "\n"
+                                                              << page;
+    EXPECT_GE(options, 2) << name << "\n" << help.text;
+  }
+}
+
+TEST(Manual, TheToolsPageHasEachCommandWithItsOptions) {
+  if (run("command -v groff").status != 0) GTEST_SKIP() << "groff is missing (package groff-base)";
+  const fs::path tool = fs::path(PROGRAMS) / "substrata";
+  if (!fs::exists(tool)) GTEST_SKIP() << "the program substrata is not built here";
+  const std::string page = rendered("substrata");
+  const std::string usage = run(shell_word(tool) + " --help").text;
+  const std::regex command("\n  ([a-z][a-z-]*) ");
+  int commands = 0;
+  for (auto at = std::sregex_iterator(usage.begin(), usage.end(), command); at != std::sregex_iterator();
+       ++at, ++commands) {
+    const std::string name = (*at)[1].str();
+    EXPECT_NE(page.find("substrata " + name), std::string::npos) << name << "\n" << page;
+    const Outcome help = run(shell_word(tool) + " " + name + " --help");
+    EXPECT_EQ(help.status, 0) << name << "\n" << help.text;
+    EXPECT_NE(help.text.find("Usage: substrata " + name), std::string::npos) << name << "\n" << help.text;
+  }
+  EXPECT_GE(commands, 8) << usage;
+  for (const char* option : {"-m, --machine TEXT", "-w, --workload TEXT", "--launcher PROGRAM"})
+    EXPECT_NE(page.find(option), std::string::npos) << option << "\n" << page;
+}
+
+// What a program says with dots, quotes and backslashes at the beginning of a line stays text.
+TEST(Manual, TextOfAProgramIsNotTakenForMarkup) {
+  if (run("command -v groff").status != 0) GTEST_SKIP() << "groff is missing (package groff-base)";
+  std::string pattern = (fs::temp_directory_path() / "substrata_manual_XXXXXX").string();
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  const fs::path folder = pattern;
+  {
+    std::ofstream program(folder / "odd");
+    program << "#!/bin/sh\ncat <<'END'\nDoes odd things.\nUsage: odd [OPTIONS] FILE\n\nPositionals:\n"
+               "  FILE TEXT REQUIRED          .br is no request here\n\nOptions:\n"
+               "  -q,--quote TEXT             'quoted' and back\\slash\n"
+               "  --a-name-that-is-far-too-long TEXT\n                              its text is below\n"
+               "  -x,--exactly-filled-up TEXT one space only\nEND\n";
+    std::ofstream page(folder / "odd.page");
+    page << "summary: does odd things\n\n.SH DESCRIPTION\nIt is odd.\n@options@\n.SH EXIT STATUS\n0.\n";
+  }
+  fs::permissions(folder / "odd", fs::perms::owner_all);
+  const Outcome made = run(shell_word(MAKE_PAGE) + " odd 1.0 " + shell_word(folder / "odd.page") + " " +
+                           shell_word(folder / "odd") + " > " + shell_word(folder / "odd.1"));
+  EXPECT_EQ(made.status, 0) << made.text;
+  EXPECT_EQ(run("groff -man -ww -Tascii -z " + shell_word(folder / "odd.1")).text, "");
+  const std::string text = run("groff -man -Tascii -P-cbou " + shell_word(folder / "odd.1")).text;
+  for (const char* piece :
+       {"odd - does odd things", "odd [OPTIONS] FILE", ".br is no request here", "'quoted' and back\\slash",
+        "--a-name-that-is-far-too-long TEXT", "its text is below", "one space only"})
+    EXPECT_NE(text.find(piece), std::string::npos) << piece << "\n" << text;
+  fs::remove_all(folder);
+}
+
+}  // namespace
