@@ -27,8 +27,8 @@ constexpr std::array<std::string_view, 8> kServed = {"coretemp",   "example",  "
 constexpr int kOldestVersion = PAPI_VERSION_NUMBER(7, 0, 0, 0);
 constexpr int kNextUnknownVersion = PAPI_VERSION_NUMBER(7, 4, 0, 0);
 
-const char* setting_of(const Host& host, const char* name) {
-  const char* value = host.setting == nullptr ? nullptr : host.setting(host.context, name);
+std::string_view setting_of(const Host& host, const char* name) {
+  const char* value = kernel_files::setting(host, name);
   return value == nullptr ? "" : value;
 }
 

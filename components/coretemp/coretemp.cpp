@@ -75,11 +75,9 @@ class Sampler {
   std::vector<Selected> selected_;
 };
 
-class Monitors {
+class Monitors : public kernel_files::SampledDevice {
  public:
-  static constexpr uint32_t kValueFlags = 0;
-
-  explicit Monitors(const Host& host) noexcept : host_(host) {}
+  using SampledDevice::SampledDevice;
 
   Status scan() {
     channels_ = coretemp::find_channels(host_);
@@ -93,26 +91,15 @@ class Monitors {
       entry.flags = channel.core >= 0      ? kEventScopeCore
                     : channel.package >= 0 ? kEventScopePackage
                                            : kEventScopeNode;
-      KeptFile file;
-      const int error = file.open(channel.path);
-      if (error == EACCES || error == EPERM) {
-        entry.flags |= kEventUnavailable;
-        entry.refusal = Code::kPermission;
-        entry.why = channel.path + " may not be read by this user: run as root, or chmod a+r that file";
-      } else if (error != 0) {
-        entry.flags |= kEventUnavailable;
-        entry.refusal = Code::kSystem;
-        entry.why = channel.path + " does not open: " + std::strerror(error);
-      }
+      kernel_files::mark_unopened(channel.path, KeptFile().open(channel.path),
+                                  " may not be read by this user: run as root, or chmod a+r that file",
+                                  &entry);
       catalogue_.add(std::move(entry));
     }
     catalogue_.index_aliases();
     return kSuccess;
   }
 
-  const kernel_files::Catalogue& catalogue() const noexcept { return catalogue_; }
-  const Host& host() const noexcept { return host_; }
-  int64_t refresh_ns() const noexcept { return 0; }
   const coretemp::Channel& channel(uint32_t index) const noexcept { return channels_[index]; }
 
   Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
@@ -135,9 +122,7 @@ class Monitors {
   }
 
  private:
-  const Host& host_;
   std::vector<coretemp::Channel> channels_;
-  kernel_files::Catalogue catalogue_;
 };
 
 using Slots = kernel_files::SampledSlots<Monitors, Sampler>;
@@ -187,28 +172,15 @@ Status invoke(Device* device, Set*, const char* verb, const void* in, size_t in_
   });
 }
 
-constexpr SubstrateTable kTable{
+constexpr SubstrateTable kTable = Slots::table({
     .name = "coretemp",
     .summary = "Temperatures, fans, voltages and power from the kernel's hwmon chips and thermal zones",
     .version = "1.0",
     .max_events = 512,
     .max_multiplexed = 512,
     .detect = detect,
-    .open = Slots::open,
-    .close = Slots::close,
-    .event_count = Slots::event_count,
-    .event_at = Slots::event_at,
-    .find_event = Slots::find_event,
-    .create_set = Slots::create_set,
-    .destroy_set = Slots::destroy_set,
-    .program = Slots::program,
-    .start = Slots::start,
-    .stop = Slots::stop,
-    .read = Slots::read,
-    .read_details = Slots::read_details,
-    .reset = Slots::reset,
     .invoke = invoke,
-};
+});
 
 }  // namespace
 

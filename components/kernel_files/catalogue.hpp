@@ -4,7 +4,9 @@
 
 #include <substrata/substrate.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +27,16 @@ struct CatalogueEntry {
   uint32_t width_bits = 64;
   std::vector<std::string> aliases;
 };
+
+// Marks an event unavailable whose file gave this errno when it was opened; nothing for 0. `permission` goes
+// on after the path where the file may not be read: who may, and what to do.
+inline void mark_unopened(const std::string& path, int error, const char* permission, CatalogueEntry* entry) {
+  if (error == 0) return;
+  const bool forbidden = error == EACCES || error == EPERM;
+  entry->flags |= kEventUnavailable;
+  entry->refusal = forbidden ? Code::kPermission : Code::kSystem;
+  entry->why = path + (forbidden ? permission : std::string(" does not open: ") + std::strerror(error));
+}
 
 // Filled once in open, read by any thread afterwards. Thread-compatible.
 class Catalogue {

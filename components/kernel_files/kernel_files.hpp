@@ -29,6 +29,16 @@ class Note {
   std::unique_ptr<char[]> text_;
 };
 
+// The layer's clock; 0 where the host has none. Signal-safe.
+inline int64_t now_ns(const Host& host) noexcept {
+  return host.now_ns == nullptr ? 0 : host.now_ns(host.context);
+}
+
+// An environment setting as the layer reads it, null when it is absent.
+inline const char* setting(const Host& host, const char* name) noexcept {
+  return host.setting == nullptr ? nullptr : host.setting(host.context, name);
+}
+
 // host.root followed by path, which starts with '/'.
 std::string below_root(const Host& host, std::string_view path);
 

@@ -9,13 +9,25 @@
 #include <utility>
 #include <vector>
 
+#include "kernel_files/kernel_files.hpp"
+
 namespace substrata::kernel_files {
+
+// What samplers of levels only have in common.
+struct LevelSampler {
+  bool counts(uint32_t) const noexcept { return false; }
+  Status growth(uint32_t, int64_t, int64_t, int64_t*) const noexcept {
+    return {Code::kBug, 0, "a level does not grow"};
+  }
+};
 
 // What a Sampler must have (all noexcept, none of them allocating):
 //   uint32_t size() const;              how many events were selected
 //   bool counts(uint32_t i) const;      a growing count (its growth is reported) or a level
 //   Status sample(int64_t* raw);        the numbers as the source shows them now; all or none
 //   Status growth(uint32_t i, int64_t from, int64_t to, int64_t* out);  how far a count went, wrap included
+//
+// A sampler of nothing but levels inherits counts and growth from LevelSampler.
 //
 // Gauges read before the first start give the level of that moment; counts give 0. After stop both keep the
 // values of the stop. A stop always ends the run; if the source failed just then, later reads return that
@@ -108,7 +120,7 @@ class Measurement {
  private:
   enum class Phase { kIdle, kRunning, kStopped };
 
-  int64_t now() const noexcept { return host_->now_ns == nullptr ? 0 : host_->now_ns(host_->context); }
+  int64_t now() const noexcept { return now_ns(*host_); }
   int64_t value(uint32_t i) const noexcept { return sampler_.counts(i) ? total_[i] : raw_[i]; }
 
   Status refresh() noexcept {

@@ -14,14 +14,27 @@
 
 namespace substrata::kernel_files {
 
-// What a DeviceT must have:
-//   explicit DeviceT(const Host&);          keeps the host, touches nothing
-//   Status scan();                          fills the catalogue; called once
-//   const Catalogue& catalogue() const;
-//   const Host& host() const;
+// What the devices have in common. A device says its own refresh_ns or kValueFlags by declaring them anew.
+class SampledDevice {
+ public:
+  static constexpr uint32_t kValueFlags = 0;  // ValueFlags of every value
+
+  // Keeps the host, touches nothing.
+  explicit SampledDevice(const Host& host) noexcept : host_(host) {}
+
+  const Catalogue& catalogue() const noexcept { return catalogue_; }
+  const Host& host() const noexcept { return host_; }
+  int64_t refresh_ns() const noexcept { return 0; }  // see Measurement::set_refresh
+
+ protected:
+  const Host& host_;
+  Catalogue catalogue_;
+};
+
+// A DeviceT is a SampledDevice that has
+//   Status scan();  fills the catalogue; called once
 //   Status select(const uint32_t* events, uint32_t count, SamplerT* out) const;  opens what these events need
-//   int64_t refresh_ns() const;             see Measurement::set_refresh
-//   static constexpr uint32_t kValueFlags;  ValueFlags of every value
+// and the constructor of its base.
 // Since the type arguments of a substrate sit in its unnamed namespace, these functions have internal linkage
 // there.
 template <typename DeviceT, typename SamplerT>
@@ -96,6 +109,24 @@ struct SampledSlots {
     return state_of(set)->measurement.read_details(details);
   }
   static Status reset(Set* set) noexcept { return state_of(set)->measurement.reset(); }
+
+  // The whole table: `own` holds the data, detect, and what a substrate does otherwise (close) or besides.
+  static constexpr SubstrateTable table(SubstrateTable own) noexcept {
+    own.open = open;
+    if (own.close == nullptr) own.close = close;
+    own.event_count = event_count;
+    own.event_at = event_at;
+    own.find_event = find_event;
+    own.create_set = create_set;
+    own.destroy_set = destroy_set;
+    own.program = program;
+    own.start = start;
+    own.stop = stop;
+    own.read = read;
+    own.read_details = read_details;
+    own.reset = reset;
+    return own;
+  }
 };
 
 }  // namespace substrata::kernel_files

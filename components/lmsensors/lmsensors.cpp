@@ -56,7 +56,7 @@ struct Channel {
   int fault_number = -1;  // the subfeature that is 1 while this input is broken, -1 for none
 };
 
-class Sampler {
+class Sampler : public kernel_files::LevelSampler {
  public:
   Sampler() noexcept = default;
   explicit Sampler(const SensorLibrary* library) noexcept : library_(library) {}
@@ -66,10 +66,6 @@ class Sampler {
     names_.push_back(name);
   }
   uint32_t size() const noexcept { return static_cast<uint32_t>(channels_.size()); }
-  bool counts(uint32_t) const noexcept { return false; }
-  Status growth(uint32_t, int64_t, int64_t, int64_t*) noexcept {
-    return {Code::kBug, 0, "a level does not grow"};
-  }
 
   Status sample(int64_t* raw) noexcept {
     const std::lock_guard<std::mutex> alone(one_at_a_time);
@@ -106,18 +102,15 @@ class Sampler {
   std::vector<const char*> names_;
 };
 
-class Chips {
+class Chips : public kernel_files::SampledDevice {
  public:
-  static constexpr uint32_t kValueFlags = 0;
-
-  explicit Chips(const Host& host) noexcept : host_(host) {}
+  using SampledDevice::SampledDevice;
 
   Status scan() {
     const std::lock_guard<std::mutex> alone(one_at_a_time);
     std::string why;
-    const char* folder =
-        host_.setting == nullptr ? nullptr : host_.setting(host_.context, "PAPI_LMSENSORS_ROOT");
-    if (!library_.load(folder, &why)) return {Code::kNoSupport, 0, note.format("%s", why.c_str())};
+    if (!library_.load(kernel_files::setting(host_, "PAPI_LMSENSORS_ROOT"), &why))
+      return {Code::kNoSupport, 0, note.format("%s", why.c_str())};
     const int error = library_.begin();
     if (error != 0) {
       return {
@@ -129,10 +122,6 @@ class Chips {
     catalogue_.index_aliases();
     return kSuccess;
   }
-
-  const kernel_files::Catalogue& catalogue() const noexcept { return catalogue_; }
-  const Host& host() const noexcept { return host_; }
-  int64_t refresh_ns() const noexcept { return 0; }
 
   Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
     Sampler sampler(&library_);
@@ -183,10 +172,8 @@ class Chips {
     }
   }
 
-  const Host& host_;
   SensorLibrary library_;
   std::vector<Channel> channels_;
-  kernel_files::Catalogue catalogue_;
 };
 
 using Slots = kernel_files::SampledSlots<Chips, Sampler>;
@@ -211,14 +198,13 @@ Status detect(const Host* host) noexcept {
     }
     SensorLibrary library;
     std::string why;
-    const char* folder =
-        host->setting == nullptr ? nullptr : host->setting(host->context, "PAPI_LMSENSORS_ROOT");
-    if (!library.load(folder, &why)) return {Code::kNoSupport, 0, note.format("%s", why.c_str())};
+    if (!library.load(kernel_files::setting(*host, "PAPI_LMSENSORS_ROOT"), &why))
+      return {Code::kNoSupport, 0, note.format("%s", why.c_str())};
     return kSuccess;
   });
 }
 
-constexpr SubstrateTable kTable{
+constexpr SubstrateTable kTable = Slots::table({
     .name = "lmsensors",
     .summary = "Hardware sensors as libsensors shows them, times 1000",
     .version = "1.0",
@@ -227,20 +213,8 @@ constexpr SubstrateTable kTable{
     .max_multiplexed = 512,
     .read_bound_ns = 2'000'000'000,
     .detect = detect,
-    .open = Slots::open,
     .close = close,
-    .event_count = Slots::event_count,
-    .event_at = Slots::event_at,
-    .find_event = Slots::find_event,
-    .create_set = Slots::create_set,
-    .destroy_set = Slots::destroy_set,
-    .program = Slots::program,
-    .start = Slots::start,
-    .stop = Slots::stop,
-    .read = Slots::read,
-    .read_details = Slots::read_details,
-    .reset = Slots::reset,
-};
+});
 
 }  // namespace
 

@@ -161,11 +161,9 @@ class Sampler {
   std::vector<Selected> selected_;
 };
 
-class Interfaces {
+class Interfaces : public kernel_files::SampledDevice {
  public:
-  static constexpr uint32_t kValueFlags = 0;
-
-  explicit Interfaces(const Host& host) noexcept : host_(host) {}
+  using SampledDevice::SampledDevice;
 
   Status scan() {
     const std::string path = kernel_files::below_root(host_, kInterfaceTable);
@@ -204,13 +202,9 @@ class Interfaces {
     return kSuccess;
   }
 
-  const kernel_files::Catalogue& catalogue() const noexcept { return catalogue_; }
-  const Host& host() const noexcept { return host_; }
-
   // PAPI_NET_REFRESH_LATENCY, microseconds; without it every read is fresh.
   int64_t refresh_ns() const noexcept {
-    const char* text =
-        host_.setting == nullptr ? nullptr : host_.setting(host_.context, "PAPI_NET_REFRESH_LATENCY");
+    const char* text = kernel_files::setting(host_, "PAPI_NET_REFRESH_LATENCY");
     int64_t microseconds = 0;
     constexpr int64_t kDay = int64_t{86400} * 1000000;
     if (text == nullptr || !kernel_files::parse_integer(text, &microseconds)) return 0;
@@ -232,9 +226,7 @@ class Interfaces {
   }
 
  private:
-  const Host& host_;
   std::vector<std::pair<std::string, uint32_t>> events_;
-  kernel_files::Catalogue catalogue_;
   size_t table_size_ = 0;
 };
 
@@ -254,27 +246,14 @@ Status detect(const Host* host) noexcept {
   });
 }
 
-constexpr SubstrateTable kTable{
+constexpr SubstrateTable kTable = Slots::table({
     .name = "net",
     .summary = "Packets, bytes and errors of the network interfaces, from /proc/net/dev",
     .version = "1.0",
     .max_events = 512,
     .max_multiplexed = 512,
     .detect = detect,
-    .open = Slots::open,
-    .close = Slots::close,
-    .event_count = Slots::event_count,
-    .event_at = Slots::event_at,
-    .find_event = Slots::find_event,
-    .create_set = Slots::create_set,
-    .destroy_set = Slots::destroy_set,
-    .program = Slots::program,
-    .start = Slots::start,
-    .stop = Slots::stop,
-    .read = Slots::read,
-    .read_details = Slots::read_details,
-    .reset = Slots::reset,
-};
+});
 
 }  // namespace
 

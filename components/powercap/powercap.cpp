@@ -116,11 +116,9 @@ bool parse_zone(const std::string& folder, ZoneNumber* zone) {
   return true;
 }
 
-class Zones {
+class Zones : public kernel_files::SampledDevice {
  public:
-  static constexpr uint32_t kValueFlags = 0;
-
-  explicit Zones(const Host& host) noexcept : host_(host) {}
+  using SampledDevice::SampledDevice;
 
   Status scan() {
     const std::string root = kernel_files::below_root(host_, kZones);
@@ -131,10 +129,6 @@ class Zones {
     catalogue_.index_aliases();
     return kSuccess;
   }
-
-  const kernel_files::Catalogue& catalogue() const noexcept { return catalogue_; }
-  const Host& host() const noexcept { return host_; }
-  int64_t refresh_ns() const noexcept { return 0; }
 
   Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
     Sampler sampler;
@@ -192,31 +186,22 @@ class Zones {
       entry.unit = kNumbers[number].unit;
       entry.kind = number == kEnergy ? ValueKind::kCount : ValueKind::kGauge;
       entry.flags = kEventScopePackage;
-      KeptFile file;
-      const int error = file.open(channel.path);
       if (number == kName) {
         entry.flags |= kEventUnavailable;
         entry.why = "a zone's name is not a number; this one is " + content;
-      } else if (error == EACCES || error == EPERM) {
-        entry.flags |= kEventUnavailable;
-        entry.refusal = Code::kPermission;
-        entry.why =
-            channel.path +
+      } else {
+        kernel_files::mark_unopened(
+            channel.path, KeptFile().open(channel.path),
             " may be read by root only (Linux 5.10 and later, for CVE-2020-8694): run as root, or let "
-            "the administrator chmod a+r that file";
-      } else if (error != 0) {
-        entry.flags |= kEventUnavailable;
-        entry.refusal = Code::kSystem;
-        entry.why = channel.path + " does not open: " + std::strerror(error);
+            "the administrator chmod a+r that file",
+            &entry);
       }
       catalogue_.add(std::move(entry));
       channels_.push_back(std::move(channel));
     }
   }
 
-  const Host& host_;
   std::vector<Channel> channels_;
-  kernel_files::Catalogue catalogue_;
 };
 
 using Slots = kernel_files::SampledSlots<Zones, Sampler>;
@@ -235,27 +220,14 @@ Status detect(const Host* host) noexcept {
   });
 }
 
-constexpr SubstrateTable kTable{
+constexpr SubstrateTable kTable = Slots::table({
     .name = "powercap",
     .summary = "Energy and power limits of processor packages and their parts, from /sys/class/powercap",
     .version = "1.0",
     .max_events = 512,
     .max_multiplexed = 512,
     .detect = detect,
-    .open = Slots::open,
-    .close = Slots::close,
-    .event_count = Slots::event_count,
-    .event_at = Slots::event_at,
-    .find_event = Slots::find_event,
-    .create_set = Slots::create_set,
-    .destroy_set = Slots::destroy_set,
-    .program = Slots::program,
-    .start = Slots::start,
-    .stop = Slots::stop,
-    .read = Slots::read,
-    .read_details = Slots::read_details,
-    .reset = Slots::reset,
-};
+});
 
 }  // namespace
 

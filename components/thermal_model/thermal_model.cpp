@@ -44,13 +44,9 @@ struct Selected {
   Quantity quantity = Quantity::kTemperature;
 };
 
-class Sampler {
+class Sampler : public kernel_files::LevelSampler {
  public:
   uint32_t size() const noexcept { return static_cast<uint32_t>(selected_.size()); }
-  bool counts(uint32_t) const noexcept { return false; }
-  Status growth(uint32_t, int64_t, int64_t, int64_t*) noexcept {
-    return {Code::kBug, 0, "a level does not grow"};
-  }
 
   // The model begins as after a long time at the machine's mean use since boot.
   Status prepare(const Host& host, const std::string& path, const std::vector<PackageState>& packages,
@@ -113,7 +109,7 @@ class Sampler {
  private:
   static constexpr size_t kLineRoom = 256;
 
-  int64_t now() const noexcept { return host_->now_ns == nullptr ? 0 : host_->now_ns(host_->context); }
+  int64_t now() const noexcept { return kernel_files::now_ns(*host_); }
 
   // Adds up each package's ticks into next_.
   Status read_ticks() noexcept {
@@ -176,7 +172,7 @@ bool parse_parameters(const std::string& text, Parameters* parameters, std::stri
 }
 
 const char* request(const Host& host) noexcept {
-  const char* text = host.setting == nullptr ? nullptr : host.setting(host.context, kSetting);
+  const char* text = kernel_files::setting(host, kSetting);
   return text == nullptr || *text == '\0' || std::strcmp(text, "0") == 0 ? nullptr : text;
 }
 
@@ -206,11 +202,11 @@ Status detect(const Host* host) noexcept {
   });
 }
 
-class Model {
+class Model : public kernel_files::SampledDevice {
  public:
   static constexpr uint32_t kValueFlags = kValueModelled;
 
-  explicit Model(const Host& host) noexcept : host_(host) {}
+  using SampledDevice::SampledDevice;
 
   Status scan() {
     const Status status = detect(&host_);
@@ -272,10 +268,6 @@ class Model {
     return kSuccess;
   }
 
-  const kernel_files::Catalogue& catalogue() const noexcept { return catalogue_; }
-  const Host& host() const noexcept { return host_; }
-  int64_t refresh_ns() const noexcept { return 0; }
-
   Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
     Sampler sampler;
     const Status status =
@@ -310,16 +302,14 @@ class Model {
     selected_.push_back({index, Quantity::kPower});
   }
 
-  const Host& host_;
   std::vector<PackageState> packages_;
   std::vector<uint32_t> package_of_;
   std::vector<Selected> selected_;
-  kernel_files::Catalogue catalogue_;
 };
 
 using Slots = kernel_files::SampledSlots<Model, Sampler>;
 
-constexpr SubstrateTable kTable{
+constexpr SubstrateTable kTable = Slots::table({
     .name = "thermal_model",
     .summary = "Modelled temperature and power of each processor package, driven by its real use",
     .version = "1.0",
@@ -327,20 +317,7 @@ constexpr SubstrateTable kTable{
     .max_events = 64,
     .max_multiplexed = 64,
     .detect = detect,
-    .open = Slots::open,
-    .close = Slots::close,
-    .event_count = Slots::event_count,
-    .event_at = Slots::event_at,
-    .find_event = Slots::find_event,
-    .create_set = Slots::create_set,
-    .destroy_set = Slots::destroy_set,
-    .program = Slots::program,
-    .start = Slots::start,
-    .stop = Slots::stop,
-    .read = Slots::read,
-    .read_details = Slots::read_details,
-    .reset = Slots::reset,
-};
+});
 
 }  // namespace
 
