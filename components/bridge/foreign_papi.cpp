@@ -20,9 +20,10 @@ constexpr const char* kFolders[] = {"/usr/local/lib", MULTIARCH_FOLDER, "/usr/li
 constexpr const char* kNames[] = {"libpapi.so.7.3", "libpapi.so.7.2", "libpapi.so.7.1", "libpapi.so.7.0",
                                   "libpapi.so"};
 
-// What substrata measures by itself; perf_event_uncore is not among it.
-constexpr std::array<std::string_view, 8> kServed = {"coretemp",   "example",  "lmsensors", "net",
-                                                     "perf_event", "powercap", "sde",       "sysdetect"};
+// What substrata measures by itself.
+constexpr std::array<std::string_view, 9> kServed = {"coretemp", "example",    "lmsensors",
+                                                     "net",      "perf_event", "perf_event_uncore",
+                                                     "powercap", "sde",        "sysdetect"};
 
 constexpr int kOldestVersion = PAPI_VERSION_NUMBER(7, 0, 0, 0);
 constexpr int kNextUnknownVersion = PAPI_VERSION_NUMBER(7, 4, 0, 0);
