@@ -83,8 +83,8 @@ class Machine {
   // time of the next one.
   virtual Time quantum() const { return 0; }
   // Charges recorded operations of one process in their order, from `now` on, and moves `now`. Stops after
-  // the first operation that ends at or after `horizon`, or at the end. Returns how many were charged, at
-  // least one.
+  // the first operation that ends at or after `horizon`, or at the end. Returns how many were charged: at
+  // least one, unless it moved `now` to the next step of an operation that takes several.
   virtual std::size_t advance(ProcessId process, std::span<const Operation> operations, Time& now,
                               Time horizon) = 0;
 

@@ -101,6 +101,41 @@ struct substrata_numachine_page {
 SUBSTRATA_FEED_API int substrata_numachine_pages(uint32_t station, struct substrata_numachine_page* pages,
                                                  uint32_t* count);
 
+/* ---- what the last machine found out: of a followed live program up to now, else of the run that ended last
+ * ---- */
+
+/* A data object with the misses on its lines and why they happen (docs/numachine.md has the rules). Workloads
+ * name their arrays, the memory probe the variables and allocation sites of a live program; "" holds what
+ * nobody named. */
+struct substrata_numachine_object {
+  char name[128];
+  char cause[40]; /* "conflict misses", "false sharing", "true sharing", "migratory data", "producer and
+                     consumers", "hot spot", "compulsory or capacity misses" */
+  uint64_t lines;
+  uint64_t other_misses;
+  uint64_t invalidation_misses;
+  uint64_t ownership_misses;
+  uint64_t invalidations; /* that found a copy */
+  uint64_t nacks;
+  uint64_t queue_cycles; /* bus cycles waited for its memory */
+};
+/* Most misses first; *count holds the room before and the number of objects after the call. */
+SUBSTRATA_FEED_API int substrata_numachine_objects(struct substrata_numachine_object* objects,
+                                                   uint32_t* count);
+
+/* A line of a processor's secondary cache whose misses (without invalidation and ownership misses) exceed the
+ * processor's average by more than 16 (section 3.3.2's average-based watch). */
+struct substrata_numachine_spike {
+  uint32_t cpu;
+  uint32_t index; /* of the line in the cache */
+  uint64_t misses;
+  double average;
+  char objects[256]; /* names of the objects that miss there, most misses first */
+};
+SUBSTRATA_FEED_API int substrata_numachine_spikes(struct substrata_numachine_spike* spikes, uint32_t* count);
+/* The whole profile of one processor: misses by line index. */
+SUBSTRATA_FEED_API int substrata_numachine_profile(uint32_t cpu, uint32_t* misses, uint32_t* count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,120 @@
+// Keeps the findings of the last machine, and gives them out through the C interface.
+#include "last_run.hpp"
+
+#include <substrata/numachine.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+
+#include "feed/failure.hpp"
+#include "live.hpp"
+
+namespace substrata::numachine {
+namespace {
+
+struct Kept {
+  std::mutex mutex;
+  LastRun run;
+};
+Kept& kept() {
+  static Kept* const all = new Kept;
+  return *all;
+}
+
+void copy_text(const std::string& text, char* out, std::size_t room) {
+  std::snprintf(out, room, "%s", text.c_str());
+}
+
+}  // namespace
+
+void keep_last_run(Model& model, const NameAt& name_at) {
+  LastRun run;
+  run.objects = explain_misses(model, name_at);
+  run.spikes = find_spikes(model, kSpikeThreshold, name_at);
+  for (std::uint32_t cpu = 0; cpu < model.processors(); ++cpu) {
+    run.truths.push_back(model.truth(cpu));
+    run.profiles.push_back(model.profile(cpu));
+  }
+  const std::lock_guard lock(kept().mutex);
+  kept().run = std::move(run);
+}
+
+LastRun last_run() {
+  const std::lock_guard lock(kept().mutex);
+  return kept().run;
+}
+
+}  // namespace substrata::numachine
+
+using namespace substrata::numachine;
+
+extern "C" {
+
+int substrata_numachine_objects(struct substrata_numachine_object* objects, uint32_t* count) {
+  using namespace substrata::feed;
+  if (count == nullptr || (objects == nullptr && *count != 0))
+    return fail(kInvalid, "no place for the objects that are to be read");
+  return guarded([&] {
+    refresh_live_findings();
+    const LastRun run = last_run();
+    for (std::size_t i = 0; i < run.objects.size() && i < *count; ++i) {
+      const ObjectMisses& from = run.objects[i];
+      substrata_numachine_object& to = objects[i];
+      to = {};
+      copy_text(from.name, to.name, sizeof to.name);
+      copy_text(name_of(from.cause), to.cause, sizeof to.cause);
+      to.lines = from.lines;
+      to.other_misses = from.other;
+      to.invalidation_misses = from.invalidation;
+      to.ownership_misses = from.ownership;
+      to.invalidations = from.invalidations;
+      to.nacks = from.nacks;
+      to.queue_cycles = from.queue_cycles;
+    }
+    *count = static_cast<uint32_t>(run.objects.size());
+    return 0;
+  });
+}
+
+int substrata_numachine_spikes(struct substrata_numachine_spike* spikes, uint32_t* count) {
+  using namespace substrata::feed;
+  if (count == nullptr || (spikes == nullptr && *count != 0))
+    return fail(kInvalid, "no place for the cache lines that are to be read");
+  return guarded([&] {
+    refresh_live_findings();
+    const LastRun run = last_run();
+    for (std::size_t i = 0; i < run.spikes.size() && i < *count; ++i) {
+      const Spike& from = run.spikes[i];
+      substrata_numachine_spike& to = spikes[i];
+      to = {};
+      to.cpu = from.cpu;
+      to.index = from.index;
+      to.misses = from.misses;
+      to.average = from.average;
+      std::string names;
+      for (const std::string& name : from.objects) names += (names.empty() ? "" : ", ") + name;
+      copy_text(names, to.objects, sizeof to.objects);
+    }
+    *count = static_cast<uint32_t>(run.spikes.size());
+    return 0;
+  });
+}
+
+int substrata_numachine_profile(uint32_t cpu, uint32_t* misses, uint32_t* count) {
+  using namespace substrata::feed;
+  if (count == nullptr || (misses == nullptr && *count != 0))
+    return fail(kInvalid, "no place for the profile that is to be read");
+  return guarded([&] {
+    refresh_live_findings();
+    const LastRun run = last_run();
+    if (cpu >= run.profiles.size())
+      return fail(kInvalid, "the last machine had %zu processors, %u was asked for", run.profiles.size(),
+                  cpu);
+    const auto& profile = run.profiles[cpu];
+    std::copy_n(profile.begin(), std::min<std::size_t>(*count, profile.size()), misses);
+    *count = static_cast<uint32_t>(profile.size());
+    return 0;
+  });
+}
+}

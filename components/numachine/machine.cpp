@@ -1,0 +1,288 @@
+// Charges a workload's operations to the model; announces the machine.
+#include "machine.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+#include "last_run.hpp"
+#include "live.hpp"
+#include "workloads/run.hpp"
+#include "workloads/spec.hpp"
+
+namespace substrata::numachine {
+namespace {
+
+using workloads::Operation;
+using workloads::OperationKind;
+using workloads::Parameter;
+using workloads::ProcessId;
+
+constexpr Parameter kParameters[] = {
+    {.name = "line",
+     .text = "bytes of a cache line",
+     .fallback = 64,
+     .least = 16,
+     .most = 256,
+     .power_of_two = true},
+    {.name = "cache",
+     .text = "bytes of a processor's secondary cache",
+     .fallback = 1U << 20,
+     .least = 1024,
+     .most = 16U << 20,
+     .power_of_two = true},
+    {.name = "network_cache",
+     .text = "bytes of a station's network cache",
+     .fallback = 4U << 20,
+     .least = 1024,
+     .most = 256U << 20,
+     .power_of_two = true},
+    {.name = "page",
+     .text = "bytes of a page; pages are dealt out to the stations",
+     .fallback = 4096,
+     .least = 256,
+     .most = 1U << 20,
+     .power_of_two = true},
+    {.name = "ring", .text = "stations of a local ring", .fallback = 4, .least = 1, .most = 64},
+    {.name = "protocol",
+     .text = "how writes reach other copies",
+     .fallback = 0,
+     .least = 0,
+     .most = 1,
+     .power_of_two = false,
+     .choices = "invalidate|update"},
+    {.name = "split",
+     .text = "1: instructions have the upper half of the secondary cache",
+     .fallback = 0,
+     .least = 0,
+     .most = 1},
+    {.name = "overlap",
+     .text = "bus cycles of a read miss that computation may hide (the R4400: 0)",
+     .fallback = 0,
+     .least = 0,
+     .most = 4096},
+    {.name = "memory",
+     .text = "bus cycles to read a block from memory",
+     .fallback = 12,
+     .least = 1,
+     .most = 1000},
+    {.name = "lookup",
+     .text = "bus cycles to look up a block's state",
+     .fallback = 4,
+     .least = 1,
+     .most = 1000},
+    {.name = "processors",
+     .text = "of a followed live program; a workload's processes decide themselves",
+     .fallback = 16,
+     .least = 1,
+     .most = kMostProcessors},
+    {.name = "retry",
+     .text = "bus cycles from a negative acknowledgement to the retry",
+     .fallback = 16,
+     .least = 1,
+     .most = 1000},
+};
+
+// Synchronisation is no traffic of the model; one trip over bus and memory, our own round number.
+workloads::SynchronisationCosts costs(const Parameters& p) {
+  const Time trip = 30 * p.bus_ps;
+  return {.lock = trip,
+          .unlock = trip,
+          .hand_over = trip,
+          .barrier = trip,
+          .send = trip,
+          .receive = trip,
+          .message = trip,
+          .message_byte = p.bus_ps / 8};
+}
+
+}  // namespace
+
+bool parse_parameters(std::string_view text, std::uint32_t processors, Parameters* out, std::string& error) {
+  workloads::Values values(kParameters);
+  if (!values.set(text, error)) return false;
+  if (processors == 0) processors = static_cast<std::uint32_t>(values["processors"]);
+  Parameters p;
+  p.shape.per_station = kProcessorsPerStation;
+  p.shape.stations = (processors + kProcessorsPerStation - 1) / kProcessorsPerStation;
+  p.shape.line_bytes = values["line"];
+  p.shape.page_bytes = values["page"];
+  p.shape.update = values["protocol"] == 1;
+  p.cache_bytes = values["cache"];
+  p.network_bytes = values["network_cache"];
+  p.stations_per_ring = static_cast<std::uint32_t>(values["ring"]);
+  p.split = values["split"] == 1;
+  p.overlap_cycles = values["overlap"];
+  p.memory_cycles = values["memory"];
+  p.lookup_cycles = values["lookup"];
+  p.retry_cycles = values["retry"];
+  p.primary_line = std::min<std::uint64_t>(p.primary_line, p.shape.line_bytes);
+  p.primary_bytes = std::min(p.primary_bytes, p.cache_bytes);
+  *out = p;
+  return true;
+}
+
+NumachineMachine::NumachineMachine(const Parameters& parameters, std::uint16_t program)
+    : SharedMemoryMachine(costs(parameters)),
+      parameters_(parameters),
+      program_(program),
+      window_(parameters.invalidate_window * parameters.processor_ps) {}
+
+void NumachineMachine::begin(workloads::Engine& engine) {
+  SharedMemoryMachine::begin(engine);
+  use_ = std::make_unique<Rack::Use>(Rack::instance());
+  model_ = std::make_unique<Model>(parameters_, program_);
+  for (const std::string& region : engine.memory().regions())
+    phases_.push_back(substrata_region(region.c_str()));
+  for (const auto& object : engine.memory().objects())
+    objects_.push_back({object.name, object.address, object.bytes});
+  // The caller's phase, a region of the high-level interface for example, is where the processors begin.
+  if (const std::uint16_t phase = substrata_phase(); phase != 0) {
+    for (std::uint32_t cpu = 0; cpu < model_->processors(); ++cpu) model_->set_phase(cpu, phase, 0);
+  }
+  if (on_begin_) on_begin_(*model_);
+}
+
+std::size_t NumachineMachine::advance(ProcessId process, std::span<const Operation> operations,
+                                      workloads::Time& now, workloads::Time horizon) {
+  Model& model = *model_;
+  model.let_others_in();
+  // Hits may run ahead as far as an invalidation may take to be served; what others see is in order.
+  const workloads::Time in_order = horizon == workloads::kNever ? workloads::kNever : horizon - window_;
+  std::size_t i = 0;
+  while (i < operations.size() && (now < horizon || i == 0)) {
+    const Operation operation = operations[i];
+    if (operation.is_access()) {
+      const std::uint64_t address = operation.address();
+      if (model.quick(process, address, operation.size(), operation.is_write(), now)) {
+        ++i;
+        continue;
+      }
+      bool done = false;
+      bool moved = i != 0;
+      while (!done) {
+        if (moved && now > in_order) {
+          newest_ = std::max(newest_, now);
+          return i;
+        }
+        const workloads::Time before = now;
+        done = model.step(process, address, operation.size(), operation.is_write(), false, 0, now);
+        moved = moved || now != before;
+      }
+    } else if (operation.kind() == OperationKind::kCompute) {
+      model.compute(process, operation.argument(), now);
+    } else if (operation.kind() == OperationKind::kPhase) {
+      const std::uint64_t region = operation.argument();
+      model.set_phase(process, region < phases_.size() ? phases_[region] : std::uint16_t{0}, now);
+    } else {
+      model.call(process, now);
+    }
+    ++i;
+  }
+  newest_ = std::max(newest_, now);
+  return i;
+}
+
+std::string NumachineMachine::end() {
+  model_->settle(newest_);
+  keep_last_run(*model_, [this](std::uint64_t address) { return name_at(address); });
+  return {};
+}
+
+void NumachineMachine::release() {
+  model_.reset();
+  use_.reset();
+}
+
+std::string NumachineMachine::name_at(std::uint64_t address) const {
+  for (const Object& object : objects_) {
+    if (address >= object.address && address < object.address + object.bytes) return object.name;
+  }
+  return {};
+}
+
+std::vector<workloads::Statistic> NumachineMachine::statistics() const {
+  if (model_ == nullptr) return {};
+  Truth sum;
+  for (std::uint32_t cpu = 0; cpu < model_->processors(); ++cpu) {
+    const Truth& t = model_->truth(cpu);
+    for (unsigned i = 0; i < 16; ++i) sum.pipeline[i] += t.pipeline[i];
+    for (unsigned i = 0; i < 4; ++i) sum.misses[i] += t.misses[i];
+    sum.reads += t.reads;
+    sum.read_exclusives += t.read_exclusives;
+    sum.upgrades += t.upgrades;
+    sum.updates += t.updates;
+    sum.nacks += t.nacks;
+    sum.invalidation_hits += t.invalidation_hits;
+    sum.network_cache_hits += t.network_cache_hits;
+    sum.local += t.local;
+    sum.remote += t.remote;
+  }
+  return {{"instructions", sum.instructions()},
+          {"reads", sum.reads},
+          {"read_exclusives", sum.read_exclusives},
+          {"upgrades", sum.upgrades},
+          {"updates", sum.updates},
+          {"ownership_misses", sum.misses[0]},
+          {"ownership_misses_cancelled", sum.misses[1]},
+          {"invalidation_misses", sum.misses[2]},
+          {"other_misses", sum.misses[3]},
+          {"invalidation_hits", sum.invalidation_hits},
+          {"nacks", sum.nacks},
+          {"local", sum.local},
+          {"remote", sum.remote},
+          {"network_cache_hits", sum.network_cache_hits},
+          {std::string(workloads::kTransactionsStatistic), model_->published()}};
+}
+
+namespace {
+
+int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept;
+
+substrata_machine& machine() {
+  static const std::string* const parameters = new std::string(workloads::describe(kParameters));
+  static substrata_machine* const announced = [] {
+    auto* entry = new substrata_machine{};
+    entry->struct_size = sizeof *entry;
+    entry->default_processes = 16;
+    entry->max_processes = kMostProcessors;
+    entry->name = "numachine";
+    entry->summary = "stations of four processors on rings with a two-level coherence protocol and monitors";
+    entry->parameters = parameters->c_str();
+    entry->run = run;
+    entry->follow = follow_live;
+    entry->unfollow = unfollow_live;
+    return entry;
+  }();
+  return *announced;
+}
+
+int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
+  const std::uint16_t program = options != nullptr ? options->program : std::uint16_t{0};
+  const auto make = [program](std::string_view text, std::uint64_t, ProcessId processes,
+                              std::string& error) -> std::unique_ptr<workloads::Machine> {
+    Parameters parameters;
+    if (!parse_parameters(text, processes, &parameters, error)) return nullptr;
+    return std::make_unique<NumachineMachine>(parameters, program);
+  };
+  return workloads::run_announced(machine(), make, workload, options, result);
+}
+
+}  // namespace
+
+void announce_machine() noexcept {
+  try {
+    substrata_source_info source{};
+    source.struct_size = sizeof source;
+    source.kind = SUBSTRATA_SOURCE_MACHINE;
+    source.name = "numachine";
+    source.summary = "a NUMAchine multiprocessor: stations, network caches, rings";
+    source.time_base = SUBSTRATA_TIME_SIMULATED;
+    source.ticks_per_second = 1'000'000'000'000;
+    static_cast<void>(substrata_source_add(&source));
+    static_cast<void>(substrata_machine_add(&machine()));
+  } catch (...) {
+    // No memory while the library is loaded: the machine is not listed, and substrata_run says so.
+  }
+}
+
+}  // namespace substrata::numachine

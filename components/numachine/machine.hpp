@@ -1,0 +1,64 @@
+// The NUMAchine model as a machine for workloads, and its parameters as text.
+#ifndef SUBSTRATA_NUMACHINE_MACHINE_HPP
+#define SUBSTRATA_NUMACHINE_MACHINE_HPP
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model.hpp"
+#include "workloads/shared_memory_machine.hpp"
+
+namespace substrata::numachine {
+
+// False with a sentence in `error`: a bad parameter. `processors` decides the number of stations;
+// 0: the parameter of that name does.
+bool parse_parameters(std::string_view text, std::uint32_t processors, Parameters* out, std::string& error);
+
+// A machine for one run. Thread-bound as its engine.
+class NumachineMachine final : public workloads::SharedMemoryMachine {
+ public:
+  NumachineMachine(const Parameters& parameters, std::uint16_t program);
+
+  std::string_view name() const override { return "numachine"; }
+  void begin(workloads::Engine& engine) override;
+  workloads::Time quantum() const override { return window_; }
+  std::size_t advance(workloads::ProcessId process, std::span<const workloads::Operation> operations,
+                      workloads::Time& now, workloads::Time horizon) override;
+  std::string end() override;
+  std::vector<workloads::Statistic> statistics() const override;
+  // Gives the rack back; statistics() and model() are for before.
+  void release();
+
+  // While a run goes on and after it; null before.
+  Model* model() noexcept { return model_.get(); }
+  // The object of the program at an address.
+  std::string name_at(std::uint64_t address) const;
+  // Called when the model is there, before the processes start.
+  void on_begin(std::function<void(Model&)> call) { on_begin_ = std::move(call); }
+
+ private:
+  const Parameters parameters_;
+  const std::uint16_t program_;
+  const workloads::Time window_;
+  std::unique_ptr<Rack::Use> use_;  // before the model, which needs it to the last
+  std::unique_ptr<Model> model_;
+  workloads::Time newest_ = 0;
+  std::vector<std::uint16_t> phases_;  // the feed's number of each of the program's regions
+  struct Object {
+    std::string name;
+    std::uint64_t address, bytes;
+  };
+  std::vector<Object> objects_;
+  std::function<void(Model&)> on_begin_;
+};
+
+// Adds source, machine and workloads to the feed's lists. Called while the library is loaded.
+void announce_machine() noexcept;
+
+}  // namespace substrata::numachine
+
+#endif

@@ -1,0 +1,297 @@
+// The NUMAchine multiprocessor in time: processors, caches, buses, rings and memories around the protocol,
+// with the monitors' cards listening.
+#ifndef SUBSTRATA_NUMACHINE_MODEL_HPP
+#define SUBSTRATA_NUMACHINE_MODEL_HPP
+
+#include <substrata/feed.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "invalidation_estimates.hpp"
+#include "protocol.hpp"
+#include "rack.hpp"
+
+namespace substrata::numachine {
+
+// Picoseconds of the model.
+using Time = std::uint64_t;
+
+// Sources: "thesis" is Lemieux's thesis; "own" are round numbers of ours, where it gives none.
+struct Parameters {
+  ProtocolShape shape;                     // line: own; pages: own
+  std::uint64_t cache_bytes = 1 << 20;     // thesis, section 4.4.5
+  std::uint64_t network_bytes = 4 << 20;   // own
+  std::uint64_t primary_bytes = 16 << 10;  // R4400's data cache
+  std::uint64_t primary_line = 32;         // own
+  bool split = false;         // instructions in the upper half of the secondary cache (section 4.2)
+  Time bus_ps = 20'000;       // 50 MHz, thesis, section 4.2
+  Time processor_ps = 6'667;  // 150 MHz, thesis, section 4.1
+  std::uint64_t secondary_stall =
+      6;  // processor cycles of a primary miss that the secondary cache serves, own
+  std::uint64_t snoop_stall =
+      6;  // processor cycles an intervention or invalidation takes from its target, own
+  std::uint64_t invalidate_window =
+      34;  // processor cycles within which an invalidation is served, section 4.4.4
+  // Bus cycles.
+  std::uint64_t fifo_cycles = 2;            // through the processor card's or memory card's FIFO, own
+  std::uint64_t lookup_cycles = 4;          // of a block's state, own
+  std::uint64_t memory_cycles = 12;         // to read or write a block, own
+  std::uint64_t intervention_cycles = 8;    // for a processor to give up its dirty line, own
+  std::uint64_t ring_interface_cycles = 3;  // onto or off a ring, own
+  std::uint64_t retry_cycles = 16;          // after a negative acknowledgement, own
+  std::uint32_t stations_per_ring = 4;      // own
+  // Bus cycles of a read miss that the processor fills with other work (item 19 of table 4.10); the R4400:
+  // none.
+  std::uint64_t overlap_cycles = 0;
+  std::uint64_t exception_cycles = 8;   // processor cycles killed by an interrupt, one pipeline's depth, own
+  std::uint64_t restart_cycles = 8;     // and to fill it again, own
+  std::uint64_t informing_cycles = 10;  // of a miss handler (section 3.3.1: "a 10-cycle miss handler")
+};
+
+// Times at which a resource is taken. A request may come for a time before what is taken already.
+class Calendar {
+ public:
+  // The first time from `earliest` on at which it is free for `length`; takes it. Nobody asks for a time
+  // before `now` any more.
+  Time reserve(Time now, Time earliest, Time length);
+
+ private:
+  std::vector<std::pair<Time, Time>> taken_;  // in order, apart
+};
+
+// What the model knows for certain of one processor; the monitors only estimate some of it.
+struct Truth {
+  std::uint64_t loads = 0;
+  std::uint64_t stores = 0;
+  std::uint64_t pipeline[16] = {};  // processor cycles in each state of table 2.3
+  std::uint64_t primary_misses = 0;
+  std::uint64_t misses[4] = {};              // by MissType
+  std::uint64_t miss_cycles[4] = {};         // bus cycles, by MissType
+  std::uint64_t ownership_unsuccessful = 0;  // ended by a time-out
+  std::uint64_t reads = 0;
+  std::uint64_t read_exclusives = 0;
+  std::uint64_t read_cycles = 0;  // bus cycles
+  std::uint64_t read_exclusive_cycles = 0;
+  std::uint64_t upgrades = 0;
+  std::uint64_t updates = 0;
+  std::uint64_t write_backs = 0;
+  std::uint64_t nacks = 0;
+  std::uint64_t nacked_requests = 0;
+  std::uint64_t nack_cycles = 0;
+  std::uint64_t bus_wait_cycles = 0;
+  std::uint64_t local = 0;
+  std::uint64_t remote = 0;
+  std::uint64_t network_cache_hits = 0;
+  std::uint64_t responses[32] = {};  // by RSR
+  std::uint64_t invalidation_hits = 0;
+  std::uint64_t invalidation_hits_estimated = 0;
+  std::uint64_t invalidation_misses_estimated = 0;
+  std::uint64_t apparent_miss_cycles = 0;  // processor cycles
+  std::uint64_t whole_miss_cycles = 0;     // processor cycles, before overlap
+  std::uint64_t exceptions = 0;
+  std::uint64_t restart_cycles = 0;
+  std::uint64_t branches_mispredicted = 0;
+  std::uint64_t informed = 0;  // miss handlers called
+
+  std::uint64_t instructions() const noexcept {
+    return pipeline[0] + pipeline[1] + pipeline[2] + pipeline[3] + pipeline[4] + pipeline[12];
+  }
+};
+
+// How a line is used by those who miss on it.
+struct LineProfile {
+  std::uint64_t line = 0;
+  std::uint32_t other_misses = 0;
+  std::uint32_t invalidation_misses = 0;
+  std::uint32_t ownership_misses = 0;
+  std::uint32_t invalidations = 0;  // that hit copies
+  std::uint32_t nacks = 0;
+  std::uint64_t queue_cycles = 0;
+  std::uint64_t writers = 0;             // processors (modulo 64) that missed on a write
+  std::uint64_t readers = 0;             // or on a read
+  std::array<std::uint64_t, 8> words{};  // processors that missed on each eighth of the line
+};
+
+// Decides whether a miss handler is called (informing memory operations with TRIGGER pin, section 3.3.3).
+struct MissInformer {
+  bool (*trigger)(void* owner, std::uint32_t cpu, const substrata_transaction& response) = nullptr;
+  void (*handler)(void* owner, std::uint32_t cpu, const substrata_transaction& response) = nullptr;
+  void* owner = nullptr;
+};
+
+// One machine. Accesses of different processors are told in the order of time, up to the invalidation window.
+// Every call, construction and destruction too, needs a Rack::Use of the calling thread.
+class Model {
+ public:
+  // Throws std::runtime_error when another machine has the rack, or the feed refuses.
+  Model(const Parameters& parameters, std::uint16_t program);
+  ~Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  const Parameters& parameters() const noexcept { return p_; }
+  std::uint32_t processors() const noexcept { return protocol_.processors(); }
+  Time window() const noexcept { return p_.invalidate_window * p_.processor_ps; }
+
+  // The access is served by the primary cache: charges one cycle and returns true. Else nothing happens.
+  bool quick(std::uint32_t cpu, std::uint64_t address, unsigned size, bool write, Time& now) noexcept {
+    Cpu& c = cpus_[cpu];
+    const std::uint64_t line = address >> primary_shift_;
+    const std::uint64_t own = c.primary[line & primary_mask_];
+    if ((write ? own != (line << 1 | 1) : own >> 1 != line) || c.stage != Stage::kIdle ||
+        ((address + size - 1) >> primary_shift_) != line || c.debt != 0) [[unlikely]]
+      return false;
+    write ? ++c.stores : ++c.loads;
+    now += p_.processor_ps;
+    return true;
+  }
+  // The next step of an access, at `now`, which it moves. True: the access is done. Else to be called again
+  // with the same access at the moved time, in the order of all processors' times.
+  bool step(std::uint32_t cpu, std::uint64_t address, unsigned size, bool write, bool fetch,
+            std::uint64_t site, Time& now);
+  void compute(std::uint32_t cpu, std::uint64_t cycles, Time& now) noexcept {
+    Cpu& c = cpus_[cpu];
+    const std::uint64_t hidden = std::min(cycles, c.credit);
+    c.credit -= hidden;
+    c.computed += cycles;
+    now += (cycles - hidden) * p_.processor_ps;
+  }
+  // A taken branch: a call or a return.
+  void call(std::uint32_t cpu, Time& now) noexcept {
+    ++cpus_[cpu].branches;
+    now += p_.processor_ps;
+  }
+  void branch(std::uint32_t cpu, bool mispredicted, Time& now);
+  void set_phase(std::uint32_t cpu, std::uint16_t phase, Time now);
+  // Lets the cards and the feed catch up; the machine can go on afterwards.
+  void settle(Time now);
+  void let_others_in() { rack_.let_others_in(); }
+  void inform(const MissInformer& informer) noexcept { informer_ = informer; }
+
+  // Up to the last settle.
+  const Truth& truth(std::uint32_t cpu) const noexcept { return cpus_[cpu].truth; }
+  const std::vector<LineProfile>& lines() const noexcept { return lines_; }
+  // Misses of a processor by line of its secondary cache, ownership and invalidation misses left out.
+  const std::vector<std::uint32_t>& profile(std::uint32_t cpu) const noexcept { return cpus_[cpu].profile; }
+  Protocol& protocol() noexcept { return protocol_; }
+  std::uint64_t bus_busy(std::uint32_t station) const noexcept { return stations_[station].bus_busy; }
+  std::uint64_t queue_cycles(std::uint32_t station) const noexcept { return stations_[station].queue_cycles; }
+  std::uint64_t requests(std::uint32_t station) const noexcept { return stations_[station].requests; }
+  std::uint64_t published() const noexcept { return published_; }
+
+ private:
+  enum class Stage : std::uint8_t { kIdle, kIssue, kNetworkCache, kHome, kDone };
+  struct Cpu {
+    // The inner loop's.
+    std::vector<std::uint64_t> primary;  // line * 2 + writable
+    Stage stage = Stage::kIdle;
+    std::uint64_t loads = 0, stores = 0, computed = 0, branches = 0;  // since the last flush
+    std::uint64_t debt = 0;                                           // processor cycles taken by snoops
+    std::uint64_t credit = 0;  // processor cycles of the last miss that computation can still hide
+    // The request.
+    std::uint64_t offset = 0;  // into the access, of the line that is worked on
+    std::uint64_t line = 0;
+    bool is_fetch = false;
+    Want want = Want::kRead;
+    MissType type = MissType::kOther;
+    bool is_write = false;
+    bool missed_estimate = false;
+    std::uint64_t address = 0;
+    std::uint64_t site = 0;
+    Time issued = 0;
+    Time first_retry = 0;
+    std::uint32_t nacks = 0;
+    std::uint32_t bus_wait = 0, bus_busy = 0;
+    std::uint8_t response_state = 0;
+    BlockState met = BlockState::kNotIn;
+    // Around it.
+    std::uint32_t station = 0;
+    ProcessorCard* card = nullptr;
+    substrata_publisher* bus = nullptr;
+    std::uint16_t phase = 0;
+    std::uint64_t apparent = 0;  // since the last flush, processor cycles
+    std::uint64_t stalled = 0;
+    InvalidationHitEstimate hit_estimate;
+    InvalidationMissEstimate miss_estimate;
+    Time probe_at = 0;  // of the invalidation that waits for its probe; 0: none
+    std::uint64_t probe_index = 0;
+    bool probe_valid = false;
+    std::vector<std::uint32_t> profile;
+    Truth truth;
+  };
+  struct FifoChange {
+    Time at;
+    std::int8_t transactions;
+    std::int8_t packets;
+    bool outgoing;
+    bool operator>(const FifoChange& other) const noexcept { return at > other.at; }
+  };
+  struct Station {
+    Calendar bus;
+    Calendar network_cache;
+    Time memory_free = 0;
+    std::uint64_t bus_busy = 0;
+    std::uint64_t queue_cycles = 0;
+    std::uint64_t requests = 0;
+    substrata_publisher* memory = nullptr;
+    std::priority_queue<FifoChange, std::vector<FifoChange>, std::greater<>> changes;
+  };
+
+  std::uint64_t cycle(Time time) const noexcept { return base_cycle_ + time / p_.bus_ps; }
+  Time whole_cycle(Time time) const noexcept { return (time + p_.bus_ps - 1) / p_.bus_ps * p_.bus_ps; }
+  std::uint64_t bus_address(std::uint64_t line, std::uint32_t cpu) const noexcept;
+  void flush(Cpu& c);
+  void flush_instructions(Cpu& c, std::uint32_t cpu, Time now);
+  void charge(Cpu& c, Pipeline state, std::uint64_t cycles);
+  void end_overlap(Cpu& c);
+
+  bool look_up(std::uint32_t cpu, Time& now);
+  void issue(std::uint32_t cpu, Time& now);
+  void at_network_cache(std::uint32_t cpu, Time& now);
+  void at_home(std::uint32_t cpu, Time& now);
+  bool complete(std::uint32_t cpu, Time& now);
+  void refuse(std::uint32_t cpu, Time returned, Time& now);
+  bool check_ownership(Cpu& c, std::uint32_t cpu);
+
+  Time take_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles, Cpu& c);
+  Time over_ring(std::uint32_t from, std::uint32_t to, Time now, Time earliest, std::uint64_t packets,
+                 std::uint64_t* waited);
+  void after_step(const Step& step, std::uint32_t cpu, Time now);
+  void deliver(const Delivery& delivery, std::uint32_t by, Time now);
+  void probe_invalidation(Cpu& c, Time now);
+  void fill_primary(Cpu& c, std::uint64_t address, bool writable) noexcept;
+  void drop_primary(Cpu& c, std::uint64_t line, bool only_writable) noexcept;
+  LineProfile& profile_of(std::uint64_t line);
+  void change_fifo(std::uint32_t station, Time now, const FifoChange& change);
+  void apply_changes(std::uint32_t station, Time upto);
+  void publish_request(Cpu& c, std::uint32_t cpu, Time now, std::uint32_t latency);
+  void handle_interrupt(Cpu& c, Time& now);
+  void open_probes();
+
+  const Parameters p_;
+  const std::uint16_t program_;
+  Rack& rack_;
+  Protocol protocol_;
+  std::vector<Cpu> cpus_;
+  std::vector<Station> stations_;
+  std::vector<Calendar> links_;  // outgoing link of each place on each ring
+  std::vector<LineProfile> lines_;
+  MissInformer informer_;
+  std::uint64_t base_cycle_ = 0;
+  unsigned primary_shift_ = 5;
+  std::uint64_t primary_mask_ = 0;
+  std::uint64_t scatter_ = 0;
+  std::uint64_t published_ = 0;
+};
+
+}  // namespace substrata::numachine
+
+#endif

@@ -1,0 +1,431 @@
+// The transitions of the coherence protocol, its invariants, and its state as text.
+#include "protocol.hpp"
+
+namespace substrata::numachine {
+
+Protocol::Protocol(const ProtocolShape& shape)
+    : shape_(shape),
+      lines_per_page_(shape.page_bytes / shape.line_bytes),
+      caches_(std::size_t{shape.stations} * shape.per_station * shape.cache_lines),
+      networks_(std::size_t{shape.stations} * shape.network_lines) {}
+
+Protocol::Protocol(const Protocol& other)
+    : shape_(other.shape_),
+      lines_per_page_(other.lines_per_page_),
+      caches_(other.caches_),
+      networks_(other.networks_),
+      pages_(other.pages_) {}
+
+Protocol::Block& Protocol::block(std::uint64_t line) {
+  const std::uint64_t page = line / lines_per_page_;
+  if (page != last_page_) {
+    Page& blocks = pages_[page];
+    if (blocks.empty()) blocks.resize(lines_per_page_);
+    last_page_ = page;
+    last_blocks_ = &blocks;  // a map's elements stay where they are
+  }
+  return (*last_blocks_)[line % lines_per_page_];
+}
+
+Found Protocol::find(std::uint32_t cpu, std::uint64_t line, bool write) const noexcept {
+  const Line& own = cache_line(cpu, line);
+  if (own.tag != line) return Found::kOther;
+  if (own.state == CacheState::kInvalid) return Found::kInvalidation;
+  return write && own.state != CacheState::kModified ? Found::kOwnership : Found::kHit;
+}
+
+bool Protocol::holds(std::uint32_t cpu, std::uint64_t line) const noexcept {
+  const Line& own = cache_line(cpu, line);
+  return own.tag == line && own.state != CacheState::kInvalid;
+}
+
+Protocol::NetworkLine* Protocol::network_line(std::uint32_t station, std::uint64_t line) noexcept {
+  NetworkLine& entry = networks_[station * shape_.network_lines + (line & (shape_.network_lines - 1))];
+  return entry.tag == line && entry.state != BlockState::kNotIn ? &entry : nullptr;
+}
+
+BlockState Protocol::network_state(std::uint32_t station, std::uint64_t line) const noexcept {
+  const NetworkLine& entry = networks_[station * shape_.network_lines + (line & (shape_.network_lines - 1))];
+  return entry.tag == line ? entry.state : BlockState::kNotIn;
+}
+
+void Protocol::invalidate(std::uint32_t station, std::uint8_t processors, std::uint64_t line,
+                          std::uint32_t except) {
+  for (std::uint32_t i = 0; i < shape_.per_station; ++i) {
+    const std::uint32_t cpu = station * shape_.per_station + i;
+    if (((processors >> i) & 1U) == 0 || cpu == except) continue;
+    Line& own = cache_line(cpu, line);
+    const bool hit = own.tag == line && own.state != CacheState::kInvalid;
+    deliveries_.push_back({cpu, line, hit, hit && own.state == CacheState::kModified});
+    if (hit) own.state = CacheState::kInvalid;
+  }
+}
+
+int Protocol::dirty_holder(std::uint32_t station, std::uint64_t line) const noexcept {
+  for (std::uint32_t i = 0; i < shape_.per_station; ++i) {
+    const std::uint32_t cpu = station * shape_.per_station + i;
+    const Line& own = cache_line(cpu, line);
+    if (own.tag == line && own.state == CacheState::kModified) return static_cast<int>(cpu);
+  }
+  return -1;
+}
+
+std::uint32_t Protocol::take(std::uint32_t cpu, std::uint64_t line, bool exclusive) {
+  Line& own = cache_line(cpu, line);
+  if (exclusive) {
+    deliveries_.push_back({cpu, line, true, true});
+    own.state = CacheState::kInvalid;
+  } else {
+    own.state = CacheState::kShared;
+  }
+  return own.version;
+}
+
+void Protocol::write_back(std::uint32_t cpu, std::uint64_t line, std::uint32_t version) {
+  const std::uint32_t station = station_of(cpu);
+  const std::uint32_t home = home_of(line);
+  if (home != station) {
+    if (NetworkLine* entry = network_line(station, line); entry != nullptr) {
+      entry->state = BlockState::kLocalValid;
+      entry->processors = 0;
+      entry->version = version;
+      return;
+    }
+  }
+  // Home, or past a network cache that has no place for it: no line is allocated for a write-back.
+  Block& known = block(line);
+  known.state = BlockState::kLocalValid;
+  known.processors = 0;
+  known.stations = 0;
+  known.version = version;
+}
+
+void Protocol::fill(std::uint32_t cpu, std::uint64_t line, CacheState state, std::uint32_t version,
+                    Step& step) {
+  Line& own = cache_line(cpu, line);
+  if (own.tag != line && own.tag != kNoLine && own.state != CacheState::kInvalid) {
+    step.evicted = own.tag;
+    step.evicted_dirty = own.state == CacheState::kModified;
+    if (step.evicted_dirty) write_back(cpu, own.tag, own.version);
+  }
+  own.tag = line;
+  own.state = state;
+  own.version = version;
+}
+
+Protocol::NetworkLine& Protocol::allocate(std::uint32_t station, std::uint64_t line, Step& step) {
+  NetworkLine& entry = networks_[station * shape_.network_lines + (line & (shape_.network_lines - 1))];
+  if (entry.tag == line && entry.state != BlockState::kNotIn) return entry;
+  if (entry.state == BlockState::kLocalValid) {
+    // The only copy outside processor caches: it goes home. Processors here may still share it.
+    Block& old = block(entry.tag);
+    old.state = BlockState::kGlobalValid;
+    old.version = entry.version;
+    step.network_evicted = entry.tag;
+  }
+  // LI: a processor here has it dirty, its home knows the station as owner. GV, GI: nothing is lost.
+  entry = {};
+  entry.tag = line;
+  // Processors may share the line from before it was dropped last, so all are taken to.
+  entry.processors = everybody();
+  return entry;
+}
+
+Step Protocol::at_network_cache(std::uint32_t cpu, std::uint64_t line, Want want) {
+  deliveries_.clear();
+  Step step;
+  const std::uint32_t station = station_of(cpu);
+  NetworkLine* const entry = network_line(station, line);
+  step.met = entry != nullptr ? entry->state : BlockState::kNotIn;
+  if (entry == nullptr || entry->state == BlockState::kGlobalInvalid || want == Want::kUpdate) return step;
+  if (want == Want::kRead) {
+    if (entry->state == BlockState::kLocalInvalid) {
+      const int owner = dirty_holder(station, line);
+      step.owner = owner;
+      entry->version = take(static_cast<std::uint32_t>(owner), line, false);
+      entry->state = BlockState::kLocalValid;
+      entry->processors = bit_of(static_cast<std::uint32_t>(owner));
+    }
+    entry->processors |= bit_of(cpu);
+    step.served = step.network_cache = step.data = true;
+    fill(cpu, line, CacheState::kShared, entry->version, step);
+    return step;
+  }
+  if (entry->state == BlockState::kGlobalValid) return step;  // others have copies: the home must agree
+  step.served = step.network_cache = true;
+  step.data = !holds(cpu, line);
+  std::uint32_t version = entry->version;
+  if (entry->state == BlockState::kLocalInvalid) {
+    const int owner = dirty_holder(station, line);
+    step.owner = owner;
+    version = take(static_cast<std::uint32_t>(owner), line, true);
+  } else {
+    invalidate(station, entry->processors, line, cpu);
+  }
+  entry->state = BlockState::kLocalInvalid;
+  entry->processors = bit_of(cpu);
+  fill(cpu, line, CacheState::kModified, version, step);
+  return step;
+}
+
+Step Protocol::at_home(std::uint32_t cpu, std::uint64_t line, Want want) {
+  deliveries_.clear();
+  switch (want) {
+    case Want::kRead:
+      return read_at_home(cpu, line);
+    case Want::kUpdate:
+      return update_at_home(cpu, line);
+    case Want::kExclusive:
+    case Want::kUpgrade:
+      break;
+  }
+  return own_at_home(cpu, line);
+}
+
+Step Protocol::read_at_home(std::uint32_t cpu, std::uint64_t line) {
+  Step step;
+  const std::uint32_t station = station_of(cpu);
+  const std::uint32_t home = home_of(line);
+  Block& known = block(line);
+  step.met = known.state;
+  step.served = step.data = true;
+  if (known.state == BlockState::kLocalInvalid) {
+    step.owner = dirty_holder(home, line);
+    known.version = take(static_cast<std::uint32_t>(step.owner), line, false);
+    known.state = BlockState::kLocalValid;
+    known.processors = bit_of(static_cast<std::uint32_t>(step.owner));
+  } else if (known.state == BlockState::kGlobalInvalid) {
+    const auto owner_station = static_cast<std::uint32_t>(__builtin_ctzll(known.stations));
+    step.owner_station = static_cast<int>(owner_station);
+    NetworkLine* const entry = network_line(owner_station, line);
+    if (entry != nullptr && entry->state == BlockState::kLocalValid) {
+      known.version = entry->version;
+      entry->state = BlockState::kGlobalValid;
+    } else {
+      step.owner = dirty_holder(owner_station, line);
+      known.version = take(static_cast<std::uint32_t>(step.owner), line, false);
+      if (entry != nullptr) {
+        entry->state = BlockState::kGlobalValid;
+        entry->version = known.version;
+        entry->processors = bit_of(static_cast<std::uint32_t>(step.owner));
+      }
+    }
+    known.state = BlockState::kGlobalValid;
+    known.processors = 0;
+  }
+  if (station == home) {
+    known.processors |= bit_of(cpu);
+  } else {
+    known.state = BlockState::kGlobalValid;
+    known.stations |= std::uint64_t{1} << station;
+    const std::uint32_t version = known.version;
+    NetworkLine& entry = allocate(station, line, step);
+    entry.state = BlockState::kGlobalValid;
+    entry.version = version;
+    entry.processors |= bit_of(cpu);
+  }
+  fill(cpu, line, CacheState::kShared, block(line).version, step);
+  return step;
+}
+
+Step Protocol::own_at_home(std::uint32_t cpu, std::uint64_t line) {
+  Step step;
+  const std::uint32_t station = station_of(cpu);
+  const std::uint32_t home = home_of(line);
+  Block& known = block(line);
+  step.met = known.state;
+  step.served = true;
+  step.data = !holds(cpu, line);
+  std::uint32_t version = known.version;
+  switch (known.state) {
+    case BlockState::kLocalValid:
+    case BlockState::kNotIn:
+      invalidate(home, known.processors, line, cpu);
+      break;
+    case BlockState::kLocalInvalid:
+      step.owner = dirty_holder(home, line);
+      version = take(static_cast<std::uint32_t>(step.owner), line, true);
+      break;
+    case BlockState::kGlobalValid:
+      invalidate(home, known.processors, line, cpu);
+      for (std::uint32_t other = 0; other < shape_.stations; ++other) {
+        if (other == home || ((known.stations >> other) & 1U) == 0) continue;
+        NetworkLine* const entry = network_line(other, line);
+        invalidate(other, entry != nullptr ? entry->processors : everybody(), line, cpu);
+        if (entry != nullptr) entry->state = BlockState::kGlobalInvalid;
+        if (other != station) step.stations |= std::uint64_t{1} << other;
+      }
+      break;
+    case BlockState::kGlobalInvalid: {
+      const auto owner_station = static_cast<std::uint32_t>(__builtin_ctzll(known.stations));
+      step.owner_station = static_cast<int>(owner_station);
+      NetworkLine* const entry = network_line(owner_station, line);
+      if (entry != nullptr && entry->state == BlockState::kLocalValid) {
+        version = entry->version;
+        invalidate(owner_station, entry->processors, line, cpu);
+      } else {
+        step.owner = dirty_holder(owner_station, line);
+        version = take(static_cast<std::uint32_t>(step.owner), line, true);
+      }
+      if (entry != nullptr) entry->state = BlockState::kGlobalInvalid;
+      break;
+    }
+  }
+  if (station == home) {
+    known.state = BlockState::kLocalInvalid;
+    known.processors = bit_of(cpu);
+    known.stations = 0;
+  } else {
+    known.state = BlockState::kGlobalInvalid;
+    known.processors = 0;
+    known.stations = std::uint64_t{1} << station;
+    NetworkLine& entry = allocate(station, line, step);
+    entry.state = BlockState::kLocalInvalid;
+    entry.processors = bit_of(cpu);
+  }
+  fill(cpu, line, CacheState::kModified, version, step);
+  return step;
+}
+
+// Section 3.3.2: memory stays the owner, every holder gets the new value.
+Step Protocol::update_at_home(std::uint32_t cpu, std::uint64_t line) {
+  Step step;
+  const std::uint32_t station = station_of(cpu);
+  const std::uint32_t home = home_of(line);
+  Block& known = block(line);
+  step.met = known.state;
+  step.served = true;
+  const std::uint32_t version = ++known.latest;
+  known.version = version;
+  const auto update = [&](std::uint32_t of, std::uint8_t processors) {
+    for (std::uint32_t i = 0; i < shape_.per_station; ++i) {
+      if (((processors >> i) & 1U) == 0) continue;
+      const std::uint32_t other = of * shape_.per_station + i;
+      Line& own = cache_line(other, line);
+      const bool hit = own.tag == line && own.state != CacheState::kInvalid;
+      if (hit) own.version = version;
+      if (other != cpu) deliveries_.push_back({other, line, hit, false});
+    }
+  };
+  update(home, known.processors);
+  for (std::uint32_t other = 0; other < shape_.stations; ++other) {
+    if (other == home || ((known.stations >> other) & 1U) == 0) continue;
+    NetworkLine* const entry = network_line(other, line);
+    if (entry != nullptr) entry->version = version;
+    update(other, entry != nullptr ? entry->processors : everybody());
+    if (other != station) step.stations |= std::uint64_t{1} << other;
+  }
+  return step;
+}
+
+// ------------------------------------------------------------------------------------------------- for tests
+
+void Protocol::note_write(std::uint32_t cpu, std::uint64_t line) {
+  cache_line(cpu, line).version = ++block(line).latest;
+}
+
+bool Protocol::is_stale(std::uint32_t cpu, std::uint64_t line) {
+  return cache_line(cpu, line).version != block(line).latest;
+}
+
+std::string Protocol::check(std::uint64_t line) {
+  const Block known = block(line);
+  const std::uint32_t home = home_of(line);
+  const std::string where = "line " + std::to_string(line) + ": ";
+  int writer = -1;
+  for (std::uint32_t cpu = 0; cpu < processors(); ++cpu) {
+    const Line& own = cache_line(cpu, line);
+    if (own.tag != line || own.state == CacheState::kInvalid) continue;
+    if (own.version != known.latest)
+      return where + "processor " + std::to_string(cpu) + " holds a stale copy";
+    if (own.state == CacheState::kModified) {
+      if (writer >= 0) return where + "two writers";
+      writer = static_cast<int>(cpu);
+    }
+    const std::uint32_t station = station_of(cpu);
+    if (station == home) {
+      if ((known.processors & bit_of(cpu)) == 0)
+        return where + "memory does not know of a copy on its station";
+    } else {
+      if (((known.stations >> station) & 1U) == 0) return where + "memory does not know of a station's copy";
+      const NetworkLine* const entry = network_line(station, line);
+      if (entry != nullptr && (entry->processors & bit_of(cpu)) == 0)
+        return where + "a network cache does not know of a copy on its station";
+    }
+  }
+  for (std::uint32_t cpu = 0; writer >= 0 && cpu < processors(); ++cpu) {
+    if (static_cast<int>(cpu) != writer && holds(cpu, line)) return where + "a writer and a reader";
+  }
+  for (std::uint32_t station = 0; station < shape_.stations; ++station) {
+    const NetworkLine* const entry = network_line(station, line);
+    if (entry == nullptr) continue;
+    if (station == home) return where + "its own station's network cache holds it";
+    const bool owned = known.state == BlockState::kGlobalInvalid && known.stations == std::uint64_t{1}
+                                                                                          << station;
+    const bool valid = entry->state == BlockState::kLocalValid || entry->state == BlockState::kGlobalValid;
+    if (valid && entry->version != known.latest) return where + "a network cache's valid copy is stale";
+    switch (entry->state) {
+      case BlockState::kLocalValid:
+        if (!owned || writer >= 0) return where + "LV in a network cache without ownership, or with a writer";
+        break;
+      case BlockState::kLocalInvalid:
+        if (!owned || writer < 0 || station_of(static_cast<std::uint32_t>(writer)) != station)
+          return where + "LI in a network cache without its dirty owner";
+        break;
+      case BlockState::kGlobalValid:
+        if (known.state != BlockState::kGlobalValid || ((known.stations >> station) & 1U) == 0)
+          return where + "GV in a network cache that memory does not know of";
+        break;
+      case BlockState::kGlobalInvalid:
+      case BlockState::kNotIn:
+        break;
+    }
+  }
+  switch (known.state) {
+    case BlockState::kLocalValid:
+    case BlockState::kGlobalValid:
+      if (known.version != known.latest) return where + "memory's valid copy is stale";
+      if (writer >= 0) return where + "a writer while memory is valid";
+      if (known.state == BlockState::kLocalValid && known.stations != 0)
+        return where + "LV with other stations";
+      break;
+    case BlockState::kLocalInvalid:
+      if (writer < 0 || station_of(static_cast<std::uint32_t>(writer)) != home)
+        return where + "LI at memory without its dirty owner";
+      break;
+    case BlockState::kGlobalInvalid: {
+      if (known.stations == 0 || (known.stations & (known.stations - 1)) != 0)
+        return where + "GI at memory without one owner station";
+      const auto owner = static_cast<std::uint32_t>(__builtin_ctzll(known.stations));
+      if (network_state(owner, line) != BlockState::kLocalValid &&
+          (writer < 0 || station_of(static_cast<std::uint32_t>(writer)) != owner))
+        return where + "GI at memory, and its owner station has no valid copy";
+      break;
+    }
+    case BlockState::kNotIn:
+      return where + "memory without a state";
+  }
+  return {};
+}
+
+std::string Protocol::fingerprint(std::uint64_t lines) {
+  std::string text;
+  for (std::uint64_t line = 0; line < lines; ++line) {
+    const Block& known = block(line);
+    text += static_cast<char>('a' + static_cast<int>(known.state));
+    text += static_cast<char>(known.processors);
+    text += static_cast<char>(known.stations);
+    for (std::uint32_t cpu = 0; cpu < processors(); ++cpu) {
+      const Line& own = cache_line(cpu, line);
+      text += own.tag == line ? static_cast<char>('0' + static_cast<int>(own.state)) : '-';
+    }
+    for (std::uint32_t station = 0; station < shape_.stations; ++station) {
+      const NetworkLine* const entry = network_line(station, line);
+      text += entry == nullptr ? '-' : static_cast<char>('a' + static_cast<int>(entry->state));
+      text += entry == nullptr ? '-' : static_cast<char>(entry->processors);
+    }
+  }
+  return text;
+}
+
+}  // namespace substrata::numachine

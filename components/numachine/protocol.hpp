@@ -1,0 +1,171 @@
+// NUMAchine's two-level coherence protocol: processor caches, network caches, memories and what they know.
+#ifndef SUBSTRATA_NUMACHINE_PROTOCOL_HPP
+#define SUBSTRATA_NUMACHINE_PROTOCOL_HPP
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "memory_card.hpp"
+
+// Source: Lemieux's thesis, sections 3.3.2 and 4.1 and the states of figure 4.3. The figure's arcs are not in
+// our text; the transitions follow from the states' meaning there: local - a valid copy is on this station
+// only, global
+// - copies are elsewhere too; invalid - the copy here is outdated because a processor (of this station:
+// local, of another: global) has it dirty.
+namespace substrata::numachine {
+
+// A line of a processor's cache: M, S or I; exclusive data enters dirty. An invalid line keeps its tag.
+enum class CacheState : std::uint8_t { kInvalid, kShared, kModified };
+
+struct ProtocolShape {
+  std::uint32_t stations = 4;
+  std::uint32_t per_station = 4;
+  std::uint64_t line_bytes = 64;
+  std::uint64_t page_bytes = 4096;  // pages are dealt out to the stations' memories in turn
+  std::uint64_t cache_lines = 16384;
+  std::uint64_t network_lines = 65536;
+  bool update = false;  // update-based instead of invalidate-based (section 3.3.2)
+};
+
+// What a processor wants of a line it could not use as it is.
+enum class Want : std::uint8_t { kRead, kExclusive, kUpgrade, kUpdate };
+
+// How an access finds the processor's own cache.
+enum class Found : std::uint8_t {
+  kHit,
+  kOwnership,     // present, but a write needs ownership
+  kInvalidation,  // its tag is there, invalidated from outside before reuse
+  kOther          // compulsory, capacity, conflict
+};
+
+// What one step of a request did. The lists are the protocol's own until its next step.
+struct Step {
+  bool served = false;         // else it must go on to the home memory
+  bool network_cache = false;  // served by the station's network cache
+  BlockState met = BlockState::kNotIn;
+  bool data = false;                          // a line travels to the requester; else an acknowledgement
+  int owner = -1;                             // processor whose dirty line was taken
+  int owner_station = -1;                     // other station that was asked for the block
+  std::uint64_t stations = 0;                 // other stations that invalidations or updates were sent to
+  std::uint64_t evicted = ~std::uint64_t{0};  // line the requester's cache dropped
+  bool evicted_dirty = false;
+  std::uint64_t network_evicted = ~std::uint64_t{0};  // line the network cache wrote back to its home
+};
+
+// An invalidation or update that reached a processor's cache.
+struct Delivery {
+  std::uint32_t cpu;
+  std::uint64_t line;
+  bool hit;    // the cache had the line
+  bool dirty;  // and it was modified
+};
+
+// The state of all caches and memories. Every step is atomic; what may happen between two steps of one
+// request (to the network cache, to the home) is the caller's. Thread-compatible.
+class Protocol {
+ public:
+  static constexpr std::uint64_t kNoLine = ~std::uint64_t{0};
+
+  // What a home memory knows of one of its lines, and what the machine keeps there.
+  struct Block {
+    BlockState state = BlockState::kLocalValid;
+    std::uint8_t processors = 0;  // of the home station that may have copies
+    std::uint64_t stations = 0;   // other stations that may have copies (GV), or the one that owns it (GI)
+    std::uint32_t version = 0;    // of memory's copy
+    std::uint32_t latest = 0;     // of the newest copy anywhere; only tests look
+    std::uint64_t locked_until = 0;
+    std::int32_t profile = -1;  // the machine's
+  };
+
+  explicit Protocol(const ProtocolShape& shape);
+  Protocol(const Protocol& other);
+  Protocol& operator=(const Protocol&) = delete;
+
+  const ProtocolShape& shape() const noexcept { return shape_; }
+  std::uint32_t processors() const noexcept { return shape_.stations * shape_.per_station; }
+  std::uint32_t station_of(std::uint32_t cpu) const noexcept { return cpu / shape_.per_station; }
+  std::uint32_t home_of(std::uint64_t line) const noexcept {
+    return static_cast<std::uint32_t>((line / lines_per_page_) % shape_.stations);
+  }
+  std::uint64_t page_of(std::uint64_t line) const noexcept { return line / lines_per_page_; }
+  std::uint64_t index_of(std::uint64_t line) const noexcept { return line & (shape_.cache_lines - 1); }
+
+  Found find(std::uint32_t cpu, std::uint64_t line, bool write) const noexcept;
+  // The state at the line's index, whatever its tag: what the external monitor sees.
+  CacheState state_at(std::uint32_t cpu, std::uint64_t index) const noexcept {
+    return caches_[cpu * shape_.cache_lines + index].state;
+  }
+  bool holds(std::uint32_t cpu, std::uint64_t line) const noexcept;
+  // At the network cache of the requester's station; only for lines of another station's memory.
+  Step at_network_cache(std::uint32_t cpu, std::uint64_t line, Want want);
+  // At the home memory; always serves.
+  Step at_home(std::uint32_t cpu, std::uint64_t line, Want want);
+  const std::vector<Delivery>& deliveries() const noexcept { return deliveries_; }
+
+  Block& block(std::uint64_t line);
+  // The state of a line in a station's network cache.
+  BlockState network_state(std::uint32_t station, std::uint64_t line) const noexcept;
+
+  // For tests. A processor that holds the line modified writes it; what a processor's copy is worth.
+  void note_write(std::uint32_t cpu, std::uint64_t line);
+  bool is_stale(std::uint32_t cpu, std::uint64_t line);
+  // A sentence about the first invariant of that line that does not hold, or an empty string.
+  std::string check(std::uint64_t line);
+  // All states of the lines [0, lines), for exhaustive exploration.
+  std::string fingerprint(std::uint64_t lines);
+
+ private:
+  struct Line {
+    std::uint64_t tag = kNoLine;
+    std::uint32_t version = 0;
+    CacheState state = CacheState::kInvalid;
+  };
+  struct NetworkLine {
+    std::uint64_t tag = kNoLine;
+    std::uint32_t version = 0;
+    BlockState state = BlockState::kNotIn;
+    std::uint8_t processors = 0;
+  };
+  using Page = std::vector<Block>;
+
+  Line& cache_line(std::uint32_t cpu, std::uint64_t line) noexcept {
+    return caches_[cpu * shape_.cache_lines + index_of(line)];
+  }
+  const Line& cache_line(std::uint32_t cpu, std::uint64_t line) const noexcept {
+    return caches_[cpu * shape_.cache_lines + index_of(line)];
+  }
+  // Null: not in.
+  NetworkLine* network_line(std::uint32_t station, std::uint64_t line) noexcept;
+  std::uint8_t bit_of(std::uint32_t cpu) const noexcept {
+    return static_cast<std::uint8_t>(1U << (cpu % shape_.per_station));
+  }
+  std::uint8_t everybody() const noexcept {
+    return static_cast<std::uint8_t>((1U << shape_.per_station) - 1);
+  }
+  void invalidate(std::uint32_t station, std::uint8_t processors, std::uint64_t line, std::uint32_t except);
+  // The processor of a station that has the line modified, or -1.
+  int dirty_holder(std::uint32_t station, std::uint64_t line) const noexcept;
+  // Takes the dirty line of a processor for a reader (it keeps a shared copy) or a writer; gives its version.
+  std::uint32_t take(std::uint32_t cpu, std::uint64_t line, bool exclusive);
+  void fill(std::uint32_t cpu, std::uint64_t line, CacheState state, std::uint32_t version, Step& step);
+  NetworkLine& allocate(std::uint32_t station, std::uint64_t line, Step& step);
+  void write_back(std::uint32_t cpu, std::uint64_t line, std::uint32_t version);
+  Step read_at_home(std::uint32_t cpu, std::uint64_t line);
+  Step own_at_home(std::uint32_t cpu, std::uint64_t line);
+  Step update_at_home(std::uint32_t cpu, std::uint64_t line);
+
+  const ProtocolShape shape_;
+  const std::uint64_t lines_per_page_;
+  std::vector<Line> caches_;           // of each processor in turn
+  std::vector<NetworkLine> networks_;  // of each station in turn
+  std::unordered_map<std::uint64_t, Page> pages_;
+  std::uint64_t last_page_ = kNoLine;
+  Page* last_blocks_ = nullptr;
+  std::vector<Delivery> deliveries_;
+};
+
+}  // namespace substrata::numachine
+
+#endif

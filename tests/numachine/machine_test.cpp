@@ -1,0 +1,444 @@
+// The NUMAchine machine on workloads: its events against the model's own knowledge, its cards against both,
+// replay, the causes of misses.
+#include <gtest/gtest.h>
+#include <substrata/feed.h>
+#include <substrata/numachine.h>
+#include <substrata/substrate.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "numachine/instrument.hpp"
+#include "numachine/machine.hpp"
+#include "numachine/sharing_report.hpp"
+#include "workloads/run.hpp"
+
+extern "C" substrata::EntryPoint substrata_entry_numachine;
+
+namespace substrata::numachine::test {
+namespace {
+
+using workloads::EngineSettings;
+
+// A run whose machine can be looked into.
+class Simulation {
+ public:
+  Simulation(const std::string& workload, std::uint32_t processes, const std::string& parameters = "",
+             const std::function<void(Model&)>& on_begin = nullptr) {
+    Parameters p;
+    std::string error;
+    EXPECT_TRUE(parse_parameters(parameters, processes, &p, error)) << error;
+    machine = std::make_unique<NumachineMachine>(p, 0);
+    if (on_begin) machine->on_begin(on_begin);
+    EngineSettings settings;
+    settings.processes = processes;
+    settings.digest = true;
+    report = workloads::run_workload(workload, 7, *machine, settings);
+    EXPECT_TRUE(report.correct) << report.message;
+    substrata_flush();
+  }
+  Model& model() { return *machine->model(); }
+  std::uint64_t sum(std::uint64_t Truth::*field) {
+    std::uint64_t all = 0;
+    for (std::uint32_t cpu = 0; cpu < model().processors(); ++cpu) all += model().truth(cpu).*field;
+    return all;
+  }
+  std::uint64_t misses(MissType type) {
+    std::uint64_t all = 0;
+    for (std::uint32_t cpu = 0; cpu < model().processors(); ++cpu)
+      all += model().truth(cpu).misses[static_cast<unsigned>(type)];
+    return all;
+  }
+  Cause cause_of(const std::string& object) {
+    for (const ObjectMisses& o :
+         explain_misses(model(), [this](std::uint64_t a) { return machine->name_at(a); })) {
+      if (o.name == object) return o.cause;
+    }
+    ADD_FAILURE() << object << " has no misses";
+    return Cause::kCapacity;
+  }
+
+  std::unique_ptr<NumachineMachine> machine;
+  workloads::Report report;
+};
+
+// The opened substrate with one set of events.
+class Events : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(substrata_numachine_reset(), 0);
+    ASSERT_EQ(substrata_entry_numachine(&host_, &table_), 0);
+    ASSERT_TRUE(table_.open(&host_, &device_).ok());
+  }
+  void TearDown() override {
+    if (set_ != nullptr) table_.destroy_set(set_);
+    table_.close(device_);
+  }
+  void start(const std::vector<std::string>& names) {
+    std::vector<uint32_t> events;
+    for (const std::string& name : names) {
+      uint32_t index = 0;
+      const Status found = table_.find_event(device_, name.c_str(), &index);
+      ASSERT_TRUE(found.ok()) << name << ": " << (found.note != nullptr ? found.note : "");
+      events.push_back(index);
+    }
+    if (set_ != nullptr) table_.destroy_set(set_);
+    ASSERT_TRUE(table_.create_set(device_, nullptr, &set_).ok());
+    ASSERT_TRUE(table_.program(set_, events.data(), static_cast<uint32_t>(events.size())).ok());
+    ASSERT_TRUE(table_.start(set_).ok());
+    count_ = events.size();
+  }
+  std::vector<int64_t> stop() {
+    EXPECT_TRUE(table_.stop(set_).ok());
+    std::vector<int64_t> values(count_, -1);
+    EXPECT_TRUE(table_.read(set_, values.data()).ok());
+    return values;
+  }
+
+  Host host_;
+  SubstrateTable table_;
+  Device* device_ = nullptr;
+  Set* set_ = nullptr;
+  size_t count_ = 0;
+};
+
+const char* const kSpecs[] = {"fft:points=1024",
+                              "radix:keys=4096:radix=64",
+                              "lu:n=64",
+                              "false-sharing:rounds=100",
+                              "true-sharing:rounds=50",
+                              "migratory:rounds=20",
+                              "producer-consumer:words=256:rounds=4",
+                              "hot-spot:reads=200",
+                              "ocean:n=34"};
+
+// NU-23, NU-31: what is published says what the model knows
+TEST_F(Events, AreWhatTheModelKnows) {
+  for (const char* spec : kSpecs) {
+    for (const char* parameters : {"cache=16384:network_cache=32768", "protocol=update", ""}) {
+      start({"READS",
+             "READ_EXCLUSIVES",
+             "UPGRADES",
+             "UPDATES",
+             "OWNERSHIP_MISSES",
+             "OWNERSHIP_MISSES_CANCELLED",
+             "INVALIDATION_MISSES",
+             "OTHER_MISSES",
+             "MISS_CYCLES",
+             "INVALIDATION_HITS",
+             "NACKS",
+             "NACKED_REQUESTS",
+             "WRITE_BACKS",
+             "LOCAL",
+             "REMOTE",
+             "NETWORK_CACHE_HITS",
+             "INSTRUCTIONS",
+             "LOADS",
+             "STORES",
+             "APPARENT_MISS_CYCLES"});
+      Simulation run(spec, 12, parameters);
+      const std::vector<int64_t> values = stop();
+      std::uint64_t cycles = 0;
+      std::uint64_t instructions = 0;
+      for (std::uint32_t cpu = 0; cpu < 12; ++cpu) {
+        const Truth& t = run.model().truth(cpu);
+        for (const std::uint64_t one : t.miss_cycles) cycles += one;
+        instructions += t.instructions();
+      }
+      const std::vector<std::uint64_t> wanted = {run.sum(&Truth::reads),
+                                                 run.sum(&Truth::read_exclusives),
+                                                 run.sum(&Truth::upgrades),
+                                                 run.sum(&Truth::updates),
+                                                 run.misses(MissType::kOwnershipSuccessful),
+                                                 run.misses(MissType::kOwnershipCancelled),
+                                                 run.misses(MissType::kInvalidation),
+                                                 run.misses(MissType::kOther),
+                                                 cycles,
+                                                 run.sum(&Truth::invalidation_hits),
+                                                 run.sum(&Truth::nacks),
+                                                 run.sum(&Truth::nacked_requests),
+                                                 run.sum(&Truth::write_backs),
+                                                 run.sum(&Truth::local),
+                                                 run.sum(&Truth::remote),
+                                                 run.sum(&Truth::network_cache_hits),
+                                                 instructions,
+                                                 run.sum(&Truth::loads),
+                                                 run.sum(&Truth::stores),
+                                                 run.sum(&Truth::apparent_miss_cycles)};
+      for (size_t i = 0; i < wanted.size(); ++i)
+        EXPECT_EQ(values[i], static_cast<int64_t>(wanted[i])) << spec << " " << parameters << " event " << i;
+      EXPECT_EQ(run.report.outcome.reads, run.sum(&Truth::loads));
+      EXPECT_EQ(run.report.outcome.writes, run.sum(&Truth::stores));
+      const Truth& t = run.model().truth(3);
+      EXPECT_EQ(t.reads + t.read_exclusives + t.upgrades + t.updates,
+                t.misses[0] + t.misses[1] + t.misses[2] + t.misses[3]);
+    }
+  }
+}
+
+// Qualifiers part the whole
+TEST_F(Events, PartByProcessorStationPhaseAndAddress) {
+  std::vector<std::string> names{"MISS_CYCLES", "INSTRUCTIONS"};
+  for (int cpu = 0; cpu < 8; ++cpu) names.push_back("MISS_CYCLES:cpu=" + std::to_string(cpu));
+  for (int station = 0; station < 2; ++station)
+    names.push_back("MISS_CYCLES:station=" + std::to_string(station));
+  names.push_back("MISS_CYCLES:addr=0-0x8fff");
+  names.push_back("MISS_CYCLES:addr=0x9000-0xffffffff");
+  start(names);
+  Simulation run("radix:keys=4096:radix=64", 8);
+  const std::vector<int64_t> v = stop();
+  EXPECT_GT(v[0], 0);
+  EXPECT_EQ(v[0], v[2] + v[3] + v[4] + v[5] + v[6] + v[7] + v[8] + v[9]);
+  EXPECT_EQ(v[0], v[10] + v[11]);
+  EXPECT_EQ(v[0], v[12] + v[13]);
+  EXPECT_GT(v[12], 0);
+  EXPECT_GT(v[13], 0);
+  std::vector<std::string> phases{"INSTRUCTIONS"};
+  for (int region = 0; region < 40; ++region)
+    phases.push_back("INSTRUCTIONS:phase=" + std::to_string(region));
+  start(phases);
+  run.machine->release();
+  Simulation again("radix:keys=4096:radix=64", 8);
+  const std::vector<int64_t> p = stop();
+  int64_t sum = 0;
+  int with_some = 0;
+  for (size_t i = 1; i < p.size(); ++i) {
+    sum += p[i];
+    with_some += p[i] != 0 ? 1 : 0;
+  }
+  EXPECT_EQ(p[0], sum);
+  EXPECT_GT(with_some, 1) << "radix has phases";
+}
+
+// FE-8: replay gives the same counts as the run
+TEST_F(Events, OfAReplayAreThoseOfTheRun) {
+  char folder[] = "/tmp/numachine_testXXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string file = std::string(folder) + "/trace";
+  const std::vector<std::string> names = {"READS",
+                                          "OWNERSHIP_MISSES_CANCELLED",
+                                          "INVALIDATION_MISSES",
+                                          "MISS_CYCLES",
+                                          "NACKS",
+                                          "INSTRUCTIONS",
+                                          "STALL_CYCLES",
+                                          "MEMORY_REQUESTS",
+                                          "QUEUE_CYCLES",
+                                          "HITS_GI",
+                                          "MISS_CYCLES:cpu=2"};
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = 8;
+  options.record = file.c_str();
+  start(names);
+  struct substrata_run_result result {};
+  result.struct_size = sizeof result;
+  ASSERT_EQ(substrata_run("numachine", "false-sharing:rounds=200", &options, &result), 0) << result.message;
+  EXPECT_EQ(result.correct, 1u) << result.message;
+  const std::vector<int64_t> live = stop();
+  start(names);
+  substrata_replay_summary summary{};
+  summary.struct_size = sizeof summary;
+  ASSERT_EQ(substrata_replay(file.c_str(), nullptr, &summary), 0) << substrata_feed_error();
+  EXPECT_EQ(stop(), live);
+  for (const int64_t value : live) EXPECT_GT(value, 0);
+  std::filesystem::remove_all(folder);
+}
+
+// The counter interrupt by preload, as PAPI_overflow arms it
+TEST_F(Events, AnAlarmIsCalledAtEveryMultipleOfItsThreshold) {
+  start({"READS", "INVALIDATION_MISSES"});
+  int calls = 0;
+  uint64_t mask = 0;
+  struct Seen {
+    int* calls;
+    uint64_t* mask;
+  } seen{&calls, &mask};
+  const SampleSink sink{[](void* owner, const Sample* sample) noexcept {
+                          auto* const s = static_cast<Seen*>(owner);
+                          ++*s->calls;
+                          *s->mask |= sample->event_mask;
+                        },
+                        &seen};
+  stop();
+  ASSERT_TRUE(table_.arm(set_, 1, 25, 0, &sink).ok());
+  EXPECT_FALSE(table_.arm(set_, 2, 25, 0, &sink).ok());
+  ASSERT_TRUE(table_.start(set_).ok());
+  Simulation run("migratory:rounds=20", 8);
+  const std::vector<int64_t> values = stop();
+  EXPECT_GT(values[1], 100);
+  EXPECT_EQ(calls, values[1] / 25);
+  EXPECT_EQ(mask, 2u);
+  ASSERT_TRUE(table_.disarm(set_, 1).ok());
+  calls = 0;
+  ASSERT_TRUE(table_.start(set_).ok());
+  run.machine->release();
+  Simulation again("migratory:rounds=20", 8);
+  stop();
+  EXPECT_EQ(calls, 0);
+}
+
+// NU-1, NU-2, table 4.5: the cards in the machine count what happens
+TEST_F(Events, CountersOfTheCardsAgreeWithTheModel) {
+  const auto mode = [](CounterEvent event, bool transitions) {
+    return kCounterOn | static_cast<std::uint32_t>(event) << kEventShift | (transitions ? kTransitions : 0U);
+  };
+  struct Case {
+    CounterEvent event;
+    bool transitions;
+    std::uint64_t (*wanted)(const Truth&);
+  };
+  const Case cases[] = {
+      {CounterEvent::kRead, true, [](const Truth& t) { return t.reads; }},
+      {CounterEvent::kNackRetry, false, [](const Truth& t) { return t.nacks; }},
+      {CounterEvent::kNackCycles, true, [](const Truth& t) { return t.nacked_requests; }},
+      {CounterEvent::kNackCycles, false, [](const Truth& t) { return t.nack_cycles; }},
+      {CounterEvent::kOwnershipSuccessful, true, [](const Truth& t) { return t.misses[0]; }},
+      {CounterEvent::kOwnershipSuccessful, false, [](const Truth& t) { return t.miss_cycles[0]; }},
+      {CounterEvent::kOwnershipCancelled, true, [](const Truth& t) { return t.misses[1]; }},
+      {CounterEvent::kOwnershipCancelled, false, [](const Truth& t) { return t.miss_cycles[1]; }},
+      {CounterEvent::kInvalidationMiss, true, [](const Truth& t) { return t.invalidation_misses_estimated; }},
+  };
+  for (size_t at = 0; at < std::size(cases); at += 4) {
+    ASSERT_EQ(substrata_numachine_reset(), 0);
+    for (size_t i = 0; i < 4 && at + i < std::size(cases); ++i) {
+      ASSERT_EQ(substrata_numachine_broadcast(8, SUBSTRATA_NUMACHINE_GPCM0 + static_cast<uint32_t>(i),
+                                              mode(cases[at + i].event, cases[at + i].transitions)),
+                0);
+    }
+    ASSERT_EQ(substrata_numachine_broadcast(8, SUBSTRATA_NUMACHINE_GPCE, 1), 0);
+    Simulation run("false-sharing:rounds=300", 8);
+    std::uint64_t total[4] = {};
+    for (std::uint32_t cpu = 0; cpu < 8; ++cpu) {
+      for (size_t i = 0; i < 4 && at + i < std::size(cases); ++i) {
+        uint32_t counted = 0;
+        ASSERT_EQ(
+            substrata_numachine_read(cpu, SUBSTRATA_NUMACHINE_COUNTERS + static_cast<uint32_t>(i), &counted),
+            0);
+        EXPECT_EQ(counted, cases[at + i].wanted(run.model().truth(cpu)))
+            << "processor " << cpu << " event " << static_cast<int>(cases[at + i].event);
+        total[i] += counted;
+      }
+    }
+    for (size_t i = 0; i < 4 && at + i < std::size(cases); ++i) EXPECT_GT(total[i], 0u) << at + i;
+  }
+}
+
+// Determinism: two runs give the same operations at the same times
+TEST(NumachineMachine, TwoRunsAreTheSameRun) {
+  Simulation first("true-sharing:rounds=100", 16);
+  const std::uint64_t digest = first.report.outcome.digest;
+  const workloads::Time time = first.report.outcome.time;
+  first.machine->release();
+  Simulation second("true-sharing:rounds=100", 16);
+  EXPECT_EQ(second.report.outcome.digest, digest);
+  EXPECT_EQ(second.report.outcome.time, time);
+}
+
+// NU-20, NU-22: every size runs every pattern to a right result, and the caches end consistent
+TEST(NumachineMachine, KeepsTheProtocolsInvariantsInTime) {
+  for (const std::uint32_t processes : {1u, 3u, 16u, 40u}) {
+    for (const char* spec :
+         {"false-sharing:rounds=60", "true-sharing:rounds=30", "radix:keys=1024:radix=16"}) {
+      for (const char* parameters :
+           {"cache=4096:network_cache=8192", "protocol=update:cache=4096", "split=1"}) {
+        Simulation run(spec, processes, parameters);
+        for (const LineProfile& line : run.model().lines()) {
+          // The model keeps no versions, so copies are compared by their states only.
+          const std::string wrong = run.model().protocol().check(line.line);
+          if (wrong.find("stale") == std::string::npos) {
+            EXPECT_EQ(wrong, "") << spec << " " << processes << " " << parameters;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(NumachineMachine, RefusesASecondMachineAtOnce) {
+  Simulation first("false-sharing:rounds=2", 4);
+  struct substrata_run_result result {};
+  result.struct_size = sizeof result;
+  EXPECT_LT(substrata_run("numachine", "false-sharing:rounds=2", nullptr, &result), 0);
+  EXPECT_NE(std::string(result.message).find("another NUMAchine"), std::string::npos) << result.message;
+}
+
+// NU-32, issue: the micro-kernels are told apart, by object
+TEST(Causes, OfTheMicroKernelsAreToldApart) {
+  const auto cause = [](const char* spec, const char* object) {
+    Simulation run(spec, 16);
+    return run.cause_of(object);
+  };
+  EXPECT_EQ(cause("false-sharing:rounds=200", "false_sharing.words"), Cause::kFalseSharing);
+  EXPECT_EQ(cause("true-sharing:rounds=50", "true_sharing.words"), Cause::kTrueSharing);
+  EXPECT_EQ(cause("migratory:rounds=20", "migratory.words"), Cause::kMigratory);
+  EXPECT_EQ(cause("producer-consumer:words=4096:rounds=8", "producer_consumer.words"),
+            Cause::kProducerConsumer);
+  EXPECT_EQ(cause("conflict:stride=1048576:ways=4:rounds=50", "conflict.words"), Cause::kConflict);
+  EXPECT_EQ(cause("hot-spot:rounds=16", "hot_spot.spot"), Cause::kHotSpot);
+  EXPECT_EQ(cause("stream:elements=16384:rounds=1", "stream.a"), Cause::kCapacity);
+}
+
+// Item 11 of table 4.10, section 3.3.2
+TEST(Causes, ACacheLineWithConflictsStandsOutOfTheProfile) {
+  Simulation run("conflict:stride=1048576:ways=4:rounds=50", 4);
+  const std::vector<Spike> spikes =
+      find_spikes(run.model(), 16, [&](std::uint64_t a) { return run.machine->name_at(a); });
+  ASSERT_EQ(spikes.size(), 4u) << "one line of each processor";
+  for (const Spike& spike : spikes) {
+    EXPECT_EQ(spike.misses, 200u);
+    ASSERT_EQ(spike.objects.size(), 1u);
+    EXPECT_EQ(spike.objects[0], "conflict.words");
+  }
+  run.machine->release();
+  Simulation calm("stream:elements=4096:rounds=2", 4);
+  EXPECT_TRUE(find_spikes(calm.model(), 16, nullptr).empty());
+}
+
+// Item 19 of table 4.10: what computation hides of a miss is no apparent miss cycle
+TEST(NumachineMachine, OverlapHidesMissCyclesFromTheApparentOnesOnly) {
+  Simulation plain("water-spatial", 4);
+  const std::uint64_t whole = plain.sum(&Truth::whole_miss_cycles);
+  EXPECT_EQ(whole, plain.sum(&Truth::apparent_miss_cycles)) << "the R4400 hides nothing";
+  plain.machine->release();
+  Simulation hiding("water-spatial", 4, "overlap=40");
+  EXPECT_LT(hiding.sum(&Truth::apparent_miss_cycles), hiding.sum(&Truth::whole_miss_cycles));
+  EXPECT_GT(hiding.sum(&Truth::apparent_miss_cycles), 0u);
+}
+
+// Item 8 of table 4.10: informing memory operations with a TRIGGER pin
+TEST(NumachineMachine, MissHandlersAreCalledWhileTheTriggerIsActive) {
+  struct Seen {
+    int asked = 0;
+    int called = 0;
+  } seen;
+  const auto informed = [&seen](Model& model) {
+    model.inform(
+        {.trigger = [](void* owner, std::uint32_t,
+                       const substrata_transaction&) { return ++static_cast<Seen*>(owner)->asked % 3 == 0; },
+         .handler = [](void* owner, std::uint32_t,
+                       const substrata_transaction&) { ++static_cast<Seen*>(owner)->called; },
+         .owner = &seen});
+  };
+  Simulation run("radix:keys=4096:radix=64", 4, "", informed);
+  EXPECT_GT(seen.called, 0);
+  EXPECT_EQ(seen.called, seen.asked / 3);
+  EXPECT_EQ(run.sum(&Truth::informed), static_cast<std::uint64_t>(seen.called));
+}
+
+// Section 3.3.2, two claims on external invalidation hits
+TEST(Invalidations, HitsAreNeverFewerThanInvalidationMisses) {
+  for (const char* spec : kSpecs) {
+    Simulation run(spec, 16);
+    EXPECT_GE(run.sum(&Truth::invalidation_hits), run.misses(MissType::kInvalidation)) << spec;
+  }
+}
+
+}  // namespace
+}  // namespace substrata::numachine::test

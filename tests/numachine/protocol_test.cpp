@@ -1,0 +1,255 @@
+// The coherence protocol's invariants, on random references and on every state of a small machine.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "numachine/protocol.hpp"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SLOW_BUILD 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SLOW_BUILD 1
+#endif
+#endif
+#ifndef SLOW_BUILD
+#define SLOW_BUILD 0
+#endif
+
+namespace substrata::numachine::test {
+namespace {
+
+// A request on its way: it has passed the network cache of its station and not yet met its home.
+struct Request {
+  std::uint64_t line;
+  Want want;
+};
+
+// Processors with at most one request each, their steps interleaved as the caller likes.
+class Stepper {
+ public:
+  explicit Stepper(const ProtocolShape& shape) : protocol(shape), waiting(protocol.processors()) {}
+
+  // One step of a processor: an access (first step), or the second step of the request it waits for. Returns
+  // what is wrong, or an empty string.
+  std::string access(std::uint32_t cpu, std::uint64_t line, bool write) {
+    const Found found = protocol.find(cpu, line, write);
+    if (found == Found::kHit) return perform(cpu, line, write);
+    const bool update = protocol.shape().update;
+    const Want want = !write || (update && found != Found::kOwnership) ? Want::kRead
+                      : found == Found::kOwnership ? (update ? Want::kUpdate : Want::kUpgrade)
+                                                   : Want::kExclusive;
+    if (protocol.home_of(line) == protocol.station_of(cpu)) {
+      protocol.at_home(cpu, line, want);
+      return done(cpu, line, want, write);
+    }
+    for (std::uint32_t i = 0; i < protocol.shape().per_station; ++i) {
+      const auto& other = waiting[protocol.station_of(cpu) * protocol.shape().per_station + i];
+      if (other && other->line == line) return {};  // locked: a NACK, to be tried again
+    }
+    const Step step = protocol.at_network_cache(cpu, line, want);
+    if (step.served) return done(cpu, line, want, write);
+    waiting[cpu] = Request{line, want};
+    return check();
+  }
+  std::string finish(std::uint32_t cpu) {
+    Request request = *waiting[cpu];
+    waiting[cpu].reset();
+    // An upgrade whose copy was taken away meanwhile is cancelled and becomes a read exclusive; an update is
+    // never cancelled.
+    if (request.want == Want::kUpgrade && !protocol.holds(cpu, request.line)) request.want = Want::kExclusive;
+    protocol.at_home(cpu, request.line, request.want);
+    return done(cpu, request.line, request.want, request.want != Want::kRead);
+  }
+  std::string check() {
+    for (std::uint64_t line = 0; line < lines; ++line) {
+      if (std::string wrong = protocol.check(line); !wrong.empty()) return wrong;
+    }
+    return {};
+  }
+
+  Protocol protocol;
+  std::vector<std::optional<Request>> waiting;
+  std::uint64_t lines = 0;  // checked after every step
+
+ private:
+  std::string done(std::uint32_t cpu, std::uint64_t line, Want want, bool write) {
+    if (want == Want::kUpdate) return check();
+    if (write && want == Want::kRead) return check();  // the update follows
+    return perform(cpu, line, write);
+  }
+  std::string perform(std::uint32_t cpu, std::uint64_t line, bool write) {
+    if (!protocol.holds(cpu, line)) return "the requester does not hold its line";
+    if (protocol.is_stale(cpu, line)) return "a stale read of line " + std::to_string(line);
+    if (write) protocol.note_write(cpu, line);
+    return check();
+  }
+};
+
+void run_random(ProtocolShape shape, std::uint64_t lines, std::uint64_t references, std::uint64_t seed,
+                std::uint64_t check_every) {
+  Stepper stepper(shape);
+  stepper.lines = 0;  // the lines touched are checked below
+  std::mt19937_64 random(seed);
+  for (std::uint64_t i = 0; i < references; ++i) {
+    const std::uint64_t r = random();
+    const auto cpu = static_cast<std::uint32_t>(r % stepper.protocol.processors());
+    std::uint64_t line = (r >> 20) % lines;
+    std::string wrong;
+    if (stepper.waiting[cpu]) {
+      line = stepper.waiting[cpu]->line;
+      wrong = stepper.finish(cpu);
+    } else {
+      wrong = stepper.access(cpu, line, ((r >> 60) & 3) == 0);
+    }
+    ASSERT_EQ(wrong, "") << "reference " << i;
+    if (i % 16 == 0) {
+      ASSERT_EQ(stepper.protocol.check(line), "") << "reference " << i;
+    }
+    if (i % check_every == 0) {
+      for (std::uint64_t each = 0; each < lines; ++each) ASSERT_EQ(stepper.protocol.check(each), "") << i;
+    }
+  }
+}
+
+constexpr std::uint64_t kReferences = SLOW_BUILD ? 400'000 : 10'000'000;
+
+// NU-22: 10^7 random references (fewer in a sanitizer build)
+TEST(Protocol, KeepsItsInvariantsOnRandomReferences) {
+  // Small caches, so that lines are dropped all the time; network caches smaller than the processors'
+  // together.
+  run_random({.stations = 4, .per_station = 4, .page_bytes = 64, .cache_lines = 8, .network_lines = 8}, 40,
+             kReferences, 1, 50'000);
+}
+
+// NU-22
+TEST(Protocol, KeepsItsInvariantsOnTheLargestMachine) {
+  run_random({.stations = 64, .per_station = 4, .page_bytes = 128, .cache_lines = 16, .network_lines = 32},
+             300, kReferences / 20, 2, 50'000);
+}
+
+// NU-21, section 3.3.2
+TEST(Protocol, KeepsItsInvariantsWithUpdates) {
+  run_random({.stations = 4,
+              .per_station = 4,
+              .page_bytes = 64,
+              .cache_lines = 8,
+              .network_lines = 8,
+              .update = true},
+             40, kReferences / 10, 3, 50'000);
+}
+
+// NU-22: every state that two stations of two processors with two lines can come to, and every step from it
+TEST(Protocol, KeepsItsInvariantsInEveryStateOfASmallMachine) {
+  for (const bool update : {false, true}) {
+    // Both lines fall on one index of every cache and belong to different homes, so each drops the other.
+    const ProtocolShape shape{.stations = 2,
+                              .per_station = 2,
+                              .page_bytes = 64,
+                              .cache_lines = 1,
+                              .network_lines = 1,
+                              .update = update};
+    const std::uint32_t lines = 2;  // 0 at home on station 0, 1 on station 1
+    Stepper start(shape);
+    start.lines = lines;
+    const auto name = [](Stepper& s) {
+      std::string text = s.protocol.fingerprint(2);
+      for (const auto& request : s.waiting) {
+        text += request ? static_cast<char>('A' + static_cast<int>(request->line) * 4 +
+                                            static_cast<int>(request->want))
+                        : '.';
+      }
+      return text;
+    };
+    std::set<std::string> seen;
+    std::deque<Stepper> open;
+    open.push_back(start);
+    seen.insert(name(start));
+    std::size_t steps = 0;
+    const std::size_t most = SLOW_BUILD ? 3'000 : 2'000'000;
+    while (!open.empty() && seen.size() < most) {
+      const Stepper from = open.front();
+      open.pop_front();
+      for (std::uint32_t cpu = 0; cpu < 4; ++cpu) {
+        for (std::uint32_t what = 0; what < lines * 2; ++what) {
+          const bool finish = from.waiting[cpu].has_value();
+          if (finish && what != 0) continue;
+          // At most two requests on their way; with more the number of states grows and nothing new happens.
+          if (!finish && std::count_if(from.waiting.begin(), from.waiting.end(),
+                                       [](const auto& request) { return request.has_value(); }) >= 2) {
+            continue;
+          }
+          Stepper s = from;
+          ++steps;
+          ASSERT_EQ(finish ? s.finish(cpu) : s.access(cpu, what / 2, what % 2 != 0), "");
+          if (seen.insert(name(s)).second) open.push_back(s);
+        }
+      }
+    }
+    RecordProperty(update ? "states_update" : "states", static_cast<int>(seen.size()));
+    if (!SLOW_BUILD) {
+      EXPECT_TRUE(open.empty()) << "more than " << most << " states";
+    }
+    EXPECT_GT(seen.size(), 100u);
+    EXPECT_GT(steps, seen.size());
+  }
+}
+
+// NU-21, figure 4.3: the four states at memory and in a network cache as the thesis describes them
+TEST(Protocol, StatesTellWhereTheCopiesAre) {
+  Protocol p({.stations = 4, .per_station = 4, .page_bytes = 64, .cache_lines = 64, .network_lines = 64});
+  const std::uint64_t line = 0;  // at home on station 0
+  EXPECT_EQ(p.block(line).state, BlockState::kLocalValid);
+  p.at_home(1, line, Want::kRead);
+  EXPECT_EQ(p.block(line).state, BlockState::kLocalValid) << "copies on the home station only";
+  p.at_home(2, line, Want::kExclusive);
+  EXPECT_EQ(p.block(line).state, BlockState::kLocalInvalid) << "a local processor has it dirty";
+  EXPECT_EQ(p.deliveries().size(), 1u);
+  EXPECT_FALSE(p.at_network_cache(5, line, Want::kRead).served);
+  Step step = p.at_home(5, line, Want::kRead);
+  EXPECT_EQ(step.met, BlockState::kLocalInvalid);
+  EXPECT_EQ(step.owner, 2);
+  EXPECT_EQ(p.block(line).state, BlockState::kGlobalValid);
+  EXPECT_EQ(p.network_state(1, line), BlockState::kGlobalValid);
+  step = p.at_network_cache(6, line, Want::kRead);
+  EXPECT_TRUE(step.served && step.network_cache) << "the network cache combines remote requests";
+  EXPECT_FALSE(p.at_network_cache(6, line, Want::kUpgrade).served) << "the home must agree";
+  step = p.at_home(6, line, Want::kUpgrade);
+  EXPECT_FALSE(step.data) << "ownership without data";
+  EXPECT_EQ(p.block(line).state, BlockState::kGlobalInvalid);
+  EXPECT_EQ(p.network_state(1, line), BlockState::kLocalInvalid);
+  step = p.at_network_cache(4, line, Want::kRead);
+  EXPECT_TRUE(step.served);
+  EXPECT_EQ(step.owner, 6);
+  EXPECT_EQ(p.network_state(1, line), BlockState::kLocalValid) << "the only valid copies are on this station";
+  EXPECT_EQ(p.block(line).state, BlockState::kGlobalInvalid);
+  step = p.at_home(12, line, Want::kRead);
+  EXPECT_EQ(step.owner_station, 1);
+  EXPECT_EQ(p.block(line).state, BlockState::kGlobalValid);
+  step = p.at_home(0, line, Want::kExclusive);
+  EXPECT_EQ(step.stations, 0xaU) << "invalidations to stations 1 and 3";
+  EXPECT_EQ(p.network_state(1, line), BlockState::kGlobalInvalid);
+  EXPECT_EQ(p.find(4, line, false), Found::kInvalidation);
+  EXPECT_EQ(p.find(7, line, false), Found::kOther) << "it never had the line";
+}
+
+// NU-31: not an invalidation miss when the invalid line was replaced before reuse
+TEST(Protocol, AnInvalidLineThatWasReplacedBeforeReuseIsNoInvalidationMiss) {
+  Protocol p({.stations = 1, .per_station = 4, .page_bytes = 64, .cache_lines = 16, .network_lines = 16});
+  p.at_home(0, 3, Want::kRead);
+  p.at_home(1, 3, Want::kExclusive);
+  EXPECT_EQ(p.find(0, 3, false), Found::kInvalidation);
+  EXPECT_EQ(p.find(0, 3, true), Found::kInvalidation);
+  p.at_home(0, 19, Want::kRead);  // the same index
+  EXPECT_EQ(p.find(0, 3, false), Found::kOther);
+}
+
+}  // namespace
+}  // namespace substrata::numachine::test
