@@ -26,6 +26,7 @@ class NumachineMachine final : public workloads::SharedMemoryMachine {
   std::string_view name() const override { return "numachine"; }
   void begin(workloads::Engine& engine) override;
   workloads::Time quantum() const override { return window_; }
+  bool works_in_steps() const override { return true; }
   std::size_t advance(workloads::ProcessId process, std::span<const workloads::Operation> operations,
                       workloads::Time& now, workloads::Time horizon) override;
   std::string end() override;

@@ -241,7 +241,8 @@ void Engine::charge(Actor& actor, Time horizon) {
   const std::span<const Operation> rest(actor.record.data() + actor.charged, actor.recorded - actor.charged);
   const Time before = actor.now;
   const std::size_t done = machine_.advance(actor.process.id_, rest, actor.now, horizon);
-  if ((done == 0 && actor.now == before) || done > rest.size() || actor.now < before) {
+  const bool progressed = done != 0 || (machine_.works_in_steps() && actor.now != before);
+  if (!progressed || done > rest.size() || actor.now < before) {
     fail(std::string(machine_.name()) + " charged " + std::to_string(done) + " of " +
          std::to_string(rest.size()) + " operations");
     return;

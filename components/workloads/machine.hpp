@@ -82,9 +82,11 @@ class Machine {
   // operations within a quantum is then not the order of time. Default: 0, each process is charged up to the
   // time of the next one.
   virtual Time quantum() const { return 0; }
+  // May advance() stop inside an operation, having moved `now` to its next step?
+  virtual bool works_in_steps() const { return false; }
   // Charges recorded operations of one process in their order, from `now` on, and moves `now`. Stops after
   // the first operation that ends at or after `horizon`, or at the end. Returns how many were charged: at
-  // least one, unless it moved `now` to the next step of an operation that takes several.
+  // least one, unless the machine works in steps and moved `now` to the next step of an operation.
   virtual std::size_t advance(ProcessId process, std::span<const Operation> operations, Time& now,
                               Time horizon) = 0;
 
