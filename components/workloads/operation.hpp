@@ -28,6 +28,12 @@ class Operation {
   constexpr Operation(OperationKind kind, std::uint64_t argument, unsigned size = 0) noexcept
       : bits_((argument & kArgumentMask) | (std::uint64_t{size} << 48) |
               (static_cast<std::uint64_t>(kind) << 56)) {}
+  // A read or write; `address` below 2^48, which every address of Memory is.
+  static constexpr Operation access(OperationKind kind, std::uint64_t address, unsigned size) noexcept {
+    Operation out;
+    out.bits_ = address | (std::uint64_t{size} << 48) | (static_cast<std::uint64_t>(kind) << 56);
+    return out;
+  }
   constexpr OperationKind kind() const noexcept { return static_cast<OperationKind>(bits_ >> 56); }
   constexpr std::uint64_t argument() const noexcept { return bits_ & kArgumentMask; }
   // Of a read or write: where in the shared address space, in bytes.

@@ -50,7 +50,7 @@ class Process {
       return guarded_load<T>(address);
     T value;
     std::memcpy(&value, view_.memory + address, sizeof(T));
-    record(Operation(OperationKind::kRead, address, sizeof(T)));
+    record(Operation::access(OperationKind::kRead, address, sizeof(T)));
     return value;
   }
   template <Shareable T>
@@ -60,11 +60,15 @@ class Process {
       return;
     }
     std::memcpy(view_.memory + address, &value, sizeof(T));
-    record(Operation(OperationKind::kWrite, address, sizeof(T)));
+    record(Operation::access(OperationKind::kWrite, address, sizeof(T)));
   }
 
   // Processor cycles spent without shared accesses.
-  void compute(std::uint64_t cycles) { record(Operation(OperationKind::kCompute, cycles)); }
+  void compute(std::uint64_t cycles) {
+    const Operation operation(OperationKind::kCompute, cycles);
+    computed_ += operation.argument();
+    record(operation);
+  }
   // Marks; cost what the machine says (a monitor's category register, for example).
   void enter(RegionId region) { record(Operation(OperationKind::kEnter, region)); }
   void leave(RegionId region) { record(Operation(OperationKind::kLeave, region)); }
@@ -109,7 +113,7 @@ class Process {
     T value;
     std::memcpy(&value, view_.memory + address, sizeof(T));
     if (view_.oracle != nullptr) compare(address, &value, sizeof(T));
-    record(Operation(OperationKind::kRead, address, sizeof(T)));
+    record(Operation::access(OperationKind::kRead, address, sizeof(T)));
     return value;
   }
   template <Shareable T>
@@ -119,7 +123,7 @@ class Process {
     if (view_.stored_values != nullptr) keep_value(&value, sizeof(T));
     if (view_.oracle != nullptr) std::memcpy(view_.oracle + address, &value, sizeof(T));
     // Last, because a full record goes to the machine at once, which then looks for the value.
-    record(Operation(OperationKind::kWrite, address, sizeof(T)));
+    record(Operation::access(OperationKind::kWrite, address, sizeof(T)));
   }
   void guard(std::uint64_t address, PageState wanted) {
     const std::uint64_t page = address >> view_.page_shift;
@@ -145,7 +149,8 @@ class Process {
   // The inner loop's.
   Operation* cursor_ = nullptr;
   Operation* limit_ = nullptr;
-  bool guarded_ = false;  // the view asks for more than the access itself
+  std::uint64_t computed_ = 0;  // cycles of compute operations since the record was empty
+  bool guarded_ = false;        // the view asks for more than the access itself
   ProcessView view_;
   // The engine's.
   Engine* engine_ = nullptr;
