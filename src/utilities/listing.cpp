@@ -21,6 +21,15 @@ std::string message(int code) {
   return text != nullptr ? text : "error " + std::to_string(code);
 }
 
+bool describe(const char* utility, const std::string& name, PAPI_event_info_t* info) {
+  int code = 0;
+  int status = PAPI_event_name_to_code(name.c_str(), &code);
+  if (status == PAPI_OK) status = PAPI_get_event_info(code, info);
+  if (status == PAPI_OK) return true;
+  std::fprintf(stderr, "%s: %s: %s\n", utility, name.c_str(), message(status).c_str());
+  return false;
+}
+
 void print_rule(int width, char of) {
   for (int i = 0; i < width; ++i) std::putchar(of);
   std::putchar('\n');
@@ -99,6 +108,18 @@ Qualifier own_part(const PAPI_event_info_t& info, const std::string& event) {
   if (const std::size_t at = own.text.find(kMark); at != std::string::npos)
     own.text.erase(0, at + std::strlen(kMark));
   return own;
+}
+
+void print_qualifiers(const PAPI_event_info_t& event, const char* before) {
+  const int code = static_cast<int>(event.event_code);
+  const std::vector<int> codes = qualifiers(code, PAPI_get_event_component(code));
+  if (!codes.empty()) std::printf("%sQualifiers:         Name -- Description\n", before);
+  for (const int qualifier : codes) {
+    PAPI_event_info_t info;
+    if (PAPI_get_event_info(qualifier, &info) != PAPI_OK) continue;
+    const Qualifier own = own_part(info, event.symbol);
+    std::printf("      Info: %12s -- %s\n", own.name.c_str(), own.text.c_str());
+  }
 }
 
 bool is_derived(const PAPI_event_info_t& info) {

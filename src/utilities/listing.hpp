@@ -18,6 +18,9 @@ void print_rule(int width, char of = '-');
 
 std::string message(int code);
 
+// The event of that name; false, and why on stderr, when there is none.
+bool describe(const char* utility, const std::string& name, PAPI_event_info_t* info);
+
 // Codes in the library's order. A modifier as PAPI_enum_cmp_event takes it.
 std::vector<int> native_events(int component);
 std::vector<int> qualifiers(int native, int component);
@@ -27,6 +30,9 @@ struct Qualifier {
   std::string text;
 };
 Qualifier own_part(const PAPI_event_info_t& info, const std::string& event);
+// The qualifiers of a native event with their descriptions, behind `before` and a title; nothing where it has
+// none.
+void print_qualifiers(const PAPI_event_info_t& event, const char* before);
 std::vector<int> presets();
 std::vector<int> user_events();
 

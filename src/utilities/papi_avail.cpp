@@ -22,28 +22,13 @@ void print_details(const PAPI_event_info_t& info) {
 }
 
 int print_event(const std::string& name) {
-  int code = 0;
   PAPI_event_info_t info;
-  int status = PAPI_event_name_to_code(name.c_str(), &code);
-  if (status == PAPI_OK) status = PAPI_get_event_info(code, &info);
-  if (status != PAPI_OK) {
-    std::fprintf(stderr, "papi_avail: %s: %s\n", name.c_str(), message(status).c_str());
-    return 1;
-  }
+  if (!describe("papi_avail", name, &info)) return 1;
+  const int code = static_cast<int>(info.event_code);
   print_details(info);
   if (IS_PRESET(code) && info.count == 0)
     std::printf("\nPRESET event %s is NOT available on this architecture!\n", info.symbol);
-  if (IS_NATIVE(code)) {
-    const int component = PAPI_get_event_component(code);
-    const std::vector<int> codes = qualifiers(code, component);
-    const std::string event = info.symbol;
-    if (!codes.empty()) std::printf("Qualifiers:         Name -- Description\n");
-    for (const int qualifier : codes)
-      if (PAPI_get_event_info(qualifier, &info) == PAPI_OK) {
-        const Qualifier own = own_part(info, event);
-        std::printf("      Info: %12s -- %s\n", own.name.c_str(), own.text.c_str());
-      }
-  }
+  if (IS_NATIVE(code)) print_qualifiers(info, "");
   std::printf("\n");
   print_rule(80);
   return 0;

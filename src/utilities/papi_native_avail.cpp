@@ -29,25 +29,12 @@ void print_boxed(std::size_t indent, const std::string& text) {
 }
 
 int print_event(const std::string& name) {
-  int code = 0;
   PAPI_event_info_t info;
-  int status = PAPI_event_name_to_code(name.c_str(), &code);
-  if (status == PAPI_OK) status = PAPI_get_event_info(code, &info);
-  if (status != PAPI_OK) {
-    std::fprintf(stderr, "papi_native_avail: %s: %s\n", name.c_str(), message(status).c_str());
-    return 1;
-  }
+  if (!describe("papi_native_avail", name, &info)) return 1;
   std::printf("%-20s%s\n%-20s0x%x\n%-20s%s\n", "Event name:", info.symbol, "Event Code:", info.event_code,
               "Description:", info.long_descr);
   if (info.units[0] != '\0') std::printf("%-20s%s\n", "Units:", info.units);
-  const std::vector<int> codes = qualifiers(code, PAPI_get_event_component(code));
-  if (!codes.empty()) std::printf("\nQualifiers:         Name -- Description\n");
-  const std::string event = info.symbol;
-  for (const int qualifier : codes)
-    if (PAPI_get_event_info(qualifier, &info) == PAPI_OK) {
-      const Qualifier own = own_part(info, event);
-      std::printf("      Info: %12s -- %s\n", own.name.c_str(), own.text.c_str());
-    }
+  print_qualifiers(info, "\n");
   return 0;
 }
 

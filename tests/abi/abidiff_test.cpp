@@ -2,13 +2,13 @@
 // missing.
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <system_error>
+
+#include "shell_command.hpp"
 
 namespace {
 
@@ -19,26 +19,14 @@ constexpr int kErrorBit = 1;
 constexpr int kUsageBit = 2;
 constexpr int kIncompatibleBit = 8;
 
-struct Outcome {
-  int status = -1;
-  std::string text;
-};
-
-Outcome run(const std::string& command) {
-  Outcome outcome;
-  FILE* process = popen(("( " + command + " ) 2>&1 < /dev/null").c_str(), "r");
-  if (process == nullptr) return outcome;
-  char piece[4096];
-  for (size_t n; (n = std::fread(piece, 1, sizeof(piece), process)) > 0;) outcome.text.append(piece, n);
-  const int status = pclose(process);
-  if (WIFEXITED(status)) outcome.status = WEXITSTATUS(status);
-  return outcome;
-}
+using substrata::shell::has_tool;
+using substrata::shell::Outcome;
+using substrata::shell::run;
 
 class Abidiff : public testing::Test {
  protected:
   void SetUp() override {
-    if (run("command -v abidiff").status != 0) GTEST_SKIP() << "abidiff is missing (package abigail-tools)";
+    if (!has_tool("abidiff")) GTEST_SKIP() << "abidiff is missing (package abigail-tools)";
     if (!fs::exists(DEBIAN_PAPI)) GTEST_SKIP() << "no " << DEBIAN_PAPI << " (package libpapi-dev)";
     std::string pattern = (fs::temp_directory_path() / "substrata_abidiff_XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <cstdio>
 #include <string>
 #include <thread>
 
 #include "allocations.hpp"
+#include "shell_command.hpp"
 
 namespace substrata::client {
 namespace {
@@ -290,12 +290,9 @@ TEST_F(Client, ThreadsHaveRunsOfTheirOwn) {
 TEST(ClientExample, CountsInEachDomain) {
   EventSet probe = Library::open().value().event_set("perf_event").value();
   if (const auto clock = probe.add("perf::TASK-CLOCK"); !clock) GTEST_SKIP() << clock.error().sentence;
-  FILE* process = popen(DOMAINS_PROGRAM " 2>&1 < /dev/null", "r");
-  ASSERT_NE(process, nullptr);
-  std::string text;
-  char piece[512];
-  for (size_t n; (n = std::fread(piece, 1, sizeof piece, process)) > 0;) text.append(piece, n);
-  EXPECT_EQ(pclose(process), 0) << text;
+  const shell::Outcome ran = shell::run(shell::shell_word(DOMAINS_PROGRAM));
+  const std::string& text = ran.text;
+  EXPECT_EQ(ran.status, 0) << text;
   EXPECT_NE(text.find("sum 549755289600\n"), std::string::npos) << text;
   EXPECT_NE(text.find("ms of processor time, measured"), std::string::npos) << text;
   EXPECT_NE(text.find("packets and"), std::string::npos) << text;

@@ -2,9 +2,7 @@
 // has.
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -12,27 +10,16 @@
 #include <sstream>
 #include <string>
 
+#include "shell_command.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int status = -1;
-  std::string text;
-};
-
-Outcome run(const std::string& command) {
-  Outcome outcome;
-  FILE* process = popen(("( " + command + " ) 2>&1 < /dev/null").c_str(), "r");
-  if (process == nullptr) return outcome;
-  char piece[4096];
-  for (size_t n; (n = std::fread(piece, 1, sizeof(piece), process)) > 0;) outcome.text.append(piece, n);
-  const int status = pclose(process);
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  return outcome;
-}
-
-std::string shell_word(const fs::path& path) { return "'" + path.string() + "'"; }
+using substrata::shell::has_tool;
+using substrata::shell::Outcome;
+using substrata::shell::run;
+using substrata::shell::shell_word;
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
@@ -83,7 +70,7 @@ TEST(Manual, NoPageIsLeftOfAProgramThatIsGone) {
 }
 
 TEST(Manual, GroffFindsNothingWrongWithAnyPage) {
-  if (run("command -v groff").status != 0) GTEST_SKIP() << "groff is missing (package groff-base)";
+  if (!has_tool("groff")) GTEST_SKIP() << "groff is missing (package groff-base)";
   for (const std::string& name : programs()) {
     const Outcome outcome = run("groff -man -ww -Tutf8 -z " + shell_word(fs::path(PAGES) / (name + ".1")));
     EXPECT_EQ(outcome.status, 0) << name;
@@ -93,7 +80,7 @@ TEST(Manual, GroffFindsNothingWrongWithAnyPage) {
 
 // Oracle: what the program says of itself.
 TEST(Manual, EachOptionOfAProgramIsInItsPage) {
-  if (run("command -v groff").status != 0) GTEST_SKIP() << "groff is missing (package groff-base)";
+  if (!has_tool("groff")) GTEST_SKIP() << "groff is missing (package groff-base)";
   for (const std::string& name : programs()) {
     const std::string text = text_of(fs::path(TEMPLATES) / (name + ".page"));
     if (text.find("\n@options@") == std::string::npos) continue;
@@ -111,7 +98,7 @@ TEST(Manual, EachOptionOfAProgramIsInItsPage) {
 }
 
 TEST(Manual, TheToolsPageHasEachCommandWithItsOptions) {
-  if (run("command -v groff").status != 0) GTEST_SKIP() << "groff is missing (package groff-base)";
+  if (!has_tool("groff")) GTEST_SKIP() << "groff is missing (package groff-base)";
   const fs::path tool = fs::path(PROGRAMS) / "substrata";
   if (!fs::exists(tool)) GTEST_SKIP() << "the program substrata is not built here";
   const std::string page = rendered("substrata");
@@ -133,7 +120,7 @@ TEST(Manual, TheToolsPageHasEachCommandWithItsOptions) {
 
 // What a program says with dots, quotes and backslashes at the beginning of a line stays text.
 TEST(Manual, TextOfAProgramIsNotTakenForMarkup) {
-  if (run("command -v groff").status != 0) GTEST_SKIP() << "groff is missing (package groff-base)";
+  if (!has_tool("groff")) GTEST_SKIP() << "groff is missing (package groff-base)";
   std::string pattern = (fs::temp_directory_path() / "substrata_manual_XXXXXX").string();
   ASSERT_NE(mkdtemp(pattern.data()), nullptr);
   const fs::path folder = pattern;

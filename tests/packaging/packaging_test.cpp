@@ -2,10 +2,8 @@
 // moved to.
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 
 #include <cctype>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -15,30 +13,16 @@
 #include <system_error>
 #include <vector>
 
+#include "shell_command.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int status = -1;
-  std::string text;
-};
-
-// Runs a shell command without input; what it prints, errors too, and how it ends.
-Outcome run(const std::string& command) {
-  Outcome outcome;
-  FILE* process = popen(("( " + command + " ) 2>&1 < /dev/null").c_str(), "r");
-  if (process == nullptr) return outcome;
-  char piece[4096];
-  for (size_t n; (n = std::fread(piece, 1, sizeof(piece), process)) > 0;) outcome.text.append(piece, n);
-  const int status = pclose(process);
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  return outcome;
-}
-
-std::string shell_word(const fs::path& path) { return "'" + path.string() + "'"; }
-
-bool has_tool(const std::string& name) { return run("command -v " + name).status == 0; }
+using substrata::shell::has_tool;
+using substrata::shell::Outcome;
+using substrata::shell::run;
+using substrata::shell::shell_word;
 
 // Whether a text names a folder by its whole path (also behind -I or -L), and not as the end of another.
 bool names_folder(const std::string& text, const std::string& folder) {

@@ -1,12 +1,13 @@
 // Keeps the README's first program true: it is the compiled example, letter by letter, and it counts.
 #include <gtest/gtest.h>
 #include <stdio.h>
-#include <sys/wait.h>
 
 #include <cstddef>
 #include <fstream>
 #include <sstream>
 #include <string>
+
+#include "shell_command.hpp"
 
 namespace {
 
@@ -28,12 +29,8 @@ TEST(Readme, FirstProgramIsTheCompiledExample) {
 
 // PA-2: eventsets of two substrates run at once.
 TEST(Readme, FirstProgramCountsOnBothSubstrates) {
-  FILE* pipe = popen("'" FIRST_PROGRAM "' 2>&1 < /dev/null", "r");
-  ASSERT_NE(pipe, nullptr);
-  std::string output;
-  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) output += static_cast<char>(c);
-  const int status = pclose(pipe);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << output;
+  const auto [status, output] = substrata::shell::run("'" FIRST_PROGRAM "'");
+  EXPECT_EQ(status, 0) << output;
   long long time_ns = 0, faults = 0, packets = -1;
   const std::size_t colon = output.find(':');
   ASSERT_NE(colon, std::string::npos) << output;

@@ -3,12 +3,30 @@
 #include <substrata/feed.h>
 
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "measuring.hpp"
 
 namespace substrata::tool {
+namespace {
+
+// The presets and native events whose name has that text in it, or matches it if it has '*' or '?' in it.
+std::vector<int> matching_events(std::string pattern) {
+  if (pattern.find_first_of("*?") == std::string::npos) pattern = "*" + pattern + "*";
+  std::vector<int> codes = presets();
+  for (int i = 0; i < PAPI_num_components(); ++i)
+    for (const int code : native_events(i)) codes.push_back(code);
+  std::erase_if(codes, [&](int code) {
+    const std::string name = event_name(code);
+    return name.empty() || fnmatch(pattern.c_str(), name.c_str(), 0) != 0;
+  });
+  return codes;
+}
+
+}  // namespace
 
 int components(int argc, char** argv) {
   Arguments arguments("substrata components",
@@ -45,16 +63,11 @@ int events(int argc, char** argv) {
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
 
-  if (pattern.find_first_of("*?") == std::string::npos) pattern = "*" + pattern + "*";
-  std::vector<int> codes = presets();
-  for (int i = 0; i < PAPI_num_components(); ++i)
-    for (const int code : native_events(i)) codes.push_back(code);
   unsigned listed = 0;
   unsigned open = 0;
-  for (const int code : codes) {
+  for (const int code : matching_events(pattern)) {
     PAPI_event_info_t info;
     if (PAPI_get_event_info(code, &info) != PAPI_OK) continue;
-    if (fnmatch(pattern.c_str(), info.symbol, 0) != 0) continue;
     const substrata_event event = describe(code);
     if (available && event.available == 0) continue;
     std::printf(
@@ -80,14 +93,9 @@ int list(int argc, char** argv) {
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
 
-  if (pattern.find_first_of("*?") == std::string::npos) pattern = "*" + pattern + "*";
-  std::vector<int> codes = presets();
-  for (int i = 0; i < PAPI_num_components(); ++i)
-    for (const int code : native_events(i)) codes.push_back(code);
   unsigned listed = 0;
-  for (const int code : codes) {
+  for (const int code : matching_events(pattern)) {
     const std::string name = event_name(code);
-    if (name.empty() || fnmatch(pattern.c_str(), name.c_str(), 0) != 0) continue;
     const substrata_event event = describe(code);
     if (event.available == 0 && !all) continue;
     std::printf("%-52s %-10s %-6s %-9s%s%s\n", name.c_str(), event.unit, kind_name(event.kind),
