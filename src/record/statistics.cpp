@@ -139,8 +139,9 @@ Summary summarize(const Trace& trace, double begin, double end) {
   out.seconds = end - begin;
   const double first = value_at(trace, begin), last = value_at(trace, end);
   std::vector<double> times{begin}, values{first};
-  for (std::size_t i = 0; i < trace.seconds.size(); ++i) {
-    if (trace.seconds[i] < begin || trace.seconds[i] > end) continue;
+  const auto from = std::lower_bound(trace.seconds.begin(), trace.seconds.end(), begin);
+  for (std::size_t i = static_cast<std::size_t>(from - trace.seconds.begin());
+       i < trace.seconds.size() && trace.seconds[i] <= end; ++i) {
     ++out.samples;
     if (trace.seconds[i] == begin || trace.seconds[i] == end) continue;
     times.push_back(trace.seconds[i]);
@@ -232,32 +233,59 @@ RegionSummary summarize_within(const Group& group, const RegionTotals& region, c
   return out;
 }
 
-Correlation correlate(const Curve& a, const Curve& b, double most_lag) {
+namespace {
+
+// Two curves on one grid, standardised.
+struct Pair {
+  double step = 0;
+  std::size_t points = 0;
+  std::vector<double> x, y;
+  Spread spread_x, spread_y;
+};
+Pair bring_together(const Curve& a, const Curve& b, double least_points) {
   if (a.seconds.size() < 2 || b.seconds.size() < 2)
     throw std::runtime_error("one of the series has fewer than two samples: there is nothing to compare");
   const double begin = std::max(a.seconds.front(), b.seconds.front());
   const double end = std::min(a.seconds.back(), b.seconds.back());
-  Correlation out;
+  Pair out;
   out.step = std::max(median_step(a.seconds), median_step(b.seconds));
   if (!(out.step > 0) || !(end > begin)) throw std::runtime_error("the two series have no time in common");
   const double fits = std::floor((end - begin) / out.step + 1e-9);
-  if (fits < 8)
-    throw std::runtime_error(
-        "the two series have only " + std::to_string(static_cast<long>(fits)) +
-        " points of time in common; 8 are needed: record longer or with a shorter interval");
+  if (fits < least_points)
+    throw std::runtime_error("the two series have only " + std::to_string(static_cast<long>(fits)) +
+                             " points of time in common; " + std::to_string(static_cast<long>(least_points)) +
+                             " are needed: record longer or with a shorter interval");
   // The work grows with the square of the points: a long record is looked at on a coarser grid.
   out.points = static_cast<std::size_t>(std::min(fits, kMostPoints));
   if (fits > kMostPoints) out.step = (end - begin) / kMostPoints;
-  std::vector<double> x = resample(a, begin, out.step, out.points);
-  std::vector<double> y = resample(b, begin, out.step, out.points);
-  const Spread spread_x = spread_of(x), spread_y = spread_of(y);
+  out.x = resample(a, begin, out.step, out.points);
+  out.y = resample(b, begin, out.step, out.points);
+  out.spread_x = spread_of(out.x);
+  out.spread_y = spread_of(out.y);
   const auto flat = [](const Spread& spread) {
-    return spread.deviation <= 1e-9 * std::max(std::fabs(spread.min), std::fabs(spread.max));
+    return !(spread.deviation > 1e-9 * std::max(std::fabs(spread.min), std::fabs(spread.max)));
   };
-  if (flat(spread_x) || flat(spread_y))
+  if (flat(out.spread_x) || flat(out.spread_y))
     throw std::runtime_error("one of the two series does not change: no correlation is defined");
-  standardise(&x);
-  standardise(&y);
+  standardise(&out.x);
+  standardise(&out.y);
+  return out;
+}
+
+}  // namespace
+
+double correlation_without_lag(const Curve& a, const Curve& b) {
+  const Pair pair = bring_together(a, b, 3);
+  return pearson(pair.x, pair.y, 0);
+}
+
+Correlation correlate(const Curve& a, const Curve& b, double most_lag) {
+  const Pair pair = bring_together(a, b, 8);
+  const std::vector<double>&x = pair.x, &y = pair.y;
+  const Spread &spread_x = pair.spread_x, &spread_y = pair.spread_y;
+  Correlation out;
+  out.step = pair.step;
+  out.points = pair.points;
 
   const double n = static_cast<double>(out.points);
   std::ptrdiff_t most = static_cast<std::ptrdiff_t>(out.points / 4);

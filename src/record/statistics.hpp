@@ -98,6 +98,9 @@ struct Correlation {
 // 1935), and corrected for the number of independent lags by Sidak's formula.
 Correlation correlate(const Curve& a, const Curve& b, double most_lag = 0);
 
+// Pearson's r of two curves at the same times, on the same grid. Throws as correlate does; 3 points suffice.
+double correlation_without_lag(const Curve& a, const Curve& b);
+
 }  // namespace substrata::record
 
 #endif

@@ -104,26 +104,6 @@ std::string time_line(const Group& group, double seconds) {
   return line;
 }
 
-std::string time_of_day(std::int64_t real_ns) {
-  const std::time_t seconds = static_cast<std::time_t>(real_ns / 1'000'000'000);
-  std::tm parts{};
-  char text[40];
-  if (real_ns <= 0 || gmtime_r(&seconds, &parts) == nullptr ||
-      std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
-    return "at an unknown time";
-  return text;
-}
-
-std::string origin_of(const Group& group) {
-  std::string text = origin_name(*group.about);
-  std::uint8_t flags = 0;
-  for (const Trace* trace : group.traces) flags |= trace->flags_seen;
-  if ((flags & kScaled) != 0) text += ", scaled";
-  if ((flags & kStale) != 0) text += ", stale";
-  if ((flags & kAbsent) != 0) text += ", with gaps";
-  return text;
-}
-
 void write_head(std::ostream& out, const Timeline& timeline, const std::string& title) {
   const Recording& recording = *timeline.recording;
   const Writer& first = recording.writers.front();
@@ -181,24 +161,7 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
   if (const std::string refused = of("refused"); !refused.empty()) line("refused", refused);
   for (const auto& [name, value] : first.properties)
     if (name.rfind("note", 0) == 0) line("note", shown(value));
-  if (recording.complete()) return;
-  std::size_t cut = 0;
-  double last = 0;
-  for (const Trace& trace : timeline.traces)
-    if (!trace.seconds.empty()) last = std::max(last, trace.seconds.back());
-  for (const Writer& writer : recording.writers) cut += writer.ended ? 0 : 1;
-  if (cut != 0)
-    out << "  CUT OFF    " << cut << " of " << recording.writers.size()
-        << " writers did not end their record: it was killed, or still runs. The last sample is at "
-        << format("%.3f s", last) << ".\n";
-  for (std::size_t i = 0; i < recording.damages.size() && i < 5; ++i)
-    out << "  DAMAGED    at byte " << recording.damages[i].offset << ": " << recording.damages[i].reason
-        << (recording.damages[i].bytes != 0
-                ? " (" + std::to_string(recording.damages[i].bytes) + " bytes left out)"
-                : "")
-        << "\n";
-  if (recording.damages.size() > 5)
-    out << "  DAMAGED    at " << recording.damages.size() - 5 << " more places\n";
+  for (const std::string& sentence : what_is_missing(timeline)) out << "  " << sentence << "\n";
 }
 
 void write_series(std::ostream& out, const Timeline& timeline, const std::vector<Group>& groups) {
@@ -334,11 +297,54 @@ void write_regions(std::ostream& out, const Timeline& timeline, const std::vecto
 
 }  // namespace
 
+std::string time_of_day(std::int64_t real_ns) {
+  const std::time_t seconds = static_cast<std::time_t>(real_ns / 1'000'000'000);
+  std::tm parts{};
+  char text[40];
+  if (real_ns <= 0 || gmtime_r(&seconds, &parts) == nullptr ||
+      std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
+    return "at an unknown time";
+  return text;
+}
+
+std::string origin_of(const Group& group) {
+  std::string text = origin_name(*group.about);
+  std::uint8_t flags = 0;
+  for (const Trace* trace : group.traces) flags |= trace->flags_seen;
+  if ((flags & kScaled) != 0) text += ", scaled";
+  if ((flags & kStale) != 0) text += ", stale";
+  if ((flags & kAbsent) != 0) text += ", with gaps";
+  return text;
+}
+
 void write_text_report(std::ostream& out, const Timeline& timeline, const std::string& title) {
   const std::vector<Group> groups = group_traces(timeline);
   write_head(out, timeline, title);
   write_series(out, timeline, groups);
   write_regions(out, timeline, groups);
+}
+
+std::vector<std::string> what_is_missing(const Timeline& timeline) {
+  const Recording& recording = *timeline.recording;
+  std::vector<std::string> out;
+  std::size_t cut = 0;
+  double last = 0;
+  for (const Trace& trace : timeline.traces)
+    if (!trace.seconds.empty()) last = std::max(last, trace.seconds.back());
+  for (const Writer& writer : recording.writers) cut += writer.ended ? 0 : 1;
+  if (cut != 0)
+    out.push_back("CUT OFF    " + std::to_string(cut) + " of " + std::to_string(recording.writers.size()) +
+                  " writers did not end their record: it was killed, or still runs. The last sample is at " +
+                  format("%.3f s", last) + ".");
+  for (std::size_t i = 0; i < recording.damages.size() && i < 5; ++i)
+    out.push_back("DAMAGED    at byte " + std::to_string(recording.damages[i].offset) + ": " +
+                  shown(recording.damages[i].reason) +
+                  (recording.damages[i].bytes != 0
+                       ? " (" + std::to_string(recording.damages[i].bytes) + " bytes left out)"
+                       : ""));
+  if (recording.damages.size() > 5)
+    out.push_back("DAMAGED    at " + std::to_string(recording.damages.size() - 5) + " more places");
+  return out;
 }
 
 std::string compact(double number) {

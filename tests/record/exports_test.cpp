@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "record/exports.hpp"
+#include "record/html_report.hpp"
 #include "synthetic.hpp"
 #include "tool/program.hpp"
 
@@ -182,6 +183,70 @@ TEST(RecordExport, OpenMetricsFollowsItsGrammar) {
   }
   EXPECT_EQ(samples, 11u + 11u + 2u);
   EXPECT_EQ(modelled, 11u);
+}
+
+// The data block of a page.
+json data_of(const std::string& page) {
+  const std::string opening = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t begin = page.find(opening) + opening.size();
+  return json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+std::string page_of(const Recording& recording) {
+  std::ostringstream out;
+  write_html_report(out, lay_out(recording), "a <b> & \"c\"");
+  return out.str();
+}
+
+// CO-4, CO-9
+TEST(RecordHtml, IsOneFileWithEverySeriesAndSaysWhatIsModelled) {
+  const std::string page = page_of(sample_record());
+  EXPECT_THAT(page, testing::Not(testing::ContainsRegex("(src|href)=\"?(https?:|//)")));
+  EXPECT_THAT(page, testing::Not(testing::HasSubstr("<link")));
+  EXPECT_THAT(page, testing::HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, testing::HasSubstr("a &lt;b&gt; &amp; &quot;c&quot;"));
+  EXPECT_EQ(count_of(page, "<script"), 2u) << "a text of the record must not open a script";
+  EXPECT_THAT(page, testing::HasSubstr("<td class=\"modelled\">modelled</td>"));
+  const json data = data_of(page);
+  ASSERT_EQ(data.at("series").size(), 3u);
+  EXPECT_EQ(data.at("series")[0].at("v"), json(std::vector<double>(11, 1000)))
+      << "a count is drawn as its rate";
+  EXPECT_EQ(data.at("series")[1].at("modelled"), true);
+  EXPECT_EQ(data.at("regions").size(), 1u);
+  EXPECT_NEAR(data.at("region_totals").at("rows")[0].at("cells")[0].at("rate").get<double>(), 1000, 1e-6);
+}
+
+// CO-7: constant in writers, bounded in samples.
+TEST(RecordHtml, ItsSizeDoesNotGrowWithWritersAndSamples) {
+  const auto page_size = [](std::size_t writers, std::size_t rows) {
+    Recording all;
+    for (std::size_t w = 0; w < writers; ++w) {
+      MemorySink sink(machine("a", "boot"));
+      sample_functions(
+          sink, rows, 0.01, [&](double t) { return t * 100; }, [](double) { return 5; });
+      sink.end(kSecond, {});
+      all.writers.push_back(sink.recording().writers[0]);
+    }
+    const std::string page = page_of(all);
+    EXPECT_EQ(data_of(page).at("series").size(), 2u);
+    return page.size();
+  };
+  EXPECT_LT(page_size(256, 20), page_size(64, 20) * 3 / 2);
+  EXPECT_LT(page_size(1, 60000), page_size(1, 2500) * 3 / 2);
+}
+
+TEST(RecordHtml, ALongSeriesKeepsItsPeaks) {
+  MemorySink sink(machine("a", "boot"));
+  sample_functions(
+      sink, 30000, 0.001, [](double) { return 0; },
+      [](double t) { return t > 14.9995 && t < 15.0005 ? 77000 : 100; });
+  sink.end(40 * kSecond, {});
+  const json data = data_of(page_of(sink.recording()));
+  double high = 0;
+  for (const json& value : data.at("series")[1].at("hi"))
+    if (value.is_number()) high = std::max(high, value.get<double>());
+  EXPECT_EQ(high, 77000);
+  EXPECT_LE(data.at("series")[1].at("t").size(), 1001u);
 }
 
 TEST(RecordExport, TextsSurviveAsValidJson) {

@@ -7,6 +7,7 @@
 #include "record/bytes.hpp"
 #include "record/exports.hpp"
 #include "record/format.hpp"
+#include "record/html_report.hpp"
 #include "record/reader.hpp"
 #include "record/statistics.hpp"
 #include "record/text_report.hpp"
@@ -21,6 +22,7 @@ void look_at(const unsigned char* bytes, std::size_t count) {
   if (recording.writers.empty()) return;
   std::ostringstream out;
   write_text_report(out, timeline, "fuzz");
+  write_html_report(out, timeline, "fuzz");
   export_csv(out, timeline);
   export_json(out, timeline);
   export_perfetto(out, timeline);

@@ -7,6 +7,7 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "record/exports.hpp"
+#include "record/html_report.hpp"
 #include "record/reader.hpp"
 #include "record/statistics.hpp"
 #include "record/text_report.hpp"
@@ -59,12 +60,13 @@ std::string described(const record::Trace& trace) {
 
 int report(int argc, char** argv) {
   std::vector<std::string> files;
-  std::string out;
+  std::string out, page;
   Arguments arguments(
       "substrata report",
       "Shows records made by `substrata record`: where each comes from, every series with its totals, "
       "levels and rates, and the regions. Several files are shown as one, those of nodes for example.");
   arguments.words("FILE", files, "records");
+  arguments.word("--html", page, "write one self-contained HTML file there, instead of text");
   arguments.word("-o,--output", out, "file to write instead of standard output");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (files.empty()) {
@@ -73,6 +75,10 @@ int report(int argc, char** argv) {
   }
   const record::Recording recording = record::read_files(files);
   const record::Timeline timeline = record::lay_out(recording);
+  if (!page.empty()) {
+    write_to(page, [&](std::ostream& to) { record::write_html_report(to, timeline, title_of(files)); });
+    return 0;
+  }
   write_to(out, [&](std::ostream& to) { record::write_text_report(to, timeline, title_of(files)); });
   return 0;
 }

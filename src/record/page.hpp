@@ -1,0 +1,12 @@
+// The script and the style of the HTML report, from page/.
+#ifndef SUBSTRATA_RECORD_PAGE_HPP
+#define SUBSTRATA_RECORD_PAGE_HPP
+
+namespace substrata::record {
+
+extern const char* const kReportScript;
+extern const char* const kReportStyle;
+
+}  // namespace substrata::record
+
+#endif
