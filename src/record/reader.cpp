@@ -29,12 +29,13 @@ bool read_properties(ByteReader& in, Properties* out) {
     if (!in.text(&name) || !in.text(&value)) return false;
     read.emplace_back(std::move(name), std::move(value));
   }
-  for (auto& [name, value] : read) {
-    const auto old = std::find_if(out->begin(), out->end(), [&](const auto& p) { return p.first == name; });
+  for (auto& fresh : read) {
+    const auto old =
+        std::find_if(out->begin(), out->end(), [&](const auto& known) { return known.first == fresh.first; });
     if (old != out->end())
-      old->second = std::move(value);
+      old->second = std::move(fresh.second);
     else
-      out->emplace_back(std::move(name), std::move(value));
+      out->push_back(std::move(fresh));
   }
   return true;
 }
