@@ -77,7 +77,8 @@ bool ByteReader::signed_number(std::int64_t* out) noexcept {
 
 bool ByteReader::text(std::string* out) {
   std::uint64_t size = 0;
-  if (!number(&size, left())) return false;
+  if (!number(&size)) return false;
+  if (size > left()) return refuse();
   out->assign(reinterpret_cast<const char*>(at_), static_cast<std::size_t>(size));
   at_ += size;
   return true;

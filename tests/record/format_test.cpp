@@ -237,6 +237,12 @@ TEST(RecordFormat, NumbersKeepTheirEnds) {
   EXPECT_EQ(most, UINT64_MAX);
   EXPECT_EQ(in.left(), 0u);
   EXPECT_FALSE(in.number(&most));
+  // A text that claims one byte more than follow.
+  const unsigned char short_by_one[3] = {3, 'a', 'b'};
+  ByteReader cut(short_by_one, sizeof short_by_one);
+  std::string text;
+  EXPECT_FALSE(cut.text(&text));
+  EXPECT_EQ(cut.left(), 0u);
   // Ten bytes of which the last is too large.
   const unsigned char large[10] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02};
   ByteReader refused(large, sizeof large);
