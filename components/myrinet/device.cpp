@@ -10,6 +10,7 @@
 #include "clock_experiment.hpp"
 #include "monitor/counting.hpp"
 #include "recorder.hpp"
+#include "together.hpp"
 
 namespace {
 
@@ -253,6 +254,39 @@ int substrata_myrinet_signature(uint32_t node, uint32_t program, substrata_myrin
       *count = static_cast<uint32_t>(points.size());
       return 0;
     });
+  });
+}
+
+int substrata_myrinet_run_together(const char* first, const char* second,
+                                   const substrata_run_options* options, substrata_run_result* first_result,
+                                   substrata_run_result* second_result) {
+  return command([&](Recorder&) {
+    if (first == nullptr || second == nullptr || first_result == nullptr || second_result == nullptr ||
+        first_result->struct_size < sizeof *first_result ||
+        second_result->struct_size < sizeof *second_result)
+      return fail(kInvalid, "two workloads and two results with struct_size set are needed");
+    constexpr uint32_t kDefaultNodes = 8;
+    const uint32_t nodes = options != nullptr && options->processes != 0 ? options->processes : kDefaultNodes;
+    const char* const text = options != nullptr && options->parameters != nullptr ? options->parameters : "";
+    const uint64_t seed = options != nullptr ? options->seed : 0;
+    if (nodes > kMostNodes)
+      return fail(kInvalid, "%u nodes are asked for, %u are possible", nodes, kMostNodes);
+    MachineParameters parameters;
+    std::string wrong;
+    if (!parse_machine_parameters(text, seed, &parameters, wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    const Reports reports = run_together({first, second}, parameters, nodes, seed);
+    substrata_flush();
+    substrata_run_result* const results[] = {first_result, second_result};
+    for (uint32_t i = 0; i < kTogether; ++i) {
+      const workloads::Report& report = reports[i];
+      results[i]->correct = report.correct ? 1 : 0;
+      results[i]->simulated_ticks = report.outcome.time;
+      results[i]->ticks_per_second = kSecond;
+      results[i]->operations = report.outcome.operations();
+      std::snprintf(results[i]->message, sizeof results[i]->message, "%s", report.message.c_str());
+      if (!report.ran) return fail(kInvalid, "%s", report.message.c_str());
+    }
+    return 0;
   });
 }
 

@@ -1,6 +1,8 @@
 // Makes the machine from its parameters and runs workloads on it.
 #include "machine.hpp"
 
+#include <utility>
+
 #include "workloads/run.hpp"
 #include "workloads/spec.hpp"
 
@@ -137,9 +139,13 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
   return true;
 }
 
-std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameters, std::uint16_t program) {
+std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameters, std::uint16_t program,
+                                              std::shared_ptr<SharedCluster> shared, std::uint32_t slot,
+                                              Gate gate) {
   return std::make_unique<svm::SvmMachine>(
-      kSource, parameters.svm, std::make_unique<SvmNetwork>(parameters.cluster, parameters.host, program));
+      kSource, parameters.svm,
+      std::make_unique<SvmNetwork>(parameters.cluster, parameters.host, program, std::move(shared), slot,
+                                   std::move(gate)));
 }
 
 void announce_machine() noexcept {

@@ -48,7 +48,7 @@ void SvmNetwork::begin(svm::Engine& engine, svm::PacketSink& receiver) {
   stacks_.assign(engine.processes(), {0});
   for (const std::string& region : engine.memory().regions())
     regions_.push_back(regions_.empty() ? std::uint16_t{0} : substrata_region(region.c_str()));
-  cluster_.emplace(parameters_, static_cast<Delivery&>(*this), true);
+  if (shared_ == nullptr) shared_ = std::make_shared<SharedCluster>(parameters_, 1);
 }
 
 Time SvmNetwork::send(svm::Packet&& packet, Time now) {
@@ -58,7 +58,7 @@ Time SvmNetwork::send(svm::Packet&& packet, Time now) {
   const bool data = program || packet.kind == PacketKind::kPageReply ||
                     packet.kind == PacketKind::kPageMove || packet.kind == PacketKind::kDiff;
   if (packet.kind == PacketKind::kDiff)
-    cluster_->memory_busy(packet.from, now > costs_.diff ? now - costs_.diff : 0, now);
+    shared_->cluster().memory_busy(packet.from, now > costs_.diff ? now - costs_.diff : 0, now);
   Message message;
   message.from = packet.from;
   message.to = packet.to;
@@ -68,16 +68,18 @@ Time SvmNetwork::send(svm::Packet&& packet, Time now) {
   message.phase = stacks_[packet.from].back();
   message.flags = program ? std::uint16_t{0} : std::uint16_t{SUBSTRATA_FLAG_INTERNAL};
   message.address = packet.address;
+  std::uint64_t number = packets_.size();
   if (free_.empty()) {
-    message.cookie = packets_.size();
     packets_.push_back(std::move(packet));
   } else {
-    message.cookie = free_.back();
+    number = free_.back();
     free_.pop_back();
-    packets_[message.cookie] = std::move(packet);
+    packets_[number] = std::move(packet);
   }
-  now = cluster_->free_entry(message.from, message.bytes, now) + costs_.send;
-  cluster_->post(message, now);
+  message.cookie = SharedCluster::cookie(slot_, number);
+  ++under_way_;
+  now = shared_->cluster().free_entry(message.from, message.bytes, now) + costs_.send;
+  shared_->cluster().post(message, now);
   arm();
   return now;
 }
@@ -96,28 +98,41 @@ Time SvmNetwork::mark(svm::ProcessId process, svm::Operation operation, Time) {
   return 0;
 }
 
-void SvmNetwork::delivered(const Message& message, Time, Time now) {
-  svm::Packet packet = std::move(packets_[message.cookie]);
-  free_.push_back(message.cookie);
-  receiver_->arrive(std::move(packet), now);
+void SharedCluster::delivered(const Message& message, Time, Time) {
+  arrived_[message.cookie >> kSlotShift].push_back(message.cookie & ((std::uint64_t{1} << kSlotShift) - 1));
 }
 
+// A program stops at every event of its own messages, so what arrived, arrived now: also where the cluster
+// was brought here by another program.
 void SvmNetwork::on_event(Time now, std::uint64_t) {
+  if (gate_) gate_(now);
   if (now >= armed_) armed_ = kNever;
-  cluster_->run_until(now);
+  for (;;) {
+    shared_->cluster().run_until(now);
+    taken_.clear();
+    taken_.swap(shared_->arrived(slot_));
+    if (taken_.empty()) break;
+    for (const std::uint64_t number : taken_) {
+      svm::Packet packet = std::move(packets_[number]);
+      free_.push_back(number);
+      --under_way_;
+      receiver_->arrive(std::move(packet), now);
+    }
+  }
   arm();
 }
 
 // The clocks' periods alone keep no run going: they are caught up with when there is traffic again.
 void SvmNetwork::arm() {
-  if (cluster_->at_rest() || cluster_->next() >= armed_) return;
-  armed_ = cluster_->next();
+  const Time next = shared_->cluster().next();
+  if (under_way_ == 0 || next >= armed_) return;
+  armed_ = next;
   engine_->schedule(armed_, *this, 0);
 }
 
 std::vector<svm::Statistic> SvmNetwork::statistics() const {
-  if (!cluster_) return {};
-  const ClusterCounts& counts = cluster_->counts();
+  if (shared_ == nullptr) return {};
+  const ClusterCounts& counts = shared_->cluster().counts();
   return {{"packets-sent", counts.sent},
           {"packets-received", counts.received},
           {"bytes-sent", counts.bytes_sent},
@@ -126,7 +141,7 @@ std::vector<svm::Statistic> SvmNetwork::statistics() const {
           {"packets-dropped", counts.dropped},
           {"packets-misrouted", counts.misrouted},
           {"clock-rounds", counts.rounds},
-          {std::string(workloads::kTransactionsStatistic), cluster_->published()}};
+          {std::string(workloads::kTransactionsStatistic), shared_->cluster().published()}};
 }
 
 }  // namespace substrata::myrinet

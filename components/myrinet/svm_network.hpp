@@ -2,8 +2,9 @@
 #ifndef SUBSTRATA_MYRINET_SVM_NETWORK_HPP
 #define SUBSTRATA_MYRINET_SVM_NETWORK_HPP
 
+#include <functional>
 #include <memory>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "cluster.hpp"
@@ -18,11 +19,42 @@ struct HostCosts {
   std::uint32_t header = 16;  // of a protocol's packet; data carry it in the network's header
 };
 
-// Thread-bound as the engine.
-class SvmNetwork final : public svm::Network, private Delivery, private workloads::EventSink {
+// The cluster of one run, or of several programs at once, each in a slot of its own. Used by one thread at a
+// time.
+class SharedCluster final : private Delivery {
  public:
-  SvmNetwork(const ClusterParameters& parameters, const HostCosts& costs, std::uint16_t program)
-      : parameters_(parameters), costs_(costs), program_(program) {}
+  SharedCluster(const ClusterParameters& parameters, std::uint32_t programs)
+      : cluster_(parameters, static_cast<Delivery&>(*this), true), arrived_(programs) {}
+  Cluster& cluster() noexcept { return cluster_; }
+  // The cookie of a message of this slot, number being the program's own.
+  static std::uint64_t cookie(std::uint32_t slot, std::uint64_t number) noexcept {
+    return std::uint64_t{slot} << kSlotShift | number;
+  }
+  // Numbers of the slot's messages that have arrived; the caller empties it.
+  std::vector<std::uint64_t>& arrived(std::uint32_t slot) noexcept { return arrived_[slot]; }
+
+ private:
+  static constexpr unsigned kSlotShift = 56;
+  void delivered(const Message& message, Time posted, Time now) override;
+  Cluster cluster_;
+  std::vector<std::vector<std::uint64_t>> arrived_;
+};
+
+// Called at each event before it touches a shared cluster: returns when it is this program's turn.
+using Gate = std::function<void(Time now)>;
+
+// Thread-bound as the engine.
+class SvmNetwork final : public svm::Network, private workloads::EventSink {
+ public:
+  // Without a shared cluster it makes one of its own when the run begins.
+  SvmNetwork(const ClusterParameters& parameters, const HostCosts& costs, std::uint16_t program,
+             std::shared_ptr<SharedCluster> shared = nullptr, std::uint32_t slot = 0, Gate gate = {})
+      : parameters_(parameters),
+        costs_(costs),
+        program_(program),
+        shared_(std::move(shared)),
+        slot_(slot),
+        gate_(std::move(gate)) {}
   void begin(svm::Engine& engine, svm::PacketSink& receiver) override;
   Time send(svm::Packet&& packet, Time now) override;
   Time update(svm::ProcessId from, svm::ProcessId to, std::uint64_t address, std::span<const std::byte> data,
@@ -32,19 +64,22 @@ class SvmNetwork final : public svm::Network, private Delivery, private workload
   std::vector<svm::Statistic> statistics() const override;
 
  private:
-  void delivered(const Message& message, Time posted, Time now) override;
   void on_event(Time now, std::uint64_t argument) override;
   void arm();
 
   ClusterParameters parameters_;
   const HostCosts costs_;
   const std::uint16_t program_;
+  std::shared_ptr<SharedCluster> shared_;
+  const std::uint32_t slot_;
+  const Gate gate_;
   svm::Engine* engine_ = nullptr;
   svm::PacketSink* receiver_ = nullptr;
-  std::optional<Cluster> cluster_;
   Time armed_ = kNever;               // an event of the engine is due then
-  std::vector<svm::Packet> packets_;  // in the cluster, by cookie
+  std::uint64_t under_way_ = 0;       // own messages
+  std::vector<svm::Packet> packets_;  // in the cluster, by number
   std::vector<std::uint64_t> free_;
+  std::vector<std::uint64_t> taken_;                // being handed over
   std::vector<std::uint16_t> regions_;              // numbers in the feed of the run's regions
   std::vector<std::vector<std::uint16_t>> stacks_;  // of each node: its phase, then the procedures it is in
 };

@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <substrata/feed.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -119,6 +120,15 @@ SUBSTRATA_MYRINET_API int substrata_myrinet_signature(uint32_t node, uint32_t pr
                                                       enum substrata_myrinet_axis axis,
                                                       struct substrata_myrinet_point* out, uint32_t room,
                                                       uint32_t* count);
+
+/* Two workloads at once on one cluster (section 4.2), with the program tags 0 and 1, each as
+ * substrata_run("myrinet", ...) would run it alone: they share interfaces, network and, by time slices
+ * without coscheduling, each node's processor. options->program and record are not used. The results of both
+ * are filled in, at least struct_size of each must be set. -1: what is asked for cannot be run. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_run_together(const char* first, const char* second,
+                                                         const struct substrata_run_options* options,
+                                                         struct substrata_run_result* first_result,
+                                                         struct substrata_run_result* second_result);
 
 /* An experiment with the global clock alone (sections 2.2 and 3.2): the cluster for some time, with its
  * synchronisations and, around each, two endless streams of full packets, one of them into node 0. */

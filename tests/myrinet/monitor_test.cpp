@@ -282,6 +282,58 @@ TEST_F(Myrinet, TagsSeparateThePrograms) {  // MY-8
   EXPECT_EQ(by_size(0), alone);
 }
 
+TEST_F(Myrinet, TwoProgramsAtOnceHaveHistogramsOfTheirOwn) {  // MY-8
+  substrata_myrinet_shape shape{};
+  shape.struct_size = sizeof shape;
+  ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
+  shape.programs = 2;
+  ASSERT_EQ(substrata_myrinet_configure(&shape), 0);
+  Counting set(table_, device_,
+               {"PACKETS_SENT:program=0", "PACKETS_SENT:program=1", "PACKETS_SENT", "PACKETS_RECEIVED"});
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = 4;
+  options.seed = 2;
+  uint64_t ticks[2] = {};
+  for (uint64_t& time : ticks) {
+    ASSERT_EQ(substrata_myrinet_clear(), 0);
+    ASSERT_EQ(substrata_myrinet_start(), 0);
+    substrata_run_result first{};
+    first.struct_size = sizeof first;
+    substrata_run_result second = first;
+    ASSERT_EQ(substrata_myrinet_run_together("fft:points=1024", "radix:keys=4096:radix=64", &options, &first,
+                                             &second),
+              0)
+        << substrata_myrinet_error();
+    EXPECT_EQ(first.correct, 1u) << first.message;
+    EXPECT_EQ(second.correct, 1u) << second.message;
+    time = first.simulated_ticks + second.simulated_ticks;
+    ASSERT_EQ(substrata_myrinet_stop(), 0);
+  }
+  EXPECT_EQ(ticks[0], ticks[1]);  // decided by the seed, not by the threads
+  const std::vector<int64_t> values = set.read();
+  EXPECT_GT(values[0], 0);
+  EXPECT_GT(values[1], 0);
+  EXPECT_EQ(values[0] + values[1], values[2]);
+  EXPECT_EQ(values[2], values[3]);
+  for (uint32_t program = 0; program < 2; ++program) {
+    std::vector<substrata_myrinet_point> points(200);
+    uint32_t count = 0;
+    ASSERT_EQ(substrata_myrinet_signature(SUBSTRATA_MYRINET_ALL, program, SUBSTRATA_MYRINET_BY_SENDER,
+                                          points.data(), 200, &count),
+              0);
+    uint64_t sent = 0;
+    for (uint32_t i = 0; i < count; ++i) sent += points[i].sent;
+    EXPECT_EQ(2 * sent, static_cast<uint64_t>(values[program]));  // the set saw both runs
+  }
+  substrata_run_result result{};
+  result.struct_size = sizeof result;
+  substrata_run_result other = result;
+  EXPECT_EQ(substrata_myrinet_run_together("fft:points=1024", "nonsense", &options, &result, &other), -1);
+  EXPECT_NE(std::string(substrata_myrinet_error()).find("nonsense"), std::string::npos)
+      << substrata_myrinet_error();
+}
+
 TEST_F(Myrinet, FaultsAreCountedWhereTheyAreFoundAsManyAsWereMade) {  // MY-22
   Counting set(table_, device_,
                {"PACKETS_SENT", "PACKETS_RECEIVED", "CHECKSUM_ERRORS", "DROPPED", "MISROUTED", "BYTES_SENT",
