@@ -71,8 +71,9 @@ svm::SvmCosts costs(svm::UpdateMode mode) {
 }
 
 // The messages of an MPI program on the network: each rank a node, each message cut into bursts that leave
-// one after the other from the time on when it was sent. Real time: a present-day program outruns the
-// network, and the backlog shows in the latencies.
+// one after the other from the time stamp of its sending on. In virtual time (the MPI shim's default) the
+// stamps are those of a rank that computes at the host's speed; in real time a present-day program outruns
+// the network as well. The backlog shows in the latencies of neither: a burst is stamped when it leaves.
 class Following {
  public:
   explicit Following(const PortParameters& parameters) : ports_(parameters, kNodes), probes_(kNodes) {

@@ -13,6 +13,7 @@
 #include "core/system_info.hpp"
 #include "core/threads.hpp"
 #include "core/timers.hpp"
+#include "substrata/feed.h"
 #include "support/environment.hpp"
 #include "support/log.hpp"
 
@@ -28,7 +29,18 @@ struct Regions::Thread {
   std::vector<int64_t> raw;
   std::vector<Passage> passages;
   std::vector<size_t> open;  // indices of passages, outermost first
+  uint16_t outer_phase = 0;  // of the feed, before the outermost one
 };
+
+namespace {
+
+// Transactions of the thread carry its innermost open region (FE-5).
+void enter_phase(const std::string& region, bool outermost, uint16_t* outer_phase) {
+  const uint16_t old = substrata_set_phase(substrata_region(region.c_str()));
+  if (outermost) *outer_phase = old;
+}
+
+}  // namespace
 
 // Stops a thread's eventsets when the thread ends; what it measured stays with the process.
 struct Regions::ThreadExit {
@@ -253,6 +265,7 @@ Status Regions::begin(std::string_view region) {
   passage.region = region;
   passage.parent = thread->open.empty() ? -1 : static_cast<int>(thread->open.back());
   if (const Status taken = take(thread, &passage.begin, true); !taken.ok()) return taken;
+  enter_phase(passage.region, thread->open.empty(), &thread->outer_phase);
   thread->open.push_back(thread->passages.size());
   thread->passages.push_back(std::move(passage));
   return kSuccess;
@@ -284,6 +297,9 @@ Status Regions::end(std::string_view region) {
     if (const Status taken = take(thread, &passage.end, false); !taken.ok()) return taken;
     passage.ended = true;
     thread->open.erase(thread->open.begin() + static_cast<std::ptrdiff_t>(i));
+    substrata_set_phase(thread->open.empty()
+                            ? thread->outer_phase
+                            : substrata_region(thread->passages[thread->open.back()].region.c_str()));
     return kSuccess;
   }
   return refuse(Code::kInvalid, "region '%.*s' is not open in this thread", static_cast<int>(region.size()),
@@ -296,6 +312,7 @@ Status Regions::stop() {
   const std::lock_guard guard(thread->lock);
   if (!thread->running) return refuse(Code::kNoEvent, "nothing is measured in this thread");
   // Open regions cannot end without their eventsets: they are given up.
+  if (!thread->open.empty()) substrata_set_phase(thread->outer_phase);
   thread->open.clear();
   stop_sets(thread);
   return kSuccess;
