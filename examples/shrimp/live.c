@@ -1,0 +1,66 @@
+// Preloaded beside the MPI shim into every rank of an unmodified MPI program: its messages become packets of
+// the modelled SHRIMP network, counted through PAPI; at the end each rank writes what it sent by size.
+#define _GNU_SOURCE
+#include <papi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <substrata/feed.h>
+#include <substrata/shrimp.h>
+#include <unistd.h>
+
+static int set = PAPI_NULL;
+static struct substrata_following* following;
+
+static void say(const char* what, const char* why) { fprintf(stderr, "shrimp live: %s: %s\n", what, why); }
+
+// Only in the ranks, not in the shells and launchers between them.
+static int is_rank(void) {
+  return getenv("SHRIMP_LIVE_OUT") != NULL &&
+         (getenv("OMPI_COMM_WORLD_RANK") != NULL || getenv("PMI_RANK") != NULL);
+}
+
+__attribute__((constructor)) static void begin(void) {
+  if (!is_rank()) return;
+  if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) {
+    say("PAPI", "does not start");
+    return;
+  }
+  int status = PAPI_create_eventset(&set);
+  if (status == PAPI_OK) status = PAPI_add_named_event(set, "shrimp:::PACKETS");
+  if (status == PAPI_OK) status = PAPI_add_named_event(set, "shrimp:::BYTES");
+  if (status == PAPI_OK) status = PAPI_start(set);
+  if (status != PAPI_OK) {
+    say("PAPI", PAPI_strerror(status));
+    return;
+  }
+  if (substrata_follow("shrimp", NULL, &following) != 0) say("follow", substrata_feed_error());
+}
+
+__attribute__((destructor)) static void end(void) {
+  if (following == NULL) return;
+  long long counts[2] = {0, 0};
+  if (PAPI_stop(set, counts) != PAPI_OK) {
+    say("PAPI", "does not stop");
+    return;
+  }
+  substrata_unfollow(following);
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%ld.csv", getenv("SHRIMP_LIVE_OUT"), (long)getpid());
+  FILE* const file = fopen(path, "w");
+  uint64_t* const words = malloc(SUBSTRATA_SHRIMP_WORDS * sizeof *words);
+  if (file == NULL || words == NULL) {
+    say(path, "cannot be written");
+    if (file != NULL) fclose(file);
+    free(words);
+    return;
+  }
+  // After power-on the address is the sender above twelve bits of size; all receivers together.
+  if (substrata_shrimp_read_sum(0, SUBSTRATA_SHRIMP_WORDS, words) != 0) say("read", substrata_shrimp_error());
+  fprintf(file, "# %lld packets, %lld bytes\n", counts[0], counts[1]);
+  for (uint32_t i = 0; i < SUBSTRATA_SHRIMP_WORDS; ++i) {
+    if (words[i] != 0) fprintf(file, "%u,%u,%llu\n", i >> 12, i & 0xfffu, (unsigned long long)words[i]);
+  }
+  free(words);
+  fclose(file);
+}
