@@ -137,26 +137,33 @@ Board::Recorded Board::record(const uint64_t* variables, const uint64_t* clocks,
 }
 
 Board::Recorded Board::count(const uint64_t* variables, size_t count, bool stop_at_interrupt) noexcept {
-  const Selection selection = selection_;
+  constexpr size_t kAtOnce = 64;
   const uint64_t threshold = registers_[index(Register::kThreshold)];
   const bool trigger = registers_[index(Register::kTrigger)] != 0;
+  uint64_t* const memory = memory_;
   Recorded done;
-  for (size_t i = 0; i < count; ++i) {
-    const uint32_t address = selection.address(variables[i]);
-    // Compared before it is cut to 40 bits, so that a full word interrupts too (section 4.3).
-    const uint64_t incremented = memory_[address] + 1;
-    memory_[address] = incremented & kWordMost;
-    if (incremented <= threshold) [[likely]]
-      continue;
-    interrupt(address);
-    ++done.interrupts;
-    if (trigger) registers_[index(Register::kMode)] = 1;
-    if (trigger || stop_at_interrupt) {
-      done.taken = i + 1;
-      return done;
+  uint32_t addresses[kAtOnce];
+  while (done.taken < count) {
+    const size_t some = std::min(count - done.taken, kAtOnce);
+    selection_.addresses(variables + done.taken, some, addresses);
+    for (size_t i = 0; i < some; ++i) {
+      const uint32_t address = addresses[i];
+      const uint64_t incremented = ++memory[address];
+      if (incremented <= threshold) [[likely]]
+        continue;
+      // Compared before it is cut to 40 bits, so that a full word interrupts too (section 4.3). No word needs
+      // the cut that was not above the threshold.
+      memory[address] = incremented & kWordMost;
+      interrupt(address);
+      ++done.interrupts;
+      if (trigger) registers_[index(Register::kMode)] = 1;
+      if (trigger || stop_at_interrupt) {
+        done.taken += i + 1;
+        return done;
+      }
     }
+    done.taken += some;
   }
-  done.taken = count;
   return done;
 }
 

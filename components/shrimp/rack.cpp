@@ -160,6 +160,7 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
 
   uint64_t variables[kMostAtOnce];
   uint64_t clocks[kMostAtOnce];
+  uint64_t latencies[kMostAtOnce];
   const size_t most = std::min(count, chunk_);
   size_t alike = 0;
   while (alike < most && batch[alike].target == node && batch[alike].phase == batch->phase &&
@@ -172,6 +173,7 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
                          .tag = board.tag_of(t.address)};
     variables[alike] = board.variables(packet);
     clocks[alike] = packet.received;
+    latencies[alike] = (packet.received - packet.stamped) & kClockMask;
     ++alike;
   }
   const bool told = alarmed(node);
@@ -183,7 +185,7 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
   uint64_t latency = 0;
   for (size_t i = 0; i < done.taken; ++i) {
     bytes += batch[i].size;
-    latency += (batch[i].time / kPicosecondsPerTick - batch[i].start / kPicosecondsPerTick) & kClockMask;
+    latency += latencies[i];
   }
   for (Watch& watch : watches_) {
     if (watch.node != kEveryNode && watch.node != node) continue;

@@ -2,6 +2,7 @@
 #ifndef SUBSTRATA_SHRIMP_SELECTION_HPP
 #define SUBSTRATA_SHRIMP_SELECTION_HPP
 
+#include <cstddef>
 #include <cstdint>
 
 namespace substrata::shrimp {
@@ -66,12 +67,21 @@ class Selection {
   constexpr explicit Selection(uint32_t nibbles, unsigned jumper = kNoJumper) noexcept
       : nibbles_(nibbles), jumper_(jumper) {
     unsigned place = 0;
+    unsigned last = kNibbles;
     for (unsigned i = 0; i < kNibbles; ++i) {
       if ((nibbles >> i & 1) == 0) continue;
+      // Nibbles side by side move together.
+      if (i != last + 1) runs_[run_count_++].shift = (i - place) * kNibbleBits;
+      runs_[run_count_ - 1].mask |= 0xfu << (place * kNibbleBits);
+      last = i;
       shifts_[place++] = i * kNibbleBits;
       mask_ |= uint64_t{0xf} << (i * kNibbleBits);
     }
-    if (jumper != kNoJumper) mask_ |= uint64_t{0xf} << (jumper * kNibbleBits);
+    if (jumper != kNoJumper) {
+      mask_ |= uint64_t{0xf} << (jumper * kNibbleBits);
+      jumper_shift_ = jumper * kNibbleBits;
+      jumper_mask_ = 0xf;
+    }
   }
 
   constexpr uint32_t nibbles() const noexcept { return nibbles_; }
@@ -84,15 +94,25 @@ class Selection {
 
   // The twenty multiplexed bits.
   constexpr uint32_t chosen_bits(uint64_t packed) const noexcept {
-    return static_cast<uint32_t>((packed >> shifts_[0] & 0xf) | (packed >> shifts_[1] & 0xf) << 4 |
-                                 (packed >> shifts_[2] & 0xf) << 8 | (packed >> shifts_[3] & 0xf) << 12 |
-                                 (packed >> shifts_[4] & 0xf) << 16);
+    uint32_t bits = 0;
+    for (unsigned run = 0; run < run_count_; ++run)
+      bits |= static_cast<uint32_t>(packed >> runs_[run].shift) & runs_[run].mask;
+    return bits;
   }
   // With the extension's four bits above them.
   constexpr uint32_t address(uint64_t packed) const noexcept {
-    const uint32_t low = chosen_bits(packed);
-    if (jumper_ == kNoJumper) return low;
-    return low | static_cast<uint32_t>(packed >> (jumper_ * kNibbleBits) & 0xf) << kAddressBits;
+    return chosen_bits(packed) | (static_cast<uint32_t>(packed >> jumper_shift_) & jumper_mask_)
+                                     << kAddressBits;
+  }
+  // The addresses of many packets; run by run, which a compiler turns into vector instructions.
+  void addresses(const uint64_t* packed, size_t count, uint32_t* out) const noexcept {
+    for (size_t i = 0; i < count; ++i)
+      out[i] = (static_cast<uint32_t>(packed[i] >> jumper_shift_) & jumper_mask_) << kAddressBits;
+    for (unsigned run = 0; run < run_count_; ++run) {
+      const unsigned shift = runs_[run].shift;
+      const uint32_t mask = runs_[run].mask;
+      for (size_t i = 0; i < count; ++i) out[i] |= static_cast<uint32_t>(packed[i] >> shift) & mask;
+    }
   }
   // The packed variables that lead to an address; what is not chosen is 0.
   constexpr uint64_t variables(uint32_t address) const noexcept {
@@ -112,6 +132,14 @@ class Selection {
   unsigned jumper_;
   uint64_t mask_ = 0;
   unsigned shifts_[kChosen] = {};
+  struct Run {
+    unsigned shift = 0;
+    uint32_t mask = 0;
+  };
+  Run runs_[kChosen];
+  unsigned run_count_ = 0;
+  unsigned jumper_shift_ = 0;
+  uint32_t jumper_mask_ = 0;
 };
 
 }  // namespace substrata::shrimp
