@@ -107,12 +107,15 @@ class Selection {
   // The addresses of many packets; run by run, which a compiler turns into vector instructions.
   void addresses(const uint64_t* packed, size_t count, uint32_t* out) const noexcept {
     for (size_t i = 0; i < count; ++i)
-      out[i] = (static_cast<uint32_t>(packed[i] >> jumper_shift_) & jumper_mask_) << kAddressBits;
-    for (unsigned run = 0; run < run_count_; ++run) {
+      out[i] = static_cast<uint32_t>(packed[i] >> runs_[0].shift) & runs_[0].mask;
+    for (unsigned run = 1; run < run_count_; ++run) {
       const unsigned shift = runs_[run].shift;
       const uint32_t mask = runs_[run].mask;
       for (size_t i = 0; i < count; ++i) out[i] |= static_cast<uint32_t>(packed[i] >> shift) & mask;
     }
+    if (jumper_mask_ == 0) return;
+    for (size_t i = 0; i < count; ++i)
+      out[i] |= (static_cast<uint32_t>(packed[i] >> jumper_shift_) & jumper_mask_) << kAddressBits;
   }
   // The packed variables that lead to an address; what is not chosen is 0.
   constexpr uint64_t variables(uint32_t address) const noexcept {
