@@ -16,6 +16,7 @@ int workloads(int argc, char** argv);
 int import_trace(int argc, char** argv);
 int mpirun(int argc, char** argv);
 int check_presets(int argc, char** argv);
+int module(int argc, char** argv);
 int reproduce(int argc, char** argv);
 int list(int argc, char** argv);
 // stat and record give the exit status of the command they run.

@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"workloads", "the machine models and the workloads they run", workloads},
     {"import", "turns the text of another tool into a trace: import lackey TEXT TRACE", import_trace},
     {"mpirun", "starts an MPI program with the shim that counts its messages", mpirun},
+    {"module", "the library of Owl modules: list, show NAME, build FILE", module},
     {"reproduce", "runs a figure or claim of a paper anew and says whether it holds", reproduce},
 };
 

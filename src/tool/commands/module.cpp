@@ -1,0 +1,116 @@
+// substrata module: the library of Owl modules, and what is added to it.
+#include <substrata/owl.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "arguments.hpp"
+#include "commands.hpp"
+
+namespace substrata::tool {
+namespace {
+
+constexpr unsigned long long whole(std::uint64_t number) { return number; }
+
+void print_refusals() {
+  for (std::uint32_t i = 0; const char* refusal = substrata_owl_refusal(i); ++i)
+    std::fprintf(stderr, "%s\n", refusal);
+}
+
+int list() {
+  const std::uint32_t count = substrata_owl_module_count();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    substrata_owl_module_info info{};
+    info.struct_size = sizeof info;
+    if (substrata_owl_module_at(i, &info) != 0) break;
+    std::printf("%-16s %s [%s]\n", info.name, info.summary, info.origin);
+  }
+  print_refusals();
+  return 0;
+}
+
+int show(const std::string& name) {
+  substrata_owl_module_info info{};
+  info.struct_size = sizeof info;
+  if (substrata_owl_module_find(name.c_str(), &info) != 0) throw std::runtime_error(substrata_owl_error());
+  std::printf("%s: %s\nfrom: %s\npackets: %s\n", info.name, info.summary, info.origin, info.packets);
+  std::printf("cost: %llu counters, %llu table bits, %llu comparators\n", whole(info.cost.counters),
+              whole(info.cost.table_bits), whole(info.cost.comparators));
+  for (std::uint32_t i = 0; i < info.register_count; ++i) {
+    const substrata_owl_register& r = info.registers[i];
+    std::printf("register %-14s %llu [%llu .. %llu]%s %s\n", r.name, whole(r.initial), whole(r.least),
+                whole(r.most), r.live != 0 ? " live" : "", r.text);
+  }
+  for (std::uint32_t i = 0; i < info.metric_count; ++i) {
+    std::printf("metric   %-14s %s %s\n", info.metrics[i].name, info.metrics[i].gauge != 0 ? "(level)" : "",
+                info.metrics[i].text);
+  }
+  return 0;
+}
+
+// Where modules of this user are: SUBSTRATA_OWL_LIBRARY, where the library looks too.
+std::string library_folder() {
+  const char* const folder = std::getenv("SUBSTRATA_OWL_LIBRARY");
+  if (folder == nullptr || *folder == '\0') {
+    throw std::runtime_error(
+        "no module library: set SUBSTRATA_OWL_LIBRARY to a folder of yours; programs find the modules by it "
+        "too");
+  }
+  return folder;
+}
+
+// Checks a composition or a shared object and puts it into the library.
+int build(const std::string& file) {
+  const std::filesystem::path path(file);
+  const std::string folder = library_folder();
+  std::string name;
+  if (path.extension() == ".so") {
+    if (substrata_owl_load(std::filesystem::absolute(path).c_str()) != 0)
+      throw std::runtime_error(substrata_owl_error());
+    name = path.filename();
+  } else {
+    std::ifstream input(file, std::ios::binary);
+    if (!input) throw std::runtime_error("cannot read '" + file + "': " + std::strerror(errno));
+    std::ostringstream text;
+    text << input.rdbuf();
+    const std::string whole_text = text.str();
+    char found[64];
+    if (substrata_owl_check(whole_text.data(), whole_text.size(), file.c_str(), found, sizeof found) != 0) {
+      std::fprintf(stderr, "%s\n", substrata_owl_error());
+      return 1;
+    }
+    name = std::string(found) + ".owl";
+  }
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path target = std::filesystem::path(folder) / name;
+  std::filesystem::copy_file(path, target, std::filesystem::copy_options::overwrite_existing);
+  std::printf("%s\n", target.c_str());
+  return 0;
+}
+
+}  // namespace
+
+int module(int argc, char** argv) {
+  std::string action, subject;
+  Arguments arguments(
+      "substrata module",
+      "The library of Owl modules. ACTION list; show NAME; build FILE (checks a composition or a shared "
+      "object and puts it into the folder SUBSTRATA_OWL_LIBRARY).");
+  arguments.word("ACTION", action, "list, show or build");
+  arguments.word("SUBJECT", subject, "the module's name, or the file");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  if (action == "list" && subject.empty()) return list();
+  if (action == "show" && !subject.empty()) return show(subject);
+  if (action == "build" && !subject.empty()) return build(subject);
+  std::fprintf(stderr, "substrata module: say list, show NAME or build FILE\n");
+  return 2;
+}
+
+}  // namespace substrata::tool
