@@ -1,6 +1,8 @@
 // The module library: shared objects good and bad, folders, and what the built-in modules say of themselves.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "feeding.hpp"
 
@@ -95,6 +97,19 @@ TEST(OwlLibrary, AddsAFolderAndKeepsWhatItRefused) {
   EXPECT_NE(last.find("b.owl:1:"), std::string::npos) << last;
   EXPECT_EQ(substrata_owl_load_folder("/no/such/folder"), -3);
   std::filesystem::remove_all(folder);
+}
+
+TEST(OwlDocumentation, ShowsTheModuleThatTheseTestsLoad) {
+  const auto text = [](const std::string& path) {
+    std::ifstream file(path);
+    std::ostringstream out;
+    out << file.rdbuf();
+    return out.str();
+  };
+  const std::string folder = OWL_TEST_SOURCE;
+  const std::string code = text(folder + "/tests/owl/modules/good.c");
+  ASSERT_FALSE(code.empty());
+  EXPECT_NE(text(folder + "/docs/writing_a_module.md").find("```c\n" + code + "```"), std::string::npos);
 }
 
 }  // namespace
