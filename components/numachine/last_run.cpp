@@ -117,4 +117,36 @@ int substrata_numachine_profile(uint32_t cpu, uint32_t* misses, uint32_t* count)
     return 0;
   });
 }
+
+int substrata_numachine_known(uint32_t cpu, struct substrata_numachine_truth* truth) {
+  using namespace substrata::feed;
+  if (truth == nullptr) return fail(kInvalid, "no place for what is known of the processor");
+  return guarded([&] {
+    refresh_live_findings();
+    const LastRun run = last_run();
+    if (cpu >= run.truths.size())
+      return fail(kInvalid, "the last machine had %zu processors, %u was asked for", run.truths.size(), cpu);
+    const Truth& from = run.truths[cpu];
+    *truth = {};
+    truth->instructions = from.instructions();
+    truth->loads = from.loads;
+    truth->stores = from.stores;
+    std::copy_n(from.pipeline, 16, truth->pipeline);
+    std::copy_n(from.misses, 4, truth->misses);
+    std::copy_n(from.miss_cycles, 4, truth->miss_cycles);
+    truth->ownership_unsuccessful = from.ownership_unsuccessful;
+    truth->nacks = from.nacks;
+    std::copy_n(from.responses, 32, truth->responses);
+    truth->invalidation_hits = from.invalidation_hits;
+    truth->invalidation_hits_estimated = from.invalidation_hits_estimated;
+    truth->invalidation_misses_estimated = from.invalidation_misses_estimated;
+    truth->whole_miss_cycles = from.whole_miss_cycles;
+    truth->apparent_miss_cycles = from.apparent_miss_cycles;
+    truth->exceptions = from.exceptions;
+    truth->restart_cycles = from.restart_cycles;
+    truth->branches_mispredicted = from.branches_mispredicted;
+    truth->informed = from.informed;
+    return 0;
+  });
+}
 }

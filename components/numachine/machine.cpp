@@ -75,6 +75,16 @@ constexpr Parameter kParameters[] = {
      .fallback = 16,
      .least = 1,
      .most = kMostProcessors},
+    {.name = "warm",
+     .text = "1: processor caches begin full of an earlier program's lines",
+     .fallback = 0,
+     .least = 0,
+     .most = 1},
+    {.name = "slip",
+     .text = "processor cycles that a store right after a load waits for its value",
+     .fallback = 0,
+     .least = 0,
+     .most = 16},
     {.name = "retry",
      .text = "bus cycles from a negative acknowledgement to the retry",
      .fallback = 16,
@@ -83,8 +93,9 @@ constexpr Parameter kParameters[] = {
 };
 
 // Synchronisation is no traffic of the model; one trip over bus and memory, our own round number.
+constexpr std::uint64_t kSynchronisationCycles = 30;
 workloads::SynchronisationCosts costs(const Parameters& p) {
-  const Time trip = 30 * p.bus_ps;
+  const Time trip = kSynchronisationCycles * p.bus_ps;
   return {.lock = trip,
           .unlock = trip,
           .hand_over = trip,
@@ -112,6 +123,8 @@ bool parse_parameters(std::string_view text, std::uint32_t processors, Parameter
   p.stations_per_ring = static_cast<std::uint32_t>(values["ring"]);
   p.split = values["split"] == 1;
   p.overlap_cycles = values["overlap"];
+  p.warm = values["warm"] == 1;
+  p.slip_cycles = values["slip"];
   p.memory_cycles = values["memory"];
   p.lookup_cycles = values["lookup"];
   p.retry_cycles = values["retry"];
@@ -180,6 +193,12 @@ std::size_t NumachineMachine::advance(ProcessId process, std::span<const Operati
   }
   newest_ = std::max(newest_, now);
   return i;
+}
+
+// Time goes on while processors wait, after the last access too.
+workloads::Time NumachineMachine::extra(ProcessId, workloads::WaitKind, std::uint32_t, workloads::Time now) {
+  newest_ = std::max(newest_, now + kSynchronisationCycles * parameters_.bus_ps);
+  return 0;
 }
 
 std::string NumachineMachine::end() {

@@ -41,6 +41,10 @@ class NumachineMachine final : public workloads::SharedMemoryMachine {
   // Called when the model is there, before the processes start.
   void on_begin(std::function<void(Model&)> call) { on_begin_ = std::move(call); }
 
+ protected:
+  workloads::Time extra(workloads::ProcessId process, workloads::WaitKind step, std::uint32_t number,
+                        workloads::Time now) override;
+
  private:
   const Parameters parameters_;
   const std::uint16_t program_;

@@ -94,6 +94,7 @@ Model::Model(const Parameters& parameters, std::uint16_t program)
   }
   try {
     base_cycle_ = rack_.cycle() + 1;
+    if (p_.warm) protocol_.warm_up();
     primary_shift_ = static_cast<unsigned>(std::countr_zero(p_.primary_line));
     primary_mask_ = p_.primary_bytes / p_.primary_line - 1;
     cpus_.resize(protocol_.processors());
@@ -110,6 +111,19 @@ Model::Model(const Parameters& parameters, std::uint16_t program)
     const std::uint32_t rings = (p_.shape.stations + p_.stations_per_ring - 1) / p_.stations_per_ring;
     links_.resize(std::size_t{rings} * (p_.stations_per_ring + 1) + rings);
     open_probes();
+    if (rack_.informer().handler != nullptr) {
+      informer_ = {.trigger =
+                       [](void* owner, std::uint32_t cpu, const substrata_transaction& response) {
+                         const auto& own = *static_cast<Rack::Informer*>(owner);
+                         return own.trigger == nullptr || own.trigger(own.owner, cpu, &response) != 0;
+                       },
+                   .handler =
+                       [](void* owner, std::uint32_t cpu, const substrata_transaction& response) {
+                         const auto& own = *static_cast<Rack::Informer*>(owner);
+                         if (own.handler != nullptr) own.handler(own.owner, cpu, &response);
+                       },
+                   .owner = &rack_.informer()};
+    }
   } catch (...) {
     for (Cpu& c : cpus_) substrata_publisher_close(c.bus);
     for (Station& s : stations_) substrata_publisher_close(s.memory);
@@ -181,6 +195,8 @@ void Model::flush(Cpu& c) {
   charge(c, Pipeline::kStore, c.stores);
   charge(c, Pipeline::kOtherInteger, c.computed);
   charge(c, Pipeline::kBranchTaken, c.branches);
+  charge(c, Pipeline::kIntegerSlip, c.slips);
+  c.slips = 0;
   c.loads = c.stores = c.computed = c.branches = 0;
 }
 
@@ -291,6 +307,7 @@ bool Model::step(std::uint32_t cpu, std::uint64_t address, unsigned size, bool w
     c.is_fetch = fetch;
     c.site = site;
     if (c.offset == 0 && !fetch) {
+      slip(c, write, now);
       write ? ++c.stores : ++c.loads;
       now += p_.processor_ps;
     }

@@ -31,7 +31,11 @@ struct Parameters {
   std::uint64_t network_bytes = 4 << 20;   // own
   std::uint64_t primary_bytes = 16 << 10;  // R4400's data cache
   std::uint64_t primary_line = 32;         // own
-  bool split = false;         // instructions in the upper half of the secondary cache (section 4.2)
+  bool warm = false;                       // caches begin full of an earlier program's lines
+  bool split = false;  // instructions in the upper half of the secondary cache (section 4.2)
+  // Processor cycles that a store right after a load waits for it; off, as workloads do not tell what depends
+  // on what.
+  std::uint64_t slip_cycles = 0;
   Time bus_ps = 20'000;       // 50 MHz, thesis, section 4.2
   Time processor_ps = 6'667;  // 150 MHz, thesis, section 4.1
   std::uint64_t secondary_stall =
@@ -150,6 +154,7 @@ class Model {
         ((address + size - 1) >> primary_shift_) != line || c.debt != 0) [[unlikely]]
       return false;
     write ? ++c.stores : ++c.loads;
+    slip(c, write, now);
     now += p_.processor_ps;
     return true;
   }
@@ -193,8 +198,9 @@ class Model {
     // The inner loop's.
     std::vector<std::uint64_t> primary;  // line * 2 + writable
     Stage stage = Stage::kIdle;
-    std::uint64_t loads = 0, stores = 0, computed = 0, branches = 0;  // since the last flush
-    std::uint64_t debt = 0;                                           // processor cycles taken by snoops
+    std::uint64_t loads = 0, stores = 0, computed = 0, branches = 0, slips = 0;  // since the last flush
+    bool after_load = false;
+    std::uint64_t debt = 0;    // processor cycles taken by snoops
     std::uint64_t credit = 0;  // processor cycles of the last miss that computation can still hide
     // The request.
     std::uint64_t offset = 0;  // into the access, of the line that is worked on
@@ -245,6 +251,14 @@ class Model {
     std::priority_queue<FifoChange, std::vector<FifoChange>, std::greater<>> changes;
   };
 
+  // A store right after a load is taken to store what was loaded, and waits for it.
+  void slip(Cpu& c, bool write, Time& now) const noexcept {
+    if (write && c.after_load) {
+      c.slips += p_.slip_cycles;
+      now += p_.slip_cycles * p_.processor_ps;
+    }
+    c.after_load = !write;
+  }
   std::uint64_t cycle(Time time) const noexcept { return base_cycle_ + time / p_.bus_ps; }
   Time whole_cycle(Time time) const noexcept { return (time + p_.bus_ps - 1) / p_.bus_ps * p_.bus_ps; }
   std::uint64_t bus_address(std::uint64_t line, std::uint32_t cpu) const noexcept;

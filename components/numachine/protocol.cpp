@@ -16,6 +16,24 @@ Protocol::Protocol(const Protocol& other)
       networks_(other.networks_),
       pages_(other.pages_) {}
 
+void Protocol::warm_up() {
+  constexpr std::uint64_t kBeyond = std::uint64_t{1} << 56;  // lines; no address of a program is so high
+  for (std::uint64_t index = 0; index < shape_.cache_lines; ++index) {
+    const std::uint64_t line = kBeyond + index;
+    Block& known = block(line);
+    known.processors = everybody();
+    const std::uint64_t all =
+        shape_.stations == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << shape_.stations) - 1;
+    known.stations = all & ~(std::uint64_t{1} << home_of(line));
+    known.state = known.stations != 0 ? BlockState::kGlobalValid : BlockState::kLocalValid;
+    for (std::uint32_t cpu = 0; cpu < processors(); ++cpu) {
+      Line& own = cache_line(cpu, line);
+      own.tag = line;
+      own.state = CacheState::kShared;
+    }
+  }
+}
+
 Protocol::Block& Protocol::block(std::uint64_t line) {
   const std::uint64_t page = line / lines_per_page_;
   if (page != last_page_) {

@@ -104,6 +104,9 @@ class Protocol {
   Step at_home(std::uint32_t cpu, std::uint64_t line, Want want);
   const std::vector<Delivery>& deliveries() const noexcept { return deliveries_; }
 
+  // Every processor's cache full of shared lines that no program of the machine touches, as an earlier
+  // program leaves it. Before the first step.
+  void warm_up();
   Block& block(std::uint64_t line);
   // The state of a line in a station's network cache.
   BlockState network_state(std::uint32_t station, std::uint64_t line) const noexcept;

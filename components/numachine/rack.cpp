@@ -207,6 +207,16 @@ int substrata_numachine_on_interrupt(substrata_numachine_interrupt call, void* o
   });
 }
 
+int substrata_numachine_on_miss(substrata_numachine_trigger trigger, substrata_numachine_handler handler,
+                                void* owner) {
+  return guarded([&] {
+    Rack& rack = Rack::instance();
+    const Rack::Use use(rack);
+    rack.informer() = {trigger, handler, owner};
+    return 0;
+  });
+}
+
 int substrata_numachine_fifos(uint32_t station, struct substrata_numachine_fifo fifos[4]) {
   if (station >= kMostStations) return no_station(station);
   return guarded([&] {

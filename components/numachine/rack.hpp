@@ -2,6 +2,8 @@
 #ifndef SUBSTRATA_NUMACHINE_RACK_HPP
 #define SUBSTRATA_NUMACHINE_RACK_HPP
 
+#include <substrata/feed.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -48,6 +50,13 @@ class Rack {
     interrupt_ = call;
     interrupt_owner_ = owner;
   }
+  // Miss handlers for the machines that begin next (section 3.3.3).
+  struct Informer {
+    int (*trigger)(void*, std::uint32_t, const substrata_transaction*) = nullptr;
+    void (*handler)(void*, std::uint32_t, const substrata_transaction*) = nullptr;
+    void* owner = nullptr;
+  };
+  Informer& informer() noexcept { return informer_; }
   // The bus cycle up to which all cards have been told, of the last machine.
   std::uint64_t cycle() const noexcept { return cycle_; }
   void set_cycle(std::uint64_t cycle) noexcept { cycle_ = cycle; }
@@ -75,6 +84,7 @@ class Rack {
   std::uint64_t cycle_ = 0;
   void (*interrupt_)(void*, std::uint32_t, std::uint32_t) = nullptr;
   void* interrupt_owner_ = nullptr;
+  Informer informer_;
 };
 
 }  // namespace substrata::numachine

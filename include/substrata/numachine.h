@@ -101,6 +101,17 @@ struct substrata_numachine_page {
 SUBSTRATA_FEED_API int substrata_numachine_pages(uint32_t station, struct substrata_numachine_page* pages,
                                                  uint32_t* count);
 
+/* Informing memory operations (section 3.3.1) with the TRIGGER pin (section 3.3.3): at a miss response the
+ * machine asks `trigger` (null: always active), and while it is active calls `handler` and charges ten
+ * processor cycles for it. Both get the transaction as published at the processor's bus probe point. Holds
+ * for machines that begin afterwards; a null handler ends it. */
+typedef int (*substrata_numachine_trigger)(void* owner, uint32_t cpu,
+                                           const struct substrata_transaction* response);
+typedef void (*substrata_numachine_handler)(void* owner, uint32_t cpu,
+                                            const struct substrata_transaction* response);
+SUBSTRATA_FEED_API int substrata_numachine_on_miss(substrata_numachine_trigger trigger,
+                                                   substrata_numachine_handler handler, void* owner);
+
 /* ---- what the last machine found out: of a followed live program up to now, else of the run that ended last
  * ---- */
 
@@ -135,6 +146,30 @@ struct substrata_numachine_spike {
 SUBSTRATA_FEED_API int substrata_numachine_spikes(struct substrata_numachine_spike* spikes, uint32_t* count);
 /* The whole profile of one processor: misses by line index. */
 SUBSTRATA_FEED_API int substrata_numachine_profile(uint32_t cpu, uint32_t* misses, uint32_t* count);
+
+/* What the model knows exactly of one processor, to hold the monitors' counts and estimates against. */
+struct substrata_numachine_truth {
+  uint64_t instructions;
+  uint64_t loads;
+  uint64_t stores;
+  uint64_t pipeline[16];   /* processor cycles in each state of table 2.3 */
+  uint64_t misses[4];      /* table 4.8: ownership, cancelled ownership, invalidation, other */
+  uint64_t miss_cycles[4]; /* bus cycles */
+  uint64_t ownership_unsuccessful;
+  uint64_t nacks;
+  uint64_t responses[32]; /* by the response state register (table 4.9) */
+  uint64_t invalidation_hits;
+  uint64_t invalidation_hits_estimated;   /* by the state machine of figure 4.8a */
+  uint64_t invalidation_misses_estimated; /* figure 4.8b */
+  uint64_t whole_miss_cycles;             /* processor cycles */
+  uint64_t apparent_miss_cycles;          /* less what computation hid */
+  uint64_t exceptions;
+  uint64_t restart_cycles; /* processor cycles to fill the pipeline after them */
+  uint64_t branches_mispredicted;
+  uint64_t informed; /* miss handlers called */
+};
+/* -1: the last machine had no such processor. */
+SUBSTRATA_FEED_API int substrata_numachine_known(uint32_t cpu, struct substrata_numachine_truth* truth);
 
 #ifdef __cplusplus
 }

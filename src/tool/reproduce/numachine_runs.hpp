@@ -1,0 +1,65 @@
+// What the reproductions of the NUMAchine thesis share: runs, eventsets, registers, what the model knows.
+#ifndef SUBSTRATA_TOOL_REPRODUCE_NUMACHINE_RUNS_HPP
+#define SUBSTRATA_TOOL_REPRODUCE_NUMACHINE_RUNS_HPP
+
+#include <substrata/numachine.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace substrata::tool {
+
+// Runs a workload to its end; throws std::runtime_error when it does not run or its result is wrong. Gives
+// the simulated time in bus cycles of 20 ns.
+std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t processors,
+                               const std::string& parameters = "");
+
+// An eventset of `numachine` events around one run. Thread-bound.
+class NumachineSet {
+ public:
+  explicit NumachineSet(const std::vector<std::string>& events);  // throws with the library's sentence
+  ~NumachineSet();
+  NumachineSet(const NumachineSet&) = delete;
+  NumachineSet& operator=(const NumachineSet&) = delete;
+  void start();
+  std::vector<long long> stop();
+
+ private:
+  int set_;
+};
+
+// Register access that throws with the sentence of a refusal.
+void write_all(std::uint32_t processors, std::uint32_t address, std::uint32_t value);
+std::uint32_t read_word(std::uint32_t processor, std::uint32_t address);
+std::vector<std::uint32_t> read_sram(std::uint32_t processor);
+void reset_numachine();
+substrata_numachine_truth known(std::uint32_t processor);
+std::vector<substrata_numachine_object> objects();
+std::vector<substrata_numachine_spike> spikes();
+
+// Latencies of completed requests, as published at the processors' bus probe points. Thread-bound.
+class LatencyList {
+ public:
+  LatencyList();
+  ~LatencyList();
+  LatencyList(const LatencyList&) = delete;
+  LatencyList& operator=(const LatencyList&) = delete;
+  struct Request {
+    std::uint32_t processor;
+    std::uint32_t latency;  // bus cycles
+    std::uint32_t response_state;
+  };
+  const std::vector<Request>& requests();
+
+ private:
+  std::vector<Request> requests_;
+  substrata_observer* observer_ = nullptr;
+};
+
+std::string digits(double number, int after_point);
+std::string share_of(double part, double whole);
+
+}  // namespace substrata::tool
+
+#endif
