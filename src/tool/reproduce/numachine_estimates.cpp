@@ -33,24 +33,17 @@ Sums measure(const char* workload, const std::string& parameters) {
 std::string count(double number) { return digits(number, 0); }
 
 std::vector<Claim> run_estimates(const Setting& setting) {
-  // The thesis's cache, and one that the programs do not fit in, so that invalid lines are replaced too.
+  // The thesis's cache. The last two programs do not fit in it, so that invalid lines are replaced too.
   struct Case {
     const char* workload;
     const char* cache;
   };
-  constexpr Case kCases[] = {{"radix:keys=65536", "1m"},
-                             {"lu:n=128", "1m"},
-                             {"fft:points=16384", "1m"},
-                             {"ocean:n=66", "1m"},
-                             {"false-sharing:rounds=500", "1m"},
-                             {"true-sharing:rounds=200", "1m"},
-                             {"migratory:rounds=50", "1m"},
-                             {"producer-consumer:words=2048", "1m"},
-                             {"hot-spot:rounds=8", "1m"},
-                             {"radix:keys=1048576", "1m"},
-                             {"fft:points=262144", "1m"},
-                             {"ocean:n=66", "8k"},
-                             {"water-spatial", "8k"}};
+  constexpr Case kCases[] = {{"radix:keys=65536", "1m"},         {"lu:n=128", "1m"},
+                             {"fft:points=16384", "1m"},         {"ocean:n=66", "1m"},
+                             {"false-sharing:rounds=500", "1m"}, {"true-sharing:rounds=200", "1m"},
+                             {"migratory:rounds=50", "1m"},      {"producer-consumer:words=2048", "1m"},
+                             {"hot-spot:rounds=8", "1m"},        {"radix:keys=1048576", "1m"},
+                             {"fft:points=262144", "1m"}};
   std::string table =
       "workload,cache,hits,hits estimated,misses,misses estimated,misses estimated from reset,other misses\n";
   Sums all;
@@ -103,9 +96,14 @@ std::vector<Claim> run_estimates(const Setting& setting) {
        count(all.misses_estimated) + " estimated, " + count(all.misses) + " known, " +
            digits(100 * too_many(all), 2) + " % too many",
        never_fewer && too_many(all) < kSmall,
-       "with caches full of an earlier program's lines, as on a machine that has been running; from "
-       "reset, when every line is invalid, it counts first misses too and is " +
-           digits(100 * too_many(cold), 1) + " % too high"});
+       "all of the excess is in the two programs whose data does not fit in the caches: a line invalidated "
+       "and then replaced before reuse is taken for an invalidation miss, as the tag is not looked at; that "
+       "is " +
+           share_of(all.misses_estimated - all.misses, all.cold) +
+           " of the other misses. Caches begin full of an earlier program's lines, as on a machine that has "
+           "been "
+           "running; from reset, when every line is invalid, first misses are counted too: " +
+           digits(100 * too_many(cold), 1) + " % too many"});
   claims.push_back({"there are always more external invalidation hits than invalidation misses",
                     "hits >= misses",
                     count(all.hits) + " hits, " + count(all.misses) + " misses over all, " +
