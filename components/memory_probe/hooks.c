@@ -9,9 +9,11 @@
 /* Every thread begins with this table, in which no site matches: its first access attaches it. */
 static const uint32_t unobserved = 0;
 static struct substrata_memory_thread beginning = {.observed = &unobserved};
-__thread struct substrata_memory_thread* substrata_memory_current __attribute__((tls_model("initial-exec"))) =
-    &beginning;
-volatile uint32_t substrata_memory_generation = 1;
+static __thread struct substrata_memory_thread* substrata_memory_current
+    __attribute__((tls_model("local-exec"))) = &beginning;
+/* Changed by the runtime whenever what an address belongs to may have changed; no two values differ as two code
+ * addresses may. */
+static volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 
 #define PC ((uintptr_t)__builtin_return_address(0))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -25,8 +27,7 @@ static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t a
                                                        unsigned size) {
   struct substrata_memory_thread* thread = substrata_memory_current;
   struct substrata_memory_site* site = &thread->sites[substrata_memory_slot(pc)];
-  if (LIKELY(site->pc == pc && address - site->low < site->length &&
-             site->generation == substrata_memory_generation)) {
+  if (LIKELY(site->key == (pc ^ substrata_memory_salt) && address - site->low < site->length)) {
     ++site->count;
     if (__builtin_expect(*thread->observed != 0 && site->publish != 0, 0))
       substrata_memory_publish(thread, address, kind, size);
@@ -201,5 +202,5 @@ void __tsan_init(void) {
   static int begun;
   if (begun) return;
   begun = 1;
-  substrata_memory_begin(&substrata_memory_generation, &beginning);
+  substrata_memory_begin(&substrata_memory_salt, &beginning);
 }

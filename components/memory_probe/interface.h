@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define SUBSTRATA_MEMORY_SITES 4096u /* per thread, a power of two */
+#define SUBSTRATA_MEMORY_SITES 8192u /* per thread, a power of two */
 
 enum substrata_memory_kind {
   SUBSTRATA_MEMORY_READ = 0,
@@ -21,33 +21,29 @@ enum substrata_memory_kind {
 /* One instruction of the program that accesses memory, with the object it accessed last: as long as it stays
  * in [low, low + length), an access costs one comparison and one increment. */
 struct substrata_memory_site {
-  uintptr_t pc;
+  uint64_t
+      key; /* the return address and the salt of the heap when it was bound: a free makes bindings stale */
   uintptr_t low;
   uintptr_t length; /* 0: unbound */
   uint64_t count;
-  uint32_t generation; /* of the heap when it was bound: a free makes bindings stale */
-  uint32_t publish;    /* 1: accesses pass the filters and go to the feed while somebody watches */
-  uint32_t object;     /* the runtime's number of the object */
+  uint32_t publish; /* 1: accesses pass the filters and go to the feed while somebody watches */
+  uint32_t object;  /* the runtime's number of the object */
+  uintptr_t pc;
   uint8_t kind;
   uint8_t size;
-  uint16_t reserved;
+  uint8_t reserved[6];
   uint64_t padding; /* one site a cache line */
 };
 
 struct substrata_memory_thread {
   const uint32_t* observed; /* of this thread's publisher; points at a zero when there is no feed */
   void* runtime; /* the runtime's own state of this thread; null in the table every thread begins with */
-  struct substrata_memory_site sites[SUBSTRATA_MEMORY_SITES];
+  struct substrata_memory_site sites[SUBSTRATA_MEMORY_SITES] __attribute__((aligned(64)));
 };
-
-/* In the hooks. */
-extern __thread struct substrata_memory_thread* substrata_memory_current
-    __attribute__((tls_model("initial-exec")));
-extern volatile uint32_t substrata_memory_generation;
 
 /* In the runtime. begin is called once, before any access; bind when a site does not match; publish for an
  * access whose site publishes; range for block operations of any length. */
-void substrata_memory_begin(volatile uint32_t* generation, struct substrata_memory_thread* first);
+void substrata_memory_begin(volatile uint64_t* salt, struct substrata_memory_thread* first);
 struct substrata_memory_thread* substrata_memory_attach(void);
 void substrata_memory_bind(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,
                            unsigned kind, unsigned size);
@@ -56,8 +52,9 @@ void substrata_memory_publish(struct substrata_memory_thread* thread, uintptr_t 
 void substrata_memory_range(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,
                             unsigned kind, uint64_t size);
 
+/* Sites of 8 KiB of code do not meet. */
 static inline uint32_t substrata_memory_slot(uintptr_t pc) {
-  return (uint32_t)((pc >> 2) ^ (pc >> 13)) & (SUBSTRATA_MEMORY_SITES - 1u);
+  return (uint32_t)pc & (SUBSTRATA_MEMORY_SITES - 1u);
 }
 
 #ifdef __cplusplus

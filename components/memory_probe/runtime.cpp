@@ -81,8 +81,8 @@ class Runtime {
     return *runtime;
   }
 
-  void begin(volatile uint32_t* generation, substrata_memory_thread* first) {
-    generation_ = generation;
+  void begin(volatile uint64_t* salt, substrata_memory_thread* first) {
+    salt_ = salt;
     first_ = first;
     pthread_atfork(nullptr, nullptr, [] { instance().after_fork_in_child(); });
   }
@@ -112,33 +112,33 @@ class Runtime {
     substrata_memory_site& site = table->sites[substrata_memory_slot(pc)];
     const std::lock_guard guard(lock_);
     move_away(state, site);
-    const uint32_t generation = *generation_;
+    const uint64_t key = pc ^ *salt_;
     if (kind == SUBSTRATA_MEMORY_CALL) {
-      site = {.pc = pc,
+      site = {.key = key,
               .low = 0,
               .length = UINTPTR_MAX,
               .count = 1,
-              .generation = generation,
               .publish = 0,
               .object = call_object(),
+              .pc = pc,
               .kind = static_cast<uint8_t>(kind),
               .size = 0,
-              .reserved = 0,
+              .reserved = {},
               .padding = 0};
       return;
     }
     const Place place = locate(address);
     const bool publish = takes(pc, place.object, address);
-    site = {.pc = pc,
+    site = {.key = key,
             .low = place.low,
             .length = place.length,
             .count = 1,
-            .generation = generation,
             .publish = publish ? 1u : 0u,
             .object = place.object,
+            .pc = pc,
             .kind = static_cast<uint8_t>(kind),
             .size = static_cast<uint8_t>(size),
-            .reserved = 0,
+            .reserved = {},
             .padding = 0};
     if (publish) send(state, pc, address, kind, size);
   }
@@ -265,7 +265,7 @@ class Runtime {
   }
 
   // Every site must look its object up again.
-  void forget_bindings() { *generation_ = *generation_ + 1; }
+  void forget_bindings() { *salt_ = *salt_ + 0x9e3779b97f4a7c15u; }
 
   static void move_away(ThreadState& state, substrata_memory_site& site) {
     if (site.count == 0) return;
@@ -421,7 +421,7 @@ class Runtime {
   }
 
   std::mutex lock_;
-  volatile uint32_t* generation_ = nullptr;
+  volatile uint64_t* salt_ = nullptr;
   substrata_memory_thread* first_ = nullptr;
   bool has_feed_ = false;
   bool forked_ = false;
@@ -448,8 +448,8 @@ using substrata::memory_probe::Runtime;
 
 extern "C" {
 
-void substrata_memory_begin(volatile uint32_t* generation, substrata_memory_thread* first) {
-  Runtime::instance().begin(generation, first);
+void substrata_memory_begin(volatile uint64_t* salt, substrata_memory_thread* first) {
+  Runtime::instance().begin(salt, first);
 }
 substrata_memory_thread* substrata_memory_attach() { return Runtime::instance().attach(); }
 void substrata_memory_bind(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
