@@ -11,8 +11,8 @@ static const uint32_t unobserved = 0;
 static struct substrata_memory_thread beginning = {.observed = &unobserved};
 static __thread struct substrata_memory_thread* substrata_memory_current
     __attribute__((tls_model("local-exec"))) = &beginning;
-/* Changed by the runtime whenever what an address belongs to may have changed; no two values differ as two code
- * addresses may. */
+/* Changed by the runtime whenever what an address belongs to may have changed; no two values differ as two
+ * code addresses may. */
 static volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 
 #define PC ((uintptr_t)__builtin_return_address(0))
