@@ -3,6 +3,7 @@
 #include <papi.h>
 #include <substrata/feed.h>
 #include <substrata/shrimp.h>
+#include <substrata/shrimp.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -313,6 +314,37 @@ TEST_F(Shrimp, AddressesAndVariablesLeadToOneAnother) {
   const substrata_shrimp_variables wide{
       .latency = 0, .size = 4096, .sender = 0, .tag = 0, .category = 0, .reserved = {}};
   EXPECT_NE(substrata_shrimp_address(selection, &wide, &address), 0);
+}
+
+TEST_F(Shrimp, TheCxxFaceGivesHistogramsTracesAndExceptions) {
+  namespace monitor = substrata::shrimp_monitor;
+  const int set = make_set({"PACKETS"});
+  ASSERT_EQ(PAPI_start(set), PAPI_OK);
+  packet(2, 3, 100);
+  packet(2, 3, 100);
+  packet(4, 1, 8);
+  const monitor::Histogram all = monitor::Histogram::read();
+  const monitor::Histogram one = monitor::Histogram::read(1);
+  monitor::Variables wanted{};
+  wanted.sender = 2;
+  wanted.size = 100;
+  EXPECT_EQ(all.at(wanted), 2u);
+  EXPECT_EQ(one.at(wanted), 0u);
+  int bins = 0;
+  one.each([&](const monitor::Variables& variables, uint64_t count) {
+    ++bins;
+    EXPECT_EQ(variables.sender, 4);
+    EXPECT_EQ(variables.size, 8);
+    EXPECT_EQ(count, 1u);
+  });
+  EXPECT_EQ(bins, 1);
+  monitor::command(3, SUBSTRATA_SHRIMP_MODE, 1);
+  packet(5, 3, 9);
+  const std::vector<monitor::TraceEntry> trace = monitor::trace(3);
+  ASSERT_EQ(trace.size(), 1u);
+  EXPECT_EQ(trace[0].address, 5u << 12 | 9);
+  EXPECT_THROW(monitor::command(3, SUBSTRATA_SHRIMP_MULTIPLEXER, 1), monitor::Refused);
+  EXPECT_THROW(monitor::Histogram::read(256), monitor::Refused);
 }
 
 }  // namespace
