@@ -141,11 +141,16 @@ TEST(Multiplexer, TakesTheHundredAndNinetyLegalSelectionsAndNamesTheRuleForTheOt
 TEST(Histogram, EqualsTheOracleForEachSelection) {  // SH-2, SH-3, SH-5
 #ifdef SLOW_BUILD
   constexpr int kPackets = 300;
+  constexpr size_t kEach = 10;
 #else
   constexpr int kPackets = 3000;
+  constexpr size_t kEach = 1;
 #endif
   std::mt19937_64 random(1996);
-  for (const uint32_t nibbles : legal_selections()) {
+  const std::vector<uint32_t> legal = legal_selections();
+  std::vector<uint64_t> words(1 << 20);
+  for (size_t which = 0; which < legal.size(); which += kEach) {
+    const uint32_t nibbles = legal[which];
     Board board;
     ASSERT_EQ(board.write(Register::kMultiplexer, nibbles), nullptr);
     Settings settings;
@@ -163,7 +168,7 @@ TEST(Histogram, EqualsTheOracleForEachSelection) {  // SH-2, SH-3, SH-5
       ++expected[oracle_address(nibbles, packet, settings)];
       give(board, packet);
     }
-    std::vector<uint64_t> words(board.words());
+    ASSERT_EQ(board.words(), words.size());
     ASSERT_EQ(board.read(0, board.words(), words.data()), nullptr);
     uint64_t sum = 0;
     for (const uint64_t word : words) sum += word;
