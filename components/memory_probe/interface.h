@@ -3,6 +3,7 @@
 #ifndef SUBSTRATA_MEMORY_PROBE_INTERFACE_H
 #define SUBSTRATA_MEMORY_PROBE_INTERFACE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -51,6 +52,9 @@ void substrata_memory_publish(struct substrata_memory_thread* thread, uintptr_t 
                               unsigned size);
 void substrata_memory_range(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,
                             unsigned kind, uint64_t size);
+/* The name of the variable, allocation site or stack at an address. -1: not to be had now, as another thread
+ * is being bound. */
+int substrata_memory_name_at(uintptr_t address, char* out, size_t room);
 
 /* Sites of 8 KiB of code do not meet. */
 static inline uint32_t substrata_memory_slot(uintptr_t pc) {

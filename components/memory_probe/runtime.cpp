@@ -172,6 +172,15 @@ class Runtime {
     if (heap_.erase(reinterpret_cast<uintptr_t>(memory)) != 0) forget_bindings();
   }
 
+  // The name of what lies at an address. Gives up at once while another thread is in here: the caller may
+  // hold what that one waits for.
+  bool name_at(uintptr_t address, char* out, size_t room) {
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard.owns_lock()) return false;
+    std::snprintf(out, room, "%s", objects_[locate(address).object].name.c_str());
+    return true;
+  }
+
   void end() {
     const std::lock_guard guard(lock_);
     if (recorder_ != nullptr) {
@@ -463,6 +472,11 @@ void substrata_memory_publish(substrata_memory_thread* thread, uintptr_t address
 void substrata_memory_range(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
                             uint64_t size) {
   Runtime::instance().range(thread, pc, address, kind, size);
+}
+
+// For models that name addresses; 0, or -1 when the name is not to be had now.
+int substrata_memory_name_at(uintptr_t address, char* out, size_t room) {
+  return Runtime::instance().name_at(address, out, room) ? 0 : -1;
 }
 
 // The program's own allocations arrive here through the linker's --wrap, so that heap objects are named by

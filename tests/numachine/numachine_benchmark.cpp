@@ -1,0 +1,127 @@
+// References a second through the NUMAchine model on one core, beside the same kernel without a model and
+// under valgrind's cachegrind where that is installed.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "numachine/machine.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kWords = 65536;  // 512 KB: in the secondary cache, not in the primary one
+constexpr std::uint64_t kRounds = 40;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// The kernel: sums a block of words again and again before it goes on to the next, and stores the sum.
+template <typename Load, typename Store>
+std::uint64_t kernel(const Load& load, const Store& store) {
+  std::uint64_t references = 0;
+  for (std::uint64_t block = 0; block < kWords; block += 512) {
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+      std::uint64_t sum = 0;
+      for (std::uint64_t i = block; i < block + 512; ++i) sum += load(i);
+      store(block + round, sum);
+      references += 513;
+    }
+  }
+  return references;
+}
+
+std::vector<std::uint64_t>& words() {
+  static std::vector<std::uint64_t> all(kWords, 3);
+  return all;
+}
+
+double run_native(std::uint64_t* references) {
+  volatile std::uint64_t* const memory = words().data();
+  const auto begin = Clock::now();
+  *references = kernel([&](std::uint64_t i) { return memory[i]; },
+                       [&](std::uint64_t i, std::uint64_t value) { memory[i] = value; });
+  return seconds_since(begin);
+}
+
+double run_model(std::uint64_t* references) {
+  using namespace substrata::numachine;
+  Parameters parameters;
+  parameters.shape.stations = 4;
+  const Rack::Use use(Rack::instance());
+  Model model(parameters, 0);
+  Time now = 0;
+  const auto access = [&](std::uint64_t word, bool write) {
+    const std::uint64_t address = 4096 + word * 8;
+    if (model.quick(0, address, 8, write, now)) return;
+    while (!model.step(0, address, 8, write, false, 0, now)) {
+    }
+  };
+  const auto begin = Clock::now();
+  *references = kernel(
+      [&](std::uint64_t i) {
+        access(i, false);
+        return i;
+      },
+      [&](std::uint64_t i, std::uint64_t) { access(i, true); });
+  return seconds_since(begin);
+}
+
+// This program under cachegrind with only the native kernel; the time of valgrind's own start is measured and
+// taken off.
+double run_cachegrind(const char* self) {
+  if (std::system("valgrind --version >/dev/null 2>&1") != 0) return -1;
+  const auto timed = [&](const char* what) {
+    const std::string command =
+        std::string("valgrind --tool=cachegrind --cache-sim=yes --cachegrind-out-file=/dev/null ") + self +
+        " " + what + " >/dev/null 2>&1";
+    const auto begin = Clock::now();
+    return std::system(command.c_str()) == 0 ? seconds_since(begin) : -1.0;
+  };
+  const double nothing = timed("nothing");
+  const double all = timed("native");
+  return nothing < 0 || all < 0 ? -1 : all - nothing;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  substrata::numachine::announce_machine();
+  std::uint64_t references = 0;
+  if (argc > 1) {
+    if (std::strcmp(argv[1], "native") == 0) run_native(&references);
+    return 0;
+  }
+  double native = 1e9;
+  double model = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    native = std::min(native, run_native(&references));
+    model = std::min(model, run_model(&references));
+  }
+  const auto count = static_cast<double>(references);
+  std::printf("native      %8.2f ns a reference (floor)\n", 1e9 * native / count);
+  std::printf("numachine   %8.2f ns a reference, %.1f M references/s, %.1f times the floor\n",
+              1e9 * model / count, count / model / 1e6, model / native);
+  char self[4096];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length <= 0) return 0;
+  self[length] = '\0';
+  const double cachegrind = run_cachegrind(self);
+  if (cachegrind < 0) {
+    std::printf("cachegrind  not measured: valgrind does not run here\n");
+  } else {
+    std::printf(
+        "cachegrind  %8.2f ns a reference, %.1f M references/s; it takes %.2f times as long as numachine\n",
+        1e9 * cachegrind / count, count / cachegrind / 1e6, cachegrind / model);
+  }
+  return 0;
+}
