@@ -57,7 +57,7 @@ typedef struct substrata_event {
   uint32_t modelled;   /* 1: comes from a model */
   uint32_t available;  /* 1: opens here */
   char unit[32];
-  char why[256]; /* not available: reason and cure */
+  char why[1024]; /* not available: reason and cure; the last member, cut to fit struct_size */
 } substrata_event;
 #define SUBSTRATA_SCOPE_THREAD 1u
 #define SUBSTRATA_SCOPE_PROCESS 2u

@@ -182,6 +182,9 @@ CAPI int PAPI_get_event_info(int EventCode, PAPI_event_info_t* info) {
   });
 }
 
+// Every enumeration ends with an error number: no refusal that PAPI_set_debug should print.
+static int at_its_end(Code code) noexcept { return static_cast<int>(code); }
+
 CAPI int PAPI_enum_event(int* EventCode, int modifier) {
   return guarded([&] {
     if (EventCode == nullptr) return answer(refuse(Code::kInvalid, "no event code to start from"));
@@ -192,7 +195,7 @@ CAPI int PAPI_enum_event(int* EventCode, int modifier) {
     const bool at_end =
         next ? unknown_to_generation(static_cast<int>(*next)) : next.status().code == Code::kInvalid;
     // At the end 7.0 says that no event is left, 7.3 that the question makes no sense.
-    if (at_end) return answer(kGeneration70 && IS_PRESET(*EventCode) ? Code::kNoEvent : Code::kInvalid);
+    if (at_end) return at_its_end(kGeneration70 && IS_PRESET(*EventCode) ? Code::kNoEvent : Code::kInvalid);
     return answer_into(next, EventCode);
   });
 }
@@ -206,7 +209,9 @@ CAPI int PAPI_enum_cmp_event(int* EventCode, int modifier, int cidx) {
         static_cast<uint32_t>(*EventCode), how.value_or(Enumerate::kFirst), cidx);
     if (!next && next.status().code == Code::kNoComponent) return answer(next.status());
     if (!how) return answer(refuse(Code::kInvalid, "%d is no way to enumerate", modifier));
-    if (next && unknown_to_generation(static_cast<int>(*next))) return answer(Code::kInvalid);
+    if (next && unknown_to_generation(static_cast<int>(*next))) return at_its_end(Code::kInvalid);
+    if (!next && (next.status().code == Code::kInvalid || next.status().code == Code::kNoEvent))
+      return at_its_end(next.status().code);
     return answer_into(next, EventCode);
   });
 }

@@ -88,6 +88,9 @@ int substrata_event_info(int code, substrata_event* out) {
     std::snprintf(event.unit, sizeof event.unit, "%s", info->unit.c_str());
     std::snprintf(event.why, sizeof event.why, "%s", info->why.c_str());
     std::memcpy(out, &event, event.struct_size);
+    // A client of a shorter structure gets a shorter sentence, ended all the same.
+    if (event.struct_size < sizeof event && event.struct_size > offsetof(substrata_event, why))
+      reinterpret_cast<char*>(out)[event.struct_size - 1] = '\0';
     return 0;
   });
 }

@@ -3,6 +3,7 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -120,6 +121,59 @@ void print_qualifiers(const PAPI_event_info_t& event, const char* before) {
     const Qualifier own = own_part(info, event.symbol);
     std::printf("      Info: %12s -- %s\n", own.name.c_str(), own.text.c_str());
   }
+}
+
+namespace {
+
+constexpr std::size_t kBoxWidth = 78;  // between the bars
+
+// Text in the box, broken at spaces where it can be.
+void print_boxed(std::size_t indent, const std::string& text) {
+  const std::size_t room = kBoxWidth - indent;
+  std::size_t at = 0;
+  do {
+    std::size_t length = std::min(room, text.size() - at);
+    if (at + length < text.size())
+      if (const std::size_t space = text.rfind(' ', at + length); space != std::string::npos && space > at)
+        length = space - at;
+    std::printf("|%*s%-*s|\n", static_cast<int>(indent), "", static_cast<int>(room),
+                text.substr(at, length).c_str());
+    at += length;
+    while (at < text.size() && text[at] == ' ') ++at;
+  } while (at < text.size());
+}
+
+}  // namespace
+
+unsigned print_native_events(const std::vector<int>& codes, const NativeChoice& choice) {
+  unsigned printed = 0;
+  PAPI_event_info_t info;
+  for (const int code : codes) {
+    if (PAPI_get_event_info(code, &info) != PAPI_OK) continue;
+    const std::string name = info.symbol;
+    if (!choice.include.empty() && name.find(choice.include) == std::string::npos) continue;
+    if (!choice.exclude.empty() && name.find(choice.exclude) != std::string::npos) continue;
+    if (choice.check && !can_add(code)) continue;
+    ++printed;
+    print_boxed(1, name);
+    print_boxed(12, info.long_descr);
+    if (choice.qualifiers)
+      for (const int qualifier : qualifiers(code, PAPI_get_event_component(code)))
+        if (PAPI_get_event_info(qualifier, &info) == PAPI_OK) {
+          const Qualifier own = own_part(info, name);
+          print_boxed(5, own.name);
+          print_boxed(12, own.text);
+        }
+    print_rule(80);
+  }
+  return printed;
+}
+
+void print_native_details(const PAPI_event_info_t& info) {
+  std::printf("%-20s%s\n%-20s0x%x\n%-20s%s\n", "Event name:", info.symbol, "Event Code:", info.event_code,
+              "Description:", info.long_descr);
+  if (info.units[0] != '\0') std::printf("%-20s%s\n", "Units:", info.units);
+  print_qualifiers(info, "\n");
 }
 
 bool is_derived(const PAPI_event_info_t& info) {

@@ -33,6 +33,16 @@ Qualifier own_part(const PAPI_event_info_t& info, const std::string& event);
 // The qualifiers of a native event with their descriptions, behind `before` and a title; nothing where it has
 // none.
 void print_qualifiers(const PAPI_event_info_t& event, const char* before);
+// Native events in PAPI's boxes.
+struct NativeChoice {
+  std::string include, exclude;  // text that names must, or must not, have in them; "" for any
+  bool check = false;            // only events that can be added
+  bool qualifiers = true;        // with their qualifiers
+};
+// Prints those of `codes` that are chosen; how many.
+unsigned print_native_events(const std::vector<int>& codes, const NativeChoice& choice);
+// Name, code, description and qualifiers of one native event.
+void print_native_details(const PAPI_event_info_t& info);
 std::vector<int> presets();
 std::vector<int> user_events();
 

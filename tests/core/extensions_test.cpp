@@ -1,6 +1,9 @@
 // The C extension interface: group reads, value details, reasons (PA-32, PA-41).
 #include <substrata/extensions.h>
 
+#include <cstddef>
+#include <cstring>
+
 #include "core/fake_substrates.hpp"
 #include "support/clock.hpp"
 
@@ -73,6 +76,12 @@ TEST_F(Extensions, ValuesAndEventsTellMoreThanNumbers) {  // PA-32
   ASSERT_EQ(substrata_event_info(static_cast<int>(code("alpha::HIDDEN")), &event), 0);
   EXPECT_EQ(event.available, 0u);
   EXPECT_STREQ(event.why, "this processor lacks it; use another");
+  substrata_event shorter{};
+  std::memset(shorter.why, '#', sizeof shorter.why);
+  shorter.struct_size = offsetof(substrata_event, why) + 8;
+  EXPECT_EQ(substrata_event_info(static_cast<int>(code("alpha::HIDDEN")), &shorter), 0);
+  EXPECT_STREQ(shorter.why, "this pr") << "as much as the client's own structure holds";
+  EXPECT_EQ(shorter.why[8], '#') << "beyond it nothing is written";
   EXPECT_STREQ(substrata_component_origin(0), "built-in");
   EXPECT_EQ(substrata_component_origin(99), nullptr);
   EXPECT_EQ(substrata_invoke(1, -1, "verb", nullptr, 0, nullptr, nullptr),

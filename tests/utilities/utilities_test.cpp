@@ -2,7 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <regex>
 #include <string>
 #include <vector>
@@ -34,6 +39,34 @@ std::vector<std::smatch::string_type> matching(const std::string& text, const st
     if (std::regex_match(line, expression)) list.push_back(line);
   return list;
 }
+
+// A folder of the test's own, removed at the end.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = testing::TempDir() + "utilities.XXXXXX";
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const std::string& path() const { return path_; }
+  void write(const std::string& name, const std::string& text) const {
+    const std::filesystem::path file = std::filesystem::path(path_) / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream file(std::filesystem::path(path_) / name);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+
+ private:
+  std::string path_;
+};
 
 bool can_count(const std::string& event) {
   const Ran ran = utility("papi_command_line " + event);
@@ -115,6 +148,34 @@ TEST(PapiNativeAvail, IncludesExcludesAndDescribes) {
   EXPECT_EQ(one.status, 0);
   EXPECT_THAT(one.out, HasSubstr("Always 42"));
   EXPECT_EQ(utility("papi_native_avail -e example:::nothing").status, 1);
+}
+
+// PA-12, PA-31
+TEST(PapiNativeAvail, ListsWhatALibraryPublishes) {
+  const Ran ran = utility("papi_native_avail -i Solver -sde " PUBLISHER);
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(matching(ran.out, "\\| sde:::Solver::(SOLVED|ITERATIONS) +\\|").size(), 2u) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("systems solved"));
+  const Ran absent = utility("papi_native_avail -sde /no/such/library.so");
+  EXPECT_EQ(absent.status, 1);
+  EXPECT_THAT(absent.errors, HasSubstr("/no/such/library.so"));
+  EXPECT_EQ(utility("papi_native_avail -sde").status, 2);
+}
+
+// PA-20
+TEST(PapiHybridNativeAvail, TellsTheTypesOfCores) {
+  const Ran here = utility("papi_hybrid_native_avail -i TASK-CLOCK");
+  ASSERT_EQ(here.status, 0) << here.errors;
+  EXPECT_THAT(here.out, testing::ContainsRegex("Total events reported: [0-9]+\n"));
+  const Scratch devices;
+  devices.write("cpu_core/cpus", "0-15\n");
+  devices.write("cpu_atom/cpus", "16-23\n");
+  devices.write("software/type", "1\n");
+  const Ran hybrid = utility("papi_hybrid_native_avail --noumasks -i no-such --devices " + devices.path());
+  ASSERT_EQ(hybrid.status, 0) << hybrid.errors;
+  EXPECT_THAT(hybrid.out, HasSubstr("Core type cpu_atom             processors 16-23\n"
+                                    "Core type cpu_core             processors 0-15\n"));
+  EXPECT_EQ(utility("papi_hybrid_native_avail --mic 1").status, 1);
 }
 
 TEST(PapiComponentAvail, TellsWhichAreActive) {
@@ -228,6 +289,79 @@ TEST(PapiXmlEventInfo, IsWellFormedAndNamesTheEvents) {
   EXPECT_EQ(parsed.status, 0) << parsed.errors;
   EXPECT_EQ(std::stoul(parsed.out), count_of(ran.out, "<event index="));
   EXPECT_EQ(utility("papi_xml_event_info -c 9999").status, 1);
+}
+
+// Two ranks of two threads; the second rank's are 3 and 4 times as long as the first thread's.
+std::string report(int first, int second) {
+  const auto region = [](const std::string& id, const std::string& name, long long k) {
+    return "\"" + id + "\":{\"name\":\"" + name + "\",\"parent_region_id\":\"-1\",\"cycles\":\"" +
+           std::to_string(4000 * k) + "\",\"real_time_nsec\":\"" + std::to_string(2000000000 * k) +
+           "\",\"perf::TASK-CLOCK\":\"" + std::to_string(1500000000 * k) + "\",\"PAPI_TOT_INS\":\"" +
+           std::to_string(3000 * k * k) + "\",\"PAPI_TOT_CYC\":\"" + std::to_string(2000 * k) +
+           "\",\"PAPI_FP_OPS\":\"" + std::to_string(7000000 * k) + "\",\"coretemp:::x\":\"" +
+           std::to_string(45000 + k) + "\"}";
+  };
+  return "{\"papi_version\":\"7.3.0.0\",\"event_definitions\":{\"PAPI_TOT_INS\":{\"component\":\"perf_"
+         "event\","
+         "\"type\":\"delta\"},\"coretemp:::x\":{\"component\":\"coretemp\",\"type\":\"instant\"}},"
+         "\"threads\":{\"0\":{\"regions\":{" +
+         region("0", "a", first) + "}},\"1\":{\"regions\":{" + region("0", "a", second) + "," +
+         region("1", "alone", 5) + "}}}}";
+}
+
+// PA-13, PA-15: names, keys and figures as PAPI's own script gives them for the same reports.
+TEST(PapiHlOutputWriter, SumsUpAndJoinsReportsAsPapisOwn) {
+  const Scratch folder;
+  folder.write("reports/rank_0000.json", report(1, 2));
+  folder.write("reports/rank_0007.json", report(3, 4));
+  folder.write("reports/other.json", "no report");
+  const std::string command = "cd " + folder.path() + " && " SUBSTRATA_PROGRAMS "/papi_hl_output_writer ";
+  if (utility("papi_hl_output_writer --help").status == 127) GTEST_SKIP() << "not built: no nlohmann-json";
+  Ran ran = shell(command + "--source reports");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(folder.read("papi_sum.json"), ran.out);
+  EXPECT_THAT(ran.out, HasSubstr(R"(    "a": {
+        "Region count": 4,
+        "Real time in s": 8.0,
+        "CPU time in s": 15.0,
+        "IPC": 4.5,
+        "MFLOPS/s": 3.5,
+        "coretemp:::x": {
+            "min": 45001,
+            "median": 45002.5,
+            "max": 45004
+        },
+        "Number of ranks": 2,
+        "Number of threads per rank": 2
+    },
+)"));
+  ran = shell(command + "--source reports --notation raw");
+  EXPECT_THAT(ran.out, HasSubstr(R"(        "PAPI_TOT_INS": {
+            "total": 90000,
+            "min": 3000,
+            "median": 19500.0,
+            "max": 48000
+        },
+)"));
+  ran = shell(command + "--source reports --type detail");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(folder.read("papi.json"), ran.out);
+  EXPECT_THAT(ran.out, HasSubstr(R"(        "7": {
+            "threads": {
+                "0": {
+                    "regions": {
+                        "0": {
+                            "name": "a",
+                            "Real time in s": 6.0,
+                            "CPU time in s": 4.5,
+                            "IPC": 4.5,
+                            "MFLOPS/s": 3.5,
+                            "coretemp:::x": 45003.0
+)"));
+  folder.write("reports/rank_0008.json", "{\"threads\": {\"0\": {}}}");
+  EXPECT_EQ(shell(command + "--source reports").status, 1) << "a report without regions";
+  EXPECT_EQ(shell(command + "--source nowhere").status, 1);
+  EXPECT_EQ(shell(command + "--type other").status, 2);
 }
 
 }  // namespace
