@@ -298,6 +298,57 @@ TEST(OwlCapsule, CountsAreExactWithPublishersInFourThreads) {
   EXPECT_EQ(capsule.metric("TRANSACTIONS"), 80'000u);
 }
 
+TEST(OwlRule, RecruitsWhenTheRatioRisesAndNamesThePairThatConflicts) {  // OW-11
+  Feed accesses("owl.test.rule.accesses", 64);
+  Feed fills("owl.test.rule.fills", 64);
+  TestCapsule background(accesses.name(), "counter", "", 4096, "rule-accesses");
+  TestCapsule misses(fills.name(), "counter", "", 4096, "rule-fills");
+  substrata_owl_objects_clear();
+  ASSERT_EQ(substrata_owl_object_add("left", 0x10000, 0x1000), 0);
+  ASSERT_EQ(substrata_owl_object_add("right", 0x20000, 0x1000), 0);
+  substrata_owl_rule* rule = nullptr;
+  ASSERT_EQ(
+      substrata_owl_recruit(
+          "# when half of the accesses fill\n"
+          "watch counter.TRANSACTIONS of rule-fills per counter.TRANSACTIONS of rule-accesses every 1000\n"
+          "when above 0.5\n"
+          "attach conflict at owl.test.rule.fills with sets=16:line=64\n"
+          "attach missrate at owl.test.rule.accesses,owl.test.rule.fills\n"
+          "for 5000\n"
+          "report conflicts\nreport objects\n",
+          &rule),
+      0)
+      << substrata_owl_error();
+  uint64_t times = 0;
+  const char* report = nullptr;
+  for (uint64_t i = 0; i < 10'000; ++i) accesses.access(0x10000 + i % 512 * 8);
+  ASSERT_EQ(substrata_owl_recruited(rule, &times, &report), 0);
+  EXPECT_EQ(times, 0u);
+  EXPECT_STREQ(report, "");
+  for (uint64_t i = 0; i < 10'000; ++i) {
+    const uint64_t address = (i % 2 == 0 ? 0x10000 : 0x20000) + i / 2 % 16 * 64;
+    accesses.access(address);
+    fills.access(address, SUBSTRATA_FILL, SUBSTRATA_HIT);
+  }
+  ASSERT_EQ(substrata_owl_recruited(rule, &times, &report), 0);
+  EXPECT_GE(times, 1u);
+  EXPECT_EQ(std::string(report).rfind("conflict left right ", 0), 0u) << report;
+  EXPECT_NE(std::string(report).find("object left accesses "), std::string::npos) << report;
+  substrata_owl_dismiss(rule);
+  substrata_owl_objects_clear();
+}
+
+TEST(OwlRule, WhatIsNotUnderstoodIsRefusedWithItsLine) {
+  substrata_owl_rule* rule = nullptr;
+  EXPECT_EQ(substrata_owl_recruit("", &rule), -1);
+  EXPECT_EQ(substrata_owl_recruit("\nwhenever", &rule), -1);
+  EXPECT_NE(std::string(substrata_owl_error()).find("line 2"), std::string::npos);
+  EXPECT_EQ(substrata_owl_recruit("watch a.B of c per d.E of f every 10", &rule), -7);
+  EXPECT_EQ(substrata_owl_recruit("attach nothing at x", &rule), -7);
+  EXPECT_EQ(substrata_owl_recruit("when above much", &rule), -1);
+  EXPECT_EQ(rule, nullptr);
+}
+
 TEST(OwlObjects, LaterOnesHideEarlierOnes) {
   substrata_owl_objects_clear();
   ASSERT_EQ(substrata_owl_object_add("whole", 1000, 1000), 0);
