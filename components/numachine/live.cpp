@@ -32,6 +32,21 @@ struct Access {
   std::uint16_t phase;
 };
 
+// Is this thread running the followed machine right now? A handler it calls may read counters, and gets what
+// has been counted so far.
+thread_local bool running_here = false;
+
+class Running {
+ public:
+  Running() noexcept : before_(running_here) { running_here = true; }
+  ~Running() { running_here = before_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  const bool before_;
+};
+
 // One followed machine. Batches arrive from any thread, one at a time; drain() from any other. Thread-safe.
 class Follower {
  public:
@@ -59,12 +74,14 @@ class Follower {
 
   void drain() {
     const std::lock_guard lock(mutex_);
+    const Running running;
     const Rack::Use use(Rack::instance());
     run(0);
     model_->settle(newest_);
   }
   void refresh() {
     const std::lock_guard lock(mutex_);
+    const Running running;
     const Rack::Use use(Rack::instance());
     run(0);
     model_->settle(newest_);
@@ -112,6 +129,7 @@ class Follower {
                               t.phase});
     }
     waiting_ += count;
+    const Running running;
     const Rack::Use use(Rack::instance());
     run(kPatience);
   }
@@ -277,19 +295,26 @@ void unfollow_live(void* following) noexcept {
   }
 }
 
+// Another thread that is at it already does the same work; waiting for it here could wait for oneself, as it
+// may wait for a batch that this thread is delivering.
 void drain_live() noexcept {
+  if (running_here) return;
   try {
-    const std::lock_guard lock(current().mutex);
-    if (current().follower == nullptr) return;
+    const std::unique_lock lock(current().mutex, std::try_to_lock);
+    if (!lock.owns_lock() || current().follower == nullptr) return;
+    const Running running;
     substrata_flush();
     current().follower->drain();
   } catch (...) {
+    // No memory: what waits is run with the next batch.
   }
 }
 
 void refresh_live_findings() {
-  const std::lock_guard lock(current().mutex);
-  if (current().follower == nullptr) return;
+  if (running_here) return;
+  const std::unique_lock lock(current().mutex, std::try_to_lock);
+  if (!lock.owns_lock() || current().follower == nullptr) return;
+  const Running running;
   substrata_flush();
   current().follower->refresh();
 }

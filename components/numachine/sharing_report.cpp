@@ -37,6 +37,13 @@ Cause cause_of_line(const LineProfile& line) {
   return touched == 1 ? Cause::kMigratory : Cause::kTrueSharing;
 }
 
+// A place in the line that was missed on: its first byte may belong to another object.
+std::uint64_t address_in(const LineProfile& line, std::uint64_t line_bytes) {
+  std::uint64_t word = 0;
+  while (word < line.words.size() - 1 && line.words[word] == 0) ++word;
+  return line.line * line_bytes + word * line_bytes / line.words.size();
+}
+
 }  // namespace
 
 const char* name_of(Cause cause) noexcept {
@@ -73,7 +80,7 @@ std::vector<ObjectMisses> explain_misses(Model& model, const NameAt& name_at) {
   for (const Spike& spike : find_spikes(model, kSpikeThreshold, nullptr)) spikes[spike.index] = 1;
   std::map<std::string, Sum> sums;
   for (const LineProfile& line : model.lines()) {
-    std::string name = name_at ? name_at(line.line * line_bytes) : std::string();
+    std::string name = name_at ? name_at(address_in(line, line_bytes)) : std::string();
     Sum& sum = sums[name];
     ObjectMisses& o = sum.object;
     o.name = std::move(name);
@@ -142,7 +149,7 @@ std::vector<Spike> find_spikes(Model& model, std::uint64_t threshold, const Name
   for (const LineProfile& line : model.lines()) {
     if (line.other_misses == 0) continue;
     by_index[model.protocol().index_of(line.line)]
-            [name_at(line.line * model.parameters().shape.line_bytes)] += line.other_misses;
+            [name_at(address_in(line, model.parameters().shape.line_bytes))] += line.other_misses;
   }
   for (Spike& spike : found) {
     std::vector<std::pair<std::uint64_t, std::string>> order;

@@ -14,7 +14,7 @@ enum { kThreads = 4, kKeys = 1 << 18, kRadix = 256, kOrder = 96 };
 
 uint32_t keys[kKeys], scratch[kKeys];
 uint32_t ranks[kThreads][kRadix];
-uint64_t progress[kThreads]; /* one word each, all in one line */
+_Alignas(64) uint64_t progress[kThreads]; /* one word each, all in one line */
 double matrix[kOrder][kOrder], original[kOrder][kOrder];
 static pthread_barrier_t barrier;
 
