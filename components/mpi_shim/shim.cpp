@@ -231,6 +231,7 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
   const Communicator& among = communicator(self, comm);
   const int target = world_rank(among, to);
   self.ledger.sent(phase_name(self), target, bytes, (flags & SUBSTRATA_FLAG_COLLECTIVE) != 0);
+  self.live.sent(bytes);
   Stamp stamp{
       .real = nanoseconds(CLOCK_MONOTONIC_RAW), .modelled = self.clock.send(), .number = 0, .bytes = bytes};
   if (target >= 0) {
@@ -568,6 +569,7 @@ void begin() {
   open_feed(self);
   self.level = hook_layer() ? 2 : 1;
   const std::lock_guard guard(self.lock);
+  self.live.open(self.rank, self.level == 1);
   self.counting = true;
 }
 
@@ -598,7 +600,9 @@ void look_for_mark(const char* text, size_t size) {
   Shim& self = shim();
   if (!self.counting || size > 512) return;
   std::string name;
-  if (find_section_mark({text, size}, name)) self.board->enter(name);
+  if (!find_section_mark({text, size}, name)) return;
+  self.board->enter(name);
+  self.live.enter(name, nanoseconds(CLOCK_MONOTONIC_RAW));
 }
 
 }  // namespace substrata::mpi_shim

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ledger.hpp"
+#include "live.hpp"
 #include "stamps.hpp"
 #include "virtual_clock.hpp"
 
@@ -68,6 +69,7 @@ struct Shim {
   Ledger ledger{1};
   SectionBoard own_board{};
   SectionBoard* board = &own_board;
+  LiveEntry live;
   StampBoard stamps{nullptr, 1};
   bool has_stamps = false;
   std::unordered_map<MPI_Comm, Communicator> communicators;

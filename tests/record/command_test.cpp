@@ -297,6 +297,61 @@ TEST(CorrelateCommand, TellsLagAndGain) {
   EXPECT_THAT(none.errors, HasSubstr("heat"));
 }
 
+#ifdef MPI_PROGRAM_SOURCE
+// CO-2, CO-7: the messages of all ranks over time, one recorder for the node, the shim's own summary as the
+// oracle.
+TEST(RecordCommand, MessagesOfAnMpiProgramAreSampledAndItsSectionsAreRegions) {
+  const Folder folder;
+  const std::string program = folder.file("program"), path = folder.file("r.sub");
+  if (shell("command -v mpicc.openmpi && command -v mpirun.openmpi").status != 0)
+    GTEST_SKIP() << "mpicc.openmpi or mpirun.openmpi is not installed";
+  ASSERT_EQ(shell("mpicc.openmpi -O1 -o " + program + " " MPI_PROGRAM_SOURCE).status, 0);
+  const Ran ran = tool("record --mpi -e 'example:::*' -i 5ms -o " + path + " -- timeout 200 true");
+  EXPECT_EQ(ran.status, 1) << "timeout is no launcher";
+  const Ran run = shell(
+      "OMPI_MCA_mpi_yield_when_idle=1 " SUBSTRATA_TOOL " record --mpi -e 'example:::*' -i 5ms -o " + path +
+      " -- mpirun.openmpi --allow-run-as-root --oversubscribe --mca btl self,vader,tcp -n 4 " + program);
+  ASSERT_EQ(run.status, 0) << run.errors << run.out;
+  const Recording read = read_file(path);
+  EXPECT_TRUE(read.complete());
+  const Writer& writer = read.writers.at(0);
+  ASSERT_EQ(writer.attachments.size(), 1u);
+  const json summary = json::parse(writer.attachments[0].content);
+  long long messages = 0, bytes = 0, most = 0;
+  for (const json& rank : summary.at("ranks")) {
+    messages += rank.at("messages_sent").get<long long>();
+    bytes += rank.at("bytes_sent").get<long long>();
+    most = std::max(most, rank.at("bytes_sent").get<long long>());
+  }
+  EXPECT_GT(messages, 0);
+  const auto last = [&](const std::string& name) {
+    for (const Series& series : writer.series)
+      if (series.name == name && !series.values.empty()) return series.values.back();
+    return std::int64_t{-1};
+  };
+  EXPECT_EQ(last("mpi:::messages"), messages);
+  EXPECT_EQ(last("mpi:::bytes"), bytes);
+  EXPECT_EQ(last("mpi:::bytes:most"), most);
+  EXPECT_EQ(last("mpi:::ranks"), 4);
+  const Timeline timeline = lay_out(read);
+  std::vector<std::string> names;
+  for (const Region& region : timeline.regions) names.push_back(region.name);
+  EXPECT_THAT(names, testing::IsSupersetOf({"Ring", "Exchange"}));
+}
+#endif
+
+// CO-8: what recording costs is measured by runs with and without it, in turns, and told.
+TEST(RecordCommand, ItsCostIsMeasuredByInterleavedRuns) {
+  const Folder folder;
+  const std::string path = folder.file("r.sub");
+  const Ran ran = tool("record --overhead 3 -e 'example:::*' -o " + path +
+                       " -- sh -c 'echo run; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(ran.out, "run\n") << "only the recorded run speaks";
+  EXPECT_THAT(tool("report " + path).out,
+              HasSubstr("3 interleaved pairs of runs with and without recording"));
+}
+
 TEST(ListCommand, OneLineAnEvent) {
   const Ran ran = tool("list example:::");
   EXPECT_EQ(ran.status, 0);

@@ -55,7 +55,8 @@ constexpr const char* kUsage =
     "shows.\n\n"
     "  substrata record -- make -j4\n"
     "  substrata record -e perf::TASK-CLOCK,'coretemp:::*' -i 50ms -o run.sub -- ./program\n"
-    "  substrata record -- mpirun -n 4 hpcc        one recorder outside, all ranks on this node together\n"
+    "  substrata record -- mpirun -n 4 hpcc        one recorder outside, all ranks on this node together; "
+    "with --mpi also their messages\n"
     "  mpirun -n 64 substrata record -- ./program  a recorder each rank, one file a node "
     "(record.HOST.sub)\n\n"
     "Processor and software events follow the command and all its children; everything else (temperature, "
@@ -69,13 +70,18 @@ constexpr const char* kUsage =
 int record(int argc, char** argv) {
   std::string out, interval = "100ms", flush = "1s";
   std::vector<std::string> wishes;
-  bool quiet = false;
+  bool quiet = false, mpi = false;
+  std::uint64_t pairs = 0;
   Arguments arguments("substrata record", kUsage);
   arguments.words("-e,--events", wishes,
                   "events, separated by commas; '*' and '?' match (default: the usual ones)");
   arguments.word("-i,--interval", interval, "time between samples: 50ms, 1s (default 100ms)");
   arguments.word("-o,--output", out, "file to write, %h is the host (default record.sub)");
   arguments.word("--flush", flush, "what is lost at most when recording is killed (default 1s)");
+  arguments.flag("--mpi", mpi,
+                 "the command is mpirun: preload the shim, sample messages, take sections as regions");
+  arguments.number("--overhead", pairs,
+                   "first run the command that many times without and with recording, and keep what it cost");
   arguments.flag("-q,--quiet", quiet, "no closing line on standard error");
   std::optional<SplitLine> line = split_at_dashes(argc, argv);
   if (!line) {
@@ -89,6 +95,8 @@ int record(int argc, char** argv) {
   Plan plan;
   plan.command = line->command;
   plan.wishes = wishes;
+  plan.mpi = mpi;
+  if (mpi) plan.command = with_shim(plan.command);
   plan.interval_ns = parse_duration(interval);
   plan.flush_ns = parse_duration(flush);
   record::Properties extra;
@@ -113,8 +121,13 @@ int record(int argc, char** argv) {
     return made;
   };
   destination.flush = [&] { file->flush(); };
-  destination.end = [&](std::int64_t time, const record::Properties& properties) {
-    file->end(time, properties);
+  record::Properties overhead;
+  if (pairs != 0) overhead = measure_overhead(plan, pairs);
+  destination.end = [&](const Outcome& outcome, const record::Properties& properties) {
+    if (!outcome.mpi_summary.empty()) file->attach({"mpi-summary", "application/json", outcome.mpi_summary});
+    record::Properties all = properties;
+    all.insert(all.end(), overhead.begin(), overhead.end());
+    file->end(outcome.end, all);
   };
   const Outcome outcome = run_sampled(plan, destination);
   if (!outcome.failure.empty()) {

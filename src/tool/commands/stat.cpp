@@ -142,8 +142,8 @@ int stat(int argc, char** argv) {
   };
   destination.flush = [] {};
   record::Recording result;
-  destination.end = [&](std::int64_t time, const record::Properties& properties) {
-    memory->end(time, properties);
+  destination.end = [&](const Outcome& outcome, const record::Properties& properties) {
+    memory->end(outcome.end, properties);
     result = memory->recording();
   };
   const Outcome outcome = run_sampled(plan, destination);

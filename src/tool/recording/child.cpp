@@ -33,7 +33,7 @@ void close_once(int* descriptor) {
 }  // namespace
 
 Child::Child(const std::vector<std::string>& command,
-             const std::vector<std::pair<std::string, std::string>>& environment)
+             const std::vector<std::pair<std::string, std::string>>& environment, bool silent)
     : name_(command.at(0)) {
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
@@ -62,6 +62,10 @@ Child::Child(const std::vector<std::string>& command,
         unsetenv(name.c_str());
       else
         setenv(name.c_str(), value.c_str(), 1);
+    }
+    if (const int nowhere = silent ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1; nowhere >= 0) {
+      dup2(nowhere, STDOUT_FILENO);
+      dup2(nowhere, STDERR_FILENO);
     }
     sigprocmask(SIG_SETMASK, &before, nullptr);
     execvp(words[0], words.data());

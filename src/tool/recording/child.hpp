@@ -16,9 +16,10 @@ namespace substrata::tool {
 // time.
 class Child {
  public:
-  // `environment`: set (or, with an empty value, removed) for the command alone. Throws std::system_error.
+  // `environment`: set (or, with an empty value, removed) for the command alone. `silent`: its output is
+  // thrown away. Throws std::system_error.
   Child(const std::vector<std::string>& command,
-        const std::vector<std::pair<std::string, std::string>>& environment);
+        const std::vector<std::pair<std::string, std::string>>& environment, bool silent = false);
   // A command that was never let go is ended.
   ~Child();
   Child(const Child&) = delete;

@@ -11,11 +11,15 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
 
 #include "measuring.hpp"
+#include "record/memory_sink.hpp"
 #include "recording/child.hpp"
+#include "recording/live_watch.hpp"
 #include "recording/machine.hpp"
 #include "recording/mark_file.hpp"
 #include "recording/sampler.hpp"
@@ -102,6 +106,16 @@ std::vector<std::string> add_wishes(Sampler& sampler, const std::vector<std::str
   return refused;
 }
 
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+double median(std::vector<double> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  const std::size_t half = numbers.size() / 2;
+  return numbers.size() % 2 != 0 ? numbers[half] : (numbers[half - 1] + numbers[half]) / 2;
+}
+
 std::string seconds_text(const timeval& time) {
   char text[40];
   std::snprintf(text, sizeof text, "%lld.%06ld", static_cast<long long>(time.tv_sec),
@@ -118,7 +132,13 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   std::vector<std::pair<std::string, std::string>> environment;
   model.keep_from(&environment);
   if (!marks.path().empty()) environment.emplace_back("SUBSTRATA_MARKS", marks.path());
-  Child child(plan.command, environment);
+  const std::unique_ptr<LiveWatch> live = plan.mpi ? std::make_unique<LiveWatch>() : nullptr;
+  const std::string summary = marks.path().empty() ? std::string() : marks.path() + ".mpi";
+  if (live != nullptr) {
+    environment.emplace_back("SUBSTRATA_MPI_LIVE", live->path());
+    if (!summary.empty()) environment.emplace_back("SUBSTRATA_MPI_SUMMARY", summary);
+  }
+  Child child(plan.command, environment, plan.silent);
 
   Sampler sampler(child.pid(), true, plan.node);
   std::vector<std::string> refused;
@@ -160,11 +180,13 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   const auto row = [&] {
     recording([&] {
       sampler.sample(*sink, set);
+      if (live != nullptr) live->sample(*sink, raw_now_ns());
       ++outcome.rows;
     });
   };
   row();
   recording([&] { destination.flush(); });
+  outcome.begin = raw_now_ns();
   child.go();
   itimerspec ticks{};
   ticks.it_interval.tv_sec = plan.interval_ns / 1'000'000'000;
@@ -203,8 +225,78 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
                                              {"command.user_s", seconds_text(used.ru_utime)},
                                              {"command.system_s", seconds_text(used.ru_stime)},
                                              {"command.max_resident_kib", std::to_string(used.ru_maxrss)}};
-  recording([&] { destination.end(outcome.end, end_properties); });
+  if (live != nullptr && !summary.empty()) {
+    std::ifstream file(summary, std::ios::binary);
+    outcome.mpi_summary.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    unlink(summary.c_str());
+  }
+  outcome.user_and_system_s = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+  recording([&] { destination.end(outcome, end_properties); });
   return outcome;
+}
+
+std::vector<std::string> with_shim(const std::vector<std::string>& command) {
+  const std::string name = command.front().substr(command.front().rfind('/') + 1);
+  if (name.rfind("mpirun", 0) != 0 && name.rfind("mpiexec", 0) != 0)
+    throw std::runtime_error("--mpi needs a command that begins with mpirun or mpiexec, not '" + name + "'");
+  char self[4096];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self);
+  if (length <= 0)
+    throw std::system_error(errno, std::generic_category(), "this program does not find itself");
+  std::vector<std::string> out = {std::string(self, static_cast<std::size_t>(length)), "mpirun",
+                                  "--launcher"};
+  out.insert(out.end(), command.begin(), command.end());
+  return out;
+}
+
+record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs) {
+  const auto bare = [&] {
+    Child child(plan.command, {}, true);
+    const std::int64_t begin = raw_now_ns();
+    child.go();
+    pollfd end{child.signals(), POLLIN, 0};
+    while (!child.take_signals()) poll(&end, 1, -1);
+    rusage used{};
+    child.reap(&used);
+    return std::pair(seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
+                     1e-9 * static_cast<double>(raw_now_ns() - begin));
+  };
+  const auto sampled = [&] {
+    Plan silent = plan;
+    silent.silent = true;
+    Destination nowhere;
+    nowhere.open = [](const record::Properties& properties) -> std::unique_ptr<record::Sink> {
+      return std::make_unique<record::MemorySink>(properties);
+    };
+    nowhere.flush = [] {};
+    nowhere.end = [](const Outcome&, const record::Properties&) {};
+    const Outcome outcome = run_sampled(silent, nowhere);
+    return std::pair(outcome.user_and_system_s, 1e-9 * static_cast<double>(outcome.end - outcome.begin));
+  };
+  bare();
+  std::vector<double> processor, elapsed;
+  for (std::uint64_t i = 0; i < pairs; ++i) {
+    // In turns, and every second pair the other way round, so that a drift of the machine falls on both.
+    const bool first = i % 2 == 0;
+    const auto one = first ? bare() : sampled();
+    const auto other = first ? sampled() : bare();
+    const auto& without = first ? one : other;
+    const auto& with = first ? other : one;
+    if (without.first > 0) processor.push_back(with.first / without.first);
+    if (without.second > 0) elapsed.push_back(with.second / without.second);
+  }
+  if (processor.empty() || elapsed.empty()) return {};
+  char text[300];
+  std::snprintf(
+      text, sizeof text,
+      "%llu interleaved pairs of runs with and without recording: processor time of the command %+.2f %% "
+      "(median; %+.2f to %+.2f), elapsed time %+.2f %% (median; %+.2f to %+.2f)",
+      static_cast<unsigned long long>(pairs), 100 * (median(processor) - 1),
+      100 * (*std::min_element(processor.begin(), processor.end()) - 1),
+      100 * (*std::max_element(processor.begin(), processor.end()) - 1), 100 * (median(elapsed) - 1),
+      100 * (*std::min_element(elapsed.begin(), elapsed.end()) - 1),
+      100 * (*std::max_element(elapsed.begin(), elapsed.end()) - 1));
+  return {{"overhead.pairs", std::to_string(pairs)}, {"overhead.sentence", text}};
 }
 
 std::int64_t parse_duration(const std::string& text) {

@@ -21,16 +21,23 @@ struct Plan {
   std::int64_t flush_ns = 1'000'000'000;
   bool node = true;  // events of the node are taken too
   std::int32_t rank = -1;
+  // The command is a launcher of MPI that preloads the shim: the messages of its ranks are sampled, and the
+  // summary that rank 0 writes is kept.
+  bool mpi = false;
+  bool silent = false;  // the command's output is thrown away
 };
 
 struct Outcome {
-  int status = 0;        // of the command, as a shell gives it
-  std::string how;       // it ended
-  std::int64_t end = 0;  // CLOCK_MONOTONIC_RAW
+  int status = 0;                // of the command, as a shell gives it
+  std::string how;               // it ended
+  std::int64_t begin = 0;        // CLOCK_MONOTONIC_RAW, when it was let go
+  std::int64_t end = 0;          // and when its end was seen
+  double user_and_system_s = 0;  // processor time of the command
   std::uint64_t rows = 0;
   std::uint64_t missed = 0;  // ticks that came while a row was still being read
   std::size_t events = 0;
-  std::string failure;  // why the record stopped before the command did; else empty
+  std::string mpi_summary;  // JSON, where an MPI program came to MPI_Finalize
+  std::string failure;      // why the record stopped before the command did; else empty
 };
 
 // Where the samples go. `open` is called once it is known what stands at a record's beginning, `flush` from
@@ -38,12 +45,21 @@ struct Outcome {
 struct Destination {
   std::function<std::unique_ptr<record::Sink>(const record::Properties&)> open;
   std::function<void()> flush;
-  std::function<void(std::int64_t time, const record::Properties&)> end;
+  std::function<void(const Outcome&, const record::Properties&)> end;
 };
 
 // Starts the library. Throws std::runtime_error when an event that was named cannot be counted, the command
 // cannot be executed, or nothing at all can be sampled.
 Outcome run_sampled(const Plan& plan, const Destination& destination);
+
+// The command as `substrata mpirun` starts it, with the shim of its MPI library. Throws std::runtime_error
+// when it is no launcher.
+std::vector<std::string> with_shim(const std::vector<std::string>& command);
+
+// What recording costs the command: it is run without and with sampling in turns, its output thrown away, and
+// the medians of the ratios of processor time and of elapsed time are told. `pairs` of runs, after one that
+// warms up.
+record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs);
 
 // "50ms", "1s", "200us"; a number alone is milliseconds. Throws std::runtime_error with the reason.
 std::int64_t parse_duration(const std::string& text);

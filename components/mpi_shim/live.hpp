@@ -1,0 +1,35 @@
+// Tells a recorder outside, while the program runs, what this rank sends and which section the program is in.
+#ifndef SUBSTRATA_MPI_SHIM_LIVE_HPP
+#define SUBSTRATA_MPI_SHIM_LIVE_HPP
+
+#include <substrata/live_board.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace substrata::mpi_shim {
+
+// This rank's entry of the board that SUBSTRATA_MPI_LIVE names. Without one, or without room, every call does
+// nothing. Thread-compatible; the shim serialises.
+class LiveEntry {
+ public:
+  // `modelled`: messages inside of collectives are expanded.
+  void open(int rank, bool modelled);
+  void sent(uint64_t bytes) noexcept {
+    if (rank_ == nullptr) return;
+    __atomic_store_n(&rank_->messages, ++messages_, __ATOMIC_RELAXED);
+    __atomic_store_n(&rank_->bytes, bytes_ += bytes, __ATOMIC_RELAXED);
+  }
+  // "": out of all sections.
+  void enter(std::string_view section, int64_t now) noexcept;
+
+ private:
+  substrata_live_board* board_ = nullptr;  // mapped until the process ends
+  substrata_live_rank* rank_ = nullptr;
+  uint64_t messages_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace substrata::mpi_shim
+
+#endif
