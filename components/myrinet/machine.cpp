@@ -1,8 +1,10 @@
 // Makes the machine from its parameters and runs workloads on it.
 #include "machine.hpp"
 
+#include <cstdio>
 #include <utility>
 
+#include "follower.hpp"
 #include "workloads/run.hpp"
 #include "workloads/spec.hpp"
 
@@ -28,6 +30,8 @@ std::span<const Parameter> known() {
       choice("homes", "where a page's home is", 2, "first-touch|block|round-robin"),
       choice("managers", "which node manages a lock or barrier", 1, "spread|zero"),
       choice("verify", "compare each load with sequentially consistent memory", 1, "no|yes"),
+      number("nodes", "ranks of a followed MPI program, at most; a run has the nodes it asks for", 16, 2,
+             kMostNodes),
       number("queue", "entries of an interface's request queue", defaults.queue_entries, 1, 65536),
       number("memory_slowdown", "percent a DMA takes while the processor keeps the memory busy",
              static_cast<std::uint64_t>(defaults.memory_slowdown * 100), 100, 10000),
@@ -67,6 +71,8 @@ svm::SvmParameters shared_memory() {
 }
 
 int run(const char* workload, const substrata_run_options* options, substrata_run_result* result);
+void* follow(const substrata_run_options* options, substrata_run_result* result);
+void unfollow(void* following);
 
 // Built when the library is loaded, kept to the end of the process.
 struct Announcement {
@@ -82,6 +88,8 @@ struct Announcement {
         "PCs with Myrinet interfaces on one switch: shared virtual memory (twins and diffs) and messages";
     machine.parameters = parameters.c_str();
     machine.run = run;
+    machine.follow = follow;
+    machine.unfollow = unfollow;
     substrata_machine_add(&machine);
   }
 };
@@ -102,6 +110,36 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
         return make_machine(parameters, program);
       },
       workload, options, result);
+}
+
+void* follow(const substrata_run_options* options, substrata_run_result* result) {
+  try {
+    MachineParameters parameters;
+    std::string error;
+    const char* const text = options != nullptr && options->parameters != nullptr ? options->parameters : "";
+    if (!parse_machine_parameters(text, options != nullptr ? options->seed : 0, &parameters, error)) {
+      std::snprintf(result->message, sizeof result->message, "%s: %s", kSource, error.c_str());
+      return nullptr;
+    }
+    auto follower = std::make_unique<Follower>(parameters.cluster);
+    if (const Status refused = follower->begin(); !refused.ok()) {
+      std::snprintf(result->message, sizeof result->message, "%s: %s", kSource, refused.note);
+      return nullptr;
+    }
+    return follower.release();
+  } catch (const std::exception& error) {
+    std::snprintf(result->message, sizeof result->message, "%s: %s", kSource, error.what());
+    return nullptr;
+  }
+}
+
+void unfollow(void* following) {
+  const std::unique_ptr<Follower> follower(static_cast<Follower*>(following));
+  try {
+    follower->finish();
+  } catch (...) {
+    // No memory for packets under way: they stay uncounted.
+  }
 }
 
 }  // namespace
@@ -133,6 +171,7 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
   cluster.drop_ppm = static_cast<std::uint32_t>(values["drop_ppm"]);
   cluster.misroute_ppm = static_cast<std::uint32_t>(values["misroute_ppm"]);
   cluster.seed = seed;
+  cluster.nodes = static_cast<std::uint32_t>(values["nodes"]);
   made.host.header = made.svm.header_bytes;
   made.host.diff = made.svm.costs.diff_page;
   *out = made;

@@ -381,6 +381,100 @@ TEST_F(Myrinet, AReplayGivesTheSameCounts) {  // FE-8, MY-21
   std::filesystem::remove_all(folder);
 }
 
+// A rank of an MPI program as the shim publishes it.
+class Rank {
+ public:
+  explicit Rank(uint32_t rank) : rank_(rank) {
+    substrata_source_info source{};
+    source.struct_size = sizeof source;
+    source.name = "mpi";
+    source.summary = "the test";
+    EXPECT_EQ(substrata_source_add(&source), 0);
+    for (const char* what : {".send", ".receive"}) {
+      const std::string name = "mpi.rank" + std::to_string(rank) + what;
+      substrata_probe_info probe{};
+      probe.struct_size = sizeof probe;
+      probe.name = name.c_str();
+      probe.source = "mpi";
+      uint32_t number = 0;
+      EXPECT_EQ(substrata_probe_add(&probe, &number), 0);
+      EXPECT_EQ(substrata_publisher_open(number, 64, what[1] == 's' ? &sends_ : &receives_), 0);
+    }
+  }
+  ~Rank() {
+    substrata_publisher_close(sends_);
+    substrata_publisher_close(receives_);
+  }
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+  void send(uint32_t to, uint32_t bytes, uint64_t at_ns, uint16_t flags = 0) {
+    substrata_transaction t{};
+    t.time = at_ns;
+    t.initiator = rank_;
+    t.target = to;
+    t.size = bytes;
+    t.kind = SUBSTRATA_SEND;
+    t.flags = flags;
+    substrata_publish(sends_, &t);
+  }
+  void receive(uint32_t from, uint32_t bytes, uint64_t sent_ns, uint64_t at_ns) {
+    substrata_transaction t{};
+    t.time = at_ns;
+    t.start = sent_ns;
+    t.initiator = from;
+    t.target = rank_;
+    t.size = bytes;
+    t.kind = SUBSTRATA_RECEIVE;
+    substrata_publish(receives_, &t);
+  }
+
+ private:
+  const uint32_t rank_;
+  substrata_publisher* sends_ = nullptr;
+  substrata_publisher* receives_ = nullptr;
+};
+
+TEST_F(Myrinet, MessagesOfALiveRankPassItsInterface) {  // MY-21, FE-4
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.parameters = "nodes=4";
+  substrata_following* following = nullptr;
+  ASSERT_EQ(substrata_follow("myrinet", &options, &following), 0) << substrata_feed_error();
+  // Without a node: the rank's own.
+  Counting set(table_, device_,
+               {"PACKETS_SENT", "BYTES_SENT", "PACKETS_RECEIVED", "BYTES_RECEIVED", "PACKETS_SENT:type=8",
+                "BYTES_SENT:peer=3", "BYTES_RECEIVED:node=3"});
+  {
+    Rank rank(2);
+    int64_t packets = 0;
+    int64_t bytes = 0;
+    int64_t to_three = 0;
+    for (uint32_t i = 0; i < 200; ++i) {
+      const uint32_t to = i % 2 == 0 ? 3 : 1;
+      const uint32_t length = i * 97;
+      rank.send(to, length, 1'000'000 + i * 50'000,
+                i % 4 == 0 ? uint16_t{SUBSTRATA_FLAG_COLLECTIVE} : uint16_t{0});
+      packets += length == 0 ? 1 : (length + 4095) / 4096;
+      bytes += length;
+      if (to == 3) to_three += length;
+    }
+    for (uint32_t i = 0; i < 50; ++i) rank.receive(1, 500, 1'000'000 + i * 70'000, 1'020'000 + i * 70'000);
+    rank.send(2, 100, 20'000'000);  // to itself: not by the network
+    rank.send(9, 100, 20'000'000);  // no such node
+    substrata_unfollow(following);
+    const std::vector<int64_t> values = set.read();
+    EXPECT_EQ(values[0], packets);
+    EXPECT_EQ(values[1], bytes);
+    EXPECT_EQ(values[2], 50);
+    EXPECT_EQ(values[3], 25'000);
+    EXPECT_GT(values[4], 0);
+    EXPECT_EQ(values[5], to_three);
+    EXPECT_EQ(values[6], to_three);
+  }
+  options.parameters = "nodes=1";
+  EXPECT_LT(substrata_follow("myrinet", &options, &following), 0);
+}
+
 TEST_F(Myrinet, SharedMemoryIsWhatAProgramExpects) {  // FE-10, MY-20
   for (const char* workload : {"fft:points=1024", "radix:keys=4096:radix=64", "lu:n=48", "gauss:n=40"})
     run(workload, 4, "verify=yes");
