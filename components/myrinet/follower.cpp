@@ -1,8 +1,6 @@
 // Turns messages of MPI ranks into messages of nodes.
 #include "follower.hpp"
 
-#include <algorithm>
-
 #include "packet_counters.hpp"
 
 namespace substrata::myrinet {
@@ -22,24 +20,13 @@ Follower::~Follower() {
   set_own_node(-1);
 }
 
-void Follower::finish() {
-  end();
-  cluster_.run_out();
-}
-
-Time Follower::time_of(uint64_t ns) noexcept {
-  if (!has_origin_) {
-    has_origin_ = true;
-    origin_ns_ = ns;
-  }
-  const Time at = ns > origin_ns_ ? (ns - origin_ns_) * kPicosecondsPerNanosecond : 0;
-  return std::max(at, cluster_.now());
-}
-
 void Follower::observe(const substrata_transaction* batch, size_t count) noexcept {
   try {
     const uint32_t nodes = cluster_.parameters().nodes;
-    Time last = cluster_.now();
+    // What the batch before took is over: the batch keeps its own spacing from here on.
+    bool begun = false;
+    uint64_t first_ns = 0;
+    const Time origin = cluster_.now();
     for (size_t i = 0; i < count; ++i) {
       const substrata_transaction& t = batch[i];
       const bool sends = t.kind == SUBSTRATA_SEND;
@@ -60,12 +47,13 @@ void Follower::observe(const substrata_transaction* batch, size_t count) noexcep
       message.program = t.program;
       message.phase = t.phase;
       message.flags = t.flags;
-      const Time wanted = time_of(sends || t.start == 0 ? t.time : t.start);
-      const Time at = cluster_.free_entry(t.initiator, t.size, wanted) + kHostSend;
-      cluster_.post(message, at);
-      last = std::max(last, at);
+      const uint64_t stamp = sends || t.start == 0 ? t.time : t.start;
+      if (!begun) first_ns = stamp;
+      begun = true;
+      const Time wanted = origin + (stamp > first_ns ? (stamp - first_ns) * kPicosecondsPerNanosecond : 0);
+      cluster_.post(message, cluster_.free_entry(t.initiator, t.size, wanted) + kHostSend);
     }
-    cluster_.run_until(last);
+    cluster_.run_out();
   } catch (...) {
     // No memory for the packets: these messages pass unseen.
   }

@@ -135,11 +135,7 @@ void* follow(const substrata_run_options* options, substrata_run_result* result)
 
 void unfollow(void* following) {
   const std::unique_ptr<Follower> follower(static_cast<Follower*>(following));
-  try {
-    follower->finish();
-  } catch (...) {
-    // No memory for packets under way: they stay uncounted.
-  }
+  follower->end();
 }
 
 }  // namespace

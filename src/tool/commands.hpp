@@ -18,6 +18,7 @@ int mpirun(int argc, char** argv);
 int check_presets(int argc, char** argv);
 int module(int argc, char** argv);
 int reproduce(int argc, char** argv);
+int signature(int argc, char** argv);
 int list(int argc, char** argv);
 // stat and record give the exit status of the command they run.
 int stat(int argc, char** argv);

@@ -34,6 +34,7 @@ constexpr Command kCommands[] = {
     {"import", "turns the text of another tool into a trace: import lackey TEXT TRACE", import_trace},
     {"mpirun", "starts an MPI program with the shim that counts its messages", mpirun},
     {"module", "the library of Owl modules: list, show NAME, build FILE", module},
+    {"signature", "the Myrinet monitor's latencies by packet size, of a trace or a workload", signature},
     {"reproduce", "runs a figure or claim of a paper anew and says whether it holds", reproduce},
 };
 
