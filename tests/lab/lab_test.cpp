@@ -159,13 +159,18 @@ void multiplex_against_the_kernel(int set, bool by_the_library) {
                                           "r10",          "r12",          "r13", "r16", "r17"};
   for (const char* name : names)
     ASSERT_EQ(PAPI_add_named_event(set, name), PAPI_OK) << name << ": " << substrata_last_error();
-  BareCounter instructions(PERF_COUNT_HW_INSTRUCTIONS, true), cycles(PERF_COUNT_HW_CPU_CYCLES, true);
-  ASSERT_TRUE(instructions.open() && cycles.open());
+  // The kernel's own count of the same loop, beforehand: beside the set it would take two of its counters.
+  long long before[2] = {}, after[2] = {};
+  {
+    BareCounter instructions(PERF_COUNT_HW_INSTRUCTIONS, true), cycles(PERF_COUNT_HW_CPU_CYCLES, true);
+    ASSERT_TRUE(instructions.open() && cycles.open());
+    before[0] = instructions.value(), before[1] = cycles.value();
+    rounds(200'000'000);
+    after[0] = instructions.value(), after[1] = cycles.value();
+  }
   ASSERT_EQ(PAPI_start(set), PAPI_OK) << substrata_last_error();
-  const long long before[2] = {instructions.value(), cycles.value()};
   rounds(200'000'000);
   std::vector<long long> values(names.size());
-  const long long after[2] = {instructions.value(), cycles.value()};
   ASSERT_EQ(PAPI_stop(set, values.data()), PAPI_OK) << substrata_last_error();
   for (int i : {0, 1}) {
     const long long wanted = after[i] - before[i];
@@ -216,12 +221,12 @@ TEST_F(Lab, OverflowsOfInstructionsAreWithinOneHundredthOfTheKernelsCount) {  //
   add("PAPI_TOT_INS");
   int code = 0;
   ASSERT_EQ(PAPI_event_name_to_code("PAPI_TOT_INS", &code), PAPI_OK);
-  constexpr int kThreshold = 500'000;
+  constexpr int kThreshold = 5'000'000;  // more often than the clock tick the kernel throttles
   overflows = 0;
   ASSERT_EQ(PAPI_overflow(set_, code, kThreshold, 0, count_overflow), PAPI_OK) << substrata_last_error();
   ASSERT_EQ(PAPI_start(set_), PAPI_OK);
   const long long before = instructions.value();
-  rounds(50'000'000);
+  rounds(250'000'000);
   const long long after = instructions.value();
   long long value = 0;
   ASSERT_EQ(PAPI_stop(set_, &value), PAPI_OK);
@@ -232,10 +237,10 @@ TEST_F(Lab, OverflowsOfInstructionsAreWithinOneHundredthOfTheKernelsCount) {  //
 }
 
 TEST_F(Lab, TheProcessorTellsItsCounters) {  // PA-37
-  EXPECT_EQ(PAPI_num_hwctrs(), 6);
+  EXPECT_EQ(PAPI_num_hwctrs(), 7);           // six, and the one for cycles
   const PAPI_component_info_t* const about = PAPI_get_component_info(0);
   ASSERT_NE(about, nullptr);
-  EXPECT_EQ(about->num_cntrs, 6);
+  EXPECT_EQ(about->num_cntrs, 7);
 }
 
 #ifdef SUBSTRATA_TOOL
