@@ -35,10 +35,8 @@ constexpr uint64_t kInFlight = 80;
 constexpr uint64_t kPorts = 2;
 constexpr uint64_t kFills = 8;
 constexpr uint64_t kStores = 32;
-// The workloads' streams hold the accesses to their arrays and the arithmetic, and no other instruction. On
-// the paper's kind of machine and programs, Alpha and SPEC 2000, a load or store is about every third
-// instruction (Hennessy and Patterson, Computer Architecture, 3rd edition, chapter 2: loads 26 %, stores 10 %
-// of SPECint2000): two others for each.
+// The workloads' streams hold the accesses to their arrays and the arithmetic, and no other instruction.
+// Ours, in no paper: every third instruction is a load or store, so two others for each.
 constexpr uint64_t kOthers = 2;
 // Ours, in no paper: a line takes the second level's bus 8 cycles and memory's bus 16 cycles; memory answers
 // after 80.
