@@ -169,6 +169,7 @@ Status EventSet::open_group(const std::vector<Item>& items, const Configuration&
   // Inherited counters cannot be read as a group; the kernel sums each over its children.
   group.together = items.size() > 1 && configuration.inherit == 0;
   int leader = -1;
+  bool pinned = false;
   for (const Item& item : items) {
     perf_event_attr attr = item.leg->attr;
     attr.disabled = leader < 0;
@@ -178,6 +179,7 @@ Status EventSet::open_group(const std::vector<Item>& items, const Configuration&
     if (leader < 0 && configuration.multiplex == 0 && item.leg->pmu_class != kSoftwareClass &&
         shared_.kind == PmuKind::kCore)
       attr.pinned = 1;  // else the kernel would rotate it silently
+    pinned = pinned || attr.pinned != 0;
     if (!item.encoding->explicit_domain) {
       attr.exclude_user = (configuration.domain & kDomainUser) == 0;
       attr.exclude_kernel = (configuration.domain & kDomainKernel) == 0 && !item.encoding->kernel_side;
@@ -248,6 +250,33 @@ Status EventSet::open_group(const std::vector<Item>& items, const Configuration&
   }
   if (group.count == 0) return kSuccess;
   out->groups.push_back(group);
+  return pinned && configuration.target == Target::kSelf && configuration.inherit == 0 ? try_group(group, out)
+                                                                                       : kSuccess;
+}
+
+// Whether the processor has the counters for a pinned group of this thread: some kernels (arm64) look at a
+// group without its leader when it is opened. It counts for a moment, at whose end its base is taken.
+Status EventSet::try_group(const Group& group, Opened* out) noexcept {
+  const Kernel& kernel = shared_.kernel;
+  Counter* const counters = &out->counters[group.first];
+  const int leader = counters->descriptor;
+  uint64_t words[kGroupHeader + kMaxEvents];
+  const size_t size = (group.together ? kGroupHeader + group.count : kSingleWords) * sizeof(uint64_t);
+  if (const int failed = kernel.control(kernel.context, leader, PERF_EVENT_IOC_ENABLE, 0); failed != 0)
+    return {Code::kSystem, -failed, "the kernel refused to enable a perf descriptor"};
+  kernel.control(kernel.context, leader, PERF_EVENT_IOC_DISABLE, 0);
+  const ssize_t got = read_words(kernel, leader, words, size);
+  if (got == 0)
+    return {
+        Code::kConflict, 0,
+        "the processor has not enough counters for the set, or another user holds them (a profiler, the NMI "
+        "watchdog): count fewer events at once or multiplex"};
+  if (got != static_cast<ssize_t>(size)) return read_failure(got);
+  for (uint32_t i = 0; i < group.count; ++i) {
+    counters[i].base = group.together ? words[kGroupHeader + i] : words[0];
+    counters[i].base_enabled = words[1];
+    counters[i].base_running = words[2];
+  }
   return kSuccess;
 }
 

@@ -116,6 +116,7 @@ class EventSet {
                     std::vector<Item>* items, uint64_t* ticks_mask);
   Status open_group(const std::vector<Item>& items, const Configuration& configuration,
                     const std::vector<Sampling>& sampling, bool mappable, Opened* out);
+  Status try_group(const Group& group, Opened* out) noexcept;
   void close_all(Opened* opened) noexcept;
   Status route_samples(const Opened& opened, const std::vector<Sampling>& sampling) noexcept;
   Status replace(std::vector<uint32_t> events, const Configuration& configuration,

@@ -236,7 +236,7 @@ Status Rotation::end_turn() noexcept {
   Turn& turn = turns_[current_];
   Status status = inner_.stop(turn.set);
   const int64_t now = clock_now_ns();
-  if (status.ok()) counting_ = false;
+  counting_ = false;  // a substrate that lost the counters does not count either
   if (status.ok()) status = inner_.read(turn.set, scratch_.data());
   if (!status.ok()) return status;
   turn.active_ns += now - turn_began_ns_;

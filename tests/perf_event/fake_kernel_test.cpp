@@ -159,6 +159,21 @@ TEST_F(FakeMachine, TooBigAGroupIsAConflictAndLeavesTheSetAsItWas) {  // PA-22
   EXPECT_TRUE(set.program({"INSTRUCTIONS_DONE", "CYCLES_DONE", "MASKED:ONE"}).ok());
 }
 
+// The kernel of arm64 opens such a group: it looks at the members without the leader.
+TEST_F(FakeMachine, AGroupThatOpensButFindsNoCountersIsAConflictAndLeavesTheSetAsItWas) {  // PA-22
+  give_a_pmu();
+  Driver driver(host, fake.kernel(), fake_encoder());
+  DrivenSet set(driver);
+  ASSERT_TRUE(set.program({"INSTRUCTIONS_DONE"}).ok());
+  fake.lost = true;
+  EXPECT_EQ(set.program({"INSTRUCTIONS_DONE", "CYCLES_DONE"}).code, Code::kConflict);
+  fake.lost = false;
+  EXPECT_EQ(fake.events.size(), 1u);
+  ASSERT_TRUE(set.start().ok());
+  fake.advance(3);
+  EXPECT_EQ(set.read(), (std::vector<int64_t>{3}));
+}
+
 TEST_F(FakeMachine, MultiplexedValuesAreExtrapolatedAndSaySo) {  // PA-22, PA-32
   give_a_pmu();
   Driver driver(host, fake.kernel(), fake_encoder());
