@@ -48,8 +48,8 @@ workloads::SynchronisationCosts costs(const MachineParameters& p) {
 }
 
 // Tells whoever observes mem.objects where the arrays of this run lie: address, size, and in detail the
-// number of the region that carries the array's name.
-void announce_objects(const workloads::Memory& memory) {
+// number of the region that carries the array's name. Returns how many it told of.
+uint64_t announce_objects(const workloads::Memory& memory, uint16_t program) {
   substrata_probe_info probe{};
   probe.struct_size = sizeof probe;
   probe.name = "mem.objects";
@@ -61,18 +61,21 @@ void announce_objects(const workloads::Memory& memory) {
       substrata_publisher_open(number, 0, &publisher) != 0) {
     throw std::runtime_error(substrata_feed_error());
   }
-  if (substrata_observed(publisher)) {
+  const bool observed = substrata_observed(publisher) != 0;
+  if (observed) {
     for (const workloads::Memory::Object& object : memory.objects()) {
       substrata_transaction t{};
       t.address = object.address;
       t.size = static_cast<uint32_t>(std::min<uint64_t>(object.bytes, UINT32_MAX));
       t.detail = substrata_region(object.name.c_str());
       t.kind = SUBSTRATA_ALLOCATE;
+      t.program = program;
       t.flags = SUBSTRATA_FLAG_MODELLED;
       substrata_publish(publisher, &t);
     }
   }
   substrata_publisher_close(publisher);
+  return observed ? memory.objects().size() : 0;
 }
 
 class MemoryMachine final : public workloads::SharedMemoryMachine {
@@ -88,7 +91,7 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
   void begin(workloads::Engine& engine) override {
     SharedMemoryMachine::begin(engine);
     begin_machine(parameters_.geometry);
-    announce_objects(engine.memory());
+    published_ = announce_objects(engine.memory(), program_);
     cpus_ = std::vector<Cpu>(engine.processes());
     for (uint32_t i = 0; i < cpus_.size(); ++i) {
       Cpu& cpu = cpus_[i];
