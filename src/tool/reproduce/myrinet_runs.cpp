@@ -5,6 +5,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "reproduce/workload_run.hpp"
+
 namespace substrata::tool {
 namespace {
 
@@ -15,17 +17,7 @@ void demand(int code) {
 }  // namespace
 
 double myrinet_run(const std::string& workload, unsigned nodes, const std::string& parameters) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
-  options.processes = nodes;
-  options.seed = 1;
-  options.parameters = parameters.c_str();
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
-  if (substrata_run("myrinet", workload.c_str(), &options, &result) != 0)
-    throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
-  if (result.correct == 0) throw std::runtime_error(result.message);
-  return static_cast<double>(result.simulated_ticks) / static_cast<double>(result.ticks_per_second);
+  return seconds_of(run_workload("myrinet", workload, nodes, parameters));
 }
 
 void myrinet_begin(unsigned programs) {

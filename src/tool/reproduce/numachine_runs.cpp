@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "measuring.hpp"
+#include "reproduce/workload_run.hpp"
 
 namespace substrata::tool {
 namespace {
@@ -19,17 +20,7 @@ void must(int code) {
 
 std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t processors,
                                const std::string& parameters) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
-  options.processes = processors;
-  options.seed = 1;
-  options.parameters = parameters.c_str();
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
-  if (substrata_run("numachine", workload.c_str(), &options, &result) != 0)
-    throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
-  if (result.correct == 0) throw std::runtime_error(result.message);
-  return result.simulated_ticks / 20'000;
+  return run_workload("numachine", workload, processors, parameters).simulated_ticks / 20'000;
 }
 
 NumachineSet::NumachineSet(const std::vector<std::string>& events) : set_(PAPI_NULL) {

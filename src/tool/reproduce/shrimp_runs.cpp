@@ -2,13 +2,13 @@
 #include "reproduce/shrimp_runs.hpp"
 
 #include <papi.h>
-#include <substrata/feed.h>
 #include <substrata/shrimp.h>
 
 #include <cstdio>
 #include <stdexcept>
 
 #include "measuring.hpp"
+#include "reproduce/workload_run.hpp"
 
 namespace substrata::tool {
 
@@ -45,18 +45,9 @@ std::vector<long long> ShrimpSet::stop() {
 
 double run_on_shrimp(const std::string& workload, std::uint32_t nodes, const std::string& parameters,
                      std::string* message) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
-  options.processes = nodes;
-  options.seed = 1;
-  options.parameters = parameters.c_str();
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
-  if (substrata_run("shrimp", workload.c_str(), &options, &result) != 0)
-    throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
-  if (result.correct == 0) throw std::runtime_error(result.message);
+  const substrata_run_result result = run_workload("shrimp", workload, nodes, parameters);
   if (message != nullptr) *message = result.message;
-  return static_cast<double>(result.simulated_ticks) / static_cast<double>(result.ticks_per_second);
+  return seconds_of(result);
 }
 
 void command_all(std::uint32_t reg, std::uint64_t value) {

@@ -1,0 +1,24 @@
+// A workload that runs on a machine to its end with the right result, or not at all.
+#ifndef SUBSTRATA_TOOL_REPRODUCE_WORKLOAD_RUN_HPP
+#define SUBSTRATA_TOOL_REPRODUCE_WORKLOAD_RUN_HPP
+
+#include <substrata/feed.h>
+
+#include <cstdint>
+#include <string>
+
+namespace substrata::tool {
+
+// What substrata_run told, seed 1. Throws std::runtime_error with its sentence when the workload does not run
+// or its result is wrong.
+substrata_run_result run_workload(const char* machine, const std::string& workload, std::uint32_t processes,
+                                  const std::string& parameters);
+
+// The simulated time of a run.
+inline double seconds_of(const substrata_run_result& result) {
+  return static_cast<double>(result.simulated_ticks) / static_cast<double>(result.ticks_per_second);
+}
+
+}  // namespace substrata::tool
+
+#endif
