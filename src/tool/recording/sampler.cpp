@@ -207,17 +207,13 @@ std::vector<record::SeriesInfo> Sampler::series() const {
       one.modelled = about.modelled != 0;
       out.push_back(std::move(one));
     }
-  record::SeriesInfo own;
-  own.name = "recorder:cpu";
-  own.unit = "ns";
-  own.text = "Processor time that the recording process used since it began to sample, all its work included";
-  own.component = "record";
-  own.scope = "recorder";
-  out.push_back(own);
-  own.name = "recorder:row";
-  own.text = "How long it took to read the row before";
-  own.kind = record::Kind::kGauge;
-  out.push_back(own);
+  const auto own = [&out](const char* name, const char* text, record::Kind kind) {
+    out.push_back({name, "ns", text, "record", "recorder", kind, record::Type::kInt64, false});
+  };
+  own("recorder:cpu",
+      "Processor time that the recording process used since it began to sample, all its work included",
+      record::Kind::kCount);
+  own("recorder:row", "How long it took to read the row before", record::Kind::kGauge);
   return out;
 }
 
