@@ -253,7 +253,7 @@ TEST(RecordExport, TextsSurviveAsValidJson) {
   EXPECT_EQ(json::parse(json_text("plain \"\\\n\t\x01 ä€😀")), "plain \"\\\n\t\x01 ä€😀");
   for (int first = 0; first < 256; ++first)
     for (const char* rest : {"", "\x80", "\xbf\xbf", "a"})
-      EXPECT_NO_THROW((void)json::parse(json_text(std::string(1, static_cast<char>(first)) + rest))) << first;
+      EXPECT_TRUE(json::accept(json_text(std::string(1, static_cast<char>(first)) + rest))) << first;
   EXPECT_EQ(json_number(NAN), "null");
   EXPECT_EQ(std::stod(json_number(0.1)), 0.1);
 }
