@@ -8,7 +8,7 @@
 
 namespace substrata::mpi_shim {
 
-void Ledger::sent(const std::string& phase, int to, uint64_t bytes, bool collective) {
+uint32_t Ledger::sent(const std::string& phase, int to, uint64_t bytes, bool collective) {
   ++messages_;
   bytes_ += bytes;
   if (to >= 0 && static_cast<size_t>(to) < messages_to_.size()) {
@@ -16,7 +16,10 @@ void Ledger::sent(const std::string& phase, int to, uint64_t bytes, bool collect
     bytes_to_[static_cast<size_t>(to)] += bytes;
   }
   const auto [at, is_new] = by_phase_.try_emplace(phase);
-  if (is_new) order_.push_back(phase);
+  if (is_new) {
+    at->second.place = static_cast<uint32_t>(order_.size());
+    order_.push_back(phase);
+  }
   ++at->second.messages;
   at->second.bytes += bytes;
   if (!collective) {
@@ -24,6 +27,7 @@ void Ledger::sent(const std::string& phase, int to, uint64_t bytes, bool collect
     at->second.own_bytes += bytes;
   }
   ++at->second.sizes[bytes];
+  return at->second.place;
 }
 
 void Latencies::add(int64_t nanoseconds) {

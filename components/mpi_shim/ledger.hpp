@@ -18,6 +18,7 @@ struct PhaseTotals {
   uint64_t bytes = 0;
   uint64_t own_messages = 0;  // of them outside of collective operations
   uint64_t own_bytes = 0;
+  uint32_t place = 0;                  // among the phases, in the order of their first message
   std::map<uint64_t, uint64_t> sizes;  // bytes of a message -> messages
 };
 
@@ -37,7 +38,8 @@ class Ledger {
   explicit Ledger(int ranks)
       : messages_to_(static_cast<size_t>(ranks)), bytes_to_(static_cast<size_t>(ranks)) {}
   // `to` is a rank of the world, or outside of it (another job): then only the totals count.
-  void sent(const std::string& phase, int to, uint64_t bytes, bool collective = false);
+  // Gives the phase's place.
+  uint32_t sent(const std::string& phase, int to, uint64_t bytes, bool collective = false);
   // A message whose sender's stamp is known; modelled_ns: in virtual time.
   void received(int64_t real_ns, int64_t modelled_ns) {
     real_.add(real_ns);

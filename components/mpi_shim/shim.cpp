@@ -125,6 +125,7 @@ bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_
   const int64_t real = nanoseconds(CLOCK_MONOTONIC_RAW);
   const int64_t modelled = self.clock.receive(stamp.modelled, stamp.bytes);
   self.ledger.received(real - stamp.real, modelled - stamp.modelled);
+  if (self.log.is_open()) self.log.received(source, stamp.number);
   if (self.arrivals == nullptr) return true;
   substrata_transaction* slot = substrata_reserve(self.arrivals);
   if (slot == nullptr) return true;
@@ -181,7 +182,11 @@ Call::Call() {
   if (!self.counting) return;
   const int64_t now = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
   const std::lock_guard guard(self.lock);
-  if (left_at >= 0) self.clock.compute(now - left_at - polled);
+  if (left_at >= 0) {
+    self.clock.compute(now - left_at - polled);
+    if (self.log.is_open())
+      self.log.computed(self.network.factor * static_cast<double>(now - left_at - polled));
+  }
   polled = 0;
 }
 Call::~Call() {
@@ -230,7 +235,8 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
   if (to == MPI_PROC_NULL) return;
   const Communicator& among = communicator(self, comm);
   const int target = world_rank(among, to);
-  self.ledger.sent(phase_name(self), target, bytes, (flags & SUBSTRATA_FLAG_COLLECTIVE) != 0);
+  const bool collective = (flags & SUBSTRATA_FLAG_COLLECTIVE) != 0;
+  const uint32_t phase = self.ledger.sent(phase_name(self), target, bytes, collective);
   self.live.sent(bytes);
   Stamp stamp{
       .real = nanoseconds(CLOCK_MONOTONIC_RAW), .modelled = self.clock.send(), .number = 0, .bytes = bytes};
@@ -241,6 +247,7 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
     // What the reader looks at is in order before the message itself goes out.
     self.stamps.put(self.rank, target, channel, self.sent_to[place][channel]++, stamp);
   }
+  if (self.log.is_open()) self.log.sent(target, bytes, phase, collective);
   if (self.sends == nullptr) return;
   substrata_transaction* slot = substrata_reserve(self.sends);
   if (slot == nullptr) return;
@@ -567,6 +574,7 @@ void begin() {
   share_board(self);
   share_stamps(self);
   open_feed(self);
+  begin_cluster(self);
   self.level = hook_layer() ? 2 : 1;
   const std::lock_guard guard(self.lock);
   self.live.open(self.rank, self.level == 1);
@@ -594,6 +602,7 @@ void end() {
   substrata_publisher_close(self.sends);
   substrata_publisher_close(self.arrivals);
   self.sends = self.arrivals = nullptr;
+  end_cluster(self);
 }
 
 void look_for_mark(const char* text, size_t size) {

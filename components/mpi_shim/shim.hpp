@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cluster_log.hpp"
 #include "ledger.hpp"
 #include "live.hpp"
 #include "stamps.hpp"
@@ -26,6 +27,8 @@
 #pragma weak ompi_mpi_int
 #pragma weak ompi_mpi_unsigned_long
 #pragma weak ompi_message_no_proc
+#pragma weak ompi_mpi_op_min
+#pragma weak ompi_mpi_op_sum
 #endif
 
 namespace substrata::mpi_shim {
@@ -86,6 +89,9 @@ struct Shim {
   substrata_publisher* sends = nullptr;
   substrata_publisher* arrivals = nullptr;
   substrata_recorder* recorder = nullptr;
+  ClusterChoice cluster;  // the same in every rank
+  ClusterLog log;
+  substrata_following* following = nullptr;  // the cluster, in this process alone, for who reads counters
 };
 
 Shim& shim();
@@ -144,6 +150,10 @@ bool watches_requests();
 // ours.
 bool hook_layer();
 void unhook_layer();
+
+// The modelled cluster. Beginning and end are collective.
+void begin_cluster(Shim& self);
+void end_cluster(Shim& self);
 
 // After MPI_Init, and before MPI_Finalize.
 void begin();

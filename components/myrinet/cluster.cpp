@@ -156,27 +156,43 @@ Time Cluster::free_entry(std::uint32_t index, std::uint32_t bytes, Time now) {
 
 // ------------------------------------------------------------------------------------------------ packets
 
+bool Cluster::looked_at() const noexcept {
+  return watch_ != nullptr || std::any_of(publishers_.begin(), publishers_.end(), [](const auto& publisher) {
+           return substrata_observed(publisher.get()) != 0;
+         });
+}
+
+void Cluster::describe(substrata_transaction* out, const Packet& packet, std::uint16_t state, Time start,
+                       Time time) {
+  *out = {};
+  out->time = time;
+  out->start = start;
+  out->address = packet.message.address;
+  out->detail = (std::uint64_t{packet.message.type} << kTypeShift) | packet.number;
+  out->initiator = packet.message.from;
+  out->target = packet.message.to;
+  out->size = packet.bytes;
+  out->kind = SUBSTRATA_PACKET;
+  out->state = state;
+  out->program = packet.message.program;
+  out->phase = packet.message.phase;
+  out->flags = static_cast<std::uint16_t>(packet.message.flags | SUBSTRATA_FLAG_MODELLED |
+                                          (packet.rest != 0 ? unsigned{SUBSTRATA_FLAG_PARTIAL} : 0u));
+}
+
 void Cluster::publish(std::uint32_t node, Place place, const Packet& packet, std::uint16_t state, Time start,
                       Time time) {
+  if (watch_ != nullptr) {
+    substrata_transaction shown;
+    describe(&shown, packet, state, start, time);
+    watch_->stage(node, shown);
+  }
   if (publishers_.empty()) return;
   substrata_publisher* const publisher =
       publishers_[std::size_t{node} * kPlaces + static_cast<std::uint32_t>(place)].get();
   substrata_transaction* const slot = substrata_reserve(publisher);
   if (slot == nullptr) return;
-  *slot = {};
-  slot->time = time;
-  slot->start = start;
-  slot->address = packet.message.address;
-  slot->detail = (std::uint64_t{packet.message.type} << kTypeShift) | packet.number;
-  slot->initiator = packet.message.from;
-  slot->target = packet.message.to;
-  slot->size = packet.bytes;
-  slot->kind = SUBSTRATA_PACKET;
-  slot->state = state;
-  slot->program = packet.message.program;
-  slot->phase = packet.message.phase;
-  slot->flags = static_cast<std::uint16_t>(packet.message.flags | SUBSTRATA_FLAG_MODELLED |
-                                           (packet.rest != 0 ? unsigned{SUBSTRATA_FLAG_PARTIAL} : 0u));
+  describe(slot, packet, state, start, time);
   substrata_commit(publisher);
   ++published_;
 }
@@ -337,7 +353,7 @@ void Cluster::on_arrive(std::uint32_t slot) {
     return;
   }
   packet.last_word = noticed;
-  if (!publishers_.empty())
+  if (watch_ != nullptr || !publishers_.empty())
     publish(packet.at, Place::kReceive, packet, SUBSTRATA_ARRIVED,
             clocks_.stamp(packet.message.from, packet.fetched), clocks_.stamp(packet.at, noticed));
   const Time ready = begin + parameters_.on_arrived + stripping;

@@ -40,6 +40,16 @@ class Delivery {
   ~Delivery() = default;
 };
 
+// Is shown each stage of each packet when it is known: the transaction that the node's probe point publishes,
+// but for the probe point's number.
+class StageWatch {
+ public:
+  virtual void stage(std::uint32_t node, const substrata_transaction& stage) noexcept = 0;
+
+ protected:
+  ~StageWatch() = default;
+};
+
 // What happened, all nodes together. At rest, sent = received + corrupt + dropped + misrouted.
 struct ClusterCounts {
   std::uint64_t sent = 0;  // packets, each attempt
@@ -70,6 +80,10 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
+  // From now on; null: nobody. Besides the probe points.
+  void watch(StageWatch* watch) noexcept { watch_ = watch; }
+  // Does anybody look at the packets' stages: the watch, or an observer of a probe point?
+  bool looked_at() const noexcept;
   // Puts a message into the queue of its sender's interface at `now`, which is not before the present.
   void post(const Message& message, Time now);
   // The time at which a host that wants to post at `now` finds a free entry in the queue (an estimate by the
@@ -182,6 +196,8 @@ class Cluster {
   void on_answered();
   void on_table_seen(std::uint32_t node);
 
+  static void describe(substrata_transaction* out, const Packet& packet, std::uint16_t state, Time start,
+                       Time time);
   void publish(std::uint32_t node, Place place, const Packet& packet, std::uint16_t state, Time start,
                Time time);
 
@@ -199,6 +215,7 @@ class Cluster {
   std::uint64_t drawn_ = 0;  // faults
   ClusterCounts counts_;
   std::uint64_t published_ = 0;
+  StageWatch* watch_ = nullptr;
   std::vector<std::unique_ptr<substrata_publisher, Close>> publishers_;  // three a node
 
   // The round under way.

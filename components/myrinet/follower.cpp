@@ -23,6 +23,7 @@ Follower::~Follower() {
 void Follower::observe(const substrata_transaction* batch, size_t count) noexcept {
   try {
     const uint32_t nodes = cluster_.parameters().nodes;
+    const bool looked_at = cluster_.looked_at();
     // What the batch before took is over: the batch keeps its own spacing from here on.
     bool begun = false;
     uint64_t first_ns = 0;
@@ -38,6 +39,7 @@ void Follower::observe(const substrata_transaction* batch, size_t count) noexcep
         rank_ = rank_ == kNoRank ? rank : kSeveral;
         set_own_node(rank_ == kSeveral ? -1 : rank_);
       }
+      if (!looked_at) continue;
       Message message;
       message.from = t.initiator;
       message.to = t.target;

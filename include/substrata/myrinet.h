@@ -156,6 +156,75 @@ struct substrata_myrinet_clock_result {
 SUBSTRATA_MYRINET_API int substrata_myrinet_clock_experiment(
     const struct substrata_myrinet_clock_options* options, struct substrata_myrinet_clock_result* result);
 
+/* A parallel program as it was logged while it ran, run again on one cluster of its own with the monitor at
+ * each interface: each node computes, sends and waits for messages in the order in which its process did.
+ * What the MPI shim calls at a program's end (docs/myrinet.md). */
+struct substrata_myrinet_operation {
+  uint64_t compute_ns; /* the process computes so long before it */
+  uint64_t bytes;      /* of the message */
+  uint32_t peer;       /* the other node */
+  uint32_t number;     /* of a receive: which of the messages from peer to here, from 1 */
+  uint32_t reserved;
+  uint16_t phase;   /* below `phases`: the host keeps a copy of the statistics for each */
+  uint8_t type;     /* enum substrata_myrinet_type */
+  uint8_t receives; /* 1: waits until that message is there; 0: sends one */
+};
+struct substrata_myrinet_carry_options {
+  uint32_t struct_size; /* sizeof, set by the caller */
+  uint32_t nodes;       /* 2 to 256 */
+  uint32_t phases;      /* 0: 1 */
+  uint32_t reserved;
+  uint64_t seed;          /* of faults and clocks */
+  const char* parameters; /* of the machine "myrinet", without nodes; null: its defaults */
+};
+/* Sums over one interface's packets, as the events of these names count them. Of all nodes together, once
+ * everything is carried: sent = received + checksum_errors + dropped + misrouted, and the same for bytes. */
+struct substrata_myrinet_counts {
+  uint32_t struct_size; /* sizeof, set by the caller */
+  uint32_t reserved;
+  uint64_t packets_sent; /* each attempt */
+  uint64_t packets_received;
+  uint64_t bytes_sent;
+  uint64_t bytes_received;
+  uint64_t checksum_errors; /* faults, at the interface that found them */
+  uint64_t dropped;
+  uint64_t misrouted;
+  uint64_t bytes_lost; /* bytes of the faulty packets */
+  int64_t latency_sum_ns[SUBSTRATA_MYRINET_LATENCIES];
+};
+/* What became of it. */
+struct substrata_myrinet_outcome {
+  uint32_t struct_size; /* sizeof, set by the caller */
+  uint32_t reserved;
+  uint64_t simulated_ns; /* from the begin to the last delivery */
+  uint64_t messages;     /* sent and delivered */
+  uint64_t unmatched;    /* receives of messages that nobody sent: given up when nothing else went on */
+};
+struct substrata_myrinet_carried;
+
+/* Carries a program's messages to the last one, in the calling thread; nothing is published. operations[n]
+ * are the counts[n] operations of node n. A process waits where its interface's queue is full. Takes about
+ * 200 KB for each node and phase that has packets. -1: what is asked for cannot be; -2: no memory, or more
+ * than 1 GiB of statistics. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_carry(const struct substrata_myrinet_operation* const* operations,
+                                                  const size_t* counts,
+                                                  const struct substrata_myrinet_carry_options* options,
+                                                  struct substrata_myrinet_carried** out);
+SUBSTRATA_MYRINET_API int substrata_myrinet_carried_outcome(const struct substrata_myrinet_carried* carried,
+                                                            struct substrata_myrinet_outcome* out);
+/* Of one node or all, one phase or all (SUBSTRATA_MYRINET_ALL). -1: no such node or phase. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_carried_counts(const struct substrata_myrinet_carried* carried,
+                                                           uint32_t node, uint32_t phase,
+                                                           struct substrata_myrinet_counts* out);
+/* As substrata_myrinet_signature; of one phase or all. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_carried_signature(const struct substrata_myrinet_carried* carried,
+                                                              uint32_t node, uint32_t phase,
+                                                              enum substrata_myrinet_axis axis,
+                                                              struct substrata_myrinet_point* out,
+                                                              uint32_t room, uint32_t* count);
+/* Null is allowed. */
+SUBSTRATA_MYRINET_API void substrata_myrinet_carried_free(struct substrata_myrinet_carried* carried);
+
 /* The sentence of the calling thread's last failed call; "" before one. */
 SUBSTRATA_MYRINET_API const char* substrata_myrinet_error(void);
 

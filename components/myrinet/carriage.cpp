@@ -1,0 +1,183 @@
+// Runs the processes in the order of simulated time, and sorts their packets' stages by node and phase.
+#include "carriage.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace substrata::myrinet {
+namespace {
+
+constexpr Time kHostSend = kMicrosecond;     // the host's own work for a message, as the follower's
+constexpr Time kHostReceive = kMicrosecond;  // the waiting process polls
+constexpr std::int64_t kPicosecondsPerNanosecond = 1000;
+// A longer message is posted in parts, each of whole packets.
+constexpr std::uint64_t kLongestPart = std::uint64_t{1} << 30;
+constexpr std::uint64_t kWholeMessage = 1;  // cookie of a message's last part
+
+}  // namespace
+
+Shape Carriage::shape_of(std::uint32_t nodes, std::uint32_t phases) {
+  Shape shape;
+  shape.nodes = nodes;
+  shape.programs = phases;
+  return shape;
+}
+
+Carriage::Carriage(const ClusterParameters& parameters, std::uint32_t phases)
+    : nodes_(parameters.nodes),
+      phases_(phases),
+      memory_(shape_of(parameters.nodes, phases)),
+      counts_(std::size_t{parameters.nodes} * phases),
+      cluster_(parameters, *this, false),
+      processes_(parameters.nodes),
+      delivered_(std::size_t{parameters.nodes} * parameters.nodes) {
+  cluster_.watch(this);
+}
+
+void Carriage::carry(std::span<const Operations> programs) {
+  for (std::uint32_t node = 0; node < nodes_; ++node) {
+    processes_[node].left = programs[node];
+    proceed(node, 0);
+  }
+  for (;;) {
+    if (!due_.empty() && due_.top().first < cluster_.next()) {
+      const auto [now, node] = due_.top();
+      due_.pop();
+      perform(node, now);
+    } else if (!due_.empty() || !cluster_.at_rest()) {
+      cluster_.run_until(cluster_.next());  // may resume a process
+    } else if (!give_up_one()) {
+      break;
+    }
+  }
+  cluster_.run_out();
+  if (exhausted_) throw std::bad_alloc();
+}
+
+// The node's next operation is due when what is computed before it is done.
+void Carriage::proceed(std::uint32_t node, Time now) {
+  const Process& process = processes_[node];
+  if (process.left.empty()) return;
+  due_.emplace(now + process.left.front().compute_ns * Time{kPicosecondsPerNanosecond}, node);
+}
+
+void Carriage::resume(std::uint32_t node, Time now) {
+  Process& process = processes_[node];
+  process.waits = false;
+  process.left = process.left.subspan(1);
+  proceed(node, now);
+}
+
+void Carriage::perform(std::uint32_t node, Time now) {
+  Process& process = processes_[node];
+  const substrata_myrinet_operation& operation = process.left.front();
+  if (operation.receives != 0) {
+    process.waits = pair(operation.peer, node) < operation.number;
+    process.since = now;
+    if (!process.waits) resume(node, now + kHostReceive);
+    return;
+  }
+  Message message;
+  message.from = node;
+  message.to = operation.peer;
+  message.type = operation.type;
+  message.program = operation.phase;
+  std::uint64_t left = operation.bytes;
+  Time at = now;
+  do {
+    message.bytes = static_cast<std::uint32_t>(std::min(left, kLongestPart));
+    left -= message.bytes;
+    message.cookie = left == 0 ? kWholeMessage : 0;
+    at = cluster_.free_entry(node, message.bytes, at) + kHostSend;
+    cluster_.post(message, at);
+  } while (left != 0);
+  resume(node, at);
+}
+
+// Nothing goes on, and processes wait: the one that waits longest does not get its message.
+bool Carriage::give_up_one() {
+  const auto longest =
+      std::min_element(processes_.begin(), processes_.end(), [](const auto& a, const auto& b) {
+        return (a.waits ? a.since : kNever) < (b.waits ? b.since : kNever);
+      });
+  if (longest == processes_.end() || !longest->waits) return false;
+  ++unmatched_;
+  resume(static_cast<std::uint32_t>(longest - processes_.begin()), std::max(longest->since, cluster_.now()));
+  return true;
+}
+
+void Carriage::delivered(const Message& message, Time, Time now) {
+  if (message.cookie != kWholeMessage) return;
+  ++messages_;
+  const std::uint64_t there = ++pair(message.from, message.to);
+  const Process& process = processes_[message.to];
+  if (!process.waits || process.left.front().peer != message.from || process.left.front().number > there)
+    return;
+  resume(message.to, std::max(now, process.since) + kHostReceive);
+}
+
+void Carriage::stage(std::uint32_t node, const substrata_transaction& stage) noexcept {
+  substrata_myrinet_counts& counts = counts_[std::size_t{node} * phases_ + stage.program];
+  if (const int latency = latency_of(stage.state); latency >= 0) {
+    counts.latency_sum_ns[latency] +=
+        static_cast<std::int64_t>(stage.time - stage.start) / kPicosecondsPerNanosecond;
+    try {
+      memory_.take(node, stage);
+    } catch (...) {
+      exhausted_ = true;
+    }
+  }
+  switch (stage.state) {
+    case SUBSTRATA_INJECTED:
+      ++counts.packets_sent;
+      counts.bytes_sent += stage.size;
+      return;
+    case SUBSTRATA_DELIVERED:
+      ++counts.packets_received;
+      counts.bytes_received += stage.size;
+      return;
+    case SUBSTRATA_CORRUPT:
+      ++counts.checksum_errors;
+      break;
+    case SUBSTRATA_DROPPED:
+      ++counts.dropped;
+      break;
+    case SUBSTRATA_MISROUTED:
+      ++counts.misrouted;
+      break;
+    default:
+      return;
+  }
+  counts.bytes_lost += stage.size;
+}
+
+substrata_myrinet_counts Carriage::counts(std::uint32_t node, std::uint32_t phase) const noexcept {
+  substrata_myrinet_counts sum{};
+  for (std::uint32_t n = 0; n < nodes_; ++n) {
+    if (node != SUBSTRATA_MYRINET_ALL && n != node) continue;
+    for (std::uint32_t p = 0; p < phases_; ++p) {
+      if (phase != SUBSTRATA_MYRINET_ALL && p != phase) continue;
+      const substrata_myrinet_counts& one = counts_[std::size_t{n} * phases_ + p];
+      sum.packets_sent += one.packets_sent;
+      sum.packets_received += one.packets_received;
+      sum.bytes_sent += one.bytes_sent;
+      sum.bytes_received += one.bytes_received;
+      sum.checksum_errors += one.checksum_errors;
+      sum.dropped += one.dropped;
+      sum.misrouted += one.misrouted;
+      sum.bytes_lost += one.bytes_lost;
+      for (std::size_t i = 0; i < kLatencies; ++i) sum.latency_sum_ns[i] += one.latency_sum_ns[i];
+    }
+  }
+  return sum;
+}
+
+substrata_myrinet_outcome Carriage::outcome() const noexcept {
+  substrata_myrinet_outcome out{};
+  out.simulated_ns = cluster_.now() / std::uint64_t{kPicosecondsPerNanosecond};
+  out.messages = messages_;
+  out.unmatched = unmatched_;
+  return out;
+}
+
+}  // namespace substrata::myrinet
