@@ -2,101 +2,85 @@
 #include <cstdio>
 #include <map>
 #include <ostream>
-#include <set>
 
 #include "record/exports.hpp"
+#include "record/openmetrics.hpp"
 
 namespace substrata::record {
 namespace {
 
-// Letters, digits and single underscores; not a digit first (the caller puts a prefix before it).
-std::string name_part(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (plain)
-      out += c;
-    else if (!out.empty() && out.back() != '_')
-      out += '_';
-  }
-  while (!out.empty() && out.back() == '_') out.pop_back();
-  return out;
+// Of the time of day.
+std::string stamp(const Timeline& timeline, double seconds) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.6f", static_cast<double>(timeline.real_ns / 1000) / 1e6 + seconds);
+  return text;
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\n')
-      out += "\\n";
-    else if (c == '"' || c == '\\')
-      (out += '\\') += c;
-    else
-      out += c;
+// The labels of a series; those of a writer that would have the labels of another get its number.
+class LabelsOf {
+ public:
+  explicit LabelsOf(const Recording& recording) : recording_(recording) {}
+  MetricLabels operator()(const Trace& trace) {
+    const Writer& writer = recording_.writers[trace.writer];
+    MetricLabels labels = event_labels(*trace.series, property(writer.properties, "host"),
+                                       property(writer.properties, "mpi.rank"));
+    if (const int again = seen_[labels]++; again != 0)
+      labels.emplace_back("writer", std::to_string(again + 1));
+    return labels;
   }
-  return out;
-}
 
-// The text with valid UTF-8 only, by way of JSON's rule.
-std::string label(std::string_view text) {
-  const std::string json = json_text(text);
-  // Only bytes that are no UTF-8 differ from the text; without such, the text itself is used.
-  return json.find("\xEF\xBF\xBD") == std::string::npos ? escaped(text) : escaped(name_part(text));
-}
+ private:
+  const Recording& recording_;
+  std::map<MetricLabels, int> seen_;
+};
 
 }  // namespace
 
 void export_openmetrics(std::ostream& out, const Timeline& timeline) {
-  const Recording& recording = *timeline.recording;
-  std::set<std::string> used;
-  const auto free_name = [&](const std::string& wish) {
-    std::string name = wish;
-    for (int i = 2; !used.insert(name).second; ++i) name = wish + "_" + std::to_string(i);
-    return name;
-  };
-  const auto stamp = [&](double seconds) {
-    char text[48];
-    std::snprintf(text, sizeof text, "%.6f", static_cast<double>(timeline.real_ns / 1000) / 1e6 + seconds);
-    return std::string(text);
-  };
-  for (const Group& group : group_traces(timeline)) {
-    const Series& about = *group.about;
-    const bool counter = about.kind != Kind::kGauge;
-    const std::string unit = name_part(about.unit);
-    // The unit ends the name; what makes two families alike is told apart by a number before it.
-    std::string base = "substrata_" + name_part(about.name);
-    if (counter && base.size() > 6 && base.compare(base.size() - 6, 6, "_total") == 0)
-      base.resize(base.size() - 6);
-    std::string name = unit.empty() ? free_name(base) : base + "_" + unit;
-    if (!unit.empty())
-      for (int i = 2; !used.insert(name).second; ++i) name = base + "_" + std::to_string(i) + "_" + unit;
-    out << "# TYPE " << name << (counter ? " counter\n" : " gauge\n");
-    if (!unit.empty()) out << "# UNIT " << name << ' ' << unit << "\n";
-    out << "# HELP " << name << ' ' << label(about.name) << ", " << origin_name(about) << ": "
-        << label(about.text) << "\n";
-    std::map<std::string, int> seen;
+  MetricText text(out, Exposition::kOpenMetrics);
+  const std::vector<Group> groups = group_traces(timeline);
+  bool scaled = false;
+  for (const Group& group : groups) {
+    text.family(*group.about);
+    LabelsOf labels_of(*timeline.recording);
     for (const Trace* trace : group.traces) {
-      const Writer& writer = recording.writers[trace->writer];
-      std::string labels = "event=\"" + label(about.name) + "\",origin=\"" + origin_name(about) +
-                           "\",scope=\"" + label(about.scope) + "\",host=\"" +
-                           label(property(writer.properties, "host")) + '"';
-      if (const std::string_view rank = property(writer.properties, "mpi.rank"); !rank.empty())
-        labels += ",rank=\"" + label(rank) + '"';
-      if (const int again = seen[labels]++; again != 0)
-        labels += ",writer=\"" + std::to_string(again + 1) + '"';
+      const MetricLabels labels = labels_of(*trace);
+      scaled = scaled || (trace->flags_seen & kScaled) != 0;
       std::string last_stamp;
       for (std::size_t row = 0, at = 0; row < trace->series->values.size(); ++row) {
         if (!trace->series->present_at(row)) continue;
-        const std::string when = stamp(trace->seconds[at++]);
+        const std::string when = stamp(timeline, trace->seconds[at++]);
         const std::string value = exact_value(*trace->series, row);
-        // Time stamps of one metric must rise.
-        if (when == last_stamp) continue;
+        // Time stamps of one metric must rise, and a counter is a number.
+        if (when == last_stamp || (value == "null" && group.about->kind != Kind::kGauge)) continue;
         last_stamp = when;
-        out << name << (counter ? "_total{" : "{") << labels << "} " << (value == "null" ? "NaN" : value)
-            << ' ' << when << "\n";
+        text.sample(labels, value == "null" ? "NaN" : value, when);
       }
     }
   }
-  out << "# EOF\n";
+  if (scaled) {
+    text.family(
+        "substrata_event_scaled", "gauge", "",
+        "1 from where on values of the event are extrapolated, because its counter ran part of the time");
+    LabelsOf labels_of(*timeline.recording);
+    for (const Group& group : groups)
+      for (const Trace* trace : group.traces) {
+        const MetricLabels labels = labels_of(*trace);
+        if ((trace->flags_seen & kScaled) == 0) continue;
+        std::string last_stamp;
+        int last = -1;
+        for (std::size_t row = 0, at = 0; row < trace->series->values.size(); ++row) {
+          if (!trace->series->present_at(row)) continue;
+          const std::string when = stamp(timeline, trace->seconds[at++]);
+          const int now = (trace->series->flags[row] & kScaled) != 0 ? 1 : 0;
+          if (now == last || when == last_stamp) continue;
+          last = now;
+          last_stamp = when;
+          text.sample(labels, now != 0 ? "1" : "0", when);
+        }
+      }
+  }
+  text.end();
 }
 
 }  // namespace substrata::record

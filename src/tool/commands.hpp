@@ -26,6 +26,8 @@ int record(int argc, char** argv);
 int report(int argc, char** argv);
 int export_record(int argc, char** argv);
 int correlate(int argc, char** argv);
+int top(int argc, char** argv);
+int serve(int argc, char** argv);
 
 }  // namespace substrata::tool
 

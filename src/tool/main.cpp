@@ -18,6 +18,8 @@ struct Command {
 constexpr Command kCommands[] = {
     {"stat", "runs a command and tells what its events came to", stat},
     {"record", "runs a command and samples events of all substrates over time, into a file", record},
+    {"top", "events as they count now, in the terminal", top},
+    {"serve", "events as they count now, over HTTP for Prometheus and others", serve},
     {"report", "shows a record: provenance, every series, regions", report},
     {"export", "writes a record as CSV, JSON, Perfetto trace or OpenMetrics", export_record},
     {"correlate", "how two series of a record go together: lag, gain, significance", correlate},

@@ -64,6 +64,7 @@ Child::Child(const std::vector<std::string>& command,
         setenv(name.c_str(), value.c_str(), 1);
     }
     if (const int nowhere = silent ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1; nowhere >= 0) {
+      dup2(nowhere, STDIN_FILENO);
       dup2(nowhere, STDOUT_FILENO);
       dup2(nowhere, STDERR_FILENO);
     }
@@ -116,8 +117,10 @@ void Child::go() {
 bool Child::take_signals() {
   signalfd_siginfo signal{};
   while (read(signals_, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
-    // A terminal sends SIGINT and SIGQUIT to the command itself.
-    if (signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGHUP)
+    // A terminal sends SIGINT and SIGQUIT to the command itself; a process that sends them means both.
+    const bool by_process = signal.ssi_code == SI_USER || signal.ssi_code == SI_QUEUE;
+    if (signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGHUP ||
+        ((signal.ssi_signo == SIGINT || signal.ssi_signo == SIGQUIT) && by_process))
       kill(pid_, static_cast<int>(signal.ssi_signo));
   }
   siginfo_t info{};

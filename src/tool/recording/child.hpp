@@ -11,13 +11,13 @@
 
 namespace substrata::tool {
 
-// A command that waits before its first instruction. While it lives, SIGINT and SIGQUIT are left to it and
-// SIGTERM and SIGHUP are passed on to it; the caller goes on recording until it ends. Thread-bound; one at a
-// time.
+// A command that waits before its first instruction. While it lives, SIGINT and SIGQUIT of a terminal are
+// left to it, and those of a process, SIGTERM and SIGHUP are passed on to it; the caller goes on recording
+// until it ends. Thread-bound; one at a time.
 class Child {
  public:
   // `environment`: set (or, with an empty value, removed) for the command alone. `silent`: its output is
-  // thrown away. Throws std::system_error.
+  // thrown away and its input is empty. Throws std::system_error.
   Child(const std::vector<std::string>& command,
         const std::vector<std::pair<std::string, std::string>>& environment, bool silent = false);
   // A command that was never let go is ended.

@@ -23,6 +23,7 @@
 #include "recording/machine.hpp"
 #include "recording/mark_file.hpp"
 #include "recording/sampler.hpp"
+#include "recording/wishes.hpp"
 
 namespace substrata::tool {
 namespace {
@@ -60,52 +61,6 @@ std::string shell_word(const std::string& word) {
   return out + "'";
 }
 
-// Where no temperature is measured, the model is what there is; its values say so. Only in this process.
-class ModelSetting {
- public:
-  explicit ModelSetting(const Plan& plan) {
-    const bool wanted = plan.wishes.empty() ||
-                        std::any_of(plan.wishes.begin(), plan.wishes.end(), [](const std::string& wish) {
-                          return wish.find("thermal_model") != std::string::npos;
-                        });
-    if (!wanted || std::getenv(kName) != nullptr) return;
-    setenv(kName, "1", 1);
-    set_ = true;
-  }
-  ~ModelSetting() {
-    if (set_) unsetenv(kName);
-  }
-  ModelSetting(const ModelSetting&) = delete;
-  ModelSetting& operator=(const ModelSetting&) = delete;
-  void keep_from(std::vector<std::pair<std::string, std::string>>* environment) const {
-    if (set_) environment->emplace_back(kName, "");
-  }
-
- private:
-  static constexpr const char* kName = "SUBSTRATA_THERMAL_MODEL";
-  bool set_ = false;
-};
-
-// Events as they were asked for; one that was named must be counted, one that a pattern found need not. Gives
-// the refusals.
-std::vector<std::string> add_wishes(Sampler& sampler, const std::vector<std::string>& wishes) {
-  std::vector<std::string> refused;
-  for (const std::string& item : wishes)
-    for (std::size_t begin = 0; begin <= item.size();) {
-      const std::size_t end = std::min(item.find(',', begin), item.size());
-      const std::string wish = item.substr(begin, end - begin);
-      begin = end + 1;
-      const bool pattern = wish.find_first_of("*?") != std::string::npos;
-      for (const std::string& name : expand({wish})) {
-        const std::string why = sampler.try_add(name);
-        if (why.empty()) continue;
-        if (!pattern) throw std::runtime_error(why);
-        refused.push_back(why);
-      }
-    }
-  return refused;
-}
-
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
@@ -126,7 +81,7 @@ std::string seconds_text(const timeval& time) {
 }  // namespace
 
 Outcome run_sampled(const Plan& plan, const Destination& destination) {
-  const ModelSetting model(plan);
+  const ModelSetting model(plan.wishes);
   start_library();
   MarkFile marks(plan.rank);
   std::vector<std::pair<std::string, std::string>> environment;
@@ -141,11 +96,12 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   Child child(plan.command, environment, plan.silent);
 
   Sampler sampler(child.pid(), true, plan.node);
+  const TryAdd try_add = [&](const std::string& name) { return sampler.try_add(name); };
   std::vector<std::string> refused;
   if (plan.wishes.empty())
-    add_usual_events(sampler);
+    add_usual_events(try_add);
   else
-    refused = add_wishes(sampler, plan.wishes);
+    refused = add_wishes(plan.wishes, try_add);
   if (sampler.events() == 0 && plan.node)
     throw std::runtime_error(
         "none of the events can be counted here" +

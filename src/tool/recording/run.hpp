@@ -24,7 +24,7 @@ struct Plan {
   // The command is a launcher of MPI that preloads the shim: the messages of its ranks are sampled, and the
   // summary that rank 0 writes is kept.
   bool mpi = false;
-  bool silent = false;  // the command's output is thrown away
+  bool silent = false;  // the command's output is thrown away, its input is empty
 };
 
 struct Outcome {

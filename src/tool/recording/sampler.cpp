@@ -62,6 +62,8 @@ std::int64_t raw_now_ns() { return clock_ns(CLOCK_MONOTONIC_RAW); }
 
 Sampler::Sampler(pid_t command, bool follow, bool node) : command_(command), follow_(follow), node_(node) {}
 
+Sampler::Sampler(OfProcessor processor) : follow_(true), node_(false), processor_(processor.number) {}
+
 Sampler::~Sampler() {
   for (Set& set : sets_) release(set);
 }
@@ -83,7 +85,7 @@ std::string Sampler::open(Set& set) {
   if (!set.follows) return {};
   const auto option = [&](int which, PAPI_option_t value) { return PAPI_set_opt(which, &value); };
   int status = PAPI_assign_eventset_component(set.handle, set.component);
-  if (status == PAPI_OK) {
+  if (status == PAPI_OK && processor_ < 0) {
     PAPI_option_t inherit{};
     inherit.inherit.eventset = set.handle;
     inherit.inherit.inherit = PAPI_INHERIT_ALL;
@@ -95,7 +97,14 @@ std::string Sampler::open(Set& set) {
     domain.domain.domain = set.user_only ? PAPI_DOM_USER : PAPI_DOM_USER | PAPI_DOM_KERNEL;
     status = option(PAPI_DOMAIN, domain);
   }
-  if (status == PAPI_OK) status = PAPI_attach(set.handle, static_cast<unsigned long>(command_));
+  if (status == PAPI_OK && processor_ >= 0) {
+    PAPI_option_t target{};
+    target.cpu.eventset = set.handle;
+    target.cpu.cpu_num = static_cast<unsigned>(processor_);
+    status = option(PAPI_CPU_ATTACH, target);
+  } else if (status == PAPI_OK) {
+    status = PAPI_attach(set.handle, static_cast<unsigned long>(command_));
+  }
   if (status == PAPI_OK && set.multiplexed) {
     PAPI_multiplex_init();
     status = PAPI_set_multiplex(set.handle);
@@ -201,7 +210,7 @@ std::vector<record::SeriesInfo> Sampler::series() const {
       one.unit = about.unit;
       if (PAPI_get_event_info(set.codes[i], &info) == PAPI_OK) one.text = info.long_descr;
       one.component = component_name(set.component);
-      one.scope = set.follows ? "process tree" : scope_name(about);
+      one.scope = !set.follows ? scope_name(about) : processor_ >= 0 ? "machine" : "process tree";
       one.kind = static_cast<record::Kind>(std::min<std::uint32_t>(about.kind, 2));
       one.type = static_cast<record::Type>(std::min<std::uint32_t>(about.type, 2));
       one.modelled = about.modelled != 0;
@@ -237,28 +246,27 @@ void Sampler::sample(record::Sink& sink, std::uint32_t set) {
   last_cost_ns_ = end - begin;
 }
 
-void add_usual_events(Sampler& sampler) {
+void add_usual_events(const TryAdd& try_add) {
   for (const char* name : {"perf::TASK-CLOCK", "PAPI_TOT_CYC", "PAPI_TOT_INS", "perf::PAGE-FAULTS",
                            "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS"}) {
     int code = 0;
-    if (PAPI_event_name_to_code(name, &code) == PAPI_OK && describe(code).available != 0)
-      sampler.try_add(name);
+    if (PAPI_event_name_to_code(name, &code) == PAPI_OK && describe(code).available != 0) try_add(name);
   }
   // The first of these that has temperatures.
   for (const char* component : {"coretemp", "lmsensors", "thermal_model"}) {
     const int index = PAPI_get_component_index(component);
-    const std::size_t before = sampler.events();
+    bool added = false;
     for (const int code : index >= 0 ? native_events(index) : std::vector<int>())
       if (const substrata_event about = describe(code);
           about.available != 0 && about.kind == 1 && std::strstr(about.unit, "degC") != nullptr)
-        sampler.try_add(event_name(code));
-    if (sampler.events() != before) break;
+        added = try_add(event_name(code)).empty() || added;
+    if (added) break;
   }
   if (const int index = PAPI_get_component_index("powercap"); index >= 0)
     for (const int code : native_events(index))
       if (const std::string name = event_name(code);
           name.find("ENERGY") != std::string::npos && describe(code).available != 0)
-        sampler.try_add(name);
+        try_add(name);
   if (const int index = PAPI_get_component_index("net"); index >= 0)
     for (const int code : native_events(index)) {
       const std::string name = event_name(code);  // net:::eth0:rx:bytes
@@ -266,7 +274,7 @@ void add_usual_events(Sampler& sampler) {
                         other = name.find(":tx:bytes");
       const std::size_t stop = std::min(end, other);
       if (stop != std::string::npos && stop > begin && interface_is_used(name.substr(begin, stop - begin)))
-        sampler.try_add(name);
+        try_add(name);
     }
 }
 

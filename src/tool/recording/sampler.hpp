@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ class Sampler {
   // `command`: the process to follow, which has not begun yet. Without `follow` only events of the node are
   // taken.
   Sampler(pid_t command, bool follow, bool node);
+  // Events that can follow processes count whatever one processor does, for as long as the sampler lives;
+  // no others are taken.
+  struct OfProcessor {
+    int number;
+  };
+  explicit Sampler(OfProcessor processor);
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
@@ -56,9 +63,10 @@ class Sampler {
   std::string add(Set& set, int code, const std::string& name);
   void release(Set& set);
 
-  pid_t command_;
+  pid_t command_ = 0;
   bool follow_;
   bool node_;
+  int processor_ = -1;
   std::vector<Set> sets_;
   std::size_t events_ = 0;
   std::vector<std::string> notes_;
@@ -68,9 +76,12 @@ class Sampler {
   std::int64_t cpu_at_start_ns_ = 0;
 };
 
+// Adds an event by its name; the reason when it cannot be counted, else empty.
+using TryAdd = std::function<std::string(const std::string&)>;
+
 // What is recorded when nobody says: processor, memory faults, scheduling, temperature (a sensor, else the
 // model), energy, network. Only events that open here.
-void add_usual_events(Sampler& sampler);
+void add_usual_events(const TryAdd& try_add);
 
 }  // namespace substrata::tool
 
