@@ -1,0 +1,172 @@
+// The C++ interface to the NUMAchine monitors: units, lifetimes, refusals, and the same numbers as the C one.
+#include <gtest/gtest.h>
+#include <substrata/numachine.hpp>
+
+#include <string>
+#include <type_traits>
+
+namespace substrata::numachine_monitor {
+namespace {
+
+template <class A, class B>
+concept CanBeAdded = requires(A a, B b) {
+  a + b;
+};
+
+static_assert(!CanBeAdded<BusCycles, Occurrences> && !CanBeAdded<Occurrences, std::uint64_t>);
+static_assert(std::chrono::duration_cast<std::chrono::nanoseconds>(BusCycles(1)).count() == 20);
+static_assert(ProcessorCycles(BusCycles(5)).count() == 15);
+static_assert(!std::is_copy_constructible_v<Counter<BusCycles>> &&
+              std::is_nothrow_move_constructible_v<Counter<BusCycles>>);
+static_assert(!std::is_copy_constructible_v<Interrupts> && std::is_nothrow_move_constructible_v<Interrupts>);
+static_assert(!std::is_copy_constructible_v<Following>);
+
+void run(const char* workload, std::uint32_t processors) {
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = processors;
+  substrata_run_result result{};
+  result.struct_size = sizeof result;
+  ASSERT_EQ(substrata_run("numachine", workload, &options, &result), 0) << substrata_feed_error();
+  ASSERT_EQ(result.correct, 1u) << result.message;
+}
+
+// NU-2, NU-4
+TEST(NumachineFace, CountersTellCyclesAndOccurrencesAsTheModelKnowsThem) {
+  reset().value();
+  const Card card = Card::of(0).value();
+  const auto cycles = card.arm(0, cycles_of(Event::kReadOrExclusive)).value();
+  const auto requests = card.arm(1, occurrences_of(Event::kReadOrExclusive)).value();
+  const auto estimated = card.arm(2, occurrences_of(Event::kInvalidationMiss)).value();
+  const auto loads_and_stores = card.arm(3, pipeline(0x41)).value();
+  run("false-sharing:rounds=50", 4);
+  const Known truth = known(0).value();
+  std::uint64_t responses = 0;
+  for (const std::uint64_t one : truth.misses) responses += one;
+  EXPECT_GT(requests.read().value().count, 0u);
+  EXPECT_LE(requests.read().value().count, responses);
+  EXPECT_GT(cycles.read().value(), BusCycles(requests.read().value().count));
+  EXPECT_EQ(estimated.read().value(), Occurrences{truth.invalidation_misses_estimated});
+  const ProcessorCycles counted = loads_and_stores.read().value();
+  EXPECT_LE(counted.count(), truth.loads + truth.stores);
+  EXPECT_GT(counted.count() + 4, truth.loads + truth.stores) << "the hidden accumulator holds up to three";
+  EXPECT_GT(card.timestamp().value(), BusCycles(0));
+}
+
+// NU-2
+TEST(NumachineFace, ACounterEndsWithItsLifeAndLeavesItsCount) {
+  reset().value();
+  const Card card = Card::of(1).value();
+  std::uint32_t left = 0;
+  {
+    Counter<BusCycles> counter = card.arm(2, cycles_of(Event::kAlways)).value();
+    run("false-sharing:rounds=10", 4);
+    const Counter<BusCycles> moved = std::move(counter);
+    EXPECT_NE(card.read(SUBSTRATA_NUMACHINE_GPCM0 + 2).value(), 0u) << "a move is no end";
+    left = static_cast<std::uint32_t>(moved.read().value().count());
+    EXPECT_GT(left, 0u);
+  }
+  EXPECT_EQ(card.read(SUBSTRATA_NUMACHINE_GPCM0 + 2).value(), 0u);
+  run("false-sharing:rounds=10", 4);
+  EXPECT_EQ(card.read(SUBSTRATA_NUMACHINE_COUNTERS + 2).value(), left);
+}
+
+// NU-2
+TEST(NumachineFace, TakingACountBeginsItAnew) {
+  reset().value();
+  const Card card = Card::of(0).value();
+  Counter<Occurrences> counter = card.arm(0, occurrences_of(Event::kReadOrExclusive)).value();
+  run("migratory:rounds=4", 4);
+  const Occurrences first = counter.read().value();
+  EXPECT_EQ(counter.take().value(), first);
+  EXPECT_EQ(counter.read().value(), Occurrences{0});
+}
+
+// NU-2
+TEST(NumachineFace, InterruptsComeWhileTheirObjectLives) {
+  reset().value();
+  const Card card = Card::of(0).value();
+  Counter<Occurrences> counter = card.arm(0, occurrences_of(Event::kReadOrExclusive).interrupting()).value();
+  unsigned first = 0;
+  unsigned second = 0;
+  {
+    const Interrupts older = Interrupts::call([&](std::uint32_t, std::uint32_t) { ++first; }).value();
+    Interrupts newer = Interrupts::call([&](std::uint32_t cpu, std::uint32_t pending) {
+                         second += cpu == 0 && (pending & 1U) != 0 ? 1 : 0;
+                       }).value();
+    const Interrupts kept = std::move(newer);
+    counter.preload(2).value();
+    run("migratory:rounds=4", 4);
+  }
+  EXPECT_EQ(first, 0u);
+  EXPECT_EQ(second, 1u);
+  card.write(SUBSTRATA_NUMACHINE_INTERRUPTS, 0x1f).value();
+  counter.preload(2).value();
+  run("migratory:rounds=4", 4);
+  EXPECT_EQ(second, 1u) << "called after its life";
+}
+
+// item 8 of table 4.10
+TEST(NumachineFace, MissHandlersAreAskedForByTheirTrigger) {
+  unsigned all = 0;
+  {
+    const MissHandler handler =
+        MissHandler::call([&](std::uint32_t, const substrata_transaction&) { ++all; },
+                          [](std::uint32_t cpu, const substrata_transaction&) { return cpu == 1; })
+            .value();
+    run("migratory:rounds=4", 4);
+  }
+  EXPECT_EQ(known(0).value().informed, 0u);
+  EXPECT_EQ(known(1).value().informed, all);
+  EXPECT_GT(all, 0u);
+  run("migratory:rounds=4", 4);
+  EXPECT_EQ(known(1).value().informed, 0u);
+}
+
+TEST(NumachineFace, RefusalsAreSentences) {
+  const auto nobody = Card::of(SUBSTRATA_NUMACHINE_PROCESSORS);
+  ASSERT_FALSE(nobody);
+  EXPECT_NE(nobody.error().sentence.find("256 was asked for"), std::string::npos) << nobody.error().sentence;
+  const Card card = Card::of(0).value();
+  EXPECT_FALSE(card.arm(4, cycles_of(Event::kAlways)));
+  EXPECT_FALSE(card.read(0xd)) << "reserved in table 4.4";
+  EXPECT_FALSE(card.write(SUBSTRATA_NUMACHINE_TIMESTAMP, 1)) << "read only";
+  EXPECT_FALSE(card.read_doubleword(0x5)) << "odd";
+  EXPECT_FALSE(card.sram(65000, 1000));
+  EXPECT_FALSE(card.sram(0, 4'000'000'000U));
+  EXPECT_FALSE(bucket(128));
+  EXPECT_FALSE(fifos(64));
+  EXPECT_FALSE(Following::begin("no_such_parameter=1"));
+}
+
+// NU-15, NU-16, NU-17, NU-32
+TEST(NumachineFace, FindingsAreTheSameAsThoseOfTheCInterface) {
+  reset().value();
+  run("producer-consumer:words=256", 8);
+  const std::vector<Object> all = objects().value();
+  ASSERT_FALSE(all.empty());
+  std::uint32_t count = 1;
+  substrata_numachine_object first{};
+  ASSERT_EQ(substrata_numachine_objects(&first, &count), 0);
+  EXPECT_EQ(count, all.size());
+  EXPECT_STREQ(first.name, all[0].name);
+  EXPECT_EQ(first.invalidation_misses, all[0].invalidation_misses);
+  EXPECT_EQ(profile(0).value().size(), 16384u);
+  EXPECT_FALSE(profile(8)) << "the machine had eight processors";
+  std::uint64_t used = 0;
+  std::uint64_t hits = 0;
+  for (std::uint32_t station = 0; station < 2; ++station) {
+    used += pages(station).value().size();
+    const StateHits table = state_hits(station).value();
+    for (const auto& row : table) {
+      for (const std::uint64_t one : row) hits += one;
+    }
+    EXPECT_GT(fifos(station).value()[0].cycles, 0u);
+  }
+  EXPECT_GT(used, 0u);
+  EXPECT_GT(hits, 0u);
+  EXPECT_EQ(bucket(0).value().last, BusCycles(1));
+}
+
+}  // namespace
+}  // namespace substrata::numachine_monitor
