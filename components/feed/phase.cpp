@@ -27,7 +27,8 @@ struct ThreadPhase {
   bool set = false;
   uint16_t value = 0;
 };
-thread_local ThreadPhase thread_phase;
+// Read for every access of a followed program: four bytes of the static TLS that loaders keep for such use.
+thread_local ThreadPhase thread_phase __attribute__((tls_model("initial-exec")));
 
 }  // namespace
 

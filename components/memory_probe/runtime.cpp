@@ -64,6 +64,7 @@ struct ThreadState {
   uintptr_t stack_size = 0;
   substrata_publisher* publisher = nullptr;
   uint64_t sequence = 0;
+  bool in_bursts = false;  // not every access is published
   uint64_t burst_position = 0;
   Tallies moved;  // counts of sites that have been bound to something else since
 };
@@ -143,8 +144,14 @@ class Runtime {
     if (publish) send(state, pc, address, kind, size);
   }
 
-  void publish(substrata_memory_thread* table, uintptr_t address, unsigned kind, uint64_t size) {
-    send(*static_cast<ThreadState*>(table->runtime), 0, address, kind, size);
+  // An access of one instruction, whose site is bound.
+  static void publish(substrata_memory_thread* table, uintptr_t address, unsigned kind, uint32_t size) {
+    auto& state = *static_cast<ThreadState*>(table->runtime);
+    if (state.in_bursts) {
+      instance().send(state, 0, address, kind, size);
+    } else if (state.publisher != nullptr) {
+      put(state, 0, address, kind, size);
+    }
   }
 
   void range(substrata_memory_thread* table, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
@@ -244,7 +251,9 @@ class Runtime {
     probe.source = "memory-probe";
     uint32_t number = 0;
     if (substrata_probe_add(&probe, &number) != 0) return;
-    if (substrata_publisher_open(number, 4096, &state.publisher) != 0) return;
+    // Large enough that deliveries do not count, small enough to stay in a core's own caches.
+    if (substrata_publisher_open(number, 1024, &state.publisher) != 0) return;
+    state.in_bursts = burst_.on != 0;
     state.table.observed = &state.publisher->observed;
   }
 
@@ -255,22 +264,27 @@ class Runtime {
       if (position >= burst_.on) return;
     }
     while (size > 0) {
-      substrata_transaction* slot = substrata_reserve(state.publisher);
-      if (slot == nullptr) return;
       const auto part = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
-      static constexpr uint16_t kKinds[] = {SUBSTRATA_READ, SUBSTRATA_WRITE, SUBSTRATA_ATOMIC};
-      *slot = {};
-      slot->time = ++state.sequence;
-      slot->address = address;
-      slot->site = pc;
-      slot->initiator = state.number;
-      slot->size = part;
-      slot->kind = kKinds[kind];
-      slot->phase = substrata_phase();
-      substrata_commit(state.publisher);
+      if (!put(state, pc, address, kind, part)) return;
       address += part;
       size -= part;
     }
+  }
+  // False: nobody watches any more.
+  static bool put(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint32_t size) {
+    substrata_transaction* slot = substrata_reserve(state.publisher);
+    if (slot == nullptr) return false;
+    static constexpr uint16_t kKinds[] = {SUBSTRATA_READ, SUBSTRATA_WRITE, SUBSTRATA_ATOMIC};
+    *slot = {};
+    slot->time = ++state.sequence;
+    slot->address = address;
+    slot->site = pc;
+    slot->initiator = state.number;
+    slot->size = size;
+    slot->kind = kKinds[kind];
+    slot->phase = substrata_phase();
+    substrata_commit(state.publisher);
+    return true;
   }
 
   // Every site must look its object up again.
@@ -467,7 +481,7 @@ void substrata_memory_bind(substrata_memory_thread* thread, uintptr_t pc, uintpt
 }
 void substrata_memory_publish(substrata_memory_thread* thread, uintptr_t address, unsigned kind,
                               unsigned size) {
-  Runtime::instance().publish(thread, address, kind, size);
+  Runtime::publish(thread, address, kind, size);
 }
 void substrata_memory_range(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
                             uint64_t size) {
