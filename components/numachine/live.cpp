@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -20,16 +21,31 @@
 namespace substrata::numachine {
 namespace {
 
-// How many accesses of all threads together wait for those of a thread that has none, before it is taken to
+// How many records of all threads together wait for those of a thread that has none, before it is taken to
 // do something else (to wait, or code that is not probed).
 constexpr std::size_t kPatience = 32768;
+// How many records a thread may be ahead of the model while another thread runs it.
+constexpr std::size_t kBacklog = 16384;
 
-struct Access {
+// What the model distinguishes; the first two are most of all, and what the primary cache may serve.
+enum class Action : std::uint8_t {
+  kRead,
+  kWrite,
+  kFetch,
+  kCompute,  // address: how many instructions
+  kBranch,
+  kMispredicted,
+  kPhase,  // address: the phase of what follows
+  kSite    // address: the site of the next access
+};
+
+struct Record {
   std::uint64_t address;
-  std::uint64_t site;
   std::uint32_t size;
-  std::uint16_t kind;
-  std::uint16_t phase;
+  Action action;
+
+  bool is_access() const noexcept { return action <= Action::kWrite; }
+  bool is_write() const noexcept { return action == Action::kWrite; }
 };
 
 // Is this thread running the followed machine right now? A handler it calls may read counters, and gets what
@@ -47,20 +63,22 @@ class Running {
   const bool before_;
 };
 
-// One followed machine. Batches arrive from any thread, one at a time; drain() from any other. Thread-safe.
+// One followed machine. Batches arrive from any thread, several at once; one of the threads that bring them
+// runs the model for all, the others go on until they are too far ahead. Thread-safe.
 class Follower {
  public:
   Follower(const Parameters& parameters, std::uint16_t program) {
     const Rack::Use use(Rack::instance());
     model_ = std::make_unique<Model>(parameters, program);
     threads_.resize(model_->processors());
+    for (std::uint32_t cpu = 0; cpu < threads_.size(); ++cpu) threads_[cpu].cpu = cpu;
+    inboxes_ = std::vector<Inbox>(model_->processors());
   }
   ~Follower() {
     substrata_observer_destroy(observer_);
     const std::lock_guard lock(mutex_);
     const Rack::Use use(Rack::instance());
-    run(0);
-    model_->settle(newest_);
+    run_all();
     keep_last_run(*model_, name_at);
     model_.reset();
   }
@@ -68,7 +86,7 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
 
   bool begin() {
-    return substrata_observer_create(observe, this, 0, &observer_) == 0 &&
+    return substrata_observer_create(observe, this, SUBSTRATA_OBSERVER_CONCURRENT, &observer_) == 0 &&
            substrata_subscribe(observer_, "mem.cpu*.accesses") == 0;
   }
 
@@ -76,26 +94,32 @@ class Follower {
     const std::lock_guard lock(mutex_);
     const Running running;
     const Rack::Use use(Rack::instance());
-    run(0);
-    model_->settle(newest_);
+    run_all();
   }
   void refresh() {
     const std::lock_guard lock(mutex_);
     const Running running;
     const Rack::Use use(Rack::instance());
-    run(0);
-    model_->settle(newest_);
+    run_all();
     keep_last_run(*model_, name_at);
   }
 
  private:
+  // What a thread did that the model has not taken yet.
+  struct Inbox {
+    std::mutex mutex;
+    std::vector<Record> records;
+    std::uint16_t phase = 0;  // at their end
+  };
   struct Thread {
-    std::vector<Access> queue;
-    std::size_t next = 0;
+    std::uint32_t cpu = 0;
+    const Record* at = nullptr;  // in `now_running`
+    const Record* end = nullptr;
     Time now = 0;
-    std::uint16_t phase = 0;
-    bool seen = false;
-    std::size_t waiting() const noexcept { return queue.size() - next; }
+    std::uint64_t site = 0;  // of the next access
+    std::vector<Record> now_running;
+    std::deque<std::vector<Record>> later;
+    bool is_empty() const noexcept { return at == end; }
   };
 
   static void observe(void* owner, const substrata_transaction* batch, std::size_t count) {
@@ -107,31 +131,91 @@ class Follower {
   }
 
   void take(const substrata_transaction* batch, std::size_t count) {
-    const std::lock_guard lock(mutex_);
-    Thread& thread = threads_[processor_of(batch[0].probe) % threads_.size()];
-    if (thread.waiting() == 0) {
-      thread.queue.clear();
-      thread.next = 0;
-      // It did something else meanwhile, and time went on for it too.
-      Time least = ~Time{0};
-      for (const Thread& other : threads_) {
-        if (other.waiting() != 0) least = std::min(least, other.now);
-      }
-      if (least != ~Time{0}) thread.now = std::max(thread.now, least);
+    Inbox& inbox = inboxes_[processor_of(batch[0].probe) % inboxes_.size()];
+    std::size_t ahead = 0;
+    {
+      const std::lock_guard lock(inbox.mutex);
+      for (std::size_t i = 0; i < count; ++i) append(inbox, batch[i]);
+      ahead = inbox.records.size();
     }
-    thread.seen = true;
-    for (std::size_t i = 0; i < count; ++i) {
-      const substrata_transaction& t = batch[i];
-      thread.queue.push_back({t.address, t.kind == SUBSTRATA_INSTRUCTIONS ? t.detail : t.site, t.size,
-                              t.kind == SUBSTRATA_BRANCH && t.state == SUBSTRATA_MISS
-                                  ? std::uint16_t{SUBSTRATA_KIND_OWN}
-                                  : t.kind,
-                              t.phase});
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (ahead >= kBacklog) {
+      lock.lock();
+    } else if (!lock.try_lock()) {
+      return;
     }
-    waiting_ += count;
     const Running running;
     const Rack::Use use(Rack::instance());
+    collect();
     run(kPatience);
+  }
+
+  static void append(Inbox& inbox, const substrata_transaction& t) {
+    std::vector<Record>& out = inbox.records;
+    if (t.phase != inbox.phase) {
+      inbox.phase = t.phase;
+      out.push_back({t.phase, 0, Action::kPhase});
+    }
+    if (t.kind == SUBSTRATA_READ || t.kind == SUBSTRATA_WRITE || t.kind == SUBSTRATA_ATOMIC ||
+        t.kind == SUBSTRATA_FETCH) {
+      if (t.site != 0) out.push_back({t.site, 0, Action::kSite});
+      out.push_back({t.address, t.size,
+                     t.kind == SUBSTRATA_READ    ? Action::kRead
+                     : t.kind == SUBSTRATA_FETCH ? Action::kFetch
+                                                 : Action::kWrite});
+    } else if (t.kind == SUBSTRATA_INSTRUCTIONS) {
+      out.push_back({t.detail, 0, Action::kCompute});
+    } else if (t.kind == SUBSTRATA_BRANCH) {
+      out.push_back({0, 0, t.state == SUBSTRATA_MISS ? Action::kMispredicted : Action::kBranch});
+    }
+  }
+
+  // Everything that has come in so far.
+  void run_all() {
+    collect();
+    run(0);
+    model_->settle(newest_);
+  }
+
+  void collect() {
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+      Thread& thread = threads_[i];
+      const std::lock_guard lock(inboxes_[i].mutex);
+      std::vector<Record>& incoming = inboxes_[i].records;
+      if (incoming.empty()) continue;
+      waiting_ += incoming.size();
+      if (std::find(seen_.begin(), seen_.end(), &thread) == seen_.end()) seen_.push_back(&thread);
+      if (thread.is_empty()) {
+        // It did something else meanwhile, and time went on for it too.
+        Time least = ~Time{0};
+        for (const Thread* other : seen_) {
+          if (!other->is_empty()) least = std::min(least, other->now);
+        }
+        if (least != ~Time{0}) thread.now = std::max(thread.now, least);
+      }
+      thread.later.push_back(std::move(incoming));
+      incoming.clear();
+      if (!spare_.empty()) {
+        incoming.swap(spare_.back());
+        spare_.pop_back();
+      }
+      if (thread.is_empty()) go_on(thread);
+    }
+  }
+
+  // What it did later becomes what is run now.
+  void go_on(Thread& thread) {
+    if (thread.now_running.capacity() != 0) {
+      thread.now_running.clear();
+      spare_.push_back(std::move(thread.now_running));
+      thread.now_running = {};
+    }
+    if (!thread.later.empty()) {
+      thread.now_running = std::move(thread.later.front());
+      thread.later.pop_front();
+    }
+    thread.at = thread.now_running.data();
+    thread.end = thread.at + thread.now_running.size();
   }
 
   // Runs threads by their time until one that was seen has nothing left and no more than `patience` waits.
@@ -140,74 +224,88 @@ class Follower {
       Thread* first = nullptr;
       Time horizon = ~Time{0};
       bool one_is_empty = false;
-      for (Thread& thread : threads_) {
-        if (!thread.seen) continue;
-        if (thread.waiting() == 0) {
+      for (Thread* const thread : seen_) {
+        if (thread->is_empty()) {
           one_is_empty = true;
-          continue;
-        }
-        if (first == nullptr || thread.now < first->now) {
-          if (first != nullptr) horizon = std::min(horizon, first->now);
-          first = &thread;
+        } else if (first == nullptr || thread->now < first->now) {
+          if (first != nullptr) horizon = first->now;
+          first = thread;
         } else {
-          horizon = std::min(horizon, thread.now);
+          horizon = std::min(horizon, thread->now);
         }
       }
       if (one_is_empty && waiting_ <= patience) return;
       // A little further than the next, so that threads do not change at every access.
       const Time ahead = horizon > ~Time{0} - model_->window() ? ~Time{0} : horizon + model_->window();
       const std::size_t enough = one_is_empty ? waiting_ - patience : waiting_;
+      const Record* const begin = first->at;
       advance(*first, horizon, ahead, enough);
+      waiting_ -= static_cast<std::size_t>(first->at - begin);
+      newest_ = std::max(newest_, first->now);
+      if (first->is_empty()) go_on(*first);
     }
   }
 
+  // Runs a thread up to `horizon` where its caches serve it, and its misses up to `in_order`, but one step at
+  // least and `most` records at most.
   void advance(Thread& thread, Time in_order, Time horizon, std::size_t most) {
     Model& model = *model_;
-    const auto cpu = static_cast<std::uint32_t>(&thread - threads_.data());
-    const std::size_t begin = thread.next;
-    const std::size_t end = std::min(thread.queue.size(), begin + most);
+    const std::uint32_t cpu = thread.cpu;
+    const auto left = static_cast<std::size_t>(thread.end - thread.at);
+    const Record* const end = thread.at + std::min(left, most);
     bool moved = false;
-    while (thread.next < end && (thread.now <= horizon || !moved)) {
-      const Access& access = thread.queue[thread.next];
-      if (access.phase != thread.phase) {
-        thread.phase = access.phase;
-        model.set_phase(cpu, access.phase, thread.now);
-      }
-      const bool fetch = access.kind == SUBSTRATA_FETCH;
-      const bool write = access.kind == SUBSTRATA_WRITE || access.kind == SUBSTRATA_ATOMIC;
-      if (access.kind == SUBSTRATA_READ || write || fetch) {
-        if (fetch || !model.quick(cpu, access.address, access.size, write, thread.now)) {
-          bool done = false;
-          while (!done) {
-            if (moved && thread.now > in_order) {
-              finish(thread, begin);
-              return;
-            }
-            done = model.step(cpu, access.address, access.size, write, fetch, access.site, thread.now);
+    while (thread.at != end && (thread.now <= horizon || !moved)) {
+      const Record& record = *thread.at;
+      switch (record.action) {
+        case Action::kRead:
+        case Action::kWrite: {
+          const Record* const served = model.serve_by_caches(cpu, thread.at, end, horizon, thread.now);
+          if (served != thread.at) {
+            thread.at = served;
+            thread.site = 0;
             moved = true;
+            continue;
           }
+          if (!step(thread, record, in_order, moved)) return;
+          break;
         }
-      } else if (access.kind == SUBSTRATA_INSTRUCTIONS) {
-        model.compute(cpu, access.site, thread.now);
-      } else if (access.kind == SUBSTRATA_BRANCH || access.kind == SUBSTRATA_KIND_OWN) {
-        model.branch(cpu, access.kind == SUBSTRATA_KIND_OWN, thread.now);
+        case Action::kFetch:
+          if (!step(thread, record, in_order, moved)) return;
+          break;
+        case Action::kCompute:
+          model.compute(cpu, record.address, thread.now);
+          break;
+        case Action::kBranch:
+        case Action::kMispredicted:
+          model.branch(cpu, record.action == Action::kMispredicted, thread.now);
+          break;
+        case Action::kPhase:
+          model.set_phase(cpu, static_cast<std::uint16_t>(record.address), thread.now);
+          break;
+        case Action::kSite:
+          thread.site = record.address;
+          break;
       }
       moved = true;
-      ++thread.next;
+      ++thread.at;
     }
-    finish(thread, begin);
   }
-  void finish(Thread& thread, std::size_t begin) {
-    waiting_ -= thread.next - begin;
-    newest_ = std::max(newest_, thread.now);
-    if (thread.next == thread.queue.size()) {
-      thread.queue.clear();
-      thread.next = 0;
+  // The steps of one access. False: it goes on when others have come as far.
+  bool step(Thread& thread, const Record& record, Time in_order, bool& moved) {
+    bool done = false;
+    while (!done) {
+      if (moved && thread.now > in_order) return false;
+      done = model_->step(thread.cpu, record.address, record.size, record.is_write(),
+                          record.action == Action::kFetch, thread.site, thread.now);
+      moved = true;
     }
+    thread.site = 0;
+    return true;
   }
 
   // Thread by processor: the number in the probe point's name.
   std::uint32_t processor_of(std::uint16_t probe) {
+    const std::lock_guard lock(probes_mutex_);
     if (by_probe_.size() <= probe) by_probe_.resize(probe + 1U, -1);
     if (by_probe_[probe] >= 0) return static_cast<std::uint32_t>(by_probe_[probe]);
     substrata_probe_info info{};
@@ -231,12 +329,16 @@ class Follower {
     return name;
   }
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // of the model and the threads' queues; taken before an inbox's
   std::unique_ptr<Model> model_;
   substrata_observer* observer_ = nullptr;
   std::vector<Thread> threads_;
+  std::vector<Thread*> seen_;               // those that did something
+  std::vector<std::vector<Record>> spare_;  // their room is used again
+  std::vector<Inbox> inboxes_;              // one for each thread
+  std::mutex probes_mutex_;
   std::vector<std::int32_t> by_probe_;
-  std::size_t waiting_ = 0;
+  std::size_t waiting_ = 0;  // records
   Time newest_ = 0;
 };
 

@@ -84,7 +84,11 @@ class MemoryCard {
   }
 
   // A station's request for a page of this memory ("frequent flyer miles").
-  void page_use(std::uint64_t page, std::uint32_t station) { ++pages_[page][station % kMostStations]; }
+  void page_use(std::uint64_t page, std::uint32_t station) {
+    KnownPage& known = lately_[page * 0x9e3779b97f4a7c15U >> 56];
+    if (known.use == nullptr || known.page != page) known = {page, &pages_[page]};
+    ++(*known.use)[station % kMostStations];
+  }
   using PageUse = std::array<std::uint32_t, kMostStations>;
   const std::unordered_map<std::uint64_t, PageUse>& pages() const noexcept { return pages_; }
   // Which station the page should move to: the one that used it at least `factor` times as often as all
@@ -95,6 +99,7 @@ class MemoryCard {
   void reset() noexcept {
     table_ = {};
     pages_.clear();
+    lately_ = {};
     incoming = {};
     outgoing = {};
   }
@@ -102,6 +107,12 @@ class MemoryCard {
  private:
   std::array<std::array<std::uint64_t, 4>, 4> table_{};
   std::unordered_map<std::uint64_t, PageUse> pages_;
+  // Pages used lately; a map's elements stay where they are.
+  struct KnownPage {
+    std::uint64_t page = 0;
+    PageUse* use = nullptr;
+  };
+  std::array<KnownPage, 256> lately_{};
 };
 
 inline int MemoryCard::migration_hint(std::uint64_t page, std::uint32_t home,

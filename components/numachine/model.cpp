@@ -274,11 +274,6 @@ void Model::settle(Time now) {
   rack_.set_cycle(std::max(rack_.cycle(), cycle(now)));
 }
 
-void Model::fill_primary(Cpu& c, std::uint64_t address, bool writable) noexcept {
-  const std::uint64_t line = address >> primary_shift_;
-  c.primary[line & primary_mask_] = line << 1 | (writable ? 1U : 0U);
-}
-
 // The primary cache holds a subset of the secondary one (inclusion, section 4.1).
 void Model::drop_primary(Cpu& c, std::uint64_t line, bool only_writable) noexcept {
   const std::uint64_t first = line * p_.shape.line_bytes >> primary_shift_;

@@ -158,6 +158,24 @@ class Model {
     now += p_.processor_ps;
     return true;
   }
+  // Reads and writes in a row, as long as the processor's caches serve them and time does not pass `horizon`;
+  // charges what quick() and step() would. Gives the first that was not served. A record has an address, a
+  // size, is_access() and is_write().
+  template <typename Record>
+  const Record* serve_by_caches(std::uint32_t cpu, const Record* first, const Record* last, Time horizon,
+                                Time& now) noexcept {
+    Cpu& c = cpus_[cpu];
+    const Record* at = first;
+    while (at != last && now <= horizon) {
+      const Record* const served = serve_by_primary(c, at, last, horizon, now);
+      at = served;
+      if (at == last || now > horizon || !at->is_access() ||
+          !serve_by_secondary(c, cpu, at->address, at->size, at->is_write(), now))
+        break;
+      ++at;
+    }
+    return at;
+  }
   // The next step of an access, at `now`, which it moves. True: the access is done. Else to be called again
   // with the same access at the moved time, in the order of all processors' times.
   bool step(std::uint32_t cpu, std::uint64_t address, unsigned size, bool write, bool fetch,
@@ -251,6 +269,60 @@ class Model {
     std::priority_queue<FifoChange, std::vector<FifoChange>, std::greater<>> changes;
   };
 
+  template <typename Record>
+  const Record* serve_by_primary(Cpu& c, const Record* first, const Record* last, Time horizon,
+                                 Time& now) noexcept {
+    if (c.stage != Stage::kIdle || c.debt != 0) return first;
+    const std::uint64_t* const primary = c.primary.data();
+    const std::uint64_t mask = primary_mask_;
+    const unsigned shift = primary_shift_;
+    const Time cycle_ps = p_.processor_ps;
+    const Time slip_ps = p_.slip_cycles * cycle_ps;
+    std::uint64_t stores = 0;
+    std::uint64_t slips = 0;
+    bool after_load = c.after_load;
+    Time time = now;
+    const Record* at = first;
+    for (; at != last && time <= horizon && at->is_access(); ++at) {
+      const bool write = at->is_write();
+      const std::uint64_t line = at->address >> shift;
+      // A read takes a line that is writable as well.
+      if ((primary[line & mask] | (write ? 0U : 1U)) != (line << 1 | 1) ||
+          ((at->address + at->size - 1) >> shift) != line) [[unlikely]]
+        break;
+      stores += write ? 1 : 0;
+      const bool slipped = write && after_load;
+      slips += slipped ? 1 : 0;
+      time += cycle_ps + (slipped ? slip_ps : 0);
+      after_load = !write;
+    }
+    c.loads += static_cast<std::uint64_t>(at - first) - stores;
+    c.stores += stores;
+    c.slips += slips * p_.slip_cycles;
+    c.after_load = after_load;
+    now = time;
+    return at;
+  }
+  // A hit in the secondary cache, where nobody watches it and nothing is in between.
+  bool serve_by_secondary(Cpu& c, std::uint32_t cpu, std::uint64_t address, unsigned size, bool write,
+                          Time& now) noexcept {
+    const std::uint64_t line = address / p_.shape.line_bytes;
+    if (c.stage != Stage::kIdle || c.debt != 0 || c.offset != 0 || c.probe_at != 0 || p_.split ||
+        c.card->enabled() || (address + size - 1) / p_.shape.line_bytes != line ||
+        protocol_.find(cpu, line, write) != Found::kHit)
+      return false;
+    slip(c, write, now);
+    write ? ++c.stores : ++c.loads;
+    const auto index = static_cast<std::uint32_t>(protocol_.index_of(line));
+    c.hit_estimate.access(index, true);
+    c.miss_estimate.access(index, true);
+    ++c.truth.primary_misses;
+    c.truth.pipeline[static_cast<unsigned>(Pipeline::kDataCacheStall)] += p_.secondary_stall;
+    c.stalled += p_.secondary_stall;
+    now += (1 + p_.secondary_stall) * p_.processor_ps;
+    fill_primary(c, address, write || protocol_.find(cpu, line, true) == Found::kHit);
+    return true;
+  }
   // A store right after a load is taken to store what was loaded, and waits for it.
   void slip(Cpu& c, bool write, Time& now) const noexcept {
     if (write && c.after_load) {
@@ -281,7 +353,10 @@ class Model {
   void after_step(const Step& step, std::uint32_t cpu, Time now);
   void deliver(const Delivery& delivery, std::uint32_t by, Time now);
   void probe_invalidation(Cpu& c, Time now);
-  void fill_primary(Cpu& c, std::uint64_t address, bool writable) noexcept;
+  void fill_primary(Cpu& c, std::uint64_t address, bool writable) noexcept {
+    const std::uint64_t line = address >> primary_shift_;
+    c.primary[line & primary_mask_] = line << 1 | (writable ? 1U : 0U);
+  }
   void drop_primary(Cpu& c, std::uint64_t line, bool only_writable) noexcept;
   LineProfile& profile_of(std::uint64_t line);
   void change_fifo(std::uint32_t station, Time now, const FifoChange& change);

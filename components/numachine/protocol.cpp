@@ -1,20 +1,24 @@
 // The transitions of the coherence protocol, its invariants, and its state as text.
 #include "protocol.hpp"
 
+#include <algorithm>
+
 namespace substrata::numachine {
 
 Protocol::Protocol(const ProtocolShape& shape)
     : shape_(shape),
       lines_per_page_(shape.page_bytes / shape.line_bytes),
       caches_(std::size_t{shape.stations} * shape.per_station * shape.cache_lines),
-      networks_(std::size_t{shape.stations} * shape.network_lines) {}
+      networks_(std::size_t{shape.stations} * shape.network_lines),
+      lately_(std::clamp<std::uint64_t>(shape.cache_lines / 4, 1, 4096)) {}
 
 Protocol::Protocol(const Protocol& other)
     : shape_(other.shape_),
       lines_per_page_(other.lines_per_page_),
       caches_(other.caches_),
       networks_(other.networks_),
-      pages_(other.pages_) {}
+      pages_(other.pages_),
+      lately_(other.lately_.size()) {}
 
 void Protocol::warm_up() {
   constexpr std::uint64_t kBeyond = std::uint64_t{1} << 56;  // lines; no address of a program is so high
@@ -36,20 +40,13 @@ void Protocol::warm_up() {
 
 Protocol::Block& Protocol::block(std::uint64_t line) {
   const std::uint64_t page = line / lines_per_page_;
-  if (page != last_page_) {
+  KnownPage& known = lately_[page % lately_.size()];
+  if (known.page != page) {
     Page& blocks = pages_[page];
     if (blocks.empty()) blocks.resize(lines_per_page_);
-    last_page_ = page;
-    last_blocks_ = &blocks;  // a map's elements stay where they are
+    known = {page, &blocks};
   }
-  return (*last_blocks_)[line % lines_per_page_];
-}
-
-Found Protocol::find(std::uint32_t cpu, std::uint64_t line, bool write) const noexcept {
-  const Line& own = cache_line(cpu, line);
-  if (own.tag != line) return Found::kOther;
-  if (own.state == CacheState::kInvalid) return Found::kInvalidation;
-  return write && own.state != CacheState::kModified ? Found::kOwnership : Found::kHit;
+  return (*known.blocks)[line % lines_per_page_];
 }
 
 bool Protocol::holds(std::uint32_t cpu, std::uint64_t line) const noexcept {

@@ -92,7 +92,12 @@ class Protocol {
   std::uint64_t page_of(std::uint64_t line) const noexcept { return line / lines_per_page_; }
   std::uint64_t index_of(std::uint64_t line) const noexcept { return line & (shape_.cache_lines - 1); }
 
-  Found find(std::uint32_t cpu, std::uint64_t line, bool write) const noexcept;
+  Found find(std::uint32_t cpu, std::uint64_t line, bool write) const noexcept {
+    const Line& own = cache_line(cpu, line);
+    if (own.tag != line) return Found::kOther;
+    if (own.state == CacheState::kInvalid) return Found::kInvalidation;
+    return write && own.state != CacheState::kModified ? Found::kOwnership : Found::kHit;
+  }
   // The state at the line's index, whatever its tag: what the external monitor sees.
   CacheState state_at(std::uint32_t cpu, std::uint64_t index) const noexcept {
     return caches_[cpu * shape_.cache_lines + index].state;
@@ -164,8 +169,12 @@ class Protocol {
   std::vector<Line> caches_;           // of each processor in turn
   std::vector<NetworkLine> networks_;  // of each station in turn
   std::unordered_map<std::uint64_t, Page> pages_;
-  std::uint64_t last_page_ = kNoLine;
-  Page* last_blocks_ = nullptr;
+  // Pages used lately, by the low bits of their number; a map's elements stay where they are.
+  struct KnownPage {
+    std::uint64_t page = kNoLine;
+    Page* blocks = nullptr;
+  };
+  std::vector<KnownPage> lately_;
   std::vector<Delivery> deliveries_;
 };
 

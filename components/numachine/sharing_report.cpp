@@ -144,10 +144,12 @@ std::vector<Spike> find_spikes(Model& model, std::uint64_t threshold, const Name
     if (a.misses != b.misses) return a.misses > b.misses;
     return a.cpu != b.cpu ? a.cpu < b.cpu : a.index < b.index;
   });
-  if (!name_at) return found;
+  if (!name_at || found.empty()) return found;
+  std::vector<bool> is_spike(model.protocol().shape().cache_lines, false);
+  for (const Spike& spike : found) is_spike[spike.index] = true;
   std::unordered_map<std::uint64_t, std::map<std::string, std::uint64_t>> by_index;
   for (const LineProfile& line : model.lines()) {
-    if (line.other_misses == 0) continue;
+    if (line.other_misses == 0 || !is_spike[model.protocol().index_of(line.line)]) continue;
     by_index[model.protocol().index_of(line.line)]
             [name_at(address_in(line, model.parameters().shape.line_bytes))] += line.other_misses;
   }

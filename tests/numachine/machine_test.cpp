@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "numachine/instrument.hpp"
@@ -327,6 +329,81 @@ TEST_F(Events, CountersOfTheCardsAgreeWithTheModel) {
       }
     }
     for (size_t i = 0; i < 4 && at + i < std::size(cases); ++i) EXPECT_GT(total[i], 0u) << at + i;
+  }
+}
+
+struct Reference {
+  std::uint64_t address;
+  std::uint32_t size;
+  bool write;
+  bool access;
+  bool is_access() const { return access; }
+  bool is_write() const { return write; }
+};
+
+// Two processors in turns of a few references; what the caches serve goes one by one or in a row.
+std::pair<Time, std::vector<Truth>> charge(const std::vector<Reference>& references, bool in_a_row,
+                                           std::uint64_t slip) {
+  Parameters p;
+  p.shape.stations = 1;
+  p.slip_cycles = slip;
+  p.cache_bytes = 64 << 10;
+  const Rack::Use use(Rack::instance());
+  Model model(p, 0);
+  Time now[2] = {};
+  for (std::size_t turn = 0; turn < references.size(); turn += 50) {
+    const auto cpu = static_cast<std::uint32_t>(turn / 50 % 2);
+    Time& time = now[cpu];
+    const Reference* at = references.data() + turn;
+    const Reference* const end = at + 50;
+    while (at != end) {
+      if (in_a_row) {
+        const Reference* const served = model.serve_by_caches(cpu, at, end, ~Time{0}, time);
+        if (served != at) {
+          at = served;
+          continue;
+        }
+      }
+      if (!at->access) {
+        model.compute(cpu, at->address, time);
+      } else if (!model.quick(cpu, at->address, at->size, at->write, time)) {
+        while (!model.step(cpu, at->address, at->size, at->write, false, 0, time)) {
+        }
+      }
+      ++at;
+    }
+  }
+  model.settle(std::max(now[0], now[1]));
+  return {now[0] + now[1], {model.truth(0), model.truth(1)}};
+}
+
+TEST(NumachineModel, ReferencesInARowAreChargedAsOneByOne) {
+  std::vector<Reference> references;
+  std::uint64_t random = 1;
+  for (int i = 0; i < 100'000; ++i) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    const std::uint64_t r = random >> 33;
+    // Sequences, jumps within and beyond the caches, accesses across lines, computation.
+    const std::uint64_t base = (r & 7) == 0         ? (r >> 3) % (256 << 10)
+                               : references.empty() ? 0
+                                                    : references.back().address + 4;
+    references.push_back({base % (256 << 10), (r & 64) != 0 ? 8U : 4U, (r & 0x300) == 0, (r & 0x7c00) != 0});
+    if (!references.back().access) references.back().address = r % 9;
+  }
+  for (const std::uint64_t slip : {0, 2}) {
+    const auto [one_time, one] = charge(references, false, slip);
+    const auto [row_time, row] = charge(references, true, slip);
+    EXPECT_EQ(one_time, row_time);
+    for (unsigned cpu = 0; cpu < 2; ++cpu) {
+      EXPECT_EQ(one[cpu].loads, row[cpu].loads);
+      EXPECT_EQ(one[cpu].stores, row[cpu].stores);
+      EXPECT_EQ(one[cpu].primary_misses, row[cpu].primary_misses);
+      EXPECT_TRUE(std::equal(std::begin(one[cpu].pipeline), std::end(one[cpu].pipeline), row[cpu].pipeline));
+      EXPECT_TRUE(std::equal(std::begin(one[cpu].misses), std::end(one[cpu].misses), row[cpu].misses));
+      EXPECT_EQ(one[cpu].invalidation_hits_estimated, row[cpu].invalidation_hits_estimated);
+      EXPECT_EQ(one[cpu].invalidation_misses_estimated, row[cpu].invalidation_misses_estimated);
+      EXPECT_GT(one[cpu].misses[static_cast<unsigned>(MissType::kInvalidation)], 0u);
+    }
   }
 }
 

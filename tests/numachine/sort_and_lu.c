@@ -10,7 +10,13 @@
 #include <substrata/numachine.h>
 #include <time.h>
 
-enum { kThreads = 4, kKeys = 1 << 18, kRadix = 256, kOrder = 96 };
+#ifndef KEYS
+#define KEYS 18 /* a power of two */
+#endif
+#ifndef ORDER
+#define ORDER 96
+#endif
+enum { kThreads = 4, kKeys = 1 << KEYS, kRadix = 256, kOrder = ORDER };
 
 uint32_t keys[kKeys], scratch[kKeys];
 uint32_t ranks[kThreads][kRadix];
