@@ -12,7 +12,7 @@
 
 namespace substrata::mpi_shim {
 
-void LiveEntry::open(int rank, bool modelled) {
+void LiveEntry::find() {
   const char* path = std::getenv("SUBSTRATA_MPI_LIVE");
   if (path == nullptr || path[0] == '\0' || board_ != nullptr) return;
   const int file = ::open(path, O_RDWR | O_CLOEXEC);
@@ -29,6 +29,11 @@ void LiveEntry::open(int rank, bool modelled) {
     return;
   }
   board_ = board;
+}
+
+void LiveEntry::open(int rank, bool modelled) {
+  if (board_ == nullptr || rank_ != nullptr) return;
+  substrata_live_board* const board = board_;
   const uint64_t place = __atomic_fetch_add(&board->ranks_used, 1, __ATOMIC_RELAXED);
   if (place >= SUBSTRATA_LIVE_RANKS) return;
   rank_ = &board->ranks[place];
@@ -45,6 +50,20 @@ void LiveEntry::enter(std::string_view section, int64_t now) noexcept {
   std::memcpy(entry.name, section.data(), length);
   entry.name[length] = '\0';
   entry.time_ns = now;
+  __atomic_store_n(&entry.ready, 1, __ATOMIC_RELEASE);
+}
+
+void LiveEntry::clock(const ClockOffset& offset, std::string_view reference) noexcept {
+  if (board_ == nullptr || offset.uncertainty < 0) return;
+  const uint64_t place = __atomic_fetch_add(&board_->clocks_used, 1, __ATOMIC_RELAXED);
+  if (place >= SUBSTRATA_LIVE_CLOCKS) return;
+  substrata_live_clock& entry = board_->clocks[place];
+  entry.time_ns = offset.time;
+  entry.offset_ns = offset.offset;
+  entry.uncertainty_ns = offset.uncertainty;
+  const size_t length = std::min(reference.size(), sizeof entry.reference - 1);
+  std::memcpy(entry.reference, reference.data(), length);
+  entry.reference[length] = '\0';
   __atomic_store_n(&entry.ready, 1, __ATOMIC_RELEASE);
 }
 

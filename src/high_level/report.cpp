@@ -264,21 +264,26 @@ std::string summary_json(const ProcessReport& report) {
   return json.take();
 }
 
-Destination destination() {
-  Destination to;
-  const char* const folder = environment("PAPI_OUTPUT_DIRECTORY");
-  to.parent = folder != nullptr && *folder != '\0' ? folder : ".";
-  char name[64];
-  std::snprintf(name, sizeof(name), "rank_%06ld.json", static_cast<long>(getpid()));
+long rank_of_process() noexcept {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "ALPS_APP_PE", "PMI_RANK", "SLURM_PROCID"}) {
     const char* const text = environment(variable);
     if (text == nullptr) continue;
     char* end = nullptr;
     const long rank = std::strtol(text, &end, 10);
-    if (end == text || *end != '\0' || rank < 0) continue;
-    std::snprintf(name, sizeof(name), "rank_%04ld.json", rank);
-    break;
+    if (end != text && *end == '\0' && rank >= 0) return rank;
   }
+  return -1;
+}
+
+Destination destination() {
+  Destination to;
+  const char* const folder = environment("PAPI_OUTPUT_DIRECTORY");
+  to.parent = folder != nullptr && *folder != '\0' ? folder : ".";
+  char name[64];
+  if (const long rank = rank_of_process(); rank >= 0)
+    std::snprintf(name, sizeof(name), "rank_%04ld.json", rank);
+  else
+    std::snprintf(name, sizeof(name), "rank_%06ld.json", static_cast<long>(getpid()));
   to.file = name;
   return to;
 }

@@ -26,6 +26,11 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
+// Series of single ranks share a name.
+std::string column_name(const Group& group) {
+  return rank_of_scope(group.scope) < 0 ? group.about->name : group.about->name + " (" + group.scope + ")";
+}
+
 struct Row {
   double at;
   std::size_t writer, set, row;
@@ -35,7 +40,7 @@ struct Row {
 
 void export_csv(std::ostream& out, const Timeline& timeline) {
   const Recording& recording = *timeline.recording;
-  const std::vector<Group> groups = group_traces(timeline);
+  const std::vector<Group> groups = group_traces(timeline, Ranks::kApart);
   out << "# substrata record; times are seconds since the start, counts are since the start of the series\n";
   for (std::size_t w = 0; w < recording.writers.size(); ++w)
     for (const auto& [name, value] : recording.writers[w].properties)
@@ -44,7 +49,7 @@ void export_csv(std::ostream& out, const Timeline& timeline) {
   for (const Damage& damage : recording.damages)
     out << "# damaged at byte " << damage.offset << ": " << one_line(damage.reason) << "\n";
   for (const Group& group : groups)
-    out << "# column " << one_line(group.about->name) << ": unit "
+    out << "# column " << one_line(column_name(group)) << ": unit "
         << (group.about->unit.empty() ? "none" : one_line(group.about->unit)) << "; "
         << kind_name(group.about->kind) << "; " << origin_name(*group.about) << "; per "
         << one_line(group.about->scope) << "; " << one_line(group.about->text) << "\n";
@@ -52,7 +57,7 @@ void export_csv(std::ostream& out, const Timeline& timeline) {
     out << "# region " << one_line(region.name) << ": " << json_number(region.begin) << " s to "
         << json_number(region.end) << " s" << (region.open ? ", its end is not in the record" : "") << "\n";
   out << "time_s,skew_ns,host,rank,region";
-  for (const Group& group : groups) out << ',' << field(group.about->name);
+  for (const Group& group : groups) out << ',' << field(column_name(group));
   out << "\n";
 
   // Where each series of a writer stands in the columns.

@@ -22,8 +22,10 @@ class LabelsOf {
   explicit LabelsOf(const Recording& recording) : recording_(recording) {}
   MetricLabels operator()(const Trace& trace) {
     const Writer& writer = recording_.writers[trace.writer];
-    MetricLabels labels = event_labels(*trace.series, property(writer.properties, "host"),
-                                       property(writer.properties, "mpi.rank"));
+    const std::int64_t own = rank_of_scope(trace.series->scope);
+    const std::string rank =
+        own >= 0 ? std::to_string(own) : std::string(property(writer.properties, "mpi.rank"));
+    MetricLabels labels = event_labels(*trace.series, property(writer.properties, "host"), rank);
     if (const int again = seen_[labels]++; again != 0)
       labels.emplace_back("writer", std::to_string(again + 1));
     return labels;

@@ -40,8 +40,9 @@ void export_perfetto(std::ostream& out, const Timeline& timeline) {
     const std::string unit =
         (series.unit.empty() ? std::string(rate ? "1" : "value") : series.unit) + (rate ? "/s" : "");
     const std::string head =
-        "{\"ph\":\"C\",\"pid\":" + std::to_string(trace.writer + 1) +
-        ",\"tid\":0,\"name\":" + json_text(series.name + (series.modelled ? " (modelled)" : "")) +
+        "{\"ph\":\"C\",\"pid\":" + std::to_string(trace.writer + 1) + ",\"tid\":0,\"name\":" +
+        json_text(series.name + (rank_of_scope(series.scope) < 0 ? "" : " (" + series.scope + ")") +
+                  (series.modelled ? " (modelled)" : "")) +
         ",\"cat\":" + json_text(series.component) + ",\"args\":{" + json_text(unit) + ":";
     // A counter track holds a value until the next one: a rate stands from the beginning of its interval.
     for (std::size_t i = rate ? 1 : 0; i < trace.seconds.size(); ++i) {

@@ -15,7 +15,7 @@
 namespace substrata::record {
 namespace {
 
-constexpr std::size_t kMostPoints = 2000;    // of one series shown sample by sample
+constexpr std::size_t kMostPoints = 5000;    // of one series shown sample by sample
 constexpr std::size_t kStretches = 1000;     // of a longer one
 constexpr std::size_t kMostRegions = 3000;   // drawn
 constexpr std::size_t kMostNames = 40;       // of regions in tables
@@ -127,9 +127,7 @@ void write_rows(std::ostream& out, const Group& group, const Timeline& timeline)
   std::vector<std::vector<double>> values;
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t from = row * group.traces.size() / rows, to = (row + 1) * group.traces.size() / rows;
-    const auto name = [&](std::size_t i) {
-      return writer_name(timeline.recording->writers[group.traces[i]->writer]);
-    };
+    const auto name = [&](std::size_t i) { return trace_name(timeline, *group.traces[i]); };
     names.push_back(to - from == 1 ? name(from) : name(from) + " to " + name(to - 1));
     std::vector<double> line;
     for (std::size_t k = 0; k < kHeatStretches; ++k) {
@@ -208,7 +206,7 @@ void write_data(std::ostream& out, const Timeline& timeline, const std::vector<G
         << ",\"unit\":" << json_text(about.unit) << ",\"text\":" << json_text(about.text) << ",\"kind\":\""
         << kind_name(about.kind) << "\",\"origin\":\"" << origin_name(about)
         << "\",\"modelled\":" << (about.modelled ? "true" : "false")
-        << ",\"scope\":" << json_text(about.scope) << ",\"writers\":" << groups[g].traces.size()
+        << ",\"scope\":" << json_text(groups[g].scope) << ",\"writers\":" << groups[g].traces.size()
         << ",\"changes\":" << (changes ? "true" : "false") << ",\"t\":";
     write_numbers(out, curve.seconds, "%.6f");
     out << ",\"v\":";
@@ -313,7 +311,7 @@ void write_series_table(std::ostream& out, const std::vector<Group>& groups) {
   out << "<div class=\"scroll\"><table id=\"totals\"><thead><tr><th>series</th><th>unit</th><th "
          "class=\"n\">total</th>"
          "<th class=\"n\">mean</th><th class=\"n\">min</th><th class=\"n\">max</th><th "
-         "class=\"n\">writers</th>"
+         "class=\"n\">writers or ranks</th>"
          "<th class=\"n\">deviation</th><th>of</th><th>origin</th><th>what it is</th></tr></thead><tbody>\n";
   for (const Group& group : groups) {
     const Series& about = *group.about;
@@ -339,7 +337,7 @@ void write_series_table(std::ostream& out, const std::vector<Group>& groups) {
         << number_cell(each.empty() ? NAN : mean) << number_cell(low) << number_cell(high)
         << "<td class=\"n\">" << each.size() << "</td>"
         << (each.size() > 1 ? number_cell(spread_of(each).deviation) : "<td class=\"n\">-</td>") << "<td>"
-        << html(about.scope) << "</td>" << origin_cell(group) << "<td class=\"dim\">" << html(about.text)
+        << html(group.scope) << "</td>" << origin_cell(group) << "<td class=\"dim\">" << html(about.text)
         << "</td></tr>\n";
   }
   out << "</tbody></table></div>\n<p class=\"dim\">Means, minima and maxima of counts are rates per second; "

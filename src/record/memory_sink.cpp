@@ -39,6 +39,8 @@ void MemorySink::sample(std::uint32_t set, std::int64_t time, std::int64_t skew,
 
 void MemorySink::mark(const Mark& mark) { writer().marks.push_back(mark); }
 
+void MemorySink::clock(const ClockReading& reading) { writer().clocks.push_back(reading); }
+
 void MemorySink::end(std::int64_t time, const Properties& properties) {
   writer().ended = true;
   writer().end_time = time;

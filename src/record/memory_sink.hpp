@@ -14,6 +14,7 @@ class MemorySink : public Sink {
   void sample(std::uint32_t set, std::int64_t time, std::int64_t skew, const std::int64_t* values,
               const std::uint8_t* flags) override;
   void mark(const Mark& mark) override;
+  void clock(const ClockReading& reading) override;
   void end(std::int64_t time, const Properties& properties);
   const Recording& recording() const noexcept { return recording_; }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <system_error>
 
 namespace substrata::record {
 
@@ -14,6 +15,17 @@ double Series::value_at(std::size_t row) const noexcept {
   double number = 0;
   std::memcpy(&number, &raw, sizeof number);
   return number;
+}
+
+std::string rank_scope(std::int64_t rank) { return "rank " + std::to_string(rank); }
+
+std::int64_t rank_of_scope(std::string_view scope) noexcept {
+  constexpr std::string_view kBefore = "rank ";
+  std::int64_t rank = -1;
+  if (scope.substr(0, kBefore.size()) != kBefore) return -1;
+  const char* const end = scope.data() + scope.size();
+  const auto [rest, error] = std::from_chars(scope.data() + kBefore.size(), end, rank);
+  return error == std::errc() && rest == end && rank >= 0 ? rank : -1;
 }
 
 std::string_view property(const Properties& properties, std::string_view name) noexcept {

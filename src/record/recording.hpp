@@ -46,6 +46,11 @@ struct Series : SeriesInfo {
   bool present_at(std::size_t row) const noexcept { return (flags[row] & kAbsent) == 0; }
 };
 
+// The scope of a series of one rank where a writer has those of several: "rank 3".
+std::string rank_scope(std::int64_t rank);
+// The rank of such a scope; -1 for every other.
+std::int64_t rank_of_scope(std::string_view scope) noexcept;
+
 // Series sampled together: every value of a row was taken within times[row] +- skews[row].
 struct SampleSet {
   std::uint32_t number = 0;         // the writer's

@@ -159,8 +159,9 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
   line("software",
        "substrata " + of("software.substrata") + ", record format " + std::to_string(first.version));
   if (const std::string refused = of("refused"); !refused.empty()) line("refused", refused);
-  for (const auto& [name, value] : first.properties)
-    if (name.rfind("note", 0) == 0) line("note", shown(value));
+  for (const Properties* properties : {&first.properties, &first.end_properties})
+    for (const auto& [name, value] : *properties)
+      if (name.rfind("note", 0) == 0) line("note", shown(value));
   for (const std::string& sentence : what_is_missing(timeline)) out << "  " << sentence << "\n";
 }
 
@@ -172,7 +173,7 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
       {false, false, true, true, true, true, false, false, false});
   Table gauges({"level", "unit", "mean", "min", "max", "last - first", "time line", "of", "origin"},
                {false, false, true, true, true, true, false, false, false});
-  Table spreads({"over writers", "unit", "writers", "min", "mean", "max", "deviation", "what"},
+  Table spreads({"spread over", "unit", "of", "min", "mean", "max", "deviation", "what"},
                 {false, false, true, true, true, true, true, false});
   std::vector<std::string> silent;
   for (const Group& group : groups) {
@@ -205,21 +206,22 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
     const std::string line = time_line(group, timeline.seconds);
     if (about.kind == Kind::kGauge)
       gauges.row({shown(about.name), shown(about.unit), compact(spread.mean), limit(low), limit(high),
-                  compact(change / static_cast<double>(each.size())), line, shown(about.scope),
+                  compact(change / static_cast<double>(each.size())), line, shown(group.scope),
                   origin_of(group)});
     else
       counts.row({shown(about.name), shown(about.unit), compact(total), compact(rate), limit(low),
-                  limit(high), line, shown(about.scope), origin_of(group)});
+                  limit(high), line, shown(group.scope), origin_of(group)});
     if (each.size() > 1)
       spreads.row({shown(about.name), shown(about.unit), std::to_string(each.size()), compact(spread.min),
                    compact(spread.mean), compact(spread.max), compact(spread.deviation),
-                   about.kind == Kind::kGauge ? "mean level" : "total"});
+                   std::string(about.kind == Kind::kGauge ? "mean level" : "total") +
+                       (group.scope == "rank" ? " of a rank" : " of a writer")});
   }
   if (!counts.empty()) {
     out << "\n";
     counts.print(out);
     if (many)
-      out << "  Rates of several writers: the mean is their sum, min and max are of single writers.\n";
+      out << "  Rates of several writers or ranks: the mean is their sum, min and max are of single ones.\n";
   }
   if (!gauges.empty()) {
     out << "\n";
@@ -285,7 +287,7 @@ void write_regions(std::ostream& out, const Timeline& timeline, const std::vecto
     rough = rough || some_between;
     out << "\n  " << shown(group.about->name)
         << (group.about->unit.empty() ? "" : " [" + shown(group.about->unit) + "]") << ", "
-        << origin_of(group) << ", per " << shown(group.about->scope) << "\n";
+        << origin_of(group) << ", per " << shown(group.scope) << "\n";
     table.print(out);
     if (steepest != nullptr && regions.size() > 1)
       out << "  rises fastest in " << shown(steepest->name) << "\n";

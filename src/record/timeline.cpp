@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "record/bytes.hpp"
+#include "record/statistics.hpp"
 
 namespace substrata::record {
 namespace {
@@ -19,16 +20,34 @@ double seconds_between(std::int64_t from, std::int64_t to) {
              : static_cast<double>(wrapping_difference(to, from)) * 1e-9;
 }
 
+// Which clock a writer's times are of.
+std::string_view clock_of(const Writer& writer) {
+  const std::string_view clock = property(writer.properties, "clock");
+  return clock.empty() ? property(writer.properties, "machine.boot_id") : clock;
+}
+
+// Readings of clocks against that of `reference`: those of any writer hold for all that have its clock.
+using Readings = std::map<std::string_view, std::vector<const ClockReading*>>;
+Readings readings_against(const Recording& recording, std::string_view reference) {
+  Readings out;
+  for (const Writer& writer : recording.writers)
+    for (const ClockReading& reading : writer.clocks)
+      if (reading.reference == reference) out[clock_of(writer)].push_back(&reading);
+  for (auto& [clock, readings] : out)
+    std::stable_sort(readings.begin(), readings.end(),
+                     [](const ClockReading* a, const ClockReading* b) { return a->time < b->time; });
+  return out;
+}
+
 // A writer's times on the common clock. Between two readings of the offset it is a straight line.
 class Clock {
  public:
-  Clock(const Writer& writer, const Writer& base, std::string_view reference, WriterClock* about) {
-    const std::string_view machine = property(writer.properties, "machine.boot_id");
+  Clock(const Writer& writer, const Writer& base, std::string_view reference, const Readings& known,
+        WriterClock* about) {
+    const std::string_view machine = clock_of(writer);
     if (machine == reference && !machine.empty()) return;
-    std::vector<const ClockReading*> readings;
-    for (const ClockReading& reading : writer.clocks)
-      if (reading.reference == reference) readings.push_back(&reading);
-    if (!readings.empty()) {
+    if (const auto found = known.find(machine); found != known.end()) {
+      const std::vector<const ClockReading*>& readings = found->second;
       const ClockReading& first = *readings.front();
       const ClockReading& last = *readings.back();
       offset_ = first.offset;
@@ -67,7 +86,7 @@ Timeline lay_out(const Recording& recording) {
   if (recording.writers.empty()) return out;
 
   // The common clock: that to which offsets were measured, else the first writer's.
-  std::string_view reference = property(recording.writers.front().properties, "machine.boot_id");
+  std::string_view reference = clock_of(recording.writers.front());
   for (const Writer& writer : recording.writers)
     if (!writer.clocks.empty()) {
       reference = writer.clocks.front().reference;
@@ -75,15 +94,16 @@ Timeline lay_out(const Recording& recording) {
     }
   const Writer* base = &recording.writers.front();
   for (const Writer& writer : recording.writers)
-    if (property(writer.properties, "machine.boot_id") == reference) {
+    if (clock_of(writer) == reference) {
       base = &writer;
       break;
     }
+  const Readings readings = readings_against(recording, reference);
   std::vector<Clock> clocks;
   std::set<std::string_view> hosts;
   for (const Writer& writer : recording.writers) {
     WriterClock about;
-    clocks.emplace_back(writer, *base, reference, &about);
+    clocks.emplace_back(writer, *base, reference, readings, &about);
     out.clocks.push_back(about);
     hosts.insert(property(writer.properties, "host"));
   }
@@ -168,16 +188,54 @@ Timeline lay_out(const Recording& recording) {
   return out;
 }
 
-std::vector<Group> group_traces(const Timeline& timeline) {
+Timeline cut_out(const Timeline& timeline, double begin, double end) {
+  Timeline out;
+  out.recording = timeline.recording;
+  out.clocks = timeline.clocks;
+  out.hosts = timeline.hosts;
+  out.seconds = std::min(end, timeline.seconds) - begin;
+  out.real_ns = wrapping_sum(timeline.real_ns, static_cast<std::int64_t>(begin * 1e9));
+  for (const Trace& trace : timeline.traces) {
+    Trace part;
+    part.writer = trace.writer;
+    part.series = trace.series;
+    part.flags_seen = trace.flags_seen;
+    const double base =
+        trace.series->kind == Kind::kGauge || trace.seconds.empty() ? 0 : value_at(trace, begin);
+    for (std::size_t i = 0; i < trace.seconds.size(); ++i) {
+      if (trace.seconds[i] < begin || trace.seconds[i] > end) continue;
+      part.seconds.push_back(trace.seconds[i] - begin);
+      part.values.push_back(trace.values[i] - base);
+    }
+    out.traces.push_back(std::move(part));
+  }
+  for (Region region : timeline.regions) {
+    if (region.end < begin || region.begin > end) continue;
+    region.begin = std::max(region.begin, begin) - begin;
+    region.end = std::min(region.end, end) - begin;
+    out.regions.push_back(std::move(region));
+  }
+  for (Moment moment : timeline.moments) {
+    if (moment.at < begin || moment.at > end) continue;
+    moment.at -= begin;
+    out.moments.push_back(std::move(moment));
+  }
+  return out;
+}
+
+std::vector<Group> group_traces(const Timeline& timeline, Ranks ranks) {
   std::vector<Group> groups;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, bool>,
            std::size_t>
       index;
   for (const Trace& trace : timeline.traces) {
     const Series& about = *trace.series;
-    const auto [at, is_new] = index.try_emplace(
-        {about.name, about.unit, about.component, about.scope, about.modelled}, groups.size());
-    if (is_new) groups.push_back({&about, {}});
+    const std::string_view scope = ranks == Ranks::kTogether && rank_of_scope(about.scope) >= 0
+                                       ? std::string_view("rank")
+                                       : std::string_view(about.scope);
+    const auto [at, is_new] =
+        index.try_emplace({about.name, about.unit, about.component, scope, about.modelled}, groups.size());
+    if (is_new) groups.push_back({&about, std::string(scope), {}});
     groups[at->second].traces.push_back(&trace);
   }
   return groups;
@@ -194,6 +252,12 @@ std::string writer_name(const Writer& writer) {
   if (name.empty()) name = "writer " + std::to_string(writer.id);
   if (const std::string_view rank = property(writer.properties, "mpi.rank"); !rank.empty())
     name += " rank " + std::string(rank);
+  return name;
+}
+
+std::string trace_name(const Timeline& timeline, const Trace& trace) {
+  std::string name = writer_name(timeline.recording->writers[trace.writer]);
+  if (rank_of_scope(trace.series->scope) >= 0) name += " " + trace.series->scope;
   return name;
 }
 

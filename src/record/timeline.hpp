@@ -14,7 +14,7 @@ namespace substrata::record {
 
 // How a writer's times came onto the common clock.
 enum class Alignment : std::uint8_t {
-  kSameClock,  // the same machine since the same boot: one CLOCK_MONOTONIC_RAW
+  kSameClock,  // the same machine since the same boot (and time namespace): one CLOCK_MONOTONIC_RAW
   kMeasured,   // offsets measured by messages and stored in the record
   kWallClock,  // by the time of day of both machines: as good as their administrator
 };
@@ -65,19 +65,27 @@ struct Timeline {
 // Thread-compatible. The recording must outlive the result.
 Timeline lay_out(const Recording& recording);
 
-// One name of several writers: the same event with the same unit, origin and scope.
+// A stretch of it with times from its begin on; counts begin anew there. The recording stays what it was:
+// only what works on traces, regions and moments may be given the result, not the exports.
+Timeline cut_out(const Timeline& timeline, double begin, double end);
+
+// One name of several writers or ranks: the same event with the same unit, origin and scope.
 struct Group {
   const Series* about = nullptr;
+  std::string scope;  // of about; "rank" for those of single ranks
   std::vector<const Trace*> traces;
 };
-// In the order of first appearance.
-std::vector<Group> group_traces(const Timeline& timeline);
+// In the order of first appearance. Ranks of one writer form a group, or, kept apart, one each.
+enum class Ranks : std::uint8_t { kTogether, kApart };
+std::vector<Group> group_traces(const Timeline& timeline, Ranks ranks = Ranks::kTogether);
 
 // "measured" or "modelled".
 const char* origin_name(const Series& series) noexcept;
 const char* kind_name(Kind kind) noexcept;
 // A writer for a person: its host, and its rank where it has one.
 std::string writer_name(const Writer& writer);
+// The same of one series, which may be of one rank of its writer.
+std::string trace_name(const Timeline& timeline, const Trace& trace);
 
 }  // namespace substrata::record
 

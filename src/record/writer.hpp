@@ -25,6 +25,8 @@ class Sink {
   virtual void sample(std::uint32_t set, std::int64_t time, std::int64_t skew, const std::int64_t* values,
                       const std::uint8_t* flags) = 0;
   virtual void mark(const Mark& mark) = 0;
+  // Sinks that show one machine have no use for it.
+  virtual void clock(const ClockReading&) {}
 };
 
 // Encodes chunks of one writer; what becomes of them is the caller's. Thread-compatible.
@@ -59,7 +61,7 @@ class FileWriter : public Sink {
               const std::uint8_t* flags) override;
   void mark(const Mark& mark) override;
   void properties(const Properties& properties);
-  void clock(const ClockReading& reading);
+  void clock(const ClockReading& reading) override;
   void attach(const Attachment& attachment);
   // Everything so far into the file.
   void flush();

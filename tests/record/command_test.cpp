@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "record/timeline.hpp"
@@ -309,7 +311,7 @@ TEST(RecordCommand, MessagesOfAnMpiProgramAreSampledAndItsSectionsAreRegions) {
   const Ran ran = tool("record --mpi -e 'example:::*' -i 5ms -o " + path + " -- timeout 200 true");
   EXPECT_EQ(ran.status, 1) << "timeout is no launcher";
   const Ran run = shell(
-      "OMPI_MCA_mpi_yield_when_idle=1 " SUBSTRATA_TOOL " record --mpi -e 'example:::*' -i 5ms -o " + path +
+      "OMPI_MCA_mpi_yield_when_idle=1 " SUBSTRATA_TOOL " record -e 'example:::*' -i 5ms -o " + path +
       " -- mpirun.openmpi --allow-run-as-root --oversubscribe --mca btl self,vader,tcp -n 4 " + program);
   ASSERT_EQ(run.status, 0) << run.errors << run.out;
   const Recording read = read_file(path);
@@ -333,12 +335,87 @@ TEST(RecordCommand, MessagesOfAnMpiProgramAreSampledAndItsSectionsAreRegions) {
   EXPECT_EQ(last("mpi:::bytes"), bytes);
   EXPECT_EQ(last("mpi:::bytes:most"), most);
   EXPECT_EQ(last("mpi:::ranks"), 4);
+  for (const json& rank : summary.at("ranks")) {
+    std::int64_t sent = -1;
+    for (const Series& series : writer.series)
+      if (series.name == "mpi:::rank:bytes" &&
+          series.scope == rank_scope(rank.at("rank").get<std::int64_t>()))
+        sent = series.values.back();
+    EXPECT_EQ(sent, rank.at("bytes_sent").get<std::int64_t>()) << rank.at("rank");
+  }
+  EXPECT_THAT(tool("report " + path).out, HasSubstr("total of a rank"));
+  EXPECT_THAT(tool("export --to csv " + path).out, HasSubstr("mpi:::rank:bytes (rank 3)"));
   const Timeline timeline = lay_out(read);
   std::vector<std::string> names;
   for (const Region& region : timeline.regions) names.push_back(region.name);
   EXPECT_THAT(names, testing::IsSupersetOf({"Ring", "Exchange"}));
 }
+
+// CO-6: two "nodes", one in namespaces of its own with another host name and a clock that is ahead by exactly
+// 5000 s.
+TEST(RecordCommand, TheClockOfAnotherNodeIsMeasuredOverMpi) {
+  if (shell("command -v mpicc.openmpi && command -v mpirun.openmpi").status != 0)
+    GTEST_SKIP() << "mpicc.openmpi or mpirun.openmpi is not installed";
+  constexpr const char* kNode =
+      "unshare -u -T --monotonic 5000 --boottime 5000 --fork sh -c 'hostname node-b; exec \"$@\"' sh ";
+  if (const Ran ran = shell(std::string(kNode) + "true"); ran.status != 0)
+    GTEST_SKIP() << "no time and host name namespaces here: " << ran.errors;
+  const Folder folder;
+  const std::string program = folder.file("program");
+  ASSERT_EQ(shell("mpicc.openmpi -O1 -o " + program + " " MPI_PROGRAM_SOURCE).status, 0);
+  const std::string record = SUBSTRATA_TOOL " record -e 'example:::*' -i 5ms -o r.%h.sub -- ";
+  const Ran run =
+      shell("cd " + folder.path() +
+            " && OMPI_MCA_mpi_yield_when_idle=1 mpirun.openmpi --allow-run-as-root --oversubscribe --mca btl "
+            "self,vader,tcp -n 2 " +
+            record + program + " : -n 2 " + kNode + record + program);
+  ASSERT_EQ(run.status, 0) << run.errors << run.out;
+  std::string others;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    if (const std::string name = entry.path().filename().string();
+        name.rfind("r.", 0) == 0 && name != "r.node-b.sub")
+      others = entry.path().string();
+  const Recording read = read_files({others, folder.file("r.node-b.sub")});
+  ASSERT_EQ(read.writers.size(), 4u) << "one file a node, a writer a rank";
+  std::vector<ClockReading> readings;
+  for (const Writer& writer : read.writers)
+    readings.insert(readings.end(), writer.clocks.begin(), writer.clocks.end());
+  ASSERT_EQ(readings.size(), 2u) << "at MPI_Init and at MPI_Finalize, by one rank";
+  for (const ClockReading& reading : readings)
+    EXPECT_LE(std::abs(reading.offset + 5000 * kSecond), reading.uncertainty);
+  const Timeline timeline = lay_out(read);
+  EXPECT_EQ(timeline.hosts, 2u);
+  EXPECT_EQ(std::count_if(timeline.clocks.begin(), timeline.clocks.end(),
+                          [](const WriterClock& clock) { return clock.alignment == Alignment::kMeasured; }),
+            2)
+      << "the reading of one rank holds for its node";
+  EXPECT_LT(timeline.seconds, 2500) << "the 5000 s are gone";
+  EXPECT_THAT(tool("report " + folder.file("r.*.sub")).out, HasSubstr("by measured offsets, known within"));
+}
 #endif
+
+// CO-1: the high-level interface's regions, with their own times; those of another thread within them are not
+// mixed in.
+TEST(RecordCommand, RegionsOfTheHighLevelInterfaceAreRecorded) {
+  const Folder folder;
+  const std::string path = folder.file("r.sub");
+  const Ran ran = shell("cd " + folder.path() + " && " SUBSTRATA_TOOL " record -e 'example:::*' -o " + path +
+                        " -- " HIGH_LEVEL_PROGRAM);
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const Recording read = read_file(path);
+  const Timeline timeline = lay_out(read);
+  std::vector<std::string> names;
+  for (const Region& region : timeline.regions) {
+    names.push_back(region.name);
+    EXPECT_FALSE(region.open) << region.name;
+    EXPECT_LE(region.begin, region.end);
+  }
+  EXPECT_THAT(names, testing::ElementsAre("outer part", "inner", "given up"));
+  EXPECT_EQ(timeline.regions.at(1).depth, 1u);
+  EXPECT_LE(timeline.regions[0].begin, timeline.regions[1].begin);
+  EXPECT_GE(timeline.regions[0].end, timeline.regions[1].end);
+  EXPECT_THAT(property(read.writers.at(0).end_properties, "note.threads"), HasSubstr("1 high-level regions"));
+}
 
 // CO-8: what recording costs is measured by runs with and without it, in turns, and told.
 TEST(RecordCommand, ItsCostIsMeasuredByInterleavedRuns) {

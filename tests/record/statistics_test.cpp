@@ -264,6 +264,27 @@ TEST(RecordClocks, MeasuredOffsetsBringTwoNodesTogether) {
   EXPECT_THAT(text.str(), HasSubstr("by measured offsets, known within 0.9 us"));
 }
 
+TEST(RecordTimeline, AStretchIsCutOutWithItsCounts) {
+  MemorySink sink(machine("a", "boot-a", kSecond));
+  sample_functions(
+      sink, 21, 0.5, [](double t) { return 100 * t; }, [](double t) { return 40 + t; });
+  sink.mark({MarkKind::kBegin, 2 * kSecond, -1, "solve"});
+  sink.mark({MarkKind::kEnd, 7 * kSecond, -1, "solve"});
+  const Timeline whole = lay_out(sink.recording());
+  const Timeline part = cut_out(whole, 4, 8);
+  EXPECT_EQ(part.seconds, 4);
+  EXPECT_EQ(part.real_ns - whole.real_ns, 4 * kSecond);
+  ASSERT_EQ(part.traces.size(), 2u);
+  ASSERT_EQ(part.traces[0].seconds.size(), 9u);
+  EXPECT_EQ(part.traces[0].seconds.front(), 0);
+  EXPECT_EQ(part.traces[0].values.front(), 0);
+  EXPECT_EQ(part.traces[0].values.back(), 400);
+  EXPECT_EQ(part.traces[1].values.front(), 44) << "a level stays what it is";
+  ASSERT_EQ(part.regions.size(), 1u);
+  EXPECT_EQ(part.regions[0].begin, 0);
+  EXPECT_EQ(part.regions[0].end, 2);
+}
+
 TEST(RecordClocks, WithoutMeasuredOffsetsTheTimeOfDayIsTakenAndToldSo) {
   MemorySink first(machine("a", "boot-a", 5 * kSecond, 1000 * kSecond));
   sample_functions(

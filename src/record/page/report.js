@@ -44,11 +44,22 @@
 
   const whole = [0, data.seconds > 0 ? data.seconds : 1];
   let view = whole.slice();
+  // report.html#from=2.5&to=4&series=TASK-CLOCK,mpi:::bytes opens at that stretch with these series.
+  const asked = new URLSearchParams(location.hash.slice(1));
+  if (asked.has('from') && asked.has('to')) {
+    const from = Math.max(0, Number(asked.get('from'))), to = Math.min(whole[1], Number(asked.get('to')));
+    if (to > from) view = [from, to];
+  }
   let width = 1000;
   let drag = null;
   const shown = new Set(data.series.map((series, index) => index)
     .filter((index) => data.series[index].scope !== 'recorder' && data.series[index].changes));
   if (shown.size === 0) data.series.forEach((series, index) => shown.add(index));
+  if (asked.has('series')) {
+    const words = asked.get('series').split(',');
+    shown.clear();
+    data.series.forEach((series, index) => { if (words.some((word) => series.name === word || series.name.endsWith(':' + word))) shown.add(index); });
+  }
   const xOf = (seconds) => LEFT + (seconds - view[0]) / (view[1] - view[0]) * (width - LEFT - RIGHT);
   const secondsAt = (x) => view[0] + (x - LEFT) / (width - LEFT - RIGHT) * (view[1] - view[0]);
 
@@ -163,7 +174,7 @@
     element('text', { x: 4, y: top + 43, fill: series.modelled ? colour : 'currentColor', 'fill-opacity': series.modelled ? 1 : 0.7 },
       group, series.origin);
     element('text', { x: 4, y: top + 58, fill: 'currentColor', 'fill-opacity': 0.7 }, group,
-      series.writers > 1 ? series.writers + ' writers' : series.scope);
+      series.writers > 1 ? series.writers + (series.scope === 'rank' ? ' ranks' : ' writers') : series.scope);
     const plot = element('g', { 'clip-path': 'url(#plot)' }, group);
     // Rates hold over their interval and are drawn as steps; levels as lines; the range of several writers as an area.
     let path = '', area = '', back = '', pen = false, last = null;
@@ -336,7 +347,7 @@
       for (const row of series.rows.values) for (const value of row) if (value !== null) { high = Math.max(high, value); low = Math.min(low, value); }
       const base = series.kind === 'gauge' ? low : Math.min(0, low);
       const columns = series.rows.values[0].map((value, i, all) => (data.seconds * i / all.length).toFixed(1) + ' s');
-      heatMap(byId('writers'), series.name + (series.modelled ? ' (modelled)' : '') + ' by writer over time, ' + short(base) + ' to ' + short(high) + ' ' + unitOf(series),
+      heatMap(byId('writers'), series.name + (series.modelled ? ' (modelled)' : '') + (series.scope === 'rank' ? ' by rank over time, ' : ' by writer over time, ') + short(base) + ' to ' + short(high) + ' ' + unitOf(series),
         series.rows.names, columns, series.rows.values, { cell: 6, tall: 14,
           colour: (value) => shade(high > base ? (value - base) / (high - base) : 0), tell: (value) => short(value) + ' ' + unitOf(series) });
     }

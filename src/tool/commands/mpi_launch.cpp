@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "mpi_launching.hpp"
 
 namespace substrata::tool {
 namespace {
@@ -116,42 +117,12 @@ void print_usage(std::FILE* to) {
 
 }  // namespace
 
-int mpirun(int argc, char** argv) {
-  std::string launcher_name;
-  bool only_print = false;
-  int at = 1;
-  for (; at < argc; ++at) {
-    const std::string option = argv[at];
-    if (option == "--help" || option == "-h") {
-      print_usage(stdout);
-      return 0;
-    }
-    if (option == "--print") {
-      only_print = true;
-      continue;
-    }
-    if (option != "--launcher" && option != "--summary" && option != "--trace") break;
-    if (at + 1 == argc) {
-      std::fprintf(stderr, "substrata mpirun: %s needs a value\n", option.c_str());
-      return 2;
-    }
-    const std::string value = argv[++at];
-    if (option == "--launcher")
-      launcher_name = value;
-    else
-      // The ranks may start elsewhere, so the place is made absolute here.
-      setenv(option == "--summary" ? "SUBSTRATA_MPI_SUMMARY" : "SUBSTRATA_MPI_TRACE",
-             fs::absolute(value).c_str(), 1);
-  }
-  if (at == argc) {
-    print_usage(stderr);
-    return 2;
-  }
-
+std::vector<std::string> preloading_command(const std::string& launcher_name,
+                                            const std::vector<std::string>& words) {
   // The program is the first argument that names an MPI executable; the launcher's own arguments do not.
   Mpi mpi = Mpi::kUnknown;
-  for (int i = at; i < argc && mpi == Mpi::kUnknown; ++i)
-    if (const fs::path program = find_program(argv[i]); !program.empty()) mpi = mpi_of_program(program);
+  for (std::size_t i = 0; i < words.size() && mpi == Mpi::kUnknown; ++i)
+    if (const fs::path program = find_program(words[i]); !program.empty()) mpi = mpi_of_program(program);
 
   fs::path launcher;
   if (!launcher_name.empty()) {
@@ -189,8 +160,51 @@ int mpirun(int argc, char** argv) {
   for (const char* name : {"SUBSTRATA_MPI_SUMMARY", "SUBSTRATA_MPI_TRACE", "SUBSTRATA_MPI_LEVEL",
                            "SUBSTRATA_MPI_TIME", "SUBSTRATA_MPI_NETWORK"})
     if (const char* value = std::getenv(name); value != nullptr) set(name, value);
-  for (int i = at; i < argc; ++i) command.emplace_back(argv[i]);
+  command.insert(command.end(), words.begin(), words.end());
+  return command;
+}
 
+std::string shim_for_program(const std::string& program) {
+  const fs::path file = find_program(program);
+  const Mpi mpi = file.empty() ? Mpi::kUnknown : mpi_of_program(file);
+  if (mpi == Mpi::kUnknown)
+    throw std::runtime_error("'" + program + "' does not tell its MPI library; Open MPI and MPICH are known");
+  return find_shim(mpi).string();
+}
+
+int mpirun(int argc, char** argv) {
+  std::string launcher_name;
+  bool only_print = false;
+  int at = 1;
+  for (; at < argc; ++at) {
+    const std::string option = argv[at];
+    if (option == "--help" || option == "-h") {
+      print_usage(stdout);
+      return 0;
+    }
+    if (option == "--print") {
+      only_print = true;
+      continue;
+    }
+    if (option != "--launcher" && option != "--summary" && option != "--trace") break;
+    if (at + 1 == argc) {
+      std::fprintf(stderr, "substrata mpirun: %s needs a value\n", option.c_str());
+      return 2;
+    }
+    const std::string value = argv[++at];
+    if (option == "--launcher")
+      launcher_name = value;
+    else
+      // The ranks may start elsewhere, so the place is made absolute here.
+      setenv(option == "--summary" ? "SUBSTRATA_MPI_SUMMARY" : "SUBSTRATA_MPI_TRACE",
+             fs::absolute(value).c_str(), 1);
+  }
+  if (at == argc) {
+    print_usage(stderr);
+    return 2;
+  }
+
+  std::vector<std::string> command = preloading_command(launcher_name, {argv + at, argv + argc});
   if (only_print) {
     for (std::size_t i = 0; i < command.size(); ++i)
       std::printf("%s%s", command[i].c_str(), i + 1 == command.size() ? "\n" : " ");
@@ -200,7 +214,7 @@ int mpirun(int argc, char** argv) {
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);
   execv(words[0], words.data());
-  throw std::runtime_error("'" + launcher.string() + "' cannot be started: " + std::strerror(errno));
+  throw std::runtime_error("'" + command[0] + "' cannot be started: " + std::strerror(errno));
 }
 
 }  // namespace substrata::tool

@@ -11,6 +11,7 @@
 
 #include "arguments.hpp"
 #include "commands.hpp"
+#include "mpi_launching.hpp"
 #include "record/reader.hpp"
 #include "recording/machine.hpp"
 #include "recording/run.hpp"
@@ -55,8 +56,8 @@ constexpr const char* kUsage =
     "shows.\n\n"
     "  substrata record -- make -j4\n"
     "  substrata record -e perf::TASK-CLOCK,'coretemp:::*' -i 50ms -o run.sub -- ./program\n"
-    "  substrata record -- mpirun -n 4 hpcc        one recorder outside, all ranks on this node together; "
-    "with --mpi also their messages\n"
+    "  substrata record -- mpirun -n 4 hpcc        one recorder outside, all ranks on this node together, "
+    "with their messages\n"
     "  mpirun -n 64 substrata record -- ./program  a recorder each rank, one file a node "
     "(record.HOST.sub)\n\n"
     "Processor and software events follow the command and all its children; everything else (temperature, "
@@ -70,7 +71,7 @@ constexpr const char* kUsage =
 int record(int argc, char** argv) {
   std::string out, interval = "100ms", flush = "1s";
   std::vector<std::string> wishes;
-  bool quiet = false, mpi = false;
+  bool quiet = false, mpi = false, no_mpi = false;
   std::uint64_t pairs = 0;
   Arguments arguments("substrata record", kUsage);
   arguments.words("-e,--events", wishes,
@@ -79,7 +80,9 @@ int record(int argc, char** argv) {
   arguments.word("-o,--output", out, "file to write, %h is the host (default record.sub)");
   arguments.word("--flush", flush, "what is lost at most when recording is killed (default 1s)");
   arguments.flag("--mpi", mpi,
-                 "the command is mpirun: preload the shim, sample messages, take sections as regions");
+                 "preload the MPI shim: sample messages, take sections as regions; taken for granted where "
+                 "the command begins with mpirun or mpiexec and its MPI library has a shim here");
+  arguments.flag("--no-mpi", no_mpi, "no MPI shim");
   arguments.number("--overhead", pairs,
                    "first run the command that many times without and with recording, and keep what it cost");
   arguments.flag("-q,--quiet", quiet, "no closing line on standard error");
@@ -95,18 +98,30 @@ int record(int argc, char** argv) {
   Plan plan;
   plan.command = line->command;
   plan.wishes = wishes;
-  plan.mpi = mpi;
-  if (mpi) plan.command = with_shim(plan.command);
-  plan.interval_ns = parse_duration(interval);
-  plan.flush_ns = parse_duration(flush);
+  plan.shown = line->command;
   record::Properties extra;
   const std::optional<RankOfJob> rank = rank_of_job();
+  if (!no_mpi && (mpi || rank || is_mpi_launcher(line->command.front()))) {
+    try {
+      if (rank)
+        plan.preload = shim_for_program(line->command.front());
+      else
+        plan.command = with_shim(line->command);
+      plan.mpi = true;
+    } catch (const std::runtime_error& error) {
+      if (mpi) throw;
+      extra.emplace_back("note.mpi", std::string("messages are not sampled: ") + error.what());
+    }
+  }
+  plan.interval_ns = parse_duration(interval);
+  plan.flush_ns = parse_duration(flush);
   if (out.empty()) out = rank ? "record.%h.sub" : "record.sub";
   out = with_host(out);
   if (rank) {
     plan.rank = std::atoi(rank->rank.c_str());
     plan.node = rank->local_rank == "0";
-    extra = {{"mpi.rank", rank->rank}, {"mpi.job", rank->job}};
+    extra.emplace_back("mpi.rank", rank->rank);
+    extra.emplace_back("mpi.job", rank->job);
     make_room(out, rank->job);
   }
 

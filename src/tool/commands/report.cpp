@@ -1,8 +1,11 @@
 // substrata report, export, correlate: what is in a record.
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
+#include <utility>
 
 #include "arguments.hpp"
 #include "commands.hpp"
@@ -56,11 +59,39 @@ std::string described(const record::Trace& trace) {
          record::origin_name(about) + ", per " + about.scope;
 }
 
+double seconds_of(const std::string& text, const char* option) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(seconds >= 0))
+    throw std::runtime_error(std::string(option) + " '" + text + "' is no number of seconds");
+  return seconds;
+}
+
+// The part of a record that was asked for; --from and --to narrow that of the region.
+std::pair<double, double> stretch(const record::Timeline& timeline, const std::string& name,
+                                  const std::string& from, const std::string& to) {
+  double begin = 0, end = timeline.seconds;
+  if (!name.empty()) {
+    bool found = false;
+    for (const record::Region& region : timeline.regions) {
+      if (region.name != name) continue;
+      begin = found ? std::min(begin, region.begin) : region.begin;
+      end = found ? std::max(end, region.end) : region.end;
+      found = true;
+    }
+    if (!found) throw std::runtime_error("there is no region '" + name + "' in the record");
+  }
+  if (!from.empty()) begin = std::max(begin, seconds_of(from, "--from"));
+  if (!to.empty()) end = std::min(end, seconds_of(to, "--to"));
+  if (!(begin < end)) throw std::runtime_error("the record has nothing in that stretch of time");
+  return {begin, end};
+}
+
 }  // namespace
 
 int report(int argc, char** argv) {
   std::vector<std::string> files;
-  std::string out, page;
+  std::string out, page, from, until, region;
   Arguments arguments(
       "substrata report",
       "Shows records made by `substrata record`: where each comes from, every series with its totals, "
@@ -68,13 +99,20 @@ int report(int argc, char** argv) {
   arguments.words("FILE", files, "records");
   arguments.word("--html", page, "write one self-contained HTML file there, instead of text");
   arguments.word("-o,--output", out, "file to write instead of standard output");
+  arguments.word("--from", from, "only from so many seconds after the start");
+  arguments.word("--to", until, "only to so many seconds after the start");
+  arguments.word("--region", region, "only from the first begin to the last end of a region of this name");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (files.empty()) {
     std::fprintf(stderr, "substrata report: no record is named\n");
     return 2;
   }
   const record::Recording recording = record::read_files(files);
-  const record::Timeline timeline = record::lay_out(recording);
+  record::Timeline timeline = record::lay_out(recording);
+  if (!from.empty() || !until.empty() || !region.empty()) {
+    const auto [begin, end] = stretch(timeline, region, from, until);
+    timeline = record::cut_out(timeline, begin, end);
+  }
   if (!page.empty()) {
     write_to(page, [&](std::ostream& to) { record::write_html_report(to, timeline, title_of(files)); });
     return 0;

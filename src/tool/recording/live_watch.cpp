@@ -16,11 +16,13 @@
 namespace substrata::tool {
 namespace {
 
+constexpr std::uint64_t kMostRanks = 256;  // with series of their own
+
 std::uint64_t load(const std::uint64_t& number) { return __atomic_load_n(&number, __ATOMIC_ACQUIRE); }
 
 }  // namespace
 
-LiveWatch::LiveWatch() {
+LiveWatch::LiveWatch(bool single) : single_(single) {
   std::string path = "/dev/shm/substrata-live-XXXXXX";
   const int file = mkostemp(path.data(), O_CLOEXEC);
   void* memory = MAP_FAILED;
@@ -59,7 +61,18 @@ void LiveWatch::take_sections(record::Sink& sink) {
   }
 }
 
+void LiveWatch::take_clocks(record::Sink& sink) {
+  const std::uint64_t used = std::min<std::uint64_t>(load(board_->clocks_used), SUBSTRATA_LIVE_CLOCKS);
+  for (; clocks_taken_ < used; ++clocks_taken_) {
+    const substrata_live_clock& entry = board_->clocks[clocks_taken_];
+    if (load(entry.ready) == 0) return;
+    sink.clock({entry.time_ns, entry.offset_ns, entry.uncertainty_ns,
+                std::string(entry.reference, strnlen(entry.reference, sizeof entry.reference))});
+  }
+}
+
 void LiveWatch::sample(record::Sink& sink, std::int64_t now) {
+  take_clocks(sink);
   const std::uint64_t used = std::min<std::uint64_t>(load(board_->ranks_used), SUBSTRATA_LIVE_RANKS);
   std::uint64_t messages = 0, bytes = 0, least = UINT64_MAX, most = 0;
   std::size_t ranks = 0;
@@ -76,6 +89,11 @@ void LiveWatch::sample(record::Sink& sink, std::int64_t now) {
     ++ranks;
   }
   if (ranks == 0) return;
+  if (single_) {
+    sample_ranks(sink, now, used);
+    take_sections(sink);
+    return;
+  }
   if (!declared_) {
     const char* how =
         modelled ? "; those inside of collectives by a model" : "; those inside of collectives too";
@@ -109,7 +127,37 @@ void LiveWatch::sample(record::Sink& sink, std::int64_t now) {
   const std::uint8_t flag = modelled ? std::uint8_t{record::kModelled} : std::uint8_t{0};
   const std::uint8_t flags[] = {flag, flag, flag, flag, 0};
   sink.sample(set_, now, 0, values, flags);
+  sample_ranks(sink, now, used);
   take_sections(sink);
+}
+
+void LiveWatch::sample_ranks(record::Sink& sink, std::int64_t now, std::uint64_t used) {
+  sets_.resize(static_cast<std::size_t>(std::min(used, kMostRanks)));
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    const substrata_live_rank& rank = board_->ranks[i];
+    const std::uint64_t number = load(rank.rank_plus_1);
+    if (number == 0) continue;
+    const bool modelled = load(rank.modelled) != 0;
+    if (!sets_[i]) {
+      const auto one = [&](const char* name, const char* unit, const char* text) {
+        record::SeriesInfo info;
+        info.name = name;
+        info.unit = unit;
+        info.text = text;
+        info.component = "mpi";
+        info.scope = record::rank_scope(static_cast<std::int64_t>(number) - 1);
+        info.modelled = modelled;
+        return info;
+      };
+      sets_[i] = sink.declare({one("mpi:::rank:messages", "messages", "messages that the rank sent"),
+                               one("mpi:::rank:bytes", "bytes", "bytes that the rank sent")});
+    }
+    const std::int64_t values[] = {static_cast<std::int64_t>(load(rank.messages)),
+                                   static_cast<std::int64_t>(load(rank.bytes))};
+    const std::uint8_t flag = modelled ? std::uint8_t{record::kModelled} : std::uint8_t{0};
+    const std::uint8_t flags[] = {flag, flag};
+    sink.sample(*sets_[i], now, 0, values, flags);
+  }
 }
 
 }  // namespace substrata::tool

@@ -5,19 +5,23 @@
 #include <substrata/live_board.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "record/writer.hpp"
 
 namespace substrata::tool {
 
 // A board in shared memory. The series are declared when the first rank shows: messages and bytes of all
-// ranks of the node, and the least and most that one of them sent. Sections of the program become regions.
+// ranks of the node, and the least and most that one of them sent; and those of each rank, of no more than
+// 256 ranks, when it shows. Sections of the program become regions; offsets of the node's clock are kept.
 // Thread-bound.
 class LiveWatch {
  public:
-  // Throws std::system_error when the board cannot be made.
-  LiveWatch();
+  // `single`: of one rank, whose recorder this is; there are no sums then. Throws std::system_error when the
+  // board cannot be made.
+  explicit LiveWatch(bool single);
   ~LiveWatch();
   LiveWatch(const LiveWatch&) = delete;
   LiveWatch& operator=(const LiveWatch&) = delete;
@@ -28,11 +32,16 @@ class LiveWatch {
 
  private:
   void take_sections(record::Sink& sink);
+  void take_clocks(record::Sink& sink);
+  void sample_ranks(record::Sink& sink, std::int64_t now, std::uint64_t used);
   std::string path_;
   substrata_live_board* board_ = nullptr;
   bool declared_ = false;
   std::uint32_t set_ = 0;
+  std::vector<std::optional<std::uint32_t>> sets_;  // by entry of the board
+  bool single_;
   std::uint64_t sections_taken_ = 0;
+  std::uint64_t clocks_taken_ = 0;
   bool inside_ = false;
 };
 

@@ -17,11 +17,13 @@
 #include <system_error>
 
 #include "measuring.hpp"
+#include "mpi_launching.hpp"
 #include "record/memory_sink.hpp"
 #include "recording/child.hpp"
 #include "recording/live_watch.hpp"
 #include "recording/machine.hpp"
 #include "recording/mark_file.hpp"
+#include "recording/region_file.hpp"
 #include "recording/sampler.hpp"
 #include "recording/wishes.hpp"
 
@@ -87,11 +89,19 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   std::vector<std::pair<std::string, std::string>> environment;
   model.keep_from(&environment);
   if (!marks.path().empty()) environment.emplace_back("SUBSTRATA_MARKS", marks.path());
-  const std::unique_ptr<LiveWatch> live = plan.mpi ? std::make_unique<LiveWatch>() : nullptr;
+  RegionFile regions(marks.path().empty() ? std::string() : marks.path() + ".regions");
+  if (!regions.path().empty()) environment.emplace_back("SUBSTRATA_REGIONS", regions.path());
+  const std::unique_ptr<LiveWatch> live = plan.mpi ? std::make_unique<LiveWatch>(plan.rank >= 0) : nullptr;
   const std::string summary = marks.path().empty() ? std::string() : marks.path() + ".mpi";
   if (live != nullptr) {
     environment.emplace_back("SUBSTRATA_MPI_LIVE", live->path());
-    if (!summary.empty()) environment.emplace_back("SUBSTRATA_MPI_SUMMARY", summary);
+    if (!summary.empty() && plan.rank <= 0) environment.emplace_back("SUBSTRATA_MPI_SUMMARY", summary);
+  }
+  if (!plan.preload.empty()) {
+    const char* others = std::getenv("LD_PRELOAD");
+    environment.emplace_back(
+        "LD_PRELOAD",
+        plan.preload + (others != nullptr && others[0] != '\0' ? std::string(":") + others : std::string()));
   }
   Child child(plan.command, environment, plan.silent);
 
@@ -110,7 +120,8 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
 
   record::Properties properties = machine_properties();
   std::vector<std::string> words;
-  for (const std::string& word : plan.command) words.push_back(shell_word(word));
+  for (const std::string& word : plan.shown.empty() ? plan.command : plan.shown)
+    words.push_back(shell_word(word));
   properties.emplace_back("command", joined(words, " "));
   properties.emplace_back("interval_ns", std::to_string(plan.interval_ns));
   properties.emplace_back("pid", std::to_string(child.pid()));
@@ -137,6 +148,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
     recording([&] {
       sampler.sample(*sink, set);
       if (live != nullptr) live->sample(*sink, raw_now_ns());
+      regions.take(*sink);
       ++outcome.rows;
     });
   };
@@ -174,13 +186,21 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   outcome.status = child.reap(&used);
   outcome.how = child.how_it_ended();
   outcome.end = std::max(outcome.end, raw_now_ns());
-  const record::Properties end_properties = {{"exit", outcome.how},
-                                             {"exit_status", std::to_string(outcome.status)},
-                                             {"rows", std::to_string(outcome.rows)},
-                                             {"missed_ticks", std::to_string(outcome.missed)},
-                                             {"command.user_s", seconds_text(used.ru_utime)},
-                                             {"command.system_s", seconds_text(used.ru_stime)},
-                                             {"command.max_resident_kib", std::to_string(used.ru_maxrss)}};
+  record::Properties end_properties = {{"exit", outcome.how},
+                                       {"exit_status", std::to_string(outcome.status)},
+                                       {"rows", std::to_string(outcome.rows)},
+                                       {"missed_ticks", std::to_string(outcome.missed)},
+                                       {"command.user_s", seconds_text(used.ru_utime)},
+                                       {"command.system_s", seconds_text(used.ru_stime)},
+                                       {"command.max_resident_kib", std::to_string(used.ru_maxrss)}};
+  if (regions.full())
+    end_properties.emplace_back("note.regions",
+                                "a process had more than 100,000 begins and ends of high-level regions; the "
+                                "later ones are not in the record");
+  if (regions.left_out() != 0)
+    end_properties.emplace_back("note.threads", std::to_string(regions.left_out()) +
+                                                    " high-level regions that threads opened while another "
+                                                    "thread of their rank had one open are left out");
   if (live != nullptr && !summary.empty()) {
     std::ifstream file(summary, std::ios::binary);
     outcome.mpi_summary.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
@@ -191,10 +211,16 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   return outcome;
 }
 
+bool is_mpi_launcher(const std::string& word) {
+  const std::string name = word.substr(word.rfind('/') + 1);
+  return name.rfind("mpirun", 0) == 0 || name.rfind("mpiexec", 0) == 0;
+}
+
 std::vector<std::string> with_shim(const std::vector<std::string>& command) {
-  const std::string name = command.front().substr(command.front().rfind('/') + 1);
-  if (name.rfind("mpirun", 0) != 0 && name.rfind("mpiexec", 0) != 0)
-    throw std::runtime_error("--mpi needs a command that begins with mpirun or mpiexec, not '" + name + "'");
+  if (!is_mpi_launcher(command.front()))
+    throw std::runtime_error("--mpi needs a command that begins with mpirun or mpiexec, not '" +
+                             command.front() + "'");
+  preloading_command(command.front(), {command.begin() + 1, command.end()});  // throws what would refuse
   char self[4096];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self);
   if (length <= 0)

@@ -16,14 +16,16 @@ namespace substrata::tool {
 // What to run and to sample.
 struct Plan {
   std::vector<std::string> command;
+  std::vector<std::string> shown;   // what the record calls the command; empty: `command`
   std::vector<std::string> wishes;  // events; empty: the usual ones
   std::int64_t interval_ns = 100'000'000;
   std::int64_t flush_ns = 1'000'000'000;
   bool node = true;  // events of the node are taken too
   std::int32_t rank = -1;
-  // The command is a launcher of MPI that preloads the shim: the messages of its ranks are sampled, and the
-  // summary that rank 0 writes is kept.
+  // The shim is preloaded into the ranks, by the launcher that the command is or by `preload`: their messages
+  // are sampled, and the summary that rank 0 writes is kept.
   bool mpi = false;
+  std::string preload;  // into the command: the shim, where the command is one rank
   bool silent = false;  // the command's output is thrown away, its input is empty
 };
 
@@ -52,8 +54,11 @@ struct Destination {
 // cannot be executed, or nothing at all can be sampled.
 Outcome run_sampled(const Plan& plan, const Destination& destination);
 
+// "mpirun", "/usr/bin/mpiexec.hydra", ...
+bool is_mpi_launcher(const std::string& word);
+
 // The command as `substrata mpirun` starts it, with the shim of its MPI library. Throws std::runtime_error
-// when it is no launcher.
+// with the reason when it is no launcher or there is no shim for it.
 std::vector<std::string> with_shim(const std::vector<std::string>& command);
 
 // What recording costs the command: it is run without and with sampling in turns, its output thrown away, and

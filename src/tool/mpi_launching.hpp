@@ -1,0 +1,22 @@
+// How an MPI program is started with the shim of its MPI library.
+#ifndef SUBSTRATA_TOOL_MPI_LAUNCHING_HPP
+#define SUBSTRATA_TOOL_MPI_LAUNCHING_HPP
+
+#include <string>
+#include <vector>
+
+namespace substrata::tool {
+
+// The launcher's command with the shim preloaded into the ranks and the shim's settings passed on.
+// `launcher`: to use, else (empty) the one of the program's MPI library. `words`: the launcher's own
+// arguments, the program, its arguments. Throws std::runtime_error with the reason when the library is
+// unknown or has no shim here.
+std::vector<std::string> preloading_command(const std::string& launcher,
+                                            const std::vector<std::string>& words);
+
+// The shim for a program that is started by itself, as one rank; throws as preloading_command does.
+std::string shim_for_program(const std::string& program);
+
+}  // namespace substrata::tool
+
+#endif
