@@ -159,73 +159,137 @@ void encode_column(const substrata_transaction* batch, size_t offset, size_t cou
   }
 }
 
-template <typename Value>
-void store(substrata_transaction* out, size_t offset, size_t row, uint64_t value) noexcept {
-  put(reinterpret_cast<unsigned char*>(out) + offset + row * sizeof(substrata_transaction),
-      static_cast<Value>(value));
+// The bit of a varint's byte that says that another byte follows.
+constexpr uint64_t kContinues = 0x8080808080808080u;
+
+// The end of so many varints, or nullptr: they do not end before `end`.
+const unsigned char* skip_varints(const unsigned char* at, const unsigned char* end, size_t count) noexcept {
+  while (count >= 8 && end - at >= 8) {  // so many that none of the eight bytes can belong to what follows
+    // The bytes without that bit, added up in the highest byte.
+    count -= static_cast<size_t>((((~get<uint64_t>(at) & kContinues) >> 7) * 0x0101010101010101u) >> 56);
+    at += 8;
+  }
+  while (count > 0) {
+    if (at == end) return nullptr;
+    if ((*at++ & 0x80u) == 0) --count;
+  }
+  return at;
 }
+
+// The varint at `at`, whose last byte is known to be there; 0 in *bytes: it is longer than ten. Without a
+// branch on its length where eight bytes can be read: lengths change from row to row and are not foreseen.
+uint64_t get_varint(const unsigned char* at, const unsigned char* end, size_t* bytes) noexcept {
+  if (end - at >= 8) {
+    uint64_t word = get<uint64_t>(at);
+    const uint64_t ends = ~word & kContinues;
+    if (ends != 0) {
+      *bytes = (static_cast<size_t>(__builtin_ctzll(ends)) >> 3) + 1;
+      word &= (ends ^ (ends - 1)) & ~kContinues;
+      word = ((word & 0x7f007f007f007f00u) >> 1) | (word & 0x007f007f007f007fu);
+      word = ((word & 0x3fff00003fff0000u) >> 2) | (word & 0x00003fff00003fffu);
+      return ((word & 0x0fffffff00000000u) >> 4) | (word & 0x000000000fffffffu);
+    }
+  }
+  uint64_t value = 0;
+  for (unsigned i = 0; i < 10; ++i) {
+    value |= static_cast<uint64_t>(at[i] & 0x7fu) << (7 * i);
+    if ((at[i] & 0x80u) == 0) {
+      *bytes = i + 1;
+      return value;
+    }
+  }
+  *bytes = 0;
+  return 0;
+}
+
+// A field whose values differ within a segment: where its next row comes from.
+struct VaryingField {
+  const Field* field = nullptr;
+  uint8_t mode = 0;
+  uint64_t value = 0;  // the next row's of a series; the last one's of differences; the smallest
+  uint64_t step = 0;   // of a series
+  const unsigned char* bytes = nullptr;  // of the next row
+  const unsigned char* end = nullptr;    // of all columns: what may be read
+};
 
 template <typename Offset, typename Value>
-bool take_offsets(ByteReader* in, size_t offset, uint32_t count, uint64_t smallest,
-                  substrata_transaction* out) noexcept {
-  const unsigned char* bytes = nullptr;
-  if (!in->take(static_cast<size_t>(count) * sizeof(Offset), &bytes)) return false;
-  for (size_t row = 0; row < count; ++row) {
-    store<Value>(out, offset, row, smallest + get<Offset>(bytes + row * sizeof(Offset)));
+void fill_offsets(VaryingField* from, unsigned char* out, size_t rows) noexcept {
+  for (size_t row = 0; row < rows; ++row) {
+    put(out + row * sizeof(substrata_transaction),
+        static_cast<Value>(from->value + get<Offset>(from->bytes + row * sizeof(Offset))));
   }
-  return true;
+  from->bytes += rows * sizeof(Offset);
 }
 
+// Writes the next rows of a field. False: a varint has too many bytes.
 template <typename Value>
-bool decode_column(ByteReader* in, size_t offset, uint32_t count, substrata_transaction* out) noexcept {
-  uint8_t mode = 0;
-  uint64_t value = 0;
-  if (!in->byte(&mode) || !in->number(&value)) return false;
-  switch (mode) {
-    case kAllEqual:
-      for (size_t row = 0; row < count; ++row) store<Value>(out, offset, row, value);
+bool fill_rows(VaryingField* from, bool first_row, unsigned char* out, size_t rows) noexcept {
+  switch (from->mode) {
+    case kSeries:
+      for (size_t row = 0; row < rows; ++row, from->value += from->step)
+        put(out + row * sizeof(substrata_transaction), static_cast<Value>(from->value));
       return true;
-    case kSeries: {
-      uint64_t step = 0;
-      if (!in->number(&step)) return false;
-      step = unzigzag(step);
-      for (size_t row = 0; row < count; ++row, value += step) store<Value>(out, offset, row, value);
-      return true;
-    }
     case kDifferences: {
-      store<Value>(out, offset, 0, value);
-      uint32_t row = 1;
-      // While a varint of any length fits into what is left, the end needs no test within it.
-      const unsigned char* at = in->position();
-      const unsigned char* const end = at + in->left();
-      while (row < count && end - at >= 10) {
-        uint64_t difference = *at & 0x7fu;
-        unsigned shift = 7;
-        while ((*at++ & 0x80u) != 0) {
-          if (shift > 63) return false;
-          difference |= static_cast<uint64_t>(*at & 0x7fu) << shift;
-          shift += 7;
-        }
+      const unsigned char* at = from->bytes;  // whole varints: skip_varints found their end
+      uint64_t value = from->value;
+      size_t row = 0;
+      if (first_row) put(out + row++ * sizeof(substrata_transaction), static_cast<Value>(value));
+      for (; row < rows; ++row) {
+        size_t bytes = 0;
+        const uint64_t difference = get_varint(at, from->end, &bytes);
+        if (bytes == 0) return false;
+        at += bytes;
         value += unzigzag(difference);
-        store<Value>(out, offset, row++, value);
+        put(out + row * sizeof(substrata_transaction), static_cast<Value>(value));
       }
-      in->move_to(at);
-      for (; row < count; ++row) {
-        uint64_t difference = 0;
-        if (!in->number(&difference)) return false;
-        value += unzigzag(difference);
-        store<Value>(out, offset, row, value);
-      }
+      from->value = value;
+      from->bytes = at;
       return true;
     }
     case kOffset8:
-      return take_offsets<uint8_t, Value>(in, offset, count, value, out);
+      fill_offsets<uint8_t, Value>(from, out, rows);
+      return true;
     case kOffset16:
-      return take_offsets<uint16_t, Value>(in, offset, count, value, out);
+      fill_offsets<uint16_t, Value>(from, out, rows);
+      return true;
     case kOffset32:
-      return take_offsets<uint32_t, Value>(in, offset, count, value, out);
+      fill_offsets<uint32_t, Value>(from, out, rows);
+      return true;
+    default:
+      fill_offsets<uint64_t, Value>(from, out, rows);
+      return true;
+  }
+}
+
+// Reads a column's head and finds its end; a column of one value goes into the pattern of all rows.
+bool open_column(ByteReader* in, const Field& field, uint32_t count, unsigned char* pattern,
+                 VaryingField* out) noexcept {
+  *out = {};
+  if (!in->byte(&out->mode) || !in->number(&out->value)) return false;
+  switch (out->mode) {
+    case kAllEqual:
+      std::memcpy(pattern + field.offset, &out->value, field.bytes);
+      return true;
+    case kSeries:
+      out->field = &field;
+      if (!in->number(&out->step)) return false;
+      out->step = unzigzag(out->step);
+      return true;
+    case kDifferences: {
+      out->field = &field;
+      out->bytes = in->position();
+      out->end = out->bytes + in->left();
+      const unsigned char* const end = skip_varints(out->bytes, out->end, count - 1);
+      if (end == nullptr) return false;
+      in->move_to(end);
+      return true;
+    }
+    case kOffset8:
+    case kOffset16:
+    case kOffset32:
     case kOffset64:
-      return take_offsets<uint64_t, Value>(in, offset, count, value, out);
+      out->field = &field;
+      return in->take(static_cast<size_t>(count) << (out->mode - kOffset8), &out->bytes);
     default:
       return false;
   }
@@ -355,22 +419,29 @@ bool decode_segment_head(ByteReader* in, uint32_t* probe, uint32_t* count) noexc
 
 bool decode_segment_body(ByteReader* in, uint32_t probe, uint32_t count,
                          substrata_transaction* out) noexcept {
+  substrata_transaction pattern{};
+  pattern.probe = static_cast<uint16_t>(probe);
+  VaryingField varying[std::size(kFields)];
+  size_t columns = 0;
   for (const Field& field : kFields) {
-    bool whole = false;
-    switch (field.bytes) {
-      case 8:
-        whole = decode_column<uint64_t>(in, field.offset, count, out);
-        break;
-      case 4:
-        whole = decode_column<uint32_t>(in, field.offset, count, out);
-        break;
-      default:
-        whole = decode_column<uint16_t>(in, field.offset, count, out);
-        break;
-    }
-    if (!whole) return false;
+    VaryingField& next = varying[columns];
+    if (!open_column(in, field, count, reinterpret_cast<unsigned char*>(&pattern), &next)) return false;
+    if (next.field != nullptr) ++columns;
   }
-  for (uint32_t row = 0; row < count; ++row) out[row].probe = static_cast<uint16_t>(probe);
+  // By groups of rows that stay in the first cache while column after column is written into them.
+  constexpr size_t kGroup = 128;
+  for (size_t begin = 0; begin < count; begin += kGroup) {
+    const size_t rows = std::min(kGroup, count - begin);
+    std::fill_n(out + begin, rows, pattern);
+    for (size_t column = 0; column < columns; ++column) {
+      VaryingField& from = varying[column];
+      unsigned char* const at = reinterpret_cast<unsigned char*>(out + begin) + from.field->offset;
+      const bool whole = from.field->bytes == 8   ? fill_rows<uint64_t>(&from, begin == 0, at, rows)
+                         : from.field->bytes == 4 ? fill_rows<uint32_t>(&from, begin == 0, at, rows)
+                                                  : fill_rows<uint16_t>(&from, begin == 0, at, rows);
+      if (!whole) return false;
+    }
+  }
   return true;
 }
 

@@ -426,5 +426,52 @@ TEST(TraceFormat, EncodesEveryColumnShapeWithoutLoss) {
   }
 }
 
+// FE-8
+TEST(TraceFormat, DecodesDifferencesOfEveryLengthInLastAndInnerFields) {
+  // Lengths of 1 to 10 bytes in no order, in a first field (time) and in the last one that can be long
+  // (detail).
+  std::mt19937_64 random(11);
+  std::vector<substrata_transaction> batch(500);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    batch[i].time = i == 0 ? 0 : batch[i - 1].time + (random() >> (random() % 64));
+    batch[i].detail = i % 7 == 0   ? ~uint64_t{0} - i
+                      : i % 7 == 1 ? uint64_t{1} << 63
+                                   : random() >> (random() % 64);
+    batch[i].probe = 3;
+  }
+  ByteWriter out;
+  encode_segment(3, batch.data(), batch.size(), &out);
+  // Exactly the payload's bytes, so that a read behind its end is seen by the address sanitizer.
+  const std::vector<unsigned char> bytes(out.bytes().begin(), out.bytes().end());
+  ByteReader in(bytes.data(), bytes.size());
+  uint32_t number = 0;
+  uint32_t count = 0;
+  ASSERT_TRUE(decode_segment_head(&in, &number, &count));
+  std::vector<substrata_transaction> back(count);
+  ASSERT_TRUE(decode_segment_body(&in, 3, count, back.data()));
+  for (size_t i = 0; i < count; ++i) ASSERT_TRUE(equal(back[i], batch[i])) << i;
+}
+
+// FE-8
+TEST(TraceFormat, RefusesADifferenceOfMoreThanTenBytes) {
+  ByteWriter out;
+  out.number(3);  // probe
+  out.number(2);  // rows
+  out.byte(2);    // time: differences
+  out.number(0);
+  for (int i = 0; i < 10; ++i) out.byte(0x80);
+  out.byte(0);
+  for (int field = 1; field < 13; ++field) {
+    out.byte(0);  // one value
+    out.number(0);
+  }
+  ByteReader in(out.bytes().data(), out.bytes().size());
+  uint32_t number = 0;
+  uint32_t count = 0;
+  ASSERT_TRUE(decode_segment_head(&in, &number, &count));
+  std::vector<substrata_transaction> back(count);
+  EXPECT_FALSE(decode_segment_body(&in, 3, count, back.data()));
+}
+
 }  // namespace
 }  // namespace substrata::feed::test
