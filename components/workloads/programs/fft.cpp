@@ -62,11 +62,9 @@ class Fft final : public Program {
     const int bits = std::countr_zero(points_);
     rows_ = std::uint64_t{1} << (bits / 2);
     columns_ = points_ / rows_;
-    roots_.resize(points_);
-    for (std::uint64_t i = 0; i < points_; ++i) {
-      const double angle = -2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(points_);
-      roots_[i] = {std::cos(angle), std::sin(angle)};
-    }
+    roots_ = roots(points_);
+    row_roots_ = roots(rows_);
+    column_roots_ = roots(columns_);
   }
 
   void lay_out(Memory& memory, ProcessId) override {
@@ -103,10 +101,15 @@ class Fft final : public Program {
   Complex input(std::uint64_t i) const noexcept {
     return {uniform_at(seed_, 2 * i) - 0.5, uniform_at(seed_, 2 * i + 1) - 0.5};
   }
-  Complex root(std::uint64_t i, bool back) const noexcept {
-    const Complex& found = roots_[i & (points_ - 1)];
-    return back ? std::conj(found) : found;
+  static std::vector<Complex> roots(std::uint64_t order) {
+    std::vector<Complex> all(order);
+    for (std::uint64_t i = 0; i < order; ++i) {
+      const double angle = -2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(order);
+      all[i] = {std::cos(angle), std::sin(angle)};
+    }
+    return all;
   }
+  static Complex directed(const Complex& root, bool back) noexcept { return back ? std::conj(root) : root; }
 
   // from, in natural order as rows_ x columns_, to `to` in natural order; destroys from.
   void six_steps(Process& process, const View<Complex>& from, const View<Complex>& to, bool back) {
@@ -143,7 +146,8 @@ class Fft final : public Program {
   void transform_rows(Process& process, const View<Complex>& matrix, std::uint64_t rows, std::uint64_t length,
                       bool twiddle, bool back) {
     process.phase(row_transforms_);
-    const std::uint64_t stride = points_ / length;
+    // Those of a row alone: picked out of all roots, they would lie a page apart and share few cache sets.
+    const std::vector<Complex>& short_roots = length == rows_ ? row_roots_ : column_roots_;
     const auto [first, last] = process.share(rows);
     for (std::uint64_t row = first; row < last; ++row) {
       const Procedure procedure(process, row_transforms_);
@@ -160,12 +164,12 @@ class Fft final : public Program {
         j |= bit;
       }
       for (std::uint64_t half = 1; half < length; half *= 2) {
-        const std::uint64_t step = length / (2 * half) * stride;
+        const std::uint64_t step = length / (2 * half);
         for (std::uint64_t group = 0; group < length; group += 2 * half) {
           for (std::uint64_t k = 0; k < half; ++k) {
             const std::uint64_t low = base + group + k;
             const Complex a = matrix[low];
-            const Complex b = product(matrix[low + half], root(k * step, back));
+            const Complex b = product(matrix[low + half], directed(short_roots[k * step], back));
             matrix[low] = a + b;
             matrix[low + half] = a - b;
             process.compute(10);  // floating-point operations of a butterfly
@@ -174,7 +178,7 @@ class Fft final : public Program {
       }
       if (twiddle) {
         for (std::uint64_t i = 0; i < length; ++i) {
-          matrix[base + i] = product(matrix[base + i], root(row * i, back));
+          matrix[base + i] = product(matrix[base + i], directed(roots_[(row * i) & (points_ - 1)], back));
           process.compute(6);
         }
       }
@@ -204,7 +208,10 @@ class Fft final : public Program {
   bool inverse_;
   std::uint64_t rows_ = 0;
   std::uint64_t columns_ = 0;
-  std::vector<Complex> roots_;  // private constants of every process
+  // Roots of unity of these orders: private constants of every process.
+  std::vector<Complex> roots_;
+  std::vector<Complex> row_roots_;
+  std::vector<Complex> column_roots_;
   SharedArray<Complex> data_;
   SharedArray<Complex> scratch_;
   RegionId initialise_ = 0;
