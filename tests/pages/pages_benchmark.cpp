@@ -1,10 +1,17 @@
-// What observing page faults costs: the first touch of fresh pages with and without it.
+// What observing page faults costs, and what a fetch of shared pages costs beside a copy.
 #include <benchmark/benchmark.h>
 #include <substrata/feed.h>
 #include <substrata/pages.h>
+#include <substrata/shared_pages.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -54,6 +61,90 @@ void BM_ObservedFault(benchmark::State& state) {
   substrata_observer_destroy(observer);
 }
 BENCHMARK(BM_ObservedFault);
+
+constexpr std::size_t kSharedPages = 512;
+
+substrata_shared_pages* open_shared(const std::string& name, uint32_t process) {
+  substrata_shared_pages_options options{};
+  options.struct_size = sizeof options;
+  options.processes = 2;
+  options.process = process;
+  options.page_bytes = static_cast<uint32_t>(kPage);
+  options.bytes = 2 * kSharedPages * kPage;
+  options.name = name.c_str();
+  substrata_shared_pages* memory = nullptr;
+  return substrata_shared_pages_open(&options, &memory) == 0 ? memory : nullptr;
+}
+
+volatile unsigned* first_word(substrata_shared_pages* memory, std::size_t page) {
+  return static_cast<volatile unsigned*>(substrata_shared_pages_memory(memory)) +
+         page * kPage / sizeof(unsigned);
+}
+
+// The floor of a fetch: copying as many pages.
+void BM_CopyPages(benchmark::State& state) {
+  std::vector<char> from(kSharedPages * kPage, 1);
+  std::vector<char> to(kSharedPages * kPage);
+  for (auto _ : state) {
+    for (std::size_t i = 0; i < kSharedPages; ++i) std::memcpy(&to[i * kPage], &from[i * kPage], kPage);
+    benchmark::ClobberMemory();
+  }
+  state.counters["per_page"] =
+      benchmark::Counter(static_cast<double>(kSharedPages) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(BM_CopyPages);
+
+// This process reads, or stores to, pages that another one has changed: signal, copy, twin, protection.
+void fetch(benchmark::State& state, bool store) {
+  const std::string name = "bench-" + std::to_string(getpid());
+  const pid_t child = fork();
+  if (child == 0) {
+    substrata_shared_pages* const memory = open_shared(name, 0);
+    if (memory == nullptr) _exit(1);
+    // Its own last page but one says when to end.
+    for (unsigned round = 1; *first_word(memory, kSharedPages) == 0; ++round) {
+      for (std::size_t page = 0; page < kSharedPages; ++page) *first_word(memory, page) = round;
+      if (substrata_shared_pages_barrier(memory) != 0 || substrata_shared_pages_barrier(memory) != 0)
+        _exit(1);
+    }
+    substrata_shared_pages_close(memory);
+    _exit(0);
+  }
+  substrata_shared_pages* const memory = open_shared(name, 1);
+  if (memory == nullptr) {
+    state.SkipWithError(substrata_feed_error());
+    return;
+  }
+  for (auto _ : state) {
+    substrata_shared_pages_barrier(memory);
+    const auto begin = std::chrono::steady_clock::now();
+    unsigned sum = 0;
+    for (std::size_t page = 0; page < kSharedPages; ++page) {
+      if (store) {
+        first_word(memory, page)[1] = 1;
+      } else {
+        sum += *first_word(memory, page);
+      }
+    }
+    benchmark::DoNotOptimize(sum);
+    state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    substrata_shared_pages_barrier(memory);
+  }
+  substrata_shared_pages_barrier(memory);
+  *first_word(memory, kSharedPages) = 1;
+  substrata_shared_pages_barrier(memory);
+  state.counters["per_page"] =
+      benchmark::Counter(static_cast<double>(kSharedPages) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  substrata_shared_pages_close(memory);
+  int status = 0;
+  waitpid(child, &status, 0);
+}
+void BM_FetchSharedPages(benchmark::State& state) { fetch(state, false); }
+BENCHMARK(BM_FetchSharedPages)->UseManualTime()->Iterations(200);
+void BM_FetchAndTwinSharedPages(benchmark::State& state) { fetch(state, true); }
+BENCHMARK(BM_FetchAndTwinSharedPages)->UseManualTime()->Iterations(200);
 
 }  // namespace
 
