@@ -324,7 +324,7 @@ TEST_F(Machine, FollowsTheMessagesOfMpiPrograms) {  // SH-21
   EXPECT_EQ(set.stop()[0], 0) << "nobody follows";
 }
 
-// In a process of its own: the high-level interface reads its settings once.
+// PA-44. In a process of its own: the high-level interface reads its settings once.
 TEST_F(Machine, ARegionOfTheHighLevelInterfaceIsTheCategory) {
   const Folder folder;
   const pid_t child = fork();
