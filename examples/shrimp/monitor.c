@@ -51,8 +51,7 @@ int main(void) {
   long long counts[2];
 
   // 1. A histogram of senders by sizes, in sixteen bytes a bin: the multiplexer takes the sender, two nibbles
-  // of
-  //    the size, and, because an address has five nibbles, the category, which stays 0 for now.
+  //    of the size, and, because an address has five nibbles, the category, which stays 0 for now.
   const uint32_t selection = SUBSTRATA_SHRIMP_SENDER | SUBSTRATA_SHRIMP_SIZE(1) | SUBSTRATA_SHRIMP_SIZE(2) |
                              SUBSTRATA_SHRIMP_CATEGORY;
   command(0, kEveryNode, SUBSTRATA_SHRIMP_MULTIPLEXER, selection);

@@ -313,4 +313,52 @@ TEST_F(Lab, AThermalZoneFollowsAndABrokenOneGivesAnErrorNeverANumber) {  // PA-3
   EXPECT_EQ(PAPI_stop(set_, nullptr), PAPI_OK);
 }
 
+// PA-12: the unmodified programs of Debian's papi-tools, on this library, where there are counters to be
+// read. Their output, or the reason why they did not end well.
+std::string debians(const std::string& command, bool* ended_well) {
+  const std::string whole =
+      "cd /tmp && LD_LIBRARY_PATH=" LIBRARIES " timeout 300 /usr/bin/" + command + " 2>&1";
+  std::string output;
+  FILE* const pipe = popen(whole.c_str(), "r");
+  if (pipe == nullptr) return "popen failed";
+  char part[4096];
+  for (size_t got = 0; (got = std::fread(part, 1, sizeof part, pipe)) > 0;) output.append(part, got);
+  const int status = pclose(pipe);
+  *ended_well = status == 0;
+  return output + "\nstatus " + std::to_string(status);
+}
+
+class DebiansTool : public testing::TestWithParam<const char*> {};
+TEST_P(DebiansTool, EndsWellWhereThereIsACounterUnit) {
+  bool ended_well = false;
+  const std::string output = debians(GetParam(), &ended_well);
+  EXPECT_TRUE(ended_well) << GetParam() << ":\n" << output;
+}
+INSTANTIATE_TEST_SUITE_P(All, DebiansTool,
+                         testing::Values("papi_avail -a", "papi_clockres",
+                                         "papi_command_line PAPI_TOT_INS PAPI_TOT_CYC",
+                                         "papi_component_avail", "papi_cost -t 1000", "papi_decode",
+                                         "papi_error_codes", "papi_event_chooser PRESET PAPI_TOT_CYC",
+                                         "papi_hardware_avail", "papi_mem_info",
+                                         "papi_multiplex_cost -t 1000", "papi_native_avail", "papi_version",
+                                         "papi_xml_event_info"),
+                         [](const testing::TestParamInfo<const char*>& tool) {
+                           const std::string command = tool.param;
+                           return command.substr(0, command.find(' '));
+                         });
+
+TEST(DebiansTools, LoadThisLibrary) {
+  bool ended_well = false;
+  const std::string output =
+      debians("../../usr/bin/env LD_TRACE_LOADED_OBJECTS=1 /usr/bin/papi_cost", &ended_well);
+  EXPECT_NE(output.find(LIBRARIES "/libpapi.so.7.0"), std::string::npos) << output;
+}
+
+TEST(DebiansTools, CostMeasuresWithTheProcessorsCounters) {
+  bool ended_well = false;
+  const std::string output = debians("papi_cost -t 1000", &ended_well);
+  EXPECT_NE(output.find("PAPI_start/stop"), std::string::npos) << output;
+  EXPECT_NE(output.find("PAPI_read"), std::string::npos) << output;
+}
+
 }  // namespace
