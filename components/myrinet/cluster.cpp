@@ -44,6 +44,8 @@ Cluster::Cluster(const ClusterParameters& parameters, Delivery& delivery, bool p
 
 std::uint32_t Cluster::take_slot() {
   if (free_.empty()) {
+    if (packets_.size() == EventQueue::kMostPackets)
+      throw std::length_error("the Myrinet cluster has no room for more packets under way");
     packets_.emplace_back();
     return static_cast<std::uint32_t>(packets_.size() - 1);
   }
@@ -384,11 +386,11 @@ void Cluster::on_delivered(std::uint32_t slot) {
 }
 
 void Cluster::hand_over(std::uint32_t slot) {
-  const Packet packet = packets_[slot];
   free_.push_back(slot);
-  if (packet.rest != 0) return;
+  if (packets_[slot].rest != 0) return;
   --under_way_;
-  delivery_.delivered(packet.message, packet.posted, now_);
+  const Message message = packets_[slot].message;  // the slot may be taken again meanwhile
+  delivery_.delivered(message, packets_[slot].posted, now_);
 }
 
 // ------------------------------------------------------------------------------------------------- clocks

@@ -2,9 +2,18 @@
 #include "statistics.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <cstring>
 
 namespace substrata::myrinet {
+namespace {
+
+// The begin of a row; anywhere in the words, so it is copied in and out.
+struct RowSums {
+  int64_t ns;
+  double squared_ns;
+};
+
+}  // namespace
 
 std::string Shape::objection() const {
   const auto between = [](const char* what, uint64_t value, uint64_t least, uint64_t most) {
@@ -34,39 +43,48 @@ uint64_t Shape::sums_of_program() const noexcept {
 
 Statistics::Statistics(const Shape& shape)
     : shape_(shape),
-      lengths_((size_t{shape.length_bins} + shape.nodes + kTypes) * kLatencies * shape.latency_bins),
-      counts_(shape.counts_of_program()),
-      sums_(shape.sums_of_program()) {}
+      by_length_(shape.length_bin_bytes),
+      by_latency_{Divider(shape.latency_bin_ns[0]), Divider(shape.latency_bin_ns[1]),
+                  Divider(shape.latency_bin_ns[2]), Divider(shape.latency_bin_ns[3])},
+      row_words_(kSumWords + shape.latency_bins),
+      lengths_((size_t{shape.length_bins} + shape.nodes + kTypes) * kLatencies * row_words_),
+      words_(lengths_ + 2 * size_t{shape.length_bins} * shape.nodes) {}
 
 void Statistics::add(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) noexcept {
-  const uint32_t length = shape_.length_bin(bytes);
-  const uint32_t bin = shape_.latency_bin(latency, ns);
+  const uint32_t length = std::min(by_length_(bytes == 0 ? 0 : bytes - 1), shape_.length_bins - 1);
+  const bool is_short = ns >= 0 && ns <= int64_t{UINT32_MAX};
+  const uint32_t bin =
+      is_short ? std::min(by_latency_[latency](static_cast<uint32_t>(ns)), shape_.latency_bins - 1)
+               : shape_.latency_bin(latency, ns);
+  const double squared = static_cast<double>(ns) * static_cast<double>(ns);
   const auto row = [&](Group group, uint32_t x) {
-    ++counts_[histogram_at(group, x, latency) + bin];
-    uint64_t* const sum = &sums_[sums_at(group, x, latency)];
-    sum[0] += static_cast<uint64_t>(ns);
-    const auto value = static_cast<double>(ns);
-    sum[1] = std::bit_cast<uint64_t>(std::bit_cast<double>(sum[1]) + value * value);
+    uint32_t* const words = &words_[row_at(group, x, latency)];
+    ++words[kSumWords + bin];
+    RowSums sums;
+    std::memcpy(&sums, words, sizeof sums);
+    sums.ns += ns;
+    sums.squared_ns += squared;
+    std::memcpy(words, &sums, sizeof sums);
   };
+  static_assert(kLatencies == 4, "a divider for each");
+  static_assert(sizeof(RowSums) == kSumWords * sizeof(uint32_t));
   row(Group::kLength, length);
   row(Group::kPeer, peer);
   row(Group::kType, type);
-  if (latency == SUBSTRATA_MYRINET_SOURCE) ++counts_[lengths_at(false, length, peer)];
-  if (latency == SUBSTRATA_MYRINET_DEST) ++counts_[lengths_at(true, length, peer)];
+  if (latency == SUBSTRATA_MYRINET_SOURCE) ++words_[lengths_at(false, length, peer)];
+  if (latency == SUBSTRATA_MYRINET_DEST) ++words_[lengths_at(true, length, peer)];
 }
 
-void Statistics::clear() noexcept {
-  std::fill(counts_.begin(), counts_.end(), 0u);
-  std::fill(sums_.begin(), sums_.end(), 0u);
-}
+void Statistics::clear() noexcept { std::fill(words_.begin(), words_.end(), 0u); }
 
 LatencySums Statistics::sums(Group group, uint32_t x, uint32_t latency) const noexcept {
   LatencySums out;
-  const size_t at = histogram_at(group, x, latency);
-  for (uint32_t bin = 0; bin < shape_.latency_bins; ++bin) out.packets += counts_[at + bin];
-  const uint64_t* const sum = &sums_[sums_at(group, x, latency)];
-  out.ns = static_cast<int64_t>(sum[0]);
-  out.squared_ns = std::bit_cast<double>(sum[1]);
+  const uint32_t* const words = &words_[row_at(group, x, latency)];
+  for (uint32_t bin = 0; bin < shape_.latency_bins; ++bin) out.packets += words[kSumWords + bin];
+  RowSums sums;
+  std::memcpy(&sums, words, sizeof sums);
+  out.ns = sums.ns;
+  out.squared_ns = sums.squared_ns;
   return out;
 }
 

@@ -46,6 +46,20 @@ struct Shape {
   }
 };
 
+// Divides by a number known late without a division; exact for every 32-bit number (Lemire, Kaser, Kurz,
+// "Faster remainder by direct computation", Software: Practice and Experience 2019).
+class Divider {
+ public:
+  explicit Divider(uint32_t by) noexcept : inverse_(by > 1 ? ~uint64_t{0} / by + 1 : 0) {}
+  uint32_t operator()(uint32_t number) const noexcept {
+    __extension__ using Wide = unsigned __int128;
+    return inverse_ == 0 ? number : static_cast<uint32_t>((static_cast<Wide>(inverse_) * number) >> 64);
+  }
+
+ private:
+  uint64_t inverse_;  // 2^64 / by, rounded up; 0: by 1
+};
+
 // Sums of one latency over the packets of one x.
 struct LatencySums {
   uint64_t packets = 0;
@@ -53,7 +67,7 @@ struct LatencySums {
   double squared_ns = 0;
 };
 
-// One program's statistics at one interface. Everything lives in two arrays whose size is the shape's.
+// One program's statistics at one interface. Everything lives in one array whose size is the shape's.
 // Thread-compatible.
 class Statistics {
  public:
@@ -66,16 +80,14 @@ class Statistics {
   // Axis by the place in the block: lengths, peers, types.
   enum class Group : uint32_t { kLength, kPeer, kType };
   uint32_t count(Group group, uint32_t x, uint32_t latency, uint32_t bin) const noexcept {
-    return counts_[histogram_at(group, x, latency) + bin];
+    return words_[row_at(group, x, latency) + kSumWords + bin];
   }
   LatencySums sums(Group group, uint32_t x, uint32_t latency) const noexcept;
   // Packets by length and peer: sent to it, or received from it.
   uint32_t packets(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
-    return counts_[lengths_at(received, length_bin, peer)];
+    return words_[lengths_at(received, length_bin, peer)];
   }
-  uint64_t bytes() const noexcept {
-    return counts_.size() * sizeof(uint32_t) + sums_.size() * sizeof(uint64_t);
-  }
+  uint64_t bytes() const noexcept { return words_.size() * sizeof(uint32_t); }
   const Shape& shape() const noexcept { return shape_; }
 
  private:
@@ -84,20 +96,21 @@ class Statistics {
            : group == Group::kPeer ? shape_.length_bins
                                    : shape_.length_bins + shape_.nodes;
   }
-  size_t histogram_at(Group group, uint32_t x, uint32_t latency) const noexcept {
-    return ((size_t{rows_before(group)} + x) * kLatencies + latency) * shape_.latency_bins;
+  // A row is the sums of a latency, nanoseconds and squared nanoseconds (a double), and its histogram: what
+  // is written together lies together.
+  static constexpr size_t kSumWords = 4;
+  size_t row_at(Group group, uint32_t x, uint32_t latency) const noexcept {
+    return ((size_t{rows_before(group)} + x) * kLatencies + latency) * row_words_;
   }
   size_t lengths_at(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
     return lengths_ + (size_t{received ? shape_.length_bins : 0} + length_bin) * shape_.nodes + peer;
   }
-  size_t sums_at(Group group, uint32_t x, uint32_t latency) const noexcept {
-    return ((size_t{rows_before(group)} + x) * kLatencies + latency) * 2;
-  }
-
   const Shape shape_;
-  size_t lengths_;  // where the counts by length and peer begin
-  std::vector<uint32_t> counts_;
-  std::vector<uint64_t> sums_;  // nanoseconds, then squared nanoseconds as the bits of a double
+  const Divider by_length_;
+  const Divider by_latency_[kLatencies];
+  const size_t row_words_;
+  const size_t lengths_;  // where the counts by length and peer begin
+  std::vector<uint32_t> words_;
 };
 
 }  // namespace substrata::myrinet
