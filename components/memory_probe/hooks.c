@@ -1,6 +1,7 @@
 /* The functions that -fsanitize=thread calls at every memory access, defined to count instead of to look for
  * races. Linked statically into the probed program, so that a hook is a direct call and its state is a direct
  * thread-local. */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -119,6 +120,21 @@ void* __wrap_memmove(void* to, const void* from, size_t size) {
 void* __wrap_memset(void* to, int value, size_t size) {
   block(PC, (uintptr_t)to, SUBSTRATA_MEMORY_WRITE, size);
   return __real_memset(to, value, size);
+}
+
+/* Barriers, so that models of several processors know who waited for whom. */
+int __real_pthread_barrier_init(pthread_barrier_t*, const pthread_barrierattr_t*, unsigned);
+int __real_pthread_barrier_wait(pthread_barrier_t*);
+int __wrap_pthread_barrier_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes,
+                                unsigned threads) {
+  const int error = __real_pthread_barrier_init(barrier, attributes, threads);
+  if (error == 0) substrata_memory_barrier_made(barrier, threads);
+  return error;
+}
+int __wrap_pthread_barrier_wait(pthread_barrier_t* barrier) {
+  if (substrata_memory_current->runtime == NULL) substrata_memory_current = substrata_memory_attach();
+  substrata_memory_barrier(substrata_memory_current, PC, barrier);
+  return __real_pthread_barrier_wait(barrier);
 }
 
 /* Counts entries of a function at the site of its own call of this hook. */

@@ -147,11 +147,16 @@ class Runtime {
   // An access of one instruction, whose site is bound.
   static void publish(substrata_memory_thread* table, uintptr_t address, unsigned kind, uint32_t size) {
     auto& state = *static_cast<ThreadState*>(table->runtime);
-    if (state.in_bursts) {
-      instance().send(state, 0, address, kind, size);
+    if (state.in_bursts) [[unlikely]] {
+      publish_in_bursts(state, address, kind, size);
     } else if (state.publisher != nullptr) {
       put(state, 0, address, kind, size);
     }
+  }
+
+  [[gnu::noinline]] static void publish_in_bursts(ThreadState& state, uintptr_t address, unsigned kind,
+                                                  uint32_t size) {
+    instance().send(state, 0, address, kind, size);
   }
 
   void range(substrata_memory_thread* table, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
@@ -162,6 +167,37 @@ class Runtime {
     ++tally.accesses;
     tally.bytes += size;
     if (takes(pc, place.object, address)) send(state, pc, address, kind, size);
+  }
+
+  void barrier_made(uintptr_t barrier, unsigned threads) {
+    const std::lock_guard guard(lock_);
+    barriers_[barrier] = {threads, 0};
+  }
+  // Called before the thread waits, so every arrival of one opening is counted before the first of the next.
+  void barrier(substrata_memory_thread* table, uintptr_t pc, uintptr_t barrier) {
+    auto& state = *static_cast<ThreadState*>(table->runtime);
+    uint32_t threads = 0;
+    uint64_t opening = 0;
+    {
+      const std::lock_guard guard(lock_);
+      const auto known = barriers_.find(barrier);
+      if (known == barriers_.end()) return;  // made where the wrappers did not compile
+      threads = known->second.threads;
+      opening = known->second.arrivals++ / threads;
+    }
+    if (state.publisher == nullptr) return;
+    substrata_transaction* slot = substrata_reserve(state.publisher);
+    if (slot == nullptr) return;
+    *slot = {};
+    slot->time = ++state.sequence;
+    slot->address = barrier;
+    slot->detail = opening;
+    slot->site = pc;
+    slot->initiator = state.number;
+    slot->size = threads;
+    slot->kind = SUBSTRATA_BARRIER;
+    slot->phase = substrata_phase();
+    substrata_commit(state.publisher);
   }
 
   void allocated(void* memory, size_t size, uintptr_t site) {
@@ -213,6 +249,10 @@ class Runtime {
   struct HeapBlock {
     size_t size;
     uint32_t object;
+  };
+  struct Barrier {
+    uint32_t threads;
+    uint64_t arrivals;
   };
 
   Runtime() {
@@ -455,6 +495,7 @@ class Runtime {
   std::vector<ThreadState*> threads_;
   std::vector<Object> objects_;
   std::map<uintptr_t, HeapBlock> heap_;
+  std::unordered_map<uintptr_t, Barrier> barriers_;
   std::unordered_map<uintptr_t, uint32_t> heap_sites_;
   std::unordered_map<uintptr_t, uint32_t> variables_;
   std::unordered_map<uint32_t, uint32_t> stacks_;
@@ -486,6 +527,13 @@ void substrata_memory_publish(substrata_memory_thread* thread, uintptr_t address
 void substrata_memory_range(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
                             uint64_t size) {
   Runtime::instance().range(thread, pc, address, kind, size);
+}
+
+void substrata_memory_barrier_made(const void* barrier, unsigned threads) {
+  Runtime::instance().barrier_made(reinterpret_cast<uintptr_t>(barrier), threads);
+}
+void substrata_memory_barrier(substrata_memory_thread* thread, uintptr_t pc, const void* barrier) {
+  Runtime::instance().barrier(thread, pc, reinterpret_cast<uintptr_t>(barrier));
 }
 
 // For models that name addresses; 0, or -1 when the name is not to be had now.

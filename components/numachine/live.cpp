@@ -9,10 +9,12 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "last_run.hpp"
@@ -35,8 +37,9 @@ enum class Action : std::uint8_t {
   kCompute,  // address: how many instructions
   kBranch,
   kMispredicted,
-  kPhase,  // address: the phase of what follows
-  kSite    // address: the site of the next access
+  kBarrier,  // address: the barrier, size: how many threads meet there
+  kPhase,    // address: the phase of what follows
+  kNumber    // address: the site of the next access, or which opening of the next barrier
 };
 
 struct Record {
@@ -111,12 +114,20 @@ class Follower {
     std::vector<Record> records;
     std::uint16_t phase = 0;  // at their end
   };
+  // One opening of a barrier.
+  struct Opening {
+    std::uint32_t arrived = 0;
+    std::uint32_t left = 0;
+    bool is_open = false;
+    Time latest = 0;  // of those who arrived
+  };
   struct Thread {
     std::uint32_t cpu = 0;
     const Record* at = nullptr;  // in `now_running`
     const Record* end = nullptr;
     Time now = 0;
-    std::uint64_t site = 0;  // of the next access
+    std::uint64_t number = 0;     // site of the next access, or which opening of the next barrier
+    Opening* waits_at = nullptr;  // its next record is that barrier
     std::vector<Record> now_running;
     std::deque<std::vector<Record>> later;
     bool is_empty() const noexcept { return at == end; }
@@ -158,7 +169,7 @@ class Follower {
     }
     if (t.kind == SUBSTRATA_READ || t.kind == SUBSTRATA_WRITE || t.kind == SUBSTRATA_ATOMIC ||
         t.kind == SUBSTRATA_FETCH) {
-      if (t.site != 0) out.push_back({t.site, 0, Action::kSite});
+      if (t.site != 0) out.push_back({t.site, 0, Action::kNumber});
       out.push_back({t.address, t.size,
                      t.kind == SUBSTRATA_READ    ? Action::kRead
                      : t.kind == SUBSTRATA_FETCH ? Action::kFetch
@@ -167,6 +178,9 @@ class Follower {
       out.push_back({t.detail, 0, Action::kCompute});
     } else if (t.kind == SUBSTRATA_BRANCH) {
       out.push_back({0, 0, t.state == SUBSTRATA_MISS ? Action::kMispredicted : Action::kBranch});
+    } else if (t.kind == SUBSTRATA_BARRIER && t.size > 1) {
+      out.push_back({t.detail, 0, Action::kNumber});
+      out.push_back({t.address, t.size, Action::kBarrier});
     }
   }
 
@@ -219,6 +233,7 @@ class Follower {
   }
 
   // Runs threads by their time until one that was seen has nothing left and no more than `patience` waits.
+  // Those at a barrier wait there for the others.
   void run(std::size_t patience) {
     while (waiting_ != 0) {
       Thread* first = nullptr;
@@ -227,6 +242,8 @@ class Follower {
       for (Thread* const thread : seen_) {
         if (thread->is_empty()) {
           one_is_empty = true;
+        } else if (thread->waits_at != nullptr && !thread->waits_at->is_open) {
+          continue;
         } else if (first == nullptr || thread->now < first->now) {
           if (first != nullptr) horizon = first->now;
           first = thread;
@@ -235,6 +252,12 @@ class Follower {
         }
       }
       if (one_is_empty && waiting_ <= patience) return;
+      if (first == nullptr) {
+        // All wait. Who did something after a barrier passed it, so those who are missing there were not
+        // heard of yet.
+        if (waiting_ <= patience || !open_one_that_was_passed()) return;
+        continue;
+      }
       // A little further than the next, so that threads do not change at every access.
       const Time ahead = horizon > ~Time{0} - model_->window() ? ~Time{0} : horizon + model_->window();
       const std::size_t enough = one_is_empty ? waiting_ - patience : waiting_;
@@ -262,7 +285,7 @@ class Follower {
           const Record* const served = model.serve_by_caches(cpu, thread.at, end, horizon, thread.now);
           if (served != thread.at) {
             thread.at = served;
-            thread.site = 0;
+            thread.number = 0;
             moved = true;
             continue;
           }
@@ -282,13 +305,42 @@ class Follower {
         case Action::kPhase:
           model.set_phase(cpu, static_cast<std::uint16_t>(record.address), thread.now);
           break;
-        case Action::kSite:
-          thread.site = record.address;
+        case Action::kNumber:
+          thread.number = record.address;
+          break;
+        case Action::kBarrier:
+          if (!pass(thread, record)) return;
           break;
       }
       moved = true;
       ++thread.at;
     }
+  }
+  // A thread leaves a barrier when all have come to it, a trip after the last. False: not yet.
+  bool pass(Thread& thread, const Record& record) {
+    const auto key = std::pair(record.address, thread.number);
+    Opening& opening = openings_[key];
+    if (thread.waits_at == nullptr) {
+      thread.waits_at = &opening;
+      ++opening.arrived;
+      if (!opening.is_open) opening.latest = std::max(opening.latest, thread.now);
+      if (opening.arrived >= record.size) opening.is_open = true;
+    }
+    if (!opening.is_open) return false;
+    thread.waits_at = nullptr;
+    thread.number = 0;
+    thread.now = std::max(thread.now, opening.latest + kSynchronisationCycles * model_->parameters().bus_ps);
+    if (++opening.left >= record.size) openings_.erase(key);
+    return true;
+  }
+  bool open_one_that_was_passed() noexcept {
+    for (Thread* const thread : seen_) {
+      if (thread->waits_at == nullptr || thread->waits_at->is_open) continue;
+      if (thread->at + 1 == thread->end && thread->later.empty()) continue;
+      thread->waits_at->is_open = true;
+      return true;
+    }
+    return false;
   }
   // The steps of one access. False: it goes on when others have come as far.
   bool step(Thread& thread, const Record& record, Time in_order, bool& moved) {
@@ -296,10 +348,10 @@ class Follower {
     while (!done) {
       if (moved && thread.now > in_order) return false;
       done = model_->step(thread.cpu, record.address, record.size, record.is_write(),
-                          record.action == Action::kFetch, thread.site, thread.now);
+                          record.action == Action::kFetch, thread.number, thread.now);
       moved = true;
     }
-    thread.site = 0;
+    thread.number = 0;
     return true;
   }
 
@@ -338,7 +390,8 @@ class Follower {
   std::vector<Inbox> inboxes_;              // one for each thread
   std::mutex probes_mutex_;
   std::vector<std::int32_t> by_probe_;
-  std::size_t waiting_ = 0;  // records
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Opening> openings_;  // by barrier and number
+  std::size_t waiting_ = 0;                                              // records
   Time newest_ = 0;
 };
 

@@ -92,8 +92,6 @@ constexpr Parameter kParameters[] = {
      .most = 1000},
 };
 
-// Synchronisation is no traffic of the model; one trip over bus and memory, our own round number.
-constexpr std::uint64_t kSynchronisationCycles = 30;
 workloads::SynchronisationCosts costs(const Parameters& p) {
   const Time trip = kSynchronisationCycles * p.bus_ps;
   return {.lock = trip,

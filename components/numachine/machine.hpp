@@ -18,6 +18,10 @@ namespace substrata::numachine {
 // 0: the parameter of that name does.
 bool parse_parameters(std::string_view text, std::uint32_t processors, Parameters* out, std::string& error);
 
+// Bus cycles of a lock or barrier: one trip over bus and memory, our own round number. Barriers are hardware
+// registers on the processor cards (thesis, section 4.3.3) and make no coherence traffic.
+inline constexpr std::uint64_t kSynchronisationCycles = 30;
+
 // A machine for one run. Thread-bound as its engine.
 class NumachineMachine final : public workloads::SharedMemoryMachine {
  public:

@@ -380,6 +380,7 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   } else {
     ++line.ownership_misses;
   }
+  line.writes += c.is_write ? 1 : 0;
   (c.is_write ? line.writers : line.readers) |= std::uint64_t{1} << (cpu % 64);
   line.words[(c.address % p_.shape.line_bytes) * 8 / p_.shape.line_bytes] |= std::uint64_t{1} << (cpu % 64);
   flush_instructions(c, cpu, now);

@@ -116,6 +116,7 @@ struct LineProfile {
   std::uint32_t other_misses = 0;
   std::uint32_t invalidation_misses = 0;
   std::uint32_t ownership_misses = 0;
+  std::uint32_t writes = 0;         // of all these misses
   std::uint32_t invalidations = 0;  // that hit copies
   std::uint32_t nacks = 0;
   std::uint64_t queue_cycles = 0;

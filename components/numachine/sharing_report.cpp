@@ -30,7 +30,7 @@ Cause cause_of_line(const LineProfile& line) {
   // Different processors miss on different words: nothing but the line is shared.
   if (!overlapping && touched > 1) return Cause::kFalseSharing;
   // One write takes several readers' copies away, or there is one writer only.
-  const std::uint32_t acquired = std::max<std::uint32_t>(1, line.ownership_misses);
+  const std::uint32_t acquired = std::max<std::uint32_t>(1, line.writes);
   if (std::popcount(line.writers) == 1 || line.invalidations >= 2 * acquired) return Cause::kProducerConsumer;
   // One copy at a time goes from one processor to the next: entered at one place it is a record that moves as
   // a whole, entered at several it holds data that all of them work on.

@@ -3,7 +3,9 @@
 #include <substrata/numachine.hpp>
 
 #include <string>
+#include <thread>
 #include <type_traits>
+#include <vector>
 
 namespace substrata::numachine_monitor {
 namespace {
@@ -166,6 +168,128 @@ TEST(NumachineFace, FindingsAreTheSameAsThoseOfTheCInterface) {
   EXPECT_GT(used, 0u);
   EXPECT_GT(hits, 0u);
   EXPECT_EQ(bucket(0).value().last, BusCycles(1));
+}
+
+void add_source() {
+  static const int added = [] {
+    substrata_source_info source{};
+    source.struct_size = sizeof source;
+    source.kind = SUBSTRATA_SOURCE_TEST;
+    source.name = "numachine-face-test";
+    source.summary = "accesses made up by a test";
+    return substrata_source_add(&source);
+  }();
+  ASSERT_EQ(added, 0) << substrata_feed_error();
+}
+
+// Publishes what one thread of a program would: reads of its own array, writes to a word next to the others',
+// read-modify-writes of one counter.
+void publish_accesses(std::uint32_t thread, std::uint64_t rounds) {
+  const std::string name = "mem.cpu" + std::to_string(thread) + ".accesses";
+  substrata_probe_info probe{};
+  probe.struct_size = sizeof probe;
+  probe.name = name.c_str();
+  probe.source = "numachine-face-test";
+  probe.text = "accesses made up by a test";
+  std::uint32_t number = 0;
+  ASSERT_EQ(substrata_probe_add(&probe, &number), 0) << substrata_feed_error();
+  substrata_publisher* publisher = nullptr;
+  ASSERT_EQ(substrata_publisher_open(number, 256, &publisher), 0) << substrata_feed_error();
+  const auto access = [&](std::uint16_t kind, std::uint64_t address, std::uint64_t round) {
+    substrata_transaction t{};
+    t.address = address;
+    t.size = 8;
+    t.kind = kind;
+    t.initiator = thread;
+    t.phase = round % 2 == 0 ? std::uint16_t{0} : std::uint16_t{1};
+    t.site = round % 7 == 0 ? 0x1000 + thread : 0;
+    substrata_publish(publisher, &t);
+  };
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    access(SUBSTRATA_READ, 0x100000 * (thread + 1) + round * 8 % 65536, round);
+    access(SUBSTRATA_WRITE, 0x40 * 1024 + thread * 8, round);
+    if (round % 16 == 0) access(SUBSTRATA_ATOMIC, 0x80 * 1024, round);
+  }
+  substrata_publisher_close(publisher);
+}
+
+// NU-23: several threads bring accesses at once, one of them runs the model, none is lost
+TEST(NumachineFace, AFollowedProgramsThreadsMayPublishAtOnce) {
+  ASSERT_NO_FATAL_FAILURE(add_source());
+  constexpr std::uint64_t kRounds = 20'000;
+  Following machine = Following::begin("processors=4").value();
+  {
+    std::vector<std::thread> threads;
+    for (std::uint32_t thread = 0; thread < 4; ++thread)
+      threads.emplace_back(publish_accesses, thread, kRounds);
+    // Findings up to now may be asked for meanwhile.
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(objects());
+    for (std::thread& thread : threads) thread.join();
+  }
+  machine.end();
+  for (std::uint32_t cpu = 0; cpu < 4; ++cpu) {
+    const Known truth = known(cpu).value();
+    EXPECT_EQ(truth.loads, kRounds);
+    EXPECT_EQ(truth.stores, kRounds + kRounds / 16);
+  }
+}
+
+// One read or write of a place by a processor, or a barrier that so many processors come to.
+struct Done {
+  std::uint16_t kind;
+  std::uint64_t address;  // of a barrier: which opening
+  std::uint32_t size;
+};
+void publish_in_a_row(std::uint32_t thread, const std::vector<Done>& all) {
+  const std::string name = "mem.cpu" + std::to_string(thread) + ".accesses";
+  substrata_probe_info probe{};
+  probe.struct_size = sizeof probe;
+  probe.name = name.c_str();
+  probe.source = "numachine-face-test";
+  probe.text = "accesses made up by a test";
+  std::uint32_t number = 0;
+  ASSERT_EQ(substrata_probe_add(&probe, &number), 0) << substrata_feed_error();
+  substrata_publisher* publisher = nullptr;
+  ASSERT_EQ(substrata_publisher_open(number, 64, &publisher), 0) << substrata_feed_error();
+  for (const Done& one : all) {
+    const bool barrier = one.kind == SUBSTRATA_BARRIER;
+    substrata_transaction t{};
+    t.address = barrier ? 0xba0 : one.address;
+    t.detail = barrier ? one.address : 0;
+    t.size = one.size;
+    t.kind = one.kind;
+    t.initiator = thread;
+    substrata_publish(publisher, &t);
+  }
+  substrata_publisher_close(publisher);
+}
+
+// NU-23: the model sees what a processor did before a barrier before what another did after it, in whatever
+// order the two are heard of
+TEST(NumachineFace, BarriersOrderAFollowedProgramsThreads) {
+  ASSERT_NO_FATAL_FAILURE(add_source());
+  Following machine = Following::begin("processors=4").value();
+  publish_in_a_row(0, {{SUBSTRATA_READ, 4096, 8},
+                       {SUBSTRATA_BARRIER, 0, 2},
+                       {SUBSTRATA_BARRIER, 1, 2},
+                       {SUBSTRATA_READ, 4096, 8}});
+  publish_in_a_row(1, {{SUBSTRATA_BARRIER, 0, 2}, {SUBSTRATA_WRITE, 4096, 8}, {SUBSTRATA_BARRIER, 1, 2}});
+  machine.end();
+  EXPECT_EQ(known(0).value().misses[2], 1u) << "the writer came between the two reads";
+  EXPECT_EQ(known(0).value().loads, 2u);
+  EXPECT_EQ(known(1).value().invalidation_hits, 0u);
+  EXPECT_EQ(known(0).value().invalidation_hits, 1u);
+}
+
+// NU-23: who did something after a barrier passed it, even if others who came to it were not heard of
+TEST(NumachineFace, ABarrierThatOthersNeverComeToLosesNothing) {
+  ASSERT_NO_FATAL_FAILURE(add_source());
+  Following machine = Following::begin("processors=4").value();
+  publish_in_a_row(0, {{SUBSTRATA_READ, 4096, 8}, {SUBSTRATA_BARRIER, 0, 3}, {SUBSTRATA_READ, 8192, 8}});
+  publish_in_a_row(1, {{SUBSTRATA_WRITE, 4096, 8}, {SUBSTRATA_BARRIER, 0, 3}});
+  machine.end();
+  EXPECT_EQ(known(0).value().loads, 2u);
+  EXPECT_EQ(known(1).value().stores, 1u);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ enum { kThreads = 4, kKeys = 1 << KEYS, kRadix = 256, kOrder = ORDER };
 
 uint32_t keys[kKeys], scratch[kKeys];
 uint32_t ranks[kThreads][kRadix];
-_Alignas(64) uint64_t progress[kThreads]; /* one word each, all in one line */
+_Alignas(64) volatile uint64_t progress[8]; /* one word for each thread, and the line is theirs alone */
 double matrix[kOrder][kOrder], original[kOrder][kOrder];
 static pthread_barrier_t barrier;
 
@@ -29,7 +29,7 @@ static void sort_part(int id, uint32_t* from, uint32_t* to, unsigned shift) {
   memset(ranks[id], 0, sizeof ranks[id]);
   for (int i = begin; i < end; ++i) {
     ++ranks[id][from[i] >> shift & (kRadix - 1)];
-    progress[id] += 1;
+    if (i % 64 == 0) progress[id] += 64;
   }
   pthread_barrier_wait(&barrier);
   uint32_t place[kRadix], sum = 0;
@@ -45,11 +45,11 @@ static void sort_part(int id, uint32_t* from, uint32_t* to, unsigned shift) {
 
 static void* work(void* argument) {
   const int id = (int)(intptr_t)argument;
-  const uint16_t sort = substrata_region("sort"), lu = substrata_region("lu");
-  substrata_set_phase(sort);
+  PAPI_hl_region_begin("sort");
   sort_part(id, keys, scratch, 0);
   sort_part(id, scratch, keys, 8);
-  substrata_set_phase(lu);
+  PAPI_hl_region_end("sort");
+  PAPI_hl_region_begin("lu");
   for (int k = 0; k < kOrder; ++k) {
     for (int row = k + 1; row < kOrder; ++row) {
       if (row % kThreads != id) continue;
@@ -59,6 +59,7 @@ static void* work(void* argument) {
     }
     pthread_barrier_wait(&barrier);
   }
+  PAPI_hl_region_end("lu");
   return NULL;
 }
 
