@@ -73,7 +73,10 @@ TEST(Serve, GivesOpenMetricsOfTheMachineUntilItIsEnded) {
   EXPECT_EQ(value_of(text, "substrata_event_scaled", "net:::lo:rx:bytes"), 0);
   // The values live: what the replies themselves sent over loopback is in them.
   const double first = value_of(server.metrics(), "substrata_net_lo_rx_bytes_total", "event=");
-  const double second = value_of(server.metrics(), "substrata_net_lo_rx_bytes_total", "event=");
+  double second = first;
+  // A request may come before the interval is over: then the values are still the ones before.
+  for (int tries = 0; tries < 1000 && second <= first; ++tries)
+    second = value_of(server.metrics(), "substrata_net_lo_rx_bytes_total", "event=");
   EXPECT_GE(first, 0);
   EXPECT_GT(second, first);
   EXPECT_EQ(server.program().end(SIGTERM), 0);
@@ -114,9 +117,9 @@ TEST(Serve, WrongRequestsAreAnsweredAndDoNotEndIt) {
   const std::string posted = reply_of(server.port(), "POST /metrics HTTP/1.1\r\n\r\n");
   EXPECT_THAT(posted, testing::StartsWith("HTTP/1.1 405 "));
   EXPECT_THAT(posted, HasSubstr("\r\nAllow: GET, HEAD\r\n"));
-  EXPECT_THAT(reply_of(server.port(), "nonsense\r\n\r\n"), testing::StartsWith("HTTP/1.1 400 "));
+  EXPECT_EQ(reply_of(server.port(), "nonsense\r\n\r\n"), "");  // closed: that was no HTTP
   EXPECT_THAT(reply_of(server.port(), "GET /" + std::string(100'000, 'a')),
-              testing::StartsWith("HTTP/1.1 431 "));
+              testing::StartsWith("HTTP/1.1 414 "));
   const std::string head = reply_of(server.port(), "HEAD /metrics HTTP/1.0\r\n\r\n");
   EXPECT_THAT(head, testing::StartsWith("HTTP/1.1 200 "));
   EXPECT_EQ(Server::body_of(head), "");

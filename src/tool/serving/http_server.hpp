@@ -1,12 +1,12 @@
-// Just enough of an HTTP server for one reader after the other: GET and HEAD, one request a connection.
+// An HTTP server that answers GET and HEAD while its owner also waits for other things.
 #ifndef SUBSTRATA_TOOL_SERVING_HTTP_SERVER_HPP
 #define SUBSTRATA_TOOL_SERVING_HTTP_SERVER_HPP
 
+#include <microhttpd.h>
 #include <poll.h>
 
-#include <cstdint>
+#include <cstddef>
 #include <functional>
-#include <list>
 #include <string>
 #include <vector>
 
@@ -23,8 +23,8 @@ struct HttpReply {
   std::string body;
 };
 
-// Listens, reads and answers without ever waiting for one of its clients. Slow, silent, too talkative and too
-// many clients are dropped. Thread-bound.
+// Listens, reads and answers without ever waiting for one of its clients. Clients that say nothing for ten
+// seconds or too much are dropped. Thread-bound.
 class HttpServer {
  public:
   // "127.0.0.1:9100", "[::1]:0", "9100" (loopback); port 0 takes a free one. Throws std::runtime_error with
@@ -43,22 +43,15 @@ class HttpServer {
   void serve_until(std::vector<pollfd>* others, const std::function<HttpReply(const HttpRequest&)>& answer);
 
  private:
-  struct Connection {
-    int descriptor;
-    std::int64_t until_ns;  // after which it is dropped
-    std::string in;
-    std::string out;
-    std::size_t sent = 0;
-    bool lingering = false;  // all is sent; what the client still sends is passed over until it closes
-  };
-  void accept_all();
-  // False: the connection is over.
-  bool advance(Connection& connection, const std::function<HttpReply(const HttpRequest&)>& answer);
+  // libmicrohttpd's call for every request.
+  static MHD_Result take(void* self, MHD_Connection* connection, const char* path, const char* method,
+                         const char* version, const char* body, std::size_t* body_bytes, void** state);
 
-  int listener_ = -1;
+  MHD_Daemon* daemon_ = nullptr;
+  int descriptor_ = -1;  // ready when the daemon has something to do
+  const std::function<HttpReply(const HttpRequest&)>* answer_ = nullptr;
   bool loopback_ = true;
   std::string address_;
-  std::list<Connection> connections_;
 };
 
 }  // namespace substrata::tool
