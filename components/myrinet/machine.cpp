@@ -56,6 +56,7 @@ svm::SvmParameters shared_memory() {
   constexpr Time kByte = 10'000;  // 100 MB/s
   svm::SvmParameters out;
   out.managers = svm::Managers::kSpread;
+  out.notices_tell_homes = true;  // a notice is an address of 32 bits, of which a page leaves 12; assumption
   out.costs.cycle = kCycle;
   out.costs.access = 3 * kCycle;
   out.costs.trap = 20 * kMicrosecond;
@@ -169,18 +170,17 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
   cluster.seed = seed;
   cluster.nodes = static_cast<std::uint32_t>(values["nodes"]);
   made.host.header = made.svm.header_bytes;
-  made.host.diff = made.svm.costs.diff_page;
   *out = made;
   return true;
 }
 
 std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameters, std::uint16_t program,
                                               std::shared_ptr<SharedCluster> shared, std::uint32_t slot,
-                                              Gate gate) {
+                                              Company company) {
   return std::make_unique<svm::SvmMachine>(
       kSource, parameters.svm,
       std::make_unique<SvmNetwork>(parameters.cluster, parameters.host, program, std::move(shared), slot,
-                                   std::move(gate)));
+                                   std::move(company)));
 }
 
 void announce_machine() noexcept {

@@ -25,7 +25,7 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
 
 std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameters, std::uint16_t program,
                                               std::shared_ptr<SharedCluster> shared = nullptr,
-                                              std::uint32_t slot = 0, Gate gate = {});
+                                              std::uint32_t slot = 0, Company company = {});
 
 // Adds the machine to the feed's list; done when the library is loaded.
 void announce_machine() noexcept;

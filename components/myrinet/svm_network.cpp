@@ -46,6 +46,7 @@ void SvmNetwork::begin(svm::Engine& engine, svm::PacketSink& receiver) {
   receiver_ = &receiver;
   parameters_.nodes = engine.processes();
   stacks_.assign(engine.processes(), {0});
+  held_.assign(engine.processes(), 0);
   for (const std::string& region : engine.memory().regions())
     regions_.push_back(regions_.empty() ? std::uint16_t{0} : substrata_region(region.c_str()));
   if (shared_ == nullptr) shared_ = std::make_shared<SharedCluster>(parameters_, 1);
@@ -57,8 +58,6 @@ Time SvmNetwork::send(svm::Packet&& packet, Time now) {
   // fits the network's.
   const bool data = program || packet.kind == PacketKind::kPageReply ||
                     packet.kind == PacketKind::kPageMove || packet.kind == PacketKind::kDiff;
-  if (packet.kind == PacketKind::kDiff)
-    shared_->cluster().memory_busy(packet.from, now > costs_.diff ? now - costs_.diff : 0, now);
   Message message;
   message.from = packet.from;
   message.to = packet.to;
@@ -68,6 +67,7 @@ Time SvmNetwork::send(svm::Packet&& packet, Time now) {
   message.phase = stacks_[packet.from].back();
   message.flags = program ? std::uint16_t{0} : std::uint16_t{SUBSTRATA_FLAG_INTERNAL};
   message.address = packet.address;
+  const bool flagged = packet.kind == PacketKind::kPageReply;
   std::uint64_t number = packets_.size();
   if (free_.empty()) {
     packets_.push_back(std::move(packet));
@@ -76,10 +76,18 @@ Time SvmNetwork::send(svm::Packet&& packet, Time now) {
     free_.pop_back();
     packets_[number] = std::move(packet);
   }
-  message.cookie = SharedCluster::cookie(slot_, number);
+  const auto post = [&](std::uint64_t of) {
+    message.cookie = SharedCluster::cookie(slot_, of);
+    now = shared_->cluster().free_entry(message.from, message.bytes, now) + costs_.send;
+    shared_->cluster().post(message, now);
+  };
   ++under_way_;
-  now = shared_->cluster().free_entry(message.from, message.bytes, now) + costs_.send;
-  shared_->cluster().post(message, now);
+  if (flagged) {
+    post(SharedCluster::kSilent);
+    message.bytes = costs_.flag;
+    message.type = SUBSTRATA_MYRINET_PROTOCOL;
+  }
+  post(number);
   arm();
   return now;
 }
@@ -98,14 +106,30 @@ Time SvmNetwork::mark(svm::ProcessId process, svm::Operation operation, Time) {
   return 0;
 }
 
+void SvmNetwork::memory_busy(svm::ProcessId node, Time begin, Time end) {
+  shared_->cluster().memory_busy(node, begin, end);
+}
+
 void SharedCluster::delivered(const Message& message, Time, Time) {
-  arrived_[message.cookie >> kSlotShift].push_back(message.cookie & ((std::uint64_t{1} << kSlotShift) - 1));
+  const std::uint64_t number = message.cookie & ((std::uint64_t{1} << kSlotShift) - 1);
+  if (number != kSilent) arrived_[message.cookie >> kSlotShift].push_back(number);
+}
+
+void SvmNetwork::hand_over(std::uint64_t number, Time now) {
+  svm::Packet packet = std::move(packets_[number]);
+  free_.push_back(number);
+  receiver_->arrive(std::move(packet), now);
 }
 
 // A program stops at every event of its own messages, so what arrived, arrived now: also where the cluster
-// was brought here by another program.
-void SvmNetwork::on_event(Time now, std::uint64_t) {
-  if (gate_) gate_(now);
+// was brought here by another program. The argument is 0, or one more than the number of a message that has
+// waited for its process to run.
+void SvmNetwork::on_event(Time now, std::uint64_t argument) {
+  if (company_.turn) company_.turn(now);
+  if (argument != 0) {
+    --held_[packets_[argument - 1].to];
+    hand_over(argument - 1, now);
+  }
   if (now >= armed_) armed_ = kNever;
   for (;;) {
     shared_->cluster().run_until(now);
@@ -113,10 +137,15 @@ void SvmNetwork::on_event(Time now, std::uint64_t) {
     taken_.swap(shared_->arrived(slot_));
     if (taken_.empty()) break;
     for (const std::uint64_t number : taken_) {
-      svm::Packet packet = std::move(packets_[number]);
-      free_.push_back(number);
       --under_way_;
-      receiver_->arrive(std::move(packet), now);
+      const svm::ProcessId to = packets_[number].to;
+      const Time runs = company_.runs ? company_.runs(to, now) : now;
+      if (runs > now || held_[to] != 0) {  // those held come first, also at the very moment
+        ++held_[to];
+        engine_->schedule(runs, *this, number + 1);
+      } else {
+        hand_over(number, now);
+      }
     }
   }
   arm();

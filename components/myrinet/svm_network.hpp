@@ -14,9 +14,12 @@ namespace substrata::myrinet {
 
 // What the host's software costs, picoseconds.
 struct HostCosts {
-  Time send = 1'000'000;   // to put a request into the interface's queue; assumption
-  Time diff = 82'000'000;  // comparing two pages keeps the memory busy so long: 8 KB at 100 MB/s; assumption
+  Time send = 1'000'000;      // to put a request into the interface's queue; assumption
   std::uint32_t header = 16;  // of a protocol's packet; data carry it in the network's header
+  // A page goes straight into its place and may contain anything, so its receiver polls a word that follows
+  // as a message of its own: VMMC has no receive operation and keeps the order of a pair's messages
+  // (Blumrich et al., ISCA 1994).
+  std::uint32_t flag = 4;
 };
 
 // The cluster of one run, or of several programs at once, each in a slot of its own. Used by one thread at a
@@ -26,7 +29,9 @@ class SharedCluster final : private Delivery {
   SharedCluster(const ClusterParameters& parameters, std::uint32_t programs)
       : cluster_(parameters, static_cast<Delivery&>(*this), true), arrived_(programs) {}
   Cluster& cluster() noexcept { return cluster_; }
-  // The cookie of a message of this slot, number being the program's own.
+  // The number of messages whose arrival nobody waits for.
+  static constexpr std::uint64_t kSilent = (std::uint64_t{1} << 56) - 1;
+  // The cookie of a message of this slot, number being the program's own or kSilent.
   static std::uint64_t cookie(std::uint32_t slot, std::uint64_t number) noexcept {
     return std::uint64_t{slot} << kSlotShift | number;
   }
@@ -40,31 +45,39 @@ class SharedCluster final : private Delivery {
   std::vector<std::vector<std::uint64_t>> arrived_;
 };
 
-// Called at each event before it touches a shared cluster: returns when it is this program's turn.
-using Gate = std::function<void(Time now)>;
+// How a program lives beside others on its cluster.
+struct Company {
+  // Called at each event before it touches the cluster: returns when it is this program's turn.
+  std::function<void(Time now)> turn;
+  // When the program's process at the node next has the processor, `now` if it has it. What arrives is handled
+  // by that process, in its notification handler or where it polls, so not before.
+  std::function<Time(svm::ProcessId node, Time now)> runs;
+};
 
 // Thread-bound as the engine.
 class SvmNetwork final : public svm::Network, private workloads::EventSink {
  public:
   // Without a shared cluster it makes one of its own when the run begins.
   SvmNetwork(const ClusterParameters& parameters, const HostCosts& costs, std::uint16_t program,
-             std::shared_ptr<SharedCluster> shared = nullptr, std::uint32_t slot = 0, Gate gate = {})
+             std::shared_ptr<SharedCluster> shared = nullptr, std::uint32_t slot = 0, Company company = {})
       : parameters_(parameters),
         costs_(costs),
         program_(program),
         shared_(std::move(shared)),
         slot_(slot),
-        gate_(std::move(gate)) {}
+        company_(std::move(company)) {}
   void begin(svm::Engine& engine, svm::PacketSink& receiver) override;
   Time send(svm::Packet&& packet, Time now) override;
   Time update(svm::ProcessId from, svm::ProcessId to, std::uint64_t address, std::span<const std::byte> data,
               Time now) override;
   void flush(svm::ProcessId, Time) override {}
+  void memory_busy(svm::ProcessId node, Time begin, Time end) override;
   Time mark(svm::ProcessId process, svm::Operation operation, Time now) override;
   std::vector<svm::Statistic> statistics() const override;
 
  private:
   void on_event(Time now, std::uint64_t argument) override;
+  void hand_over(std::uint64_t number, Time now);
   void arm();
 
   ClusterParameters parameters_;
@@ -72,7 +85,7 @@ class SvmNetwork final : public svm::Network, private workloads::EventSink {
   const std::uint16_t program_;
   std::shared_ptr<SharedCluster> shared_;
   const std::uint32_t slot_;
-  const Gate gate_;
+  const Company company_;
   svm::Engine* engine_ = nullptr;
   svm::PacketSink* receiver_ = nullptr;
   Time armed_ = kNever;               // an event of the engine is due then
@@ -80,6 +93,7 @@ class SvmNetwork final : public svm::Network, private workloads::EventSink {
   std::vector<svm::Packet> packets_;  // in the cluster, by number
   std::vector<std::uint64_t> free_;
   std::vector<std::uint64_t> taken_;                // being handed over
+  std::vector<std::uint32_t> held_;                 // of each node: messages that wait for its process to run
   std::vector<std::uint16_t> regions_;              // numbers in the feed of the run's regions
   std::vector<std::vector<std::uint16_t>> stacks_;  // of each node: its phase, then the procedures it is in
 };

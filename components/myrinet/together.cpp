@@ -39,41 +39,40 @@ class Turns {
   std::array<Time, kTogether> at_{};
 };
 
-// The processors: a program that wants one while the other runs on it waits for its own slice, or until the
-// other waits for something. Slices of the nodes begin at different times: no gang scheduling (paper, 4.2).
+// The processors: the programs take turns in slices, whether they compute or wait, because a process that
+// waits polls. Slices of the nodes begin at different times: no gang scheduling (paper, 4.2). A program that
+// has ended leaves its slices to the other.
 class Processors {
  public:
-  Processors(std::uint32_t nodes, std::uint64_t seed) : nodes_(nodes) {
+  Processors(std::uint32_t nodes, std::uint64_t seed) {
     for (std::uint32_t i = 0; i < nodes; ++i)
-      nodes_[i].phase = workloads::random_at(seed ^ 0x51CE, i) % (kTogether * kSlice);
+      phases_.push_back(workloads::random_at(seed ^ 0x51CE, i) % (kTogether * kSlice));
   }
-  // May the program compute at the node now?
-  bool free_for(std::uint32_t program, ProcessId node, Time now) const noexcept {
-    const Node& one = nodes_[node];
-    if (one.busy_until[1 - program] + kPatience < now || one.busy_until[1 - program] == 0) return true;
-    return (now + one.phase) / kSlice % kTogether == program;
+  // When the program's process at the node next has the processor; now if it has it.
+  Time runs(std::uint32_t program, ProcessId node, Time now) const noexcept {
+    if (ended_[1 - program]) return now;
+    const Time at = now + phases_[node];
+    if (at / kSlice % kTogether == program) return now;
+    return (at / kSlice + 1) * kSlice - phases_[node];
   }
-  void used(std::uint32_t program, ProcessId node, Time until) noexcept {
-    nodes_[node].busy_until[program] = until;
+  // When its present slice ends at the latest.
+  Time until(std::uint32_t program, ProcessId node, Time now) const noexcept {
+    if (ended_[1 - program]) return kNever;
+    return ((now + phases_[node]) / kSlice + 1) * kSlice - phases_[node];
   }
-  // The program's process at the node waits or has ended.
-  void left(std::uint32_t program, ProcessId node) noexcept { nodes_[node].busy_until[program] = 0; }
-  static constexpr Time kPatience = 200 * kMicrosecond;  // until a waiting program looks again
+  void end(std::uint32_t program) noexcept { ended_[program] = true; }
 
  private:
   static constexpr Time kSlice = 200'000 * kMicrosecond;  // Linux 2.0's time slice: 20 ticks of 10 ms
-  struct Node {
-    Time phase = 0;
-    std::array<Time, kTogether> busy_until{};
-  };
-  std::vector<Node> nodes_;
+  std::vector<Time> phases_;
+  std::array<bool, kTogether> ended_{};
 };
 
 // The machine of one of the programs.
 class Sharing final : public workloads::Machine {
  public:
   Sharing(std::unique_ptr<svm::SvmMachine> machine, std::uint32_t program, Turns& turns,
-          Processors& processors)
+          const Processors& processors)
       : machine_(std::move(machine)), program_(program), turns_(turns), processors_(processors) {}
   std::string_view name() const override { return machine_->name(); }
   void begin(workloads::Engine& engine) override { machine_->begin(engine); }
@@ -82,20 +81,17 @@ class Sharing final : public workloads::Machine {
   std::size_t advance(ProcessId process, std::span<const Operation> operations, Time& now,
                       Time horizon) override {
     turns_.wait(program_, now);
-    if (processors_.free_for(program_, process, now)) {
-      // A short piece at a time, so that the other is not kept out for long.
-      const Time piece = now + Processors::kPatience;
-      const std::size_t done = machine_->advance(process, operations, now, std::min(horizon, piece));
-      processors_.used(program_, process, now);
-      return done;
+    const Time begin = processors_.runs(program_, process, now);
+    if (begin > now) {
+      now = begin;
+      return machine_->advance(process, operations.first(1), now, now);
     }
-    const Time later = now + Processors::kPatience;
-    const std::size_t done = machine_->advance(process, operations.first(1), now, now);
-    now = std::max(now, later);
-    return done;
+    // A short piece at a time, so that the other keeps up.
+    return machine_->advance(process, operations, now,
+                             std::min({horizon, now + kPiece, processors_.until(program_, process, now)}));
   }
   void on_lock(ProcessId process, std::uint32_t lock, Time now) override {
-    waits(process, now);
+    turns_.wait(program_, now);
     machine_->on_lock(process, lock, now);
   }
   void on_unlock(ProcessId process, std::uint32_t lock, Time now) override {
@@ -103,7 +99,7 @@ class Sharing final : public workloads::Machine {
     machine_->on_unlock(process, lock, now);
   }
   void on_barrier(ProcessId process, std::uint32_t barrier, Time now) override {
-    waits(process, now);
+    turns_.wait(program_, now);
     machine_->on_barrier(process, barrier, now);
   }
   void on_send(ProcessId process, workloads::MessageNumber message, Time now) override {
@@ -114,20 +110,17 @@ class Sharing final : public workloads::Machine {
     return machine_->on_receive(process, message, now);
   }
   void on_fault(ProcessId process, std::uint64_t page, bool write, Time now) override {
-    waits(process, now);
+    turns_.wait(program_, now);
     machine_->on_fault(process, page, write, now);
   }
   std::vector<workloads::Statistic> statistics() const override { return machine_->statistics(); }
 
  private:
-  void waits(ProcessId process, Time now) {
-    turns_.wait(program_, now);
-    processors_.left(program_, process);
-  }
+  static constexpr Time kPiece = 200 * kMicrosecond;
   std::unique_ptr<svm::SvmMachine> machine_;
   const std::uint32_t program_;
   Turns& turns_;
-  Processors& processors_;
+  const Processors& processors_;
 };
 
 }  // namespace
@@ -143,8 +136,10 @@ Reports run_together(const std::array<std::string, kTogether>& workloads, const 
   const auto run = [&](std::uint32_t program) {
     turns.wait(program, 0);
     try {
+      const Company company{[&](Time now) { turns.wait(program, now); },
+                            [&](ProcessId node, Time now) { return processors.runs(program, node, now); }};
       Sharing machine(make_machine(parameters, static_cast<std::uint16_t>(program), shared, program,
-                                   [&turns, program](Time now) { turns.wait(program, now); }),
+                                   company),
                       program, turns, processors);
       workloads::EngineSettings settings;
       settings.processes = nodes;
@@ -152,6 +147,7 @@ Reports run_together(const std::array<std::string, kTogether>& workloads, const 
     } catch (const std::exception& error) {
       reports[program].message = error.what();
     }
+    processors.end(program);
     turns.end(program);
   };
   std::thread second(run, 1u);

@@ -86,6 +86,9 @@ class Network {
                       Time now) = 0;
   // Lets go what is being combined at the node.
   virtual void flush(ProcessId from, Time now) = 0;
+  // The node's processor keeps its memory busy with work of the protocol: a twin, a diff. Not always in the
+  // order of time.
+  virtual void memory_busy(ProcessId /*node*/, Time /*begin*/, Time /*end*/) {}
   // Marks of procedures and phases: what do they cost here (a monitor's register, for example)?
   virtual Time mark(ProcessId /*process*/, Operation /*operation*/, Time /*now*/) { return 0; }
   virtual std::vector<Statistic> statistics() const { return {}; }

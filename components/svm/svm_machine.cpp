@@ -263,6 +263,7 @@ void SvmMachine::arrive(Packet&& packet, Time now) {
       apply_diff(page_data(packet.to, page), packet.data);
       const Time done = now + parameters_.costs.diff_byte * packet.data.size();
       nodes_[packet.to].busy = done;
+      network_->memory_busy(packet.to, now, done);
       applied(page, {packet.from, static_cast<std::uint32_t>(packet.number)}, done);
       return;
     }
@@ -300,7 +301,9 @@ Time SvmMachine::close_interval(ProcessId process, Time now) {
     const auto twin = node.twins.find(page);
     std::vector<std::byte> diff = make_diff(twin->second.data(), page_data(process, page));
     node.twins.erase(twin);
+    const Time compared = now;
     now += parameters_.costs.diff_page + parameters_.costs.diff_byte * diff.size();
+    network_->memory_busy(process, compared, now);
     if (diff.empty()) continue;  // written with what was there: nobody need know
     written.push_back(page);
     ++counts_.diffs;
@@ -395,6 +398,7 @@ Time SvmMachine::acquire(ProcessId process, const std::vector<std::uint32_t>& cl
       for (const std::uint64_t page : intervals_[writer][i]) {
         ++counts_.notices;
         now += parameters_.costs.notice;
+        if (parameters_.notices_tell_homes) node.knows_home[page] = true;
         std::vector<Version>& wanted = node.wanted[page];
         raise(wanted, {writer, i + 1});
         if (homes_[page] == process && contains(page, wanted)) {
@@ -467,6 +471,7 @@ void SvmMachine::finish_fault(ProcessId process, Time now) {
       const std::byte* data = page_data(process, page);
       node.twins[page].assign(data, data + parameters_.page_bytes);
       ++counts_.twins;
+      network_->memory_busy(process, now, now + parameters_.costs.page_copy);
       now += parameters_.costs.page_copy;
     }
   }

@@ -61,6 +61,9 @@ struct SvmParameters {
   Managers managers = Managers::kNodeZero;
   std::uint32_t page_bytes = 4096;  // a power of two, 64 to 65536
   std::uint32_t header_bytes = 16;  // of each packet: kind, numbers, addresses
+  // First touch: a write notice tells the page's home as well, in the bits of the address below the page's
+  // size, so that only pages without notices are asked for at the directory.
+  bool notices_tell_homes = false;
   // Compare every load with a sequentially consistent memory; a difference ends the run with a sentence. Only
   // for programs without data races.
   bool verify = false;
