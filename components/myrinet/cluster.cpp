@@ -17,7 +17,10 @@ Cluster::Cluster(const ClusterParameters& parameters, Delivery& delivery, bool p
       nodes_(parameters.nodes),
       table_(parameters.nodes),
       worst_(parameters.nodes) {
-  for (Node& node : nodes_) node.entries.resize(parameters.queue_entries);
+  for (Node& node : nodes_) {
+    node.entries.resize(parameters.queue_entries);
+    node.buffers = parameters.receive_buffers;
+  }
   if (publishing) {
     constexpr std::uint32_t kSlots = 256;
     const auto demand = [](int code) {
@@ -109,33 +112,93 @@ Time Cluster::wire(std::uint32_t bytes) const noexcept {
   return parameters_.link_byte * (bytes + parameters_.header_bytes + (stamped ? parameters_.stamp_bytes : 0));
 }
 
-// Onto the link and to the receiver's port; gives the end of the insertion.
-Time Cluster::insert(Node& from, Node& to, Time ready, Time length, Kind kind, std::uint32_t packet) {
-  const Time begin = std::max(ready, from.link_free);
-  from.link_free = begin + length;
-  const Crossing crossing{begin + parameters_.switch_latency, length, kind, packet};
-  if (to.port_taken) {
-    to.waiting.push_back(crossing);
+// Onto the link when it is free.
+void Cluster::insert(std::uint32_t from, const Worm& worm) {
+  Node& node = nodes_[from];
+  if (node.link_taken) {
+    node.outgoing.push_back(worm);
   } else {
-    reach(to, crossing);
+    launch(from, worm);
   }
-  return from.link_free;
 }
 
-void Cluster::reach(Node& to, const Crossing& crossing) {
-  to.port_taken = true;
-  events_.push(std::max(crossing.head, to.armed) + crossing.length + parameters_.reception, crossing.kind,
-               crossing.packet);
+// The link is the worm's from its begin on.
+void Cluster::launch(std::uint32_t from, const Worm& worm) {
+  Node& node = nodes_[from];
+  node.link_taken = true;
+  node.worm = worm;
+  node.worm.begin = std::max(worm.begin, node.link_free);
+  // The stamp of a clock packet is the last thing before its insertion.
+  if (worm.kind == kQuerySeen) exchange_.sent = clocks_.local(0, node.worm.begin);
+  if (worm.kind == kAnswered) exchange_.answered = clocks_.local(from, node.worm.begin);
+  // One that is about to be there comes to the port at once: no event of its own for it, and at most another
+  // order of two worms that come within so little.
+  constexpr Time kAbout = 5 * kMicrosecond;
+  const Time head = node.worm.begin + parameters_.switch_latency;
+  if (head <= now_ + kAbout && worm.kind != kLost) {
+    reach_port(from);
+  } else {
+    events_.push(head, kHead, from);
+  }
+}
+
+// The head of the worm is in the switch, or about to be.
+void Cluster::reach_port(std::uint32_t from) {
+  const Worm& worm = nodes_[from].worm;
+  Node& to = nodes_[worm.to];
+  if (worm.kind == kLost || (!to.port_taken && to.buffers != 0)) {
+    grant(from);
+  } else {
+    to.waiting.push_back(from);
+  }
+}
+
+// The worm's way is free: it goes on into the receiver, and its end on the sender's link is known.
+void Cluster::grant(std::uint32_t from) {
+  Node& node = nodes_[from];
+  const Worm worm = node.worm;
+  node.link_free = worm.begin + worm.length;
+  if (worm.kind == kLost) {
+    events_.push(node.link_free + parameters_.retry, kLost, worm.packet);
+  } else {
+    Node& to = nodes_[worm.to];
+    to.port_taken = true;
+    --to.buffers;
+    const Time passed = std::max({now_, worm.begin + parameters_.switch_latency, to.armed});
+    const Time slack = parameters_.slack_bytes * parameters_.link_byte;
+    if (worm.length > slack)
+      node.link_free = std::max(node.link_free, passed - parameters_.switch_latency + worm.length - slack);
+    events_.push(passed + worm.length + parameters_.reception, worm.kind, worm.packet);
+  }
+  if (worm.kind == kLost || worm.kind == kArrive) {
+    const Packet& packet = packets_[worm.packet];
+    publish(from, Place::kSend, packet, SUBSTRATA_INJECTED, packet.fetched, node.link_free);
+  }
+  node.link_taken = false;
+  if (node.outgoing.empty()) return;
+  const Worm next = node.outgoing.front();
+  node.outgoing.pop_front();
+  launch(from, next);
+}
+
+void Cluster::open_port(Node& node) {
+  if (node.port_taken || node.buffers == 0 || node.waiting.empty()) return;
+  const std::uint32_t from = node.waiting.front();
+  node.waiting.pop_front();
+  grant(from);
 }
 
 // The processor has seen what came; the receiving side takes the next packet from `at` on.
 void Cluster::arm(Node& node, Time at) {
   node.armed = at;
   node.port_taken = false;
-  if (node.waiting.empty()) return;
-  const Crossing next = node.waiting.front();
-  node.waiting.pop_front();
-  reach(node, next);
+  open_port(node);
+}
+
+// A packet has left its buffer, as the processor sees at `at`.
+void Cluster::release(Node& node, Time at) {
+  if (node.buffers++ == 0) node.armed = std::max(node.armed, at);
+  open_port(node);
 }
 
 void Cluster::memory_busy(std::uint32_t index, Time begin, Time end) {
@@ -222,6 +285,9 @@ void Cluster::run_until(Time until) {
         break;
       case kResend:
         on_fetched(event.packet, true);
+        break;
+      case kHead:
+        reach_port(event.packet);
         break;
       case kArrive:
         on_arrive(event.packet);
@@ -314,17 +380,10 @@ void Cluster::on_fetched(std::uint32_t slot, bool again) {
   if (!again)
     publish(packet.message.from, Place::kSend, packet, SUBSTRATA_FETCHED, packet.seen, packet.fetched);
   if (faults_) fault_of(packet);
-  const Time length = wire(packet.bytes);
-  Time inserted = 0;
-  if (packet.fault == Fault::kDropped) {
-    inserted = node.link_free = std::max(ready, node.link_free) + length;
-    events_.push(inserted + parameters_.retry, kLost, slot);
-  } else {
-    inserted = insert(node, nodes_[packet.at], ready, length, kArrive, slot);
-  }
   node.processor_free += after;  // in one go with the insertion
   if (!node.ends.empty()) node.ends.back() = node.processor_free;
-  publish(packet.message.from, Place::kSend, packet, SUBSTRATA_INJECTED, packet.fetched, inserted);
+  const bool dropped = packet.fault == Fault::kDropped;
+  insert(packet.message.from, {ready, wire(packet.bytes), dropped ? kLost : kArrive, slot, packet.at});
   ++counts_.sent;
   counts_.bytes_sent += packet.bytes;
 }
@@ -352,6 +411,7 @@ void Cluster::on_arrive(std::uint32_t slot) {
     publish(packet.at, Place::kReceive, packet, corrupt ? SUBSTRATA_CORRUPT : SUBSTRATA_MISROUTED,
             packet.fetched, noticed);
     events_.push(begin + parameters_.on_arrived + parameters_.refusal, kResend, slot);
+    release(node, begin);
     return;
   }
   packet.last_word = noticed;
@@ -369,6 +429,7 @@ void Cluster::on_delivered(std::uint32_t slot) {
   const Time begin = occupy(node, now_, parameters_.on_delivered + recording);
   const Time noticed = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
   publish(packet.at, Place::kReceive, packet, SUBSTRATA_DELIVERED, packet.last_word, noticed);
+  release(node, begin);
   ++counts_.received;
   counts_.bytes_received += packet.bytes;
   if (!faults_) {
@@ -418,9 +479,7 @@ void Cluster::query() {
   constexpr std::uint32_t kClockBytes = 8;
   Node& node = nodes_[0];
   const Time ready = occupy_first(node, now_, parameters_.on_clock_packet) + parameters_.on_clock_packet;
-  const Time sent = std::max(ready, node.link_free);  // the stamp is the last thing before the insertion
-  insert(node, nodes_[asked_], ready, wire(kClockBytes), kQuerySeen, asked_);
-  exchange_.sent = clocks_.local(0, sent);
+  insert(0, {ready, wire(kClockBytes), kQuerySeen, asked_, asked_});
   ++counts_.clock_packets;
 }
 
@@ -430,11 +489,10 @@ void Cluster::on_query_seen() {
   const Time begin = occupy_first(node, now_, parameters_.on_clock_packet);
   const Time seen = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
   const Time ready = begin + parameters_.on_clock_packet;
+  release(node, ready);
   arm(node, ready);
-  const Time answered = std::max(ready, node.link_free);
-  insert(node, nodes_[0], ready, wire(kClockBytes), kAnswered, 0);
   exchange_.seen = clocks_.local(asked_, seen);
-  exchange_.answered = clocks_.local(asked_, answered);
+  insert(asked_, {ready, wire(kClockBytes), kAnswered, 0, 0});
   ++counts_.clock_packets;
 }
 
@@ -443,6 +501,7 @@ void Cluster::on_answered() {
   constexpr double kSlack = 1e6;  // picoseconds
   Node& node = nodes_[0];
   const Time begin = occupy_first(node, now_, parameters_.on_clock_packet);
+  release(node, begin);
   arm(node, begin + parameters_.on_clock_packet);
   const Time seen = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
   exchange_.returned = clocks_.local(0, seen);
@@ -466,7 +525,7 @@ void Cluster::on_answered() {
   const std::uint32_t bytes = 16 * parameters_.nodes;
   for (std::uint32_t to = 1; to < parameters_.nodes; ++to) {
     const Time ready = occupy_first(node, now_, parameters_.on_clock_packet) + parameters_.on_clock_packet;
-    insert(node, nodes_[to], ready, wire(bytes), kTableSeen, to);
+    insert(0, {ready, wire(bytes), kTableSeen, to, to});
     ++counts_.clock_packets;
   }
   ++counts_.rounds;
@@ -477,6 +536,7 @@ void Cluster::on_answered() {
 void Cluster::on_table_seen(std::uint32_t index) {
   if (index != 0) {
     Node& node = nodes_[index];
+    release(node, now_);
     arm(node, occupy_first(node, now_, parameters_.on_clock_packet) + parameters_.on_clock_packet);
     measure_clocks();
     clocks_.learn(index, table_[index]);

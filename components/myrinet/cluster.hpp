@@ -70,8 +70,10 @@ struct ClusterCounts {
 // receiver's port, one at a time; the receiving processor begins the DMA into host memory. A node's processor
 // does one thing after the other, its DMA engine serves both directions in the order of asking, and a DMA
 // takes longer while the host's processor keeps the memory busy. The receiving side takes a packet only when
-// the node's processor has seen the one before; meanwhile the switch queues whole packets, without limit.
-// Transactions are published when they are known, so that an INJECTED may lie some microseconds ahead.
+// the node's processor has seen the one before and a buffer is free; meanwhile the packet's head waits in the
+// switch and the rest stops on the sender's link, with whatever is to follow on it (wormhole routing, Boden
+// et al., IEEE Micro 1995). Transactions are published when they are known, so that an INJECTED may lie some
+// microseconds ahead.
 // Thread-bound.
 class Cluster {
  public:
@@ -114,6 +116,7 @@ class Cluster {
     kPost,
     kFetched,
     kResend,
+    kHead,
     kArrive,
     kDelivered,
     kLost,
@@ -142,19 +145,27 @@ class Cluster {
     Time begin;
     Time end;
   };
-  struct Crossing {
-    Time head;  // is at the port then
-    Time length;
-    Kind kind;  // the event of its arrival
-    std::uint32_t packet;
+  // A packet for the network.
+  struct Worm {
+    Time begin = 0;   // of the insertion, at the earliest until the link is the worm's
+    Time length = 0;  // of the insertion, when nothing stops it
+    Kind kind{};      // the event of its arrival
+    std::uint32_t packet = 0;
+    std::uint32_t to = 0;
   };
   struct Node {
     Time processor_free = 0;
     Time dma_free = 0;
+    // Sending: one worm at a time, until its end in the switch is known.
+    bool link_taken = false;
+    Worm worm;                  // on the link
+    std::deque<Worm> outgoing;  // behind it
     Time link_free = 0;
-    Time armed = 0;                // the processor has told the receiving side where the next packet goes
-    bool port_taken = false;       // a packet is on its way through the node's port
-    std::deque<Crossing> waiting;  // in the switch, for the port
+    // Receiving.
+    Time armed = 0;           // the processor has told the receiving side where the next packet goes
+    bool port_taken = false;  // a packet is on its way through the node's port
+    std::uint32_t buffers = 0;
+    std::deque<std::uint32_t> waiting;  // nodes whose worms wait in the switch for the port
     std::uint64_t packets = 0;
     std::deque<Window> busy_memory;
     std::vector<Time> entries;  // when each entry of the queue is free again
@@ -178,9 +189,13 @@ class Cluster {
   Time occupy_first(Node& node, Time now, Time cost);
   Time transfer(Node& node, Time begin, Time setup, std::uint32_t bytes);
   Time wire(std::uint32_t bytes) const noexcept;
-  Time insert(Node& from, Node& to, Time ready, Time length, Kind kind, std::uint32_t packet);
-  void reach(Node& to, const Crossing& crossing);
+  void insert(std::uint32_t from, const Worm& worm);
+  void launch(std::uint32_t from, const Worm& worm);
+  void reach_port(std::uint32_t from);
+  void grant(std::uint32_t from);
+  void open_port(Node& node);
   void arm(Node& node, Time at);
+  void release(Node& node, Time at);
 
   void on_post(std::uint32_t slot);
   void on_fetched(std::uint32_t slot, bool again);

@@ -35,13 +35,19 @@ struct ClusterParameters {
   std::uint32_t stamp_bytes = 16;     // time stamp and program tag of a monitored packet; assumption
   Time link_byte = 6250;              // 160 MB/s, a Myrinet link of 1.28 Gb/s
   Time switch_latency = 550'000;      // one crossbar and two cables: Boden et al., IEEE Micro 1995
-  Time reception = 2'700'000;         // out of the network to the last word in the interface; fitted to the
-                                      // 3 to 4 us of figure 5
-  Time source_setup = 7'500'000;      // DMA out of host memory, begin; fitted to figure 5
-  Time dest_setup = 2'800'000;        // DMA into host memory, begin: paper, 6: about 4 us below 128 bytes
-  Time dma_byte = 8'333;              // 120 MB/s: PCI of 132 MB/s with its pauses; assumption
-  double memory_slowdown = 2;         // of a DMA while the processor keeps the memory busy; assumption
-  std::uint32_t queue_entries = 32;   // of the interface's request queue; assumption
+  // A worm whose head waits in the switch stops its sender, but for what the slack buffer of the switch's
+  // input takes in (STOP and GO of Myrinet's links: Boden et al.); about a hundred bytes; assumption.
+  std::uint32_t slack_bytes = 96;
+  // Packets that the interface has on their way from the network into host memory; none further leaves the
+  // network. Two: one comes while the other is stored; assumption.
+  std::uint32_t receive_buffers = 2;
+  Time reception = 2'700'000;        // out of the network to the last word in the interface; fitted to the
+                                     // 3 to 4 us of figure 5
+  Time source_setup = 7'500'000;     // DMA out of host memory, begin; fitted to figure 5
+  Time dest_setup = 2'800'000;       // DMA into host memory, begin: paper, 6: about 4 us below 128 bytes
+  Time dma_byte = 8'333;             // 120 MB/s: PCI of 132 MB/s with its pauses; assumption
+  double memory_slowdown = 2;        // of a DMA while the processor keeps the memory busy; assumption
+  std::uint32_t queue_entries = 32;  // of the interface's request queue; assumption
   // The 33 MHz processor of the interface. Together 9 us a packet sent, so that the monitor's share of figure
   // 7 is 10 to 15 % of short packets; the split is an assumption.
   Time poll = 100'000;               // until the main loop notices something, when idle

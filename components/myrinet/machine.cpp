@@ -33,6 +33,8 @@ std::span<const Parameter> known() {
       number("nodes", "ranks of a followed MPI program, at most; a run has the nodes it asks for", 16, 2,
              kMostNodes),
       number("queue", "entries of an interface's request queue", defaults.queue_entries, 1, 65536),
+      number("receive_buffers", "packets between network and host memory in an interface",
+             defaults.receive_buffers, 1, 65536),
       number("memory_slowdown", "percent a DMA takes while the processor keeps the memory busy",
              static_cast<std::uint64_t>(defaults.memory_slowdown * 100), 100, 10000),
       choice("clock", "clocks as long after a synchronisation, or synchronised from the start of the run", 1,
@@ -157,6 +159,7 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
   made.svm.managers = values["managers"] == 0 ? svm::Managers::kSpread : svm::Managers::kNodeZero;
   made.svm.verify = values["verify"] != 0;
   cluster.queue_entries = static_cast<std::uint32_t>(values["queue"]);
+  cluster.receive_buffers = static_cast<std::uint32_t>(values["receive_buffers"]);
   cluster.memory_slowdown = static_cast<double>(values["memory_slowdown"]) / 100;
   cluster.clock = values["clock"] == 0 ? ClockMode::kSettled : ClockMode::kPeriodic;
   cluster.period = values["period_ms"] * 1'000'000'000;

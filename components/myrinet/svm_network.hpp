@@ -49,8 +49,8 @@ class SharedCluster final : private Delivery {
 struct Company {
   // Called at each event before it touches the cluster: returns when it is this program's turn.
   std::function<void(Time now)> turn;
-  // When the program's process at the node next has the processor, `now` if it has it. What arrives is handled
-  // by that process, in its notification handler or where it polls, so not before.
+  // When the program's process at the node next has the processor, `now` if it has it. What arrives is
+  // handled by that process, in its notification handler or where it polls, so not before.
   std::function<Time(svm::ProcessId node, Time now)> runs;
 };
 

@@ -138,8 +138,7 @@ Reports run_together(const std::array<std::string, kTogether>& workloads, const 
     try {
       const Company company{[&](Time now) { turns.wait(program, now); },
                             [&](ProcessId node, Time now) { return processors.runs(program, node, now); }};
-      Sharing machine(make_machine(parameters, static_cast<std::uint16_t>(program), shared, program,
-                                   company),
+      Sharing machine(make_machine(parameters, static_cast<std::uint16_t>(program), shared, program, company),
                       program, turns, processors);
       workloads::EngineSettings settings;
       settings.processes = nodes;

@@ -124,6 +124,45 @@ TEST(MyrinetCluster, ManySendersToOneNodeWaitForItsPort) {  // MY-20
     EXPECT_GE(collector.all[i].now, collector.all[i - 1].now + length);
 }
 
+// When the message from 2 to 3 arrives, behind one from 2 to 0 that meets as many others at node 0.
+Time behind(const ClusterParameters& parameters, uint32_t others) {
+  Collector collector;
+  Cluster cluster(parameters, collector, false);
+  for (uint32_t i = 0; i < others; ++i) cluster.post(message(4 + i, 0, 4096), 0);
+  cluster.post(message(2, 0, 4096), kMicrosecond);
+  cluster.post(message(2, 3, 64, 77), kMicrosecond);
+  cluster.run_out();
+  EXPECT_EQ(collector.all.size(), others + 2u);
+  for (const Arrived& arrived : collector.all)
+    if (arrived.message.cookie == 77) return arrived.now;
+  return 0;
+}
+
+TEST(MyrinetCluster, AWormThatIsStoppedHoldsUpWhatFollowsItToAnywhere) {  // MY-20
+  const ClusterParameters parameters;
+  const Time free_way = behind(parameters, 0);
+  const Time length = parameters.link_byte * 4096;
+  // Two ahead of it at the port: their lengths pass first, but for what the slack buffer takes.
+  EXPECT_GT(behind(parameters, 2), free_way + 2 * length - 10 * kMicrosecond);
+}
+
+TEST(MyrinetCluster, OneReceiveBufferMakesSendersWaitForTheDma) {  // MY-20
+  const auto last = [](uint32_t buffers) {
+    ClusterParameters parameters;
+    parameters.receive_buffers = buffers;
+    Collector collector;
+    Cluster cluster(parameters, collector, false);
+    for (uint32_t from = 1; from < parameters.nodes; ++from) cluster.post(message(from, 0, 4096), 0);
+    cluster.run_out();
+    EXPECT_EQ(collector.all.size(), parameters.nodes - 1);
+    return collector.all.back().now;
+  };
+  const ClusterParameters parameters;
+  // Reception and DMA one after the other, not one beside the other.
+  EXPECT_GE(last(1), last(2) + (parameters.nodes - 3) * parameters.link_byte * 4096);
+  EXPECT_EQ(last(8), last(16));
+}
+
 struct Faults {
   uint32_t corrupt;
   uint32_t drop;

@@ -282,6 +282,38 @@ TEST_F(Myrinet, TagsSeparateThePrograms) {  // MY-8
   EXPECT_EQ(by_size(0), alone);
 }
 
+TEST_F(Myrinet, EachPageIsFollowedByAWordThatTellsOfIt) {  // MY-20
+  // Homes by block: nobody asks for them, so that all else of the protocol's type are these words.
+  Counting set(table_, device_,
+               {"PACKETS_SENT:type=2", "PACKETS_SENT:type=3", "PACKETS_SENT:type=7", "BYTES_SENT:type=3",
+                "BYTES_SENT:type=7"});
+  run(kSmall, 4, "homes=block:verify=yes");
+  const std::vector<int64_t> values = set.read();
+  EXPECT_GT(values[0], 0);
+  EXPECT_EQ(values[1], values[0]);
+  EXPECT_EQ(values[2], values[0]);
+  EXPECT_EQ(values[3], 4096 * values[0]);
+  EXPECT_EQ(values[4], 4 * values[0]);
+}
+
+TEST_F(Myrinet, AProgramThatSharesItsProcessorsWaitsForItsSlices) {  // MY-31
+  const uint64_t alone = run("fft:points=4096", 4).simulated_ticks;
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = 4;
+  options.seed = 5;
+  substrata_run_result first{};
+  first.struct_size = sizeof first;
+  substrata_run_result second = first;
+  ASSERT_EQ(substrata_myrinet_run_together("fft:points=4096", "radix:keys=65536", &options, &first, &second),
+            0)
+      << substrata_myrinet_error();
+  EXPECT_EQ(first.correct, 1u) << first.message;
+  EXPECT_EQ(second.correct, 1u) << second.message;
+  // Its pages' homes run it a half of the time only, and not the same half.
+  EXPECT_GT(first.simulated_ticks, 2 * alone);
+}
+
 TEST_F(Myrinet, TwoProgramsAtOnceHaveHistogramsOfTheirOwn) {  // MY-8
   substrata_myrinet_shape shape{};
   shape.struct_size = sizeof shape;

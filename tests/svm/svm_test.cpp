@@ -210,6 +210,28 @@ TEST(Homes, ByFirstTouchAreWhereAPageIsUsedFirst) {
   EXPECT_EQ(ran.counts.page_fetches, 4U);
 }
 
+TEST(Homes, ToldByWriteNoticesAreNotAskedFor) {
+  std::uint64_t asked[2] = {};
+  for (const bool told : {false, true}) {
+    SvmParameters parameters;
+    parameters.homes = HomePolicy::kFirstTouch;
+    parameters.notices_tell_homes = told;
+    parameters.verify = true;
+    SvmMachine machine("svm", parameters, std::make_unique<PlainNetwork>(PlainNetworkParameters{}));
+    const Ran ran = run(machine, 4, [](Process& process, const Words& words) {
+      for (std::uint64_t i = 0; i < kPage; i += 64) words[kPage * process.id() + i] = 1;
+      process.barrier();
+      for (ProcessId p = 0; p < 4; ++p) EXPECT_EQ(words[kPage * p], 1U);
+    });
+    EXPECT_TRUE(ran.outcome.completed) << ran.outcome.error;
+    EXPECT_EQ(ran.counts.page_fetches, 12U);
+    asked[told ? 1 : 0] = packets(ran.counts, PacketKind::kHomeRequest);
+  }
+  // Node 0 asks itself, without a packet. Of each other: its own page, then the pages of the three others.
+  EXPECT_EQ(asked[0], 3U * 4);
+  EXPECT_EQ(asked[1], 3U);
+}
+
 TEST(Homes, MoveAtABarrierWithTheirPage) {
   const auto machine = machine_of("homes=round-robin:verify=yes");
   std::vector<std::uint32_t> result;
