@@ -127,23 +127,15 @@ void Cluster::launch(std::uint32_t from, const Worm& worm) {
   Node& node = nodes_[from];
   node.link_taken = true;
   node.worm = worm;
-  node.worm.begin = std::max(worm.begin, node.link_free);
+  node.worm.begin = std::max({worm.begin, node.link_free, now_});
   // The stamp of a clock packet is the last thing before its insertion.
   if (worm.kind == kQuerySeen) exchange_.sent = clocks_.local(0, node.worm.begin);
   if (worm.kind == kAnswered) exchange_.answered = clocks_.local(from, node.worm.begin);
-  // One that is about to be there comes to the port at once: no event of its own for it, and at most another
-  // order of two worms that come within so little.
-  constexpr Time kAbout = 5 * kMicrosecond;
-  const Time head = node.worm.begin + parameters_.switch_latency;
-  if (head <= now_ + kAbout && worm.kind != kLost) {
-    reach_port(from);
-  } else {
-    events_.push(head, kHead, from);
-  }
+  // The port is asked for when the head is there, so that nobody waits for a worm that is yet to come.
+  events_.push(node.worm.begin + parameters_.switch_latency, kHead, from);
 }
 
-// The head of the worm is in the switch, or about to be.
-void Cluster::reach_port(std::uint32_t from) {
+void Cluster::on_head(std::uint32_t from) {
   const Worm& worm = nodes_[from].worm;
   Node& to = nodes_[worm.to];
   if (worm.kind == kLost || (!to.port_taken && to.buffers != 0)) {
@@ -164,7 +156,7 @@ void Cluster::grant(std::uint32_t from) {
     Node& to = nodes_[worm.to];
     to.port_taken = true;
     --to.buffers;
-    const Time passed = std::max({now_, worm.begin + parameters_.switch_latency, to.armed});
+    const Time passed = std::max(now_, to.armed);
     const Time slack = parameters_.slack_bytes * parameters_.link_byte;
     if (worm.length > slack)
       node.link_free = std::max(node.link_free, passed - parameters_.switch_latency + worm.length - slack);
@@ -287,7 +279,7 @@ void Cluster::run_until(Time until) {
         on_fetched(event.packet, true);
         break;
       case kHead:
-        reach_port(event.packet);
+        on_head(event.packet);
         break;
       case kArrive:
         on_arrive(event.packet);

@@ -191,7 +191,7 @@ class Cluster {
   Time wire(std::uint32_t bytes) const noexcept;
   void insert(std::uint32_t from, const Worm& worm);
   void launch(std::uint32_t from, const Worm& worm);
-  void reach_port(std::uint32_t from);
+  void on_head(std::uint32_t from);
   void grant(std::uint32_t from);
   void open_port(Node& node);
   void arm(Node& node, Time at);
