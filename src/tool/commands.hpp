@@ -2,6 +2,8 @@
 #ifndef SUBSTRATA_TOOL_COMMANDS_HPP
 #define SUBSTRATA_TOOL_COMMANDS_HPP
 
+#include <span>
+
 namespace substrata::tool {
 
 // Exit statuses: 0 it worked, 1 it did not or a claim does not hold, 2 wrong command line, 77 there is
@@ -28,6 +30,15 @@ int export_record(int argc, char** argv);
 int correlate(int argc, char** argv);
 int top(int argc, char** argv);
 int serve(int argc, char** argv);
+int completion(int argc, char** argv);
+
+struct Command {
+  const char* name;
+  const char* summary;
+  int (*run)(int argc, char** argv);
+};
+// All of them, in the order in which a person should read of them.
+std::span<const Command> commands();
 
 }  // namespace substrata::tool
 

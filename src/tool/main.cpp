@@ -9,12 +9,6 @@ namespace {
 
 using namespace substrata::tool;
 
-struct Command {
-  const char* name;
-  const char* summary;
-  int (*run)(int argc, char** argv);
-};
-
 constexpr Command kCommands[] = {
     {"stat", "runs a command and tells what its events came to", stat},
     {"record", "runs a command and samples events of all substrates over time, into a file", record},
@@ -37,6 +31,7 @@ constexpr Command kCommands[] = {
     {"mpirun", "starts an MPI program with the shim that counts its messages", mpirun},
     {"module", "the library of Owl modules: list, show NAME, build FILE", module},
     {"signature", "the Myrinet monitor's latencies by packet size, of a trace or a workload", signature},
+    {"completion", "what a shell needs to complete command lines: bash, zsh", completion},
     {"reproduce", "runs a figure or claim of a paper anew and says whether it holds", reproduce},
 };
 
@@ -46,6 +41,8 @@ void print_usage(std::FILE* to) {
 }
 
 }  // namespace
+
+std::span<const Command> substrata::tool::commands() { return kCommands; }
 
 int main(int argc, char** argv) {
   if (argc < 2) {

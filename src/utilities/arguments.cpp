@@ -4,32 +4,110 @@
 #include <CLI/CLI.hpp>
 
 namespace substrata {
+namespace {
+
+std::vector<Arguments::Declared>* described = nullptr;
+
+const char* label(Arguments::Value what) {
+  switch (what) {
+    case Arguments::Value::kFile:
+      return "FILE";
+    case Arguments::Value::kFolder:
+      return "FOLDER";
+    case Arguments::Value::kEvents:
+      return "EVENTS";
+    case Arguments::Value::kMachine:
+      return "MACHINE";
+    case Arguments::Value::kWorkload:
+      return "WORKLOAD";
+    case Arguments::Value::kReproduction:
+      return "ID";
+    case Arguments::Value::kProcess:
+      return "PID";
+    case Arguments::Value::kDuration:
+      return "TIME";
+    default:
+      return "TEXT";
+  }
+}
+
+}  // namespace
+
+// What CLI11 does not keep of an option.
+struct Arguments::Kept {
+  CLI::Option* option;
+  Value what;
+  std::vector<std::string> choices;
+};
 
 Arguments::Arguments(const std::string& program, const std::string& purpose)
     : app_(std::make_unique<CLI::App>(purpose, program)) {}
 Arguments::~Arguments() = default;
 
+void Arguments::keep(CLI::Option* option, Value what, const std::vector<std::string>& choices) {
+  // The name of a positional argument says already what it stands for.
+  if (option->get_positional())
+    option->type_name("");
+  else if (what != Value::kText)
+    option->type_name(label(what));
+  kept_.push_back({option, what, choices});
+}
+
 void Arguments::flag(const std::string& names, bool& value, const std::string& text) {
   app_->add_flag(names, value, text);
 }
 
-void Arguments::word(const std::string& names, std::string& value, const std::string& text) {
-  app_->add_option(names, value, text);
+void Arguments::word(const std::string& names, std::string& value, const std::string& text, Value what) {
+  keep(app_->add_option(names, value, text), what, {});
 }
 
-void Arguments::required(const std::string& names, std::string& value, const std::string& text) {
-  app_->add_option(names, value, text)->required();
+void Arguments::required(const std::string& names, std::string& value, const std::string& text, Value what) {
+  keep(app_->add_option(names, value, text)->required(), what, {});
 }
 
 void Arguments::number(const std::string& names, std::uint64_t& value, const std::string& text) {
   app_->add_option(names, value, text);
 }
 
-void Arguments::words(const std::string& names, std::vector<std::string>& values, const std::string& text) {
-  app_->add_option(names, values, text);
+void Arguments::words(const std::string& names, std::vector<std::string>& values, const std::string& text,
+                      Value what) {
+  keep(app_->add_option(names, values, text), what, {});
+}
+
+void Arguments::choice(const std::string& names, std::string& value, const std::vector<std::string>& choices,
+                       const std::string& text) {
+  CLI::Option* const option = app_->add_option(names, value, text);
+  option->check(CLI::IsMember(choices));
+  keep(option, Value::kText, choices);
+}
+
+void Arguments::describe_to(std::vector<Declared>* what) noexcept { described = what; }
+
+bool Arguments::describe(const std::vector<Declared>& what) {
+  if (described == nullptr) return false;
+  *described = what;
+  return true;
 }
 
 std::optional<int> Arguments::parse(int argc, char** argv) {
+  if (described != nullptr) {
+    std::vector<Declared> all;
+    for (const CLI::Option* option : std::as_const(*app_).get_options()) {
+      Declared one;
+      for (const std::string& name : option->get_snames()) one.names.push_back("-" + name);
+      for (const std::string& name : option->get_lnames()) one.names.push_back("--" + name);
+      one.takes_value = option->get_items_expected_max() > 0;
+      one.repeated = option->get_items_expected_max() > 1;
+      for (const Kept& kept : kept_)
+        if (kept.option == option) {
+          one.what = kept.what;
+          one.choices = kept.choices;
+        }
+      all.push_back(std::move(one));
+    }
+    describe(all);
+    return 0;
+  }
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -114,7 +114,7 @@ TEST(Manual, TheToolsPageHasEachCommandWithItsOptions) {
     EXPECT_NE(help.text.find("Usage: substrata " + name), std::string::npos) << name << "\n" << help.text;
   }
   EXPECT_GE(commands, 8) << usage;
-  for (const char* option : {"-m, --machine TEXT", "-w, --workload TEXT", "--launcher PROGRAM"})
+  for (const char* option : {"-m, --machine MACHINE", "-w, --workload WORKLOAD", "--launcher PROGRAM"})
     EXPECT_NE(page.find(option), std::string::npos) << option << "\n" << page;
 }
 

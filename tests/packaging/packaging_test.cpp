@@ -169,6 +169,10 @@ TEST_F(Packaging, InstalledUtilityFindsItsLibraries) {
   EXPECT_EQ(ran.status, 0) << ran.text;
   EXPECT_NE(ran.text.find("7.3.0"), std::string::npos) << ran.text;
   EXPECT_TRUE(fs::exists(prefix_ / "share/man/man1/papi_version.1"));
+  if (!fs::exists(prefix_ / "bin/substrata")) return;
+  for (const char* file : {"share/man/man1/substrata.1", "share/bash-completion/completions/substrata",
+                           "share/zsh/site-functions/_substrata"})
+    EXPECT_GT(fs::file_size(prefix_ / file), 100u) << file;
 }
 
 // PA-14

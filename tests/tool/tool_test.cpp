@@ -181,7 +181,7 @@ TEST(ToolImport, OfLackeysTextMakesATrace) {
   const Ran again = tool("replay " + folder.file("trace"));
   EXPECT_EQ(again.status, 0) << again.errors;
   EXPECT_THAT(again.out, HasSubstr("3 transactions"));
-  EXPECT_EQ(tool("import unknown a b").status, 1);
+  EXPECT_EQ(tool("import unknown a b").status, 2);
 }
 
 // A launcher that only tells what it is and what it was given.

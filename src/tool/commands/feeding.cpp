@@ -92,13 +92,16 @@ int run(int argc, char** argv) {
       "substrata run",
       "Runs a workload on a machine model and counts events meanwhile. Without --events those "
       "of the component that carries the machine's name.");
-  arguments.required("-m,--machine", machine, "machine model (see `substrata workloads`)");
-  arguments.required("-w,--workload", workload, "workload with its parameters: fft:points=65536");
+  arguments.required("-m,--machine", machine, "machine model (see `substrata workloads`)",
+                     Arguments::Value::kMachine);
+  arguments.required("-w,--workload", workload, "workload with its parameters: fft:points=65536",
+                     Arguments::Value::kWorkload);
   arguments.number("-n,--nodes", nodes, "processors or nodes (default: the machine's)");
   arguments.number("--seed", seed, "seed; the same seed gives the same run (default 1)");
   arguments.word("--parameters", parameters, "of the machine: name=value:...");
-  arguments.words("-e,--events", wishes, "events to count, separated by commas; '*' and '?' match");
-  arguments.word("--record", record, "trace file to write");
+  arguments.words("-e,--events", wishes, "events to count, separated by commas; '*' and '?' match",
+                  Arguments::Value::kEvents);
+  arguments.word("--record", record, "trace file to write", Arguments::Value::kFile);
   arguments.word("--record-probes", record_probes, "patterns of the probe points to record (default: all)");
   arguments.flag("--json", json, "print JSON");
   if (const auto status = arguments.parse(argc, argv)) return *status;
@@ -155,14 +158,16 @@ int replay(int argc, char** argv) {
   std::vector<std::string> wishes;
   bool json = false;
   Arguments arguments("substrata replay", "Publishes a recorded trace anew and counts events meanwhile.");
-  arguments.required("FILE", file, "trace file");
-  arguments.word("-m,--machine", machine, "machine model that takes the trace as its input: memory");
+  arguments.required("FILE", file, "trace file", Arguments::Value::kFile);
+  arguments.word("-m,--machine", machine, "machine model that takes the trace as its input: memory",
+                 Arguments::Value::kMachine);
   arguments.word("--parameters", parameters, "of the machine: name=value:...");
   arguments.word(
       "--probes", patterns,
       "only these probe points (patterns separated by commas); with --machine leave out what the machine "
       "publishes itself");
-  arguments.words("-e,--events", wishes, "events to count, separated by commas; '*' and '?' match");
+  arguments.words("-e,--events", wishes, "events to count, separated by commas; '*' and '?' match",
+                  Arguments::Value::kEvents);
   arguments.flag("--json", json, "print JSON");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
@@ -215,9 +220,9 @@ int probes(int argc, char** argv) {
   Arguments arguments("substrata probes",
                       "Lists sources and probe points. Machines make theirs when they run: name one with its "
                       "workload to see them and what passes there.");
-  arguments.word("FILE", file, "list the probe points of this trace");
-  arguments.word("-m,--machine", machine, "run this machine first");
-  arguments.word("-w,--workload", workload, "what it runs");
+  arguments.word("FILE", file, "list the probe points of this trace", Arguments::Value::kFile);
+  arguments.word("-m,--machine", machine, "run this machine first", Arguments::Value::kMachine);
+  arguments.word("-w,--workload", workload, "what it runs", Arguments::Value::kWorkload);
   arguments.number("-n,--nodes", nodes, "its processors or nodes");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (!file.empty()) return list_trace(file);
@@ -262,11 +267,10 @@ int probes(int argc, char** argv) {
 int import_trace(int argc, char** argv) {
   std::string format, text, trace;
   Arguments arguments("substrata import", "Turns the text of another tool into a trace.");
-  arguments.required("FORMAT", format, "lackey: valgrind --tool=lackey --trace-mem=yes");
-  arguments.required("TEXT", text, "the text; - is standard input");
-  arguments.required("TRACE", trace, "the trace to write");
+  arguments.choice("FORMAT", format, {"lackey"}, "lackey: valgrind --tool=lackey --trace-mem=yes");
+  arguments.required("TEXT", text, "the text; - is standard input", Arguments::Value::kFile);
+  arguments.required("TRACE", trace, "the trace to write", Arguments::Value::kFile);
   if (const auto status = arguments.parse(argc, argv)) return *status;
-  if (format != "lackey") throw std::runtime_error("unknown format '" + format + "'; known: lackey");
   substrata_import_summary summary{};
   summary.struct_size = sizeof summary;
   if (substrata_import_lackey(text.c_str(), trace.c_str(), &summary) != 0)

@@ -58,7 +58,8 @@ int events(int argc, char** argv) {
   std::string pattern;
   bool available = false;
   Arguments arguments("substrata events", "Lists the events with unit, kind, origin and availability.");
-  arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')");
+  arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')",
+                 Arguments::Value::kEvents);
   arguments.flag("-a,--available", available, "only events that open here");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
@@ -88,7 +89,8 @@ int list(int argc, char** argv) {
       "substrata list",
       "Lists the events that open here, one line each: name, unit, kind, origin. `substrata events` "
       "describes them.");
-  arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')");
+  arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')",
+                 Arguments::Value::kEvents);
   arguments.flag("-a,--all", all, "also those that do not open here, with the reason");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();

@@ -103,8 +103,8 @@ int module(int argc, char** argv) {
       "substrata module",
       "The library of Owl modules. ACTION list; show NAME; build FILE (checks a composition or a shared "
       "object and puts it into the folder SUBSTRATA_OWL_LIBRARY).");
-  arguments.word("ACTION", action, "list, show or build");
-  arguments.word("SUBJECT", subject, "the module's name, or the file");
+  arguments.choice("ACTION", action, {"list", "show", "build"}, "list, show or build");
+  arguments.word("SUBJECT", subject, "the module's name, or the file", Arguments::Value::kFile);
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (action == "list" && subject.empty()) return list();
   if (action == "show" && !subject.empty()) return show(subject);

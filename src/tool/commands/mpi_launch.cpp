@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.hpp"
 #include "commands.hpp"
 #include "mpi_launching.hpp"
 
@@ -179,6 +180,12 @@ int mpirun(int argc, char** argv) {
   for (; at < argc; ++at) {
     const std::string option = argv[at];
     if (option == "--help" || option == "-h") {
+      if (Arguments::describe({{{"-h", "--help"}, false},
+                               {{"--launcher"}},
+                               {{"--summary"}, true, false, Arguments::Value::kFile},
+                               {{"--trace"}, true, false, Arguments::Value::kFile},
+                               {{"--print"}, false}}))
+        return 0;
       print_usage(stdout);
       return 0;
     }

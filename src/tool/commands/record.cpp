@@ -75,10 +75,14 @@ int record(int argc, char** argv) {
   std::uint64_t pairs = 0;
   Arguments arguments("substrata record", kUsage);
   arguments.words("-e,--events", wishes,
-                  "events, separated by commas; '*' and '?' match (default: the usual ones)");
-  arguments.word("-i,--interval", interval, "time between samples: 50ms, 1s (default 100ms)");
-  arguments.word("-o,--output", out, "file to write, %h is the host (default record.sub)");
-  arguments.word("--flush", flush, "what is lost at most when recording is killed (default 1s)");
+                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+                  Arguments::Value::kEvents);
+  arguments.word("-i,--interval", interval, "time between samples: 50ms, 1s (default 100ms)",
+                 Arguments::Value::kDuration);
+  arguments.word("-o,--output", out, "file to write, %h is the host (default record.sub)",
+                 Arguments::Value::kFile);
+  arguments.word("--flush", flush, "what is lost at most when recording is killed (default 1s)",
+                 Arguments::Value::kDuration);
   arguments.flag("--mpi", mpi,
                  "preload the MPI shim: sample messages, take sections as regions; taken for granted where "
                  "the command begins with mpirun or mpiexec and its MPI library has a shim here");

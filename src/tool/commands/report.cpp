@@ -96,9 +96,10 @@ int report(int argc, char** argv) {
       "substrata report",
       "Shows records made by `substrata record`: where each comes from, every series with its totals, "
       "levels and rates, and the regions. Several files are shown as one, those of nodes for example.");
-  arguments.words("FILE", files, "records");
-  arguments.word("--html", page, "write one self-contained HTML file there, instead of text");
-  arguments.word("-o,--output", out, "file to write instead of standard output");
+  arguments.words("FILE", files, "records", Arguments::Value::kFile);
+  arguments.word("--html", page, "write one self-contained HTML file there, instead of text",
+                 Arguments::Value::kFile);
+  arguments.word("-o,--output", out, "file to write instead of standard output", Arguments::Value::kFile);
   arguments.word("--from", from, "only from so many seconds after the start");
   arguments.word("--to", until, "only to so many seconds after the start");
   arguments.word("--region", region, "only from the first begin to the last end of a region of this name");
@@ -125,11 +126,10 @@ int export_record(int argc, char** argv) {
   std::vector<std::string> files;
   std::string form, out;
   Arguments arguments("substrata export", "Writes records in the format of another program.");
-  arguments.words("FILE", files, "records; several are joined");
-  arguments.word(
-      "--to", form,
-      "csv, json, perfetto (opens in ui.perfetto.dev and chrome://tracing) or openmetrics (for backfilling)");
-  arguments.word("-o,--output", out, "file to write instead of standard output");
+  arguments.words("FILE", files, "records; several are joined", Arguments::Value::kFile);
+  arguments.choice("--to", form, {"csv", "json", "perfetto", "openmetrics"},
+                   "perfetto opens in ui.perfetto.dev and chrome://tracing, openmetrics is for backfilling");
+  arguments.word("-o,--output", out, "file to write instead of standard output", Arguments::Value::kFile);
   if (const auto status = arguments.parse(argc, argv)) return *status;
   void (*write)(std::ostream&, const record::Timeline&) = form == "csv"           ? record::export_csv
                                                           : form == "json"        ? record::export_json
@@ -156,7 +156,7 @@ int correlate(int argc, char** argv) {
       "substrata correlate",
       "Tells how two series of a record go together: their correlation over lags, the lag at which it "
       "is strongest, and how likely that would be by chance. Counts are compared as rates.");
-  arguments.required("FILE", file, "record");
+  arguments.required("FILE", file, "record", Arguments::Value::kFile);
   arguments.required("A", a, "series, or a part of its name that no other has");
   arguments.required("B", b, "series that may follow A");
   arguments.word("--most-lag", most_lag,

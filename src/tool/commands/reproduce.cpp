@@ -36,10 +36,10 @@ int reproduce(int argc, char** argv) {
   Arguments arguments("substrata reproduce",
                       "Runs a figure or claim of a paper anew. Exit status 0: every claim holds; 1: one does "
                       "not; 3: it cannot be run here.");
-  arguments.word("ID", id, "which one");
+  arguments.word("ID", id, "which one", Arguments::Value::kReproduction);
   arguments.flag("--list", list, "list them");
   arguments.flag("--json", json, "print JSON");
-  arguments.word("--out", setting.out, "folder for data and figures");
+  arguments.word("--out", setting.out, "folder for data and figures", Arguments::Value::kFolder);
   if (const auto status = arguments.parse(argc, argv)) return *status;
 
   const std::vector<Reproduction> all = reproductions();

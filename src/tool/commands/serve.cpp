@@ -201,12 +201,16 @@ int serve(int argc, char** argv) {
   Watched::What what;
   bool stay = false;
   Arguments arguments("substrata serve", kUsage);
-  arguments.words("FILE", files, "records whose newest values are served, instead of live ones");
+  arguments.words("FILE", files, "records whose newest values are served, instead of live ones",
+                  Arguments::Value::kFile);
   arguments.words("-e,--events", what.wishes,
-                  "events, separated by commas; '*' and '?' match (default: the usual ones)");
-  arguments.word("-i,--interval", interval, "least time between two readings (default 1s)");
+                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+                  Arguments::Value::kEvents);
+  arguments.word("-i,--interval", interval, "least time between two readings (default 1s)",
+                 Arguments::Value::kDuration);
   arguments.word("-l,--listen", listen, "address and port, port 0 for a free one (default 127.0.0.1:9748)");
-  arguments.word("-p,--pid", what.process, "a process that runs, its threads and descendants");
+  arguments.word("-p,--pid", what.process, "a process that runs, its threads and descendants",
+                 Arguments::Value::kProcess);
   arguments.flag("--stay", stay, "when the command or process has ended, go on serving its last values");
   std::vector<char*> before(argv, argv + argc);
   if (std::optional<SplitLine> line = split_at_dashes(argc, argv)) {

@@ -65,13 +65,14 @@ int signature(int argc, char** argv) {
       "The performance signature of the Myrinet monitor: average latencies and packet counts, of "
       "a recorded trace (of the machine myrinet, or of an MPI rank) or of a workload. All "
       "modelled.");
-  arguments.word("TRACE", trace, "recorded trace");
-  arguments.word("-w,--workload", workload, "run this workload instead");
+  arguments.word("TRACE", trace, "recorded trace", Arguments::Value::kFile);
+  arguments.word("-w,--workload", workload, "run this workload instead", Arguments::Value::kWorkload);
   arguments.number("-n,--nodes", nodes, "its nodes (default 8)");
   arguments.word("--parameters", parameters, "of the machine: name=value:...");
   arguments.word("--by", by, "size (default), sender, receiver or type");
   arguments.word("--node", node, "one interface alone (default: all)");
-  arguments.word("--out", out, "folder for signature.dat and signature.gp (gnuplot)");
+  arguments.word("--out", out, "folder for signature.dat and signature.gp (gnuplot)",
+                 Arguments::Value::kFolder);
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (trace.empty() == workload.empty()) throw std::runtime_error("give a trace or --workload");
   const substrata_myrinet_axis axis = axis_of(by);

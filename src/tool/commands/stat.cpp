@@ -116,9 +116,11 @@ int stat(int argc, char** argv) {
   bool json = false;
   Arguments arguments("substrata stat", kUsage);
   arguments.words("-e,--events", wishes,
-                  "events, separated by commas; '*' and '?' match (default: the usual ones)");
-  arguments.word("-i,--interval", interval, "time between looks at gauges (default 100ms)");
-  arguments.word("-o,--output", out, "file to write instead of standard error");
+                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+                  Arguments::Value::kEvents);
+  arguments.word("-i,--interval", interval, "time between looks at gauges (default 100ms)",
+                 Arguments::Value::kDuration);
+  arguments.word("-o,--output", out, "file to write instead of standard error", Arguments::Value::kFile);
   arguments.flag("--json", json, "print JSON");
   std::optional<SplitLine> line = split_at_dashes(argc, argv);
   if (!line) {

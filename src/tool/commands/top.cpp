@@ -211,9 +211,12 @@ int top(int argc, char** argv) {
   std::uint64_t most_looks = 0;
   Arguments arguments("substrata top", kUsage);
   arguments.words("-e,--events", what.wishes,
-                  "events, separated by commas; '*' and '?' match (default: the usual ones)");
-  arguments.word("-i,--interval", interval, "time between looks: 500ms, 2s (default 1s)");
-  arguments.word("-p,--pid", what.process, "a process that runs, its threads and descendants");
+                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+                  Arguments::Value::kEvents);
+  arguments.word("-i,--interval", interval, "time between looks: 500ms, 2s (default 1s)",
+                 Arguments::Value::kDuration);
+  arguments.word("-p,--pid", what.process, "a process that runs, its threads and descendants",
+                 Arguments::Value::kProcess);
   arguments.flag("-b,--batch", batch, "write plain text, one look after the other");
   arguments.number("-n,--looks", most_looks, "end after that many looks, and the command (default: never)");
   std::vector<char*> before(argv, argv + argc);
