@@ -198,6 +198,7 @@ int Capsule::build(const substrata_owl_capsule_options& options) {
       [](void* capsule, const Transaction* cause, uint32_t reason) {
         Capsule& self = Capsule::of(capsule);
         ++self.counts_[kSignals];
+        self.ring_.commit();  // who is signalled finds what was emitted before
         if (self.signal_ != nullptr) self.signal_(self.signal_owner_, cause, reason);
       },
   };
@@ -297,7 +298,9 @@ void Capsule::take_registers() noexcept {
     registers_[i] = value;
     changed = true;
   }
-  if (changed) module.configure(instance_, registers_);
+  if (!changed) return;
+  module.configure(instance_, registers_);
+  ring_.commit();
 }
 
 void Capsule::observe(const Transaction* batch, size_t count) noexcept {
@@ -320,7 +323,7 @@ void Capsule::observe(const Transaction* batch, size_t count) noexcept {
 
 void Capsule::emit(const void* packet, uint32_t bytes, uint32_t stage) noexcept {
   bool near_full = false;
-  if (bytes == 0 || bytes > SUBSTRATA_OWL_MOST_PACKET || !ring_.push(packet, bytes, stage, &near_full)) {
+  if (bytes == 0 || bytes > SUBSTRATA_OWL_MOST_PACKET || !ring_.put(packet, bytes, stage, &near_full)) {
     ++counts_[kDropped];
     return;
   }
@@ -334,6 +337,7 @@ void Capsule::emit(const void* packet, uint32_t bytes, uint32_t stage) noexcept 
 
 void Capsule::publish_numbers() noexcept {
   const Module& module = *entry_.module;
+  ring_.commit();
   module.read(instance_, metrics_);
   std::vector<monitor::Counter>& values = record_->values;
   for (uint32_t i = 0; i < kStatistics; ++i) {

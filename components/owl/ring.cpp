@@ -90,6 +90,10 @@ int RingMapping::open(const char* path) {
 int RingProducer::create(const char* path, uint64_t bytes, uint32_t policy, uint32_t near_full_percent) {
   words_ = std::bit_ceil(bytes) / 8;
   if (const int refused = mapping_.create(path, words_)) return refused;
+  header_ = &mapping_.header();
+  ring_ = mapping_.words();
+  mask_ = words_ - 1;
+  part_ = words_ / kParts;
   overwrite_ = policy == SUBSTRATA_OWL_OVERWRITE_OLD;
   mark_ = std::max<uint64_t>(1, words_ * near_full_percent / 100);
   mapping_.header().policy = policy;
@@ -106,47 +110,23 @@ void RingProducer::refresh_tail() noexcept {
   if (seen >= tail_ && seen <= head_) tail_ = seen;
 }
 
-// Moves the oldest record on until `needed` words fit behind the head.
-void RingProducer::pass_oldest(uint64_t needed) noexcept {
-  const uint64_t mask = words_ - 1;
-  while (head_ + needed - oldest_ > words_) {
-    const uint64_t word = mapping_.words()[oldest_ & mask].load(std::memory_order_relaxed);
-    const uint32_t bytes = static_cast<uint32_t>(word);
-    oldest_ += word >> 32 == kPassOver ? bytes / 8 : record_words(bytes);
-    if (bytes > SUBSTRATA_OWL_MOST_PACKET && word >> 32 != kPassOver)
-      oldest_ = head_;  // overwritten by a stranger
-  }
-  mapping_.header().oldest.store(oldest_, std::memory_order_release);
+void RingProducer::note_record(uint64_t end) noexcept {
+  for (; parts_begun_ * part_ <= end; ++parts_begun_) starts_[parts_begun_ % (2 * kParts)] = end;
 }
 
-bool RingProducer::push(const void* data, uint32_t bytes, uint32_t stage, bool* near_full) noexcept {
-  RingHeader& header = mapping_.header();
-  std::atomic<uint64_t>* const words = mapping_.words();
-  const uint64_t mask = words_ - 1;
-  const uint64_t record = record_words(bytes);
-  const uint64_t before_end = words_ - (head_ & mask);
-  const uint64_t passed = before_end < record ? before_end : 0;
-  const uint64_t needed = record + passed;
-  *near_full = false;
-  if (needed > words_) return false;
-  if (overwrite_) {
-    if (head_ + needed - oldest_ > words_) pass_oldest(needed);
-  } else if (head_ + needed - tail_ > words_) {
-    refresh_tail();
-    if (head_ + needed - tail_ > words_) return false;
-  }
-  if (!overwrite_) {
-    // A record boundary, and everything before it has been consumed.
-    if (oldest_ != tail_) header.oldest.store(oldest_ = tail_, std::memory_order_release);
-  }
-  header.reserve.store(head_ + needed, std::memory_order_relaxed);
-  // Release stores: a reader that sees one of these words sees `reserve` as well, and so knows that it was
-  // overrun.
-  if (passed != 0) {
-    words[head_ & mask].store(uint64_t{kPassOver} << 32 | passed * 8, std::memory_order_release);
-    head_ += passed;
-  }
-  std::atomic<uint64_t>* out = words + (head_ & mask);
+void RingProducer::pass_oldest(uint64_t boundary) noexcept {
+  if (oldest_ >= boundary) return;
+  const uint64_t part = (boundary + part_ - 1) / part_;
+  // Where no part behind the boundary has begun, nothing that was written stays.
+  oldest_ = part < parts_begun_ ? starts_[part % (2 * kParts)] : head_;
+  commit();  // readers are sent to `oldest`, so it must not lie ahead of what they see
+  header_->oldest.store(oldest_, std::memory_order_release);
+}
+
+// Release stores: a reader that sees one of these words sees `reserve` as well, and so knows that it was
+// overrun.
+void RingProducer::write(uint64_t at, const void* data, uint32_t bytes, uint32_t stage) noexcept {
+  std::atomic<uint64_t>* out = ring_ + (at & mask_);
   out[0].store(uint64_t{stage} << 32 | bytes, std::memory_order_release);
   out[1].store(sequence_, std::memory_order_release);
   out += 2;
@@ -162,21 +142,48 @@ bool RingProducer::push(const void* data, uint32_t bytes, uint32_t stage, bool* 
     std::memcpy(&word, from, left);
     out->store(word, std::memory_order_release);
   }
-  head_ += record;
-  ++sequence_;
-  header.head_sequence.store(sequence_, std::memory_order_relaxed);
-  header.head.store(head_, std::memory_order_release);
-  if (head_ - tail_ >= mark_) {
-    refresh_tail();
-    const bool above = head_ - tail_ >= mark_;
-    if (above && armed_) {
-      *near_full = true;
-      header.near_full.fetch_add(1, std::memory_order_release);
-      wake(header.near_full);
-    }
-    armed_ = !above;
+}
+
+bool RingProducer::put_at_limit(const void* data, uint32_t bytes, uint32_t stage, bool* near_full) noexcept {
+  const uint64_t record = record_words(bytes);
+  const uint64_t before_end = words_ - (head_ & mask_);
+  const uint64_t passed = before_end < record ? before_end : 0;
+  const uint64_t end = head_ + passed + record;
+  if (passed + record > words_) return false;
+  refresh_tail();
+  if (!overwrite_ && end - tail_ > words_) return false;
+  // As far as the part's end is reserved at once, but never over what has not been consumed.
+  uint64_t reserve = (end / part_ + 1) * part_;
+  if (overwrite_) {
+    pass_oldest(reserve > words_ ? reserve - words_ : 0);
   } else {
-    armed_ = true;
+    reserve = std::min(reserve, tail_ + words_);
+    // A record boundary, and everything before it has been consumed.
+    if (oldest_ != tail_) header_->oldest.store(oldest_ = tail_, std::memory_order_release);
+  }
+  header_->reserve.store(reserve, std::memory_order_release);
+  if (passed != 0) {
+    ring_[head_ & mask_].store(uint64_t{kPassOver} << 32 | passed * 8, std::memory_order_release);
+    head_ += passed;
+    note_record(head_);
+  }
+  write(head_, data, bytes, stage);
+  head_ = end;
+  ++sequence_;
+  note_record(head_);
+  const bool above = head_ - tail_ >= mark_;
+  if (above && armed_) {
+    *near_full = true;
+    commit();
+    header_->near_full.fetch_add(1, std::memory_order_release);
+    wake(header_->near_full);
+  }
+  armed_ = !above;
+  limit_ = reserve;
+  if (armed_) {
+    limit_ = std::min(limit_, tail_ + mark_);
+  } else if (part_ > mark_ / 2) {
+    limit_ = 0;  // a mark within a part of the ring: the fill is looked at with every packet
   }
   return true;
 }
@@ -203,7 +210,7 @@ int substrata_owl_reader::open(const char* path, uint32_t flags) {
   return 0;
 }
 
-bool substrata_owl_reader::overrun() noexcept {
+bool substrata_owl_reader::overrun() const noexcept {
   const RingHeader& header = mapping_.header();
   const uint64_t reserve = header.reserve.load(std::memory_order_acquire);
   return reserve > header.words && position_ < reserve - header.words;
@@ -214,16 +221,45 @@ int substrata_owl_reader::peek(substrata_owl_packet* packet, void* data, size_t 
   const std::atomic<uint64_t>* const words = mapping_.words();
   peeked_words_ = 0;
   while (true) {
-    if (overrun()) position_ = header.oldest.load(std::memory_order_acquire);
-    const uint64_t head = header.head.load(std::memory_order_acquire);
-    if (position_ == head) return 0;
+    if (position_ >= head_) head_ = header.head.load(std::memory_order_acquire);
+    if (position_ == head_) return 0;
     const uint64_t first = words[position_ & mask_].load(std::memory_order_acquire);
-    if (overrun()) continue;
     const uint32_t bytes = static_cast<uint32_t>(first);
     const bool pass = first >> 32 == kPassOver;
     const uint64_t length = pass ? bytes / 8 : record_words(bytes);
-    if (position_ > head || length > head - position_ || (!pass && bytes > SUBSTRATA_OWL_MOST_PACKET) ||
-        length == 0 || (position_ & mask_) + length > header.words) {
+    const bool sound = position_ < head_ && length != 0 && length <= head_ - position_ &&
+                       (pass || bytes <= SUBSTRATA_OWL_MOST_PACKET) &&
+                       (position_ & mask_) + length <= mask_ + 1;
+    const bool fits = bytes <= room;
+    uint64_t sequence = 0;
+    if (sound && !pass) {
+      const std::atomic<uint64_t>* from = words + (position_ & mask_);
+      sequence = from[1].load(std::memory_order_acquire);
+      from += 2;
+      if (fits) {
+        auto* to = static_cast<unsigned char*>(data);
+        uint32_t left = bytes;
+        for (; left >= 8; left -= 8, to += 8, ++from) {
+          const uint64_t word = from->load(std::memory_order_acquire);
+          std::memcpy(to, &word, 8);
+        }
+        if (left != 0) {
+          const uint64_t word = from->load(std::memory_order_acquire);
+          std::memcpy(to, &word, left);
+        }
+      }
+    }
+    // What was read counts only if it had not been overwritten by now.
+    if (overrun()) {
+      const uint64_t oldest = header.oldest.load(std::memory_order_acquire);
+      if (oldest > position_) {
+        position_ = oldest;
+        continue;
+      }
+      return fail(kInvalid, "the ring '%s' is damaged: its oldest record has been overwritten",
+                  mapping_.path().c_str());
+    }
+    if (!sound) {
       return fail(kInvalid, "the ring '%s' is damaged at word %llu", mapping_.path().c_str(),
                   static_cast<unsigned long long>(position_));
     }
@@ -231,23 +267,6 @@ int substrata_owl_reader::peek(substrata_owl_packet* packet, void* data, size_t 
       position_ += length;
       continue;
     }
-    const std::atomic<uint64_t>* from = words + (position_ & mask_);
-    const uint64_t sequence = from[1].load(std::memory_order_acquire);
-    from += 2;
-    const bool fits = bytes <= room;
-    if (fits) {
-      auto* to = static_cast<unsigned char*>(data);
-      uint32_t left = bytes;
-      for (; left >= 8; left -= 8, to += 8, ++from) {
-        const uint64_t word = from->load(std::memory_order_acquire);
-        std::memcpy(to, &word, 8);
-      }
-      if (left != 0) {
-        const uint64_t word = from->load(std::memory_order_acquire);
-        std::memcpy(to, &word, left);
-      }
-    }
-    if (overrun()) continue;
     if (sequence_ == ~uint64_t{0}) sequence_ = sequence;
     if (sequence > sequence_) {
       lost_ += sequence - sequence_;
