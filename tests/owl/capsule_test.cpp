@@ -1,5 +1,7 @@
 // Capsules on feeds, and the substrate's events over them.
+#include <substrata/pages.h>
 #include <substrata/substrate.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +13,8 @@
 
 extern "C" substrata::EntryPoint substrata_entry_owl;
 extern "C" substrata::EntryPoint substrata_entry_memory;
+extern "C" substrata::EntryPoint substrata_entry_myrinet;
+extern "C" substrata::EntryPoint substrata_entry_numachine;
 
 namespace substrata::owl::test {
 namespace {
@@ -363,6 +367,95 @@ TEST(OwlObjects, LaterOnesHideEarlierOnes) {
   EXPECT_EQ(substrata_owl_object_add("", 1, 1), -1);
   substrata_owl_objects_clear();
   EXPECT_EQ(substrata_owl_object_at(1000), nullptr);
+}
+
+// The module of a shared object at one place: what passes there is counted beside it.
+struct Place {
+  const char* probes;
+  void (*traffic)();
+};
+void run_machine(const char* machine, const char* workload, uint32_t processes) {
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = processes;
+  substrata_run_result result{};
+  result.struct_size = sizeof result;
+  ASSERT_EQ(substrata_run(machine, workload, &options, &result), 0) << result.message;
+  EXPECT_EQ(result.correct, 1u);
+}
+void touch_pages() {
+  substrata_page_faults* faults = nullptr;
+  if (substrata_page_faults_start(nullptr, &faults) != 0)
+    GTEST_SKIP() << "the four other capsules passed; " << substrata_feed_error();
+  const size_t bytes = 64 * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  for (size_t i = 0; i < bytes; i += 64) static_cast<volatile char*>(memory)[i] = 1;
+  substrata_page_faults_stop(faults);
+  munmap(memory, bytes);
+}
+
+TEST(OwlCapsule, TheSameModuleBinaryRunsAtFiveDifferentPlaces) {  // OW-2
+  const std::string path = std::string(OWL_TEST_MODULES) + "/good.so";
+  substrata_owl_module_info info{};
+  info.struct_size = sizeof info;
+  if (substrata_owl_module_find("large", &info) != 0) {
+    ASSERT_EQ(substrata_owl_load(path.c_str()), 0) << substrata_owl_error();
+    ASSERT_EQ(substrata_owl_module_find("large", &info), 0);
+  }
+  EXPECT_EQ(info.origin, path);
+  // Named, so that the linker takes the machines in.
+  for (substrata::EntryPoint* const entry :
+       {substrata_entry_memory, substrata_entry_myrinet, substrata_entry_numachine}) {
+    Host host;
+    SubstrateTable table;
+    ASSERT_EQ(entry(&host, &table), 0);
+  }
+  const Place places[] = {
+      {"mem.cpu0.l1-l2", [] { run_machine("memory", "fft:points=1024", 1); }},
+      {"mem.cpu0.l2-memory", [] { run_machine("memory", "fft:points=1024", 1); }},
+      {"numachine.st0.cpu0.bus", [] { run_machine("numachine", "fft:points=256", 4); }},
+      {"myrinet.node0.lanai.send", [] { run_machine("myrinet", "fft:points=256", 2); }},
+      {"os.page-faults", touch_pages},
+  };
+  for (const Place& place : places) {
+    SCOPED_TRACE(place.probes);
+    struct Large {
+      uint64_t all = 0;
+      std::vector<uint64_t> addresses;
+    } wanted;
+    substrata_observer* observer = nullptr;
+    ASSERT_EQ(substrata_observer_create(
+                  [](void* owner, const substrata_transaction* batch, size_t count) {
+                    auto& counted = *static_cast<Large*>(owner);
+                    counted.all += count;
+                    for (size_t i = 0; i < count; ++i)
+                      if (batch[i].size > 16) counted.addresses.push_back(batch[i].address);
+                  },
+                  &wanted, 0, &observer),
+              0);
+    // A pattern, as the probe point may not exist yet; it matches this one only.
+    std::string pattern = place.probes;
+    pattern.back() = '?';
+    ASSERT_EQ(substrata_subscribe(observer, pattern.c_str()), 0);
+    {
+      TestCapsule capsule(place.probes, "large", "limit=16");
+      place.traffic();
+      if (testing::Test::IsSkipped()) {
+        substrata_observer_destroy(observer);
+        return;
+      }
+      substrata_flush();
+      EXPECT_GT(wanted.all, 0u);
+      EXPECT_GT(wanted.addresses.size(), 0u);
+      EXPECT_EQ(capsule.statistics().events_seen, wanted.all);
+      EXPECT_EQ(capsule.metric("LARGE"), wanted.addresses.size());
+      std::vector<uint64_t> emitted;
+      for (const Packet& packet : capsule.drain()) emitted.push_back(packet.words().at(0));
+      EXPECT_EQ(emitted, wanted.addresses);
+    }
+    substrata_observer_destroy(observer);
+  }
 }
 
 }  // namespace

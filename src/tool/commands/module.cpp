@@ -13,6 +13,7 @@
 
 #include "arguments.hpp"
 #include "commands.hpp"
+#include "commands/module_places.hpp"
 
 namespace substrata::tool {
 namespace {
@@ -66,6 +67,22 @@ std::string library_folder() {
   return folder;
 }
 
+// Runs a module of the library, or those of a file that need not be in it, in capsules at five places.
+int try_in_capsules(const std::string& subject, const std::string& registers) {
+  const std::string extension = std::filesystem::path(subject).extension();
+  if (extension != ".so") return try_module(subject, registers);
+  const std::string path = std::filesystem::absolute(subject);
+  if (substrata_owl_load(path.c_str()) != 0) throw std::runtime_error(substrata_owl_error());
+  int status = 0;
+  for (std::uint32_t i = 0; i < substrata_owl_module_count(); ++i) {
+    substrata_owl_module_info info{};
+    info.struct_size = sizeof info;
+    if (substrata_owl_module_at(i, &info) != 0 || path != info.origin) continue;
+    if (try_module(info.name, registers) != 0) status = 1;
+  }
+  return status;
+}
+
 // Checks a composition or a shared object and puts it into the library.
 int build(const std::string& file) {
   const std::filesystem::path path(file);
@@ -98,18 +115,21 @@ int build(const std::string& file) {
 }  // namespace
 
 int module(int argc, char** argv) {
-  std::string action, subject;
+  std::string action, subject, registers;
   Arguments arguments(
       "substrata module",
       "The library of Owl modules. ACTION list; show NAME; build FILE (checks a composition or a shared "
-      "object and puts it into the folder SUBSTRATA_OWL_LIBRARY).");
-  arguments.choice("ACTION", action, {"list", "show", "build"}, "list, show or build");
+      "object and puts it into the folder SUBSTRATA_OWL_LIBRARY); try NAME or FILE (runs it in capsules "
+      "between two caches, before memory, at NUMAchine's bus, at Myrinet's interface and at page faults).");
+  arguments.choice("ACTION", action, {"list", "show", "build", "try"}, "list, show, build or try");
   arguments.word("SUBJECT", subject, "the module's name, or the file", Arguments::Value::kFile);
+  arguments.word("--registers", registers, "for try: the module's registers, name=value:...");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (action == "list" && subject.empty()) return list();
   if (action == "show" && !subject.empty()) return show(subject);
   if (action == "build" && !subject.empty()) return build(subject);
-  std::fprintf(stderr, "substrata module: say list, show NAME or build FILE\n");
+  if (action == "try" && !subject.empty()) return try_in_capsules(subject, registers);
+  std::fprintf(stderr, "substrata module: say list, show NAME, build FILE or try NAME\n");
   return 2;
 }
 

@@ -1,0 +1,138 @@
+// The kernel's buffer of samples of one processor: opened for threads, emptied in whole records.
+#ifndef SUBSTRATA_PAGES_PERF_BUFFER_HPP
+#define SUBSTRATA_PAGES_PERF_BUFFER_HPP
+
+#include <dirent.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace substrata::pages {
+
+// What the kernel writes for PERF_SAMPLE_IP | TID | TIME | ADDR | CPU, in its order.
+struct Sample {
+  perf_event_header header;
+  uint64_t instruction;
+  uint32_t process;
+  uint32_t thread;
+  uint64_t time;
+  uint64_t address;
+  uint32_t processor;
+  uint32_t reserved;
+};
+struct LostRecord {
+  perf_event_header header;
+  uint64_t id;
+  uint64_t lost;
+};
+
+// One processor's events, all writing into the first one's buffer.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Buffer&& other) noexcept
+      : descriptors_(std::move(other.descriptors_)),
+        memory_(std::exchange(other.memory_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  Buffer& operator=(Buffer&&) = delete;
+  ~Buffer() {
+    if (memory_ != nullptr) munmap(memory_, bytes_);
+    for (const int descriptor : descriptors_) close(descriptor);
+  }
+
+  // 0 or errno. A thread that is gone is no failure.
+  int add(perf_event_attr& attributes, pid_t thread, int processor, size_t data_bytes) {
+    const int descriptor = static_cast<int>(
+        syscall(SYS_perf_event_open, &attributes, thread, processor, -1, PERF_FLAG_FD_CLOEXEC));
+    if (descriptor < 0) return errno == ESRCH ? 0 : errno;
+    if (memory_ == nullptr) {
+      const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+      void* memory = mmap(nullptr, page + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+      if (memory == MAP_FAILED) {
+        const int error = errno;
+        close(descriptor);
+        return error;
+      }
+      memory_ = memory;
+      bytes_ = page + data_bytes;
+    } else if (ioctl(descriptor, PERF_EVENT_IOC_SET_OUTPUT, descriptors_[0]) != 0) {
+      const int error = errno;
+      close(descriptor);
+      return error;
+    }
+    descriptors_.push_back(descriptor);
+    return 0;
+  }
+  void enable() const {
+    for (const int descriptor : descriptors_) ioctl(descriptor, PERF_EVENT_IOC_ENABLE, 0);
+  }
+  void disable() const {
+    for (const int descriptor : descriptors_) ioctl(descriptor, PERF_EVENT_IOC_DISABLE, 0);
+  }
+  bool empty() const { return descriptors_.empty(); }
+
+  // Takes everything out.
+  void drain(std::vector<Sample>& to, uint64_t& lost) {
+    if (memory_ == nullptr) return;
+    auto* const page = static_cast<perf_event_mmap_page*>(memory_);
+    const auto* const data = static_cast<const unsigned char*>(memory_) + page->data_offset;
+    const uint64_t size = page->data_size;
+    const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+    uint64_t tail = page->data_tail;
+    while (tail < head) {
+      perf_event_header header;
+      copy(&header, data, size, tail, sizeof header);
+      if (header.size < sizeof header || header.size > head - tail) break;
+      if (header.type == PERF_RECORD_SAMPLE && header.size >= sizeof(Sample)) {
+        Sample sample;
+        copy(&sample, data, size, tail, sizeof sample);
+        to.push_back(sample);
+      } else if (header.type == PERF_RECORD_LOST && header.size >= sizeof(LostRecord)) {
+        LostRecord record;
+        copy(&record, data, size, tail, sizeof record);
+        lost += record.lost;
+      }
+      tail += header.size;
+    }
+    __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+  }
+
+ private:
+  // A record may lie across the end of the buffer.
+  static void copy(void* to, const unsigned char* data, uint64_t size, uint64_t at, size_t bytes) {
+    const uint64_t begin = at % size;
+    const size_t first = static_cast<size_t>(std::min<uint64_t>(bytes, size - begin));
+    std::memcpy(to, data + begin, first);
+    std::memcpy(static_cast<unsigned char*>(to) + first, data, bytes - first);
+  }
+
+  std::vector<int> descriptors_;
+  void* memory_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// The threads that a process has now; empty: there is no such process.
+inline std::vector<pid_t> threads_of(pid_t process) {
+  std::vector<pid_t> out;
+  const std::string path = "/proc/" + std::to_string(process) + "/task";
+  if (DIR* folder = opendir(path.c_str())) {
+    while (const dirent* entry = readdir(folder))
+      if (const int thread = std::atoi(entry->d_name); thread > 0) out.push_back(thread);
+    closedir(folder);
+  }
+  return out;
+}
+
+}  // namespace substrata::pages
+
+#endif

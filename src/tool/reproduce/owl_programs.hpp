@@ -1,0 +1,40 @@
+// Whole programs for the Owl paper's claims: those of its table 1 that this machine has, followed by
+// valgrind.
+#ifndef SUBSTRATA_TOOL_REPRODUCE_OWL_PROGRAMS_HPP
+#define SUBSTRATA_TOOL_REPRODUCE_OWL_PROGRAMS_HPP
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace substrata::tool {
+
+// One access with the instructions that precede it.
+struct Step {
+  uint64_t address;
+  uint32_t instructions;
+  bool write;
+};
+
+// One run from its first to its last instruction: every load and store of the program and of the libraries it
+// calls, stack and scalars included, with the instructions that were executed between them.
+struct WholeProgram {
+  std::string name;
+  std::string input;
+  std::vector<Step> steps;
+};
+
+struct WholePrograms {
+  std::vector<WholeProgram> programs;
+  std::string left_out;  // programs of the paper's table that are not here, and why; never empty
+};
+
+// Runs gzip, bzip2 and the C compiler proper (164.gzip, 256.bzip2 and 176.gcc of the paper's table 1) under
+// `valgrind --tool=lackey --trace-mem=yes`, each to its end, on small inputs made here; SPEC's own are not
+// free. Takes minutes. A program that is not installed, or too long, is left out with the reason. Throws
+// std::runtime_error when no temporary folder can be made.
+WholePrograms follow_whole_programs();
+
+}  // namespace substrata::tool
+
+#endif
