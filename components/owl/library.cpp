@@ -84,8 +84,8 @@ void ignore_emit_from(void*, const void*, uint32_t, uint32_t) {}
 void ignore_forward(void*, const Transaction*, size_t) {}
 void ignore_signal(void*, const Transaction*, uint32_t) {}
 
-// What a file offers. Null: done; else what is wrong.
-const char* list_modules(void* object, std::vector<const Module*>& out) {
+// What a file offers. Empty: done; else what is wrong.
+std::string list_modules(void* object, std::vector<const Module*>& out) {
   void* const symbol = dlsym(object, "substrata_owl_modules");
   if (symbol == nullptr) return "it exports no function substrata_owl_modules";
   substrata_owl_modules_function* function = nullptr;
@@ -93,11 +93,16 @@ const char* list_modules(void* object, std::vector<const Module*>& out) {
   const Module* const* list = function();
   if (list == nullptr) return "its substrata_owl_modules gives no list";
   for (; *list != nullptr; ++list) {
+    if ((*list)->abi != SUBSTRATA_OWL_MODULE_ABI) {
+      return "a module was built for version " + std::to_string((*list)->abi) +
+             " of the interface, which is another version than " + std::to_string(SUBSTRATA_OWL_MODULE_ABI) +
+             ", this library's; build it anew with this library's owl_module.h";
+    }
     if (const char* wrong = objection(*list)) return wrong;
     if (out.size() == kMostModulesOfAFile) return "its list of modules has no end";
     out.push_back(*list);
   }
-  return out.empty() ? "its list of modules is empty" : nullptr;
+  return out.empty() ? "its list of modules is empty" : "";
 }
 
 // Makes and destroys an instance of each module.
@@ -116,6 +121,8 @@ const char* try_modules(const std::vector<const Module*>& modules) {
   return nullptr;
 }
 
+constexpr char kPassed[] = "passed";
+
 // In the child: everything the load will do, and a little more. What is wrong goes to the pipe.
 [[noreturn]] void trial(const char* path, int pipe_end) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM, SIGTRAP})
@@ -127,17 +134,20 @@ const char* try_modules(const std::vector<const Module*>& modules) {
     dup2(nowhere, STDERR_FILENO);
   }
   alarm(kTrialSeconds);
-  const char* wrong = nullptr;
+  std::string wrong;
   void* const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) {
     wrong = dlerror();
   } else {
     std::vector<const Module*> modules;
     wrong = list_modules(object, modules);
-    if (wrong == nullptr) wrong = try_modules(modules);
+    if (const char* why = wrong.empty() ? try_modules(modules) : nullptr) wrong = why;
   }
-  if (wrong != nullptr) static_cast<void>(!write(pipe_end, wrong, std::strlen(wrong)));
-  _exit(wrong == nullptr ? 0 : 1);
+  // Told in words either way: a file that ends the process by itself could end it with any status.
+  const bool passed = wrong.empty();
+  if (passed) wrong = kPassed;
+  static_cast<void>(!write(pipe_end, wrong.data(), wrong.size()));
+  _exit(passed ? 0 : 1);
 }
 
 // 0, or a negative number with its sentence.
@@ -171,8 +181,9 @@ int try_in_child(const char* path) {
     if (errno != EINTR)
       return fail(kSystem, "the modules of '%s' are not loaded: the trial's end is unknown", path);
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
-  if (!wrong.empty()) return fail(kInvalid, "the modules of '%s' are refused: %s", path, wrong.c_str());
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && wrong == kPassed) return 0;
+  if (!wrong.empty() && wrong != kPassed)
+    return fail(kInvalid, "the modules of '%s' are refused: %s", path, wrong.c_str());
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
     return fail(kInvalid, "the modules of '%s' are refused: loading takes longer than %u s", path,
                 kTrialSeconds);
@@ -182,8 +193,8 @@ int try_in_child(const char* path) {
                 "the modules of '%s' are refused: loading them crashes a process with signal %d (%s)", path,
                 WTERMSIG(status), strsignal(WTERMSIG(status)));
   }
-  return fail(kInvalid, "the modules of '%s' are refused: loading them ends a process with status %d", path,
-              WEXITSTATUS(status));
+  return fail(kInvalid, "the modules of '%s' are refused: loading them ends the process, with status %d",
+              path, WEXITSTATUS(status));
 }
 
 int load_object(const char* path) {
@@ -196,9 +207,9 @@ int load_object(const char* path) {
   void* const object = dlopen(exact.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) return fail(kInvalid, "the modules of '%s' are refused: %s", path, dlerror());
   std::vector<const Module*> modules;
-  if (const char* wrong = list_modules(object, modules)) {
+  if (const std::string wrong = list_modules(object, modules); !wrong.empty()) {
     dlclose(object);
-    return fail(kInvalid, "the modules of '%s' are refused: %s", path, wrong);
+    return fail(kInvalid, "the modules of '%s' are refused: %s", path, wrong.c_str());
   }
   const int refused = add_modules(modules, path);
   if (refused != 0) dlclose(object);

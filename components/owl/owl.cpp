@@ -109,20 +109,29 @@ class Catalogue {
   size_t records_ = 0;
 };
 
-// Capsules that a name asked for; at rest unless a set runs, and there until the process ends.
-void attach_by_name(const std::string& name) {
+// Capsules that a name asked for; at rest unless a set runs, and there until the process ends. Gives why
+// not, or "".
+std::string attach_by_name(const std::string& name) {
   const size_t last = name.rfind('.');
   const size_t middle = last == std::string::npos || last == 0 ? last : name.rfind('.', last - 1);
-  if (last == std::string::npos || middle == std::string::npos) return;
+  if (last == std::string::npos || middle == std::string::npos || name.size() > kLongestEventName)
+    return "an event of owl is PROBE_POINTS.MODULE.METRIC";
   const std::string probes = name.substr(0, middle);
   const std::string module = name.substr(middle + 1, last - middle - 1);
   const std::string metric = name.substr(last + 1);
   const owl::LibraryEntry* const entry = owl::find_module(module);
-  if (entry == nullptr || name.size() > kLongestEventName) return;
+  if (entry == nullptr)
+    return "there is no module '" + module + "'; `substrata module list` shows what there is";
   const auto same = [&](const auto& each) { return metric == each.name; };
+  const auto* const begin = entry->module->metrics;
+  const auto* const end = begin + entry->module->metric_count;
   if (std::none_of(std::begin(kStatisticTexts), std::end(kStatisticTexts), same) &&
-      std::none_of(entry->module->metrics, entry->module->metrics + entry->module->metric_count, same)) {
-    return;
+      std::none_of(begin, end, same)) {
+    std::string known;
+    for (const auto* each = begin; each != end; ++each) known += std::string(each->name) + ", ";
+    for (const StatisticText& each : kStatisticTexts) known += std::string(each.name) + ", ";
+    known.resize(known.size() - 2);
+    return "the module '" + module + "' has no metric '" + metric + "'; there are " + known;
   }
   substrata_owl_capsule_options options{};
   options.struct_size = sizeof options;
@@ -130,11 +139,12 @@ void attach_by_name(const std::string& name) {
   options.name = probes.c_str();
   options.module = module.c_str();
   Capsule* capsule = nullptr;
-  if (owl::attach_capsule(options, &capsule) != 0) return;
+  if (owl::attach_capsule(options, &capsule) != 0) return owl::last_failure();
   static std::mutex mutex;
   static auto* const kept = new std::vector<Capsule*>;
   const std::lock_guard lock(mutex);
   kept->push_back(capsule);
+  return {};
 }
 
 Catalogue& catalogue() {
@@ -238,13 +248,9 @@ Status event_at(Device*, uint32_t index, Event* out) noexcept {
 Status find_event(Device*, const char* name, uint32_t* index) noexcept {
   try {
     if (catalogue().find(name, index)) return kSuccess;
-    attach_by_name(name);
+    const std::string why = attach_by_name(name);
     if (catalogue().find(name, index)) return kSuccess;
-    return refuse(
-        Code::kNoEvent, 0,
-        "there is no event '%.200s'; an event is PROBE_POINTS.MODULE.METRIC, with a module of `substrata "
-        "module list`",
-        name);
+    return refuse(Code::kNoEvent, 0, "%.300s", why.empty() ? "there is no such event" : why.c_str());
   } catch (...) {
     return no_memory();
   }

@@ -114,7 +114,7 @@ bool Catalogue::listed(Component& component, uint32_t index, Event* out) {
   return base.empty() || !names_of(component).all.contains(std::string(base));
 }
 
-Status Catalogue::unknown(std::string_view name, Component* only) {
+Status Catalogue::unknown(std::string_view name, Component* only, std::string_view word) {
   NearNames near(name);
   for (int i = 0; i < registry_.count(); ++i) {
     Component* component = registry_.at(i);
@@ -134,9 +134,14 @@ Status Catalogue::unknown(std::string_view name, Component* only) {
     list += list.empty() ? "; did you mean " : " or ";
     list += best;
   }
-  return refuse(Code::kNoEvent, "no event is called \"%.*s\"%s%s",
-                static_cast<int>(std::min<size_t>(name.size(), 200)), name.data(), list.c_str(),
-                list.empty() ? "" : "?");
+  if (list.empty() && !word.empty()) {
+    list = ": ";
+    list += word;
+  } else if (!list.empty()) {
+    list += '?';
+  }
+  return refuse(Code::kNoEvent, "no event is called \"%.*s\"%s",
+                static_cast<int>(std::min<size_t>(name.size(), 200)), name.data(), list.c_str());
 }
 
 Result<uint32_t> Catalogue::find_native(std::string_view name) {
@@ -158,7 +163,9 @@ Result<uint32_t> Catalogue::find_native(std::string_view name) {
     if (index) return code_of(component->index(), *index);
     // The substrate's own word on a bad qualifier is better than ours on a bad name.
     if (index.error().code != Code::kNoEvent) return index.error();
-    return unknown(name, component);
+    // Kept: looking for near names asks the substrate again.
+    const std::string word = index.error().note != nullptr ? index.error().note : "";
+    return unknown(name, component, word);
   }
   const std::string whole(name);
   // Whoever claims the name's beginning answers for it.

@@ -149,7 +149,8 @@ class Catalogue {
   Result<uint32_t> find_native(std::string_view name);
   Result<Composition> compose_depth(uint32_t code, int depth);
   const PresetAnswer& answer(uint32_t preset_index);
-  Status unknown(std::string_view name, Component* only);
+  // `word`: what the substrate said, told where no name comes near.
+  Status unknown(std::string_view name, Component* only, std::string_view word = {});
   // The names of one component's catalogue, read as far as it has grown.
   struct Names {
     uint32_t scanned = 0;

@@ -36,7 +36,11 @@ TEST(OwlLibrary, ListsTheBuiltInModulesWithCostAndRegisters) {
 }
 
 TEST(OwlLibrary, LoadsASharedObjectAndRunsItsModule) {  // OW-3
-  ASSERT_EQ(substrata_owl_load(module_path("good").c_str()), 0) << substrata_owl_error();
+  substrata_owl_module_info info{};
+  info.struct_size = sizeof info;
+  if (substrata_owl_module_find("large", &info) != 0) {  // else another test of this process has loaded it
+    ASSERT_EQ(substrata_owl_load(module_path("good").c_str()), 0) << substrata_owl_error();
+  }
   EXPECT_EQ(substrata_owl_load(module_path("good").c_str()), -8);
   Feed feed("owl.test.loaded");
   TestCapsule capsule(feed.name(), "large", "limit=100");
@@ -62,6 +66,7 @@ TEST(OwlLibrary, RefusesBadSharedObjectsWithAReasonAndGoesOn) {  // OW-3
 #else
   refusal(module_path("crashing"), "refused");
 #endif
+  refusal(module_path("exiting"), "ends the process");
   refusal(module_path("never_starting"), "it never starts");
   char folder[] = "/tmp/owl-library-XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
@@ -72,7 +77,7 @@ TEST(OwlLibrary, RefusesBadSharedObjectsWithAReasonAndGoesOn) {  // OW-3
   EXPECT_EQ(substrata_owl_module_count(), before);
   uint32_t refusals = 0;
   while (substrata_owl_refusal(refusals) != nullptr) ++refusals;
-  EXPECT_GE(refusals, 6u);
+  EXPECT_GE(refusals, 7u);
   Feed feed("owl.test.goeson");
   TestCapsule capsule(feed.name(), "counter");
   feed.access(1);

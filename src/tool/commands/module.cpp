@@ -67,9 +67,26 @@ std::string library_folder() {
   return folder;
 }
 
+std::string text_of(const std::string& file) {
+  std::ifstream input(file, std::ios::binary);
+  if (!input) throw std::runtime_error("cannot read '" + file + "': " + std::strerror(errno));
+  std::ostringstream text;
+  text << input.rdbuf();
+  return text.str();
+}
+
 // Runs a module of the library, or those of a file that need not be in it, in capsules at five places.
 int try_in_capsules(const std::string& subject, const std::string& registers) {
   const std::string extension = std::filesystem::path(subject).extension();
+  if (extension == ".owl") {
+    const std::string text = text_of(subject);
+    char name[64];
+    if (substrata_owl_check(text.data(), text.size(), subject.c_str(), name, sizeof name) != 0 ||
+        substrata_owl_compose(text.data(), text.size(), subject.c_str()) != 0) {
+      throw std::runtime_error(substrata_owl_error());
+    }
+    return try_module(name, registers);
+  }
   if (extension != ".so") return try_module(subject, registers);
   const std::string path = std::filesystem::absolute(subject);
   if (substrata_owl_load(path.c_str()) != 0) throw std::runtime_error(substrata_owl_error());
@@ -93,11 +110,7 @@ int build(const std::string& file) {
       throw std::runtime_error(substrata_owl_error());
     name = path.filename();
   } else {
-    std::ifstream input(file, std::ios::binary);
-    if (!input) throw std::runtime_error("cannot read '" + file + "': " + std::strerror(errno));
-    std::ostringstream text;
-    text << input.rdbuf();
-    const std::string whole_text = text.str();
+    const std::string whole_text = text_of(file);
     char found[64];
     if (substrata_owl_check(whole_text.data(), whole_text.size(), file.c_str(), found, sizeof found) != 0) {
       std::fprintf(stderr, "%s\n", substrata_owl_error());

@@ -74,6 +74,7 @@ int try_module(const std::string& name, const std::string& registers) {
   substrata_owl_module_info info{};
   info.struct_size = sizeof info;
   monitoring::demand(substrata_owl_module_find(name.c_str(), &info));
+  { const Capsule fits(kPlaces[0].probes, name, registers); }  // else refused before anything is printed
   std::printf("%s, from %s, in five capsules\n\n%-18s %-9s %12s %10s %10s %8s", info.name, info.origin,
               "capsule at", "", "transactions", "packets", "bytes", "dropped");
   for (std::uint32_t m = 0; m < info.metric_count; ++m) std::printf("  %s", info.metrics[m].name);
