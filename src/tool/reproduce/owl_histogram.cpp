@@ -229,7 +229,7 @@ std::vector<Claim> run(const Setting& setting) {
        below && applications >= 5,
        "capsule at all accesses of one processor, before its first cache, blocks of 64 bytes. gzip, bzip2, "
        "gcc "
-       "and radix-program are whole programs from begin to end, stack and scalars included (" +
+       "and radix-program are whole programs from their first instruction on, stack and scalars included (" +
            whole.left_out +
            "); the others are accesses to arrays only, of which a program has more. radix scatters to 1024 "
            "places at once, more than 128 counters follow, as a program too; water-spatial's molecules are "

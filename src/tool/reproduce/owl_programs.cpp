@@ -19,7 +19,8 @@
 namespace substrata::tool {
 namespace {
 
-constexpr size_t kMostSteps = 16'000'000;
+// A longer run is ended here, which is told.
+constexpr size_t kMostSteps = 12'000'000;
 // Twice gzip's window.
 constexpr size_t kInputBytes = 64 << 10;
 
@@ -227,8 +228,7 @@ std::string follow(std::vector<std::string> command, std::vector<Step>& steps) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (steps.size() >= kMostSteps)
-    return "is longer than " + std::to_string(kMostSteps) + " accesses on this machine";
+  if (steps.size() >= kMostSteps) return {};
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !steps.empty()) return {};
   if (WIFEXITED(status))
     return "ended with status " + std::to_string(WEXITSTATUS(status)) + " under valgrind";
@@ -273,6 +273,9 @@ WholePrograms follow_whole_programs() {
       why = follow(command, program.steps);
     }
     if (why.empty()) {
+      if (program.steps.size() >= kMostSteps)
+        result.left_out += std::string("; of ") + each.name + " only the first " +
+                           std::to_string(kMostSteps / 1'000'000) + " million accesses are taken";
       result.programs.push_back(std::move(program));
     } else {
       result.left_out += std::string("; ") + each.name + " is left out: " + why;

@@ -16,8 +16,9 @@ struct Step {
   bool write;
 };
 
-// One run from its first to its last instruction: every load and store of the program and of the libraries it
-// calls, stack and scalars included, with the instructions that were executed between them.
+// One run from its first instruction to its last, or to the first twelve million accesses: every load and
+// store of the program and of the libraries it calls, stack and scalars included, with the instructions that
+// were executed between them.
 struct WholeProgram {
   std::string name;
   std::string input;
@@ -30,9 +31,9 @@ struct WholePrograms {
 };
 
 // Runs gzip, bzip2 and the C compiler proper (164.gzip, 256.bzip2 and 176.gcc of the paper's table 1) under
-// `valgrind --tool=lackey --trace-mem=yes`, each to its end, on small inputs made here; SPEC's own are not
-// free. Takes minutes. A program that is not installed, or too long, is left out with the reason. Throws
-// std::runtime_error when no temporary folder can be made.
+// `valgrind --tool=lackey --trace-mem=yes`, each to its end or until it has made twelve million accesses, on
+// small inputs made here; SPEC's own are not free. Takes minutes. A program that is not installed is
+// left out with the reason. Throws std::runtime_error when no temporary folder can be made.
 WholePrograms follow_whole_programs();
 
 }  // namespace substrata::tool
