@@ -78,7 +78,11 @@ struct substrata_page_faults {
 
   void collect() {
     samples.clear();
-    for (Buffer& buffer : buffers) buffer.drain(samples, lost);
+    lost = 0;
+    for (Buffer& buffer : buffers) {
+      buffer.drain(samples);
+      lost += buffer.lost();
+    }
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.time < b.time; });
     const auto page = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));

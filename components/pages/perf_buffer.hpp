@@ -43,7 +43,9 @@ class Buffer {
   Buffer(Buffer&& other) noexcept
       : descriptors_(std::move(other.descriptors_)),
         memory_(std::exchange(other.memory_, nullptr)),
-        bytes_(std::exchange(other.bytes_, 0)) {}
+        bytes_(std::exchange(other.bytes_, 0)),
+        lost_in_records_(other.lost_in_records_),
+        tells_lost_(other.tells_lost_) {}
   Buffer& operator=(Buffer&&) = delete;
   ~Buffer() {
     if (memory_ != nullptr) munmap(memory_, bytes_);
@@ -52,9 +54,20 @@ class Buffer {
 
   // 0 or errno. A thread that is gone is no failure.
   int add(perf_event_attr& attributes, pid_t thread, int processor, size_t data_bytes) {
-    const int descriptor = static_cast<int>(
-        syscall(SYS_perf_event_open, &attributes, thread, processor, -1, PERF_FLAG_FD_CLOEXEC));
+    const auto opened = [&] {
+      return static_cast<int>(
+          syscall(SYS_perf_event_open, &attributes, thread, processor, -1, PERF_FLAG_FD_CLOEXEC));
+    };
+    // Since Linux 6.0 an event tells how many of its samples found no room; before, only records in the
+    // buffer do, and one is written only with the next sample that finds room.
+    if (descriptors_.empty()) attributes.read_format = PERF_FORMAT_LOST;
+    int descriptor = opened();
+    if (descriptor < 0 && errno == EINVAL && attributes.read_format != 0) {
+      attributes.read_format = 0;
+      descriptor = opened();
+    }
     if (descriptor < 0) return errno == ESRCH ? 0 : errno;
+    tells_lost_ = attributes.read_format != 0;
     if (memory_ == nullptr) {
       const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
       void* memory = mmap(nullptr, page + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -81,8 +94,19 @@ class Buffer {
   }
   bool empty() const { return descriptors_.empty(); }
 
+  // Samples so far that found no room.
+  uint64_t lost() const {
+    if (!tells_lost_) return lost_in_records_;
+    uint64_t sum = 0;
+    for (const int descriptor : descriptors_) {
+      uint64_t words[2] = {};  // the event's count, and what was lost
+      if (read(descriptor, words, sizeof words) == static_cast<ssize_t>(sizeof words)) sum += words[1];
+    }
+    return sum;
+  }
+
   // Takes everything out.
-  void drain(std::vector<Sample>& to, uint64_t& lost) {
+  void drain(std::vector<Sample>& to) {
     if (memory_ == nullptr) return;
     auto* const page = static_cast<perf_event_mmap_page*>(memory_);
     const auto* const data = static_cast<const unsigned char*>(memory_) + page->data_offset;
@@ -100,7 +124,7 @@ class Buffer {
       } else if (header.type == PERF_RECORD_LOST && header.size >= sizeof(LostRecord)) {
         LostRecord record;
         copy(&record, data, size, tail, sizeof record);
-        lost += record.lost;
+        lost_in_records_ += record.lost;
       }
       tail += header.size;
     }
@@ -119,6 +143,8 @@ class Buffer {
   std::vector<int> descriptors_;
   void* memory_ = nullptr;
   size_t bytes_ = 0;
+  uint64_t lost_in_records_ = 0;
+  bool tells_lost_ = false;
 };
 
 // The threads that a process has now; empty: there is no such process.

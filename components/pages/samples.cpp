@@ -72,7 +72,11 @@ struct substrata_samples {
 
   void collect() {
     samples.clear();
-    for (Buffer& buffer : buffers) buffer.drain(samples, lost);
+    lost = 0;
+    for (Buffer& buffer : buffers) {
+      buffer.drain(samples);
+      lost += buffer.lost();
+    }
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.time < b.time; });
     for (const Sample& sample : samples) {
