@@ -29,7 +29,7 @@ constexpr Command kCommands[] = {
     {"workloads", "the machine models and the workloads they run", workloads},
     {"import", "turns the text of another tool into a trace: import lackey TEXT TRACE", import_trace},
     {"mpirun", "starts an MPI program with the shim that counts its messages", mpirun},
-    {"module", "the library of Owl modules: list, show NAME, build FILE", module},
+    {"module", "the library of Owl modules: list, show NAME, build FILE, try NAME", module},
     {"signature", "the Myrinet monitor's latencies by packet size, of a trace or a workload", signature},
     {"completion", "what a shell needs to complete command lines: bash, zsh", completion},
     {"reproduce", "runs a figure or claim of a paper anew and says whether it holds", reproduce},
