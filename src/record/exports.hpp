@@ -27,6 +27,12 @@ void export_perfetto(std::ostream& out, const Timeline& timeline);
 // OpenMetrics 1.0 text with a time stamp a point, as backfilling takes it.
 void export_openmetrics(std::ostream& out, const Timeline& timeline);
 
+// An OTF2 archive, for Vampir and the tools of Score-P: a new folder with traces.otf2. A process a writer, a
+// location a rank with its regions, a location a series; stamps are nanoseconds. Throws std::runtime_error
+// with the reason, also where this is not built in.
+void export_otf2(const std::string& folder, const Timeline& timeline);
+bool otf2_is_built_in() noexcept;
+
 // A text within quotation marks, with JSON's escapes; bytes that are no valid UTF-8 become U+FFFD.
 std::string json_text(std::string_view text);
 // A number as JSON has it; "null" for one that is not finite.

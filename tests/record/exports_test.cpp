@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
+#include <set>
 #include <sstream>
 
 #include "openmetrics_grammar.hpp"
@@ -141,6 +141,157 @@ TEST(RecordExport, PerfettoHasCountersInOrderSlicesAndNames) {
   EXPECT_EQ(times.at("work").size(), 11u);
   EXPECT_EQ(times.at("heat (modelled)").size(), 11u);
   for (const auto& [name, at] : times) EXPECT_TRUE(std::is_sorted(at.begin(), at.end())) << name;
+}
+
+// What the Trace Event Format asks of an event of each phase that is used; what is wrong with one, else
+// empty.
+std::string fault_of_trace_event(const json& event) {
+  const auto number = [&](const char* name) { return event.contains(name) && event.at(name).is_number(); };
+  const auto text = [&](const char* name) { return event.contains(name) && event.at(name).is_string(); };
+  if (!event.is_object()) return "no object";
+  if (!text("ph") || event.at("ph").get<std::string>().size() != 1) return "no phase";
+  if (!text("name")) return "no name";
+  if (!number("pid") || !event.at("pid").is_number_integer()) return "no process";
+  if (!number("tid") || !event.at("tid").is_number_integer()) return "no thread";
+  std::set<std::string> allowed = {"ph", "name", "pid", "tid", "cat", "args"};
+  const std::string phase = event.at("ph");
+  if (phase == "M") {
+    if (!event.contains("args") || !event.at("args").is_object()) return "metadata without arguments";
+    const std::string what = event.at("name");
+    if (what == "process_name" || what == "thread_name") {
+      if (!event.at("args").contains("name") || !event.at("args").at("name").is_string())
+        return "no name in it";
+    } else if (what == "process_sort_index" || what == "thread_sort_index") {
+      if (!event.at("args").contains("sort_index") || !event.at("args").at("sort_index").is_number_integer())
+        return "no index in it";
+    } else {
+      return "unknown metadata";
+    }
+  } else {
+    if (!number("ts") || event.at("ts") < 0) return "no time stamp";
+    if (!text("cat")) return "no category";
+    allowed.insert("ts");
+    if (phase == "C") {
+      if (!event.contains("args") || !event.at("args").is_object() || event.at("args").empty())
+        return "no values";
+      for (const auto& [name, value] : event.at("args").items())
+        if (!value.is_number()) return "a value that is no number";
+    } else if (phase == "X") {
+      if (!number("dur") || event.at("dur") < 0) return "no duration";
+      allowed.insert("dur");
+    } else if (phase == "i") {
+      const std::string scope = event.value("s", "t");
+      if (scope != "g" && scope != "p" && scope != "t") return "no scope";
+      allowed.insert("s");
+    } else {
+      return "a phase that is not used here";
+    }
+  }
+  for (const auto& [name, value] : event.items())
+    if (allowed.count(name) == 0) return "a field that the phase has not: " + name;
+  return {};
+}
+
+TEST(RecordExport, PerfettoKeepsToTheTraceEventFormat) {
+  Recording recording = sample_record();
+  recording.writers.push_back(recording.writers[0]);
+  recording.writers[1].properties = machine("b", "other boot");
+  const json all = json::parse(exported(export_perfetto, recording));
+  EXPECT_TRUE(all.at("displayTimeUnit") == "ms" || all.at("displayTimeUnit") == "ns");
+  EXPECT_TRUE(all.at("otherData").is_object());
+  ASSERT_TRUE(all.at("traceEvents").is_array());
+  std::set<json> named, used;
+  std::map<std::string, std::size_t> phases;
+  for (const json& event : all.at("traceEvents")) {
+    EXPECT_EQ(fault_of_trace_event(event), "") << event;
+    ++phases[event.at("ph")];
+    (event.at("name") == "process_name" ? named : used).insert(event.at("pid"));
+  }
+  EXPECT_EQ(named, used) << "every process has a name";
+  for (const char* phase : {"M", "C", "X", "i"}) EXPECT_GE(phases[phase], 2u) << phase;
+}
+
+TEST(TraceEventRules, MistakesAreFound) {
+  for (const char* wrong :
+       {R"([])", R"({"ph":"X","name":"a","pid":1,"tid":1,"cat":"c","ts":1})",
+        R"({"ph":"C","name":"a","pid":1,"tid":1,"cat":"c","ts":1,"args":{"v":"1"}})",
+        R"({"ph":"C","name":"a","pid":1,"tid":1,"cat":"c","ts":1,"args":{}})",
+        R"({"ph":"C","name":"a","pid":"1","tid":1,"cat":"c","ts":1,"args":{"v":1}})",
+        R"({"ph":"i","name":"a","pid":1,"tid":1,"cat":"c","ts":1,"s":"q"})",
+        R"({"ph":"i","name":"a","pid":1,"tid":1,"cat":"c","ts":1,"dur":1})",
+        R"({"ph":"M","name":"process_name","pid":1,"tid":1,"args":{}})",
+        R"({"ph":"Z","name":"a","pid":1,"tid":1,"cat":"c","ts":1})", R"({"ph":"X","pid":1,"tid":1})"})
+    EXPECT_NE(fault_of_trace_event(json::parse(wrong)), "") << wrong;
+}
+
+// Oracle: the reader of the OTF2 project.
+TEST(RecordExport, Otf2IsReadByItsOwnTools) {
+  const Folder folder;
+  const Recording recording = sample_record();
+  const std::string archive = folder.file("archive");
+  if (!otf2_is_built_in()) {
+    EXPECT_THROW(export_otf2(archive, lay_out(recording)), std::runtime_error);
+    GTEST_SKIP() << "OTF2 is not built in (package libopen-trace-format2-dev)";
+  }
+  export_otf2(archive, lay_out(recording));
+  EXPECT_THROW(export_otf2(archive, lay_out(recording)), std::runtime_error) << "nothing is written over";
+  if (shell("command -v otf2-print").status != 0)
+    GTEST_SKIP() << "otf2-print is missing (package otf2-tools)";
+  const Ran events = shell("otf2-print " + archive + "/traces.otf2");
+  EXPECT_EQ(events.status, 0) << events.errors;
+  EXPECT_EQ(events.errors, "");
+  EXPECT_EQ(count_of(events.out, "METRIC "), 11u + 11u + 2u);
+  EXPECT_EQ(count_of(events.out, "ENTER "), 1u);
+  EXPECT_EQ(count_of(events.out, "LEAVE "), 1u);
+  EXPECT_THAT(events.out, testing::ContainsRegex("ENTER +[0-9]+ +200000000 .*solve, fast"));
+  EXPECT_THAT(events.out, testing::ContainsRegex("LEAVE +[0-9]+ +650000000 .*solve, fast"));
+  EXPECT_THAT(events.out, testing::HasSubstr("18446744073709551613"));
+  const Ran definitions = shell("otf2-print -G " + archive + "/traces.otf2");
+  EXPECT_EQ(definitions.status, 0) << definitions.errors;
+  EXPECT_THAT(definitions.out, testing::HasSubstr("heat (modelled)"));
+  EXPECT_THAT(definitions.out, testing::HasSubstr("mdegC"));
+  EXPECT_THAT(definitions.out, testing::HasSubstr("ACCUMULATED_START"));
+}
+
+// Of OTF2 regions lie within each other, whatever the marks did.
+TEST(RecordExport, Otf2NestsRegionsThatCross) {
+  if (!otf2_is_built_in()) GTEST_SKIP() << "OTF2 is not built in (package libopen-trace-format2-dev)";
+  if (shell("command -v otf2-print").status != 0)
+    GTEST_SKIP() << "otf2-print is missing (package otf2-tools)";
+  MemorySink sink(machine("a", "boot"));
+  const auto mark = [&](MarkKind kind, std::int64_t ms, const char* name) {
+    sink.mark({kind, kSecond + ms * 1'000'000, -1, name});
+  };
+  mark(MarkKind::kBegin, 100, "outer");
+  mark(MarkKind::kBegin, 200, "crossing");
+  mark(MarkKind::kEnd, 300, "outer");
+  mark(MarkKind::kBegin, 350, "nothing");
+  mark(MarkKind::kEnd, 350, "nothing");
+  mark(MarkKind::kEnd, 400, "crossing");
+  sink.end(kSecond + 500'000'000, {});
+  const Folder folder;
+  export_otf2(folder.file("archive"), lay_out(sink.recording()));
+  const Ran events = shell("otf2-print " + folder.file("archive") + "/traces.otf2");
+  EXPECT_EQ(events.status, 0) << events.errors;
+  std::vector<std::string> inside, steps;
+  std::istringstream lines(events.out);
+  for (std::string line; std::getline(lines, line);) {
+    const bool enter = line.starts_with("ENTER");
+    if (!enter && !line.starts_with("LEAVE")) continue;
+    const std::size_t begin = line.find('"') + 1;
+    const std::string name = line.substr(begin, line.find('"', begin) - begin);
+    steps.push_back((enter ? "+" : "-") + name);
+    if (enter) {
+      inside.push_back(name);
+    } else {
+      ASSERT_FALSE(inside.empty());
+      EXPECT_EQ(inside.back(), name);
+      inside.pop_back();
+    }
+  }
+  EXPECT_TRUE(inside.empty());
+  EXPECT_EQ(steps, (std::vector<std::string>{"+outer", "+crossing", "-crossing", "-outer", "+crossing",
+                                             "+nothing", "-nothing", "-crossing"}));
 }
 
 // The grammar of OpenMetrics 1.0, line by line.

@@ -127,25 +127,33 @@ int export_record(int argc, char** argv) {
   std::string form, out;
   Arguments arguments("substrata export", "Writes records in the format of another program.");
   arguments.words("FILE", files, "records; several are joined", Arguments::Value::kFile);
-  arguments.choice("--to", form, {"csv", "json", "perfetto", "openmetrics"},
-                   "perfetto opens in ui.perfetto.dev and chrome://tracing, openmetrics is for backfilling");
-  arguments.word("-o,--output", out, "file to write instead of standard output", Arguments::Value::kFile);
+  arguments.choice("--to", form, {"csv", "json", "perfetto", "openmetrics", "otf2"},
+                   "perfetto opens in ui.perfetto.dev and chrome://tracing, openmetrics is for backfilling, "
+                   "otf2 a folder for Vampir");
+  arguments.word("-o,--output", out, "file to write instead of standard output; of OTF2 a new folder",
+                 Arguments::Value::kFile);
   if (const auto status = arguments.parse(argc, argv)) return *status;
   void (*write)(std::ostream&, const record::Timeline&) = form == "csv"           ? record::export_csv
                                                           : form == "json"        ? record::export_json
                                                           : form == "perfetto"    ? record::export_perfetto
                                                           : form == "openmetrics" ? record::export_openmetrics
                                                                                   : nullptr;
-  if (write == nullptr || files.empty()) {
+  const bool archive = form == "otf2";
+  if ((write == nullptr && !archive) || files.empty()) {
     std::fprintf(stderr, "substrata export: %s\n",
-                 files.empty()
-                     ? "no record is named"
-                     : ("--to takes csv, json, perfetto or openmetrics, not '" + form + "'").c_str());
+                 files.empty() ? "no record is named" : "say with --to which format to write");
+    return 2;
+  }
+  if (archive && (out.empty() || out == "-")) {
+    std::fprintf(stderr, "substrata export: an OTF2 archive is a folder; name a new one with --output\n");
     return 2;
   }
   const record::Recording recording = record::read_files(files);
   const record::Timeline timeline = record::lay_out(recording);
-  write_to(out, [&](std::ostream& to) { write(to, timeline); });
+  if (archive)
+    record::export_otf2(out, timeline);
+  else
+    write_to(out, [&](std::ostream& to) { write(to, timeline); });
   return 0;
 }
 
