@@ -23,6 +23,14 @@ uint32_t ranks[kThreads][kRadix];
 _Alignas(64) volatile uint64_t progress[8]; /* one word for each thread, and the line is theirs alone */
 double matrix[kOrder][kOrder], original[kOrder][kOrder];
 static pthread_barrier_t barrier;
+static int is_followed;
+
+static void begin_region(const char* name) {
+  if (is_followed) PAPI_hl_region_begin(name);
+}
+static void end_region(const char* name) {
+  if (is_followed) PAPI_hl_region_end(name);
+}
 
 static void sort_part(int id, uint32_t* from, uint32_t* to, unsigned shift) {
   const int begin = kKeys / kThreads * id, end = kKeys / kThreads * (id + 1);
@@ -45,11 +53,11 @@ static void sort_part(int id, uint32_t* from, uint32_t* to, unsigned shift) {
 
 static void* work(void* argument) {
   const int id = (int)(intptr_t)argument;
-  PAPI_hl_region_begin("sort");
+  begin_region("sort");
   sort_part(id, keys, scratch, 0);
   sort_part(id, scratch, keys, 8);
-  PAPI_hl_region_end("sort");
-  PAPI_hl_region_begin("lu");
+  end_region("sort");
+  begin_region("lu");
   for (int k = 0; k < kOrder; ++k) {
     for (int row = k + 1; row < kOrder; ++row) {
       if (row % kThreads != id) continue;
@@ -59,7 +67,7 @@ static void* work(void* argument) {
     }
     pthread_barrier_wait(&barrier);
   }
-  PAPI_hl_region_end("lu");
+  end_region("lu");
   return NULL;
 }
 
@@ -80,6 +88,8 @@ static int check(void) {
 
 int main(int argc, char** argv) {
   (void)argv;
+  is_followed = argc < 2;
+  begin_region("input");
   uint32_t state = 1;
   for (int i = 0; i < kKeys; ++i) keys[i] = (state = state * 1664525u + 1013904223u) >> 8;
   for (int row = 0; row < kOrder; ++row) {
@@ -87,12 +97,13 @@ int main(int argc, char** argv) {
       original[row][column] = matrix[row][column] =
           row == column ? 2.0 * kOrder : 1.0 + (row * 7 + column * 3) % 5;
   }
+  end_region("input");
   struct substrata_following* following = NULL;
   int set = PAPI_NULL;
   char name[96];
   const char* const wanted[] = {"INVALIDATION_MISSES", "OWNERSHIP_MISSES", "OTHER_MISSES", "LOADS"};
   const char* const phases[] = {"sort", "lu"};
-  if (argc < 2) {
+  if (is_followed) {
     if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT || PAPI_create_eventset(&set) != PAPI_OK)
       return 2;
     for (int phase = 0; phase < 2; ++phase) {
@@ -118,7 +129,7 @@ int main(int argc, char** argv) {
   pthread_t threads[kThreads];
   for (intptr_t id = 0; id < kThreads; ++id) pthread_create(&threads[id], NULL, work, (void*)id);
   for (int id = 0; id < kThreads; ++id) pthread_join(threads[id], NULL);
-  if (argc < 2) {
+  if (is_followed) {
     long long values[8];
     if (PAPI_stop(set, values) != PAPI_OK) return 6;
     for (int i = 0; i < 8; ++i) printf("%s %s %lld\n", phases[i / 4], wanted[i % 4], values[i]);
