@@ -407,6 +407,49 @@ TEST(NumachineModel, ReferencesInARowAreChargedAsOneByOne) {
   }
 }
 
+// NU-8, tables 4.8 and 4.9: the bits of the response state register, request by request on an idle machine
+TEST(ResponseStates, TellWhereARequestWasServedAndWhatItMet) {
+  Parameters p;
+  p.shape.stations = 2;
+  const Rack::Use use(Rack::instance());
+  Model model(p, 0);
+  Time now = 0;
+  struct Request {
+    std::uint32_t cpu;  // 0 to 3 on station 0, the home of page 0; 4 to 7 on station 1
+    std::uint64_t line;
+    bool write;
+    unsigned rsr;  // network cache hit, global, valid, remote, exclusive
+    MissType type;
+  };
+  constexpr Request kRequests[] = {
+      {0, 0, false, 0b00100, MissType::kOther},               // LV at memory
+      {0, 1, true, 0b00101, MissType::kOther},                // read exclusive
+      {0, 0, true, 0b00101, MissType::kOwnershipSuccessful},  // upgrade
+      {1, 1, false, 0b00000, MissType::kOther},               // LI: dirty at a neighbour
+      {4, 2, false, 0b00110, MissType::kOther},               // remote
+      {5, 2, false, 0b11110, MissType::kOther},               // network cache, GV
+      {5, 2, true, 0b01111, MissType::kOwnershipSuccessful},  // the home must agree
+      {4, 2, false, 0b10010, MissType::kInvalidation},        // network cache, LI
+      {4, 3, true, 0b00111, MissType::kOther},
+      {0, 3, false, 0b01000, MissType::kOther},  // GI: dirty on the other station
+      {1, 3, true, 0b01101, MissType::kOther}};  // GV
+  for (const Request& request : kRequests) {
+    const std::uint64_t responses = model.truth(request.cpu).responses[request.rsr];
+    const std::uint64_t misses = model.truth(request.cpu).misses[static_cast<unsigned>(request.type)];
+    now += 100'000'000;  // everything before is over
+    while (!model.step(request.cpu, request.line * 64, 8, request.write, false, 0, now)) {
+    }
+    EXPECT_EQ(model.truth(request.cpu).responses[request.rsr], responses + 1)
+        << "processor " << request.cpu << ", line " << request.line;
+    EXPECT_EQ(model.truth(request.cpu).misses[static_cast<unsigned>(request.type)], misses + 1)
+        << "processor " << request.cpu << ", line " << request.line;
+  }
+  EXPECT_EQ(static_cast<unsigned>(MissType::kOwnershipSuccessful), 0u);
+  EXPECT_EQ(static_cast<unsigned>(MissType::kOwnershipCancelled), 1u);
+  EXPECT_EQ(static_cast<unsigned>(MissType::kInvalidation), 2u);
+  EXPECT_EQ(static_cast<unsigned>(MissType::kOther), 3u);
+}
+
 // Determinism: two runs give the same operations at the same times
 TEST(NumachineMachine, TwoRunsAreTheSameRun) {
   Simulation first("true-sharing:rounds=100", 16);
