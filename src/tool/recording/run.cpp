@@ -233,7 +233,8 @@ std::vector<std::string> with_shim(const std::vector<std::string>& command) {
 
 record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs) {
   const auto bare = [&] {
-    Child child(plan.command, {}, true);
+    // As the user would run it: without the shim.
+    Child child(plan.shown.empty() ? plan.command : plan.shown, {}, true);
     const std::int64_t begin = raw_now_ns();
     child.go();
     pollfd end{child.signals(), POLLIN, 0};
