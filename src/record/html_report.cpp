@@ -9,6 +9,7 @@
 
 #include "record/exports.hpp"
 #include "record/page.hpp"
+#include "record/reduction.hpp"
 #include "record/statistics.hpp"
 #include "record/text_report.hpp"
 
@@ -426,6 +427,19 @@ void write_html_report(std::ostream& out, const Timeline& timeline, const std::s
          "id=\"messages\"></div>"
          "<div id=\"writers\"></div></div>\n<h2>Series</h2>\n";
   write_series_table(out, groups);
+  if (const std::vector<ToldSpread> told = told_spreads(first.properties); !told.empty()) {
+    out << "<h2>Spread over writers and ranks</h2>\n<div class=\"scroll\"><table "
+           "id=\"spreads\"><thead><tr><th>of</th>"
+           "<th>unit</th><th class=\"n\">writers or ranks</th><th class=\"n\">min</th><th "
+           "class=\"n\">mean</th>"
+           "<th class=\"n\">max</th><th class=\"n\">deviation</th><th>what</th></tr></thead><tbody>\n";
+    for (const ToldSpread& one : told)
+      out << "<tr><td><code>" << html(one.name) << "</code></td><td>" << html(one.unit)
+          << "</td><td class=\"n\">" << one.spread.count << "</td>" << number_cell(one.spread.min)
+          << number_cell(one.spread.mean) << number_cell(one.spread.max) << number_cell(one.spread.deviation)
+          << "<td>" << html(one.what) << "</td></tr>\n";
+    out << "</tbody></table></div>\n";
+  }
   if (!tables.regions.empty()) {
     out << "<h2>Regions</h2>\n";
     write_region_tables(out, timeline, groups, tables);
@@ -446,7 +460,8 @@ void write_html_report(std::ostream& out, const Timeline& timeline, const std::s
     }
   row("rows", std::to_string(rows));
   row("largest skew within a row", "+- " + std::to_string(skew) + " ns");
-  for (const auto& [name, value] : first.properties) row(name, value);
+  for (const auto& [name, value] : first.properties)
+    if (name.rfind("spread.", 0) != 0) row(name, value);
   for (const auto& [name, value] : first.end_properties) row(name, value);
   std::size_t measured = 0, wall = 0;
   std::int64_t worst = 0;

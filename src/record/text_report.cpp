@@ -8,6 +8,7 @@
 #include <ostream>
 #include <set>
 
+#include "record/reduction.hpp"
 #include "record/statistics.hpp"
 
 namespace substrata::record {
@@ -143,6 +144,11 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
       line("clocks", std::to_string(by_wall) + " writers by the time of day of their machines: not measured");
   }
   if (recording.writers.size() > 1) line("writers", std::to_string(recording.writers.size()));
+  if (const std::string many = of("reduced.writers"); !many.empty())
+    line("writers",
+         many + ", reduced to stretches of " +
+             format("%g ms",
+                    static_cast<double>(property_number(first.properties, "reduced.stretch_ns")) / 1e6));
   std::size_t rows = 0;
   std::int64_t skew = 0;
   for (const Writer& writer : recording.writers)
@@ -227,6 +233,10 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
     out << "\n";
     gauges.print(out);
   }
+  for (const ToldSpread& told : told_spreads(timeline.recording->writers.front().properties))
+    spreads.row({shown(told.name), shown(told.unit), std::to_string(told.spread.count),
+                 compact(told.spread.min), compact(told.spread.mean), compact(told.spread.max),
+                 compact(told.spread.deviation), shown(told.what)});
   if (!spreads.empty()) {
     out << "\n";
     spreads.print(out);
@@ -365,6 +375,11 @@ std::string compact(double number) {
 }
 
 std::string overhead_sentence(const Timeline& timeline) {
+  if (timeline.recording->writers.empty()) return {};
+  if (const std::string_view of_many =
+          property(timeline.recording->writers.front().properties, "reduced.overhead");
+      !of_many.empty())
+    return shown(of_many);
   // The recorder's processor time is sampled like any other series.
   double busy = 0, wall = 0;
   std::size_t recorders = 0;

@@ -126,6 +126,8 @@ Timeline lay_out(const Recording& recording) {
       if (!set.times.empty()) consider(w, set.times.front());
     if (!writer.marks.empty()) consider(w, writer.marks.front().time);
   }
+  out.reference = reference;
+  out.start_ns = start;
   out.real_ns = wrapping_sum(
       property_number(base->properties, "start.real_ns"),
       wrapping_difference(start, clocks[static_cast<std::size_t>(base - recording.writers.data())].common(
@@ -193,6 +195,8 @@ Timeline cut_out(const Timeline& timeline, double begin, double end) {
   out.recording = timeline.recording;
   out.clocks = timeline.clocks;
   out.hosts = timeline.hosts;
+  out.reference = timeline.reference;
+  out.start_ns = wrapping_sum(timeline.start_ns, static_cast<std::int64_t>(begin * 1e9));
   out.seconds = std::min(end, timeline.seconds) - begin;
   out.real_ns = wrapping_sum(timeline.real_ns, static_cast<std::int64_t>(begin * 1e9));
   for (const Trace& trace : timeline.traces) {

@@ -57,8 +57,10 @@ struct Timeline {
   std::vector<Trace> traces;
   std::vector<Region> regions;  // by begin
   std::vector<Moment> moments;
-  double seconds = 0;        // from the start to the last thing recorded
-  std::int64_t real_ns = 0;  // CLOCK_REALTIME at the start
+  double seconds = 0;         // from the start to the last thing recorded
+  std::int64_t real_ns = 0;   // CLOCK_REALTIME at the start
+  std::string reference;      // the clock that all times were brought onto
+  std::int64_t start_ns = 0;  // what it showed at the start
   std::size_t hosts = 0;
 };
 

@@ -94,9 +94,16 @@ class Series:
         return list(zip(seconds, values))
 
     def rates(self):
-        """Of a count: [(begin, end, amount a second)] between neighbouring samples."""
+        """Of a count: [(begin, end, amount a second)] between neighbouring samples. Samples that follow another one by less
+        than half of the usual interval, because the recorder came late to that one, are left out."""
         points = self.samples()
-        return [(a, b, (y - x) / (b - a)) for (a, x), (b, y) in zip(points, points[1:]) if b > a]
+        widths = sorted(b - a for (a, _), (b, _) in zip(points, points[1:]))
+        least = widths[len(widths) // 2] / 2 if widths else 0
+        kept = points[:1]
+        for point in points[1:]:
+            if point[0] - kept[-1][0] >= least and point[0] > kept[-1][0]:
+                kept.append(point)
+        return [(a, b, (y - x) / (b - a)) for (a, x), (b, y) in zip(kept, kept[1:])]
 
 
 class Region:

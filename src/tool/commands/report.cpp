@@ -12,6 +12,7 @@
 #include "record/exports.hpp"
 #include "record/html_report.hpp"
 #include "record/reader.hpp"
+#include "record/reduction.hpp"
 #include "record/statistics.hpp"
 #include "record/text_report.hpp"
 
@@ -127,12 +128,26 @@ int export_record(int argc, char** argv) {
   std::string form, out;
   Arguments arguments("substrata export", "Writes records in the format of another program.");
   arguments.words("FILE", files, "records; several are joined", Arguments::Value::kFile);
-  arguments.choice("--to", form, {"csv", "json", "perfetto", "openmetrics", "otf2"},
-                   "perfetto opens in ui.perfetto.dev and chrome://tracing, openmetrics is for backfilling, "
-                   "otf2 a folder for Vampir");
+  arguments.choice(
+      "--to", form, {"csv", "json", "perfetto", "openmetrics", "otf2", "reduced"},
+      "perfetto opens in ui.perfetto.dev and chrome://tracing, openmetrics is for backfilling, "
+      "otf2 a folder for Vampir, reduced one record of constant size for any number of files and ranks");
   arguments.word("-o,--output", out, "file to write instead of standard output; of OTF2 a new folder",
                  Arguments::Value::kFile);
   if (const auto status = arguments.parse(argc, argv)) return *status;
+  if (form == "reduced" && !files.empty()) {
+    if (out.empty()) {
+      std::fprintf(stderr, "substrata export: --to reduced writes a file; name it with -o\n");
+      return 2;
+    }
+    record::Reduction sum;
+    for (const std::string& file : files) {  // one at a time: the memory is that of the largest
+      const record::Recording one = record::read_file(file);
+      sum.add(record::lay_out(one));
+    }
+    sum.write(out);
+    return 0;
+  }
   void (*write)(std::ostream&, const record::Timeline&) = form == "csv"           ? record::export_csv
                                                           : form == "json"        ? record::export_json
                                                           : form == "perfetto"    ? record::export_perfetto
