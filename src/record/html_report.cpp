@@ -23,6 +23,7 @@ constexpr std::size_t kMostNames = 40;       // of regions in tables
 constexpr std::size_t kMostCorrelated = 16;  // series
 constexpr std::size_t kMostRows = 64;        // of a heat map of writers
 constexpr std::size_t kHeatStretches = 120;
+constexpr std::size_t kMostAttached = 1'000'000;  // bytes of an attachment that the page carries
 
 std::string html(std::string_view text) {
   std::string out;
@@ -294,6 +295,7 @@ void write_data(std::ostream& out, const Timeline& timeline, const std::vector<G
   bool first = true;
   for (const Writer& writer : timeline.recording->writers)
     for (const Attachment& attachment : writer.attachments) {
+      if (attachment.content.size() > kMostAttached) continue;
       out << (first ? "\n" : ",\n") << "{\"name\":" << json_text(attachment.name)
           << ",\"content\":" << json_text(attachment.content) << '}';
       first = false;

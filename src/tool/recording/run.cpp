@@ -73,6 +73,28 @@ double median(std::vector<double> numbers) {
   return numbers.size() % 2 != 0 ? numbers[half] : (numbers[half - 1] + numbers[half]) / 2;
 }
 
+// By how much ratios differ from 1: their median, and between which of them the true median lies with 95 %
+// confidence, whatever their distribution (order statistics); of fewer than six
+// ratios, or more than a thousand, their range.
+std::string change_text(std::vector<double> ratios) {
+  std::sort(ratios.begin(), ratios.end());
+  const std::size_t count = ratios.size();
+  // The largest number of ratios that may be left out at each end.
+  std::size_t out = 0;
+  double term = count <= 1000 ? std::pow(0.5, static_cast<double>(count)) : 1, below = term;
+  while (below <= 0.025) {
+    ++out;
+    term *= static_cast<double>(count - out + 1) / static_cast<double>(out);
+    below += term;
+  }
+  const std::size_t from = out == 0 ? 0 : out - 1;
+  char text[120];
+  std::snprintf(text, sizeof text, "%+.2f %% (median; %+.2f to %+.2f%s)", 100 * (median(ratios) - 1),
+                100 * (ratios[from] - 1), 100 * (ratios[count - 1 - from] - 1),
+                out == 0 ? "" : " with 95 % confidence");
+  return text;
+}
+
 std::string seconds_text(const timeval& time) {
   char text[40];
   std::snprintf(text, sizeof text, "%lld.%06ld", static_cast<long long>(time.tv_sec),
@@ -269,17 +291,12 @@ record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs) {
     if (without.second > 0) elapsed.push_back(with.second / without.second);
   }
   if (processor.empty() || elapsed.empty()) return {};
-  char text[300];
-  std::snprintf(
-      text, sizeof text,
-      "%llu interleaved pairs of runs with and without recording: processor time of the command %+.2f %% "
-      "(median; %+.2f to %+.2f), elapsed time %+.2f %% (median; %+.2f to %+.2f)",
-      static_cast<unsigned long long>(pairs), 100 * (median(processor) - 1),
-      100 * (*std::min_element(processor.begin(), processor.end()) - 1),
-      100 * (*std::max_element(processor.begin(), processor.end()) - 1), 100 * (median(elapsed) - 1),
-      100 * (*std::min_element(elapsed.begin(), elapsed.end()) - 1),
-      100 * (*std::max_element(elapsed.begin(), elapsed.end()) - 1));
-  return {{"overhead.pairs", std::to_string(pairs)}, {"overhead.sentence", text}};
+  return {
+      {"overhead.pairs", std::to_string(pairs)},
+      {"overhead.sentence", std::to_string(pairs) +
+                                " interleaved pairs of runs with and without recording: processor time of "
+                                "the command " +
+                                change_text(processor) + ", elapsed time " + change_text(elapsed)}};
 }
 
 std::int64_t parse_duration(const std::string& text) {
