@@ -2,6 +2,7 @@
 // read. Half of the inputs become payloads of chunks whose check sums are right.
 #include <algorithm>
 #include <sstream>
+#include <stdexcept>
 #include <vector>
 
 #include "record/bytes.hpp"
@@ -9,6 +10,7 @@
 #include "record/format.hpp"
 #include "record/html_report.hpp"
 #include "record/reader.hpp"
+#include "record/reduction.hpp"
 #include "record/statistics.hpp"
 #include "record/text_report.hpp"
 
@@ -27,6 +29,18 @@ void look_at(const unsigned char* bytes, std::size_t count) {
   export_json(out, timeline);
   export_perfetto(out, timeline);
   export_openmetrics(out, timeline);
+  cut_out(timeline, timeline.seconds / 3, timeline.seconds / 2);
+  Reduction sum, back;
+  try {
+    sum.add(timeline);
+    sum.add(timeline);
+  } catch (const std::runtime_error&) {
+  }
+  const std::vector<unsigned char> encoded = sum.encode().bytes();
+  ByteReader in(encoded.data(), encoded.size());
+  back.decode(in);
+  ByteReader wild(bytes, count);
+  back.decode(wild);
   if (timeline.traces.size() < 2) return;
   try {
     correlate(curve_of(timeline.traces[0]), curve_of(timeline.traces[1]));
