@@ -15,7 +15,7 @@ constexpr Command kCommands[] = {
     {"top", "events as they count now, in the terminal", top},
     {"serve", "events as they count now, over HTTP for Prometheus and others", serve},
     {"report", "shows a record: provenance, every series, regions", report},
-    {"export", "writes a record as CSV, JSON, Perfetto trace or OpenMetrics", export_record},
+    {"export", "writes a record as CSV, JSON, Perfetto trace, OpenMetrics or OTF2", export_record},
     {"correlate", "how two series of a record go together: lag, gain, significance", correlate},
     {"list", "the events in one line each", list},
     {"components", "the substrates: where each comes from, whether it works here, why not and the cure",

@@ -39,6 +39,25 @@ std::set<std::string> programs() {
   return names;
 }
 
+// The commands of the tool, each of which has a page of its own.
+std::set<std::string> commands() {
+  std::set<std::string> names;
+  const fs::path tool = fs::path(PROGRAMS) / "substrata";
+  if (!fs::exists(tool)) return names;
+  const std::string usage = run(shell_word(tool) + " --help").text;
+  const std::regex command("\n  ([a-z][a-z-]*) ");
+  for (auto at = std::sregex_iterator(usage.begin(), usage.end(), command); at != std::sregex_iterator();
+       ++at)
+    names.insert((*at)[1].str());
+  return names;
+}
+
+std::set<std::string> pages() {
+  std::set<std::string> names = programs();
+  for (const std::string& command : commands()) names.insert("substrata-" + command);
+  return names;
+}
+
 // A page as a terminal shows it, without bold and underlining, on lines that are never broken.
 std::string rendered(const std::string& name) {
   const fs::path page = fs::path(PAGES) / (name + ".1");
@@ -49,7 +68,7 @@ std::string rendered(const std::string& name) {
 
 // PA-13
 TEST(Manual, EachProgramHasAPageThatNamesIt) {
-  const std::set<std::string> all = programs();
+  const std::set<std::string> all = pages();
   if (all.empty()) GTEST_SKIP() << "the programs are not built here (package libcli11-dev)";
   for (const std::string& name : all) {
     const std::string page = text_of(fs::path(PAGES) / (name + ".1"));
@@ -63,7 +82,7 @@ TEST(Manual, EachProgramHasAPageThatNamesIt) {
 }
 
 TEST(Manual, NoPageIsLeftOfAProgramThatIsGone) {
-  const std::set<std::string> all = programs();
+  const std::set<std::string> all = pages();
   if (!fs::exists(PAGES)) GTEST_SKIP() << "no program of which to make a page is built here";
   for (const fs::directory_entry& entry : fs::directory_iterator(PAGES))
     EXPECT_EQ(all.count(entry.path().stem().string()), 1u) << entry.path();
@@ -71,11 +90,34 @@ TEST(Manual, NoPageIsLeftOfAProgramThatIsGone) {
 
 TEST(Manual, GroffFindsNothingWrongWithAnyPage) {
   if (!has_tool("groff")) GTEST_SKIP() << "groff is missing (package groff-base)";
-  for (const std::string& name : programs()) {
+  for (const std::string& name : pages()) {
     const Outcome outcome = run("groff -man -ww -Tutf8 -z " + shell_word(fs::path(PAGES) / (name + ".1")));
     EXPECT_EQ(outcome.status, 0) << name;
     EXPECT_EQ(outcome.text, "") << name;
   }
+}
+
+// CO-2, CO-4: the pages of commands have the options and the examples of their --help.
+TEST(Manual, EachCommandHasAPageWithItsOptionsAndExamples) {
+  if (!has_tool("groff")) GTEST_SKIP() << "groff is missing (package groff-base)";
+  const std::set<std::string> all = commands();
+  if (all.empty()) GTEST_SKIP() << "the program substrata is not built here";
+  for (const std::string& name : all) {
+    const std::string page = rendered("substrata-" + name);
+    const std::string help = run(shell_word(fs::path(PROGRAMS) / "substrata") + " " + name + " --help").text;
+    EXPECT_NE(page.find("substrata-" + name + " - "), std::string::npos) << page;
+    const std::regex option("\n  (?:-[A-Za-z],)?(--[a-z-]+)");
+    for (auto at = std::sregex_iterator(help.begin(), help.end(), option); at != std::sregex_iterator(); ++at)
+      EXPECT_NE(page.find((*at)[1].str()), std::string::npos) << name << " " << (*at)[1].str() << "\n"
+                                                              << page;
+    const std::regex example("\n  (substrata " + name + "[^\n]*)");
+    if (std::smatch found; std::regex_search(help, found, example)) {
+      EXPECT_NE(page.find("EXAMPLES"), std::string::npos) << name;
+      EXPECT_NE(page.find(found[1].str()), std::string::npos) << found[1] << "\n" << page;
+    }
+  }
+  const std::string record = rendered("substrata-record");
+  EXPECT_NE(record.find("substrata record -- make -j4"), std::string::npos) << record;
 }
 
 // Oracle: what the program says of itself.

@@ -57,7 +57,10 @@ int components(int argc, char** argv) {
 int events(int argc, char** argv) {
   std::string pattern;
   bool available = false;
-  Arguments arguments("substrata events", "Lists the events with unit, kind, origin and availability.");
+  Arguments arguments("substrata events",
+                      "Lists the events with unit, kind, origin and availability.\n\n"
+                      "  substrata events temperature\n"
+                      "  substrata events --available 'perf::*'");
   arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')",
                  Arguments::Value::kEvents);
   arguments.flag("-a,--available", available, "only events that open here");
@@ -88,7 +91,10 @@ int list(int argc, char** argv) {
   Arguments arguments(
       "substrata list",
       "Lists the events that open here, one line each: name, unit, kind, origin. `substrata events` "
-      "describes them.");
+      "describes them.\n\n"
+      "  substrata list\n"
+      "  substrata list 'net:::lo:*'\n"
+      "  substrata list --all perf::");
   arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')",
                  Arguments::Value::kEvents);
   arguments.flag("-a,--all", all, "also those that do not open here, with the reason");

@@ -96,7 +96,10 @@ int report(int argc, char** argv) {
   Arguments arguments(
       "substrata report",
       "Shows records made by `substrata record`: where each comes from, every series with its totals, "
-      "levels and rates, and the regions. Several files are shown as one, those of nodes for example.");
+      "levels and rates, and the regions. Several files are shown as one, those of nodes for example."
+      "\n\n  substrata report run.sub\n"
+      "  substrata report --html run.html record.*.sub\n"
+      "  substrata report --region solve run.sub");
   arguments.words("FILE", files, "records", Arguments::Value::kFile);
   arguments.word("--html", page, "write one self-contained HTML file there, instead of text",
                  Arguments::Value::kFile);
@@ -126,7 +129,11 @@ int report(int argc, char** argv) {
 int export_record(int argc, char** argv) {
   std::vector<std::string> files;
   std::string form, out;
-  Arguments arguments("substrata export", "Writes records in the format of another program.");
+  Arguments arguments("substrata export",
+                      "Writes records in the format of another program."
+                      "\n\n  substrata export run.sub --to perfetto -o run.json\n"
+                      "  substrata export run.sub --to csv | head\n"
+                      "  substrata export run.sub --to otf2 -o archive");
   arguments.words("FILE", files, "records; several are joined", Arguments::Value::kFile);
   arguments.choice(
       "--to", form, {"csv", "json", "perfetto", "openmetrics", "otf2", "reduced"},
@@ -178,7 +185,9 @@ int correlate(int argc, char** argv) {
   Arguments arguments(
       "substrata correlate",
       "Tells how two series of a record go together: their correlation over lags, the lag at which it "
-      "is strongest, and how likely that would be by chance. Counts are compared as rates.");
+      "is strongest, and how likely that would be by chance. Counts are compared as rates."
+      "\n\n  substrata correlate run.sub TASK-CLOCK temperature\n"
+      "  substrata correlate run.sub TASK-CLOCK temperature --json --most-lag 10");
   arguments.required("FILE", file, "record", Arguments::Value::kFile);
   arguments.required("A", a, "series, or a part of its name that no other has");
   arguments.required("B", b, "series that may follow A");

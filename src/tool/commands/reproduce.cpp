@@ -35,7 +35,9 @@ int reproduce(int argc, char** argv) {
   bool list = false, json = false;
   Arguments arguments("substrata reproduce",
                       "Runs a figure or claim of a paper anew. Exit status 0: every claim holds; 1: one does "
-                      "not; 3: it cannot be run here.");
+                      "not; 3: it cannot be run here.\n\n"
+                      "  substrata reproduce --list\n"
+                      "  substrata reproduce papi-dispatch --json");
   arguments.word("ID", id, "which one", Arguments::Value::kReproduction);
   arguments.flag("--list", list, "list them");
   arguments.flag("--json", json, "print JSON");
