@@ -1,0 +1,92 @@
+// The C++ interface of the Myrinet monitor, against the C one.
+#include <gtest/gtest.h>
+#include <substrata/feed.h>
+
+#include <chrono>
+#include <substrata/myrinet.hpp>
+#include <vector>
+
+namespace substrata::myrinet_monitor {
+namespace {
+
+using namespace std::chrono_literals;
+
+void ping_pong() {
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = 2;
+  ASSERT_EQ(substrata_run("myrinet", "ping-pong", &options, nullptr), 0) << substrata_feed_error();
+}
+
+TEST(MyrinetFace, TheDefaultShapeIsThePapersAndTellsItsMemory) {  // MY-3
+  EXPECT_EQ(Shape{}.memory().value(), client::Bytes{173'568});
+  const Result<client::Bytes> refused = Shape{.latency_bin = {-1ns, 1us, 1us, 1us}}.memory();
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().sentence.find("-1 ns"), std::string::npos);
+}
+
+TEST(MyrinetFace, ARecordingEndsWithItsScope) {  // MY-7
+  {
+    Recording recording = Recording::start(Shape{}).value();
+    ping_pong();
+    EXPECT_FALSE(Recording::start(Shape{})) << "the shape cannot change while one is under way";
+    Recording moved = std::move(recording);
+    EXPECT_TRUE(moved.running());
+  }
+  const Packets once = recorded().value().packets;
+  EXPECT_GT(once, Packets{0});
+  ping_pong();
+  EXPECT_EQ(recorded().value().packets, once) << "nothing is recorded behind the scope";
+}
+
+TEST(MyrinetFace, ASignatureIsTheCInterfacesWithUnits) {  // MY-9
+  {
+    Recording recording = Recording::start(Shape{}).value();
+    ping_pong();
+  }
+  const std::vector<Point> points = signature(Axis::kSize, Node{0}).value();
+  std::vector<substrata_myrinet_point> plain(128);
+  std::uint32_t count = 0;
+  ASSERT_EQ(substrata_myrinet_signature(0, SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_BY_SIZE, plain.data(),
+                                        128, &count),
+            0);
+  ASSERT_EQ(points.size(), count);
+  ASSERT_FALSE(points.empty());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    EXPECT_EQ(points[i].first, plain[i].x);
+    EXPECT_EQ(points[i].last + 1, plain[i].x_end);
+    EXPECT_EQ(points[i].sent.count, static_cast<std::int64_t>(plain[i].sent));
+    EXPECT_EQ(points[i].of(Latency::kNet).average.count(), plain[i].average_ns[SUBSTRATA_MYRINET_NET]);
+    EXPECT_EQ(points[i].of(Latency::kDest).p99.count(), plain[i].p99_ns[SUBSTRATA_MYRINET_DEST]);
+  }
+  std::uint64_t in_bins = 0;
+  for (const std::uint64_t bin : histogram(Shape{}, Latency::kSource, Axis::kSender, 0).value())
+    in_bins += bin;
+  std::int64_t sent = 0;
+  for (const Point& point : points) sent += point.sent.count;
+  EXPECT_EQ(static_cast<std::int64_t>(in_bins), sent);
+  EXPECT_FALSE(signature(Axis::kSize, Node{8})) << "the shape has eight nodes";
+}
+
+TEST(MyrinetFace, AProgramIsCarriedAndItsPhasesToldApart) {  // MY-21
+  std::vector<Process> processes(2);
+  processes[0].compute(2us).compute(3us).send(1, client::Bytes{100}).receive(1, 1);
+  processes[1].receive(0, 1).send(0, client::Bytes{5000}, PacketType::kCollective, 1);
+  EXPECT_EQ(processes[0].operations()[0].compute_ns, 5000u);
+  const Carried ran = Carried::run(processes, {.phases = 2, .seed = 0, .parameters = ""}).value();
+  EXPECT_EQ(ran.messages(), 2u);
+  EXPECT_EQ(ran.unmatched(), 0u);
+  EXPECT_GT(ran.simulated(), 5us);
+  EXPECT_EQ(ran.counts().value().bytes_sent, client::Bytes{5100});
+  EXPECT_EQ(ran.counts(Node{}, Phase{1}).value().sent, Packets{2});
+  EXPECT_EQ(ran.counts(Node{0}, Phase{1}).value().received, Packets{2});
+  const std::vector<Point> types = ran.signature(Axis::kType, Node{1}).value();
+  ASSERT_EQ(types.size(), 2u);
+  EXPECT_EQ(types[1].first, static_cast<std::uint32_t>(PacketType::kCollective));
+  const Result<Carried> refused = Carried::run(std::vector<Process>(1));
+  ASSERT_FALSE(refused);
+  EXPECT_FALSE(refused.error().sentence.empty());
+}
+
+}  // namespace
+}  // namespace substrata::myrinet_monitor
