@@ -1,9 +1,14 @@
 // substrata signature: the performance signature of a run or of a recorded trace, as a table and as a plot.
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "arguments.hpp"
 #include "commands.hpp"
@@ -14,6 +19,9 @@ namespace {
 
 struct Unfollow {
   void operator()(substrata_following* following) const { substrata_unfollow(following); }
+};
+struct FreeCarried {
+  void operator()(substrata_myrinet_carried* carried) const { substrata_myrinet_carried_free(carried); }
 };
 struct CloseTrace {
   void operator()(substrata_trace* trace) const { substrata_trace_close(trace); }
@@ -55,6 +63,89 @@ substrata_myrinet_axis axis_of(const std::string& name) {
   throw std::runtime_error("--by takes size, sender, receiver or type, not '" + name + "'");
 }
 
+// What packets of each size take in a cluster in which nothing else happens: every node sends one of each
+// size to its neighbour, one at a time.
+Signature baseline_of(std::uint32_t nodes, const std::string& parameters) {
+  constexpr std::uint64_t kApart_ns = 1'000'000;
+  constexpr std::uint32_t kBin = 32;
+  constexpr std::uint32_t kMost = 4096;
+  std::vector<std::vector<substrata_myrinet_operation>> programs(nodes);
+  std::vector<const substrata_myrinet_operation*> operations;
+  std::vector<std::size_t> counts;
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    for (std::uint32_t bytes = kBin; bytes <= kMost; bytes += kBin) {
+      substrata_myrinet_operation one{};
+      one.compute_ns = bytes == kBin ? node * kApart_ns : nodes * kApart_ns;
+      one.bytes = bytes;
+      one.peer = (node + 1) % nodes;
+      programs[node].push_back(one);
+    }
+    operations.push_back(programs[node].data());
+    counts.push_back(programs[node].size());
+  }
+  substrata_myrinet_carry_options options{};
+  options.struct_size = sizeof options;
+  options.nodes = nodes;
+  options.parameters = parameters.c_str();
+  substrata_myrinet_carried* raw = nullptr;
+  if (substrata_myrinet_carry(operations.data(), counts.data(), &options, &raw) != 0)
+    throw std::runtime_error(substrata_myrinet_error());
+  const std::unique_ptr<substrata_myrinet_carried, FreeCarried> carried(raw);
+  std::uint32_t count = 0;
+  const auto read = [&](substrata_myrinet_point* out, std::uint32_t room) {
+    if (substrata_myrinet_carried_signature(carried.get(), SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL,
+                                            SUBSTRATA_MYRINET_BY_SIZE, out, room, &count) != 0)
+      throw std::runtime_error(substrata_myrinet_error());
+  };
+  read(nullptr, 0);
+  Signature points(count);
+  read(points.data(), count);
+  return points;
+}
+
+void write_table(const std::string& path, const Signature& points) {
+  std::ofstream data(path);
+  data << "# modelled; x x_end sent received source_us lanai_us net_us dest_us\n";
+  for (const substrata_myrinet_point& point : points) {
+    data << point.x << ' ' << point.x_end << ' ' << point.sent << ' ' << point.received;
+    for (const double ns : point.average_ns) data << ' ' << ns / 1000;
+    data << '\n';
+  }
+  if (!data.flush()) throw std::runtime_error("the signature cannot be written to " + path);
+}
+
+// The paper's picture (section 2.4): packets on a log scale, average latencies, and the idle cluster's beside
+// them where there are any.
+void write_files(const std::string& folder, const std::string& title, const std::string& axis,
+                 const Signature& points, const Signature& baseline) {
+  std::filesystem::create_directories(folder);
+  write_table(folder + "/signature.dat", points);
+  if (!baseline.empty()) write_table(folder + "/baseline.dat", baseline);
+  std::string shown;
+  for (const char c : title)
+    if (c != '\'' && static_cast<unsigned char>(c) >= 0x20) shown += c;
+  std::ofstream plot(folder + "/signature.gp");
+  plot << "# gnuplot signature.gp draws signature.png\n"
+       << "set terminal pngcairo noenhanced size 1200,500\nset output 'signature.png'\n"
+       << "set multiplot layout 1,2 title '" << shown << " (modelled)'\n"
+       << "set xlabel '" << (axis == "size" ? "packet size (bytes)" : axis) << "'\nset ylabel 'packets'\n"
+       << "set logscale y\nset yrange [0.5:*]\n"
+       << "plot 'signature.dat' using 1:3 with impulses lw 2 title 'sent'\n"
+       << "unset logscale y\nset yrange [0:*]\nset ylabel 'average latency (us)'\nset key left top\nplot ";
+  const char* separator = "";
+  constexpr const char* kTitles[] = {"Source", "LANai", "Net", "Dest"};
+  for (int i = 0; i < SUBSTRATA_MYRINET_LATENCIES; ++i) {
+    plot << separator << "'signature.dat' using 1:" << 5 + i << " with linespoints lc " << i + 1 << " title '"
+         << kTitles[i] << "'";
+    separator = ", ";
+    if (!baseline.empty())
+      plot << ", 'baseline.dat' using 1:" << 5 + i << " with lines dt 2 lc " << i + 1 << " title '"
+           << kTitles[i] << ", idle'";
+  }
+  plot << "\nunset multiplot\n";
+  if (!plot.flush()) throw std::runtime_error("the plot's commands cannot be written to " + folder);
+}
+
 }  // namespace
 
 int signature(int argc, char** argv) {
@@ -71,7 +162,8 @@ int signature(int argc, char** argv) {
   arguments.word("--parameters", parameters, "of the machine: name=value:...");
   arguments.word("--by", by, "size (default), sender, receiver or type");
   arguments.word("--node", node, "one interface alone (default: all)");
-  arguments.word("--out", out, "folder for signature.dat and signature.gp (gnuplot)",
+  arguments.word("--out", out,
+                 "folder for signature.dat, baseline.dat (an idle cluster) and signature.gp (gnuplot)",
                  Arguments::Value::kFolder);
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (trace.empty() == workload.empty()) throw std::runtime_error("give a trace or --workload");
@@ -105,10 +197,12 @@ int signature(int argc, char** argv) {
   if (substrata_myrinet_recorded(nullptr, &left_out) == 0 && left_out != 0)
     std::printf("%llu stages of packets left out: node or program beyond the monitor's shape\n",
                 static_cast<unsigned long long>(left_out));
-  if (!out.empty()) {
-    std::filesystem::create_directories(out);
-    write_signature({out}, "signature", workload.empty() ? trace : workload, points);
-  }
+  if (!out.empty())
+    write_files(
+        out, workload.empty() ? trace : workload, by, points,
+        axis == SUBSTRATA_MYRINET_BY_SIZE
+            ? baseline_of(std::max(2u, workload.empty() ? 8u : static_cast<unsigned>(nodes)), parameters)
+            : Signature{});
   return 0;
 }
 
