@@ -272,6 +272,20 @@ TEST(ReportPage, InHeadlessChromiumItRendersAndZooms) {
 }
 
 // CO-5: a series that follows another by a second with gain 3, through the file and the command.
+TEST(ReportCommand, ShowsWhatItReadsOnATerminalOnly) {
+  const Folder folder;
+  const std::string path = folder.file("r.sub");
+  {
+    FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
+    writer.end(kSecond, {});
+  }
+  EXPECT_EQ(tool("report " + path).errors, "");
+  if (shell("command -v script").status != 0) GTEST_SKIP() << "there is no script(1) to make a terminal";
+  const Ran seen = shell("script -qec '" SUBSTRATA_TOOL " report " + path + "' /dev/null");
+  EXPECT_THAT(seen.out, HasSubstr("reading " + path));
+  EXPECT_LT(seen.out.find("reading"), seen.out.rfind("\x1b[K")) << "the line is taken away";
+}
+
 TEST(CorrelateCommand, TellsLagAndGain) {
   const Folder folder;
   const std::string path = folder.file("r.sub");

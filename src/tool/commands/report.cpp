@@ -15,6 +15,7 @@
 #include "record/reduction.hpp"
 #include "record/statistics.hpp"
 #include "record/text_report.hpp"
+#include "terminal/progress.hpp"
 
 namespace substrata::tool {
 namespace {
@@ -37,6 +38,12 @@ void write_to(const std::string& path, Write&& write) {
 std::string title_of(const std::vector<std::string>& files) {
   return files.size() == 1 ? files.front()
                            : files.front() + " and " + std::to_string(files.size() - 1) + " more";
+}
+
+// Reads records; the progress line stays until the caller's ProgressLine goes.
+record::Recording read_records(const std::vector<std::string>& files) {
+  show_progress("reading " + title_of(files));
+  return record::read_files(files);
 }
 
 // The one series of that name: whole, else the only one in which it occurs. Of several writers, the first.
@@ -112,16 +119,19 @@ int report(int argc, char** argv) {
     std::fprintf(stderr, "substrata report: no record is named\n");
     return 2;
   }
-  const record::Recording recording = record::read_files(files);
+  const ProgressLine line;
+  const record::Recording recording = read_records(files);
   record::Timeline timeline = record::lay_out(recording);
   if (!from.empty() || !until.empty() || !region.empty()) {
     const auto [begin, end] = stretch(timeline, region, from, until);
     timeline = record::cut_out(timeline, begin, end);
   }
   if (!page.empty()) {
+    show_progress("writing " + page);
     write_to(page, [&](std::ostream& to) { record::write_html_report(to, timeline, title_of(files)); });
     return 0;
   }
+  line.clear();
   write_to(out, [&](std::ostream& to) { record::write_text_report(to, timeline, title_of(files)); });
   return 0;
 }
@@ -148,7 +158,9 @@ int export_record(int argc, char** argv) {
       return 2;
     }
     record::Reduction sum;
+    const ProgressLine line;
     for (const std::string& file : files) {  // one at a time: the memory is that of the largest
+      show_progress("reading " + file);
       const record::Recording one = record::read_file(file);
       sum.add(record::lay_out(one));
     }
@@ -170,12 +182,17 @@ int export_record(int argc, char** argv) {
     std::fprintf(stderr, "substrata export: an OTF2 archive is a folder; name a new one with --output\n");
     return 2;
   }
-  const record::Recording recording = record::read_files(files);
+  const ProgressLine line;
+  const record::Recording recording = read_records(files);
   const record::Timeline timeline = record::lay_out(recording);
-  if (archive)
+  show_progress("writing " + form);
+  if (archive) {
     record::export_otf2(out, timeline);
-  else
-    write_to(out, [&](std::ostream& to) { write(to, timeline); });
+    return 0;
+  }
+  // On standard output the lines of the export would run into it.
+  if (out.empty() || out == "-") line.clear();
+  write_to(out, [&](std::ostream& to) { write(to, timeline); });
   return 0;
 }
 
@@ -202,7 +219,9 @@ int correlate(int argc, char** argv) {
     if (*end != '\0' || !(most > 0))
       throw std::runtime_error("--most-lag '" + most_lag + "' is no number of seconds");
   }
+  show_progress("reading " + file);
   const record::Recording recording = record::read_file(file);
+  ProgressLine::clear();
   const record::Timeline timeline = record::lay_out(recording);
   const record::Trace& first = find_trace(timeline, a);
   const record::Trace& second = find_trace(timeline, b);

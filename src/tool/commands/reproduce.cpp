@@ -9,6 +9,7 @@
 
 #include "arguments.hpp"
 #include "commands.hpp"
+#include "terminal/progress.hpp"
 
 namespace substrata::tool {
 namespace {
@@ -58,6 +59,8 @@ int reproduce(int argc, char** argv) {
   if (!setting.out.empty()) std::filesystem::create_directories(setting.out);
   std::vector<Claim> claims;
   try {
+    const ProgressLine line;
+    show_progress(std::string(chosen->id) + ": " + chosen->title);
     claims = chosen->run(setting);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "substrata reproduce %s: cannot be run here: %s\n", chosen->id, error.what());

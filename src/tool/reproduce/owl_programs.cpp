@@ -16,6 +16,8 @@
 #include <random>
 #include <stdexcept>
 
+#include "terminal/progress.hpp"
+
 namespace substrata::tool {
 namespace {
 
@@ -175,6 +177,7 @@ std::string compiler_proper() {
 
 // Gives why it failed, or "".
 std::string follow(std::vector<std::string> command, std::vector<Step>& steps) {
+  show_progress(command.front() + " under valgrind");
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::string("no pipe: ") + std::strerror(errno);
   std::vector<std::string> words{"valgrind", "--tool=lackey", "--trace-mem=yes", "--log-fd=9"};

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "terminal/progress.hpp"
+
 namespace substrata::tool {
 
 const std::vector<OwlWorkload>& owl_workloads() {
@@ -27,6 +29,7 @@ const std::vector<OwlWorkload>& owl_workloads() {
 }
 
 void run_owl_workload(const OwlWorkload& workload, const std::string& machine_parameters) {
+  show_progress(std::string(workload.spec) + " on memory");
   substrata_run_options options{};
   options.struct_size = sizeof options;
   options.processes = 1;

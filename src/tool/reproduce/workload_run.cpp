@@ -3,10 +3,13 @@
 
 #include <stdexcept>
 
+#include "terminal/progress.hpp"
+
 namespace substrata::tool {
 
 substrata_run_result run_workload(const char* machine, const std::string& workload, std::uint32_t processes,
                                   const std::string& parameters) {
+  show_progress(workload + " on " + machine + ", " + std::to_string(processes) + " processors");
   substrata_run_options options{};
   options.struct_size = sizeof options;
   options.processes = processes;
