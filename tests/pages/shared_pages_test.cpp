@@ -191,7 +191,7 @@ TEST(SharedPages, PublishesWhatItCounts) {
   std::vector<substrata_transaction> seen;
   substrata_observer* observer = nullptr;
   ASSERT_EQ(substrata_observer_create(collect, &seen, 0, &observer), 0);
-  ASSERT_EQ(substrata_subscribe(observer, "shared-pages.process0"), 0);
+  ASSERT_EQ(substrata_subscribe(observer, "shared-pages.*"), 0);
   substrata_shared_pages_counts counts{};
   together(2, 8, [&](substrata_shared_pages* memory, uint32_t process) {
     auto* const words = values<uint32_t>(memory);
