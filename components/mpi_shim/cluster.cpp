@@ -27,27 +27,6 @@ void tell(const Shim& self, const std::string& sentence) {
   if (self.rank == 0) std::fprintf(stderr, "substrata MPI shim: %s\n", sentence.c_str());
 }
 
-// Every rank's bytes, one after the other, at rank 0. Collective.
-std::vector<std::string> gather_texts(const Shim& self, const std::string& mine) {
-  int length = static_cast<int>(mine.size());
-  std::vector<int> lengths(static_cast<size_t>(self.ranks));
-  PMPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-  std::vector<int> places(lengths.size());
-  int total = 0;
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    places[i] = total;
-    total += lengths[i];
-  }
-  std::string all(static_cast<size_t>(total), ' ');
-  PMPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, 0,
-               MPI_COMM_WORLD);
-  std::vector<std::string> out;
-  if (self.rank != 0) return out;
-  for (size_t i = 0; i < lengths.size(); ++i)
-    out.push_back(all.substr(static_cast<size_t>(places[i]), static_cast<size_t>(lengths[i])));
-  return out;
-}
-
 // Every rank's operations at rank 0, in the order of the ranks. Collective.
 struct Operations {
   std::vector<substrata_myrinet_operation> all;

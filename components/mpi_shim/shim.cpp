@@ -529,26 +529,15 @@ void write_summary(Shim& self, const char* path) {
   for (const unsigned long count : bytes_from) received_bytes += count;
   const std::string text = rank_as_json(self.ledger, self.rank, received, received_bytes, self.level);
 
-  int length = static_cast<int>(text.size());
-  std::vector<int> lengths(static_cast<size_t>(self.ranks));
-  PMPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-  std::vector<int> places(lengths.size());
-  int total = 0;
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    places[i] = total;
-    total += lengths[i];
-  }
-  std::string all(static_cast<size_t>(total), ' ');
-  PMPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, 0,
-               MPI_COMM_WORLD);
+  const std::vector<std::string> texts = gather_texts(self, text);
   if (self.rank != 0) return;
   const std::string temporary = std::string(path) + ".part";
   FILE* file = std::fopen(temporary.c_str(), "w");
   bool written = file != nullptr;
   if (written) {
     std::fputs("{\"ranks\":[\n", file);
-    for (size_t i = 0; i < lengths.size(); ++i)
-      std::fprintf(file, "%s%.*s", i == 0 ? "" : ",\n", lengths[i], all.data() + places[i]);
+    for (size_t i = 0; i < texts.size(); ++i)
+      std::fprintf(file, "%s%s", i == 0 ? "" : ",\n", texts[i].c_str());
     std::fprintf(file, "\n],\n\"time\":{\"default\":\"%s\",\"virtual\":%s}}\n",
                  self.virtual_time ? "virtual" : "real", quoted(describe(self.network)).c_str());
     written = std::fclose(file) == 0 && std::rename(temporary.c_str(), path) == 0;
@@ -607,6 +596,26 @@ void measure_clocks(Shim& self) {
 }
 
 }  // namespace
+
+std::vector<std::string> gather_texts(const Shim& self, const std::string& mine) {
+  int length = static_cast<int>(mine.size());
+  std::vector<int> lengths(static_cast<size_t>(self.ranks));
+  PMPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  std::vector<int> places(lengths.size());
+  int total = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    places[i] = total;
+    total += lengths[i];
+  }
+  std::string all(static_cast<size_t>(total), ' ');
+  PMPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, 0,
+               MPI_COMM_WORLD);
+  std::vector<std::string> out;
+  if (self.rank != 0) return out;
+  for (size_t i = 0; i < lengths.size(); ++i)
+    out.push_back(all.substr(static_cast<size_t>(places[i]), static_cast<size_t>(lengths[i])));
+  return out;
+}
 
 void begin() {
   if (!right_library_loaded()) return;

@@ -151,6 +151,9 @@ bool watches_requests();
 bool hook_layer();
 void unhook_layer();
 
+// Every rank's text at rank 0, in the order of the ranks; elsewhere none. Collective.
+std::vector<std::string> gather_texts(const Shim& self, const std::string& mine);
+
 // The modelled cluster. Beginning and end are collective.
 void begin_cluster(Shim& self);
 void end_cluster(Shim& self);
