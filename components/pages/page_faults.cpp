@@ -1,21 +1,14 @@
 // Page faults with addresses, from the kernel's software event with a sample at every fault.
-#include <dirent.h>
 #include <linux/perf_event.h>
 #include <substrata/feed.h>
 #include <substrata/pages.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "feed/failure.hpp"
