@@ -162,7 +162,9 @@ bool inside_callback() noexcept { return callback_depth != 0; }
 void announce_observed(Probe& probe) noexcept {
   const uint32_t observed = observers_of(probe)->empty() ? 0 : 1;
   for (Publisher* publisher = probe.publishers; publisher != nullptr; publisher = publisher->next) {
+    if (publisher->observed == observed) continue;
     __atomic_store_n(&publisher->observed, observed, __ATOMIC_RELAXED);
+    if (publisher->epoch != nullptr) __atomic_fetch_add(publisher->epoch, 1, __ATOMIC_RELEASE);
   }
 }
 
@@ -234,8 +236,14 @@ void substrata_publisher_close(substrata_publisher* publisher) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   closing.closed = true;
+  closing.epoch = nullptr;
   --closing.owner->publisher_count;
   release_if_unused(&closing);
+}
+
+void substrata_publisher_epoch(substrata_publisher* publisher, uint64_t* epoch) {
+  const std::lock_guard lock(registry().mutex);
+  static_cast<Publisher*>(publisher)->epoch = epoch;
 }
 
 substrata_transaction* substrata_make_room(substrata_publisher* publisher) {

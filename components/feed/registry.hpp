@@ -56,6 +56,7 @@ struct alignas(64) Publisher : substrata_publisher {
   Publisher* previous = nullptr;  // guarded by Registry::mutex
   uint32_t pins = 0;              // guarded by Registry::mutex: flushers that look at it
   bool closed = false;            // guarded by Registry::mutex
+  uint64_t* epoch = nullptr;      // guarded by Registry::mutex: grows when observed changes
   alignas(64) std::mutex draining;
   std::atomic<uint64_t> tail{0};                 // everything before it was delivered; written under draining
   std::atomic<const void*> delivering{nullptr};  // identity of the thread that delivers from here

@@ -8,33 +8,39 @@
 #include "interface.h"
 
 /* Every thread begins with this table, in which no site matches: its first access attaches it. */
-static const uint32_t unobserved = 0;
-static struct substrata_memory_thread beginning = {.observed = &unobserved};
+static struct substrata_memory_thread beginning;
 static __thread struct substrata_memory_thread* substrata_memory_current
     __attribute__((tls_model("local-exec"))) = &beginning;
-/* Changed by the runtime whenever what an address belongs to may have changed; no two values differ as two
- * code addresses may. */
+/* Changed by the runtime whenever what an address belongs to may have changed, and by the feed whenever a
+ * thread's probe point begins or ceases to be watched; no two values differ as two code addresses of one slot
+ * may. */
 static volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 
 #define PC ((uintptr_t)__builtin_return_address(0))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-static __attribute__((noinline)) void miss(uintptr_t pc, uintptr_t address, unsigned kind, unsigned size) {
-  if (substrata_memory_current->runtime == NULL) substrata_memory_current = substrata_memory_attach();
-  substrata_memory_bind(substrata_memory_current, pc, address, kind, size);
+/* The site's object is another one, or unknown, or somebody watches: a watched site has no length. The
+ * address stays in its register on the way here. */
+static __attribute__((noinline)) void miss(uintptr_t address, uintptr_t pc, unsigned kind, unsigned size) {
+  struct substrata_memory_thread* thread = substrata_memory_current;
+  struct substrata_memory_site* site = &thread->sites[substrata_memory_slot(pc)];
+  if (site->key == (pc ^ substrata_memory_salt) && address - site->low < site->extent) {
+    ++site->count;
+    substrata_memory_publish(thread, address, kind, size);
+    return;
+  }
+  if (thread->runtime == NULL) substrata_memory_current = thread = substrata_memory_attach();
+  substrata_memory_bind(thread, pc, address, kind, size);
 }
 
 static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t address, unsigned kind,
                                                        unsigned size) {
-  struct substrata_memory_thread* thread = substrata_memory_current;
-  struct substrata_memory_site* site = &thread->sites[substrata_memory_slot(pc)];
+  struct substrata_memory_site* site = &substrata_memory_current->sites[substrata_memory_slot(pc)];
   if (LIKELY(site->key == (pc ^ substrata_memory_salt) && address - site->low < site->length)) {
     ++site->count;
-    if (__builtin_expect(*thread->observed != 0 && site->publish != 0, 0))
-      substrata_memory_publish(thread, address, kind, size);
     return;
   }
-  miss(pc, address, kind, size);
+  miss(address, pc, kind, size);
 }
 
 /* Sites are told apart by their return address; volatile and unaligned accesses count as what they are. */

@@ -20,24 +20,23 @@ enum substrata_memory_kind {
 };
 
 /* One instruction of the program that accesses memory, with the object it accessed last: as long as it stays
- * in [low, low + length), an access costs one comparison and one increment. */
+ * in [low, low + length), an access costs two comparisons and one increment. */
 struct substrata_memory_site {
   uint64_t
-      key; /* the return address and the salt of the heap when it was bound: a free makes bindings stale */
+      key; /* the return address and the salt when it was bound: a free, or a new observer, makes it stale */
   uintptr_t low;
-  uintptr_t length; /* 0: unbound */
+  uintptr_t length; /* 0: unbound, or somebody watches */
   uint64_t count;
-  uint32_t publish; /* 1: accesses pass the filters and go to the feed while somebody watches */
-  uint32_t object;  /* the runtime's number of the object */
+  uintptr_t extent; /* of the object; with length 0 every access to it is published */
   uintptr_t pc;
+  uint32_t object; /* the runtime's number of the object */
   uint8_t kind;
   uint8_t size;
-  uint8_t reserved[6];
+  uint8_t reserved[2];
   uint64_t padding; /* one site a cache line */
 };
 
 struct substrata_memory_thread {
-  const uint32_t* observed; /* of this thread's publisher; points at a zero when there is no feed */
   void* runtime; /* the runtime's own state of this thread; null in the table every thread begins with */
   struct substrata_memory_site sites[SUBSTRATA_MEMORY_SITES] __attribute__((aligned(64)));
 };

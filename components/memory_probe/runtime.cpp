@@ -69,7 +69,6 @@ struct ThreadState {
   Tallies moved;  // counts of sites that have been bound to something else since
 };
 
-constexpr uint32_t kNoFeed = 0;
 constexpr uintptr_t kPage = 4096;
 
 // Process-wide state; made at the first constructor of an instrumented file and never destroyed, since
@@ -99,7 +98,6 @@ class Runtime {
       state->stack_low = reinterpret_cast<uintptr_t>(low);
       state->stack_size = size;
     }
-    state->table.observed = &kNoFeed;
     state->table.runtime = state;
     const std::lock_guard guard(lock_);
     state->number = static_cast<uint32_t>(threads_.size());
@@ -113,15 +111,16 @@ class Runtime {
     substrata_memory_site& site = table->sites[substrata_memory_slot(pc)];
     const std::lock_guard guard(lock_);
     move_away(state, site);
-    const uint64_t key = pc ^ *salt_;
+    // Before the question whether anybody watches: an observer that comes after it makes the key stale.
+    const uint64_t key = pc ^ __atomic_load_n(salt_, __ATOMIC_ACQUIRE);
     if (kind == SUBSTRATA_MEMORY_CALL) {
       site = {.key = key,
               .low = 0,
               .length = UINTPTR_MAX,
               .count = 1,
-              .publish = 0,
-              .object = call_object(),
+              .extent = UINTPTR_MAX,
               .pc = pc,
+              .object = call_object(),
               .kind = static_cast<uint8_t>(kind),
               .size = 0,
               .reserved = {},
@@ -129,14 +128,15 @@ class Runtime {
       return;
     }
     const Place place = locate(address);
-    const bool publish = takes(pc, place.object, address);
+    const bool publish =
+        takes(pc, place.object, address) && state.publisher != nullptr && substrata_observed(state.publisher);
     site = {.key = key,
             .low = place.low,
-            .length = place.length,
+            .length = publish ? 0 : place.length,
             .count = 1,
-            .publish = publish ? 1u : 0u,
-            .object = place.object,
+            .extent = place.length,
             .pc = pc,
+            .object = place.object,
             .kind = static_cast<uint8_t>(kind),
             .size = static_cast<uint8_t>(size),
             .reserved = {},
@@ -294,7 +294,7 @@ class Runtime {
     // Large enough that deliveries do not count, small enough to stay in a core's own caches.
     if (substrata_publisher_open(number, 1024, &state.publisher) != 0) return;
     state.in_bursts = burst_.on != 0;
-    state.table.observed = &state.publisher->observed;
+    substrata_publisher_epoch(state.publisher, const_cast<uint64_t*>(salt_));
   }
 
   void send(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
@@ -328,7 +328,7 @@ class Runtime {
   }
 
   // Every site must look its object up again.
-  void forget_bindings() { *salt_ = *salt_ + 0x9e3779b97f4a7c15u; }
+  void forget_bindings() { __atomic_fetch_add(salt_, 0x9e3779b97f4a7c15u, __ATOMIC_RELEASE); }
 
   static void move_away(ThreadState& state, substrata_memory_site& site) {
     if (site.count == 0) return;
@@ -397,7 +397,6 @@ class Runtime {
     for (ThreadState* state : threads_) {
       state->moved.clear();
       for (auto& site : state->table.sites) site.count = 0;
-      state->table.observed = &kNoFeed;
       state->publisher = nullptr;
     }
     recorder_ = nullptr;

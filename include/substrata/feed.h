@@ -265,6 +265,10 @@ SUBSTRATA_FEED_API int substrata_publisher_open(uint32_t probe, uint32_t slots,
                                                 struct substrata_publisher** out);
 /* Delivers what the ring holds and frees it. Null is allowed. */
 SUBSTRATA_FEED_API void substrata_publisher_close(struct substrata_publisher* publisher);
+/* From now on *epoch grows by one, atomically, each time after `observed` of this publisher changed: a
+ * publisher that remembers whether it is watched compares epochs instead of asking at every transaction.
+ * Several publishers may share one. It must live until the publisher is closed. Null: no more. */
+SUBSTRATA_FEED_API void substrata_publisher_epoch(struct substrata_publisher* publisher, uint64_t* epoch);
 /* Runs the full ring through the observers and gives the next slot; null in a circle. Called by
  * substrata_reserve. */
 SUBSTRATA_FEED_API struct substrata_transaction* substrata_make_room(struct substrata_publisher* publisher);

@@ -98,6 +98,21 @@ TEST(Publisher, UnobservedKeepsNothingAndGivesNoSlot) {
   EXPECT_NE(substrata_reserve(from.get()), nullptr);
 }
 
+// FE-2
+TEST(Publisher, EpochGrowsWithTheFirstObserverAndAfterTheLast) {
+  const uint32_t number = probe("epoch");
+  Publishing from(number);
+  uint64_t epoch = 7;
+  substrata_publisher_epoch(from.get(), &epoch);
+  {
+    Collector first("epoch");
+    EXPECT_EQ(epoch, 8u);
+    Collector second("epoch");
+    EXPECT_EQ(epoch, 8u);
+  }
+  EXPECT_EQ(epoch, 9u);
+}
+
 // FE-3
 TEST(Publisher, RunsItsFullRingThroughEveryObserver) {
   const uint32_t number = probe("full.ring");

@@ -137,6 +137,18 @@ TEST(MemoryProbe, CompilesAndLinksInTwoSteps) {
   EXPECT_GT(summary["writes"], 350);
 }
 
+// FE-6: sites that were bound while nobody watched, and sites bound to an observer that has gone
+TEST(MemoryProbe, AnObserverThatComesAndGoesIsGivenEveryAccessBetween) {
+  Folder folder;
+  const std::string program = folder / "watched";
+  output_of(kBin + "substrata-cc -O2 -I" + SUBSTRATA_SOURCE_DIR + "/include -o " + program + " " + kSources +
+            "watched.c -L" + SUBSTRATA_BUILD_DIR + "/lib -lsubstrata");
+  EXPECT_EQ(output_of(program), "1000 0\n");
+  const Json summary = summary_of(folder, program);
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(entry(summary["by_function"], "write_all")["writes"], 3000);
+}
+
 TEST(MemoryProbe, CountsAFortranProgram) {  // FE-6
   if (!can_run("gfortran")) GTEST_SKIP() << "no gfortran here";
   Folder folder;
