@@ -132,9 +132,12 @@ nlohmann::json as_json(const Finding& finding) {
 
 int doctor(int argc, char** argv) {
   bool json = false;
-  Arguments arguments("substrata doctor",
-                      "Opens every substrate and event for real. Exit status 0: what can work here works; 1: "
-                      "something that should work does not.");
+  Arguments arguments(
+      "substrata doctor",
+      "Opens every substrate and event for real. Exit status 0: what can work here works; 1: "
+      "something that should work does not.\n\n"
+      "  substrata doctor           what opens here, what does not, why, and what to do about it\n"
+      "  substrata doctor --json    the same for a script");
   arguments.flag("--json", json, "print JSON");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();

@@ -91,7 +91,10 @@ int run(int argc, char** argv) {
   Arguments arguments(
       "substrata run",
       "Runs a workload on a machine model and counts events meanwhile. Without --events those "
-      "of the component that carries the machine's name.");
+      "of the component that carries the machine's name.\n\n"
+      "  substrata run -m memory -w fft:points=65536\n"
+      "  substrata run -m numachine -w radix:keys=65536 -n 16 -e 'numachine:::*MISS*'\n"
+      "  substrata run -m shrimp -w lu -n 4 --record lu.trace   keep what passed, for `substrata replay`");
   arguments.required("-m,--machine", machine, "machine model (see `substrata workloads`)",
                      Arguments::Value::kMachine);
   arguments.required("-w,--workload", workload, "workload with its parameters: fft:points=65536",
@@ -157,7 +160,12 @@ int replay(int argc, char** argv) {
   std::string file, machine, parameters, patterns;
   std::vector<std::string> wishes;
   bool json = false;
-  Arguments arguments("substrata replay", "Publishes a recorded trace anew and counts events meanwhile.");
+  Arguments arguments(
+      "substrata replay",
+      "Publishes a recorded trace anew and counts events meanwhile.\n\n"
+      "  substrata replay lu.trace                               the counts of the run that was recorded\n"
+      "  substrata replay -m memory --probes 'mem.cpu*.accesses' accesses.trace   on a machine of other "
+      "caches");
   arguments.required("FILE", file, "trace file", Arguments::Value::kFile);
   arguments.word("-m,--machine", machine, "machine model that takes the trace as its input: memory",
                  Arguments::Value::kMachine);
@@ -219,7 +227,10 @@ int probes(int argc, char** argv) {
   std::uint64_t nodes = 0;
   Arguments arguments("substrata probes",
                       "Lists sources and probe points. Machines make theirs when they run: name one with its "
-                      "workload to see them and what passes there.");
+                      "workload to see them and what passes there.\n\n"
+                      "  substrata probes                          what there is before anything runs\n"
+                      "  substrata probes -m shrimp -w fft -n 4    what passes inside a machine\n"
+                      "  substrata probes lu.trace                 what a trace holds");
   arguments.word("FILE", file, "list the probe points of this trace", Arguments::Value::kFile);
   arguments.word("-m,--machine", machine, "run this machine first", Arguments::Value::kMachine);
   arguments.word("-w,--workload", workload, "what it runs", Arguments::Value::kWorkload);
