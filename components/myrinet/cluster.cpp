@@ -45,6 +45,7 @@ Cluster::Cluster(const ClusterParameters& parameters, Delivery& delivery, bool p
 
 // ---------------------------------------------------------------------------------------------- resources
 
+// What is in the slot is of the packet before; every field is written before it is read.
 std::uint32_t Cluster::take_slot() {
   if (free_.empty()) {
     if (packets_.size() == EventQueue::kMostPackets)
@@ -54,23 +55,18 @@ std::uint32_t Cluster::take_slot() {
   }
   const std::uint32_t slot = free_.back();
   free_.pop_back();
-  packets_[slot] = Packet{};
   return slot;
 }
 
-Time Cluster::occupy(Node& node, Time now, Time cost) {
-  const Time begin = std::max(now + parameters_.poll, node.processor_free);
-  node.processor_free = begin + cost;
-  if (parameters_.clock == ClockMode::kPeriodic) {
-    constexpr std::size_t kMostPast = 64;
-    while (node.first_end < node.ends.size() && node.ends[node.first_end] <= now) ++node.first_end;
-    if (node.first_end == node.ends.size() || node.first_end > kMostPast) {
-      node.ends.erase(node.ends.begin(), node.ends.begin() + static_cast<std::ptrdiff_t>(node.first_end));
-      node.first_end = 0;
-    }
-    node.ends.push_back(node.processor_free);
+// Clock packets look back at when each thing the processor did has ended.
+void Cluster::note_end(Node& node, Time now) {
+  constexpr std::size_t kMostPast = 64;
+  while (node.first_end < node.ends.size() && node.ends[node.first_end] <= now) ++node.first_end;
+  if (node.first_end == node.ends.size() || node.first_end > kMostPast) {
+    node.ends.erase(node.ends.begin(), node.ends.begin() + static_cast<std::ptrdiff_t>(node.first_end));
+    node.first_end = 0;
   }
-  return begin;
+  node.ends.push_back(node.processor_free);
 }
 
 // Of a clock packet: after what the processor is at, before all that waits, which then waits longer.
@@ -88,7 +84,8 @@ Time Cluster::transfer(Node& node, Time begin, Time setup, std::uint32_t bytes) 
   Time at = std::max(begin, node.dma_free);
   Time left = setup + parameters_.dma_byte * bytes;
   while (!node.busy_memory.empty() && node.busy_memory.front().end <= now_) node.busy_memory.pop_front();
-  for (const Window& window : node.busy_memory) {
+  for (std::size_t i = 0; i < node.busy_memory.size(); ++i) {
+    const Window window = node.busy_memory[i];
     if (window.end <= at) continue;
     const Time free_until = std::max(window.begin, at);
     if (at + left <= free_until) break;
@@ -194,7 +191,7 @@ void Cluster::release(Node& node, Time at) {
 }
 
 void Cluster::memory_busy(std::uint32_t index, Time begin, Time end) {
-  std::deque<Window>& windows = nodes_[index].busy_memory;
+  Ring<Window>& windows = nodes_[index].busy_memory;
   if (!windows.empty()) begin = std::max(begin, windows.back().end);
   if (begin < end) windows.push_back({begin, end});
 }
@@ -221,7 +218,7 @@ bool Cluster::looked_at() const noexcept {
 
 void Cluster::describe(substrata_transaction* out, const Packet& packet, std::uint16_t state, Time start,
                        Time time) {
-  *out = {};
+  const unsigned partial = packet.rest != 0 ? unsigned{SUBSTRATA_FLAG_PARTIAL} : 0u;
   out->time = time;
   out->start = start;
   out->address = packet.message.address;
@@ -229,22 +226,23 @@ void Cluster::describe(substrata_transaction* out, const Packet& packet, std::ui
   out->initiator = packet.message.from;
   out->target = packet.message.to;
   out->size = packet.bytes;
+  out->site = 0;
   out->kind = SUBSTRATA_PACKET;
   out->state = state;
   out->program = packet.message.program;
   out->phase = packet.message.phase;
-  out->flags = static_cast<std::uint16_t>(packet.message.flags | SUBSTRATA_FLAG_MODELLED |
-                                          (packet.rest != 0 ? unsigned{SUBSTRATA_FLAG_PARTIAL} : 0u));
+  out->flags = static_cast<std::uint16_t>(packet.message.flags | SUBSTRATA_FLAG_MODELLED | partial);
+  out->probe = 0;  // set where it is published
 }
 
-void Cluster::publish(std::uint32_t node, Place place, const Packet& packet, std::uint16_t state, Time start,
-                      Time time) {
-  if (watch_ != nullptr) {
-    substrata_transaction shown;
-    describe(&shown, packet, state, start, time);
-    watch_->stage(node, shown);
-  }
-  if (publishers_.empty()) return;
+void Cluster::show(std::uint32_t node, const Packet& packet, std::uint16_t state, Time start, Time time) {
+  substrata_transaction shown;
+  describe(&shown, packet, state, start, time);
+  watch_->stage(node, shown);
+}
+
+void Cluster::commit(std::uint32_t node, Place place, const Packet& packet, std::uint16_t state, Time start,
+                     Time time) {
   substrata_publisher* const publisher =
       publishers_[std::size_t{node} * kPlaces + static_cast<std::uint32_t>(place)].get();
   substrata_transaction* const slot = substrata_reserve(publisher);
@@ -264,54 +262,60 @@ void Cluster::post(const Message& message, Time now) {
   events_.push(now, kPost, slot);
 }
 
-void Cluster::run_until(Time until) {
-  while (events_.next() <= until) {
-    const EventQueue::Event event = events_.pop();
-    now_ = event.at;
-    switch (static_cast<Kind>(event.kind)) {
-      case kPost:
-        on_post(event.packet);
-        break;
-      case kFetched:
-        on_fetched(event.packet, false);
-        break;
-      case kResend:
-        on_fetched(event.packet, true);
-        break;
-      case kHead:
-        on_head(event.packet);
-        break;
-      case kArrive:
-        on_arrive(event.packet);
-        break;
-      case kDelivered:
-        on_delivered(event.packet);
-        break;
-      case kLost:
-        on_lost(event.packet);
-        break;
-      case kRound:
-        begin_round();
-        break;
-      case kAsk:
-        query();
-        break;
-      case kQuerySeen:
-        on_query_seen();
-        break;
-      case kAnswered:
-        on_answered();
-        break;
-      case kTableSeen:
-        on_table_seen(event.packet);
-        break;
-    }
+void Cluster::step() {
+  const EventQueue::Event event = events_.pop();
+  now_ = event.at;
+  switch (static_cast<Kind>(event.kind)) {
+    case kPost:
+      on_post(event.packet);
+      break;
+    case kFetched:
+      on_fetched(event.packet, false);
+      break;
+    case kResend:
+      on_fetched(event.packet, true);
+      break;
+    case kHead:
+      on_head(event.packet);
+      break;
+    case kArrive:
+      on_arrive(event.packet);
+      break;
+    case kDelivered:
+      on_delivered(event.packet);
+      break;
+    case kLost:
+      on_lost(event.packet);
+      break;
+    case kRound:
+      begin_round();
+      break;
+    case kAsk:
+      query();
+      break;
+    case kQuerySeen:
+      on_query_seen();
+      break;
+    case kAnswered:
+      on_answered();
+      break;
+    case kTableSeen:
+      on_table_seen(event.packet);
+      break;
   }
+}
+
+void Cluster::run_until(Time until) {
+  while (events_.next() <= until) step();
   now_ = std::max(now_, until == kNever ? now_ : until);
 }
 
 void Cluster::run_out() {
-  while (under_way_ != 0 || in_round_) run_until(events_.next());
+  while (under_way_ != 0 || in_round_) {
+    const Time at = events_.next();  // all of that time
+    do step();
+    while (events_.next() <= at);
+  }
 }
 
 // The next packet of a message has its request seen.

@@ -4,8 +4,8 @@
 
 #include <substrata/feed.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -15,6 +15,7 @@
 #include "cluster_parameters.hpp"
 #include "event_queue.hpp"
 #include "probes.hpp"
+#include "ring.hpp"
 
 namespace substrata::myrinet {
 
@@ -134,7 +135,6 @@ class Cluster {
     std::uint32_t place = 0;  // in the order of its pair of nodes
     std::uint32_t at = 0;     // the node it comes out at
     Fault fault = Fault::kNone;
-    bool again = false;
     std::uint64_t number = 0;  // of the sender
     Time posted = 0;           // the message
     Time seen = 0;             // the request
@@ -158,16 +158,16 @@ class Cluster {
     Time dma_free = 0;
     // Sending: one worm at a time, until its end in the switch is known.
     bool link_taken = false;
-    Worm worm;                  // on the link
-    std::deque<Worm> outgoing;  // behind it
+    Worm worm;            // on the link
+    Ring<Worm> outgoing;  // behind it
     Time link_free = 0;
     // Receiving.
     Time armed = 0;           // the processor has told the receiving side where the next packet goes
     bool port_taken = false;  // a packet is on its way through the node's port
     std::uint32_t buffers = 0;
-    std::deque<std::uint32_t> waiting;  // nodes whose worms wait in the switch for the port
+    Ring<std::uint32_t> waiting;  // nodes whose worms wait in the switch for the port
     std::uint64_t packets = 0;
-    std::deque<Window> busy_memory;
+    Ring<Window> busy_memory;
     std::vector<Time> entries;  // when each entry of the queue is free again
     std::size_t entry = 0;
     Time emptied = 0;
@@ -184,8 +184,15 @@ class Cluster {
   };
 
   std::uint32_t take_slot();
+  void step();
   // The processor is busy for `cost` from when it is free; gives the begin.
-  Time occupy(Node& node, Time now, Time cost);
+  Time occupy(Node& node, Time now, Time cost) {
+    const Time begin = std::max(now + parameters_.poll, node.processor_free);
+    node.processor_free = begin + cost;
+    if (parameters_.clock == ClockMode::kPeriodic) note_end(node, now);
+    return begin;
+  }
+  void note_end(Node& node, Time now);
   Time occupy_first(Node& node, Time now, Time cost);
   Time transfer(Node& node, Time begin, Time setup, std::uint32_t bytes);
   Time wire(std::uint32_t bytes) const noexcept;
@@ -214,7 +221,13 @@ class Cluster {
   static void describe(substrata_transaction* out, const Packet& packet, std::uint16_t state, Time start,
                        Time time);
   void publish(std::uint32_t node, Place place, const Packet& packet, std::uint16_t state, Time start,
-               Time time);
+               Time time) {
+    if (watch_ != nullptr) show(node, packet, state, start, time);
+    if (!publishers_.empty()) commit(node, place, packet, state, start, time);
+  }
+  void show(std::uint32_t node, const Packet& packet, std::uint16_t state, Time start, Time time);
+  void commit(std::uint32_t node, Place place, const Packet& packet, std::uint16_t state, Time start,
+              Time time);
 
   const ClusterParameters parameters_;
   Delivery& delivery_;

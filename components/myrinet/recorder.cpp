@@ -68,23 +68,7 @@ double upper_end(const std::vector<uint64_t>& bins, uint64_t packets, double sha
 MonitorMemory::MonitorMemory(const Shape& shape)
     : shape_(shape), cells_(size_t{shape.nodes} * shape.programs) {}
 
-void MonitorMemory::take(uint32_t node, const substrata_transaction& stage) {
-  const int latency = latency_of(stage.state);
-  if (latency < 0 || stage.kind != SUBSTRATA_PACKET) return;
-  const bool sending = latency <= SUBSTRATA_MYRINET_LANAI;
-  const uint32_t peer = sending ? stage.target : stage.initiator;
-  const uint32_t type = type_of(stage.detail);
-  if (node >= shape_.nodes || peer >= shape_.nodes || stage.program >= shape_.programs || type >= kTypes) {
-    ++left_out_;
-    return;
-  }
-  std::unique_ptr<Statistics>& cell = cells_[size_t{node} * shape_.programs + stage.program];
-  if (cell == nullptr) cell = std::make_unique<Statistics>(shape_);
-  constexpr int64_t kPicosecondsPerNanosecond = 1000;
-  const auto ps = static_cast<int64_t>(stage.time - stage.start);
-  cell->add(static_cast<uint32_t>(latency), stage.size, peer, type, ps / kPicosecondsPerNanosecond);
-  if (latency == SUBSTRATA_MYRINET_SOURCE) ++packets_;
-}
+void MonitorMemory::make(std::unique_ptr<Statistics>& cell) { cell = std::make_unique<Statistics>(shape_); }
 
 void MonitorMemory::clear() noexcept {
   for (std::unique_ptr<Statistics>& cell : cells_)

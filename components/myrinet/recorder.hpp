@@ -18,7 +18,23 @@ class MonitorMemory {
  public:
   explicit MonitorMemory(const Shape& shape);
   // One stage of a packet, seen at the interface of `node`.
-  void take(uint32_t node, const substrata_transaction& stage);
+  void take(uint32_t node, const substrata_transaction& stage) {
+    const int latency = latency_of(stage.state);
+    if (latency < 0 || stage.kind != SUBSTRATA_PACKET) return;
+    const bool sending = latency <= SUBSTRATA_MYRINET_LANAI;
+    const uint32_t peer = sending ? stage.target : stage.initiator;
+    const uint32_t type = type_of(stage.detail);
+    if (node >= shape_.nodes || peer >= shape_.nodes || stage.program >= shape_.programs || type >= kTypes) {
+      ++left_out_;
+      return;
+    }
+    std::unique_ptr<Statistics>& cell = cells_[size_t{node} * shape_.programs + stage.program];
+    if (cell == nullptr) make(cell);
+    constexpr int64_t kPicosecondsPerNanosecond = 1000;
+    const auto ps = static_cast<int64_t>(stage.time - stage.start);
+    cell->add(static_cast<uint32_t>(latency), stage.size, peer, type, ps / kPicosecondsPerNanosecond);
+    if (latency == SUBSTRATA_MYRINET_SOURCE) ++packets_;
+  }
   void clear() noexcept;
   const Shape& shape() const noexcept { return shape_; }
   // Null where nothing was recorded.
@@ -29,6 +45,7 @@ class MonitorMemory {
   uint64_t left_out() const noexcept { return left_out_; }
 
  private:
+  void make(std::unique_ptr<Statistics>& cell);
   const Shape shape_;
   std::vector<std::unique_ptr<Statistics>> cells_;  // made by the first packet
   uint64_t packets_ = 0;

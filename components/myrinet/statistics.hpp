@@ -4,9 +4,12 @@
 
 #include <substrata/myrinet.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <string>
-#include <vector>
 
 namespace substrata::myrinet {
 
@@ -67,40 +70,68 @@ struct LatencySums {
   double squared_ns = 0;
 };
 
-// One program's statistics at one interface. Everything lives in one array whose size is the shape's.
+// One program's statistics at one interface. Everything lives in one block whose size is the shape's.
 // Thread-compatible.
 class Statistics {
  public:
   explicit Statistics(const Shape& shape);
   // A packet's latency; peer is the node at the other end. Types beyond the room and peers beyond the shape's
   // nodes must not come here. sending: the latency is of the sending side.
-  void add(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) noexcept;
+  void add(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) noexcept {
+    const uint32_t length = std::min(by_length_(bytes == 0 ? 0 : bytes - 1), shape_.length_bins - 1);
+    const uint32_t bin =
+        static_cast<uint64_t>(ns) <= UINT32_MAX
+            ? std::min(by_latency_[latency](static_cast<uint32_t>(ns)), shape_.latency_bins - 1)
+            : shape_.latency_bin(latency, ns);
+    const double squared = static_cast<double>(ns) * static_cast<double>(ns);
+    const size_t in_row = count_in_row(latency, bin);
+    const auto row = [&](size_t at) {
+      uint32_t* const words = words_.get() + at;
+      ++words[in_row];
+      Sum sum;
+      std::memcpy(&sum, words + latency * kSumWords, sizeof sum);
+      sum.ns += ns;
+      sum.squared_ns += squared;
+      std::memcpy(words + latency * kSumWords, &sum, sizeof sum);
+    };
+    row(length * row_words_);
+    row(peers_ + peer * row_words_);
+    row(types_ + type * row_words_);
+    if (latency == SUBSTRATA_MYRINET_SOURCE) ++words_[lengths_at(false, length, peer)];
+    if (latency == SUBSTRATA_MYRINET_DEST) ++words_[lengths_at(true, length, peer)];
+  }
   void clear() noexcept;
 
   // Axis by the place in the block: lengths, peers, types.
   enum class Group : uint32_t { kLength, kPeer, kType };
   uint32_t count(Group group, uint32_t x, uint32_t latency, uint32_t bin) const noexcept {
-    return words_[row_at(group, x, latency) + kSumWords + bin];
+    return words_[row_at(group, x) + count_in_row(latency, bin)];
   }
   LatencySums sums(Group group, uint32_t x, uint32_t latency) const noexcept;
   // Packets by length and peer: sent to it, or received from it.
   uint32_t packets(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
     return words_[lengths_at(received, length_bin, peer)];
   }
-  uint64_t bytes() const noexcept { return words_.size() * sizeof(uint32_t); }
+  uint64_t bytes() const noexcept { return size_ * sizeof(uint32_t); }
   const Shape& shape() const noexcept { return shape_; }
 
  private:
-  uint32_t rows_before(Group group) const noexcept {
-    return group == Group::kLength ? 0
-           : group == Group::kPeer ? shape_.length_bins
-                                   : shape_.length_bins + shape_.nodes;
+  // A row is the sums of one x, all its latencies in one cache line, and the histogram of each.
+  struct Sum {
+    int64_t ns;
+    double squared_ns;
+  };
+  static constexpr size_t kSumWords = sizeof(Sum) / sizeof(uint32_t);
+  static constexpr size_t kLine = 64;
+  static_assert(kLatencies == 4, "a divider for each");
+  struct Free {
+    void operator()(uint32_t* words) const noexcept { ::operator delete[](words, std::align_val_t{kLine}); }
+  };
+  size_t count_in_row(uint32_t latency, uint32_t bin) const noexcept {
+    return kLatencies * kSumWords + latency * shape_.latency_bins + bin;
   }
-  // A row is the sums of a latency, nanoseconds and squared nanoseconds (a double), and its histogram: what
-  // is written together lies together.
-  static constexpr size_t kSumWords = 4;
-  size_t row_at(Group group, uint32_t x, uint32_t latency) const noexcept {
-    return ((size_t{rows_before(group)} + x) * kLatencies + latency) * row_words_;
+  size_t row_at(Group group, uint32_t x) const noexcept {
+    return (group == Group::kLength ? 0 : group == Group::kPeer ? peers_ : types_) + x * row_words_;
   }
   size_t lengths_at(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
     return lengths_ + (size_t{received ? shape_.length_bins : 0} + length_bin) * shape_.nodes + peer;
@@ -109,8 +140,11 @@ class Statistics {
   const Divider by_length_;
   const Divider by_latency_[kLatencies];
   const size_t row_words_;
-  const size_t lengths_;  // where the counts by length and peer begin
-  std::vector<uint32_t> words_;
+  const size_t peers_;    // where the rows of the peers begin; those of the lengths at 0
+  const size_t types_;    // those of the types
+  const size_t lengths_;  // the counts by length and peer
+  const size_t size_;
+  const std::unique_ptr<uint32_t[], Free> words_;
 };
 
 }  // namespace substrata::myrinet

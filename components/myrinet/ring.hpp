@@ -1,0 +1,47 @@
+// A queue in one block of memory.
+#ifndef SUBSTRATA_MYRINET_RING_HPP
+#define SUBSTRATA_MYRINET_RING_HPP
+
+#include <cstddef>
+#include <vector>
+
+namespace substrata::myrinet {
+
+// First in, first out; the block is doubled when it is full and never given back before the end.
+// Thread-compatible.
+template <typename T>
+class Ring {
+ public:
+  bool empty() const noexcept { return size_ == 0; }
+  std::size_t size() const noexcept { return size_; }
+  // i from the front; i < size().
+  const T& operator[](std::size_t i) const noexcept { return room_[(front_ + i) & (room_.size() - 1)]; }
+  // Of one that is not empty.
+  const T& front() const noexcept { return room_[front_]; }
+  const T& back() const noexcept { return (*this)[size_ - 1]; }
+  void pop_front() noexcept {
+    front_ = (front_ + 1) & (room_.size() - 1);
+    --size_;
+  }
+  void push_back(const T& value) {
+    if (size_ == room_.size()) grow();
+    room_[(front_ + size_) & (room_.size() - 1)] = value;
+    ++size_;
+  }
+
+ private:
+  void grow() {
+    std::vector<T> larger(room_.empty() ? 8 : room_.size() * 2);
+    for (std::size_t i = 0; i < size_; ++i) larger[i] = (*this)[i];
+    room_.swap(larger);
+    front_ = 0;
+  }
+
+  std::vector<T> room_;  // as many as a power of 2, or none
+  std::size_t front_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace substrata::myrinet
+
+#endif
