@@ -277,7 +277,12 @@ int probes(int argc, char** argv) {
 
 int import_trace(int argc, char** argv) {
   std::string format, text, trace;
-  Arguments arguments("substrata import", "Turns the text of another tool into a trace.");
+  Arguments arguments("substrata import",
+                      "Turns the text of another tool into a trace.\n\n"
+                      "  valgrind --tool=lackey --trace-mem=yes --log-fd=3 ./program 3>&1 >/dev/null | "
+                      "substrata import lackey - "
+                      "ls.trace\n"
+                      "  substrata replay -m memory ls.trace");
   arguments.choice("FORMAT", format, {"lackey"}, "lackey: valgrind --tool=lackey --trace-mem=yes");
   arguments.required("TEXT", text, "the text; - is standard input", Arguments::Value::kFile);
   arguments.required("TRACE", trace, "the trace to write", Arguments::Value::kFile);

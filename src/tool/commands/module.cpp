@@ -133,7 +133,9 @@ int module(int argc, char** argv) {
       "substrata module",
       "The library of Owl modules. ACTION list; show NAME; build FILE (checks a composition or a shared "
       "object and puts it into the folder SUBSTRATA_OWL_LIBRARY); try NAME or FILE (runs it in capsules "
-      "between two caches, before memory, at NUMAchine's bus, at Myrinet's interface and at page faults).");
+      "between two caches, before memory, at NUMAchine's bus, at Myrinet's interface and at page faults).\n\n"
+      "  substrata module show histogram\n"
+      "  substrata module try histogram --registers counters=64");
   arguments.choice("ACTION", action, {"list", "show", "build", "try"}, "list, show, build or try");
   arguments.word("SUBJECT", subject, "the module's name, or the file", Arguments::Value::kFile);
   arguments.word("--registers", registers, "for try: the module's registers, name=value:...");

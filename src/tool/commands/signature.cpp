@@ -155,7 +155,10 @@ int signature(int argc, char** argv) {
       "substrata signature",
       "The performance signature of the Myrinet monitor: average latencies and packet counts, of "
       "a recorded trace (of the machine myrinet, or of an MPI rank) or of a workload. All "
-      "modelled.");
+      "modelled.\n\n"
+      "  substrata signature -w fft:points=65536 -n 8\n"
+      "  substrata signature -w radix --by sender --out plots    tables for gnuplot, and the idle cluster's "
+      "beside them");
   arguments.word("TRACE", trace, "recorded trace", Arguments::Value::kFile);
   arguments.word("-w,--workload", workload, "run this workload instead", Arguments::Value::kWorkload);
   arguments.number("-n,--nodes", nodes, "its nodes (default 8)");
