@@ -291,8 +291,8 @@ class Runtime {
     probe.source = "memory-probe";
     uint32_t number = 0;
     if (substrata_probe_add(&probe, &number) != 0) return;
-    // Large enough that deliveries do not count, small enough to stay in a core's own caches.
-    if (substrata_publisher_open(number, 1024, &state.publisher) != 0) return;
+    // Large enough that deliveries do not count, small enough to stay in half of a core's first cache.
+    if (substrata_publisher_open(number, 256, &state.publisher) != 0) return;
     state.in_bursts = burst_.on != 0;
     substrata_publisher_epoch(state.publisher, const_cast<uint64_t*>(salt_));
   }
@@ -315,14 +315,19 @@ class Runtime {
     substrata_transaction* slot = substrata_reserve(state.publisher);
     if (slot == nullptr) return false;
     static constexpr uint16_t kKinds[] = {SUBSTRATA_READ, SUBSTRATA_WRITE, SUBSTRATA_ATOMIC};
-    *slot = {};
     slot->time = ++state.sequence;
+    slot->start = 0;
     slot->address = address;
     slot->site = pc;
+    slot->detail = 0;
     slot->initiator = state.number;
+    slot->target = 0;
     slot->size = size;
     slot->kind = kKinds[kind];
+    slot->state = 0;
+    slot->program = 0;
     slot->phase = substrata_phase();
+    slot->flags = 0;
     substrata_commit(state.publisher);
     return true;
   }

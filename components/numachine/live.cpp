@@ -26,6 +26,8 @@ namespace {
 // How many records of all threads together wait for those of a thread that has none, before it is taken to
 // do something else (to wait, or code that is not probed).
 constexpr std::size_t kPatience = 32768;
+// How many new records of a thread are worth running the model for.
+constexpr std::size_t kWorthIt = 4096;
 // How many records a thread may be ahead of the model while another thread runs it.
 constexpr std::size_t kBacklog = 16384;
 
@@ -146,9 +148,10 @@ class Follower {
     std::size_t ahead = 0;
     {
       const std::lock_guard lock(inbox.mutex);
-      for (std::size_t i = 0; i < count; ++i) append(inbox, batch[i]);
+      append(inbox, batch, count);
       ahead = inbox.records.size();
     }
+    if (ahead < kWorthIt) return;
     std::unique_lock lock(mutex_, std::defer_lock);
     if (ahead >= kBacklog) {
       lock.lock();
@@ -161,7 +164,26 @@ class Follower {
     run(kPatience);
   }
 
-  static void append(Inbox& inbox, const substrata_transaction& t) {
+  static void append(Inbox& inbox, const substrata_transaction* batch, std::size_t count) {
+    std::vector<Record>& out = inbox.records;
+    for (const substrata_transaction* t = batch; t != batch + count; ++t) {
+      const std::size_t begin = out.size();
+      const auto left = static_cast<std::size_t>(batch + count - t);
+      // Most are plain accesses in a row: their room is made once.
+      out.resize(begin + left);
+      Record* next = out.data() + begin;
+      const Record* const first = next;
+      for (; t != batch + count; ++t, ++next) {
+        const bool write = t->kind == SUBSTRATA_WRITE;
+        if ((!write && t->kind != SUBSTRATA_READ) || t->site != 0 || t->phase != inbox.phase) break;
+        *next = {t->address, t->size, write ? Action::kWrite : Action::kRead};
+      }
+      out.resize(begin + static_cast<std::size_t>(next - first));
+      if (t == batch + count) return;
+      append_any(inbox, *t);
+    }
+  }
+  static void append_any(Inbox& inbox, const substrata_transaction& t) {
     std::vector<Record>& out = inbox.records;
     if (t.phase != inbox.phase) {
       inbox.phase = t.phase;
@@ -237,6 +259,7 @@ class Follower {
   void run(std::size_t patience) {
     while (waiting_ != 0) {
       Thread* first = nullptr;
+      const Thread* second = nullptr;
       Time horizon = ~Time{0};
       bool one_is_empty = false;
       for (Thread* const thread : seen_) {
@@ -246,9 +269,11 @@ class Follower {
           continue;
         } else if (first == nullptr || thread->now < first->now) {
           if (first != nullptr) horizon = first->now;
+          second = first;
           first = thread;
-        } else {
-          horizon = std::min(horizon, thread->now);
+        } else if (second == nullptr || thread->now < second->now) {
+          horizon = thread->now;
+          second = thread;
         }
       }
       if (one_is_empty && waiting_ <= patience) return;
@@ -262,11 +287,20 @@ class Follower {
       const Time ahead = horizon > ~Time{0} - model_->window() ? ~Time{0} : horizon + model_->window();
       const std::size_t enough = one_is_empty ? waiting_ - patience : waiting_;
       const Record* const begin = first->at;
+      if (second != nullptr) fetch_soon(*second);
       advance(*first, horizon, ahead, enough);
       waiting_ -= static_cast<std::size_t>(first->at - begin);
       newest_ = std::max(newest_, first->now);
       if (first->is_empty()) go_on(*first);
     }
+  }
+
+  // What a thread's next turn will look at.
+  static void fetch_soon(const Thread& thread) noexcept {
+    constexpr std::ptrdiff_t kTurn = 32;
+    constexpr std::ptrdiff_t kLine = 64 / sizeof(Record);
+    const Record* const end = thread.at + std::min<std::ptrdiff_t>(kTurn, thread.end - thread.at);
+    for (const Record* record = thread.at; record < end; record += kLine) __builtin_prefetch(record);
   }
 
   // Runs a thread up to `horizon` where its caches serve it, and its misses up to `in_order`, but one step at
@@ -346,7 +380,10 @@ class Follower {
   bool step(Thread& thread, const Record& record, Time in_order, bool& moved) {
     bool done = false;
     while (!done) {
-      if (moved && thread.now > in_order) return false;
+      if (moved && thread.now > in_order) {
+        model_->expect(thread.cpu, record.address);
+        return false;
+      }
       done = model_->step(thread.cpu, record.address, record.size, record.is_write(),
                           record.action == Action::kFetch, thread.number, thread.now);
       moved = true;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 // Source: Lemieux's thesis, appendix A.
 namespace substrata::numachine {
@@ -85,9 +86,16 @@ class MemoryCard {
 
   // A station's request for a page of this memory ("frequent flyer miles").
   void page_use(std::uint64_t page, std::uint32_t station) {
-    KnownPage& known = lately_[page * 0x9e3779b97f4a7c15U >> 56];
+    if (lately_.empty()) lately_.resize(kKnownPages);
+    KnownPage& known = lately_[place_of(page)];
     if (known.use == nullptr || known.page != page) known = {page, &pages_[page]};
     ++(*known.use)[station % kMostStations];
+  }
+  // That request will come soon. Changes nothing.
+  void expect(std::uint64_t page, std::uint32_t station) const noexcept {
+    if (lately_.empty()) return;
+    const KnownPage& known = lately_[place_of(page)];
+    if (known.use != nullptr) __builtin_prefetch(known.use->data() + station % kMostStations, 1);
   }
   using PageUse = std::array<std::uint32_t, kMostStations>;
   const std::unordered_map<std::uint64_t, PageUse>& pages() const noexcept { return pages_; }
@@ -99,7 +107,7 @@ class MemoryCard {
   void reset() noexcept {
     table_ = {};
     pages_.clear();
-    lately_ = {};
+    lately_.clear();
     incoming = {};
     outgoing = {};
   }
@@ -112,7 +120,12 @@ class MemoryCard {
     std::uint64_t page = 0;
     PageUse* use = nullptr;
   };
-  std::array<KnownPage, 256> lately_{};
+  static constexpr unsigned kKnownPagesBits = 11;
+  static std::size_t place_of(std::uint64_t page) noexcept {
+    return page * 0x9e3779b97f4a7c15U >> (64 - kKnownPagesBits);
+  }
+  static constexpr std::size_t kKnownPages = std::size_t{1} << kKnownPagesBits;
+  std::vector<KnownPage> lately_;  // empty until the first
 };
 
 inline int MemoryCard::migration_hint(std::uint64_t page, std::uint32_t home,

@@ -95,6 +95,7 @@ Model::Model(const Parameters& parameters, std::uint16_t program)
   try {
     base_cycle_ = rack_.cycle() + 1;
     if (p_.warm) protocol_.warm_up();
+    line_shift_ = static_cast<unsigned>(std::countr_zero(p_.shape.line_bytes));
     primary_shift_ = static_cast<unsigned>(std::countr_zero(p_.primary_line));
     primary_mask_ = p_.primary_bytes / p_.primary_line - 1;
     cpus_.resize(protocol_.processors());
@@ -295,9 +296,9 @@ bool Model::step(std::uint32_t cpu, std::uint64_t address, unsigned size, bool w
       c.debt = 0;
     }
     // An access that crosses lines is worked on line by line; it is one instruction.
-    const std::uint64_t first = (address + c.offset) / p_.shape.line_bytes;
+    const std::uint64_t first = (address + c.offset) >> line_shift_;
     c.line = first;
-    c.address = std::max(address, first * p_.shape.line_bytes);
+    c.address = std::max(address, first << line_shift_);
     c.is_write = write;
     c.is_fetch = fetch;
     c.site = site;
@@ -325,7 +326,7 @@ bool Model::step(std::uint32_t cpu, std::uint64_t address, unsigned size, bool w
         break;
     }
   }
-  const std::uint64_t next = (c.address / p_.shape.line_bytes + 1) * p_.shape.line_bytes;
+  const std::uint64_t next = ((c.address >> line_shift_) + 1) << line_shift_;
   if (next < address + std::max(1U, size)) {
     c.offset = next - address;
     return false;
@@ -371,18 +372,12 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   c.want = !c.is_write || (update && found != Found::kOwnership) ? Want::kRead
            : found == Found::kOwnership                          ? (update ? Want::kUpdate : Want::kUpgrade)
                                                                  : Want::kExclusive;
-  LineProfile& line = profile_of(c.line);
-  if (found == Found::kOther) {
-    ++line.other_misses;
-    ++c.profile[index];
-  } else if (found == Found::kInvalidation) {
-    ++line.invalidation_misses;
-  } else {
-    ++line.ownership_misses;
-  }
-  line.writes += c.is_write ? 1 : 0;
-  (c.is_write ? line.writers : line.readers) |= std::uint64_t{1} << (cpu % 64);
-  line.words[(c.address % p_.shape.line_bytes) * 8 / p_.shape.line_bytes] |= std::uint64_t{1} << (cpu % 64);
+  // Its next steps will look at these.
+  const LineProfile& line = profile_of(c.line);
+  __builtin_prefetch(&line, 1);
+  __builtin_prefetch(reinterpret_cast<const char*>(&line) + sizeof line / 2, 1);
+  __builtin_prefetch(&c.profile[index], 1);
+  rack_.memory(protocol_.home_of(c.line)).expect(protocol_.page_of(c.line), c.station);
   flush_instructions(c, cpu, now);
   c.missed_estimate = false;
   if (c.want == Want::kRead || c.want == Want::kExclusive) {
@@ -761,6 +756,26 @@ void Model::probe_invalidation(Cpu& c, Time now) {
   }
 }
 
+void Model::profile_miss(const Cpu& c, std::uint32_t cpu) {
+  LineProfile& line = profile_of(c.line);
+  switch (c.type) {
+    case MissType::kOwnershipSuccessful:
+    case MissType::kOwnershipCancelled:
+      ++line.ownership_misses;
+      break;
+    case MissType::kInvalidation:
+      ++line.invalidation_misses;
+      break;
+    case MissType::kOther:
+      ++line.other_misses;
+      break;
+  }
+  const std::uint64_t who = std::uint64_t{1} << (cpu % 64);
+  line.writes += c.is_write ? 1 : 0;
+  (c.is_write ? line.writers : line.readers) |= who;
+  line.words[(c.address & (p_.shape.line_bytes - 1)) * line.words.size() >> line_shift_] |= who;
+}
+
 LineProfile& Model::profile_of(std::uint64_t line) {
   Protocol::Block& block = protocol_.block(line);
   if (block.profile < 0) {
@@ -835,6 +850,8 @@ bool Model::complete(std::uint32_t cpu, Time& now) {
     if (c.type == MissType::kOwnershipSuccessful) c.card->charge(CounterEvent::kOwnershipSuccessful, latency);
     if (c.type == MissType::kOwnershipCancelled) c.card->charge(CounterEvent::kOwnershipCancelled, latency);
   }
+  profile_miss(c, cpu);
+  if (c.type == MissType::kOther) ++c.profile[protocol_.index_of(c.line)];
   ++t.misses[static_cast<unsigned>(c.type)];
   t.miss_cycles[static_cast<unsigned>(c.type)] += latency;
   switch (c.want) {

@@ -36,8 +36,8 @@ struct Parameters {
   // Processor cycles that a store right after a load waits for it; off, as workloads do not tell what depends
   // on what.
   std::uint64_t slip_cycles = 0;
-  Time bus_ps = 20'000;       // 50 MHz, thesis, section 4.2
-  Time processor_ps = 6'667;  // 150 MHz, thesis, section 4.1
+  static constexpr Time bus_ps = 20'000;       // 50 MHz, thesis, section 4.2
+  static constexpr Time processor_ps = 6'667;  // 150 MHz, thesis, section 4.1
   std::uint64_t secondary_stall =
       6;  // processor cycles of a primary miss that the secondary cache serves, own
   std::uint64_t snoop_stall =
@@ -111,7 +111,7 @@ struct Truth {
 };
 
 // How a line is used by those who miss on it.
-struct LineProfile {
+struct alignas(64) LineProfile {
   std::uint64_t line = 0;
   std::uint32_t other_misses = 0;
   std::uint32_t invalidation_misses = 0;
@@ -124,6 +124,8 @@ struct LineProfile {
   std::uint64_t readers = 0;             // or on a read
   std::array<std::uint64_t, 8> words{};  // processors that missed on each eighth of the line
 };
+
+using LineProfiles = std::vector<LineProfile, LargePages<LineProfile>>;
 
 // Decides whether a miss handler is called (informing memory operations with TRIGGER pin, section 3.3.3).
 struct MissInformer {
@@ -169,6 +171,10 @@ class Model {
     const Record* at = first;
     while (at != last && now <= horizon) {
       const Record* const served = serve_by_primary(c, at, last, horizon, now);
+      if (served != at && p_.slip_cycles != 0) {
+        at = served;
+        continue;
+      }
       at = served;
       if (at == last || now > horizon || !at->is_access() ||
           !serve_by_secondary(c, cpu, at->address, at->size, at->is_write(), now))
@@ -181,6 +187,10 @@ class Model {
   // with the same access at the moved time, in the order of all processors' times.
   bool step(std::uint32_t cpu, std::uint64_t address, unsigned size, bool write, bool fetch,
             std::uint64_t site, Time& now);
+  // An access that the caches do not serve will be stepped soon. Changes nothing.
+  void expect(std::uint32_t cpu, std::uint64_t address) {
+    if (!p_.split && cpus_[cpu].stage == Stage::kIdle) protocol_.expect(cpu, protocol_.line_of(address));
+  }
   void compute(std::uint32_t cpu, std::uint64_t cycles, Time& now) noexcept {
     Cpu& c = cpus_[cpu];
     const std::uint64_t hidden = std::min(cycles, c.credit);
@@ -202,7 +212,7 @@ class Model {
 
   // Up to the last settle.
   const Truth& truth(std::uint32_t cpu) const noexcept { return cpus_[cpu].truth; }
-  const std::vector<LineProfile>& lines() const noexcept { return lines_; }
+  const LineProfiles& lines() const noexcept { return lines_; }
   // Misses of a processor by line of its secondary cache, ownership and invalidation misses left out.
   const std::vector<std::uint32_t>& profile(std::uint32_t cpu) const noexcept { return cpus_[cpu].profile; }
   Protocol& protocol() noexcept { return protocol_; }
@@ -277,41 +287,45 @@ class Model {
     const std::uint64_t* const primary = c.primary.data();
     const std::uint64_t mask = primary_mask_;
     const unsigned shift = primary_shift_;
-    const Time cycle_ps = p_.processor_ps;
-    const Time slip_ps = p_.slip_cycles * cycle_ps;
+    // Each takes a cycle, so their number is bounded by the horizon; with slips one at a time.
+    if (now > horizon) return first;
+    const std::uint64_t until_horizon = p_.slip_cycles == 0 ? (horizon - now) / p_.processor_ps + 1 : 1;
+    const Record* const end =
+        first + std::min<std::uint64_t>(static_cast<std::uint64_t>(last - first), until_horizon);
     std::uint64_t stores = 0;
-    std::uint64_t slips = 0;
-    bool after_load = c.after_load;
-    Time time = now;
     const Record* at = first;
-    for (; at != last && time <= horizon && at->is_access(); ++at) {
-      const bool write = at->is_write();
-      const std::uint64_t line = at->address >> shift;
+    for (; at != end; ++at) {
+      const std::uint64_t write = at->is_write() ? 1 : 0;
+      const std::uint64_t address = at->address;
+      const std::uint64_t line = address >> shift;
       // A read takes a line that is writable as well.
-      if ((primary[line & mask] | (write ? 0U : 1U)) != (line << 1 | 1) ||
-          ((at->address + at->size - 1) >> shift) != line) [[unlikely]]
+      if ((primary[line & mask] | (write ^ 1)) != (line << 1 | 1) || !at->is_access() ||
+          ((address + at->size - 1) >> shift) != line) [[unlikely]]
         break;
-      stores += write ? 1 : 0;
-      const bool slipped = write && after_load;
-      slips += slipped ? 1 : 0;
-      time += cycle_ps + (slipped ? slip_ps : 0);
-      after_load = !write;
+      stores += write;
     }
-    c.loads += static_cast<std::uint64_t>(at - first) - stores;
+    const auto served = static_cast<std::uint64_t>(at - first);
+    if (served == 0) return first;
+    c.loads += served - stores;
     c.stores += stores;
-    c.slips += slips * p_.slip_cycles;
-    c.after_load = after_load;
-    now = time;
+    now += served * p_.processor_ps;
+    if (p_.slip_cycles != 0) {
+      slip(c, first->is_write(), now);
+    } else {
+      c.after_load = !at[-1].is_write();
+    }
     return at;
   }
   // A hit in the secondary cache, where nobody watches it and nothing is in between.
   bool serve_by_secondary(Cpu& c, std::uint32_t cpu, std::uint64_t address, unsigned size, bool write,
                           Time& now) noexcept {
-    const std::uint64_t line = address / p_.shape.line_bytes;
+    const std::uint64_t line = protocol_.line_of(address);
     if (c.stage != Stage::kIdle || c.debt != 0 || c.offset != 0 || c.probe_at != 0 || p_.split ||
-        c.card->enabled() || (address + size - 1) / p_.shape.line_bytes != line ||
-        protocol_.find(cpu, line, write) != Found::kHit)
+        c.card->enabled() || protocol_.line_of(address + size - 1) != line)
       return false;
+    const CacheState state = protocol_.state_of(cpu, line);
+    const bool writable = state == CacheState::kModified;
+    if (!writable && (write || state == CacheState::kInvalid)) return false;
     slip(c, write, now);
     write ? ++c.stores : ++c.loads;
     const auto index = static_cast<std::uint32_t>(protocol_.index_of(line));
@@ -321,7 +335,7 @@ class Model {
     c.truth.pipeline[static_cast<unsigned>(Pipeline::kDataCacheStall)] += p_.secondary_stall;
     c.stalled += p_.secondary_stall;
     now += (1 + p_.secondary_stall) * p_.processor_ps;
-    fill_primary(c, address, write || protocol_.find(cpu, line, true) == Found::kHit);
+    fill_primary(c, address, writable);
     return true;
   }
   // A store right after a load is taken to store what was loaded, and waits for it.
@@ -359,6 +373,7 @@ class Model {
     c.primary[line & primary_mask_] = line << 1 | (writable ? 1U : 0U);
   }
   void drop_primary(Cpu& c, std::uint64_t line, bool only_writable) noexcept;
+  void profile_miss(const Cpu& c, std::uint32_t cpu);
   LineProfile& profile_of(std::uint64_t line);
   void change_fifo(std::uint32_t station, Time now, const FifoChange& change);
   void apply_changes(std::uint32_t station, Time upto);
@@ -373,9 +388,10 @@ class Model {
   std::vector<Cpu> cpus_;
   std::vector<Station> stations_;
   std::vector<Calendar> links_;  // outgoing link of each place on each ring
-  std::vector<LineProfile> lines_;
+  LineProfiles lines_;
   MissInformer informer_;
   std::uint64_t base_cycle_ = 0;
+  unsigned line_shift_ = 6;
   unsigned primary_shift_ = 5;
   std::uint64_t primary_mask_ = 0;
   std::uint64_t scatter_ = 0;

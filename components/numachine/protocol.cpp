@@ -2,23 +2,29 @@
 #include "protocol.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace substrata::numachine {
 
 Protocol::Protocol(const ProtocolShape& shape)
     : shape_(shape),
-      lines_per_page_(shape.page_bytes / shape.line_bytes),
+      line_shift_(static_cast<unsigned>(std::countr_zero(shape.line_bytes))),
+      page_shift_(static_cast<unsigned>(std::countr_zero(shape.page_bytes / shape.line_bytes))),
+      lines_mask_(shape.page_bytes / shape.line_bytes - 1),
       caches_(std::size_t{shape.stations} * shape.per_station * shape.cache_lines),
       networks_(std::size_t{shape.stations} * shape.network_lines),
       lately_(std::clamp<std::uint64_t>(shape.cache_lines / 4, 1, 4096)) {}
 
 Protocol::Protocol(const Protocol& other)
     : shape_(other.shape_),
-      lines_per_page_(other.lines_per_page_),
+      line_shift_(other.line_shift_),
+      page_shift_(other.page_shift_),
+      lines_mask_(other.lines_mask_),
       caches_(other.caches_),
       networks_(other.networks_),
-      pages_(other.pages_),
-      lately_(other.lately_.size()) {}
+      lately_(other.lately_.size()) {
+  for (const auto& [page, blocks] : other.pages_) std::copy_n(blocks, lines_mask_ + 1, find_page(page));
+}
 
 void Protocol::warm_up() {
   constexpr std::uint64_t kBeyond = std::uint64_t{1} << 56;  // lines; no address of a program is so high
@@ -38,15 +44,32 @@ void Protocol::warm_up() {
   }
 }
 
-Protocol::Block& Protocol::block(std::uint64_t line) {
-  const std::uint64_t page = line / lines_per_page_;
-  KnownPage& known = lately_[page % lately_.size()];
-  if (known.page != page) {
-    Page& blocks = pages_[page];
-    if (blocks.empty()) blocks.resize(lines_per_page_);
-    known = {page, &blocks};
+Protocol::Block* Protocol::find_page(std::uint64_t page) {
+  const std::size_t lines = lines_mask_ + 1;
+  const auto [known, is_new] = pages_.try_emplace(page, nullptr);
+  if (is_new) {
+    if (free_blocks_ < lines) {
+      // Small machines stay small; a large one's chunks are large pages' worth.
+      const std::size_t most = std::max(lines, (std::size_t{2} << 20) / sizeof(Block));
+      const std::size_t wanted = chunks_.empty() ? lines : chunks_.back().size() * 2;
+      free_blocks_ = std::min(std::bit_ceil(wanted), most) / lines * lines;
+      chunks_.emplace_back(free_blocks_);
+    }
+    free_blocks_ -= lines;
+    known->second = chunks_.back().data() + free_blocks_;
   }
-  return (*known.blocks)[line % lines_per_page_];
+  lately_[page & (lately_.size() - 1)] = {page, known->second};
+  return known->second;
+}
+
+void Protocol::expect(std::uint32_t cpu, std::uint64_t line) {
+  const std::uint32_t station = station_of(cpu);
+  __builtin_prefetch(&block(line), 1);
+  const Line& own = cache_line(cpu, line);
+  if (own.tag != line && own.state == CacheState::kModified && own.tag != kNoLine)
+    __builtin_prefetch(&block(own.tag), 1);
+  if (home_of(line) != station)
+    __builtin_prefetch(&networks_[station * shape_.network_lines + (line & (shape_.network_lines - 1))], 1);
 }
 
 bool Protocol::holds(std::uint32_t cpu, std::uint64_t line) const noexcept {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "large_pages.hpp"
 #include "memory_card.hpp"
 
 // Source: Lemieux's thesis, sections 3.3.2 and 4.1 and the states of figure 4.3. The figure's arcs are not in
@@ -70,13 +71,13 @@ class Protocol {
 
   // What a home memory knows of one of its lines, and what the machine keeps there.
   struct Block {
+    std::uint64_t stations = 0;  // other stations that may have copies (GV), or the one that owns it (GI)
+    std::uint64_t locked_until = 0;
+    std::uint32_t version = 0;  // of memory's copy
+    std::uint32_t latest = 0;   // of the newest copy anywhere; only tests look
+    std::int32_t profile = -1;  // the machine's
     BlockState state = BlockState::kLocalValid;
     std::uint8_t processors = 0;  // of the home station that may have copies
-    std::uint64_t stations = 0;   // other stations that may have copies (GV), or the one that owns it (GI)
-    std::uint32_t version = 0;    // of memory's copy
-    std::uint32_t latest = 0;     // of the newest copy anywhere; only tests look
-    std::uint64_t locked_until = 0;
-    std::int32_t profile = -1;  // the machine's
   };
 
   explicit Protocol(const ProtocolShape& shape);
@@ -87,9 +88,10 @@ class Protocol {
   std::uint32_t processors() const noexcept { return shape_.stations * shape_.per_station; }
   std::uint32_t station_of(std::uint32_t cpu) const noexcept { return cpu / shape_.per_station; }
   std::uint32_t home_of(std::uint64_t line) const noexcept {
-    return static_cast<std::uint32_t>((line / lines_per_page_) % shape_.stations);
+    return static_cast<std::uint32_t>(page_of(line) % shape_.stations);
   }
-  std::uint64_t page_of(std::uint64_t line) const noexcept { return line / lines_per_page_; }
+  std::uint64_t line_of(std::uint64_t address) const noexcept { return address >> line_shift_; }
+  std::uint64_t page_of(std::uint64_t line) const noexcept { return line >> page_shift_; }
   std::uint64_t index_of(std::uint64_t line) const noexcept { return line & (shape_.cache_lines - 1); }
 
   Found find(std::uint32_t cpu, std::uint64_t line, bool write) const noexcept {
@@ -102,7 +104,14 @@ class Protocol {
   CacheState state_at(std::uint32_t cpu, std::uint64_t index) const noexcept {
     return caches_[cpu * shape_.cache_lines + index].state;
   }
+  // The state of that line; invalid if another one is in its place.
+  CacheState state_of(std::uint32_t cpu, std::uint64_t line) const noexcept {
+    const Line& own = cache_line(cpu, line);
+    return own.tag == line ? own.state : CacheState::kInvalid;
+  }
   bool holds(std::uint32_t cpu, std::uint64_t line) const noexcept;
+  // A request for the line will be stepped soon: what it will look at is fetched meanwhile.
+  void expect(std::uint32_t cpu, std::uint64_t line);
   // At the network cache of the requester's station; only for lines of another station's memory.
   Step at_network_cache(std::uint32_t cpu, std::uint64_t line, Want want);
   // At the home memory; always serves.
@@ -112,7 +121,11 @@ class Protocol {
   // Every processor's cache full of shared lines that no program of the machine touches, as an earlier
   // program leaves it. Before the first step.
   void warm_up();
-  Block& block(std::uint64_t line);
+  Block& block(std::uint64_t line) {
+    const std::uint64_t page = page_of(line);
+    const KnownPage& known = lately_[page & (lately_.size() - 1)];
+    return (known.page == page ? known.blocks : find_page(page))[line & lines_mask_];
+  }
   // The state of a line in a station's network cache.
   BlockState network_state(std::uint32_t station, std::uint64_t line) const noexcept;
 
@@ -136,7 +149,7 @@ class Protocol {
     BlockState state = BlockState::kNotIn;
     std::uint8_t processors = 0;
   };
-  using Page = std::vector<Block>;
+  using Chunk = std::vector<Block, LargePages<Block>>;
 
   Line& cache_line(std::uint32_t cpu, std::uint64_t line) noexcept {
     return caches_[cpu * shape_.cache_lines + index_of(line)];
@@ -152,6 +165,7 @@ class Protocol {
   std::uint8_t everybody() const noexcept {
     return static_cast<std::uint8_t>((1U << shape_.per_station) - 1);
   }
+  Block* find_page(std::uint64_t page);
   void invalidate(std::uint32_t station, std::uint8_t processors, std::uint64_t line, std::uint32_t except);
   // The processor of a station that has the line modified, or -1.
   int dirty_holder(std::uint32_t station, std::uint64_t line) const noexcept;
@@ -165,16 +179,20 @@ class Protocol {
   Step update_at_home(std::uint32_t cpu, std::uint64_t line);
 
   const ProtocolShape shape_;
-  const std::uint64_t lines_per_page_;
-  std::vector<Line> caches_;           // of each processor in turn
-  std::vector<NetworkLine> networks_;  // of each station in turn
-  std::unordered_map<std::uint64_t, Page> pages_;
-  // Pages used lately, by the low bits of their number; a map's elements stay where they are.
+  const unsigned line_shift_;
+  const unsigned page_shift_;                                   // from a line's number
+  const std::uint64_t lines_mask_;                              // of a page
+  std::vector<Line, LargePages<Line>> caches_;                  // of each processor in turn
+  std::vector<NetworkLine, LargePages<NetworkLine>> networks_;  // of each station in turn
+  std::vector<Chunk> chunks_;                                   // the blocks of many pages each
+  std::size_t free_blocks_ = 0;                                 // of the last chunk
+  std::unordered_map<std::uint64_t, Block*> pages_;
+  // Pages used lately, by the low bits of their number;
   struct KnownPage {
     std::uint64_t page = kNoLine;
-    Page* blocks = nullptr;
+    Block* blocks = nullptr;
   };
-  std::vector<KnownPage> lately_;
+  std::vector<KnownPage> lately_;  // a power of two
   std::vector<Delivery> deliveries_;
 };
 
