@@ -5,16 +5,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
+#include <future>
+#include <iterator>
 #include <random>
 #include <stdexcept>
+#include <thread>
 
 #include "terminal/progress.hpp"
 
@@ -25,10 +32,8 @@ namespace {
 constexpr size_t kMostSteps = 12'000'000;
 // Twice gzip's window.
 constexpr size_t kInputBytes = 64 << 10;
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
+constexpr int kPipeBytes = 1 << 20;
+constexpr int kLogDescriptor = 9;  // where lackey writes to, in its own process
 
 // A folder that goes with its files.
 class TemporaryFolder {
@@ -175,12 +180,70 @@ std::string compiler_proper() {
   return found(line);
 }
 
+// Lackey's lines become steps, whatever pieces they arrive in.
+class Lines {
+ public:
+  explicit Lines(std::vector<Step>& steps) : steps_(steps) {}
+  bool full() const { return steps_.size() >= kMostSteps; }
+  void take(const char* piece, size_t bytes) {
+    const char* const end = piece + bytes;
+    while (piece != end && !full()) {
+      const void* const found = std::memchr(piece, '\n', static_cast<size_t>(end - piece));
+      if (found == nullptr) {
+        rest_.append(piece, end);
+        return;
+      }
+      const char* const next = static_cast<const char*>(found) + 1;
+      if (rest_.empty()) {
+        line(piece, next);
+      } else {
+        rest_.append(piece, next);
+        line(rest_.data(), rest_.data() + rest_.size());
+        rest_.clear();
+      }
+      piece = next;
+    }
+  }
+
+ private:
+  // "I  address,bytes" for an instruction; " L address,bytes", " S" and " M" for its load, store or both.
+  void line(const char* at, const char* end) {
+    if (*at == 'I') {
+      ++between_;
+      begun_ = true;
+      return;
+    }
+    if (end - at < 5 || at[0] != ' ' || at[2] != ' ') return;
+    const char kind = at[1];
+    if (kind != 'L' && kind != 'S' && kind != 'M') return;
+    uint64_t address = 0;
+    std::from_chars(at + 3, end, address, 16);
+    if (kind != 'S') add(address, false);
+    if (kind != 'L') add(address, true);
+  }
+  void add(uint64_t address, bool write) {
+    // An instruction that loads or stores is itself the access, so that the sum is the number executed.
+    steps_.push_back({address, begun_ && between_ > 0 ? between_ - 1 : 0, write});
+    between_ = 0;
+    begun_ = false;
+  }
+
+  std::vector<Step>& steps_;
+  std::string rest_;
+  uint32_t between_ = 0;
+  bool begun_ = false;  // the instruction that the next access belongs to has been counted
+};
+
 // Gives why it failed, or "".
-std::string follow(std::vector<std::string> command, std::vector<Step>& steps) {
-  show_progress(command.front() + " under valgrind");
+std::string follow(const std::vector<std::string>& command, std::vector<Step>& steps) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::string("no pipe: ") + std::strerror(errno);
-  std::vector<std::string> words{"valgrind", "--tool=lackey", "--trace-mem=yes", "--log-fd=9"};
+  // Lackey writes every line by itself. A long pipe that nobody waits at spares it waking the reader each
+  // time; where the system grants no longer one, the short one does.
+  static_cast<void>(fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes));
+  static_cast<void>(fcntl(ends[0], F_SETFL, O_NONBLOCK));
+  std::vector<std::string> words{found("valgrind"), "--tool=lackey", "--trace-mem=yes",
+                                 "--log-fd=" + std::to_string(kLogDescriptor)};
   words.insert(words.end(), command.begin(), command.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -194,44 +257,35 @@ std::string follow(std::vector<std::string> command, std::vector<Step>& steps) {
   if (child == 0) {
     const int nothing = open("/dev/null", O_RDWR);
     if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(nothing, 1) < 0 || dup2(nothing, 2) < 0 ||
-        dup2(ends[1], 9) < 0) {
+        dup2(ends[1], kLogDescriptor) < 0 || fcntl(kLogDescriptor, F_SETFD, 0) != 0) {
       _exit(126);
     }
-    execvp(arguments[0], arguments.data());
+    // The environment counts among a program's accesses, so it is the same for everybody.
+    char path[] = "PATH=/usr/bin:/bin";
+    char language[] = "LC_ALL=C";
+    char* const environment[] = {path, language, nullptr};
+    execve(arguments[0], arguments.data(), environment);
     _exit(127);
   }
   close(ends[1]);
-  {
-    const std::unique_ptr<std::FILE, CloseFile> text(fdopen(ends[0], "r"));
-    uint32_t between = 0;
-    bool begun = false;  // the instruction that the next access belongs to has been counted
-    char line[256];
-    while (text != nullptr && steps.size() < kMostSteps &&
-           std::fgets(line, sizeof line, text.get()) != nullptr) {
-      if (line[0] == 'I') {
-        ++between;
-        begun = true;
-        continue;
-      }
-      const bool modifies = line[1] == 'M';
-      if (line[0] != ' ' || (line[1] != 'L' && line[1] != 'S' && !modifies) || line[2] != ' ') continue;
-      const uint64_t address = std::strtoull(line + 3, nullptr, 16);
-      const auto add = [&](bool write) {
-        // An instruction that loads or stores is itself the access, so that the sum is the number executed.
-        const uint32_t before = begun && between > 0 ? between - 1 : 0;
-        steps.push_back({address, before, write});
-        between = 0;
-        begun = false;
-      };
-      if (line[1] != 'S') add(false);
-      if (line[1] != 'L') add(true);
+  Lines lines(steps);
+  std::vector<char> piece(kPipeBytes);
+  while (!lines.full()) {
+    const ssize_t got = read(ends[0], piece.data(), piece.size());
+    if (got > 0) {
+      lines.take(piece.data(), static_cast<size_t>(got));
+    } else if (got < 0 && errno == EAGAIN) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    } else if (got == 0 || errno != EINTR) {
+      break;
     }
   }
-  if (steps.size() >= kMostSteps) kill(child, SIGKILL);
+  close(ends[0]);
+  if (lines.full()) kill(child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (steps.size() >= kMostSteps) return {};
+  if (lines.full()) return {};
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !steps.empty()) return {};
   if (WIFEXITED(status))
     return "ended with status " + std::to_string(WEXITSTATUS(status)) + " under valgrind";
@@ -267,22 +321,45 @@ WholePrograms follow_whole_programs() {
        {"-quiet", "-fpreprocessed", "-O2", source, "-o", "/dev/null"}},
       {"radix-program", "65536 keys, gcc -O2", compiled_radix(folder), {}},
   };
-  for (const Candidate& each : candidates) {
-    std::string why = each.program.empty() ? "is not installed, or no compiler for it" : std::string();
-    WholeProgram program{each.name, each.input, {}};
-    if (why.empty()) {
+  constexpr size_t kCandidates = std::size(candidates);
+  // Two run at a time.
+  constexpr std::array<size_t, kCandidates> kLongestFirst = {2, 1, 0, 3};
+  std::array<WholeProgram, kCandidates> programs;
+  std::array<std::string, kCandidates> why;
+  std::atomic<size_t> next{0};
+  const auto follow_the_next = [&] {
+    for (size_t turn = next++; turn < kCandidates; turn = next++) {
+      const size_t i = kLongestFirst[turn];
+      const Candidate& each = candidates[i];
+      programs[i] = {each.name, each.input, {}};
+      if (each.program.empty()) {
+        why[i] = "is not installed, or no compiler for it";
+        continue;
+      }
       std::vector<std::string> command{each.program};
       command.insert(command.end(), each.arguments.begin(), each.arguments.end());
-      why = follow(command, program.steps);
+      try {
+        why[i] = follow(command, programs[i].steps);
+      } catch (const std::exception& error) {
+        why[i] = error.what();
+      }
     }
-    if (why.empty()) {
-      if (program.steps.size() >= kMostSteps)
-        result.left_out += std::string("; of ") + each.name + " only the first " +
-                           std::to_string(kMostSteps / 1'000'000) + " million accesses are taken";
-      result.programs.push_back(std::move(program));
-    } else {
-      result.left_out += std::string("; ") + each.name + " is left out: " + why;
+  };
+  show_progress("gzip, bzip2, gcc and a radix sort under valgrind");
+  {
+    const auto other = std::async(std::launch::async, follow_the_next);
+    follow_the_next();
+  }
+  for (size_t i = 0; i < kCandidates; ++i) {
+    const std::string name = candidates[i].name;
+    if (!why[i].empty()) {
+      result.left_out += "; " + name + " is left out: " + why[i];
+      continue;
     }
+    if (programs[i].steps.size() >= kMostSteps)
+      result.left_out += "; of " + name + " only the first " + std::to_string(kMostSteps / 1'000'000) +
+                         " million accesses are taken";
+    result.programs.push_back(std::move(programs[i]));
   }
   return result;
 }
