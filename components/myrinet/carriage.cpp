@@ -51,6 +51,7 @@ void Carriage::carry(std::span<const Operations> programs) {
     }
   }
   cluster_.run_out();
+  memory_.settle();
   if (exhausted_) throw std::bad_alloc();
 }
 

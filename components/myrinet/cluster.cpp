@@ -160,7 +160,7 @@ void Cluster::grant(std::uint32_t from) {
     events_.push(passed + worm.length + parameters_.reception, worm.kind, worm.packet);
   }
   if (worm.kind == kLost || worm.kind == kArrive) {
-    const Packet& packet = packets_[worm.packet];
+    Packet& packet = packets_[worm.packet];
     publish(from, Place::kSend, packet, SUBSTRATA_INJECTED, packet.fetched, node.link_free);
   }
   node.link_taken = false;
@@ -216,38 +216,25 @@ bool Cluster::looked_at() const noexcept {
          });
 }
 
-void Cluster::describe(substrata_transaction* out, const Packet& packet, std::uint16_t state, Time start,
-                       Time time) {
+void Cluster::describe(Packet& packet) noexcept {
   const unsigned partial = packet.rest != 0 ? unsigned{SUBSTRATA_FLAG_PARTIAL} : 0u;
-  out->time = time;
-  out->start = start;
-  out->address = packet.message.address;
-  out->detail = (std::uint64_t{packet.message.type} << kTypeShift) | packet.number;
-  out->initiator = packet.message.from;
-  out->target = packet.message.to;
-  out->size = packet.bytes;
-  out->site = 0;
-  out->kind = SUBSTRATA_PACKET;
-  out->state = state;
-  out->program = packet.message.program;
-  out->phase = packet.message.phase;
-  out->flags = static_cast<std::uint16_t>(packet.message.flags | SUBSTRATA_FLAG_MODELLED | partial);
-  out->probe = 0;  // set where it is published
+  packet.shown.address = packet.message.address;
+  packet.shown.detail = (std::uint64_t{packet.message.type} << kTypeShift) | packet.number;
+  packet.shown.initiator = packet.message.from;
+  packet.shown.target = packet.message.to;
+  packet.shown.size = packet.bytes;
+  packet.shown.kind = SUBSTRATA_PACKET;
+  packet.shown.program = packet.message.program;
+  packet.shown.phase = packet.message.phase;
+  packet.shown.flags = static_cast<std::uint16_t>(packet.message.flags | SUBSTRATA_FLAG_MODELLED | partial);
 }
 
-void Cluster::show(std::uint32_t node, const Packet& packet, std::uint16_t state, Time start, Time time) {
-  substrata_transaction shown;
-  describe(&shown, packet, state, start, time);
-  watch_->stage(node, shown);
-}
-
-void Cluster::commit(std::uint32_t node, Place place, const Packet& packet, std::uint16_t state, Time start,
-                     Time time) {
+void Cluster::commit(std::uint32_t node, Place place, const substrata_transaction& shown) {
   substrata_publisher* const publisher =
       publishers_[std::size_t{node} * kPlaces + static_cast<std::uint32_t>(place)].get();
   substrata_transaction* const slot = substrata_reserve(publisher);
   if (slot == nullptr) return;
-  describe(slot, packet, state, start, time);
+  *slot = shown;
   substrata_commit(publisher);
   ++published_;
 }
@@ -329,6 +316,7 @@ void Cluster::on_post(std::uint32_t slot) {
     packet.seen = now_;
     packet.number = node.packets++;
     packet.at = packet.message.to;
+    describe(packet);
     if (faults_) packet.place = orders_[(std::uint64_t{from} << 32) | packet.message.to].next_place++;
   }
   const Time taken = occupy(node, now_, parameters_.on_request) + parameters_.on_request;

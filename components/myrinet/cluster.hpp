@@ -135,11 +135,12 @@ class Cluster {
     std::uint32_t place = 0;  // in the order of its pair of nodes
     std::uint32_t at = 0;     // the node it comes out at
     Fault fault = Fault::kNone;
-    std::uint64_t number = 0;  // of the sender
-    Time posted = 0;           // the message
-    Time seen = 0;             // the request
-    Time fetched = 0;          // by the sender's stamp, before correction
-    Time last_word = 0;        // by the receiver's
+    std::uint64_t number = 0;       // of the sender
+    Time posted = 0;                // the message
+    Time seen = 0;                  // the request
+    Time fetched = 0;               // by the sender's stamp, before correction
+    Time last_word = 0;             // by the receiver's
+    substrata_transaction shown{};  // of its stages: all but times and state
   };
   struct Window {
     Time begin;
@@ -218,16 +219,15 @@ class Cluster {
   void on_answered();
   void on_table_seen(std::uint32_t node);
 
-  static void describe(substrata_transaction* out, const Packet& packet, std::uint16_t state, Time start,
-                       Time time);
-  void publish(std::uint32_t node, Place place, const Packet& packet, std::uint16_t state, Time start,
-               Time time) {
-    if (watch_ != nullptr) show(node, packet, state, start, time);
-    if (!publishers_.empty()) commit(node, place, packet, state, start, time);
+  static void describe(Packet& packet) noexcept;
+  void publish(std::uint32_t node, Place place, Packet& packet, std::uint16_t state, Time start, Time time) {
+    packet.shown.time = time;
+    packet.shown.start = start;
+    packet.shown.state = state;
+    if (watch_ != nullptr) watch_->stage(node, packet.shown);
+    if (!publishers_.empty()) commit(node, place, packet.shown);
   }
-  void show(std::uint32_t node, const Packet& packet, std::uint16_t state, Time start, Time time);
-  void commit(std::uint32_t node, Place place, const Packet& packet, std::uint16_t state, Time start,
-              Time time);
+  void commit(std::uint32_t node, Place place, const substrata_transaction& shown);
 
   const ClusterParameters parameters_;
   Delivery& delivery_;

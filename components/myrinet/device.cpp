@@ -68,6 +68,7 @@ class Recorder final : public monitor::ObservingInstrument {
       if (!role.known) return;
       const std::lock_guard lock(memory_mutex_);
       for (size_t i = 0; i < count; ++i) memory_->take(role.node, batch[i]);
+      memory_->settle();
     } catch (...) {
       // No memory for a node's statistics: its packets stay unrecorded.
     }

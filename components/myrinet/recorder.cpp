@@ -68,11 +68,16 @@ double upper_end(const std::vector<uint64_t>& bins, uint64_t packets, double sha
 MonitorMemory::MonitorMemory(const Shape& shape)
     : shape_(shape), cells_(size_t{shape.nodes} * shape.programs) {}
 
-void MonitorMemory::make(std::unique_ptr<Statistics>& cell) { cell = std::make_unique<Statistics>(shape_); }
+// Without memory the stage is lost, but none that was taken before it.
+void MonitorMemory::make(std::unique_ptr<Statistics>& cell) {
+  settle();
+  cell = std::make_unique<Statistics>(shape_);
+}
 
 void MonitorMemory::clear() noexcept {
   for (std::unique_ptr<Statistics>& cell : cells_)
     if (cell != nullptr) cell->clear();
+  waiting_ = 0;
   packets_ = 0;
   left_out_ = 0;
 }

@@ -3,6 +3,7 @@
 #ifndef SUBSTRATA_MYRINET_RECORDER_HPP
 #define SUBSTRATA_MYRINET_RECORDER_HPP
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,7 +18,9 @@ namespace substrata::myrinet {
 class MonitorMemory {
  public:
   explicit MonitorMemory(const Shape& shape);
-  // One stage of a packet, seen at the interface of `node`.
+  // One stage of a packet, seen at the interface of `node`. It is in the statistics after settle() at the
+  // latest: a few stages wait until the processor's cache has what they change, since the statistics of some
+  // nodes are larger than it and the lengths of packets are anything.
   void take(uint32_t node, const substrata_transaction& stage) {
     const int latency = latency_of(stage.state);
     if (latency < 0 || stage.kind != SUBSTRATA_PACKET) return;
@@ -32,8 +35,20 @@ class MonitorMemory {
     if (cell == nullptr) make(cell);
     constexpr int64_t kPicosecondsPerNanosecond = 1000;
     const auto ps = static_cast<int64_t>(stage.time - stage.start);
-    cell->add(static_cast<uint32_t>(latency), stage.size, peer, type, ps / kPicosecondsPerNanosecond);
+    const Statistics::Sample sample =
+        cell->sample(static_cast<uint32_t>(latency), stage.size, peer, type, ps / kPicosecondsPerNanosecond);
+    cell->await(sample);
+    if (waiting_ == kWait) settle();
+    wait_[waiting_++] = {cell.get(), sample};
     if (latency == SUBSTRATA_MYRINET_SOURCE) ++packets_;
+  }
+  // Every stage taken is in the statistics.
+  void settle() noexcept {
+    for (uint32_t i = 0; i < waiting_; ++i) {
+      const Waiting one = wait_[i];
+      one.cell->add(one.sample);
+    }
+    waiting_ = 0;
   }
   void clear() noexcept;
   const Shape& shape() const noexcept { return shape_; }
@@ -48,6 +63,13 @@ class MonitorMemory {
   void make(std::unique_ptr<Statistics>& cell);
   const Shape shape_;
   std::vector<std::unique_ptr<Statistics>> cells_;  // made by the first packet
+  struct Waiting {
+    Statistics* cell;
+    Statistics::Sample sample;
+  };
+  static constexpr uint32_t kWait = 16;
+  std::array<Waiting, kWait> wait_;
+  uint32_t waiting_ = 0;
   uint64_t packets_ = 0;
   uint64_t left_out_ = 0;
 };

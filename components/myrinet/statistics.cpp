@@ -2,6 +2,7 @@
 #include "statistics.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace substrata::myrinet {
 
@@ -31,8 +32,19 @@ uint64_t Shape::sums_of_program() const noexcept {
   return (uint64_t{length_bins} + nodes + kTypes) * kLatencies * 2;
 }
 
+namespace {
+
+// Places in the block are numbers of 32 bits.
+const Shape& placeable(const Shape& shape) {
+  if (shape.bytes() / shape.programs >= uint64_t{UINT32_MAX} * sizeof(uint32_t))
+    throw std::length_error("the statistics of one program at one interface have room for 16 GB");
+  return shape;
+}
+
+}  // namespace
+
 Statistics::Statistics(const Shape& shape)
-    : shape_(shape),
+    : shape_(placeable(shape)),
       by_length_(shape.length_bin_bytes),
       by_latency_{Divider(shape.latency_bin_ns[0]), Divider(shape.latency_bin_ns[1]),
                   Divider(shape.latency_bin_ns[2]), Divider(shape.latency_bin_ns[3])},
@@ -40,8 +52,8 @@ Statistics::Statistics(const Shape& shape)
       peers_(shape.length_bins * row_words_),
       types_(peers_ + shape.nodes * row_words_),
       lengths_(types_ + kTypes * row_words_),
-      size_(lengths_ + 2 * size_t{shape.length_bins} * shape.nodes),
-      words_(new (std::align_val_t{kLine}) uint32_t[size_]()) {}
+      size_(lengths_ + 2 * shape.length_bins * shape.nodes),
+      words_(new (std::align_val_t{kLine}) uint32_t[size_t{size_} + 1]()) {}
 
 void Statistics::clear() noexcept { std::fill_n(words_.get(), size_, 0u); }
 

@@ -74,31 +74,54 @@ struct LatencySums {
 // Thread-compatible.
 class Statistics {
  public:
+  // Throws std::length_error for more than 16 GB.
   explicit Statistics(const Shape& shape);
   // A packet's latency; peer is the node at the other end. Types beyond the room and peers beyond the shape's
   // nodes must not come here. sending: the latency is of the sending side.
   void add(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) noexcept {
+    add(sample(latency, bytes, peer, type, ns));
+  }
+  // The same in two steps: where it belongs, and its entry. Between them await() may have the processor fetch
+  // what the entry changes.
+  struct Sample {
+    int64_t ns;
+    uint32_t rows[3];  // by length, peer, type
+    uint32_t in_row;   // its count there
+    uint32_t in_sums;  // its sums there
+    uint32_t by_both;  // its count by length and peer
+  };
+  Sample sample(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) const noexcept {
     const uint32_t length = std::min(by_length_(bytes == 0 ? 0 : bytes - 1), shape_.length_bins - 1);
     const uint32_t bin =
         static_cast<uint64_t>(ns) <= UINT32_MAX
             ? std::min(by_latency_[latency](static_cast<uint32_t>(ns)), shape_.latency_bins - 1)
             : shape_.latency_bin(latency, ns);
-    const double squared = static_cast<double>(ns) * static_cast<double>(ns);
-    const size_t in_row = count_in_row(latency, bin);
-    const auto row = [&](size_t at) {
-      uint32_t* const words = words_.get() + at;
-      ++words[in_row];
+    const bool received = latency == SUBSTRATA_MYRINET_DEST;
+    const uint32_t both = lengths_at(received, length, peer);
+    return {ns,
+            {length * row_words_, peers_ + peer * row_words_, types_ + type * row_words_},
+            count_in_row(latency, bin),
+            latency * kSumWords,
+            received || latency == SUBSTRATA_MYRINET_SOURCE ? both : size_};
+  }
+  void await(const Sample& sample) const noexcept {
+    const uint32_t* const row = words_.get() + sample.rows[0];
+    __builtin_prefetch(row, 1);
+    __builtin_prefetch(row + sample.in_row, 1);
+    __builtin_prefetch(words_.get() + sample.by_both, 1);
+  }
+  void add(const Sample& sample) noexcept {
+    uint32_t* const words = words_.get();
+    const double squared = static_cast<double>(sample.ns) * static_cast<double>(sample.ns);
+    for (const uint32_t row : sample.rows) {
+      ++words[row + sample.in_row];
       Sum sum;
-      std::memcpy(&sum, words + latency * kSumWords, sizeof sum);
-      sum.ns += ns;
+      std::memcpy(&sum, words + row + sample.in_sums, sizeof sum);
+      sum.ns += sample.ns;
       sum.squared_ns += squared;
-      std::memcpy(words + latency * kSumWords, &sum, sizeof sum);
-    };
-    row(length * row_words_);
-    row(peers_ + peer * row_words_);
-    row(types_ + type * row_words_);
-    if (latency == SUBSTRATA_MYRINET_SOURCE) ++words_[lengths_at(false, length, peer)];
-    if (latency == SUBSTRATA_MYRINET_DEST) ++words_[lengths_at(true, length, peer)];
+      std::memcpy(words + row + sample.in_sums, &sum, sizeof sum);
+    }
+    ++words[sample.by_both];
   }
   void clear() noexcept;
 
@@ -112,7 +135,7 @@ class Statistics {
   uint32_t packets(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
     return words_[lengths_at(received, length_bin, peer)];
   }
-  uint64_t bytes() const noexcept { return size_ * sizeof(uint32_t); }
+  uint64_t bytes() const noexcept { return size_ * uint64_t{sizeof(uint32_t)}; }
   const Shape& shape() const noexcept { return shape_; }
 
  private:
@@ -121,29 +144,29 @@ class Statistics {
     int64_t ns;
     double squared_ns;
   };
-  static constexpr size_t kSumWords = sizeof(Sum) / sizeof(uint32_t);
+  static constexpr uint32_t kSumWords = sizeof(Sum) / sizeof(uint32_t);
   static constexpr size_t kLine = 64;
   static_assert(kLatencies == 4, "a divider for each");
   struct Free {
     void operator()(uint32_t* words) const noexcept { ::operator delete[](words, std::align_val_t{kLine}); }
   };
-  size_t count_in_row(uint32_t latency, uint32_t bin) const noexcept {
+  uint32_t count_in_row(uint32_t latency, uint32_t bin) const noexcept {
     return kLatencies * kSumWords + latency * shape_.latency_bins + bin;
   }
-  size_t row_at(Group group, uint32_t x) const noexcept {
+  uint32_t row_at(Group group, uint32_t x) const noexcept {
     return (group == Group::kLength ? 0 : group == Group::kPeer ? peers_ : types_) + x * row_words_;
   }
-  size_t lengths_at(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
-    return lengths_ + (size_t{received ? shape_.length_bins : 0} + length_bin) * shape_.nodes + peer;
+  uint32_t lengths_at(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
+    return lengths_ + ((received ? shape_.length_bins : 0) + length_bin) * shape_.nodes + peer;
   }
   const Shape shape_;
   const Divider by_length_;
   const Divider by_latency_[kLatencies];
-  const size_t row_words_;
-  const size_t peers_;    // where the rows of the peers begin; those of the lengths at 0
-  const size_t types_;    // those of the types
-  const size_t lengths_;  // the counts by length and peer
-  const size_t size_;
+  const uint32_t row_words_;
+  const uint32_t peers_;    // where the rows of the peers begin; those of the lengths at 0
+  const uint32_t types_;    // those of the types
+  const uint32_t lengths_;  // the counts by length and peer
+  const uint32_t size_;     // the word after the last takes what is not counted by both
   const std::unique_ptr<uint32_t[], Free> words_;
 };
 

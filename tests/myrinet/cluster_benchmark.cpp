@@ -78,7 +78,10 @@ class Watch final : public StageWatch {
   void stage(std::uint32_t node, const substrata_transaction& stage) noexcept override {
     memory_.take(node, stage);
   }
-  std::uint64_t recorded() const { return memory_.packets(); }
+  std::uint64_t recorded() {
+    memory_.settle();
+    return memory_.packets();
+  }
 
  private:
   MonitorMemory memory_{Shape{}};
@@ -91,8 +94,8 @@ double run_model(bool watched) {
   if (watched) cluster.watch(&watch);
   const double begin = processor_seconds();
   traffic.run(cluster);
-  const double taken = processor_seconds() - begin;
   if (cluster.counts().received != packets || (watched && watch.recorded() != packets)) std::abort();
+  const double taken = processor_seconds() - begin;
   return static_cast<double>(packets) / taken;
 }
 

@@ -122,6 +122,7 @@ class MyrinetOracle : public testing::Test {
       stage.program = static_cast<uint16_t>(kept.program);
       memory_.take(kept.node, stage);
     }
+    memory_.settle();
   }
   static Shape shape() {
     Shape made;
