@@ -43,7 +43,7 @@ class Before {
 
  private:
   size_t size_ = 0;
-  std::array<MPI_Request, 16> few_{};
+  std::array<MPI_Request, 16> few_;  // its first size_ entries are filled
   std::vector<MPI_Request> many_;
 };
 

@@ -20,6 +20,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "core/timers.hpp"
+
 namespace substrata::mpi_shim {
 namespace {
 
@@ -32,11 +34,53 @@ constexpr const char* kLibrary = "libmpich.so.12";
 constexpr int kMostTries = 256;
 constexpr int kModelledTag = -1;
 
-// Of the calling thread: calls within calls, when the last one ended in processor time, and what polls took
-// since.
+int64_t nanoseconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Of the calling thread: calls within calls, when the last one ended in processor time, and how many ticks of
+// the time-stamp counter polls took since.
 thread_local int depth = 0;
 thread_local int64_t left_at = -1;
 thread_local int64_t polled = 0;
+thread_local uint32_t polls = 0;
+
+// Of many polls in a row one in so many is timed, for all of them.
+constexpr uint32_t kTimedPolls = 8;
+
+// A program polls a hundred times a message: the counter is cheaper than any clock.
+int64_t nanoseconds_of_ticks(int64_t ticks) {
+  static const double tick_ns = 1e9 / cycle_hz();
+  return static_cast<int64_t>(tick_ns * static_cast<double>(std::max<int64_t>(ticks, 0)));
+}
+// 10 us. In what takes longer another thread may have run.
+bool may_be_interrupted(int64_t ticks) {
+  static const auto limit = static_cast<int64_t>(10e-6 * cycle_hz());
+  return ticks < 0 || ticks > limit;
+}
+
+// The calling thread's processor time. Asking the kernel costs more than sending a small message, so between
+// two questions that follow each other closely the time-stamp counter tells.
+class ThreadTime {
+ public:
+  int64_t now() {
+    const int64_t ticks = real_cycles();
+    const int64_t since = ticks - ticks_;
+    if (ticks_ == 0 || may_be_interrupted(since))
+      ns_ = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    else
+      ns_ += nanoseconds_of_ticks(since);
+    ticks_ = ticks;
+    return ns_;
+  }
+
+ private:
+  int64_t ticks_ = 0;
+  int64_t ns_ = 0;
+};
+thread_local ThreadTime thread_time;
 
 bool right_library_loaded() {
   static const bool loaded = [] {
@@ -51,12 +95,6 @@ bool right_library_loaded() {
     return found;
   }();
   return loaded;
-}
-
-int64_t nanoseconds(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 uint64_t mixed(uint64_t hash, uint64_t value) {
@@ -180,14 +218,15 @@ Call::Call() {
   ++depth;
   Shim& self = shim();
   if (!self.counting) return;
-  const int64_t now = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+  const int64_t now = thread_time.now();
   const std::lock_guard guard(self.lock);
   if (left_at >= 0) {
-    self.clock.compute(now - left_at - polled);
-    if (self.log.is_open())
-      self.log.computed(self.network.factor * static_cast<double>(now - left_at - polled));
+    const int64_t computed = now - left_at - nanoseconds_of_ticks(polled);
+    self.clock.compute(computed);
+    if (self.log.is_open()) self.log.computed(self.network.factor * static_cast<double>(computed));
   }
   polled = 0;
+  polls = 0;
 }
 Call::~Call() {
   --depth;
@@ -197,12 +236,19 @@ Call::~Call() {
     const std::lock_guard guard(self.lock);
     settle(self);
   }
-  left_at = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+  left_at = thread_time.now();
 }
-Poll::Poll() : began_(nanoseconds(CLOCK_MONOTONIC_RAW)) { ++depth; }
+Poll::Poll() {
+  ++depth;
+  const uint32_t before = polls++;
+  stands_for_ = before < kTimedPolls ? 1 : before % kTimedPolls == 0 ? kTimedPolls : 0;
+  if (stands_for_ != 0) began_ = real_cycles();
+}
 Poll::~Poll() {
   --depth;
-  polled += nanoseconds(CLOCK_MONOTONIC_RAW) - began_;
+  if (stands_for_ == 0) return;
+  const int64_t took = real_cycles() - began_;
+  polled += may_be_interrupted(took) ? took : took * stands_for_;
 }
 
 uint64_t bytes_of(size_t count, MPI_Datatype type) {
@@ -371,6 +417,7 @@ void remember(MPI_Request request, const PostedReceive& receive) {
   if (!self.counting) return;
   const std::lock_guard guard(self.lock);
   self.receives[request] = receive;
+  self.watches_requests.store(true, std::memory_order_relaxed);
 }
 void completed(MPI_Request request, const MPI_Status& status) {
   Shim& self = shim();
@@ -381,6 +428,7 @@ void completed(MPI_Request request, const MPI_Status& status) {
     if (found == self.receives.end()) return;
     receive = found->second;
     if (!receive.persistent) self.receives.erase(found);
+    self.watches_requests.store(!self.receives.empty(), std::memory_order_relaxed);
   }
   received(receive, status);
 }
@@ -388,12 +436,11 @@ void forget(MPI_Request request) {
   Shim& self = shim();
   const std::lock_guard guard(self.lock);
   self.receives.erase(request);
+  self.watches_requests.store(!self.receives.empty(), std::memory_order_relaxed);
 }
 bool watches_requests() {
   Shim& self = shim();
-  if (!self.counting) return false;
-  const std::lock_guard guard(self.lock);
-  return !self.receives.empty();
+  return self.counting && self.watches_requests.load(std::memory_order_relaxed);
 }
 
 namespace {
@@ -637,6 +684,7 @@ void begin() {
   self.level = hook_layer() ? 2 : 1;
   const std::lock_guard guard(self.lock);
   self.live.open(self.rank, self.level == 1);
+  may_be_interrupted(nanoseconds_of_ticks(0));  // their first calls measure the counter's rate, for 2 ms
   self.counting = true;
 }
 

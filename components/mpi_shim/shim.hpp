@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <substrata/feed.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -26,7 +27,10 @@
 #pragma weak ompi_mpi_char
 #pragma weak ompi_mpi_int
 #pragma weak ompi_mpi_unsigned_long
+#pragma weak ompi_mpi_long
+#pragma weak ompi_mpi_comm_null
 #pragma weak ompi_message_no_proc
+#pragma weak ompi_message_null
 #pragma weak ompi_mpi_op_min
 #pragma weak ompi_mpi_op_sum
 #endif
@@ -81,7 +85,8 @@ struct Shim {
   std::vector<std::unordered_map<uint64_t, uint64_t>> received_from;
   std::vector<uint64_t> number_to;  // messages to each rank so far
   std::unordered_map<MPI_Request, PostedReceive> receives;
-  size_t wildcards = 0;  // posted receives whose sender or tag is open
+  std::atomic<bool> watches_requests{false};  // receives has some; read without the lock
+  size_t wildcards = 0;                       // posted receives whose sender or tag is open
   std::deque<AwaitedMessage> awaited;
   NetworkModel network;
   VirtualClock clock;
@@ -116,6 +121,7 @@ class Poll {
 
  private:
   int64_t began_;
+  uint32_t stands_for_;  // so many polls; 0: this one is not timed
 };
 
 uint64_t bytes_of(size_t count, MPI_Datatype type);
