@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <substrata/feed.h>
 
 #include "interface.h"
 
@@ -19,6 +20,35 @@ static volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 #define PC ((uintptr_t)__builtin_return_address(0))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
+/* An access that somebody watches. What is not as usual - accesses in bursts, a full ring, nobody there any
+ * more - is the runtime's. */
+static inline __attribute__((always_inline)) void publish(struct substrata_memory_thread* thread,
+                                                          uintptr_t address, unsigned kind, unsigned size) {
+  struct substrata_publisher* const publisher = thread->direct;
+  if (__builtin_expect(
+          publisher == NULL || !substrata_observed(publisher) || publisher->head == publisher->limit, 0)) {
+    substrata_memory_publish(thread, address, kind, size);
+    return;
+  }
+  const uint64_t kinds =
+      SUBSTRATA_READ | (uint64_t)SUBSTRATA_WRITE << 16 | (uint64_t)SUBSTRATA_ATOMIC << 32; /* by kind */
+  struct substrata_transaction* const slot = publisher->ring + (publisher->head & publisher->mask);
+  slot->time = ++thread->sequence;
+  slot->start = 0;
+  slot->address = address;
+  slot->site = 0;
+  slot->detail = 0;
+  slot->initiator = thread->number;
+  slot->target = 0;
+  slot->size = size;
+  slot->kind = (uint16_t)(kinds >> 16 * kind);
+  slot->state = 0;
+  slot->program = 0;
+  slot->phase = thread->phase();
+  slot->flags = 0;
+  substrata_commit(publisher);
+}
+
 /* The site's object is another one, or unknown, or somebody watches: a watched site has no length. The
  * address stays in its register on the way here. */
 static __attribute__((noinline)) void miss(uintptr_t address, uintptr_t pc, unsigned kind, unsigned size) {
@@ -26,7 +56,7 @@ static __attribute__((noinline)) void miss(uintptr_t address, uintptr_t pc, unsi
   struct substrata_memory_site* site = &thread->sites[substrata_memory_slot(pc)];
   if (site->key == (pc ^ substrata_memory_salt) && address - site->low < site->extent) {
     ++site->count;
-    substrata_memory_publish(thread, address, kind, size);
+    publish(thread, address, kind, size);
     return;
   }
   if (thread->runtime == NULL) substrata_memory_current = thread = substrata_memory_attach();

@@ -59,11 +59,9 @@ using Tallies = std::unordered_map<SiteKey, Tally, SiteHash>;
 // One thread that accessed memory. Made at its first access, kept until the program ends.
 struct ThreadState {
   substrata_memory_thread table{};  // the only part the hooks touch
-  uint32_t number = 0;
   uintptr_t stack_low = 0;
   uintptr_t stack_size = 0;
   substrata_publisher* publisher = nullptr;
-  uint64_t sequence = 0;
   bool in_bursts = false;  // not every access is published
   uint64_t burst_position = 0;
   Tallies moved;  // counts of sites that have been bound to something else since
@@ -100,7 +98,7 @@ class Runtime {
     }
     state->table.runtime = state;
     const std::lock_guard guard(lock_);
-    state->number = static_cast<uint32_t>(threads_.size());
+    state->table.number = static_cast<uint32_t>(threads_.size());
     threads_.push_back(state);
     open_publisher(*state);
     return &state->table;
@@ -189,11 +187,11 @@ class Runtime {
     substrata_transaction* slot = substrata_reserve(state.publisher);
     if (slot == nullptr) return;
     *slot = {};
-    slot->time = ++state.sequence;
+    slot->time = ++state.table.sequence;
     slot->address = barrier;
     slot->detail = opening;
     slot->site = pc;
-    slot->initiator = state.number;
+    slot->initiator = state.table.number;
     slot->size = threads;
     slot->kind = SUBSTRATA_BARRIER;
     slot->phase = substrata_phase();
@@ -283,7 +281,7 @@ class Runtime {
 
   void open_publisher(ThreadState& state) {
     if (!has_feed_) return;
-    const std::string name = "mem.cpu" + std::to_string(state.number) + ".accesses";
+    const std::string name = "mem.cpu" + std::to_string(state.table.number) + ".accesses";
     substrata_probe_info probe{};
     probe.struct_size = sizeof probe;
     probe.name = name.c_str();
@@ -294,6 +292,8 @@ class Runtime {
     // Large enough that deliveries do not count, small enough to stay in half of a core's first cache.
     if (substrata_publisher_open(number, 256, &state.publisher) != 0) return;
     state.in_bursts = burst_.on != 0;
+    state.table.phase = substrata_phase;
+    state.table.direct = state.in_bursts ? nullptr : state.publisher;
     substrata_publisher_epoch(state.publisher, const_cast<uint64_t*>(salt_));
   }
 
@@ -315,19 +315,14 @@ class Runtime {
     substrata_transaction* slot = substrata_reserve(state.publisher);
     if (slot == nullptr) return false;
     static constexpr uint16_t kKinds[] = {SUBSTRATA_READ, SUBSTRATA_WRITE, SUBSTRATA_ATOMIC};
-    slot->time = ++state.sequence;
-    slot->start = 0;
+    *slot = {};
+    slot->time = ++state.table.sequence;
     slot->address = address;
     slot->site = pc;
-    slot->detail = 0;
-    slot->initiator = state.number;
-    slot->target = 0;
+    slot->initiator = state.table.number;
     slot->size = size;
     slot->kind = kKinds[kind];
-    slot->state = 0;
-    slot->program = 0;
     slot->phase = substrata_phase();
-    slot->flags = 0;
     substrata_commit(state.publisher);
     return true;
   }
@@ -382,8 +377,9 @@ class Runtime {
     }
     for (const ThreadState* thread : threads_) {
       if (address - thread->stack_low >= thread->stack_size) continue;
-      const auto [at, is_new] = stacks_.try_emplace(thread->number, 0u);
-      if (is_new) at->second = add_object("stack of thread " + std::to_string(thread->number), "stack", 0);
+      const auto [at, is_new] = stacks_.try_emplace(thread->table.number, 0u);
+      if (is_new)
+        at->second = add_object("stack of thread " + std::to_string(thread->table.number), "stack", 0);
       return {thread->stack_low, thread->stack_size, at->second};
     }
     if (elsewhere_ == UINT32_MAX) elsewhere_ = add_object("(elsewhere)", "other", 0);
@@ -402,7 +398,7 @@ class Runtime {
     for (ThreadState* state : threads_) {
       state->moved.clear();
       for (auto& site : state->table.sites) site.count = 0;
-      state->publisher = nullptr;
+      state->publisher = state->table.direct = nullptr;
     }
     recorder_ = nullptr;
     forget_bindings();

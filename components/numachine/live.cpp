@@ -53,6 +53,19 @@ struct Record {
   bool is_write() const noexcept { return action == Action::kWrite; }
 };
 
+// Records are written once; a vector of them grows without writing them before.
+struct Unwritten : std::allocator<Record> {
+  template <typename>
+  struct rebind {
+    using other = Unwritten;
+  };
+  void construct(Record* place) const noexcept { ::new (static_cast<void*>(place)) Record; }
+  void construct(Record* place, const Record& record) const noexcept {
+    ::new (static_cast<void*>(place)) Record(record);
+  }
+};
+using Records = std::vector<Record, Unwritten>;
+
 // Is this thread running the followed machine right now? A handler it calls may read counters, and gets what
 // has been counted so far.
 thread_local bool running_here = false;
@@ -113,7 +126,7 @@ class Follower {
   // What a thread did that the model has not taken yet.
   struct Inbox {
     std::mutex mutex;
-    std::vector<Record> records;
+    Records records;
     std::uint16_t phase = 0;  // at their end
   };
   // One opening of a barrier.
@@ -130,8 +143,8 @@ class Follower {
     Time now = 0;
     std::uint64_t number = 0;     // site of the next access, or which opening of the next barrier
     Opening* waits_at = nullptr;  // its next record is that barrier
-    std::vector<Record> now_running;
-    std::deque<std::vector<Record>> later;
+    Records now_running;
+    std::deque<Records> later;
     bool is_empty() const noexcept { return at == end; }
   };
 
@@ -165,7 +178,7 @@ class Follower {
   }
 
   static void append(Inbox& inbox, const substrata_transaction* batch, std::size_t count) {
-    std::vector<Record>& out = inbox.records;
+    Records& out = inbox.records;
     for (const substrata_transaction* t = batch; t != batch + count; ++t) {
       const std::size_t begin = out.size();
       const auto left = static_cast<std::size_t>(batch + count - t);
@@ -184,7 +197,7 @@ class Follower {
     }
   }
   static void append_any(Inbox& inbox, const substrata_transaction& t) {
-    std::vector<Record>& out = inbox.records;
+    Records& out = inbox.records;
     if (t.phase != inbox.phase) {
       inbox.phase = t.phase;
       out.push_back({t.phase, 0, Action::kPhase});
@@ -217,7 +230,7 @@ class Follower {
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       Thread& thread = threads_[i];
       const std::lock_guard lock(inboxes_[i].mutex);
-      std::vector<Record>& incoming = inboxes_[i].records;
+      Records& incoming = inboxes_[i].records;
       if (incoming.empty()) continue;
       waiting_ += incoming.size();
       if (std::find(seen_.begin(), seen_.end(), &thread) == seen_.end()) seen_.push_back(&thread);
@@ -422,9 +435,9 @@ class Follower {
   std::unique_ptr<Model> model_;
   substrata_observer* observer_ = nullptr;
   std::vector<Thread> threads_;
-  std::vector<Thread*> seen_;               // those that did something
-  std::vector<std::vector<Record>> spare_;  // their room is used again
-  std::vector<Inbox> inboxes_;              // one for each thread
+  std::vector<Thread*> seen_;   // those that did something
+  std::vector<Records> spare_;  // their room is used again
+  std::vector<Inbox> inboxes_;  // one for each thread
   std::mutex probes_mutex_;
   std::vector<std::int32_t> by_probe_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Opening> openings_;  // by barrier and number

@@ -73,6 +73,12 @@ ProtocolShape shape_of(const Parameters& p) {
 }  // namespace
 
 Time Calendar::reserve(Time now, Time earliest, Time length) {
+  // Most often all that was taken is over, or lies before what is asked for.
+  if (!taken_.empty() && taken_.back().second <= now) taken_.clear();
+  if (taken_.empty() || (taken_.back().second <= earliest && taken_.size() < kMostTaken)) {
+    taken_.emplace_back(earliest, earliest + length);
+    return earliest;
+  }
   auto first = taken_.begin();
   while (first != taken_.end() && first->second <= now) ++first;
   taken_.erase(taken_.begin(), first);
@@ -107,6 +113,7 @@ Model::Model(const Parameters& parameters, std::uint16_t program)
       c.phase = c.card->phase();
       c.profile.assign(protocol_.shape().cache_lines, 0);
     }
+    lines_.reserve(std::size_t{1} << 16);
     stations_.resize(p_.shape.stations);
     // One place on a ring for each station and one for the way up; the last ring connects the others.
     const std::uint32_t rings = (p_.shape.stations + p_.stations_per_ring - 1) / p_.stations_per_ring;
@@ -529,17 +536,20 @@ void Model::at_network_cache(std::uint32_t cpu, Time& now) {
   now = done;
 }
 
-void Model::change_fifo(std::uint32_t station, Time now, const FifoChange& change) {
-  apply_changes(station, now);
-  stations_[station].changes.push(change);
+void Model::change_fifo(std::uint32_t station, const FifoChange& change) {
+  auto& changes = stations_[station].changes;
+  changes.push_back(change);
+  // Those of one time stay in the order in which they were made.
+  for (std::size_t i = changes.size() - 1; i > 0 && changes[i - 1].at <= change.at; --i)
+    std::swap(changes[i - 1], changes[i]);
 }
 
 void Model::apply_changes(std::uint32_t station, Time upto) {
   auto& changes = stations_[station].changes;
   MemoryCard& memory = rack_.memory(station);
-  while (!changes.empty() && changes.top().at <= upto) {
-    const FifoChange change = changes.top();
-    changes.pop();
+  while (!changes.empty() && changes.back().at <= upto) {
+    const FifoChange change = changes.back();
+    changes.pop_back();
     (change.outgoing ? memory.outgoing : memory.incoming)
         .change(cycle(change.at), change.transactions, change.packets);
   }
@@ -569,8 +579,9 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
   const std::uint64_t service = p_.lookup_cycles + (from_memory ? p_.memory_cycles : 0);
   Time ready = begun + service * p_.bus_ps;
   s.memory_free = ready;
-  change_fifo(home, now, {arrived, 1, 1, false});
-  change_fifo(home, now, {begun + p_.bus_ps, -1, -1, false});
+  apply_changes(home, now);
+  change_fifo(home, {arrived, 1, 1, false});
+  change_fifo(home, {begun + p_.bus_ps, -1, -1, false});
   ++s.requests;
   s.queue_cycles += waited;
   card.hit(step.met, type_of(c.want));
@@ -612,12 +623,11 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
   if (c.want != Want::kRead && is_global_state(step.met) == false && !protocol_.deliveries().empty())
     agreed = std::max(agreed, take_bus(home, now, agreed, 1, c) + p_.bus_ps);
   ready = std::max(ready, agreed);
-  change_fifo(home, now, {ready, 1, static_cast<std::int8_t>(packets), true});
+  change_fifo(home, {ready, 1, static_cast<std::int8_t>(packets), true});
   Time done = ready;
   if (from != c.station) done = over_ring(from, c.station, now, ready, packets, &ring_waited);
-  change_fifo(
-      home, now,
-      {std::max(ready + p_.bus_ps, ready), -1, static_cast<std::int8_t>(-static_cast<int>(packets)), true});
+  change_fifo(home, {std::max(ready + p_.bus_ps, ready), -1,
+                     static_cast<std::int8_t>(-static_cast<int>(packets)), true});
   done = take_bus(c.station, now, done, packets, c) + packets * p_.bus_ps;
   // Until other stations have answered, memory can serve nobody else for this block.
   const bool long_way = step.owner_station >= 0 || step.owner >= 0 || step.stations != 0;

@@ -9,7 +9,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <queue>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,7 +67,8 @@ class Calendar {
   Time reserve(Time now, Time earliest, Time length);
 
  private:
-  std::vector<std::pair<Time, Time>> taken_;  // in order, apart
+  static constexpr std::size_t kMostTaken = 16;  // before what is over is removed
+  std::vector<std::pair<Time, Time>> taken_;     // in order, apart
 };
 
 // What the model knows for certain of one processor; the monitors only estimate some of it.
@@ -267,7 +267,6 @@ class Model {
     std::int8_t transactions;
     std::int8_t packets;
     bool outgoing;
-    bool operator>(const FifoChange& other) const noexcept { return at > other.at; }
   };
   struct Station {
     Calendar bus;
@@ -277,7 +276,7 @@ class Model {
     std::uint64_t queue_cycles = 0;
     std::uint64_t requests = 0;
     substrata_publisher* memory = nullptr;
-    std::priority_queue<FifoChange, std::vector<FifoChange>, std::greater<>> changes;
+    std::vector<FifoChange> changes;  // to come, the last first; few
   };
 
   template <typename Record>
@@ -375,7 +374,7 @@ class Model {
   void drop_primary(Cpu& c, std::uint64_t line, bool only_writable) noexcept;
   void profile_miss(const Cpu& c, std::uint32_t cpu);
   LineProfile& profile_of(std::uint64_t line);
-  void change_fifo(std::uint32_t station, Time now, const FifoChange& change);
+  void change_fifo(std::uint32_t station, const FifoChange& change);
   void apply_changes(std::uint32_t station, Time upto);
   void publish_request(Cpu& c, std::uint32_t cpu, Time now, std::uint32_t latency);
   void handle_interrupt(Cpu& c, Time& now);

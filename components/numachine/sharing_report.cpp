@@ -79,9 +79,11 @@ std::vector<ObjectMisses> explain_misses(Model& model, const NameAt& name_at) {
   std::vector<std::uint64_t> spikes(model.protocol().shape().cache_lines, 0);
   for (const Spike& spike : find_spikes(model, kSpikeThreshold, nullptr)) spikes[spike.index] = 1;
   std::map<std::string, Sum> sums;
+  auto last = sums.end();  // many lines in a row are the same object's
   for (const LineProfile& line : model.lines()) {
     std::string name = name_at ? name_at(address_in(line, line_bytes)) : std::string();
-    Sum& sum = sums[name];
+    if (last == sums.end() || last->first != name) last = sums.try_emplace(name).first;
+    Sum& sum = last->second;
     ObjectMisses& o = sum.object;
     o.name = std::move(name);
     ++o.lines;
