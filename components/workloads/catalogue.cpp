@@ -9,10 +9,10 @@
 namespace substrata::workloads {
 
 std::span<const Workload* const> workloads() noexcept {
-  static constexpr std::array kAll{
-      &kConflict,  &kFalseSharing, &kFft,         &kGauss,        &kHotSpot,          &kLu,
-      &kMigratory, &kOcean,        &kPingPong,    &kPointerChase, &kProducerConsumer, &kRadix,
-      &kStream,    &kTrueSharing,  &kWaterSpatial};
+  static constexpr std::array kAll{&kConflict, &kFalseSharing, &kFft,          &kGauss,
+                                   &kHotSpot,  &kLu,           &kMigratory,    &kOcean,
+                                   &kPingPong, &kPipeline,     &kPointerChase, &kProducerConsumer,
+                                   &kRadix,    &kStream,       &kTrueSharing,  &kWaterSpatial};
   return kAll;
 }
 

@@ -119,6 +119,15 @@ class Onlooker {
 
 constexpr char kSmall[] = "fft:points=1024";
 
+TEST_F(Myrinet, AStreamThroughAllNodesKeepsItsBytesWhateverHappensToPackets) {  // MY-20, MY-22
+  const char* const faults = "drop_ppm=40000:corrupt_ppm=40000:misroute_ppm=40000";
+  const auto plain = run("pipeline:bytes=40000:window=3000:segment=1000", 4);
+  const auto harmed = run("pipeline:bytes=40000:window=3000:segment=1000", 4, faults);
+  EXPECT_GT(harmed.simulated_ticks, plain.simulated_ticks);
+  // Less room at the reader, more waiting for credits.
+  EXPECT_GT(run("pipeline:bytes=40000:window=500:segment=1000", 4).simulated_ticks, plain.simulated_ticks);
+}
+
 TEST_F(Myrinet, EveryEventIsModelled) {
   for (uint32_t i = 0; i < table_.event_count(device_); ++i) {
     Event event;

@@ -16,6 +16,8 @@ inline constexpr const char* kSmallSpecs[] = {
     "ocean:n=19:sweeps=3",
     "ping-pong:bytes=100:rounds=3",
     "ping-pong:bytes=0:rounds=5:mode=stream",
+    "pipeline:bytes=3000:window=200:segment=64:call=150",
+    "pipeline:bytes=20000:call=5000",
     "pointer-chase:nodes=300:stride=16:steps=200",
     "producer-consumer:words=50:rounds=4",
     "radix:keys=1500:radix=16:bits=10",

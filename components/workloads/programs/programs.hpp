@@ -12,7 +12,7 @@ inline constexpr Parameter kSeedParameter{
     .name = "seed", .text = "of the input", .fallback = 1, .least = 0, .most = kSeeds - 1};
 
 extern const Workload kConflict, kFalseSharing, kFft, kGauss, kHotSpot, kLu, kMigratory, kOcean, kPingPong,
-    kPointerChase, kProducerConsumer, kRadix, kStream, kTrueSharing, kWaterSpatial;
+    kPipeline, kPointerChase, kProducerConsumer, kRadix, kStream, kTrueSharing, kWaterSpatial;
 
 }  // namespace substrata::workloads
 
