@@ -12,6 +12,8 @@ namespace substrata::monitor {
 class Counter {
  public:
   void add(uint64_t count) noexcept { value_.store(value() + count, std::memory_order_relaxed); }
+  // The same for several writers at a time, none of which uses the others.
+  void add_shared(uint64_t count) noexcept { value_.fetch_add(count, std::memory_order_relaxed); }
   void set(uint64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
   uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <utility>
 
 #include "failure.hpp"
 #include "names.hpp"
@@ -16,6 +17,9 @@ constexpr uint64_t kDefaultRingBytes = 1 << 20;
 constexpr uint64_t kLeastRingBytes = 4096;
 constexpr uint64_t kMostRingBytes = uint64_t{1} << 34;
 constexpr size_t kLongestName = 60;
+// Of a seat: two packets of the longest kind, each behind its length and stage.
+constexpr size_t kPacketHead = 2 * sizeof(uint32_t);
+constexpr size_t kSeatBytes = 2 * (SUBSTRATA_OWL_MOST_PACKET + kPacketHead);
 
 struct Records {
   std::mutex mutex;
@@ -113,11 +117,12 @@ int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out) 
                 name.c_str(), kLongestName);
   }
   if (options.policy > SUBSTRATA_OWL_OVERWRITE_OLD || options.near_full_percent > 100 ||
+      (options.flags & ~static_cast<uint32_t>(SUBSTRATA_OWL_PER_THREAD)) != 0 ||
       (options.ring_bytes != 0 &&
        (options.ring_bytes < kLeastRingBytes || options.ring_bytes > kMostRingBytes))) {
     return fail(kInvalid,
                 "the capsule '%s' asks for a ring that cannot be: 4096 to 2^34 bytes, a mark of 1 to 100 "
-                "percent, a known policy",
+                "percent, a known policy, known flags",
                 name.c_str());
   }
   auto capsule = std::make_unique<substrata_owl_capsule>(*entry, name, options.probes);
@@ -195,13 +200,9 @@ int Capsule::build(const substrata_owl_capsule_options& options) {
       emit_packet,
       emit_packet_from,
       emit_transactions,
-      [](void* capsule, const Transaction* cause, uint32_t reason) {
-        Capsule& self = Capsule::of(capsule);
-        ++self.counts_[kSignals];
-        self.ring_.commit();  // who is signalled finds what was emitted before
-        if (self.signal_ != nullptr) self.signal_(self.signal_owner_, cause, reason);
-      },
+      [](void* capsule, const Transaction* cause, uint32_t reason) { of(capsule).signal(cause, reason); },
   };
+  apart_ = (options.flags & SUBSTRATA_OWL_PER_THREAD) != 0 && merge_of(module) != nullptr;
   if (const char* why = module.create(&module, registers_, &services, &instance_)) {
     return fail(kInvalid, "the module '%s' does not start in the capsule '%s': %s", module.name,
                 name_.c_str(), why);
@@ -215,17 +216,22 @@ Capsule::~Capsule() {
     record_->capsule = nullptr;
   }
   substrata_observer_destroy(observer_);
-  if (instance_ != nullptr) {
-    if (record_ != nullptr) {
-      const std::lock_guard lock(mutex_);
-      publish_numbers();
-    }
-    entry_.module->destroy(instance_);
+  if (instance_ == nullptr) return;
+  if (record_ != nullptr) {
+    merge_seats();
+    const std::lock_guard lock(mutex_);
+    publish_numbers();
   }
+  for (Seat* each = seats_.load(); each != nullptr;) {
+    entry_.module->destroy(each->instance);
+    delete std::exchange(each, each->next);
+  }
+  entry_.module->destroy(instance_);
 }
 
 int Capsule::begin() {
-  if (observer_ == nullptr && substrata_observer_create(batch, this, 0, &observer_) != 0) {
+  if (observer_ == nullptr &&
+      substrata_observer_create(batch, this, apart_ ? SUBSTRATA_OBSERVER_CONCURRENT : 0, &observer_) != 0) {
     return fail(kNoMemory, "the capsule '%s' does not start: %s", name_.c_str(), substrata_feed_error());
   }
   {
@@ -254,7 +260,10 @@ int Capsule::begin() {
   return 0;
 }
 
-void Capsule::end() noexcept { substrata_unsubscribe(observer_, nullptr); }
+void Capsule::end() noexcept {
+  substrata_unsubscribe(observer_, nullptr);
+  merge_seats();
+}
 
 int Capsule::start() {
   const std::lock_guard lock(control_);
@@ -274,14 +283,14 @@ void Capsule::batch(void* owner, const Transaction* batch, size_t count) {
   static_cast<Capsule*>(owner)->observe(batch, count);
 }
 
-bool Capsule::accepts(uint16_t probe) {
-  if (accepted_.size() <= probe) accepted_.resize(probe + 64u);
-  if (accepted_[probe] == 0) {
+bool Capsule::accepts(std::vector<uint8_t>& known, uint16_t probe) const {
+  if (known.size() <= probe) known.resize(probe + 64u);
+  if (known[probe] == 0) {
     substrata_probe_info info{};
     info.struct_size = sizeof info;
-    accepted_[probe] = substrata_probe_at(probe, &info) == 0 && matches(probes_, info.name) ? 2 : 1;
+    known[probe] = substrata_probe_at(probe, &info) == 0 && matches(probes_, info.name) ? 2 : 1;
   }
-  return accepted_[probe] == 2;
+  return known[probe] == 2;
 }
 
 void Capsule::take_registers() noexcept {
@@ -303,11 +312,166 @@ void Capsule::take_registers() noexcept {
   ring_.commit();
 }
 
+Seat* Capsule::seat() noexcept {
+  const std::thread::id self = std::this_thread::get_id();
+  for (Seat* each = seats_.load(std::memory_order_acquire); each != nullptr; each = each->next) {
+    if (each->thread == self) return each;
+  }
+  // All instances together stay in the budget: the shared one, those there are, and this one.
+  const uint64_t instances = seat_count_.fetch_add(1, std::memory_order_relaxed) + 2;
+  const auto within = [&](uint64_t cost, uint64_t budget) { return cost == 0 || instances <= budget / cost; };
+  std::unique_ptr<Seat> made;
+  if (within(cost_.counters, budget_.counters) && within(cost_.table_bits, budget_.table_bits) &&
+      within(cost_.comparators, budget_.comparators)) {
+    try {
+      made = std::make_unique<Seat>(*this);
+      made->sent = std::make_unique<uint8_t[]>(kSeatBytes);
+    } catch (...) {
+      made = nullptr;  // no memory: the shared instance has to do
+    }
+  }
+  if (made != nullptr) {
+    {
+      const std::lock_guard lock(mutex_);
+      std::copy_n(registers_, SUBSTRATA_OWL_MOST_REGISTERS, made->registers);
+      made->register_changes = register_changes_;
+    }
+    const substrata_owl_services services{
+        sizeof services,
+        SUBSTRATA_OWL_MODULE_ABI,
+        made.get(),
+        [](void* owner, const void* packet, uint32_t bytes) { emit_from_seat(owner, packet, bytes, 0); },
+        emit_from_seat,
+        [](void* owner, const Transaction* transactions, size_t many) {
+          for (size_t i = 0; i < many; ++i) emit_from_seat(owner, &transactions[i], sizeof(Transaction), 0);
+        },
+        signal_from_seat,
+    };
+    const Module& module = *entry_.module;
+    if (module.create(&module, made->registers, &services, &made->instance) != nullptr) made = nullptr;
+  }
+  if (made == nullptr) {
+    seat_count_.fetch_sub(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  made->next = seats_.load(std::memory_order_relaxed);
+  while (!seats_.compare_exchange_weak(made->next, made.get(), std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+  }
+  return made.release();
+}
+
+void Capsule::observe_apart(Seat& seat, const Transaction* batch, size_t count) noexcept {
+  const std::lock_guard mine(seat.mutex);
+  try {
+    if (!exact_.load(std::memory_order_relaxed) && !accepts(seat.accepted, batch[0].probe)) return;
+  } catch (...) {
+    return;  // no memory to know whether it is for this capsule
+  }
+  const Module& module = *entry_.module;
+  const uint64_t changes = ring_.mapping().header().register_changes.load(std::memory_order_acquire);
+  if (changes != seat.register_changes) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (changes != register_changes_) take_registers();
+      std::copy_n(registers_, SUBSTRATA_OWL_MOST_REGISTERS, seat.registers);
+    }
+    seat.register_changes = changes;
+    if (module.configure != nullptr) module.configure(seat.instance, seat.registers);
+  }
+  module.observe(seat.instance, batch, count);
+  seat.events += count;
+  record_->values[kEventsSeen].add_shared(count);
+  uint64_t metrics[SUBSTRATA_OWL_MOST_METRICS];
+  module.read(seat.instance, metrics);
+  tell(seat, metrics);
+  if (seat.sent_bytes == 0) return;
+  const std::lock_guard lock(mutex_);
+  send(seat);
+  publish_numbers();
+}
+
+void Capsule::tell(Seat& seat, const uint64_t* metrics) noexcept {
+  const Module& module = *entry_.module;
+  for (uint32_t i = 0; i < module.metric_count; ++i) {
+    if (module.metrics[i].gauge != 0) continue;
+    const uint64_t more = metrics[i] - seat.metrics[i];
+    if (more == 0) continue;
+    record_->values[kStatistics + i].add_shared(more);
+    seat.metrics[i] = metrics[i];
+  }
+}
+
+void Capsule::send(Seat& seat) noexcept {
+  for (size_t at = 0; at < seat.sent_bytes;) {
+    uint32_t head[2];
+    std::memcpy(head, seat.sent.get() + at, sizeof head);
+    emit(seat.sent.get() + at + kPacketHead, head[0], head[1]);
+    at += kPacketHead + head[0];
+  }
+  seat.sent_bytes = 0;
+}
+
+void Capsule::emit_from_seat(void* owner, const void* packet, uint32_t bytes, uint32_t stage) noexcept {
+  Seat& seat = *static_cast<Seat*>(owner);
+  if (seat.merging) return seat.capsule.emit(packet, bytes, stage);
+  if (bytes > SUBSTRATA_OWL_MOST_PACKET || seat.sent_bytes + kPacketHead + bytes > kSeatBytes) {
+    const std::lock_guard lock(seat.capsule.mutex_);
+    seat.capsule.send(seat);
+    if (bytes > SUBSTRATA_OWL_MOST_PACKET) return seat.capsule.emit(packet, bytes, stage);  // refused
+  }
+  const uint32_t head[2] = {bytes, stage};
+  std::memcpy(seat.sent.get() + seat.sent_bytes, head, sizeof head);
+  std::memcpy(seat.sent.get() + seat.sent_bytes + kPacketHead, packet, bytes);
+  seat.sent_bytes += kPacketHead + bytes;
+}
+
+void Capsule::signal_from_seat(void* owner, const Transaction* cause, uint32_t reason) noexcept {
+  Seat& seat = *static_cast<Seat*>(owner);
+  Capsule& self = seat.capsule;
+  std::unique_lock<std::mutex> lock(self.mutex_, std::defer_lock);
+  if (!seat.merging) lock.lock();
+  self.send(seat);
+  self.signal(cause, reason);
+}
+
+void Capsule::signal(const Transaction* cause, uint32_t reason) noexcept {
+  ++counts_[kSignals];
+  ring_.commit();  // who is signalled finds what was emitted before
+  if (signal_ != nullptr) signal_(signal_owner_, cause, reason);
+}
+
+void Capsule::merge_seats() noexcept {
+  if (!apart_) return;
+  const Module& module = *entry_.module;
+  const auto merge = merge_of(module);
+  for (Seat* each = seats_.load(std::memory_order_acquire); each != nullptr; each = each->next) {
+    const std::lock_guard seat(each->mutex);
+    const std::lock_guard lock(mutex_);
+    each->merging = true;
+    merge(instance_, each->instance);
+    each->merging = false;
+    // What moved is no news: the record's values count it already.
+    uint64_t left[SUBSTRATA_OWL_MOST_METRICS];
+    module.read(each->instance, left);
+    for (uint32_t i = 0; i < module.metric_count; ++i) {
+      told_[kStatistics + i] += each->metrics[i] - left[i];
+      each->metrics[i] = left[i];
+    }
+    publish_numbers();
+  }
+}
+
 void Capsule::observe(const Transaction* batch, size_t count) noexcept {
+  if (Seat* const own = apart_ ? seat() : nullptr) {
+    observe_apart(*own, batch, count);
+    record_->tell_watchers();
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
     try {
-      if (!exact_ && !accepts(batch[0].probe)) return;
+      if (!exact_ && !accepts(accepted_, batch[0].probe)) return;
     } catch (...) {
       return;  // no memory to know whether it is for this capsule
     }
@@ -340,6 +504,20 @@ void Capsule::publish_numbers() noexcept {
   ring_.commit();
   module.read(instance_, metrics_);
   std::vector<monitor::Counter>& values = record_->values;
+  if (apart_) {
+    const auto tell_more = [&](uint32_t i, uint64_t now) {
+      values[i].add_shared(now - std::exchange(told_[i], now));
+    };
+    for (uint32_t i = 0; i < kStatistics; ++i) tell_more(i, counts_[i] + (i == kDropped ? ring_.lost() : 0));
+    for (uint32_t i = 0; i < module.metric_count; ++i) {
+      if (module.metrics[i].gauge != 0) {
+        values[kStatistics + i].set(metrics_[i]);
+      } else {
+        tell_more(kStatistics + i, metrics_[i]);
+      }
+    }
+    return;
+  }
   for (uint32_t i = 0; i < kStatistics; ++i) {
     values[i].set(base_[i] + counts_[i] + (i == kDropped ? ring_.lost() : 0));
   }
@@ -351,6 +529,7 @@ void Capsule::publish_numbers() noexcept {
 
 int Capsule::write_back() {
   substrata_flush();
+  merge_seats();
   {
     const std::lock_guard lock(mutex_);
     if (entry_.module->write_back != nullptr) entry_.module->write_back(instance_);
@@ -396,6 +575,7 @@ int Capsule::metric(const char* name, uint64_t* value) {
   for (uint32_t i = 0; i < module.metric_count; ++i) {
     if (std::strcmp(module.metrics[i].name, name) != 0) continue;
     substrata_flush();
+    merge_seats();
     const std::lock_guard lock(mutex_);
     module.read(instance_, metrics_);
     *value = metrics_[i];
@@ -407,15 +587,21 @@ int Capsule::metric(const char* name, uint64_t* value) {
 void Capsule::statistics(substrata_owl_statistics* out) noexcept {
   substrata_flush();
   const std::lock_guard control(control_);
+  uint64_t apart = 0;
+  for (Seat* each = seats_.load(std::memory_order_acquire); each != nullptr; each = each->next) {
+    const std::lock_guard seat(each->mutex);
+    apart += each->events;
+  }
   const std::lock_guard lock(mutex_);
   out->running = users_ != 0 ? 1 : 0;
-  out->events_seen = counts_[kEventsSeen];
+  out->events_seen = counts_[kEventsSeen] + apart;
   out->packets_injected = counts_[kPacketsInjected];
   out->bytes_injected = counts_[kBytesInjected];
   out->dropped = counts_[kDropped] + ring_.lost();
   out->near_full = counts_[kNearFull];
   out->signals = counts_[kSignals];
-  out->cost = cost_;
+  const uint64_t instances = 1 + seat_count_.load(std::memory_order_relaxed);
+  out->cost = {cost_.counters * instances, cost_.table_bits * instances, cost_.comparators * instances};
   out->budget = budget_;
 }
 

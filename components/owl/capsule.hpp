@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "library.hpp"
@@ -68,6 +69,25 @@ uint64_t record_count() noexcept;
 // Makes the capsule and its record. 0, or negative with a sentence.
 int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out);
 
+// One thread's own instance of the module, in a capsule that gives each thread one. Its mutex is held by that
+// thread for a batch, and for a moment by whoever merges; it is taken before the capsule's.
+struct Seat {
+  explicit Seat(Capsule& owner) : capsule(owner) {}
+  Capsule& capsule;
+  const std::thread::id thread = std::this_thread::get_id();
+  std::mutex mutex;
+  void* instance = nullptr;
+  uint64_t registers[SUBSTRATA_OWL_MOST_REGISTERS] = {};
+  uint64_t register_changes = 0;
+  uint64_t metrics[SUBSTRATA_OWL_MOST_METRICS] = {};  // as the record's values know them
+  uint64_t events = 0;
+  std::vector<uint8_t> accepted;    // by probe point: 0 not asked yet, 1 no, 2 yes
+  std::unique_ptr<uint8_t[]> sent;  // packets on their way to the ring, which all seats share
+  size_t sent_bytes = 0;
+  bool merging = false;  // the thread that is here holds the capsule's mutex as well
+  Seat* next = nullptr;
+};
+
 class Capsule {
  public:
   Capsule(const LibraryEntry& entry, std::string name, std::string probes);
@@ -95,15 +115,27 @@ class Capsule {
   int build(const substrata_owl_capsule_options& options);
   // The interface of composed modules: packets with the number of their sub-module.
   void emit(const void* packet, uint32_t bytes, uint32_t stage) noexcept;
+  void signal(const Transaction* cause, uint32_t reason) noexcept;
   static Capsule& of(void* capsule) noexcept { return *static_cast<Capsule*>(capsule); }
 
  private:
   friend int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out);
   static void batch(void* owner, const Transaction* batch, size_t count);
   void observe(const Transaction* batch, size_t count) noexcept;
-  bool accepts(uint16_t probe);
+  void observe_apart(Seat& seat, const Transaction* batch, size_t count) noexcept;
+  // The calling thread's own; null: there is none to be had, and the shared instance is used.
+  Seat* seat() noexcept;
+  bool accepts(std::vector<uint8_t>& known, uint16_t probe) const;
   void take_registers() noexcept;
   void publish_numbers() noexcept;
+  // With the seat's mutex: what its module counted since goes to the record.
+  void tell(Seat& seat, const uint64_t* metrics) noexcept;
+  // With the seat's mutex and mutex_: its packets go into the ring.
+  void send(Seat& seat) noexcept;
+  // Every seat's counts into the shared instance.
+  void merge_seats() noexcept;
+  static void emit_from_seat(void* owner, const void* packet, uint32_t bytes, uint32_t stage) noexcept;
+  static void signal_from_seat(void* owner, const Transaction* cause, uint32_t reason) noexcept;
 
   const LibraryEntry& entry_;
   const std::string name_;
@@ -128,8 +160,13 @@ class Capsule {
   void* near_full_owner_ = nullptr;
   void (*signal_)(void*, const Transaction*, uint32_t) = nullptr;
   void* signal_owner_ = nullptr;
-  bool exact_ = true;              // the subscription takes only what probes_ names
+  std::atomic<bool> exact_{true};  // the subscription takes only what probes_ names
   std::vector<uint8_t> accepted_;  // by probe point: 0 not asked yet, 1 no, 2 yes
+  // Where threads have seats, values of the record have several writers: each adds what is new since.
+  bool apart_ = false;
+  uint64_t told_[kStatistics + SUBSTRATA_OWL_MOST_METRICS] = {};
+  std::atomic<Seat*> seats_{nullptr};  // only grows while the capsule lives
+  std::atomic<uint64_t> seat_count_{0};
 };
 
 }  // namespace substrata::owl

@@ -35,11 +35,19 @@ class Counter {
       reads_ += t.kind == SUBSTRATA_READ || t.kind == SUBSTRATA_FETCH || t.kind == SUBSTRATA_ATOMIC ? 1 : 0;
       writes_ += t.kind == SUBSTRATA_WRITE || t.kind == SUBSTRATA_ATOMIC ? 1 : 0;
       misses_ += t.state == SUBSTRATA_MISS ? 1 : 0;
-      if (period_ != 0 && transactions_ % period_ == 0) {
+      if (period_ != 0 && ++since_ == period_) {
+        since_ = 0;
         const uint64_t packet[3] = {t.time, transactions_, bytes_};
         services_.emit(packet, sizeof packet);
       }
     }
+  }
+  void merge(Counter& from) noexcept {
+    move_count(transactions_, from.transactions_);
+    move_count(bytes_, from.bytes_);
+    move_count(reads_, from.reads_);
+    move_count(writes_, from.writes_);
+    move_count(misses_, from.misses_);
   }
   void read(uint64_t* metrics) const noexcept {
     metrics[0] = transactions_;
@@ -54,6 +62,7 @@ class Counter {
   const uint64_t state_;
   const uint64_t period_;
   const Services services_;
+  uint64_t since_ = 0;  // the last packet
   uint64_t transactions_ = 0;
   uint64_t bytes_ = 0;
   uint64_t reads_ = 0;
@@ -85,6 +94,10 @@ class Sampler {
     left_ -= count - at;
   }
   void configure(const uint64_t* r) noexcept { period_ = left_ = r[0]; }
+  void merge(Sampler& from) noexcept {
+    move_count(seen_, from.seen_);
+    move_count(samples_, from.samples_);
+  }
   void read(uint64_t* metrics) const noexcept {
     metrics[0] = seen_;
     metrics[1] = samples_;

@@ -1,7 +1,9 @@
 // Histograms: associative with the least recently used counter written back, miss rates, and directly indexed
 // bins.
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "counter_array.hpp"
@@ -81,6 +83,16 @@ class Histogram {
   void write_back() noexcept {
     array_.drain([this](uint64_t key, const Counts& counts) { emit(key, counts); });
   }
+  void merge(Histogram& from) noexcept {
+    from.array_.drain([this](uint64_t key, const Counts& counts) {
+      Counts& own = counter_of(key);
+      own.count += counts.count;
+      own.misses += counts.misses;
+    });
+    move_count(accesses_, from.accesses_);
+    move_count(misses_, from.misses_);
+    move_count(evictions_, from.evictions_);
+  }
   void read(uint64_t* metrics) const noexcept {
     metrics[0] = accesses_;
     metrics[1] = misses_;
@@ -97,15 +109,19 @@ class Histogram {
   void run(const Transaction* batch, size_t count, const KeyOf& key) noexcept {
     for (size_t i = 0; i < count; ++i) {
       const uint64_t miss = batch[i].state == SUBSTRATA_MISS ? 1 : 0;
-      Counts& counts = array_.use(key(batch[i]) >> shift_, [this](uint64_t old, const Counts& written) {
-        ++evictions_;
-        emit(old, written);
-      });
+      Counts& counts = counter_of(key(batch[i]) >> shift_);
       ++counts.count;
       counts.misses += miss;
       misses_ += miss;
     }
     accesses_ += count;
+  }
+  // The key's counter; the one that is taken away for it is written back.
+  Counts& counter_of(uint64_t key) noexcept {
+    return array_.use(key, [this](uint64_t old, const Counts& written) {
+      ++evictions_;
+      emit(old, written);
+    });
   }
   void emit(uint64_t key, const Counts& counts) noexcept {
     const CountPacket packet{key << shift_, counts.count, counts.misses};
@@ -147,10 +163,7 @@ class MissRate {
       const Transaction& t = batch[i];
       const bool fill = t.kind == SUBSTRATA_FILL;
       if (!fill && !is_access(t)) continue;
-      Counts& counts = array_.use(t.address >> shift_, [this](uint64_t old, const Counts& written) {
-        ++evictions_;
-        emit(old, written);
-      });
+      Counts& counts = counter_of(t.address >> shift_);
       if (fill) {
         ++counts.misses;
         ++misses_;
@@ -163,6 +176,16 @@ class MissRate {
   void write_back() noexcept {
     array_.drain([this](uint64_t key, const Counts& counts) { emit(key, counts); });
   }
+  void merge(MissRate& from) noexcept {
+    from.array_.drain([this](uint64_t key, const Counts& counts) {
+      Counts& own = counter_of(key);
+      own.count += counts.count;
+      own.misses += counts.misses;
+    });
+    move_count(accesses_, from.accesses_);
+    move_count(misses_, from.misses_);
+    move_count(evictions_, from.evictions_);
+  }
   void read(uint64_t* metrics) const noexcept {
     metrics[0] = accesses_;
     metrics[1] = misses_;
@@ -174,6 +197,13 @@ class MissRate {
     uint64_t count = 0;
     uint64_t misses = 0;
   };
+  // The key's counter; the one that is taken away for it is written back.
+  Counts& counter_of(uint64_t key) noexcept {
+    return array_.use(key, [this](uint64_t old, const Counts& written) {
+      ++evictions_;
+      emit(old, written);
+    });
+  }
   void emit(uint64_t key, const Counts& counts) noexcept {
     const CountPacket packet{key << shift_, counts.count, counts.misses};
     services_.emit(&packet, sizeof packet);
@@ -227,6 +257,19 @@ class Bins {
       bins_[i] = 0;
     }
     used_ = 0;
+  }
+  void merge(Bins& from) noexcept {
+    for (uint64_t i = 0; i < bins_.size(); ++i) {
+      const uint64_t more = std::exchange(from.bins_[i], 0);
+      if (more == 0) continue;
+      used_ += bins_[i] == 0 ? 1 : 0;
+      const uint64_t taken = std::min(more, most_ - bins_[i]);
+      bins_[i] += taken;
+      saturated_ += more - taken;
+    }
+    from.used_ = 0;
+    move_count(counted_, from.counted_);
+    move_count(saturated_, from.saturated_);
   }
   void read(uint64_t* metrics) const noexcept {
     metrics[0] = counted_;

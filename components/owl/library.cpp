@@ -223,7 +223,8 @@ const char* objection(const Module* module) noexcept {
   if (module->abi != SUBSTRATA_OWL_MODULE_ABI) {
     return "a module was built for another version of the interface; build it anew";
   }
-  if (module->struct_size < sizeof(Module)) return "a module's description is shorter than this version's";
+  if (module->struct_size < offsetof(Module, merge))
+    return "a module's description is shorter than this version's";
   if (!is_name(module->name, 47, true)) return "a module's name is none: [a-z][a-z0-9_-]*, at most 47 bytes";
   if (module->summary == nullptr || module->packets == nullptr)
     return "a module has no summary or packet text";

@@ -82,6 +82,14 @@ class Log {
     }
   }
   void write_back() noexcept { send(); }
+  // Packets stand by themselves; each instance sends its own. A short log stays its thread's.
+  void merge(Log& from) noexcept {
+    from.send();
+    move_count(logged_, from.logged_);
+    move_count(filtered_, from.filtered_);
+    move_count(bytes_, from.bytes_);
+    move_count(triggers_, from.triggers_);
+  }
   void read(uint64_t* metrics) const noexcept {
     metrics[0] = logged_;
     metrics[1] = filtered_;

@@ -4,6 +4,7 @@
 
 #include <substrata/owl_module.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -50,9 +51,20 @@ constexpr Metric gauge_metric(const char* name, const char* text, const char* un
   return {name, text, unit, 1, 0};
 }
 
+// The function that merges two instances, or null: an older module's description ends before it.
+inline auto merge_of(const Module& module) noexcept -> void (*)(void* into, void* from) {
+  return module.struct_size >= offsetof(Module, merge) + sizeof module.merge ? module.merge : nullptr;
+}
+
+// Adds a count of another instance and takes it from there.
+inline void move_count(uint64_t& into, uint64_t& from) noexcept {
+  into += from;
+  from = 0;
+}
+
 // M has: M(const uint64_t* registers, const Services&) which may throw std::bad_alloc; observe(batch, count);
 // read(metrics); static void cost(registers, Cost&); kRegisters, kMetrics; and optionally write_back(),
-// configure(registers), static const char* objection(registers).
+// configure(registers), merge(M& from), static const char* objection(registers).
 template <typename M>
 struct ModuleFunctions {
   static const char* create(const Module*, const uint64_t* registers, const substrata_owl_services* services,
@@ -73,6 +85,10 @@ struct ModuleFunctions {
   }
   static void write_back(void* instance) noexcept {
     if constexpr (requires(M & m) { m.write_back(); }) static_cast<M*>(instance)->write_back();
+  }
+  static void merge(void* into, void* from) noexcept {
+    if constexpr (requires(M & a, M & b) { a.merge(b); })
+      static_cast<M*>(into)->merge(*static_cast<M*>(from));
   }
   static void read(void* instance, uint64_t* metrics) noexcept { static_cast<M*>(instance)->read(metrics); }
   static void configure(void* instance, const uint64_t* registers) noexcept {
@@ -106,6 +122,7 @@ constexpr Module make_module(const char* name, const char* summary, const char* 
   if constexpr (requires(M & m, const uint64_t* r) { m.configure(r); }) {
     module.configure = ModuleFunctions<M>::configure;
   }
+  if constexpr (requires(M & a, M & b) { a.merge(b); }) module.merge = ModuleFunctions<M>::merge;
   return module;
 }
 

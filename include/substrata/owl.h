@@ -82,6 +82,17 @@ enum substrata_owl_policy {
   SUBSTRATA_OWL_OVERWRITE_OLD = 1 /* a full ring overwrites its oldest packets, read or not */
 };
 
+enum substrata_owl_capsule_flags {
+  /* Each thread that publishes gets an instance of the module of its own, made at its first batch and used
+   * without a lock that two publishers share. What the instances count is merged into one when it is read
+   * (substrata_owl_read_metric, substrata_owl_write_back) and when the capsule stops. Sums are those of one
+   * instance; what depends on the order among threads (evictions, a sampler's choice) is each thread's own.
+   * Events that count are exact at any time, those that are levels are as of the last merge. Modules without
+   * a merge function keep their one instance behind a lock. So do threads for whose instances the budget has
+   * no room left. */
+  SUBSTRATA_OWL_PER_THREAD = 1u << 0
+};
+
 /* A new capsule. Zero everywhere but struct_size, probes and module means: all defaults. */
 struct substrata_owl_capsule_options {
   uint32_t struct_size;
@@ -93,7 +104,7 @@ struct substrata_owl_capsule_options {
   const char* ring_path; /* file for the ring, made anew (in /dev/shm for example); null: anonymous memory */
   uint64_t ring_bytes;   /* rounded up to a power of two, 4096 to 2^34; 0: 1 MiB */
   uint32_t near_full_percent; /* where the near-full signal is given, 1 to 100; 0: 75 */
-  uint32_t reserved;
+  uint32_t flags;             /* of enum substrata_owl_capsule_flags */
   struct substrata_owl_cost
       budget; /* fields that are 0: 65536 counters, 2^26 table bits, 65536 comparators */
 };

@@ -12,8 +12,8 @@
  * which gives a null-terminated list of modules that stay valid until the process ends.
  *
  * RULES: no function of a module throws, prints, exits or blocks; calls on one instance never overlap;
- * instances are independent of each other. observe and configure allocate nothing, so that a capsule may sit
- * on any path. */
+ * instances are independent of each other, and merge is the only call that is given two. observe and
+ * configure allocate nothing, so that a capsule may sit on any path. */
 #ifndef SUBSTRATA_OWL_MODULE_H
 #define SUBSTRATA_OWL_MODULE_H
 
@@ -30,8 +30,8 @@ extern "C" {
 /* The longest packet, in bytes. */
 #define SUBSTRATA_OWL_MOST_PACKET 16384
 
-/* What a capsule does for its module. Valid as long as the instance. To be called from observe, configure and
- * write_back only. */
+/* What a capsule does for its module. Valid as long as the instance. To be called from observe, configure,
+ * write_back and merge only. */
 struct substrata_owl_services {
   uint32_t struct_size;
   uint32_t abi;
@@ -104,6 +104,12 @@ struct substrata_owl_module {
   void (*configure)(void* instance, const uint64_t* registers);
   /* The module's own, for create and cost. */
   const void* context;
+  /* May be null, and may be missing: struct_size then ends before it. A module that has it can be hosted in
+   * several instances, one for each publishing thread (SUBSTRATA_OWL_PER_THREAD). Adds to `into` what `from`
+   * has counted since it was made or last merged, and takes it from `from`, so that the counts of both
+   * together stay what they were; `from` goes on observing afterwards. Both have the same registers. Neither
+   * observes meanwhile. May emit, from either. */
+  void (*merge)(void* into, void* from);
 };
 
 typedef const struct substrata_owl_module* const* substrata_owl_modules_function(void);

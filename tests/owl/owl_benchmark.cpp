@@ -56,6 +56,7 @@ const substrata_owl_module kNothing{sizeof(substrata_owl_module),
                                     nullptr,
                                     nothing_read,
                                     nullptr,
+                                    nullptr,
                                     nullptr};
 
 class Source {

@@ -58,6 +58,7 @@ static const struct substrata_owl_module module = {
     read_metrics,
     NULL,
     NULL,
+    NULL,
 };
 static const struct substrata_owl_module* const list[] = {&module, NULL};
 

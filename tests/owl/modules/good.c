@@ -55,6 +55,11 @@ static void configure(void* instance, const uint64_t* values) {
   ((struct instance*)instance)->limit = values[0];
 }
 
+static void merge(void* into, void* from) {
+  ((struct instance*)into)->counted += ((struct instance*)from)->counted;
+  ((struct instance*)from)->counted = 0;
+}
+
 static const struct substrata_owl_module large = {
     sizeof(struct substrata_owl_module),
     SUBSTRATA_OWL_MODULE_ABI,
@@ -73,6 +78,7 @@ static const struct substrata_owl_module large = {
     read_metrics,
     configure,
     NULL,
+    merge,
 };
 
 static const struct substrata_owl_module* const list[] = {&large, NULL};
