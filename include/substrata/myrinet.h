@@ -121,6 +121,45 @@ SUBSTRATA_MYRINET_API int substrata_myrinet_signature(uint32_t node, uint32_t pr
                                                       struct substrata_myrinet_point* out, uint32_t room,
                                                       uint32_t* count);
 
+/* A rule that notices a bottleneck while a program runs (section 6 of the paper asks for it): the packets of
+ * one interface within a window of modelled time, their average latency against that of the same packets
+ * alone in the cluster. */
+struct substrata_myrinet_rule {
+  uint32_t struct_size;   /* sizeof, set by the caller */
+  uint32_t node;          /* whose interface; SUBSTRATA_MYRINET_ALL: each of them by itself */
+  uint32_t program;       /* of this tag; SUBSTRATA_MYRINET_ALL: any */
+  uint32_t latency;       /* enum substrata_myrinet_latency */
+  uint32_t least_packets; /* a window with fewer does not fire; 0: 1 */
+  uint32_t reserved;
+  uint64_t window_ns; /* at least 1; windows begin at its multiples */
+  double ratio;       /* fires when the average is more than so many times the idle cluster's; above 0 */
+};
+/* A window that went beyond the limit. */
+struct substrata_myrinet_firing {
+  uint32_t struct_size; /* sizeof */
+  uint32_t node;
+  uint64_t begin_ns; /* of the window, modelled time */
+  uint64_t packets;
+  double average_ns; /* of the latency */
+  double idle_ns;    /* the same packets alone in the cluster, on average */
+  double ratio;
+};
+/* Called in the thread that publishes, while the program runs: when a packet after the window has been seen,
+ * at the latest when its probe point's batch is full or substrata_flush() is called. Must be quick and, as
+ * any observer, call no function of this header. */
+typedef void (*substrata_myrinet_firing_function)(void* owner, const struct substrata_myrinet_firing* firing);
+/* From now on until substrata_myrinet_unwatch; independent of start and stop. `function` may be null for who
+ * asks substrata_myrinet_fired. -1: no such rule; -2: no memory, or 64 rules already. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_watch(const struct substrata_myrinet_rule* rule,
+                                                  substrata_myrinet_firing_function function, void* owner,
+                                                  uint32_t* number);
+/* How often the rule has fired; `last`, which may be null, is written if it has. May be called from any
+ * thread while the program runs. -1: no such number. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_fired(uint32_t number, uint64_t* times,
+                                                  struct substrata_myrinet_firing* last);
+/* The function is not called any more when this returns. -1: no such number. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_unwatch(uint32_t number);
+
 /* Two workloads at once on one cluster (section 4.2), with the program tags 0 and 1, each as
  * substrata_run("myrinet", ...) would run it alone: they share interfaces, network and, by time slices
  * without coscheduling, each node's processor. options->program and record are not used. The results of both
