@@ -1,5 +1,4 @@
 // Regions of the program by number, and the phase each thread is in.
-#include <atomic>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -20,15 +19,15 @@ Regions& regions() {
   return *all;
 }
 
-std::atomic<uint16_t> newest_phase{0};
+uint16_t newest_phase = 0;  // written and read atomically
 
-// A thread's own phase, once it has set one.
+// A thread's own phase, and where its phase is to be read: there, once it has set one. Read for every access
+// of a followed program: 16 bytes of the static TLS that loaders keep for such use.
 struct ThreadPhase {
-  bool set = false;
-  uint16_t value = 0;
+  const uint16_t* place = &newest_phase;
+  uint16_t own = 0;
 };
-// Read for every access of a followed program: four bytes of the static TLS that loaders keep for such use.
-thread_local ThreadPhase thread_phase __attribute__((tls_model("initial-exec")));
+thread_local constinit ThreadPhase thread_phase __attribute__((tls_model("initial-exec")));
 
 }  // namespace
 
@@ -58,13 +57,13 @@ const char* substrata_region_name(uint16_t region) {
 
 uint16_t substrata_set_phase(uint16_t phase) {
   const uint16_t old = substrata_phase();
-  thread_phase = {true, phase};
-  newest_phase.store(phase, std::memory_order_relaxed);
+  thread_phase.own = phase;
+  thread_phase.place = &thread_phase.own;
+  __atomic_store_n(&newest_phase, phase, __ATOMIC_RELAXED);
   return old;
 }
 
-uint16_t substrata_phase(void) {
-  return thread_phase.set ? thread_phase.value : newest_phase.load(std::memory_order_relaxed);
-}
+uint16_t substrata_phase(void) { return __atomic_load_n(thread_phase.place, __ATOMIC_RELAXED); }
+const uint16_t* const* substrata_phase_place(void) { return &thread_phase.place; }
 
 }  // extern "C"

@@ -44,7 +44,7 @@ static inline __attribute__((always_inline)) void publish(struct substrata_memor
   slot->kind = (uint16_t)(kinds >> 16 * kind);
   slot->state = 0;
   slot->program = 0;
-  slot->phase = thread->phase();
+  slot->phase = __atomic_load_n(*thread->phase, __ATOMIC_RELAXED);
   slot->flags = 0;
   substrata_commit(publisher);
 }

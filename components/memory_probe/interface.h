@@ -39,7 +39,7 @@ struct substrata_memory_site {
 struct substrata_memory_thread {
   void* runtime; /* the runtime's own state of this thread; null in the table every thread begins with */
   struct substrata_publisher* direct; /* where the hooks publish themselves; null: through the runtime */
-  uint16_t (*phase)(void);            /* of this thread; the feed's */
+  const uint16_t* const* phase;       /* of this thread, by substrata_phase_place */
   uint64_t sequence;                  /* of the newest transaction */
   uint32_t number;                    /* the thread's */
   struct substrata_memory_site sites[SUBSTRATA_MEMORY_SITES] __attribute__((aligned(64)));

@@ -292,7 +292,7 @@ class Runtime {
     // Large enough that deliveries do not count, small enough to stay in half of a core's first cache.
     if (substrata_publisher_open(number, 256, &state.publisher) != 0) return;
     state.in_bursts = burst_.on != 0;
-    state.table.phase = substrata_phase;
+    state.table.phase = substrata_phase_place();
     state.table.direct = state.in_bursts ? nullptr : state.publisher;
     substrata_publisher_epoch(state.publisher, const_cast<uint64_t*>(salt_));
   }

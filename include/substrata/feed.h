@@ -357,6 +357,9 @@ SUBSTRATA_FEED_API const char* substrata_region_name(uint16_t region);
  * phase that substrata_set_phase last gave to any thread. Returns the old one. */
 SUBSTRATA_FEED_API uint16_t substrata_set_phase(uint16_t phase);
 SUBSTRATA_FEED_API uint16_t substrata_phase(void);
+/* For publishers that need it at every transaction: **substrata_phase_place() is the calling thread's phase,
+ * for that thread only and as long as it lives, to be read by a relaxed atomic load each time. */
+SUBSTRATA_FEED_API const uint16_t* const* substrata_phase_place(void);
 
 /* --------------------------------------------------------------------------------------------------- traces
  */

@@ -372,9 +372,12 @@ TEST(Phase, IsTheThreadsOwnAndBeginsWithTheNewest) {
   EXPECT_EQ(substrata_region(nullptr), 0);
   substrata_set_phase(fft);
   std::thread([&] {
+    const uint16_t* const* const place = substrata_phase_place();
+    EXPECT_EQ(**place, fft);
     EXPECT_EQ(substrata_phase(), fft);
     EXPECT_EQ(substrata_set_phase(9), fft);
     EXPECT_EQ(substrata_phase(), 9);
+    EXPECT_EQ(**place, 9);
   }).join();
   EXPECT_EQ(substrata_phase(), fft);
   substrata_set_phase(0);
