@@ -173,7 +173,7 @@ function(substrata_fuzzer name)
   substrata_use_rooms(fuzz_${name} ${ARG_ROOMS})
   target_link_libraries(fuzz_${name} PRIVATE ${ARG_LIBRARIES} substrata_static Threads::Threads)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/corpus_${name})
-  add_test(NAME fuzz.${name} COMMAND fuzz_${name} -max_total_time=10 -timeout=20 -verbosity=0 -print_final_stats=1
+  add_test(NAME fuzz.${name} COMMAND fuzz_${name} -max_total_time=5 -timeout=20 -verbosity=0 -print_final_stats=1
            ${CMAKE_BINARY_DIR}/fuzz/corpus_${name} ${ARG_SEEDS})
   set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 120 LABELS fuzz)
 endfunction()
