@@ -24,23 +24,28 @@
 
 namespace substrata::owl::test {
 
+// A probe point of the tests' own source.
+inline uint32_t add_probe(const std::string& name) {
+  substrata_source_info source{};
+  source.struct_size = sizeof source;
+  source.kind = SUBSTRATA_SOURCE_TEST;
+  source.name = "owl-test";
+  source.summary = "made by a test";
+  EXPECT_EQ(substrata_source_add(&source), 0);
+  substrata_probe_info probe{};
+  probe.struct_size = sizeof probe;
+  probe.name = name.c_str();
+  probe.text = "of a test";
+  probe.source = "owl-test";
+  uint32_t number = 0;
+  EXPECT_EQ(substrata_probe_add(&probe, &number), 0);
+  return number;
+}
+
 class Feed {
  public:
   explicit Feed(const std::string& name, uint32_t slots = 0) : name_(name) {
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
-    source.kind = SUBSTRATA_SOURCE_TEST;
-    source.name = "owl-test";
-    source.summary = "made by a test";
-    EXPECT_EQ(substrata_source_add(&source), 0);
-    substrata_probe_info probe{};
-    probe.struct_size = sizeof probe;
-    probe.name = name.c_str();
-    probe.text = "of a test";
-    probe.source = "owl-test";
-    uint32_t number = 0;
-    EXPECT_EQ(substrata_probe_add(&probe, &number), 0);
-    EXPECT_EQ(substrata_publisher_open(number, slots, &publisher_), 0);
+    EXPECT_EQ(substrata_publisher_open(add_probe(name), slots, &publisher_), 0);
   }
   ~Feed() { substrata_publisher_close(publisher_); }
   Feed(const Feed&) = delete;

@@ -110,23 +110,6 @@ std::map<uint64_t, std::pair<uint64_t, uint64_t>> exact() {
   return out;
 }
 
-uint32_t add_probe(const std::string& name) {
-  substrata_source_info source{};
-  source.struct_size = sizeof source;
-  source.kind = SUBSTRATA_SOURCE_TEST;
-  source.name = "owl-test";
-  source.summary = "made by a test";
-  EXPECT_EQ(substrata_source_add(&source), 0);
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  probe.name = name.c_str();
-  probe.text = "of a test";
-  probe.source = "owl-test";
-  uint32_t number = 0;
-  EXPECT_EQ(substrata_probe_add(&probe, &number), 0);
-  return number;
-}
-
 // Four threads, each with a publisher of its own, publish at once; `meanwhile` is called until they are done.
 template <typename Meanwhile>
 void publish_at_once(uint32_t probe, const Meanwhile& meanwhile) {
