@@ -47,8 +47,54 @@ struct CountPacket {
   uint64_t misses;
 };
 
+// What both associative histograms are: an array of counters by block, lent to the blocks used last.
+class BlockCounts {
+ public:
+  void write_back() noexcept {
+    array_.drain([this](uint64_t key, const Counts& counts) { emit(key, counts); });
+  }
+  void merge(BlockCounts& from) noexcept {
+    from.array_.drain([this](uint64_t key, const Counts& counts) {
+      Counts& own = counter_of(key);
+      own.count += counts.count;
+      own.misses += counts.misses;
+    });
+    move_count(accesses_, from.accesses_);
+    move_count(misses_, from.misses_);
+    move_count(evictions_, from.evictions_);
+  }
+
+ protected:
+  struct Counts {
+    uint64_t count = 0;
+    uint64_t misses = 0;
+  };
+  // block: a power of two.
+  BlockCounts(uint64_t counters, uint64_t block, const Services& services)
+      : array_(static_cast<uint32_t>(counters)),
+        shift_(static_cast<unsigned>(std::countr_zero(block))),
+        services_(services) {}
+  // The key's counter; the one that is taken away for it is written back.
+  Counts& counter_of(uint64_t key) noexcept {
+    return array_.use(key, [this](uint64_t old, const Counts& written) {
+      ++evictions_;
+      emit(old, written);
+    });
+  }
+  void emit(uint64_t key, const Counts& counts) noexcept {
+    const CountPacket packet{key << shift_, counts.count, counts.misses};
+    services_.emit(&packet, sizeof packet);
+  }
+  CounterArray<Counts> array_;
+  const unsigned shift_;
+  const Services services_;
+  uint64_t accesses_ = 0;
+  uint64_t misses_ = 0;
+  uint64_t evictions_ = 0;
+};
+
 // The module of the paper's sections 4.2 and 5.1.
-class Histogram {
+class Histogram : public BlockCounts {
  public:
   static constexpr Register kRegisters[] = {
       reg("counters", "counters of the array", 64, 1, 65536),
@@ -67,11 +113,7 @@ class Histogram {
   }
   static const char* objection(const uint64_t* r) noexcept { return block_objection(r[1]); }
 
-  Histogram(const uint64_t* r, const Services& services)
-      : array_(static_cast<uint32_t>(r[0])),
-        shift_(static_cast<unsigned>(std::countr_zero(r[1]))),
-        by_(r[2]),
-        services_(services) {}
+  Histogram(const uint64_t* r, const Services& services) : BlockCounts(r[0], r[1], services), by_(r[2]) {}
 
   void observe(const Transaction* batch, size_t count) noexcept {
     if (by_ == kByAddress) {
@@ -79,19 +121,6 @@ class Histogram {
     } else {
       run(batch, count, [this](const Transaction& t) { return key_of(t, by_); });
     }
-  }
-  void write_back() noexcept {
-    array_.drain([this](uint64_t key, const Counts& counts) { emit(key, counts); });
-  }
-  void merge(Histogram& from) noexcept {
-    from.array_.drain([this](uint64_t key, const Counts& counts) {
-      Counts& own = counter_of(key);
-      own.count += counts.count;
-      own.misses += counts.misses;
-    });
-    move_count(accesses_, from.accesses_);
-    move_count(misses_, from.misses_);
-    move_count(evictions_, from.evictions_);
   }
   void read(uint64_t* metrics) const noexcept {
     metrics[0] = accesses_;
@@ -101,10 +130,6 @@ class Histogram {
   }
 
  private:
-  struct Counts {
-    uint64_t count = 0;
-    uint64_t misses = 0;
-  };
   template <typename KeyOf>
   void run(const Transaction* batch, size_t count, const KeyOf& key) noexcept {
     for (size_t i = 0; i < count; ++i) {
@@ -116,29 +141,12 @@ class Histogram {
     }
     accesses_ += count;
   }
-  // The key's counter; the one that is taken away for it is written back.
-  Counts& counter_of(uint64_t key) noexcept {
-    return array_.use(key, [this](uint64_t old, const Counts& written) {
-      ++evictions_;
-      emit(old, written);
-    });
-  }
-  void emit(uint64_t key, const Counts& counts) noexcept {
-    const CountPacket packet{key << shift_, counts.count, counts.misses};
-    services_.emit(&packet, sizeof packet);
-  }
-  CounterArray<Counts> array_;
-  const unsigned shift_;
   const uint64_t by_;
-  const Services services_;
-  uint64_t accesses_ = 0;
-  uint64_t misses_ = 0;
-  uint64_t evictions_ = 0;
 };
 
 // Accesses and the misses they caused for each block, where a capsule sees both sides of a cache: the
 // accesses in front of it and the fills behind it.
-class MissRate {
+class MissRate : public BlockCounts {
  public:
   static constexpr Register kRegisters[] = {
       reg("counters", "counters of the array", 64, 1, 65536),
@@ -153,10 +161,7 @@ class MissRate {
     out = {2 * r[0], r[0] * (64 + std::bit_width(r[0])), r[0]};
   }
   static const char* objection(const uint64_t* r) noexcept { return block_objection(r[1]); }
-  MissRate(const uint64_t* r, const Services& services)
-      : array_(static_cast<uint32_t>(r[0])),
-        shift_(static_cast<unsigned>(std::countr_zero(r[1]))),
-        services_(services) {}
+  MissRate(const uint64_t* r, const Services& services) : BlockCounts(r[0], r[1], services) {}
 
   void observe(const Transaction* batch, size_t count) noexcept {
     for (size_t i = 0; i < count; ++i) {
@@ -173,47 +178,11 @@ class MissRate {
       }
     }
   }
-  void write_back() noexcept {
-    array_.drain([this](uint64_t key, const Counts& counts) { emit(key, counts); });
-  }
-  void merge(MissRate& from) noexcept {
-    from.array_.drain([this](uint64_t key, const Counts& counts) {
-      Counts& own = counter_of(key);
-      own.count += counts.count;
-      own.misses += counts.misses;
-    });
-    move_count(accesses_, from.accesses_);
-    move_count(misses_, from.misses_);
-    move_count(evictions_, from.evictions_);
-  }
   void read(uint64_t* metrics) const noexcept {
     metrics[0] = accesses_;
     metrics[1] = misses_;
     metrics[2] = evictions_;
   }
-
- private:
-  struct Counts {
-    uint64_t count = 0;
-    uint64_t misses = 0;
-  };
-  // The key's counter; the one that is taken away for it is written back.
-  Counts& counter_of(uint64_t key) noexcept {
-    return array_.use(key, [this](uint64_t old, const Counts& written) {
-      ++evictions_;
-      emit(old, written);
-    });
-  }
-  void emit(uint64_t key, const Counts& counts) noexcept {
-    const CountPacket packet{key << shift_, counts.count, counts.misses};
-    services_.emit(&packet, sizeof packet);
-  }
-  CounterArray<Counts> array_;
-  const unsigned shift_;
-  const Services services_;
-  uint64_t accesses_ = 0;
-  uint64_t misses_ = 0;
-  uint64_t evictions_ = 0;
 };
 
 // A memory of counters that the key addresses directly, as in monitors with a wide counter memory.
