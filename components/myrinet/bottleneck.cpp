@@ -100,12 +100,7 @@ uint64_t BottleneckWatch::fired(substrata_myrinet_firing* last) const {
 }
 
 void BottleneckWatch::observe(const substrata_transaction* batch, size_t count) noexcept {
-  ProbeRole role;
-  try {
-    role = roles_.of(batch[0].probe);
-  } catch (...) {
-    return;  // no memory for the table of probe points
-  }
+  const ProbeRole role = roles_.of(batch[0].probe);
   if (!role.known) return;
   for (size_t i = 0; i < count; ++i) {
     substrata_myrinet_firing firing{};

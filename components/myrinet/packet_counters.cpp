@@ -79,12 +79,7 @@ void PacketCounters::take(Counting& counting, const ProbeRole& role, uint32_t fi
 }
 
 void PacketCounters::observe(const substrata_transaction* batch, size_t count) noexcept {
-  ProbeRole role;
-  try {
-    role = roles_.of(batch[0].probe);
-  } catch (...) {
-    return;  // no memory for the table of probe points
-  }
+  const ProbeRole role = roles_.of(batch[0].probe);
   if (!role.known) return;
   const int own = own_node();
   const size_t used = used_.load(std::memory_order_acquire);

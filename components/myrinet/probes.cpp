@@ -39,8 +39,12 @@ int add_node_probe(uint32_t node, Place place, uint32_t* number) noexcept {
   return substrata_probe_add(&probe, number);
 }
 
-ProbeRole ProbeRoles::of(uint16_t probe) {
-  if (entries_.size() <= probe) entries_.resize(probe + 1u);
+ProbeRole ProbeRoles::of(uint16_t probe) noexcept {
+  try {
+    if (entries_.size() <= probe) entries_.resize(probe + 1u);
+  } catch (...) {
+    return {};
+  }
   Entry& entry = entries_[probe];
   if (entry.looked_up) return entry.role;
   entry.looked_up = true;

@@ -32,7 +32,7 @@ struct ProbeRole {
 // Looks roles up once for each probe point. Thread-bound: an observer's own.
 class ProbeRoles {
  public:
-  ProbeRole of(uint16_t probe);  // may throw std::bad_alloc
+  ProbeRole of(uint16_t probe) noexcept;  // unknown, too, while there is no memory for the table
 
  private:
   struct Entry {
