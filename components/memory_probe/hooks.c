@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <substrata/feed.h>
 
 #include "interface.h"
 
@@ -30,22 +29,8 @@ static inline __attribute__((always_inline)) void publish(struct substrata_memor
     substrata_memory_publish(thread, address, kind, size);
     return;
   }
-  const uint64_t kinds =
-      SUBSTRATA_READ | (uint64_t)SUBSTRATA_WRITE << 16 | (uint64_t)SUBSTRATA_ATOMIC << 32; /* by kind */
-  struct substrata_transaction* const slot = publisher->ring + (publisher->head & publisher->mask);
-  slot->time = ++thread->sequence;
-  slot->start = 0;
-  slot->address = address;
-  slot->site = 0;
-  slot->detail = 0;
-  slot->initiator = thread->number;
-  slot->target = 0;
-  slot->size = size;
-  slot->kind = (uint16_t)(kinds >> 16 * kind);
-  slot->state = 0;
-  slot->program = 0;
-  slot->phase = __atomic_load_n(*thread->phase, __ATOMIC_RELAXED);
-  slot->flags = 0;
+  substrata_memory_fill(publisher->ring + (publisher->head & publisher->mask), thread, 0, address, kind,
+                        size);
   substrata_commit(publisher);
 }
 

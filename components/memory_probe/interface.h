@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <substrata/feed.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +45,27 @@ struct substrata_memory_thread {
   uint32_t number;                    /* the thread's */
   struct substrata_memory_site sites[SUBSTRATA_MEMORY_SITES] __attribute__((aligned(64)));
 };
+
+/* The next transaction of the thread, in a slot that holds an old one. */
+static inline void substrata_memory_fill(struct substrata_transaction* slot,
+                                         struct substrata_memory_thread* thread, uintptr_t pc,
+                                         uintptr_t address, unsigned kind, uint32_t size) {
+  const uint64_t kinds =
+      SUBSTRATA_READ | (uint64_t)SUBSTRATA_WRITE << 16 | (uint64_t)SUBSTRATA_ATOMIC << 32; /* by kind */
+  slot->time = ++thread->sequence;
+  slot->start = 0;
+  slot->address = address;
+  slot->site = pc;
+  slot->detail = 0;
+  slot->initiator = thread->number;
+  slot->target = 0;
+  slot->size = size;
+  slot->kind = (uint16_t)(kinds >> 16 * kind);
+  slot->state = 0;
+  slot->program = 0;
+  slot->phase = __atomic_load_n(*thread->phase, __ATOMIC_RELAXED);
+  slot->flags = 0;
+}
 
 /* In the runtime. begin is called once, before any access; bind when a site does not match; publish for an
  * access whose site publishes; range for block operations of any length. */

@@ -314,15 +314,7 @@ class Runtime {
   static bool put(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint32_t size) {
     substrata_transaction* slot = substrata_reserve(state.publisher);
     if (slot == nullptr) return false;
-    static constexpr uint16_t kKinds[] = {SUBSTRATA_READ, SUBSTRATA_WRITE, SUBSTRATA_ATOMIC};
-    *slot = {};
-    slot->time = ++state.table.sequence;
-    slot->address = address;
-    slot->site = pc;
-    slot->initiator = state.table.number;
-    slot->size = size;
-    slot->kind = kKinds[kind];
-    slot->phase = substrata_phase();
+    substrata_memory_fill(slot, &state.table, pc, address, kind, size);
     substrata_commit(state.publisher);
     return true;
   }
