@@ -275,6 +275,7 @@ std::string follow(const std::vector<std::string>& command, std::vector<Step>& s
     if (got > 0) {
       lines.take(piece.data(), static_cast<size_t>(got));
     } else if (got < 0 && errno == EAGAIN) {
+      // Until much has gathered: to be woken for each piece costs more than the piece.
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     } else if (got == 0 || errno != EINTR) {
       break;
