@@ -1,6 +1,7 @@
 // Runs real programs under valgrind's lackey and keeps their loads, stores and numbers of instructions.
 #include "reproduce/owl_programs.hpp"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,8 +21,10 @@
 #include <future>
 #include <iterator>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <unordered_map>
 
 #include "terminal/progress.hpp"
 
@@ -180,11 +183,98 @@ std::string compiler_proper() {
   return found(line);
 }
 
-// Lackey's lines become steps, whatever pieces they arrive in.
+// The instructions of a process that valgrind runs: they lie there at the addresses at which they run.
+class CodeOf {
+ public:
+  explicit CodeOf(pid_t process) : process_(process) {}
+  // Where the program's own first instruction lies, or 0.
+  uint64_t entry(const std::string& program) {
+    std::error_code ignored;
+    const std::string path = std::filesystem::canonical(program, ignored).string();
+    Elf64_Ehdr header{};
+    for (const Mapping& each : mappings()) {
+      if (each.path != path || each.offset != 0) continue;
+      if (read(each.begin, &header, sizeof header) != sizeof header ||
+          std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        return 0;
+      return header.e_type == ET_DYN ? each.begin + header.e_entry : header.e_entry;
+    }
+    return 0;
+  }
+  // A mapping is read whole when its first instruction is asked for, so that its others are still known when
+  // the process has ended.
+  Code at(uint64_t address, uint8_t size) {
+    Code code{address, size, false, {}};
+    const Copy* copy = copied(address);
+    if (copy == nullptr && (copy = copy_mapping(address)) == nullptr) return code;
+    const uint64_t from = address - copy->begin;
+    if (size > code.bytes.size() || from + size > copy->bytes.size()) return code;
+    std::memcpy(code.bytes.data(), copy->bytes.data() + from, size);
+    code.known = true;
+    return code;
+  }
+
+ private:
+  struct Mapping {
+    uint64_t begin;
+    uint64_t end;
+    uint64_t offset;
+    std::string path;
+  };
+  struct Copy {
+    uint64_t begin;
+    std::vector<char> bytes;
+  };
+  std::vector<Mapping> mappings() const {
+    std::vector<Mapping> result;
+    std::ifstream file("/proc/" + std::to_string(process_) + "/maps");
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line);
+      Mapping each{};
+      char dash = 0;
+      std::string rights, device, node;
+      if (words >> std::hex >> each.begin >> dash >> each.end >> rights >> each.offset >> device >> node) {
+        words >> each.path;
+        result.push_back(each);
+      }
+    }
+    return result;
+  }
+  size_t read(uint64_t address, void* to, size_t bytes) const {
+    const int file = open(("/proc/" + std::to_string(process_) + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    const ssize_t got = pread(file, to, bytes, static_cast<off_t>(address));
+    close(file);
+    return got > 0 ? static_cast<size_t>(got) : 0;
+  }
+  const Copy* copied(uint64_t address) const {
+    for (const Copy& each : copies_)
+      if (address - each.begin < each.bytes.size()) return &each;
+    return nullptr;
+  }
+  const Copy* copy_mapping(uint64_t address) {
+    for (const Mapping& each : mappings()) {
+      if (address < each.begin || address >= each.end || each.end - each.begin > kMostCode) continue;
+      Copy copy{each.begin, std::vector<char>(each.end - each.begin)};
+      copy.bytes.resize(read(each.begin, copy.bytes.data(), copy.bytes.size()));
+      if (address - copy.begin >= copy.bytes.size()) return nullptr;
+      copies_.push_back(std::move(copy));
+      return &copies_.back();
+    }
+    return nullptr;
+  }
+  static constexpr uint64_t kMostCode = uint64_t{1} << 28;
+  const pid_t process_;
+  std::vector<Copy> copies_;
+};
+
+// Lackey's lines become steps, whatever pieces they arrive in; and executed instructions, where these
+// are asked for.
 class Lines {
  public:
-  explicit Lines(std::vector<Step>& steps) : steps_(steps) {}
-  bool full() const { return steps_.size() >= kMostSteps; }
+  Lines(WholeProgram& into, size_t most_instructions, const std::string& program, CodeOf& code)
+      : steps_(into.steps), into_(into), most_(most_instructions), program_(program), code_(code) {}
+  bool full() const { return steps_.size() >= kMostSteps || (most_ != 0 && into_.executed.size() >= most_); }
   void take(const char* piece, size_t bytes) {
     const char* const end = piece + bytes;
     while (piece != end && !full()) {
@@ -211,6 +301,7 @@ class Lines {
     if (*at == 'I') {
       ++between_;
       begun_ = true;
+      if (most_ != 0) instruction(at, end);
       return;
     }
     if (end - at < 5 || at[0] != ' ' || at[2] != ' ') return;
@@ -221,7 +312,30 @@ class Lines {
     if (kind != 'S') add(address, false);
     if (kind != 'L') add(address, true);
   }
+  void instruction(const char* at, const char* end) {
+    uint64_t address = 0;
+    uint8_t size = 0;
+    const char* const number = std::find_if(at + 1, end, [](char c) { return c != ' '; });
+    const char* const comma = std::from_chars(number, end, address, 16).ptr;
+    if (comma == end || *comma != ',') return;
+    std::from_chars(comma + 1, end, size);
+    if (!entered_) {
+      if (entry_ == 0 && (entry_ = code_.entry(program_)) == 0) entry_ = address;
+      if (address != entry_) return;
+      entered_ = true;
+      steps_.clear();
+      between_ = 1;
+    }
+    const auto [place, added] = places_.try_emplace(address, static_cast<uint32_t>(into_.code.size()));
+    if (added) into_.code.push_back(code_.at(address, size));
+    into_.executed.push_back(place->second << 8);
+  }
   void add(uint64_t address, bool write) {
+    if (entered_) {
+      // An instruction with very many accesses stands there again.
+      if ((into_.executed.back() & 255) == 255) into_.executed.push_back(into_.executed.back() - 255);
+      ++into_.executed.back();
+    }
     // An instruction that loads or stores is itself the access, so that the sum is the number executed.
     steps_.push_back({address, begun_ && between_ > 0 ? between_ - 1 : 0, write});
     between_ = 0;
@@ -229,13 +343,20 @@ class Lines {
   }
 
   std::vector<Step>& steps_;
+  WholeProgram& into_;
+  const size_t most_;
+  const std::string program_;
+  CodeOf& code_;
+  std::unordered_map<uint64_t, uint32_t> places_;  // in `code`, by address
+  uint64_t entry_ = 0;
+  bool entered_ = false;  // the entry point has been reached, and instructions are recorded
   std::string rest_;
   uint32_t between_ = 0;
   bool begun_ = false;  // the instruction that the next access belongs to has been counted
 };
 
 // Gives why it failed, or "".
-std::string follow(const std::vector<std::string>& command, std::vector<Step>& steps) {
+std::string follow(const std::vector<std::string>& command, size_t most_instructions, WholeProgram& into) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::string("no pipe: ") + std::strerror(errno);
   // Lackey writes every line by itself. A long pipe that nobody waits at spares it waking the reader each
@@ -268,7 +389,8 @@ std::string follow(const std::vector<std::string>& command, std::vector<Step>& s
     _exit(127);
   }
   close(ends[1]);
-  Lines lines(steps);
+  CodeOf code(child);
+  Lines lines(into, most_instructions, command.front(), code);
   std::vector<char> piece(kPipeBytes);
   while (!lines.full()) {
     const ssize_t got = read(ends[0], piece.data(), piece.size());
@@ -287,7 +409,7 @@ std::string follow(const std::vector<std::string>& command, std::vector<Step>& s
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (lines.full()) return {};
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !steps.empty()) return {};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !into.steps.empty()) return {};
   if (WIFEXITED(status))
     return "ended with status " + std::to_string(WEXITSTATUS(status)) + " under valgrind";
   return "was ended by signal " + std::to_string(WTERMSIG(status)) + " under valgrind";
@@ -295,7 +417,7 @@ std::string follow(const std::vector<std::string>& command, std::vector<Step>& s
 
 }  // namespace
 
-WholePrograms follow_whole_programs() {
+WholePrograms follow_whole_programs(size_t most_instructions) {
   WholePrograms result;
   result.left_out = "of table 1 swim, vpr, mesa, art, crafty, ammp and gap are not looked for";
   if (found("valgrind").empty()) {
@@ -332,7 +454,7 @@ WholePrograms follow_whole_programs() {
     for (size_t turn = next++; turn < kCandidates; turn = next++) {
       const size_t i = kLongestFirst[turn];
       const Candidate& each = candidates[i];
-      programs[i] = {each.name, each.input, {}};
+      programs[i] = {each.name, each.input, {}, {}, {}};
       if (each.program.empty()) {
         why[i] = "is not installed, or no compiler for it";
         continue;
@@ -340,7 +462,7 @@ WholePrograms follow_whole_programs() {
       std::vector<std::string> command{each.program};
       command.insert(command.end(), each.arguments.begin(), each.arguments.end());
       try {
-        why[i] = follow(command, programs[i].steps);
+        why[i] = follow(command, most_instructions, programs[i]);
       } catch (const std::exception& error) {
         why[i] = error.what();
       }
