@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "interface.h"
+#include "records.h"
 
 /* Every thread begins with this table, in which no site matches: its first access attaches it. */
 static struct substrata_memory_thread beginning;
@@ -19,13 +20,14 @@ static volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 #define PC ((uintptr_t)__builtin_return_address(0))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-/* An access that somebody watches. What is not as usual - accesses in bursts, a full ring, nobody there any
- * more - is the runtime's. */
-static inline __attribute__((always_inline)) void publish(struct substrata_memory_thread* thread,
-                                                          uintptr_t address, unsigned kind, unsigned size) {
+/* A watched access that is no plain record for a taker. What is not as usual - accesses in bursts, a full
+ * ring, nobody there any more - is the runtime's. */
+static __attribute__((noinline)) void publish(struct substrata_memory_thread* thread, uintptr_t address,
+                                              unsigned kind, unsigned size) {
   struct substrata_publisher* const publisher = thread->direct;
-  if (__builtin_expect(
-          publisher == NULL || !substrata_observed(publisher) || publisher->head == publisher->limit, 0)) {
+  if (__builtin_expect(thread->last != NULL || publisher == NULL || !substrata_observed(publisher) ||
+                           publisher->head == publisher->limit,
+                       0)) {
     substrata_memory_publish(thread, address, kind, size);
     return;
   }
@@ -34,26 +36,37 @@ static inline __attribute__((always_inline)) void publish(struct substrata_memor
   substrata_commit(publisher);
 }
 
-/* The site's object is another one, or unknown, or somebody watches: a watched site has no length. The
- * address stays in its register on the way here. */
+/* The site's object is another one, or unknown. */
 static __attribute__((noinline)) void miss(uintptr_t address, uintptr_t pc, unsigned kind, unsigned size) {
   struct substrata_memory_thread* thread = substrata_memory_current;
-  struct substrata_memory_site* site = &thread->sites[substrata_memory_slot(pc)];
-  if (site->key == (pc ^ substrata_memory_salt) && address - site->low < site->extent) {
-    ++site->count;
-    publish(thread, address, kind, size);
-    return;
-  }
   if (thread->runtime == NULL) substrata_memory_current = thread = substrata_memory_attach();
   substrata_memory_bind(thread, pc, address, kind, size);
 }
 
+/* A watched site has no length. */
 static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t address, unsigned kind,
                                                        unsigned size) {
-  struct substrata_memory_site* site = &substrata_memory_current->sites[substrata_memory_slot(pc)];
-  if (LIKELY(site->key == (pc ^ substrata_memory_salt) && address - site->low < site->length)) {
-    ++site->count;
-    return;
+  struct substrata_memory_thread* const thread = substrata_memory_current;
+  struct substrata_memory_site* const site = &thread->sites[substrata_memory_slot(pc)];
+  if (LIKELY(site->key == (pc ^ substrata_memory_salt))) {
+    const uintptr_t offset = address - site->low;
+    if (LIKELY(offset < site->length)) {
+      ++site->count;
+      return;
+    }
+    if (offset < site->extent) {
+      uint64_t* const next = thread->next;
+      ++site->count;
+      if (next != thread->last && substrata_record_is_plain(address, size) &&
+          __atomic_load_n(*thread->phase, __ATOMIC_RELAXED) == thread->taken_phase) {
+        *next = substrata_record(
+            kind == SUBSTRATA_MEMORY_READ ? SUBSTRATA_RECORD_READ : SUBSTRATA_RECORD_WRITE, size, address);
+        __atomic_store_n(&thread->next, next + 1, __ATOMIC_RELEASE);
+        return;
+      }
+      publish(thread, address, kind, size);
+      return;
+    }
   }
   miss(address, pc, kind, size);
 }

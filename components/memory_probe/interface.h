@@ -43,6 +43,11 @@ struct substrata_memory_thread {
   const uint16_t* const* phase;       /* of this thread, by substrata_phase_place */
   uint64_t sequence;                  /* of the newest transaction */
   uint32_t number;                    /* the thread's */
+  uint32_t taken_phase;               /* of the newest record */
+  /* Where the hooks put the next record for a taker (records.h), and where they put none any more but ask the
+   * runtime; null: nobody takes. */
+  uint64_t* next;
+  uint64_t* last;
   struct substrata_memory_site sites[SUBSTRATA_MEMORY_SITES] __attribute__((aligned(64)));
 };
 
@@ -68,7 +73,8 @@ static inline void substrata_memory_fill(struct substrata_transaction* slot,
 }
 
 /* In the runtime. begin is called once, before any access; bind when a site does not match; publish for an
- * access whose site publishes; range for block operations of any length. */
+ * access whose site is watched and that the hooks do not put into a record or ring themselves; range for
+ * block operations of any length. */
 void substrata_memory_begin(volatile uint64_t* salt, struct substrata_memory_thread* first);
 struct substrata_memory_thread* substrata_memory_attach(void);
 void substrata_memory_bind(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,

@@ -23,6 +23,7 @@
 
 #include "filter.hpp"
 #include "interface.h"
+#include "records.h"
 #include "symbols.hpp"
 
 namespace substrata::memory_probe {
@@ -65,9 +66,30 @@ struct ThreadState {
   bool in_bursts = false;  // not every access is published
   uint64_t burst_position = 0;
   Tallies moved;  // counts of sites that have been bound to something else since
+  // Records for a taker, from `given` to the table's `next`. The thread writes them without the mutex and
+  // begins at the front again with it.
+  std::mutex giving;
+  std::unique_ptr<uint64_t[]> records;
+  uint64_t* given = nullptr;
+  uint64_t taking = 0;  // which taker they are for
+  substrata_memory_taker taker{};
+  bool one_by_one = false;  // the hooks write none, as observers of the feed want them too
 };
 
 constexpr uintptr_t kPage = 4096;
+// Records that a thread gathers for a taker: much more than a call costs, much less than a core's first
+// cache.
+constexpr size_t kRecords = 1024;
+
+// Is this thread giving records away right now? What the taker's own calls access is left out.
+thread_local bool giving_here = false;
+
+// The last records of a thread go with it.
+struct LastRecords {
+  ThreadState* state = nullptr;
+  ~LastRecords();
+};
+thread_local LastRecords last_records;
 
 // Process-wide state; made at the first constructor of an instrumented file and never destroyed, since
 // threads may run on while the program ends. Thread-safe by its lock; the hooks' tables belong to their
@@ -100,51 +122,28 @@ class Runtime {
     const std::lock_guard guard(lock_);
     state->table.number = static_cast<uint32_t>(threads_.size());
     threads_.push_back(state);
+    state->table.phase = substrata_phase_place();
     open_publisher(*state);
+    last_records.state = state;
     return &state->table;
   }
 
   void bind(substrata_memory_thread* table, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size) {
     auto& state = *static_cast<ThreadState*>(table->runtime);
-    substrata_memory_site& site = table->sites[substrata_memory_slot(pc)];
-    const std::lock_guard guard(lock_);
-    move_away(state, site);
-    // Before the question whether anybody watches: an observer that comes after it makes the key stale.
-    const uint64_t key = pc ^ __atomic_load_n(salt_, __ATOMIC_ACQUIRE);
-    if (kind == SUBSTRATA_MEMORY_CALL) {
-      site = {.key = key,
-              .low = 0,
-              .length = UINTPTR_MAX,
-              .count = 1,
-              .extent = UINTPTR_MAX,
-              .pc = pc,
-              .object = call_object(),
-              .kind = static_cast<uint8_t>(kind),
-              .size = 0,
-              .reserved = {},
-              .padding = 0};
-      return;
+    Watchers watchers;
+    {
+      const std::lock_guard guard(lock_);
+      watchers = bind_locked(state, pc, address, kind, size);
     }
-    const Place place = locate(address);
-    const bool publish =
-        takes(pc, place.object, address) && state.publisher != nullptr && substrata_observed(state.publisher);
-    site = {.key = key,
-            .low = place.low,
-            .length = publish ? 0 : place.length,
-            .count = 1,
-            .extent = place.length,
-            .pc = pc,
-            .object = place.object,
-            .kind = static_cast<uint8_t>(kind),
-            .size = static_cast<uint8_t>(size),
-            .reserved = {},
-            .padding = 0};
-    if (publish) send(state, pc, address, kind, size);
+    // Without the lock: whoever watches may run a whole model.
+    if (!join(state, watchers)) table->sites[substrata_memory_slot(pc)].key = 0;
+    if (watchers.wanted) send(state, pc, address, kind, size, true);
   }
 
   // An access of one instruction, whose site is bound.
   static void publish(substrata_memory_thread* table, uintptr_t address, unsigned kind, uint32_t size) {
     auto& state = *static_cast<ThreadState*>(table->runtime);
+    if (table->last != nullptr) put_access(state, 0, address, kind, size, true);
     if (state.in_bursts) [[unlikely]] {
       publish_in_bursts(state, address, kind, size);
     } else if (state.publisher != nullptr) {
@@ -154,17 +153,22 @@ class Runtime {
 
   [[gnu::noinline]] static void publish_in_bursts(ThreadState& state, uintptr_t address, unsigned kind,
                                                   uint32_t size) {
-    instance().send(state, 0, address, kind, size);
+    instance().send_in_bursts(state, 0, address, kind, size);
   }
 
   void range(substrata_memory_thread* table, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
     auto& state = *static_cast<ThreadState*>(table->runtime);
-    const std::lock_guard guard(lock_);
-    const Place place = locate(address);
-    Tally& tally = state.moved[{pc, place.object, kind}];
-    ++tally.accesses;
-    tally.bytes += size;
-    if (takes(pc, place.object, address)) send(state, pc, address, kind, size);
+    Watchers watchers;
+    {
+      const std::lock_guard guard(lock_);
+      const Place place = locate(address);
+      Tally& tally = state.moved[{pc, place.object, kind}];
+      ++tally.accesses;
+      tally.bytes += size;
+      watchers = watchers_of(state, takes(pc, place.object, address));
+    }
+    join(state, watchers);
+    if (watchers.wanted) send(state, pc, address, kind, size, false);
   }
 
   void barrier_made(uintptr_t barrier, unsigned threads) {
@@ -176,12 +180,21 @@ class Runtime {
     auto& state = *static_cast<ThreadState*>(table->runtime);
     uint32_t threads = 0;
     uint64_t opening = 0;
+    Watchers watchers;
     {
       const std::lock_guard guard(lock_);
       const auto known = barriers_.find(barrier);
       if (known == barriers_.end()) return;  // made where the wrappers did not compile
       threads = known->second.threads;
       opening = known->second.arrivals++ / threads;
+      watchers = watchers_of(state, true);
+    }
+    if (join(state, watchers) && table->last != nullptr && threads > 1) {
+      put_phase(state);
+      put_number(state, SUBSTRATA_RECORD_NUMBER, opening);
+      put_number(state, SUBSTRATA_RECORD_SIZE, threads);
+      put_number(state, SUBSTRATA_RECORD_BARRIER, barrier);
+      give_own(state);  // the others wait for this one, in a model too
     }
     if (state.publisher == nullptr) return;
     substrata_transaction* slot = substrata_reserve(state.publisher);
@@ -211,6 +224,49 @@ class Runtime {
     if (memory == nullptr) return;
     const std::lock_guard guard(lock_);
     if (heap_.erase(reinterpret_cast<uintptr_t>(memory)) != 0) forget_bindings();
+  }
+
+  int taken_by(const substrata_memory_taker* taker) {
+    std::vector<ThreadState*> threads;
+    {
+      const std::lock_guard guard(lock_);
+      if (taker != nullptr && (taker_.take != nullptr || burst_.on != 0)) return -1;
+      taker_ = taker != nullptr ? *taker : substrata_memory_taker{};
+      taking_.store(taker != nullptr ? ++takers_ : 0);
+      threads = threads_;
+      forget_bindings();
+    }
+    if (taker != nullptr) return 0;
+    for (ThreadState* state : threads) {
+      const std::lock_guard guard(state->giving);
+      give(*state);
+      state->taker = {};
+    }
+    return 0;
+  }
+  void hand_over() {
+    std::vector<ThreadState*> threads;
+    {
+      const std::lock_guard guard(lock_);
+      threads = threads_;
+    }
+    for (ThreadState* state : threads) {
+      const std::lock_guard guard(state->giving);
+      give(*state);
+    }
+  }
+  // The thread's records so far, and its room is empty again; called by itself.
+  static void give_own(ThreadState& state) {
+    if (giving_here) return;
+    giving_here = true;
+    {
+      const std::lock_guard guard(state.giving);
+      give(state);
+      state.given = state.records.get();
+      __atomic_store_n(&state.table.next, state.given, __ATOMIC_RELEASE);
+      if (state.one_by_one) state.table.last = state.given;
+    }
+    giving_here = false;
   }
 
   // The name of what lies at an address. Gives up at once while another thread is in here: the caller may
@@ -252,6 +308,13 @@ class Runtime {
     uint32_t threads;
     uint64_t arrivals;
   };
+  // Who is interested in a thread's accesses, and in one of them.
+  struct Watchers {
+    substrata_memory_taker taker{};
+    uint64_t taking = 0;    // the taker's number; 0: there is none
+    bool observed = false;  // through the feed
+    bool wanted = false;    // that access: somebody is there, and the filter lets it through
+  };
 
   Runtime() {
     if (const char* text = std::getenv("SUBSTRATA_MEMORY_FILTER")) complain(parse_filter(text, filter_));
@@ -292,12 +355,133 @@ class Runtime {
     // Large enough that deliveries do not count, small enough to stay in half of a core's first cache.
     if (substrata_publisher_open(number, 256, &state.publisher) != 0) return;
     state.in_bursts = burst_.on != 0;
-    state.table.phase = substrata_phase_place();
     state.table.direct = state.in_bursts ? nullptr : state.publisher;
     substrata_publisher_epoch(state.publisher, const_cast<uint64_t*>(salt_));
   }
 
-  void send(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
+  // With the lock: the site's new object, and who wants to know of the access.
+  Watchers bind_locked(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size) {
+    substrata_memory_site& site = state.table.sites[substrata_memory_slot(pc)];
+    move_away(state, site);
+    // Before the question whether anybody watches: an observer that comes after it makes the key stale.
+    const uint64_t key = pc ^ __atomic_load_n(salt_, __ATOMIC_ACQUIRE);
+    if (kind == SUBSTRATA_MEMORY_CALL) {
+      site = {.key = key,
+              .low = 0,
+              .length = UINTPTR_MAX,
+              .count = 1,
+              .extent = UINTPTR_MAX,
+              .pc = pc,
+              .object = call_object(),
+              .kind = static_cast<uint8_t>(kind),
+              .size = 0,
+              .reserved = {},
+              .padding = 0};
+      return watchers_of(state, false);
+    }
+    const Place place = locate(address);
+    const Watchers watchers = watchers_of(state, takes(pc, place.object, address));
+    site = {.key = key,
+            .low = place.low,
+            .length = watchers.wanted ? 0 : place.length,
+            .count = 1,
+            .extent = place.length,
+            .pc = pc,
+            .object = place.object,
+            .kind = static_cast<uint8_t>(kind),
+            .size = static_cast<uint8_t>(size),
+            .reserved = {},
+            .padding = 0};
+    return watchers;
+  }
+  Watchers watchers_of(const ThreadState& state, bool taken) const {
+    Watchers watchers{.taker = taker_, .taking = taking_.load()};
+    watchers.observed = state.publisher != nullptr && substrata_observed(state.publisher);
+    watchers.wanted = taken && (watchers.taking != 0 || watchers.observed);
+    return watchers;
+  }
+
+  static uint64_t* end_of(const ThreadState& state) { return state.records.get() + kRecords; }
+  // The thread's accesses go to those from now on. False: not yet, as it is giving records away.
+  bool join(ThreadState& state, const Watchers& watchers) {
+    substrata_memory_thread& table = state.table;
+    if (state.taking != watchers.taking) {
+      if (giving_here) return false;
+      const std::lock_guard guard(state.giving);
+      // Who has ended meanwhile waits for this lock, or had it before.
+      state.taking = taking_.load() == watchers.taking ? watchers.taking : 0;
+      state.taker = state.taking != 0 ? watchers.taker : substrata_memory_taker{};
+      if (state.taking != 0 && state.records == nullptr) state.records.reset(new uint64_t[kRecords]);
+      state.given = state.taking != 0 ? state.records.get() : nullptr;
+      table.taken_phase = 0;
+      __atomic_store_n(&table.next, state.given, __ATOMIC_RELEASE);
+    }
+    state.one_by_one = state.taking != 0 && watchers.observed;
+    table.last = state.one_by_one ? table.next : state.taking != 0 ? end_of(state) : nullptr;
+    return true;
+  }
+  // With the state's mutex: the taker gets what it has not got yet.
+  static void give(ThreadState& state) {
+    uint64_t* const next = __atomic_load_n(&state.table.next, __ATOMIC_ACQUIRE);
+    if (state.taker.take != nullptr && next != state.given)
+      state.taker.take(state.taker.owner, state.table.number, state.given,
+                       static_cast<size_t>(next - state.given));
+    state.given = next;
+  }
+  static void put_record(ThreadState& state, uint64_t record) {
+    substrata_memory_thread& table = state.table;
+    if (table.next == end_of(state)) {
+      if (giving_here) return;
+      give_own(state);
+    }
+    *table.next = record;
+    __atomic_store_n(&table.next, table.next + 1, __ATOMIC_RELEASE);
+    if (state.one_by_one) table.last = table.next;
+  }
+  static void put_number(ThreadState& state, unsigned what, uint64_t number) {
+    if (const uint64_t upper = number >> 48; upper != 0)
+      put_record(state, substrata_record(SUBSTRATA_RECORD_UPPER, 1, upper));
+    put_record(state, substrata_record(what, 1, number));
+  }
+  static void put_phase(ThreadState& state) {
+    const uint16_t phase = __atomic_load_n(*state.table.phase, __ATOMIC_RELAXED);
+    if (phase == state.table.taken_phase) return;
+    state.table.taken_phase = phase;
+    put_number(state, SUBSTRATA_RECORD_PHASE, phase);
+  }
+  // One instruction's size is a power of two.
+  static void put_access(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint32_t size,
+                         bool one_instruction) {
+    const bool read = kind == SUBSTRATA_MEMORY_READ;
+    put_phase(state);
+    if (pc != 0) put_number(state, SUBSTRATA_RECORD_NUMBER, pc);
+    if (one_instruction && substrata_record_is_plain(address, size)) {
+      put_record(state,
+                 substrata_record(read ? SUBSTRATA_RECORD_READ : SUBSTRATA_RECORD_WRITE, size, address));
+      return;
+    }
+    if (size > 256) put_number(state, SUBSTRATA_RECORD_SIZE, size);
+    if (const uint64_t upper = address >> 48; upper != 0)
+      put_record(state, substrata_record(SUBSTRATA_RECORD_UPPER, 1, upper));
+    put_record(state, substrata_record(read ? SUBSTRATA_RECORD_ANY_READ : SUBSTRATA_RECORD_ANY_WRITE, size,
+                                       address));
+  }
+
+  void send(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size,
+            bool one_instruction) {
+    if (state.table.last != nullptr) {
+      uint64_t left = size;
+      for (uintptr_t at = address; left > 0;) {
+        const auto part = static_cast<uint32_t>(std::min<uint64_t>(left, UINT32_MAX));
+        put_access(state, pc, at, kind, part, one_instruction);
+        at += part;
+        left -= part;
+      }
+    }
+    send_in_bursts(state, pc, address, kind, size);
+  }
+  // Through the feed; in bursts if that was asked for.
+  void send_in_bursts(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
     if (state.publisher == nullptr) return;
     if (burst_.on != 0) {
       const uint64_t position = state.burst_position++ % (burst_.on + burst_.off);
@@ -391,7 +575,14 @@ class Runtime {
       state->moved.clear();
       for (auto& site : state->table.sites) site.count = 0;
       state->publisher = state->table.direct = nullptr;
+      new (&state->giving) std::mutex;
+      state->taker = {};
+      state->taking = 0;
+      state->one_by_one = false;
+      state->given = state->table.next = state->table.last = nullptr;
     }
+    taker_ = {};
+    taking_.store(0);
     recorder_ = nullptr;
     forget_bindings();
   }
@@ -493,7 +684,14 @@ class Runtime {
   std::unordered_map<uint32_t, uint32_t> stacks_;
   uint32_t elsewhere_ = UINT32_MAX;
   uint32_t call_object_ = UINT32_MAX;
+  substrata_memory_taker taker_{};
+  uint64_t takers_ = 0;              // so far
+  std::atomic<uint64_t> taking_{0};  // the number of the one there is
 };
+
+LastRecords::~LastRecords() {
+  if (state != nullptr && state->records != nullptr) Runtime::give_own(*state);
+}
 
 __attribute__((destructor)) void at_end() { Runtime::instance().end(); }
 
@@ -527,6 +725,11 @@ void substrata_memory_barrier_made(const void* barrier, unsigned threads) {
 void substrata_memory_barrier(substrata_memory_thread* thread, uintptr_t pc, const void* barrier) {
   Runtime::instance().barrier(thread, pc, reinterpret_cast<uintptr_t>(barrier));
 }
+
+int substrata_memory_taken_by(const substrata_memory_taker* taker) {
+  return Runtime::instance().taken_by(taker);
+}
+void substrata_memory_hand_over() { Runtime::instance().hand_over(); }
 
 // For models that name addresses; 0, or -1 when the name is not to be had now.
 int substrata_memory_name_at(uintptr_t address, char* out, size_t room) {

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -19,6 +20,7 @@
 
 #include "last_run.hpp"
 #include "machine.hpp"
+#include "memory_probe/records.h"
 
 namespace substrata::numachine {
 namespace {
@@ -31,27 +33,23 @@ constexpr std::size_t kWorthIt = 4096;
 // How many records a thread may be ahead of the model while another thread runs it.
 constexpr std::size_t kBacklog = 16384;
 
-// What the model distinguishes; the first two are most of all, and what the primary cache may serve.
-enum class Action : std::uint8_t {
-  kRead,
-  kWrite,
-  kFetch,
-  kCompute,  // address: how many instructions
-  kBranch,
-  kMispredicted,
-  kBarrier,  // address: the barrier, size: how many threads meet there
-  kPhase,    // address: the phase of what follows
-  kNumber    // address: the site of the next access, or which opening of the next barrier
-};
+// As memory_probe/records.h has them.
+class Record {
+ public:
+  Record() = default;
+  explicit constexpr Record(std::uint64_t word) noexcept : word_(word) {}
 
-struct Record {
-  std::uint64_t address;
-  std::uint32_t size;
-  Action action;
+  unsigned what() const noexcept { return static_cast<unsigned>(word_ & 0xffU); }
+  std::uint64_t address() const noexcept { return word_ >> 16; }
+  unsigned size() const noexcept { return static_cast<unsigned>(word_ >> 8 & 0xffU) + 1; }
+  // A read or write within one line of any cache.
+  bool is_plain() const noexcept { return (word_ & 0xfeU) == 0; }
+  bool is_write() const noexcept { return (word_ & 1U) != 0; }
 
-  bool is_access() const noexcept { return action <= Action::kWrite; }
-  bool is_write() const noexcept { return action == Action::kWrite; }
+ private:
+  std::uint64_t word_;
 };
+static_assert(sizeof(Record) == sizeof(std::uint64_t));
 
 // Records are written once; a vector of them grows without writing them before.
 struct Unwritten : std::allocator<Record> {
@@ -65,6 +63,13 @@ struct Unwritten : std::allocator<Record> {
   }
 };
 using Records = std::vector<Record, Unwritten>;
+
+// An access that is no plain record.
+struct Access {
+  std::uint64_t address;
+  std::uint32_t size;
+  bool write;
+};
 
 // Is this thread running the followed machine right now? A handler it calls may read counters, and gets what
 // has been counted so far.
@@ -93,6 +98,10 @@ class Follower {
     inboxes_ = std::vector<Inbox>(model_->processors());
   }
   ~Follower() {
+    {
+      const Running running;
+      if (probe_ != nullptr) probe_->taken_by(nullptr);
+    }
     substrata_observer_destroy(observer_);
     const std::lock_guard lock(mutex_);
     const Rack::Use use(Rack::instance());
@@ -103,26 +112,46 @@ class Follower {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
+  // From the memory probe itself where this program was built with it, else from the feed.
   bool begin() {
+    const substrata_memory_taker taker{.owner = this, .take = take_records};
+    if (const Probe* const probe = Probe::here(); probe != nullptr && probe->taken_by(&taker) == 0) {
+      probe_ = probe;
+      return true;
+    }
     return substrata_observer_create(observe, this, SUBSTRATA_OBSERVER_CONCURRENT, &observer_) == 0 &&
            substrata_subscribe(observer_, "mem.cpu*.accesses") == 0;
   }
 
   void drain() {
-    const std::lock_guard lock(mutex_);
     const Running running;
+    if (probe_ != nullptr) probe_->hand_over();
+    const std::lock_guard lock(mutex_);
     const Rack::Use use(Rack::instance());
     run_all();
   }
   void refresh() {
-    const std::lock_guard lock(mutex_);
     const Running running;
+    if (probe_ != nullptr) probe_->hand_over();
+    const std::lock_guard lock(mutex_);
     const Rack::Use use(Rack::instance());
     run_all();
     keep_last_run(*model_, name_at);
   }
 
  private:
+  // The memory probe's runtime, which a program has that was built with it.
+  struct Probe {
+    int (*taken_by)(const substrata_memory_taker*);
+    void (*hand_over)();
+
+    static const Probe* here() noexcept {
+      static const Probe found{
+          reinterpret_cast<decltype(taken_by)>(dlsym(RTLD_DEFAULT, "substrata_memory_taken_by")),
+          reinterpret_cast<decltype(hand_over)>(dlsym(RTLD_DEFAULT, "substrata_memory_hand_over"))};
+      return found.taken_by != nullptr && found.hand_over != nullptr ? &found : nullptr;
+    }
+  };
   // What a thread did that the model has not taken yet.
   struct Inbox {
     std::mutex mutex;
@@ -141,7 +170,10 @@ class Follower {
     const Record* at = nullptr;  // in `now_running`
     const Record* end = nullptr;
     Time now = 0;
-    std::uint64_t number = 0;     // site of the next access, or which opening of the next barrier
+    // Of the next record, where one before it says so.
+    std::uint64_t number = 0;     // site of an access, or which opening of a barrier
+    std::uint64_t size = 0;       // 0: its own
+    std::uint64_t upper = 0;      // bits of its address or number, in their place
     Opening* waits_at = nullptr;  // its next record is that barrier
     Records now_running;
     std::deque<Records> later;
@@ -161,10 +193,32 @@ class Follower {
     std::size_t ahead = 0;
     {
       const std::lock_guard lock(inbox.mutex);
-      append(inbox, batch, count);
+      for (const substrata_transaction* t = batch; t != batch + count; ++t) append(inbox, *t);
       ahead = inbox.records.size();
     }
-    if (ahead < kWorthIt) return;
+    go_on(ahead);
+  }
+  static void take_records(void* owner, std::uint32_t thread, const std::uint64_t* words, std::size_t count) {
+    try {
+      auto& follower = *static_cast<Follower*>(owner);
+      Inbox& inbox = follower.inboxes_[thread % follower.inboxes_.size()];
+      std::size_t ahead = 0;
+      {
+        const std::lock_guard lock(inbox.mutex);
+        const std::size_t before = inbox.records.size();
+        inbox.records.resize(before + count);
+        std::memcpy(static_cast<void*>(inbox.records.data() + before), words, count * sizeof *words);
+        ahead = inbox.records.size();
+      }
+      follower.go_on(ahead);
+    } catch (...) {
+      // No memory: they are left out.
+    }
+  }
+  // Runs the model if that is worth it and no other thread does; waits for that one when this thread is too
+  // far ahead.
+  void go_on(std::size_t ahead) {
+    if (ahead < kWorthIt || running_here) return;
     std::unique_lock lock(mutex_, std::defer_lock);
     if (ahead >= kBacklog) {
       lock.lock();
@@ -177,45 +231,34 @@ class Follower {
     run(kPatience);
   }
 
-  static void append(Inbox& inbox, const substrata_transaction* batch, std::size_t count) {
+  static void append(Inbox& inbox, const substrata_transaction& t) {
     Records& out = inbox.records;
-    for (const substrata_transaction* t = batch; t != batch + count; ++t) {
-      const std::size_t begin = out.size();
-      const auto left = static_cast<std::size_t>(batch + count - t);
-      // Most are plain accesses in a row: their room is made once.
-      out.resize(begin + left);
-      Record* next = out.data() + begin;
-      const Record* const first = next;
-      for (; t != batch + count; ++t, ++next) {
-        const bool write = t->kind == SUBSTRATA_WRITE;
-        if ((!write && t->kind != SUBSTRATA_READ) || t->site != 0 || t->phase != inbox.phase) break;
-        *next = {t->address, t->size, write ? Action::kWrite : Action::kRead};
-      }
-      out.resize(begin + static_cast<std::size_t>(next - first));
-      if (t == batch + count) return;
-      append_any(inbox, *t);
-    }
-  }
-  static void append_any(Inbox& inbox, const substrata_transaction& t) {
-    Records& out = inbox.records;
+    const auto put = [&out](unsigned what, std::uint64_t number, unsigned size = 1) {
+      if (number >> 48 != 0) out.push_back(Record(substrata_record(SUBSTRATA_RECORD_UPPER, 1, number >> 48)));
+      out.push_back(Record(substrata_record(what, size, number)));
+    };
     if (t.phase != inbox.phase) {
       inbox.phase = t.phase;
-      out.push_back({t.phase, 0, Action::kPhase});
+      put(SUBSTRATA_RECORD_PHASE, t.phase);
     }
     if (t.kind == SUBSTRATA_READ || t.kind == SUBSTRATA_WRITE || t.kind == SUBSTRATA_ATOMIC ||
         t.kind == SUBSTRATA_FETCH) {
-      if (t.site != 0) out.push_back({t.site, 0, Action::kNumber});
-      out.push_back({t.address, t.size,
-                     t.kind == SUBSTRATA_READ    ? Action::kRead
-                     : t.kind == SUBSTRATA_FETCH ? Action::kFetch
-                                                 : Action::kWrite});
+      if (t.site != 0) put(SUBSTRATA_RECORD_NUMBER, t.site);
+      if (t.size - 1U > 0xffU) put(SUBSTRATA_RECORD_SIZE, t.size);
+      const bool plain =
+          std::has_single_bit(t.size) && t.size <= 16 && substrata_record_is_plain(t.address, t.size);
+      unsigned what = plain ? SUBSTRATA_RECORD_WRITE : SUBSTRATA_RECORD_ANY_WRITE;
+      if (t.kind == SUBSTRATA_READ) what = plain ? SUBSTRATA_RECORD_READ : SUBSTRATA_RECORD_ANY_READ;
+      if (t.kind == SUBSTRATA_FETCH) what = SUBSTRATA_RECORD_FETCH;
+      put(what, t.address, t.size);
     } else if (t.kind == SUBSTRATA_INSTRUCTIONS) {
-      out.push_back({t.detail, 0, Action::kCompute});
+      put(SUBSTRATA_RECORD_COMPUTE, t.detail);
     } else if (t.kind == SUBSTRATA_BRANCH) {
-      out.push_back({0, 0, t.state == SUBSTRATA_MISS ? Action::kMispredicted : Action::kBranch});
+      put(t.state == SUBSTRATA_MISS ? SUBSTRATA_RECORD_MISPREDICTED : SUBSTRATA_RECORD_BRANCH, 0);
     } else if (t.kind == SUBSTRATA_BARRIER && t.size > 1) {
-      out.push_back({t.detail, 0, Action::kNumber});
-      out.push_back({t.address, t.size, Action::kBarrier});
+      put(SUBSTRATA_RECORD_NUMBER, t.detail);
+      put(SUBSTRATA_RECORD_SIZE, t.size);
+      put(SUBSTRATA_RECORD_BARRIER, t.address);
     }
   }
 
@@ -325,59 +368,86 @@ class Follower {
     const Record* const end = thread.at + std::min(left, most);
     bool moved = false;
     while (thread.at != end && (thread.now <= horizon || !moved)) {
-      const Record& record = *thread.at;
-      switch (record.action) {
-        case Action::kRead:
-        case Action::kWrite: {
-          const Record* const served = model.serve_by_caches(cpu, thread.at, end, horizon, thread.now);
-          if (served != thread.at) {
-            thread.at = served;
-            thread.number = 0;
-            moved = true;
-            continue;
-          }
-          if (!step(thread, record, in_order, moved)) return;
-          break;
+      const Record record = *thread.at;
+      if (record.is_plain()) {
+        // What came before it for it alone makes it one that stands alone.
+        const Record* const served = model.serve_by_caches(cpu, thread.at, end, horizon, thread.now);
+        if (served != thread.at) {
+          thread.at = served;
+          thread.number = 0;
+          moved = true;
+          continue;
         }
-        case Action::kFetch:
-          if (!step(thread, record, in_order, moved)) return;
-          break;
-        case Action::kCompute:
-          model.compute(cpu, record.address, thread.now);
-          break;
-        case Action::kBranch:
-        case Action::kMispredicted:
-          model.branch(cpu, record.action == Action::kMispredicted, thread.now);
-          break;
-        case Action::kPhase:
-          model.set_phase(cpu, static_cast<std::uint16_t>(record.address), thread.now);
-          break;
-        case Action::kNumber:
-          thread.number = record.address;
-          break;
-        case Action::kBarrier:
-          if (!pass(thread, record)) return;
-          break;
+        if (!step(thread, {record.address(), record.size(), record.is_write()}, false, in_order, moved))
+          return;
+      } else if (!do_other(thread, record, in_order, moved)) {
+        return;
       }
       moved = true;
       ++thread.at;
     }
   }
+  // A record that is no plain access. False: it goes on when others have come as far.
+  bool do_other(Thread& thread, Record record, Time in_order, bool& moved) {
+    Model& model = *model_;
+    const std::uint64_t number = record.address() | thread.upper;
+    switch (record.what()) {
+      case SUBSTRATA_RECORD_ANY_READ:
+      case SUBSTRATA_RECORD_ANY_WRITE:
+      case SUBSTRATA_RECORD_FETCH: {
+        const Access access{number,
+                            thread.size != 0 ? static_cast<std::uint32_t>(thread.size) : record.size(),
+                            record.what() == SUBSTRATA_RECORD_ANY_WRITE};
+        const bool fetch = record.what() == SUBSTRATA_RECORD_FETCH;
+        if ((fetch ||
+             !model.serve_by_caches(thread.cpu, access.address, access.size, access.write, thread.now)) &&
+            !step(thread, access, fetch, in_order, moved))
+          return false;
+        thread.number = 0;
+        break;
+      }
+      case SUBSTRATA_RECORD_COMPUTE:
+        model.compute(thread.cpu, number, thread.now);
+        break;
+      case SUBSTRATA_RECORD_BRANCH:
+      case SUBSTRATA_RECORD_MISPREDICTED:
+        model.branch(thread.cpu, record.what() == SUBSTRATA_RECORD_MISPREDICTED, thread.now);
+        break;
+      case SUBSTRATA_RECORD_PHASE:
+        model.set_phase(thread.cpu, static_cast<std::uint16_t>(number), thread.now);
+        break;
+      case SUBSTRATA_RECORD_BARRIER:
+        if (!pass(thread, number)) return false;
+        break;
+      case SUBSTRATA_RECORD_NUMBER:
+        thread.number = number;
+        break;
+      case SUBSTRATA_RECORD_SIZE:
+        thread.size = number;
+        thread.upper = 0;
+        return true;
+      case SUBSTRATA_RECORD_UPPER:
+        thread.upper = record.address() << 48;
+        return true;
+    }
+    thread.size = thread.upper = 0;
+    return true;
+  }
   // A thread leaves a barrier when all have come to it, a trip after the last. False: not yet.
-  bool pass(Thread& thread, const Record& record) {
-    const auto key = std::pair(record.address, thread.number);
+  bool pass(Thread& thread, std::uint64_t barrier) {
+    const auto key = std::pair(barrier, thread.number);
     Opening& opening = openings_[key];
     if (thread.waits_at == nullptr) {
       thread.waits_at = &opening;
       ++opening.arrived;
       if (!opening.is_open) opening.latest = std::max(opening.latest, thread.now);
-      if (opening.arrived >= record.size) opening.is_open = true;
+      if (opening.arrived >= thread.size) opening.is_open = true;
     }
     if (!opening.is_open) return false;
     thread.waits_at = nullptr;
     thread.number = 0;
     thread.now = std::max(thread.now, opening.latest + kSynchronisationCycles * model_->parameters().bus_ps);
-    if (++opening.left >= record.size) openings_.erase(key);
+    if (++opening.left >= thread.size) openings_.erase(key);
     return true;
   }
   bool open_one_that_was_passed() noexcept {
@@ -390,15 +460,15 @@ class Follower {
     return false;
   }
   // The steps of one access. False: it goes on when others have come as far.
-  bool step(Thread& thread, const Record& record, Time in_order, bool& moved) {
+  bool step(Thread& thread, const Access& access, bool fetch, Time in_order, bool& moved) {
     bool done = false;
     while (!done) {
       if (moved && thread.now > in_order) {
-        model_->expect(thread.cpu, record.address);
+        model_->expect(thread.cpu, access.address);
         return false;
       }
-      done = model_->step(thread.cpu, record.address, record.size, record.is_write(),
-                          record.action == Action::kFetch, thread.number, thread.now);
+      done = model_->step(thread.cpu, access.address, access.size, access.write, fetch, thread.number,
+                          thread.now);
       moved = true;
     }
     thread.number = 0;
@@ -434,6 +504,7 @@ class Follower {
   std::mutex mutex_;  // of the model and the threads' queues; taken before an inbox's
   std::unique_ptr<Model> model_;
   substrata_observer* observer_ = nullptr;
+  const Probe* probe_ = nullptr;  // whose records are taken
   std::vector<Thread> threads_;
   std::vector<Thread*> seen_;   // those that did something
   std::vector<Records> spare_;  // their room is used again

@@ -12,7 +12,6 @@ namespace substrata::numachine {
 namespace {
 
 constexpr std::uint64_t kLinePackets = 9;  // a header and 64 bytes on a bus of 8 bytes
-constexpr std::uint64_t kNoPrimary = ~std::uint64_t{0};
 
 std::uint16_t command_of(Want want) noexcept {
   switch (want) {
@@ -107,7 +106,7 @@ Model::Model(const Parameters& parameters, std::uint16_t program)
     cpus_.resize(protocol_.processors());
     for (std::uint32_t cpu = 0; cpu < cpus_.size(); ++cpu) {
       Cpu& c = cpus_[cpu];
-      c.primary.assign(primary_mask_ + 1, kNoPrimary);
+      c.primary.assign((primary_mask_ + 1) * 2, kNoPrimary);
       c.station = protocol_.station_of(cpu);
       c.card = &rack_.processor(cpu);
       c.phase = c.card->phase();
@@ -287,8 +286,10 @@ void Model::drop_primary(Cpu& c, std::uint64_t line, bool only_writable) noexcep
   const std::uint64_t first = line * p_.shape.line_bytes >> primary_shift_;
   const std::uint64_t count = std::max<std::uint64_t>(1, p_.shape.line_bytes >> primary_shift_);
   for (std::uint64_t own = first; own < first + count; ++own) {
-    std::uint64_t& entry = c.primary[own & primary_mask_];
-    if (entry >> 1 == own && entry != kNoPrimary) entry = only_writable ? own << 1 : kNoPrimary;
+    std::uint64_t* const entry = &c.primary[(own & primary_mask_) * 2];
+    if (entry[0] != own) continue;
+    entry[1] = kNoPrimary;
+    if (!only_writable) entry[0] = kNoPrimary;
   }
 }
 

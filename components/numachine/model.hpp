@@ -152,8 +152,7 @@ class Model {
   bool quick(std::uint32_t cpu, std::uint64_t address, unsigned size, bool write, Time& now) noexcept {
     Cpu& c = cpus_[cpu];
     const std::uint64_t line = address >> primary_shift_;
-    const std::uint64_t own = c.primary[line & primary_mask_];
-    if ((write ? own != (line << 1 | 1) : own >> 1 != line) || c.stage != Stage::kIdle ||
+    if (c.primary[(line & primary_mask_) * 2 + (write ? 1U : 0U)] != line || c.stage != Stage::kIdle ||
         ((address + size - 1) >> primary_shift_) != line || c.debt != 0) [[unlikely]]
       return false;
     write ? ++c.stores : ++c.loads;
@@ -161,9 +160,9 @@ class Model {
     now += p_.processor_ps;
     return true;
   }
-  // Reads and writes in a row, as long as the processor's caches serve them and time does not pass `horizon`;
-  // charges what quick() and step() would. Gives the first that was not served. A record has an address, a
-  // size, is_access() and is_write().
+  // Plain reads and writes in a row, as long as the processor's caches serve them and time does not pass
+  // `horizon`; charges what quick() and step() would. Gives the first that was not served. A record has
+  // is_plain(), is_write() and address(); a plain one lies within one line of the primary cache.
   template <typename Record>
   const Record* serve_by_caches(std::uint32_t cpu, const Record* first, const Record* last, Time horizon,
                                 Time& now) noexcept {
@@ -176,12 +175,18 @@ class Model {
         continue;
       }
       at = served;
-      if (at == last || now > horizon || !at->is_access() ||
-          !serve_by_secondary(c, cpu, at->address, at->size, at->is_write(), now))
+      if (at == last || now > horizon || !at->is_plain() ||
+          !serve_by_secondary(c, cpu, at->address(), 1, at->is_write(), now))
         break;
       ++at;
     }
     return at;
+  }
+  // The same for one access of any size and place. False: not served.
+  bool serve_by_caches(std::uint32_t cpu, std::uint64_t address, unsigned size, bool write,
+                       Time& now) noexcept {
+    return quick(cpu, address, size, write, now) ||
+           serve_by_secondary(cpus_[cpu], cpu, address, size, write, now);
   }
   // The next step of an access, at `now`, which it moves. True: the access is done. Else to be called again
   // with the same access at the moved time, in the order of all processors' times.
@@ -222,10 +227,12 @@ class Model {
   std::uint64_t published() const noexcept { return published_; }
 
  private:
+  static constexpr std::uint64_t kNoPrimary = ~std::uint64_t{0};  // no line's number
+
   enum class Stage : std::uint8_t { kIdle, kIssue, kNetworkCache, kHome, kDone };
   struct Cpu {
     // The inner loop's.
-    std::vector<std::uint64_t> primary;  // line * 2 + writable
+    std::vector<std::uint64_t> primary;  // the line that may be read, and the one that may be written
     Stage stage = Stage::kIdle;
     std::uint64_t loads = 0, stores = 0, computed = 0, branches = 0, slips = 0;  // since the last flush
     bool after_load = false;
@@ -294,12 +301,10 @@ class Model {
     std::uint64_t stores = 0;
     const Record* at = first;
     for (; at != end; ++at) {
-      const std::uint64_t write = at->is_write() ? 1 : 0;
-      const std::uint64_t address = at->address;
-      const std::uint64_t line = address >> shift;
-      // A read takes a line that is writable as well.
-      if ((primary[line & mask] | (write ^ 1)) != (line << 1 | 1) || !at->is_access() ||
-          ((address + at->size - 1) >> shift) != line) [[unlikely]]
+      const Record record = *at;
+      const std::uint64_t write = record.is_write() ? 1 : 0;
+      const std::uint64_t line = record.address() >> shift;
+      if (primary[(line & mask) * 2 + write] != line || !record.is_plain()) [[unlikely]]
         break;
       stores += write;
     }
@@ -369,7 +374,8 @@ class Model {
   void probe_invalidation(Cpu& c, Time now);
   void fill_primary(Cpu& c, std::uint64_t address, bool writable) noexcept {
     const std::uint64_t line = address >> primary_shift_;
-    c.primary[line & primary_mask_] = line << 1 | (writable ? 1U : 0U);
+    c.primary[(line & primary_mask_) * 2] = line;
+    c.primary[(line & primary_mask_) * 2 + 1] = writable ? line : kNoPrimary;
   }
   void drop_primary(Cpu& c, std::uint64_t line, bool only_writable) noexcept;
   void profile_miss(const Cpu& c, std::uint32_t cpu);

@@ -70,5 +70,16 @@ TEST(LiveProgram, IsToldWhichVariablesItSharesAndHow) {
     EXPECT_NE(text.find(variable), std::string::npos) << variable << "\n" << text;
 }
 
+// The model takes the probe's accesses past the feed; each arrives once, whoever else watches and however it
+// lies. A copy is one load and one store.
+TEST(LiveProgram, GivesEveryAccessToTheModelOnceAndToTheFeedsObserversToo) {
+  if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
+  const std::string text = run_probed("tests/numachine/taken.c");
+  EXPECT_EQ(text,
+            "first read 9003 9003\nfirst stopped 12004 12004\n"
+            "second read 9003 9003\nsecond stopped 12004 12004\n"
+            "observer 3000\nresult right 0 0\n");
+}
+
 }  // namespace
 }  // namespace substrata::numachine::test

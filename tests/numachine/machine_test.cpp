@@ -333,11 +333,12 @@ TEST_F(Events, CountersOfTheCardsAgreeWithTheModel) {
 }
 
 struct Reference {
-  std::uint64_t address;
+  std::uint64_t place;
   std::uint32_t size;
   bool write;
   bool access;
-  bool is_access() const { return access; }
+  std::uint64_t address() const { return place; }
+  bool is_plain() const { return access && place / 32 == (place + size - 1) / 32; }
   bool is_write() const { return write; }
 };
 
@@ -365,9 +366,10 @@ std::pair<Time, std::vector<Truth>> charge(const std::vector<Reference>& referen
         }
       }
       if (!at->access) {
-        model.compute(cpu, at->address, time);
-      } else if (!model.quick(cpu, at->address, at->size, at->write, time)) {
-        while (!model.step(cpu, at->address, at->size, at->write, false, 0, time)) {
+        model.compute(cpu, at->place, time);
+      } else if (in_a_row ? !model.serve_by_caches(cpu, at->place, at->size, at->write, time)
+                          : !model.quick(cpu, at->place, at->size, at->write, time)) {
+        while (!model.step(cpu, at->place, at->size, at->write, false, 0, time)) {
         }
       }
       ++at;
@@ -386,9 +388,9 @@ TEST(NumachineModel, ReferencesInARowAreChargedAsOneByOne) {
     // Sequences, jumps within and beyond the caches, accesses across lines, computation.
     const std::uint64_t base = (r & 7) == 0         ? (r >> 3) % (256 << 10)
                                : references.empty() ? 0
-                                                    : references.back().address + 4;
+                                                    : references.back().place + 4;
     references.push_back({base % (256 << 10), (r & 64) != 0 ? 8U : 4U, (r & 0x300) == 0, (r & 0x7c00) != 0});
-    if (!references.back().access) references.back().address = r % 9;
+    if (!references.back().access) references.back().place = r % 9;
   }
   for (const std::uint64_t slip : {0, 2}) {
     const auto [one_time, one] = charge(references, false, slip);

@@ -80,11 +80,10 @@ double run_model(std::uint64_t* references) {
 double run_records(std::uint64_t* references) {
   using namespace substrata::numachine;
   struct Record {
-    std::uint64_t address;
-    std::uint32_t size;
-    bool write;
-    bool is_access() const { return true; }
-    bool is_write() const { return write; }
+    std::uint64_t word;
+    std::uint64_t address() const { return word >> 1; }
+    bool is_plain() const { return true; }
+    bool is_write() const { return (word & 1) != 0; }
   };
   std::vector<Record> records;
   records.reserve(4096);
@@ -94,14 +93,14 @@ double run_records(std::uint64_t* references) {
   Model model(parameters, 0);
   Time now = 0;
   const auto access = [&](std::uint64_t word, bool write) {
-    records.push_back({4096 + word * 8, 8, write});
+    records.push_back({(4096 + word * 8) << 1 | (write ? 1U : 0U)});
     if (records.size() < 4096) return;
     const Record* at = records.data();
     const Record* const end = at + records.size();
     while (at != end) {
       at = model.serve_by_caches(0, at, end, ~Time{0}, now);
       if (at == end) break;
-      while (!model.step(0, at->address, at->size, at->write, false, 0, now)) {
+      while (!model.step(0, at->address(), 8, at->is_write(), false, 0, now)) {
       }
       ++at;
     }
