@@ -1,6 +1,7 @@
 // Parsing of qualified event names.
 #include "event_names.hpp"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <limits>
@@ -54,6 +55,20 @@ bool parse_number(std::string_view text, uint64_t* out) noexcept {
   if (shift != 0 && value > std::numeric_limits<uint64_t>::max() >> shift) return false;
   *out = value << shift;
   return true;
+}
+
+// The whole text is one of the names.
+bool parse_name(const char* names, std::string_view text, uint64_t least, uint64_t* out) noexcept {
+  std::string_view rest = names != nullptr ? names : "";
+  for (uint64_t value = least; !rest.empty() && !text.empty(); ++value) {
+    const std::string_view name = rest.substr(0, rest.find('|'));
+    if (name == text) {
+      *out = value;
+      return true;
+    }
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+  }
+  return false;
 }
 
 std::string allowed_keys(std::span<const Qualifier> qualifiers, uint64_t allowed) {
@@ -111,11 +126,14 @@ Status parse_event_name(std::span<const EventDescription> events, std::span<cons
     const std::string_view text =
         equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
     const size_t dash = qualifier.range ? text.find('-') : std::string_view::npos;
-    const bool parsed = parse_number(text.substr(0, dash), &value.low) &&
-                        (dash == std::string_view::npos || parse_number(text.substr(dash + 1), &value.high));
+    const bool named = parse_name(qualifier.names, text, qualifier.least, &value.low);
+    const bool parsed =
+        named || (parse_number(text.substr(0, dash), &value.low) &&
+                  (dash == std::string_view::npos || parse_number(text.substr(dash + 1), &value.high)));
     if (!parsed) {
-      return refuse(Code::kAttribute, 0, "'%s' of event %s is not understood; write %s=NUMBER%s",
-                    shown.c_str(), event.name, qualifier.key, qualifier.range ? " or LOW-HIGH" : "");
+      return refuse(Code::kAttribute, 0, "'%s' of event %s is not understood; write %s=NUMBER%s%s",
+                    shown.c_str(), event.name, qualifier.key, qualifier.range ? " or LOW-HIGH" : "",
+                    qualifier.names != nullptr ? (std::string(" or one of ") + qualifier.names).c_str() : "");
     }
     if (dash == std::string_view::npos) value.high = value.low;
     if (value.low < qualifier.least || value.high > qualifier.most || value.low > value.high) {

@@ -13,14 +13,15 @@
 
 namespace substrata::monitor {
 
-// A qualifier: "key=number", or "key=low-high" where ranges are allowed. Numbers are decimal or 0x
-// hexadecimal, with an optional K, M or G (2^10, 2^20, 2^30).
+// A qualifier: "key=number", "key=low-high" where ranges are allowed, or "key=name" where values have names.
+// Numbers are decimal or 0x hexadecimal, with an optional K, M or G (2^10, 2^20, 2^30).
 struct Qualifier {
   const char* key;
   const char* text;  // one sentence, with the unit and the value that holds when it is absent
   uint64_t least = 0;
   uint64_t most = ~uint64_t{0};
   bool range = false;
+  const char* names = nullptr;  // "first|second|...": what may be written instead of least, least + 1, ...
 };
 
 // An event before qualifiers. `qualifiers`: bit i allows the i-th of the monitor's qualifiers.

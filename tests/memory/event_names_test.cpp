@@ -8,7 +8,8 @@ namespace {
 
 constexpr Qualifier kQualifiers[] = {{"node", "which node", 0, 15},
                                      {"addr", "addresses", 0, ~uint64_t{0}, true},
-                                     {"size", "bytes", 0, 1u << 30}};
+                                     {"size", "bytes", 0, 1u << 30},
+                                     {"kind", "which kind", 2, 4, false, "page-fetch|lock|barrier"}};
 constexpr EventDescription kEvents[] = {{"PACKETS", "Packets."},
                                         {.name = "CLOCK", .text = "A clock.", .unit = "ns", .qualifiers = 1}};
 
@@ -31,6 +32,17 @@ TEST(EventName, IsOneForEverySpellingOfItsQualifiers) {
   EXPECT_EQ(canonical("PACKETS:addr=5"), "PACKETS:addr=5");
   EXPECT_EQ(canonical("PACKETS:addr=0-0xffffffffffffffff"), "PACKETS:addr=0-18446744073709551615");
   EXPECT_EQ(canonical("CLOCK:node=15"), "CLOCK:node=15");
+}
+
+TEST(EventName, MayHaveANameForAValue) {  // MY-42
+  EXPECT_EQ(canonical("PACKETS:kind=page-fetch"), "PACKETS:kind=2");
+  EXPECT_EQ(canonical("PACKETS:kind=barrier:node=1"), "PACKETS:node=1:kind=4");
+  EXPECT_EQ(canonical("PACKETS:kind=3"), "PACKETS:kind=3");
+  for (const char* wrong : {"page", "page-fetch|lock", "fetch", "", "|", "Lock", "barrier ", "5", "1"})
+    EXPECT_EQ(refusal(std::string("PACKETS:kind=") + wrong).code, Code::kAttribute) << wrong;
+  EXPECT_NE(std::string(refusal("PACKETS:kind=page").note).find("page-fetch|lock|barrier"),
+            std::string::npos);
+  EXPECT_EQ(refusal("PACKETS:node=lock").code, Code::kAttribute) << "nodes have no names";
 }
 
 TEST(EventName, ThatIsWrongIsRefusedWithWhatWouldBeRight) {
