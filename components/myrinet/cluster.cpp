@@ -27,11 +27,11 @@ Cluster::Cluster(const ClusterParameters& parameters, Delivery& delivery, bool p
       if (code != 0) throw std::runtime_error(substrata_feed_error());
     };
     for (std::uint32_t i = 0; i < parameters.nodes; ++i) {
-      for (const Place place : {Place::kSend, Place::kReceive, Place::kClock}) {
+      for (const Place place : {Place::kSend, Place::kReceive, Place::kClock, Place::kOperation}) {
         std::uint32_t number = 0;
         substrata_publisher* publisher = nullptr;
         demand(add_node_probe(i, place, &number));
-        demand(substrata_publisher_open(number, place == Place::kClock ? 16 : kSlots, &publisher));
+        demand(substrata_publisher_open(number, place < Place::kClock ? kSlots : 16, &publisher));
         publishers_.emplace_back(publisher);
       }
     }
@@ -219,6 +219,7 @@ bool Cluster::looked_at() const noexcept {
 void Cluster::describe(Packet& packet) noexcept {
   const unsigned partial = packet.rest != 0 ? unsigned{SUBSTRATA_FLAG_PARTIAL} : 0u;
   packet.shown.address = packet.message.address;
+  packet.shown.site = packet.message.operation;
   packet.shown.detail = (std::uint64_t{packet.message.type} << kTypeShift) | packet.number;
   packet.shown.initiator = packet.message.from;
   packet.shown.target = packet.message.to;

@@ -29,7 +29,8 @@ struct Message {
   std::uint16_t phase = 0;
   std::uint16_t flags = 0;  // enum substrata_transaction_flags
   std::uint64_t address = 0;
-  std::uint64_t cookie = 0;  // the sender's own
+  std::uint64_t operation = 0;  // of the layer above (operations.hpp), 0: none
+  std::uint64_t cookie = 0;     // the sender's own
 };
 
 // Is told when a message is whole in its receiver's memory; messages of a pair of nodes in their order.
@@ -107,6 +108,10 @@ class Cluster {
   const ClusterParameters& parameters() const noexcept { return parameters_; }
   const Clocks& clocks() const noexcept { return clocks_; }
   std::uint64_t published() const noexcept { return published_; }
+  // An operation of the layer above has ended at `node`: published there as it is.
+  void completed(std::uint32_t node, const substrata_transaction& operation) {
+    if (!publishers_.empty()) commit(node, Place::kOperation, operation);
+  }
   // Begins a global synchronisation now, besides those of the period.
   void synchronise();
   // Looks at the clocks' errors now; done at every correction as well.

@@ -14,6 +14,7 @@
 #include "carriage.hpp"
 #include "clock_experiment.hpp"
 #include "monitor/counting.hpp"
+#include "operations.hpp"
 #include "recorder.hpp"
 #include "together.hpp"
 
@@ -57,6 +58,7 @@ class Recorder final : public monitor::ObservingInstrument {
   ~Recorder() override { end_observation(); }
 
   std::mutex commands;  // one command at a time
+  OperationRecorder operations{Shape{}.nodes, Shape{}.programs};
   bool recording = false;
 
   template <typename Function>
@@ -127,6 +129,11 @@ int command(Function&& function) noexcept {
   } catch (...) {
     return fail(kNoMemory, "no memory for the Myrinet monitor's statistics");
   }
+}
+
+// Of each interface's memory.
+uint64_t bytes_of(const Shape& shape) noexcept {
+  return shape.bytes() + OperationMemory::bytes(shape.nodes, shape.programs);
 }
 
 bool read_shape(const substrata_myrinet_shape& from, Shape* out, std::string* wrong) {
@@ -208,7 +215,7 @@ int substrata_myrinet_memory(const substrata_myrinet_shape* wanted, uint64_t* by
     } else if (!read_shape(*wanted, &shape, &wrong)) {
       return fail(kInvalid, "%s", wrong.c_str());
     }
-    *bytes = shape.bytes();
+    *bytes = bytes_of(shape);
     return 0;
   });
 }
@@ -219,17 +226,19 @@ int substrata_myrinet_configure(const substrata_myrinet_shape* wanted) {
     std::string wrong;
     if (wanted == nullptr) return fail(kInvalid, "there is no shape");
     if (!read_shape(*wanted, &shape, &wrong)) return fail(kInvalid, "%s", wrong.c_str());
-    if (shape.bytes() > SUBSTRATA_MYRINET_SRAM_BYTES) {
+    if (bytes_of(shape) > SUBSTRATA_MYRINET_SRAM_BYTES) {
       return fail(kInvalid,
                   "the statistics would take %llu bytes of each interface, whose memory has %u; ask for "
                   "fewer or wider bins, nodes or programs",
-                  static_cast<unsigned long long>(shape.bytes()), SUBSTRATA_MYRINET_SRAM_BYTES);
+                  static_cast<unsigned long long>(bytes_of(shape)), SUBSTRATA_MYRINET_SRAM_BYTES);
     }
     const std::lock_guard lock(self.commands);
     if (self.recording)
       return fail(kRunning, "the shape cannot change while the monitor records; stop it first");
     auto made = std::make_unique<MonitorMemory>(shape);
+    auto operations = std::make_unique<OperationMemory>(shape.nodes, shape.programs);
     self.with_memory([&](auto& memory) { memory.swap(made); });
+    self.operations.with_memory([&](auto& memory) { memory.swap(operations); });
     return 0;
   });
 }
@@ -238,9 +247,15 @@ int substrata_myrinet_start(void) {
   return command([](Recorder& self) {
     const std::lock_guard lock(self.commands);
     if (self.recording) return 0;
-    if (const Status refused = self.begin(); !refused.ok())
+    const auto refusal = [](const Status& refused) {
       return fail(static_cast<int>(refused.code), "the monitor cannot observe: %s",
                   refused.note != nullptr ? refused.note : "no reason given");
+    };
+    if (const Status refused = self.begin(); !refused.ok()) return refusal(refused);
+    if (const Status refused = self.operations.begin(); !refused.ok()) {
+      self.end();
+      return refusal(refused);
+    }
     self.recording = true;
     return 0;
   });
@@ -249,7 +264,10 @@ int substrata_myrinet_start(void) {
 int substrata_myrinet_stop(void) {
   return command([](Recorder& self) {
     const std::lock_guard lock(self.commands);
-    if (self.recording) self.end();
+    if (self.recording) {
+      self.end();
+      self.operations.end();
+    }
     self.recording = false;
     return 0;
   });
@@ -260,6 +278,7 @@ int substrata_myrinet_clear(void) {
     const std::lock_guard lock(self.commands);
     substrata_flush();  // what was published before is forgotten as well
     self.with_memory([](auto& memory) { memory->clear(); });
+    self.operations.with_memory([](auto& memory) { memory->clear(); });
     return 0;
   });
 }
@@ -366,6 +385,54 @@ int substrata_myrinet_signature(uint32_t node, uint32_t program, substrata_myrin
       return 0;
     });
   });
+}
+
+int substrata_myrinet_operations(uint32_t node, uint32_t program, substrata_myrinet_operation_point* out,
+                                 uint32_t room, uint32_t* count) {
+  return command([&](Recorder& self) {
+    substrata_flush();
+    const std::lock_guard lock(self.commands);  // the shape stays
+    const Shape shape = self.with_memory([](auto& memory) { return memory->shape(); });
+    std::string wrong = objection(shape, node, program, SUBSTRATA_MYRINET_BY_TYPE);
+    if (wrong.empty() && (count == nullptr || (out == nullptr && room != 0)))
+      wrong = "there is no place for the operations or their count";
+    if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+    return self.operations.with_memory([&](auto& memory) {
+      const auto points = operation_points(*memory, node, program);
+      std::copy_n(points.begin(), std::min<size_t>(points.size(), room), out);
+      *count = static_cast<uint32_t>(points.size());
+      return 0;
+    });
+  });
+}
+
+int substrata_myrinet_operation_histogram(uint32_t node, uint32_t program, uint32_t kind, uint64_t* counts,
+                                          uint32_t room) {
+  return command([&](Recorder& self) {
+    substrata_flush();
+    const std::lock_guard lock(self.commands);
+    const Shape shape = self.with_memory([](auto& memory) { return memory->shape(); });
+    std::string wrong = objection(shape, node, program, SUBSTRATA_MYRINET_BY_TYPE);
+    if (wrong.empty() && kind >= kOperationKinds)
+      wrong = "there is no kind of operation " + std::to_string(kind);
+    if (wrong.empty() && (counts == nullptr || room < kOperationBins))
+      wrong = "the histogram has " + std::to_string(kOperationBins) + " bins, there is room for " +
+              std::to_string(counts == nullptr ? 0 : room);
+    if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+    return self.operations.with_memory([&](auto& memory) {
+      const OperationSums sums = memory->sums(node, program, kind);
+      std::copy(sums.bins.begin(), sums.bins.end(), counts);
+      return 0;
+    });
+  });
+}
+
+const char* substrata_myrinet_operation_name(uint32_t kind) {
+  return kind < kOperationKinds ? kOperationNames[kind] : nullptr;
+}
+
+uint64_t substrata_myrinet_operation_bin_ns(uint32_t bin) {
+  return bin < kOperationBins ? operation_bin_begin(bin) : 0;
 }
 
 int substrata_myrinet_run_together(const char* first, const char* second,

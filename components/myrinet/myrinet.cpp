@@ -5,6 +5,7 @@
 
 #include "machine.hpp"
 #include "monitor/counting.hpp"
+#include "operations.hpp"
 #include "packet_counters.hpp"
 
 namespace {
@@ -13,9 +14,10 @@ using namespace substrata;
 using myrinet::Choice;
 using myrinet::Count;
 
-enum QualifierIndex : size_t { kNode, kPeer, kProgram, kType };
+enum QualifierIndex : size_t { kNode, kPeer, kProgram, kType, kKind };
 constexpr uint64_t kPacketQualifiers = 1u << kNode | 1u << kPeer | 1u << kProgram | 1u << kType;
 constexpr uint64_t kClockQualifiers = 1u << kNode;
+constexpr uint64_t kOperationQualifiers = 1u << kNode | 1u << kProgram | 1u << kKind;
 
 constexpr monitor::Qualifier kQualifiers[] = {
     {"node", "the interface; absent: all together, in a rank of a live MPI program its own", 0,
@@ -24,15 +26,23 @@ constexpr monitor::Qualifier kQualifiers[] = {
     {"program", "program tag; absent: all", 0, 65535},
     {"type",
      "packet type: 0 data, 1 message, 2 page request, 3 page reply, 4 diff, 5 lock, 6 barrier, 7 protocol, 8 "
-     "collective; absent: all",
-     0, myrinet::kTypes - 1},
+     "collective, 9 stream; absent: all",
+     0, myrinet::kTypes - 1, false,
+     "data|message|page-request|page-reply|diff|lock|barrier|protocol|collective|stream"},
+    {"kind", "kind of operation, by name or number; absent: all", 0, myrinet::kOperationKinds - 1, false,
+     "page-fetch|page-home|lock-acquire|lock-release|barrier|message|broadcast|stream-open|stream-write|"
+     "stream-read|stream-close|collective"},
 };
 
 constexpr monitor::EventDescription packets(const char* name, const char* text, const char* unit) {
   return {.name = name, .text = text, .unit = unit, .qualifiers = kPacketQualifiers};
 }
 
-// In the order of myrinet::Count.
+constexpr monitor::EventDescription operations(const char* name, const char* text, const char* unit) {
+  return {.name = name, .text = text, .unit = unit, .qualifiers = kOperationQualifiers};
+}
+
+// In the order of myrinet::Count, then of myrinet::OperationCount.
 constexpr monitor::EventDescription kEvents[] = {
     packets("PACKETS_SENT", "Packets put into the network, each attempt of a repeated one.", "packets"),
     packets("PACKETS_RECEIVED", "Packets brought whole into the receiving host's memory.", "packets"),
@@ -64,8 +74,21 @@ constexpr monitor::EventDescription kEvents[] = {
      .text = "Global synchronisations of the clocks.",
      .unit = "rounds",
      .qualifiers = 0},
+    operations(
+        "OPERATIONS",
+        "Operations of the communication layer that have ended: page fetches, locks, barriers, messages, "
+        "broadcasts.",
+        "operations"),
+    operations("OPERATION_LATENCY_SUM", "Time from the begin to the end of these operations, summed.", "ns"),
+    operations("OPERATION_PACKETS", "Packets sent for operations, each attempt of a repeated one.",
+               "packets"),
+    operations("OPERATION_BYTES", "Bytes of the packets sent for operations.", "bytes"),
+    operations("OPERATION_SOURCE_LATENCY_SUM", "SourceLatency of the operations' packets, summed.", "ns"),
+    operations("OPERATION_LANAI_LATENCY_SUM", "LANaiLatency of the operations' packets, summed.", "ns"),
+    operations("OPERATION_NET_LATENCY_SUM", "NetLatency of the operations' packets, summed.", "ns"),
+    operations("OPERATION_DEST_LATENCY_SUM", "DestLatency of the operations' packets, summed.", "ns"),
 };
-static_assert(std::size(kEvents) == myrinet::kCounts);
+static_assert(std::size(kEvents) == myrinet::kCounts + myrinet::kOperationCounts);
 
 class MyrinetMonitor final : public monitor::Monitor {
  public:
@@ -76,6 +99,18 @@ class MyrinetMonitor final : public monitor::Monitor {
     const auto value = [&](QualifierIndex which) {
       return static_cast<uint32_t>(request.value_or(which, Choice::kAny));
     };
+    if (request.event >= myrinet::kCounts) {
+      const myrinet::OperationChoice of{value(kNode), value(kProgram), value(kKind)};
+      const monitor::Counter* const counted =
+          operations_.counter(of, static_cast<myrinet::OperationCount>(request.event - myrinet::kCounts));
+      if (counted == nullptr)
+        return monitor::refuse(Code::kTooMany, 0,
+                               "%zu choices of node, program and kind are counted, no more are kept",
+                               myrinet::OperationCounters::kMostChoices);
+      out->counters = {counted};
+      out->instrument = &operations_;
+      return kSuccess;
+    }
     Choice choice{value(kNode), value(kPeer), value(kProgram), value(kType)};
     const auto count = static_cast<Count>(request.event);
     const monitor::Counter* const counter = counters_.counter(choice, count);
@@ -91,6 +126,7 @@ class MyrinetMonitor final : public monitor::Monitor {
 
  private:
   myrinet::PacketCounters counters_;
+  myrinet::OperationCounters operations_;
 };
 
 constexpr SubstrateTable kTable = monitor::table<MyrinetMonitor>(

@@ -8,13 +8,15 @@
 namespace substrata::myrinet {
 namespace {
 
-constexpr std::string_view kPlaceNames[kPlaces] = {"lanai.send", "lanai.receive", "clock"};
+constexpr std::string_view kPlaceNames[kPlaces] = {"lanai.send", "lanai.receive", "clock", "operation"};
 constexpr const char* kPlaceTexts[kPlaces] = {
     "packets leaving the node: fetched (source latency), injected (LANai latency), dropped; initiator and "
     "target are nodes",
     "packets coming to the node: arrived (net latency), delivered (destination latency), corrupt, misrouted; "
     "initiator and target are nodes",
-    "the node's clock is set; detail is its largest error since the round before, in picoseconds"};
+    "the node's clock is set; detail is its largest error since the round before, in picoseconds",
+    "an operation of the communication layer that the node's process began has ended: page fetch, lock, "
+    "barrier, message, broadcast; site is its kind and number"};
 constexpr std::string_view kPrefix = "myrinet.node";
 
 }  // namespace

@@ -15,10 +15,11 @@ namespace substrata::myrinet {
 inline constexpr char kSource[] = "myrinet";
 inline constexpr char kLanaiProbes[] = "myrinet.node*.lanai.send,myrinet.node*.lanai.receive";
 inline constexpr char kClockProbes[] = "myrinet.node*.clock";
+inline constexpr char kOperationProbes[] = "myrinet.node*.operation";
 
 // Where at a node.
-enum class Place : uint8_t { kSend, kReceive, kClock };
-inline constexpr uint32_t kPlaces = 3;
+enum class Place : uint8_t { kSend, kReceive, kClock, kOperation };
+inline constexpr uint32_t kPlaces = 4;
 
 // Registers the source and a node's probe point. 0, or the feed's negative code.
 int add_node_probe(uint32_t node, Place place, uint32_t* number) noexcept;

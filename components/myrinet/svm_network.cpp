@@ -1,16 +1,67 @@
 // Hands packets of the protocol to the cluster and back, and the cluster's events to the engine.
 #include "svm_network.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "operations.hpp"
 #include "workloads/run.hpp"
 
 namespace substrata::myrinet {
 namespace {
 
 using svm::PacketKind;
+
+using workloads::LayerKind;
+static_assert(workloads::kLayerKinds == kOperationKinds);
+static_assert(static_cast<unsigned>(LayerKind::kPageFetch) == SUBSTRATA_MYRINET_PAGE_FETCH + 1);
+static_assert(static_cast<unsigned>(LayerKind::kMessage) == SUBSTRATA_MYRINET_MESSAGE_SEND + 1);
+static_assert(static_cast<unsigned>(LayerKind::kStreamOpen) == SUBSTRATA_MYRINET_STREAM_OPEN + 1);
+
+std::uint32_t number_of(LayerKind kind) noexcept { return static_cast<std::uint32_t>(kind) - 1; }
+
+bool of_stream(const svm::LayerOperation* operation) noexcept {
+  return operation != nullptr && operation->kind >= LayerKind::kStreamOpen &&
+         operation->kind <= LayerKind::kStreamClose;
+}
+
+// As transactions are named, and their flags.
+std::uint16_t transaction_kind(LayerKind kind) noexcept {
+  switch (kind) {
+    case LayerKind::kNone:
+      break;
+    case LayerKind::kPageFetch:
+      return SUBSTRATA_PAGE_FETCH;
+    case LayerKind::kPageHome:
+      return SUBSTRATA_RESPONSE;
+    case LayerKind::kLockAcquire:
+      return SUBSTRATA_LOCK;
+    case LayerKind::kLockRelease:
+      return SUBSTRATA_UNLOCK;
+    case LayerKind::kBarrier:
+      return SUBSTRATA_BARRIER;
+    case LayerKind::kMessage:
+    case LayerKind::kStreamOpen:
+    case LayerKind::kStreamWrite:
+    case LayerKind::kStreamClose:
+      return SUBSTRATA_SEND;
+    case LayerKind::kStreamRead:
+      return SUBSTRATA_RECEIVE;
+    case LayerKind::kBroadcast:
+    case LayerKind::kCollective:
+      return SUBSTRATA_COLLECTIVE;
+  }
+  return SUBSTRATA_KIND_NONE;
+}
+std::uint16_t transaction_flags(LayerKind kind) noexcept {
+  const unsigned synchronising = kind >= LayerKind::kLockAcquire && kind <= LayerKind::kBarrier
+                                     ? unsigned{SUBSTRATA_FLAG_SYNCHRONISING}
+                                     : 0u;
+  const unsigned internal = kind < LayerKind::kMessage ? unsigned{SUBSTRATA_FLAG_INTERNAL} : 0u;
+  return static_cast<std::uint16_t>(SUBSTRATA_FLAG_MODELLED | synchronising | internal);
+}
 
 std::uint8_t type_of(PacketKind kind) noexcept {
   switch (kind) {
@@ -62,11 +113,15 @@ Time SvmNetwork::send(svm::Packet&& packet, Time now) {
   message.from = packet.from;
   message.to = packet.to;
   message.bytes = data && packet.bytes >= costs_.header ? packet.bytes - costs_.header : packet.bytes;
-  message.type = type_of(packet.kind);
+  message.type = of_stream(packet.operation) ? std::uint8_t{SUBSTRATA_MYRINET_STREAM} : type_of(packet.kind);
   message.program = program_;
   message.phase = stacks_[packet.from].back();
   message.flags = program ? std::uint16_t{0} : std::uint16_t{SUBSTRATA_FLAG_INTERNAL};
   message.address = packet.address;
+  svm::LayerOperation* const operation = packet.operation;
+  if (operation != nullptr)
+    message.operation =
+        operation_word(number_of(operation->kind), operation->number, packet.to == operation->node);
   const bool flagged = packet.kind == PacketKind::kPageReply;
   std::uint64_t number = packets_.size();
   if (free_.empty()) {
@@ -77,6 +132,11 @@ Time SvmNetwork::send(svm::Packet&& packet, Time now) {
     packets_[number] = std::move(packet);
   }
   const auto post = [&](std::uint64_t of) {
+    if (operation != nullptr) {
+      operation->packets += std::max(message.bytes, 1u) / parameters_.packet_bytes +
+                            (std::max(message.bytes, 1u) % parameters_.packet_bytes != 0 ? 1 : 0);
+      operation->bytes += message.bytes;
+    }
     message.cookie = SharedCluster::cookie(slot_, of);
     now = shared_->cluster().free_entry(message.from, message.bytes, now) + costs_.send;
     shared_->cluster().post(message, now);
@@ -104,6 +164,25 @@ Time SvmNetwork::mark(svm::ProcessId process, svm::Operation operation, Time) {
   if (operation.kind() == workloads::OperationKind::kEnter) stack.push_back(number);
   if (operation.kind() == workloads::OperationKind::kLeave && stack.size() > 1) stack.pop_back();
   return 0;
+}
+
+void SvmNetwork::completed(const svm::LayerOperation& operation) {
+  constexpr std::uint64_t kMostSize = ~std::uint32_t{0};
+  substrata_transaction seen{};
+  seen.time = operation.end;
+  seen.start = operation.begin;
+  seen.address = operation.about;
+  seen.site = operation_word(number_of(operation.kind), operation.number, false);
+  seen.detail = operation.packets;
+  seen.initiator = operation.node;
+  seen.target =
+      operation.kind == LayerKind::kMessage ? static_cast<std::uint32_t>(operation.about) : SUBSTRATA_NOBODY;
+  seen.size = static_cast<std::uint32_t>(std::min(operation.bytes, kMostSize));
+  seen.kind = transaction_kind(operation.kind);
+  seen.program = program_;
+  seen.phase = stacks_[operation.node].back();
+  seen.flags = transaction_flags(operation.kind);
+  shared_->cluster().completed(operation.node, seen);
 }
 
 void SvmNetwork::memory_busy(svm::ProcessId node, Time begin, Time end) {

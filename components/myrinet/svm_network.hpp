@@ -72,6 +72,7 @@ class SvmNetwork final : public svm::Network, private workloads::EventSink {
               Time now) override;
   void flush(svm::ProcessId, Time) override {}
   void memory_busy(svm::ProcessId node, Time begin, Time end) override;
+  void completed(const svm::LayerOperation& operation) override;
   Time mark(svm::ProcessId process, svm::Operation operation, Time now) override;
   std::vector<svm::Statistic> statistics() const override;
 

@@ -45,14 +45,27 @@ struct Version {
   std::uint32_t interval;
 };
 
+// An operation of the layer above the packets. The network adds what it sends for it.
+struct LayerOperation {
+  workloads::LayerKind kind = workloads::LayerKind::kNone;
+  ProcessId node = 0;        // whose process waits for it
+  std::uint64_t number = 0;  // of that node's, from 1
+  std::uint64_t about = 0;   // address of the page, number of the lock or barrier, receiver of the message
+  Time begin = 0;
+  Time end = 0;
+  std::uint32_t packets = 0;
+  std::uint64_t bytes = 0;
+};
+
 // One message of the protocol. A network looks at the first block only.
 struct Packet {
   PacketKind kind = PacketKind::kUser;
   ProcessId from = 0;
   ProcessId to = 0;
-  std::uint32_t bytes = 0;    // on the wire, the protocol's header included, the network's own not
-  std::uint64_t address = 0;  // of the page or of the updated bytes, in the shared address space
-  std::uint64_t number = 0;   // lock, barrier, interval or message
+  std::uint32_t bytes = 0;              // on the wire, the protocol's header included, the network's own not
+  std::uint64_t address = 0;            // of the page or of the updated bytes, in the shared address space
+  std::uint64_t number = 0;             // lock, barrier, interval or message
+  LayerOperation* operation = nullptr;  // whose part it is, or null; valid inside Network::send only
 
   std::vector<std::uint32_t> clock;  // vector time
   std::vector<Version> versions;     // what a page must contain, or which pages an interval marked
@@ -89,6 +102,8 @@ class Network {
   // The node's processor keeps its memory busy with work of the protocol: a twin, a diff. Not always in the
   // order of time.
   virtual void memory_busy(ProcessId /*node*/, Time /*begin*/, Time /*end*/) {}
+  // An operation has ended; packets of it may still be on their way. Not always in the order of ends.
+  virtual void completed(const LayerOperation& /*operation*/) {}
   // Marks of procedures and phases: what do they cost here (a monitor's register, for example)?
   virtual Time mark(ProcessId /*process*/, Operation /*operation*/, Time /*now*/) { return 0; }
   virtual std::vector<Statistic> statistics() const { return {}; }

@@ -12,6 +12,7 @@ namespace substrata::svm {
 using workloads::kPageInvalid;
 using workloads::kPageReadable;
 using workloads::kPageWritable;
+using workloads::LayerKind;
 using workloads::OperationKind;
 
 namespace {
@@ -77,6 +78,7 @@ void SvmMachine::begin(Engine& engine) {
       nodes_[homes_[page]].pages[page] = kPageReadable;
     }
   }
+  operations_.begin(count, *network_);
   network_->begin(engine, *this);
 }
 
@@ -131,6 +133,7 @@ Time SvmMachine::send(Packet&& packet, Time now) {
   }
   ++counts_.packets[static_cast<std::size_t>(packet.kind)];
   counts_.packet_bytes[static_cast<std::size_t>(packet.kind)] += packet.bytes;
+  packet.operation = operations_.of(packet);
   return network_->send(std::move(packet), now);
 }
 
@@ -158,6 +161,7 @@ void SvmMachine::arrive(Packet&& packet, Time now) {
   const std::uint64_t page = page_of(packet.address);
   switch (packet.kind) {
     case PacketKind::kUser:
+      operations_.delivered(packet.number, now);
       engine_->deliver(packet.number, now);
       return;
     case PacketKind::kUpdate:  // done by the receiving interface, without the processor
@@ -197,7 +201,10 @@ void SvmMachine::arrive(Packet&& packet, Time now) {
       return;
     }
     case PacketKind::kLockGrant:
-      engine_->resume(packet.to, acquire(packet.to, packet.clock, now));
+    case PacketKind::kBarrierRelease:
+      now = acquire(packet.to, packet.clock, now);
+      operations_.close(packet.to, now);
+      engine_->resume(packet.to, now);
       return;
     case PacketKind::kBarrierArrive: {
       Barrier& barrier = barriers_[packet.number];
@@ -212,9 +219,6 @@ void SvmMachine::arrive(Packet&& packet, Time now) {
       start_moves(now);
       return;
     }
-    case PacketKind::kBarrierRelease:
-      engine_->resume(packet.to, acquire(packet.to, packet.clock, now));
-      return;
     case PacketKind::kHomeRequest: {
       if (homes_[page] == kNoHome) homes_[page] = packet.from;
       Packet reply = this->packet(PacketKind::kHomeReply, packet.to, packet.from, 4);
@@ -225,6 +229,8 @@ void SvmMachine::arrive(Packet&& packet, Time now) {
     case PacketKind::kHomeReply: {
       Node& node = nodes_[packet.to];
       node.knows_home[page] = true;
+      operations_.close(packet.to, now);
+      node.fault_began = now;
       // Nobody has written a page before it has a home: its new home begins with zeros and the right to read
       // them.
       if (homes_[page] == packet.to && node.pages[page] == kPageInvalid && !node.wanted.contains(page)) {
@@ -421,11 +427,13 @@ void SvmMachine::on_fault(ProcessId process, std::uint64_t page, bool write, Tim
   ++(write ? counts_.write_faults : counts_.read_faults);
   node.fault_page = page;
   node.fault_write = write;
+  node.fault_began = now;
   now += parameters_.costs.trap;
   if (node.knows_home[page]) {
     serve_fault(process, now);
     return;
   }
+  operations_.open(process, LayerKind::kPageHome, page << page_shift_, node.fault_began);
   Packet request = packet(PacketKind::kHomeRequest, process, 0, 0);
   request.address = page << page_shift_;
   send(std::move(request), now);
@@ -443,6 +451,7 @@ void SvmMachine::serve_fault(ProcessId process, Time now) {
   std::vector<Version> wanted = found == node.wanted.end() ? std::vector<Version>{} : found->second;
   if (homes_[page] != process) {
     ++counts_.page_fetches;
+    operations_.open(process, LayerKind::kPageFetch, page << page_shift_, node.fault_began);
     Packet request = packet(PacketKind::kPageRequest, process, homes_[page],
                             static_cast<std::uint32_t>(wanted.size()) * kVersionBytes);
     request.address = page << page_shift_;
@@ -475,6 +484,7 @@ void SvmMachine::finish_fault(ProcessId process, Time now) {
       now += parameters_.costs.page_copy;
     }
   }
+  operations_.close(process, now);
   engine_->resume(process, now);
 }
 
@@ -521,6 +531,7 @@ void SvmMachine::applied(std::uint64_t page, Version version, Time now) {
 // ---------------------------------------------------------------------------------------- synchronisation
 
 void SvmMachine::on_lock(ProcessId process, std::uint32_t lock, Time now) {
+  operations_.open(process, LayerKind::kLockAcquire, lock, now);
   now = close_interval(process, now);
   Packet request = packet(PacketKind::kLockRequest, process, manager(lock),
                           static_cast<std::uint32_t>(nodes_.size()) * kClockBytes);
@@ -539,6 +550,7 @@ void SvmMachine::grant(Lock& lock, std::uint64_t number, const Packet& request, 
 }
 
 void SvmMachine::on_unlock(ProcessId process, std::uint32_t lock, Time now) {
+  operations_.open(process, LayerKind::kLockRelease, lock, now);
   now = close_interval(process, now);
   std::vector<std::uint32_t>& known = manager_clocks_[manager(lock)];
   known.resize(nodes_.size());
@@ -547,10 +559,13 @@ void SvmMachine::on_unlock(ProcessId process, std::uint32_t lock, Time now) {
   merge(known, clock);
   made.number = lock;
   made.clock = clock;
-  engine_->resume(process, send(std::move(made), now));
+  now = send(std::move(made), now);
+  operations_.close(process, now);
+  engine_->resume(process, now);
 }
 
 void SvmMachine::on_barrier(ProcessId process, std::uint32_t barrier, Time now) {
+  operations_.open(process, LayerKind::kBarrier, barrier, now);
   now = close_interval(process, now);
   std::vector<std::uint32_t>& known = manager_clocks_[manager(barrier)];
   known.resize(nodes_.size());
@@ -629,6 +644,7 @@ void SvmMachine::start_moves(Time now) {
 
 void SvmMachine::on_send(ProcessId process, workloads::MessageNumber number, Time now) {
   const workloads::Message& message = engine_->message(number);
+  operations_.sent(process, message.to, number, now);
   Packet made =
       packet(PacketKind::kUser, process, message.to, static_cast<std::uint32_t>(message.payload.size()));
   made.number = number;
@@ -667,6 +683,8 @@ std::size_t SvmMachine::advance(ProcessId process, std::span<const Operation> op
         break;
       case OperationKind::kEnter:
       case OperationKind::kLeave:
+        now = mark(process, operation, now);
+        break;
       case OperationKind::kPhase:
         now += network_->mark(process, operation, now);
         break;
@@ -677,6 +695,20 @@ std::size_t SvmMachine::advance(ProcessId process, std::span<const Operation> op
     node.stored_read = 0;
   }
   return done;
+}
+
+// Of a procedure, an operation of the communication layer, or both.
+Time SvmMachine::mark(ProcessId process, Operation operation, Time now) {
+  const LayerKind kind = operation.layer_kind();
+  if (kind != LayerKind::kNone) {
+    if (operation.kind() == OperationKind::kEnter) {
+      operations_.enter(process, kind, now);
+    } else {
+      operations_.leave(process, now);
+    }
+    if (operation.argument() == 0) return now;
+  }
+  return now + network_->mark(process, operation, now);
 }
 
 std::vector<Statistic> SvmMachine::statistics() const {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "network.hpp"
+#include "open_operations.hpp"
 #include "workloads/engine.hpp"
 #include "workloads/machine.hpp"
 #include "workloads/memory.hpp"
@@ -135,6 +136,7 @@ class SvmMachine final : public workloads::Machine, private PacketSink, private 
     std::size_t stored_read = 0;
     std::uint64_t fault_page = 0;
     bool fault_write = false;
+    Time fault_began = 0;
     Time busy = 0;  // protocol handler
   };
   struct Waiting {  // a fetch that waits at the home, or the home's own fault
@@ -161,6 +163,7 @@ class SvmMachine final : public workloads::Machine, private PacketSink, private 
 
   Time send(Packet&& packet, Time now);
   Time handle(const Packet& packet, Time now);
+  Time mark(ProcessId process, Operation operation, Time now);
   ProcessId manager(std::uint64_t number) const noexcept;
   Time close_interval(ProcessId process, Time now);
   std::vector<std::byte> make_diff(const std::byte* twin, const std::byte* page) const;
@@ -205,6 +208,7 @@ class SvmMachine final : public workloads::Machine, private PacketSink, private 
   std::vector<std::pair<std::uint64_t, ProcessId>> wanted_moves_;
   std::size_t moves_under_way_ = 0;
   std::uint64_t open_barrier_ = 0;  // the barrier that waits for moves
+  OpenOperations operations_;
   SvmCounts counts_;
 };
 

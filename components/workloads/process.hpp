@@ -70,8 +70,14 @@ class Process {
     record(operation);
   }
   // Marks; cost what the machine says (a monitor's category register, for example).
-  void enter(RegionId region) { record(Operation(OperationKind::kEnter, region)); }
-  void leave(RegionId region) { record(Operation(OperationKind::kLeave, region)); }
+  // With a kind: the procedure is an operation of the communication layer, of which the messages sent inside
+  // are parts; region 0 then marks the operation alone.
+  void enter(RegionId region, LayerKind kind = LayerKind::kNone) {
+    record(Operation(OperationKind::kEnter, region, static_cast<unsigned>(kind)));
+  }
+  void leave(RegionId region, LayerKind kind = LayerKind::kNone) {
+    record(Operation(OperationKind::kLeave, region, static_cast<unsigned>(kind)));
+  }
   void phase(RegionId region) { record(Operation(OperationKind::kPhase, region)); }
 
   void lock(std::uint32_t lock) { wait(WaitKind::kLock, lock); }
@@ -201,19 +207,21 @@ View<T> Process::view(const SharedArray<T>& array) noexcept {
   return View<T>(*this, array);
 }
 
-// Marks a procedure for the time it is in scope.
+// Marks a procedure, or an operation of the communication layer, for the time it is in scope.
 class Procedure {
  public:
-  Procedure(Process& process, RegionId region) : process_(process), region_(region) {
-    process_.enter(region_);
+  Procedure(Process& process, RegionId region, LayerKind kind = LayerKind::kNone)
+      : process_(process), region_(region), kind_(kind) {
+    process_.enter(region_, kind_);
   }
   Procedure(const Procedure&) = delete;
   Procedure& operator=(const Procedure&) = delete;
-  ~Procedure() { process_.leave(region_); }
+  ~Procedure() { process_.leave(region_, kind_); }
 
  private:
   Process& process_;
-  RegionId region_;
+  const RegionId region_;
+  const LayerKind kind_;
 };
 
 // A parallel program: laid out once, run by every process, checked at the end. Thread-compatible.

@@ -7,6 +7,7 @@
 namespace substrata::workloads {
 
 Stream Stream::connect(Process& process, ProcessId to, std::uint32_t port, const StreamSettings& settings) {
+  const Procedure operation(process, 0, LayerKind::kStreamOpen);
   Stream made(process, to, port, settings);
   made.offer(kConnect);
   made.learn(kAccept);
@@ -14,6 +15,7 @@ Stream Stream::connect(Process& process, ProcessId to, std::uint32_t port, const
 }
 
 Stream Stream::accept(Process& process, ProcessId from, std::uint32_t port, const StreamSettings& settings) {
+  const Procedure operation(process, 0, LayerKind::kStreamOpen);
   Stream made(process, from, port, settings);
   made.learn(kConnect);
   made.offer(kAccept);
@@ -43,6 +45,8 @@ void Stream::give_credit(std::uint32_t least) {
 }
 
 void Stream::write(std::span<const std::byte> data) {
+  if (data.empty()) return;
+  const Procedure operation(process_, 0, LayerKind::kStreamWrite);
   while (!data.empty()) {
     while (credit_ == 0) take_credit();
     const std::size_t now = std::min({data.size(), std::size_t{settings_.segment}, std::size_t{credit_}});
@@ -55,6 +59,7 @@ void Stream::write(std::span<const std::byte> data) {
 
 std::size_t Stream::read(std::span<std::byte> out) {
   if (ended_ || out.empty()) return 0;
+  const Procedure operation(process_, 0, LayerKind::kStreamRead);
   if (read_ == in_.size()) {
     in_ = process_.receive(peer_, tag(kData)).payload;
     read_ = 0;
@@ -73,6 +78,7 @@ std::size_t Stream::read(std::span<std::byte> out) {
 }
 
 void Stream::close() {
+  const Procedure operation(process_, 0, LayerKind::kStreamClose);
   process_.send(peer_, tag(kData), {});
   while (credit_ < window_) take_credit();
 }

@@ -20,7 +20,8 @@ struct StreamSettings {
 // boundaries. A writer sends no more than the reader has said it has room for (credits, which the reader
 // gives back when half its buffer was read), and waits where there is none; so two ends that both write more
 // than a window before they read wait for ever, as with sockets. Thread-bound as the process, which it must
-// not outlive.
+// not outlive. Opening, a write, a read and closing are each an operation of the communication layer
+// (LayerKind).
 class Stream {
  public:
   // Both wait for the other side. `port` tells several connections of a pair apart; its tags, four for each

@@ -40,7 +40,7 @@ enum substrata_myrinet_latency {
 
 /* Packet types; in bits 56 to 63 of a transaction's detail, above the sender's packet number. */
 enum substrata_myrinet_type {
-  SUBSTRATA_MYRINET_DATA = 0, /* of a stream or a trace */
+  SUBSTRATA_MYRINET_DATA = 0, /* of a trace */
   SUBSTRATA_MYRINET_MESSAGE = 1,
   SUBSTRATA_MYRINET_PAGE_REQUEST = 2,
   SUBSTRATA_MYRINET_PAGE_REPLY = 3,
@@ -49,6 +49,7 @@ enum substrata_myrinet_type {
   SUBSTRATA_MYRINET_BARRIER = 6,
   SUBSTRATA_MYRINET_PROTOCOL = 7,   /* homes of pages and the like */
   SUBSTRATA_MYRINET_COLLECTIVE = 8, /* inside a collective operation of a live MPI program */
+  SUBSTRATA_MYRINET_STREAM = 9,     /* of a stream of bytes: opening, data, credits, end */
   SUBSTRATA_MYRINET_TYPES = 16      /* room for so many */
 };
 
@@ -67,7 +68,8 @@ struct substrata_myrinet_shape {
 
 /* The paper's shape; struct_size must be set. */
 SUBSTRATA_MYRINET_API int substrata_myrinet_default_shape(struct substrata_myrinet_shape* out);
-/* How many bytes of each interface's memory a shape takes; null: the shape in use. -1: no such shape. */
+/* How many bytes of each interface's memory a shape takes, statistics of packets and of operations (below);
+ * null: the shape in use. -1: no such shape. */
 SUBSTRATA_MYRINET_API int substrata_myrinet_memory(const struct substrata_myrinet_shape* shape,
                                                    uint64_t* bytes);
 /* Uses this shape from now on and forgets what was recorded. -1: it is no shape, or does not fit the
@@ -120,6 +122,64 @@ SUBSTRATA_MYRINET_API int substrata_myrinet_signature(uint32_t node, uint32_t pr
                                                       enum substrata_myrinet_axis axis,
                                                       struct substrata_myrinet_point* out, uint32_t room,
                                                       uint32_t* count);
+
+/* Operations of the communication layer above the packets (section 6 of the paper asks for such an
+ * interface): what a process waits for as one thing, although several packets make it up. The layer stamps
+ * each packet with its operation (a transaction's `site`: kind + 1 in bits 56 to 63, the operation's number
+ * at its node in bits 0 to 54, bit 55 set in a packet that goes to that node; 0: of no operation) and
+ * publishes each operation that has ended at the probe point myrinet.node<i>.operation: start and time are
+ * its begin and end, site its stamp, address the page's address, the number of the lock or barrier, or the
+ * receiver of a message, size the bytes and detail the packets sent for it. */
+enum substrata_myrinet_operation_kind {
+  SUBSTRATA_MYRINET_PAGE_FETCH = 0,   /* from the access to a page until it is there */
+  SUBSTRATA_MYRINET_PAGE_HOME = 1,    /* the directory is asked where a page lives */
+  SUBSTRATA_MYRINET_LOCK_ACQUIRE = 2, /* diffs of what was written before included */
+  SUBSTRATA_MYRINET_LOCK_RELEASE = 3, /* the same */
+  SUBSTRATA_MYRINET_BARRIER_PART = 4, /* one process's: from its arrival to its departure; diffs included */
+  SUBSTRATA_MYRINET_MESSAGE_SEND = 5, /* from the call until the message is in the receiver's memory */
+  SUBSTRATA_MYRINET_BROADCAST = 6,    /* from the call until the last message is in its receiver's memory */
+  SUBSTRATA_MYRINET_STREAM_OPEN = 7,  /* of a stream: the call, waiting included */
+  SUBSTRATA_MYRINET_STREAM_WRITE = 8,
+  SUBSTRATA_MYRINET_STREAM_READ = 9, /* its packets are the credits; the data are the write's */
+  SUBSTRATA_MYRINET_STREAM_CLOSE = 10,
+  SUBSTRATA_MYRINET_OTHER_COLLECTIVE = 11, /* as a broadcast */
+  SUBSTRATA_MYRINET_OPERATION_KINDS = 12
+};
+/* "page-fetch", ...; null: no such kind. */
+SUBSTRATA_MYRINET_API const char* substrata_myrinet_operation_name(uint32_t kind);
+/* The histogram of an operation's duration has bins that grow with it, four to a doubling; the last holds
+ * everything longer. */
+#define SUBSTRATA_MYRINET_OPERATION_BINS 96
+/* Where a bin begins, in ns; bin 96: 0. */
+SUBSTRATA_MYRINET_API uint64_t substrata_myrinet_operation_bin_ns(uint32_t bin);
+
+/* The operations of one kind. */
+struct substrata_myrinet_operation_point {
+  uint32_t kind; /* enum substrata_myrinet_operation_kind */
+  uint32_t reserved;
+  uint64_t count;      /* that have ended */
+  uint64_t packets;    /* sent for them, each attempt; those of operations under way included */
+  uint64_t bytes;      /* of these packets */
+  double average_ns;   /* from begin to end; 0 without operations, as all that follows */
+  double deviation_ns; /* standard deviation */
+  double median_ns;    /* upper ends of histogram bins, or the longest if that is less */
+  double p90_ns;
+  double p99_ns;
+  double longest_ns;
+  double part_ns[SUBSTRATA_MYRINET_LATENCIES]; /* each latency summed over the packets, for one operation on
+                                                  average; packets may pass at once, and net contains lanai */
+};
+/* What was recorded between start and stop, by kind: the kinds that have operations or packets. The node is
+ * the one whose process began them, whichever interface measured the packets. *count: how many there are; no
+ * more than `room` are written. `out` may be null when room is 0. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_operations(uint32_t node, uint32_t program,
+                                                       struct substrata_myrinet_operation_point* out,
+                                                       uint32_t room, uint32_t* count);
+/* The histogram of one kind. -1: no such node, program or kind, or room for fewer than
+ * SUBSTRATA_MYRINET_OPERATION_BINS counts. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_operation_histogram(uint32_t node, uint32_t program,
+                                                                uint32_t kind, uint64_t* counts,
+                                                                uint32_t room);
 
 /* A rule that notices a bottleneck while a program runs (section 6 of the paper asks for it): the packets of
  * one interface within a window of modelled time, their average latency against that of the same packets

@@ -43,7 +43,7 @@ class Gauss final : public Program {
       const auto tag = static_cast<std::uint32_t>(k);
       process.phase(broadcast_);
       if (owner == self) {
-        const Procedure procedure(process, broadcast_);
+        const Procedure procedure(process, broadcast_, LayerKind::kBroadcast);
         pivot = rows[k / count];
         for (ProcessId step = 1; step < count; ++step) {
           process.send_values<double>(static_cast<ProcessId>((self + step) % count), tag, part);

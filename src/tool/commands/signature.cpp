@@ -114,6 +114,48 @@ void write_table(const std::string& path, const Signature& points) {
   if (!data.flush()) throw std::runtime_error("the signature cannot be written to " + path);
 }
 
+std::vector<substrata_myrinet_operation_point> operations_of(std::uint32_t node) {
+  std::vector<substrata_myrinet_operation_point> points(SUBSTRATA_MYRINET_OPERATION_KINDS);
+  std::uint32_t count = 0;
+  if (substrata_myrinet_operations(node, SUBSTRATA_MYRINET_ALL, points.data(),
+                                   SUBSTRATA_MYRINET_OPERATION_KINDS, &count) != 0)
+    throw std::runtime_error(substrata_myrinet_error());
+  points.resize(count);
+  return points;
+}
+
+// What the packets were sent for: operations of the layer above, and each latency summed over an operation's
+// packets.
+void print_operations(const std::vector<substrata_myrinet_operation_point>& operations) {
+  if (operations.empty()) return;
+  std::printf("\n%-13s %10s %10s %12s %12s %12s %12s %12s %12s\n", "operation", "number", "packets", "us",
+              "99 % in", "Source us", "LANai us", "Net us", "Dest us");
+  for (const substrata_myrinet_operation_point& one : operations) {
+    std::printf("%-13s %10llu %10llu %12.2f %12.2f", substrata_myrinet_operation_name(one.kind),
+                static_cast<unsigned long long>(one.count), static_cast<unsigned long long>(one.packets),
+                one.average_ns / 1000, one.p99_ns / 1000);
+    for (const double ns : one.part_ns) std::printf(" %12.2f", ns / 1000);
+    std::printf("\n");
+  }
+}
+
+void write_operations(const std::string& folder,
+                      const std::vector<substrata_myrinet_operation_point>& operations) {
+  if (operations.empty()) return;
+  std::ofstream data(folder + "/operations.dat");
+  data << "# modelled; operation number packets bytes average_us deviation_us median_us p90_us p99_us "
+          "longest_us source_us lanai_us net_us dest_us\n";
+  for (const substrata_myrinet_operation_point& one : operations) {
+    data << substrata_myrinet_operation_name(one.kind) << ' ' << one.count << ' ' << one.packets << ' '
+         << one.bytes;
+    for (const double ns : {one.average_ns, one.deviation_ns, one.median_ns, one.p90_ns, one.p99_ns,
+                            one.longest_ns, one.part_ns[0], one.part_ns[1], one.part_ns[2], one.part_ns[3]})
+      data << ' ' << ns / 1000;
+    data << '\n';
+  }
+  if (!data.flush()) throw std::runtime_error("the operations cannot be written to " + folder);
+}
+
 // The paper's picture (section 2.4): packets on a log scale, average latencies, and the idle cluster's beside
 // them where there are any.
 void write_files(const std::string& folder, const std::string& title, const std::string& axis,
@@ -154,7 +196,8 @@ int signature(int argc, char** argv) {
   Arguments arguments(
       "substrata signature",
       "The performance signature of the Myrinet monitor: average latencies and packet counts, of "
-      "a recorded trace (of the machine myrinet, or of an MPI rank) or of a workload. All "
+      "a recorded trace (of the machine myrinet, or of an MPI rank) or of a workload; below them the "
+      "operations of the layer above, page fetches, locks, barriers, messages, with their packets. All "
       "modelled.\n\n"
       "  substrata signature -w fft:points=65536 -n 8\n"
       "  substrata signature -w radix --by sender --out plots    tables for gnuplot, and the idle cluster's "
@@ -165,9 +208,10 @@ int signature(int argc, char** argv) {
   arguments.word("--parameters", parameters, "of the machine: name=value:...");
   arguments.word("--by", by, "size (default), sender, receiver or type");
   arguments.word("--node", node, "one interface alone (default: all)");
-  arguments.word("--out", out,
-                 "folder for signature.dat, baseline.dat (an idle cluster) and signature.gp (gnuplot)",
-                 Arguments::Value::kFolder);
+  arguments.word(
+      "--out", out,
+      "folder for signature.dat, baseline.dat (an idle cluster), operations.dat and signature.gp (gnuplot)",
+      Arguments::Value::kFolder);
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (trace.empty() == workload.empty()) throw std::runtime_error("give a trace or --workload");
   const substrata_myrinet_axis axis = axis_of(by);
@@ -196,16 +240,20 @@ int signature(int argc, char** argv) {
                 point.average_ns[0] / 1000, point.average_ns[1] / 1000, point.average_ns[2] / 1000,
                 point.average_ns[3] / 1000);
   }
+  const std::vector<substrata_myrinet_operation_point> operations = operations_of(one);
+  print_operations(operations);
   std::uint64_t left_out = 0;
   if (substrata_myrinet_recorded(nullptr, &left_out) == 0 && left_out != 0)
     std::printf("%llu stages of packets left out: node or program beyond the monitor's shape\n",
                 static_cast<unsigned long long>(left_out));
-  if (!out.empty())
+  if (!out.empty()) {
     write_files(
         out, workload.empty() ? trace : workload, by, points,
         axis == SUBSTRATA_MYRINET_BY_SIZE
             ? baseline_of(std::max(2u, workload.empty() ? 8u : static_cast<unsigned>(nodes)), parameters)
             : Signature{});
+    write_operations(out, operations);
+  }
   return 0;
 }
 

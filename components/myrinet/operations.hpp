@@ -1,0 +1,178 @@
+// Operations of the communication layer above the packets: how they are written on packets and as
+// transactions, and what an interface keeps of them.
+#ifndef SUBSTRATA_MYRINET_OPERATIONS_HPP
+#define SUBSTRATA_MYRINET_OPERATIONS_HPP
+
+#include <substrata/myrinet.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "monitor/counting.hpp"
+#include "probes.hpp"
+
+namespace substrata::myrinet {
+
+inline constexpr uint32_t kOperationKinds = SUBSTRATA_MYRINET_OPERATION_KINDS;
+inline constexpr uint32_t kOperationBins = SUBSTRATA_MYRINET_OPERATION_BINS;
+inline constexpr const char* kOperationNames[kOperationKinds] = {
+    "page-fetch", "page-home",   "lock-acquire", "lock-release", "barrier",      "message",
+    "broadcast",  "stream-open", "stream-write", "stream-read",  "stream-close", "collective"};
+
+// The word that a packet carries in its stamp, and a transaction in its site; 0: of no operation. towards:
+// the packet goes to the node that began the operation.
+constexpr uint64_t operation_word(uint32_t kind, uint64_t number, bool towards) noexcept {
+  return uint64_t{kind + 1} << 56 | uint64_t{towards} << 55 | (number & ((uint64_t{1} << 55) - 1));
+}
+// -1: of no operation.
+constexpr int operation_kind_of(uint64_t word) noexcept {
+  const auto kind = static_cast<uint32_t>(word >> 56);
+  return kind >= 1 && kind <= kOperationKinds ? static_cast<int>(kind) - 1 : -1;
+}
+// The node that began the operation of a packet.
+constexpr uint32_t opener_of(const substrata_transaction& stage) noexcept {
+  return (stage.site >> 55 & 1) != 0 ? stage.target : stage.initiator;
+}
+
+// Bins of a quarter of the power of two below them, from 1 us on; the first holds all that is shorter.
+constexpr uint32_t operation_bin(uint64_t ns) noexcept {
+  const uint64_t quarters = ns / 250;
+  if (quarters < 4) return 0;
+  const auto doublings = static_cast<uint32_t>(std::bit_width(quarters)) - 3;
+  const uint32_t bin = 1 + 4 * doublings + static_cast<uint32_t>((quarters >> doublings) - 4);
+  return bin < kOperationBins ? bin : kOperationBins - 1;
+}
+constexpr uint64_t operation_bin_begin(uint32_t bin) noexcept {
+  return bin == 0 ? 0 : uint64_t{250} * (4 + (bin - 1) % 4) << (bin - 1) / 4;
+}
+
+// All operations of one kind.
+struct OperationSums {
+  uint64_t count = 0;
+  uint64_t ns = 0;
+  double squared_ns = 0;
+  uint64_t longest_ns = 0;
+  uint64_t packets = 0;
+  uint64_t bytes = 0;
+  int64_t part_ns[kLatencies] = {};
+  std::array<uint64_t, kOperationBins> bins{};
+};
+
+// What the interfaces keep: each the operations that its own process began, and of the packets it sends and
+// receives their latencies by kind and by the node that began the operation. Thread-compatible.
+class OperationMemory {
+ public:
+  OperationMemory(uint32_t nodes, uint32_t programs);
+  // Bytes of one interface's memory.
+  static uint64_t bytes(uint32_t nodes, uint32_t programs) noexcept;
+  // A stage of a packet, or an operation that has ended, seen at `node`. What belongs to no operation, or to
+  // nodes and programs without room, is not kept. May throw std::bad_alloc.
+  void take(uint32_t node, const substrata_transaction& seen);
+  void clear() noexcept;
+  // Of one node or program or all of them (SUBSTRATA_MYRINET_ALL).
+  OperationSums sums(uint32_t node, uint32_t program, uint32_t kind) const noexcept;
+
+ private:
+  struct Kind {
+    uint64_t ns;
+    double squared_ns;
+    uint64_t longest_ns;
+    uint32_t count;
+    uint32_t reserved;
+    uint32_t bins[kOperationBins];
+  };
+  struct Part {
+    int64_t ns[kLatencies];
+    uint64_t bytes;
+    uint32_t packets;
+    uint32_t reserved;
+  };
+  struct Cell {
+    std::array<Kind, kOperationKinds> kinds{};
+    std::vector<Part> parts;  // of each kind, of each node
+  };
+  Cell& cell(uint32_t node, uint32_t program);
+  const uint32_t nodes_;
+  const uint32_t programs_;
+  std::vector<std::unique_ptr<Cell>> cells_;  // made by the first operation
+};
+
+// The points of the kinds that have operations or packets.
+std::vector<substrata_myrinet_operation_point> operation_points(const OperationMemory& memory, uint32_t node,
+                                                                uint32_t program);
+
+// The memory on the feed. A reader on another thread may come while a batch is taken.
+class OperationRecorder final : public monitor::ObservingInstrument {
+ public:
+  OperationRecorder(uint32_t nodes, uint32_t programs);
+  ~OperationRecorder() override;
+  template <typename Function>
+  auto with_memory(Function&& function) {
+    const std::lock_guard lock(mutex_);
+    return function(memory_);
+  }
+
+ protected:
+  void observe(const substrata_transaction* batch, size_t count) noexcept override;
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<OperationMemory> memory_;
+  ProbeRoles roles_;
+};
+
+// The counts, in the order of the events.
+enum OperationCount : uint32_t {
+  kOperations,
+  kOperationLatencySum,
+  kOperationPackets,
+  kOperationBytes,
+  kOperationSourceLatencySum,
+  kOperationLanaiLatencySum,
+  kOperationNetLatencySum,
+  kOperationDestLatencySum,
+};
+inline constexpr uint32_t kOperationCounts = kOperationDestLatencySum + 1;
+
+// Which operations.
+struct OperationChoice {
+  static constexpr uint32_t kAny = ~0u;
+  uint32_t node = kAny;  // whose process began it; absent, in a rank of a live MPI program: its own
+  uint32_t program = kAny;
+  uint32_t kind = kAny;
+  bool operator==(const OperationChoice&) const = default;
+};
+
+// Counts for every choice that an event asks for; as PacketCounters.
+class OperationCounters final : public monitor::ObservingInstrument {
+ public:
+  static constexpr size_t kMostChoices = 1024;
+  OperationCounters();
+  ~OperationCounters() override;
+  // Null: too many. May throw std::bad_alloc. One caller at a time.
+  const monitor::Counter* counter(const OperationChoice& choice, OperationCount count);
+
+ protected:
+  void observe(const substrata_transaction* batch, size_t count) noexcept override;
+
+ private:
+  struct Counting {
+    explicit Counting(const OperationChoice& of) : choice(of) {}
+    const OperationChoice choice;
+    std::array<monitor::Counter, kOperationCounts> counters;
+  };
+  static void take(Counting& counting, int own, const substrata_transaction& seen) noexcept;
+
+  std::array<std::atomic<Counting*>, kMostChoices> choices_{};
+  std::atomic<size_t> used_{0};
+  ProbeRoles roles_;
+};
+
+}  // namespace substrata::myrinet
+
+#endif

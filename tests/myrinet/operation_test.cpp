@@ -1,0 +1,515 @@
+// Operations of the communication layer: as many as the layer itself counts, never shorter than their
+// packets' way, and what an interface keeps of them against sums made by hand.
+#include "myrinet/operations.hpp"
+
+#include <gtest/gtest.h>
+#include <substrata/feed.h>
+#include <substrata/substrate.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "myrinet/machine.hpp"
+#include "workloads/run.hpp"
+
+extern "C" substrata::EntryPoint substrata_entry_myrinet;
+
+namespace substrata::myrinet::test {
+namespace {
+
+// Everything that passes, kept.
+class Onlooker {
+ public:
+  struct Packet {
+    uint64_t seen = 0;     // the request
+    uint64_t noticed = 0;  // in the receiver's memory
+    uint32_t from = 0;
+    uint32_t bytes = 0;
+    uint32_t attempts = 0;
+    uint64_t word = 0;
+    uint32_t type = 0;
+  };
+  Onlooker() {
+    EXPECT_EQ(substrata_observer_create(look, this, 0, &observer_), 0);
+    EXPECT_EQ(substrata_subscribe(observer_, "myrinet.node*.lanai.*,myrinet.node*.operation"), 0);
+  }
+  ~Onlooker() { substrata_observer_destroy(observer_); }
+  Onlooker(const Onlooker&) = delete;
+  Onlooker& operator=(const Onlooker&) = delete;
+
+  std::vector<substrata_transaction> operations;
+  // By sender and its number.
+  std::map<std::pair<uint32_t, uint64_t>, Packet> packets;
+
+  uint64_t count(uint32_t kind) const {
+    return static_cast<uint64_t>(std::count_if(operations.begin(), operations.end(), [&](const auto& one) {
+      return operation_kind_of(one.site) == static_cast<int>(kind);
+    }));
+  }
+  // Packets of one operation: its opener and its stamp without the direction.
+  std::map<std::pair<uint32_t, uint64_t>, std::vector<Packet>> by_operation() const {
+    std::map<std::pair<uint32_t, uint64_t>, std::vector<Packet>> out;
+    for (const auto& [key, packet] : packets) {
+      if (packet.word == 0) continue;
+      out[{openers_.at(key), packet.word & ~kTowards}].push_back(packet);
+    }
+    return out;
+  }
+  static constexpr uint64_t kTowards = uint64_t{1} << 55;
+
+ private:
+  static void look(void* owner, const substrata_transaction* batch, size_t count) {
+    auto* const self = static_cast<Onlooker*>(owner);
+    for (size_t i = 0; i < count; ++i) {
+      const substrata_transaction& seen = batch[i];
+      if (seen.kind != SUBSTRATA_PACKET) {
+        self->operations.push_back(seen);
+        continue;
+      }
+      const std::pair<uint32_t, uint64_t> key(seen.initiator, seen.detail << 8 >> 8);
+      Packet& packet = self->packets[key];
+      packet.from = seen.initiator;
+      packet.bytes = seen.size;
+      packet.word = seen.site;
+      packet.type = type_of(seen.detail);
+      self->openers_[key] = opener_of(seen);
+      if (seen.state == SUBSTRATA_FETCHED) packet.seen = seen.start;
+      if (seen.state == SUBSTRATA_DELIVERED) packet.noticed = seen.time;
+      if (seen.state == SUBSTRATA_INJECTED) ++packet.attempts;
+    }
+  }
+  substrata_observer* observer_ = nullptr;
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> openers_;
+};
+
+// A run whose layer can be asked what it counted.
+workloads::Report run(const char* workload, uint32_t nodes, const char* parameters = "") {
+  MachineParameters parsed;
+  std::string error;
+  EXPECT_TRUE(parse_machine_parameters(parameters, 5, &parsed, error)) << error;
+  const auto machine = make_machine(parsed, 0);
+  workloads::EngineSettings settings;
+  settings.processes = nodes;
+  workloads::Report report = workloads::run_workload(workload, 5, *machine, settings);
+  EXPECT_TRUE(report.correct) << report.message;
+  substrata_flush();
+  return report;
+}
+uint64_t statistic(const workloads::Report& report, std::string_view name) {
+  for (const workloads::Statistic& one : report.statistics)
+    if (one.name == name) return one.value;
+  ADD_FAILURE() << "the layer does not count " << name;
+  return 0;
+}
+
+// Recorded, by kind.
+std::map<uint32_t, substrata_myrinet_operation_point> recorded(uint32_t node = SUBSTRATA_MYRINET_ALL,
+                                                               uint32_t program = SUBSTRATA_MYRINET_ALL) {
+  std::vector<substrata_myrinet_operation_point> points(kOperationKinds);
+  uint32_t count = 0;
+  EXPECT_EQ(substrata_myrinet_operations(node, program, points.data(), kOperationKinds, &count), 0)
+      << substrata_myrinet_error();
+  std::map<uint32_t, substrata_myrinet_operation_point> out;
+  for (uint32_t i = 0; i < count; ++i) out[points[i].kind] = points[i];
+  return out;
+}
+
+// Between start and stop of the monitor, with a shape of its own; events by name beside it.
+class MyrinetOperations : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(substrata_entry_myrinet(&host_, &table_), 0);
+    ASSERT_TRUE(table_.open(&host_, &device_).ok());
+    begin(1);
+  }
+  void TearDown() override {
+    if (set_ != nullptr) table_.destroy_set(set_);
+    EXPECT_EQ(substrata_myrinet_stop(), 0);
+    table_.close(device_);
+  }
+  void begin(uint32_t programs) {
+    ASSERT_EQ(substrata_myrinet_stop(), 0);
+    substrata_myrinet_shape shape{};
+    shape.struct_size = sizeof shape;
+    ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
+    shape.programs = programs;
+    ASSERT_EQ(substrata_myrinet_configure(&shape), 0);
+    ASSERT_EQ(substrata_myrinet_start(), 0);
+  }
+  void count(const std::vector<std::string>& names) {
+    std::vector<uint32_t> events;
+    for (const std::string& name : names) {
+      uint32_t index = 0;
+      const Status found = table_.find_event(device_, name.c_str(), &index);
+      ASSERT_TRUE(found.ok()) << name << ": " << (found.note != nullptr ? found.note : "");
+      events.push_back(index);
+    }
+    values_.assign(names.size(), -1);
+    ASSERT_TRUE(table_.create_set(device_, nullptr, &set_).ok());
+    ASSERT_TRUE(table_.program(set_, events.data(), static_cast<uint32_t>(events.size())).ok());
+    ASSERT_TRUE(table_.start(set_).ok());
+  }
+  const std::vector<int64_t>& read() {
+    EXPECT_TRUE(table_.read(set_, values_.data()).ok());
+    return values_;
+  }
+
+  Host host_;
+  SubstrateTable table_;
+  Device* device_ = nullptr;
+  Set* set_ = nullptr;
+  std::vector<int64_t> values_;
+};
+
+TEST_F(MyrinetOperations, AreAsManyAsSharedMemoryItselfCounts) {  // MY-42
+  uint64_t locks = 0;
+  for (const char* workload :
+       {"fft:points=1024", "radix:keys=4096:radix=64", "lu:n=48", "ocean:n=16", "migratory"}) {
+    SCOPED_TRACE(workload);
+    ASSERT_EQ(substrata_myrinet_clear(), 0);
+    Onlooker onlooker;
+    const workloads::Report report = run(workload, 4);
+    const auto kinds = recorded();
+    const auto of = [&](uint32_t kind) {
+      const auto found = kinds.find(kind);
+      const uint64_t kept = found == kinds.end() ? 0 : found->second.count;
+      EXPECT_EQ(kept, onlooker.count(kind)) << kOperationNames[kind];
+      return kept;
+    };
+    EXPECT_GT(of(SUBSTRATA_MYRINET_PAGE_FETCH), 0u);
+    EXPECT_EQ(of(SUBSTRATA_MYRINET_PAGE_FETCH), statistic(report, "page-fetches"));
+    // Process 0 is the directory and asks itself.
+    EXPECT_GE(of(SUBSTRATA_MYRINET_PAGE_HOME), statistic(report, "packets.home-request"));
+    EXPECT_EQ(of(SUBSTRATA_MYRINET_LOCK_ACQUIRE), report.outcome.locks);
+    EXPECT_EQ(of(SUBSTRATA_MYRINET_LOCK_RELEASE), report.outcome.locks);
+    // One more for each process at the program's end.
+    EXPECT_EQ(of(SUBSTRATA_MYRINET_BARRIER_PART), report.outcome.barriers + 4);
+    EXPECT_EQ(of(SUBSTRATA_MYRINET_MESSAGE_SEND), report.outcome.messages);
+    locks += report.outcome.locks;
+    // A fetch is a request, a page and the word behind it; every diff belongs to a release or a barrier.
+    const substrata_myrinet_operation_point& fetch = kinds.at(SUBSTRATA_MYRINET_PAGE_FETCH);
+    EXPECT_EQ(fetch.packets, 3 * fetch.count);
+    uint64_t packets = 0;
+    uint64_t diffs = 0;
+    for (const auto& [key, packet] : onlooker.packets) {
+      if (packet.word == 0) continue;
+      packets += packet.attempts;
+      diffs += packet.type == SUBSTRATA_MYRINET_DIFF ? 1 : 0;
+    }
+    EXPECT_EQ(diffs, statistic(report, "packets.diff"));
+    uint64_t kept = 0;
+    for (const auto& [kind, point] : kinds) kept += point.packets;
+    EXPECT_EQ(kept, packets);
+    EXPECT_LE(kept, statistic(report, "packets-sent"));
+  }
+  EXPECT_GT(locks, 0u);
+}
+
+TEST_F(MyrinetOperations, ABroadcastOfGaussIsSevenSends) {  // MY-42, MY-31
+  Onlooker onlooker;
+  const workloads::Report report = run("gauss:n=40", 8);
+  const auto kinds = recorded();
+  const substrata_myrinet_operation_point& broadcast = kinds.at(SUBSTRATA_MYRINET_BROADCAST);
+  EXPECT_EQ(broadcast.count, 40u);
+  EXPECT_EQ(broadcast.packets, 7 * broadcast.count);
+  for (const substrata_transaction& one : onlooker.operations) {
+    if (operation_kind_of(one.site) != SUBSTRATA_MYRINET_BROADCAST) continue;
+    EXPECT_EQ(one.detail, 7u);
+    EXPECT_EQ(one.kind, SUBSTRATA_COLLECTIVE);
+  }
+  // Row k is k shorter than the first; every broadcast has its own bytes.
+  uint64_t bytes = 0;
+  for (uint64_t k = 0; k < 40; ++k) bytes += 7 * 8 * (41 - k);
+  EXPECT_EQ(broadcast.bytes, bytes);
+  // The rows gathered at the end are messages by themselves.
+  EXPECT_EQ(kinds.at(SUBSTRATA_MYRINET_MESSAGE_SEND).count, 35u);
+  EXPECT_EQ(report.outcome.messages, 7 * 40 + 35u);
+  // By node: process p has every eighth row.
+  for (uint32_t node = 0; node < 8; ++node) {
+    const auto own = recorded(node);
+    EXPECT_EQ(own.at(SUBSTRATA_MYRINET_BROADCAST).count, 5u);
+    EXPECT_EQ(own.at(SUBSTRATA_MYRINET_BROADCAST).packets, 35u);
+  }
+}
+
+TEST_F(MyrinetOperations, AStreamsCallsAreOperationsAndItsPacketsHaveATypeOfTheirOwn) {  // MY-42, MY-20
+  Onlooker onlooker;
+  const workloads::Report report = run("pipeline:bytes=40000:window=3000:segment=1000", 4);
+  const auto kinds = recorded();
+  EXPECT_EQ(kinds.at(SUBSTRATA_MYRINET_STREAM_OPEN).count, 6u);   // both ends of three connections
+  EXPECT_EQ(kinds.at(SUBSTRATA_MYRINET_STREAM_CLOSE).count, 3u);  // by the writers
+  EXPECT_GT(kinds.at(SUBSTRATA_MYRINET_STREAM_WRITE).count, 0u);
+  EXPECT_GT(kinds.at(SUBSTRATA_MYRINET_STREAM_READ).packets, 0u);  // credits
+  EXPECT_EQ(kinds.at(SUBSTRATA_MYRINET_STREAM_WRITE).bytes, 3 * 40000u);
+  EXPECT_FALSE(kinds.contains(SUBSTRATA_MYRINET_MESSAGE_SEND));
+  uint64_t streamed = 0;
+  for (const auto& [key, packet] : onlooker.packets) {
+    EXPECT_NE(packet.type, uint32_t{SUBSTRATA_MYRINET_MESSAGE});
+    streamed += packet.type == SUBSTRATA_MYRINET_STREAM ? 1 : 0;
+  }
+  EXPECT_EQ(streamed, report.outcome.messages);  // each fits one packet
+}
+
+TEST_F(MyrinetOperations, LastAtLeastAsLongAsTheWayOfThePacketsTheyWaitFor) {  // MY-42
+  for (const char* workload : {"fft:points=1024", "ocean:n=16", "gauss:n=40"}) {
+    SCOPED_TRACE(workload);
+    Onlooker onlooker;
+    run(workload, 4);
+    const auto packets = onlooker.by_operation();
+    constexpr uint64_t kGrain = 200'000;  // a stamp may be so much later than the event
+    size_t looked_at = 0;
+    for (const substrata_transaction& one : onlooker.operations) {
+      EXPECT_LE(one.start, one.time);
+      const int kind = operation_kind_of(one.site);
+      const auto found = packets.find({one.initiator, one.site});
+      if (found == packets.end()) {
+        EXPECT_EQ(one.detail, 0u) << "of the node itself: nothing passed the network";
+        continue;
+      }
+      uint64_t bytes = 0;
+      for (const Onlooker::Packet& packet : found->second) {
+        EXPECT_GE(packet.seen, one.start);
+        bytes += packet.bytes;
+        const bool awaited = (packet.word & Onlooker::kTowards) != 0 || kind == SUBSTRATA_MYRINET_BROADCAST ||
+                             kind == SUBSTRATA_MYRINET_MESSAGE_SEND;
+        if (awaited) {
+          EXPECT_LE(packet.noticed, one.time + kGrain) << kOperationNames[kind];
+        }
+      }
+      EXPECT_EQ(found->second.size(), one.detail);
+      EXPECT_EQ(bytes, one.size);
+      if (kind != SUBSTRATA_MYRINET_PAGE_FETCH) continue;
+      // One after the other: the request, and the word behind the page.
+      uint64_t path = 0;
+      for (const Onlooker::Packet& packet : found->second)
+        if (packet.type != SUBSTRATA_MYRINET_PAGE_REPLY) path += packet.noticed - packet.seen;
+      EXPECT_GT(one.time - one.start, path);
+      ++looked_at;
+    }
+    EXPECT_TRUE(looked_at > 10 || std::string_view(workload) == "gauss:n=40");
+  }
+}
+
+TEST_F(MyrinetOperations, AreEventsByNodeProgramAndKind) {  // MY-42
+  std::vector<std::string> names = {"OPERATIONS",        "OPERATIONS:kind=page-fetch",
+                                    "OPERATIONS:kind=0", "OPERATION_LATENCY_SUM:kind=page-fetch",
+                                    "OPERATION_PACKETS", "PACKETS_SENT",
+                                    "OPERATION_BYTES",   "BYTES_SENT"};
+  for (const char* latency : {"SOURCE", "LANAI", "NET", "DEST"})
+    names.push_back(std::string("OPERATION_") + latency + "_LATENCY_SUM:kind=page-fetch");
+  const size_t kinds_at = names.size();
+  for (const char* name : kOperationNames)
+    names.push_back(std::string("OPERATION_PACKETS:kind=") + name + ":program=0");
+  const size_t nodes_at = names.size();
+  for (int node = 0; node < 4; ++node) names.push_back("OPERATIONS:node=" + std::to_string(node));
+  count(names);
+  run("fft:points=1024", 4);
+  const std::vector<int64_t>& values = read();
+  const substrata_myrinet_operation_point fetch = recorded().at(SUBSTRATA_MYRINET_PAGE_FETCH);
+  EXPECT_EQ(values[1], static_cast<int64_t>(fetch.count));
+  EXPECT_EQ(values[1], values[2]);
+  const auto per_fetch = [&](size_t i) {
+    return static_cast<double>(values[i]) / static_cast<double>(fetch.count);
+  };
+  EXPECT_NEAR(per_fetch(3), fetch.average_ns, 1e-6 * fetch.average_ns);
+  EXPECT_LE(values[4], values[5]);
+  EXPECT_LE(values[6], values[7]);
+  for (size_t i = 0; i < kLatencies; ++i)
+    EXPECT_NEAR(per_fetch(8 + i), fetch.part_ns[i], 1e-6 * fetch.part_ns[i]);
+  int64_t packets = 0;
+  for (size_t i = 0; i < kOperationKinds; ++i) packets += values[kinds_at + i];
+  EXPECT_EQ(packets, values[4]);
+  int64_t operations = 0;
+  for (size_t i = 0; i < 4; ++i) operations += values[nodes_at + i];
+  EXPECT_EQ(operations, values[0]);
+  uint32_t index = 0;
+  const Status refused = table_.find_event(device_, "OPERATIONS:kind=page", &index);
+  EXPECT_EQ(refused.code, Code::kAttribute);
+  EXPECT_NE(std::string_view(refused.note).find("page-fetch"), std::string_view::npos) << refused.note;
+  EXPECT_EQ(table_.find_event(device_, "OPERATIONS:peer=1", &index).code, Code::kAttribute);
+  EXPECT_EQ(table_.find_event(device_, "OPERATIONS:kind=12", &index).code, Code::kAttribute);
+}
+
+TEST_F(MyrinetOperations, OfTwoProgramsAtOnceAreKeptApart) {  // MY-42, MY-8
+  begin(2);
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = 4;
+  options.seed = 2;
+  substrata_run_result first{};
+  first.struct_size = sizeof first;
+  substrata_run_result second = first;
+  ASSERT_EQ(substrata_myrinet_run_together("fft:points=1024", "gauss:n=24", &options, &first, &second), 0)
+      << substrata_myrinet_error();
+  const auto fft = recorded(SUBSTRATA_MYRINET_ALL, 0);
+  const auto gauss = recorded(SUBSTRATA_MYRINET_ALL, 1);
+  EXPECT_GT(fft.at(SUBSTRATA_MYRINET_PAGE_FETCH).count, 0u);
+  EXPECT_FALSE(fft.contains(SUBSTRATA_MYRINET_BROADCAST));
+  EXPECT_EQ(gauss.at(SUBSTRATA_MYRINET_BROADCAST).count, 24u);
+  const auto both = recorded();
+  EXPECT_EQ(both.at(SUBSTRATA_MYRINET_BARRIER_PART).count,
+            fft.at(SUBSTRATA_MYRINET_BARRIER_PART).count + gauss.at(SUBSTRATA_MYRINET_BARRIER_PART).count);
+}
+
+TEST_F(MyrinetOperations, LoseNothingWhenPacketsAreLost) {  // MY-42, MY-22
+  count({"OPERATION_PACKETS", "PACKETS_SENT", "OPERATIONS:kind=page-fetch"});
+  const workloads::Report report = run("fft:points=1024", 4, "drop_ppm=40000:corrupt_ppm=40000");
+  const std::vector<int64_t>& values = read();
+  EXPECT_EQ(values[2], static_cast<int64_t>(statistic(report, "page-fetches")));
+  EXPECT_LE(values[0], values[1]);
+  const substrata_myrinet_operation_point fetch = recorded().at(SUBSTRATA_MYRINET_PAGE_FETCH);
+  EXPECT_GT(fetch.packets, 3 * fetch.count) << "a repeated packet counts each attempt";
+}
+
+TEST_F(MyrinetOperations, AreReplayedFromATrace) {  // MY-42, FE-8
+  std::string trace = testing::TempDir() + "substrata-operations-XXXXXX";
+  ASSERT_GE(mkstemp(trace.data()), 0);
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = 4;
+  options.record = trace.c_str();
+  ASSERT_EQ(substrata_run("myrinet", "fft:points=1024", &options, nullptr), 0) << substrata_feed_error();
+  const auto live = recorded();
+  ASSERT_EQ(substrata_myrinet_clear(), 0);
+  ASSERT_EQ(substrata_replay(trace.c_str(), nullptr, nullptr), 0) << substrata_feed_error();
+  const auto replayed = recorded();
+  ASSERT_EQ(replayed.size(), live.size());
+  for (const auto& [kind, point] : live) {
+    EXPECT_EQ(replayed.at(kind).count, point.count);
+    EXPECT_EQ(replayed.at(kind).average_ns, point.average_ns);
+    EXPECT_EQ(replayed.at(kind).part_ns[2], point.part_ns[2]);
+  }
+  std::remove(trace.c_str());
+}
+
+TEST_F(MyrinetOperations, OutsideStartAndStopAreNotKept) {  // MY-42, MY-7
+  ASSERT_EQ(substrata_myrinet_stop(), 0);
+  run("gauss:n=8", 4);
+  EXPECT_TRUE(recorded().empty());
+  ASSERT_EQ(substrata_myrinet_start(), 0);
+  run("gauss:n=8", 4);
+  EXPECT_EQ(recorded().at(SUBSTRATA_MYRINET_BROADCAST).count, 8u);
+  uint32_t count = 0;
+  EXPECT_EQ(substrata_myrinet_operations(8, 0, nullptr, 0, &count), -1);
+  EXPECT_EQ(substrata_myrinet_operations(0, 0, nullptr, 1, &count), -1);
+  std::vector<uint64_t> bins(kOperationBins);
+  EXPECT_EQ(substrata_myrinet_operation_histogram(0, 0, kOperationKinds, bins.data(), kOperationBins), -1);
+  EXPECT_EQ(substrata_myrinet_operation_histogram(0, 0, 0, bins.data(), kOperationBins - 1), -1);
+  ASSERT_EQ(substrata_myrinet_operation_histogram(SUBSTRATA_MYRINET_ALL, 0, SUBSTRATA_MYRINET_BROADCAST,
+                                                  bins.data(), kOperationBins),
+            0);
+  uint64_t sum = 0;
+  for (const uint64_t bin : bins) sum += bin;
+  EXPECT_EQ(sum, 8u);
+  EXPECT_STREQ(substrata_myrinet_operation_name(SUBSTRATA_MYRINET_BROADCAST), "broadcast");
+  EXPECT_EQ(substrata_myrinet_operation_name(kOperationKinds), nullptr);
+}
+
+TEST(MyrinetOperationBins, CoverAllDurationsWithoutGaps) {  // MY-42
+  for (uint32_t bin = 0; bin + 1 < kOperationBins; ++bin) {
+    const uint64_t begin = operation_bin_begin(bin);
+    const uint64_t end = operation_bin_begin(bin + 1);
+    ASSERT_LT(begin, end);
+    EXPECT_EQ(operation_bin(begin), bin);
+    EXPECT_EQ(operation_bin(end - 1), bin);
+    if (bin != 0) {
+      EXPECT_LE(4 * (end - begin), begin) << "a quarter at most";
+    }
+  }
+  EXPECT_EQ(operation_bin(~uint64_t{0}), kOperationBins - 1);
+  EXPECT_EQ(substrata_myrinet_operation_bin_ns(kOperationBins), 0u);
+}
+
+TEST(MyrinetOperationMemory, KeepsWhatASlowSumKeeps) {  // MY-42
+  constexpr uint32_t kNodes = 4;
+  OperationMemory memory(kNodes, 2);
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> durations;  // node and kind, program 1
+  std::map<std::pair<uint32_t, uint32_t>, std::array<int64_t, 2>> parts;     // packets, source
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 20000; ++i) {
+    const auto node = static_cast<uint32_t>(random() % kNodes);
+    const auto peer = static_cast<uint32_t>((node + 1 + random() % (kNodes - 1)) % kNodes);
+    const auto kind = static_cast<uint32_t>(random() % kOperationKinds);
+    const uint64_t ns = random() % (uint64_t{1} << random() % 36);
+    substrata_transaction seen{};
+    seen.program = static_cast<uint16_t>(random() % 3);  // the last has no room
+    seen.time = 1'000'000'000'000'000 + ns * 1000;
+    seen.start = 1'000'000'000'000'000;
+    seen.initiator = node;
+    seen.target = peer;
+    if (random() % 2 == 0) {
+      seen.kind = SUBSTRATA_BARRIER;
+      seen.site = operation_word(kind, static_cast<uint64_t>(i), false);
+      if (seen.program == 1) durations[{node, kind}].push_back(ns);
+    } else {
+      const bool towards = random() % 2 == 0;
+      seen.kind = SUBSTRATA_PACKET;
+      seen.site = random() % 8 == 0 ? 0 : operation_word(kind, static_cast<uint64_t>(i), towards);
+      seen.state = random() % 2 == 0 ? SUBSTRATA_FETCHED : SUBSTRATA_INJECTED;
+      seen.size = 100;
+      if (seen.program == 1 && seen.site != 0) {
+        auto& part = parts[{towards ? peer : node, kind}];
+        if (seen.state == SUBSTRATA_INJECTED) ++part[0];
+        if (seen.state == SUBSTRATA_FETCHED) part[1] += static_cast<int64_t>(ns);
+      }
+    }
+    memory.take(node, seen);
+  }
+  for (uint32_t node = 0; node < kNodes; ++node) {
+    for (const substrata_myrinet_operation_point& point : operation_points(memory, node, 1)) {
+      std::vector<uint64_t> all = durations[{node, point.kind}];
+      ASSERT_FALSE(all.empty());
+      std::sort(all.begin(), all.end());
+      double sum = 0;
+      double squared = 0;
+      for (const uint64_t ns : all) {
+        sum += static_cast<double>(ns);
+        squared += static_cast<double>(ns) * static_cast<double>(ns);
+      }
+      const auto size = static_cast<double>(all.size());
+      EXPECT_EQ(point.count, all.size());
+      EXPECT_NEAR(point.average_ns, sum / size, 1e-9 * sum);
+      const double deviation = std::sqrt(squared / size - sum / size * (sum / size));
+      EXPECT_NEAR(point.deviation_ns, deviation, 1e-6 * deviation);
+      EXPECT_EQ(point.longest_ns, static_cast<double>(all.back()));
+      const auto above = [&](double share, double told) {
+        const auto exact = static_cast<double>(all[static_cast<size_t>(std::ceil(share * size)) - 1]);
+        if (told == point.longest_ns) return;
+        EXPECT_GE(told, exact);
+        EXPECT_LE(told, std::max(1000.0, 1.25 * exact + 1));
+      };
+      above(0.5, point.median_ns);
+      above(0.9, point.p90_ns);
+      above(0.99, point.p99_ns);
+      EXPECT_EQ(point.packets, static_cast<uint64_t>(parts[std::pair(node, point.kind)][0]));
+      EXPECT_EQ(point.bytes, 100 * point.packets);
+      EXPECT_NEAR(point.part_ns[0] * size, static_cast<double>(parts[std::pair(node, point.kind)][1]),
+                  1e-6 * sum + 1);
+    }
+  }
+  memory.clear();
+  EXPECT_TRUE(operation_points(memory, SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL).empty());
+}
+
+TEST(MyrinetOperationMemory, IsAPartOfTheInterfacesMemory) {  // MY-42, MY-3
+  substrata_myrinet_shape shape{};
+  shape.struct_size = sizeof shape;
+  ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
+  uint64_t bytes = 0;
+  ASSERT_EQ(substrata_myrinet_memory(&shape, &bytes), 0);
+  EXPECT_EQ(OperationMemory::bytes(8, 1), 9600u);
+  EXPECT_EQ(bytes, Shape{}.bytes() + 9600);
+  EXPECT_LE(bytes, 180u * 1024) << "the paper's about 180 KB";
+}
+
+}  // namespace
+}  // namespace substrata::myrinet::test
