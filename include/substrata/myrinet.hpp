@@ -21,6 +21,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,8 +59,28 @@ enum class PacketType : std::uint8_t {
   kLock = SUBSTRATA_MYRINET_LOCK,
   kBarrier = SUBSTRATA_MYRINET_BARRIER,
   kProtocol = SUBSTRATA_MYRINET_PROTOCOL,
-  kCollective = SUBSTRATA_MYRINET_COLLECTIVE
+  kCollective = SUBSTRATA_MYRINET_COLLECTIVE,
+  kStream = SUBSTRATA_MYRINET_STREAM
 };
+// Of the communication layer above the packets.
+enum class OperationKind : std::uint8_t {
+  kPageFetch = SUBSTRATA_MYRINET_PAGE_FETCH,
+  kPageHome = SUBSTRATA_MYRINET_PAGE_HOME,
+  kLockAcquire = SUBSTRATA_MYRINET_LOCK_ACQUIRE,
+  kLockRelease = SUBSTRATA_MYRINET_LOCK_RELEASE,
+  kBarrier = SUBSTRATA_MYRINET_BARRIER_PART,
+  kMessage = SUBSTRATA_MYRINET_MESSAGE_SEND,
+  kBroadcast = SUBSTRATA_MYRINET_BROADCAST,
+  kStreamOpen = SUBSTRATA_MYRINET_STREAM_OPEN,
+  kStreamWrite = SUBSTRATA_MYRINET_STREAM_WRITE,
+  kStreamRead = SUBSTRATA_MYRINET_STREAM_READ,
+  kStreamClose = SUBSTRATA_MYRINET_STREAM_CLOSE,
+  kCollective = SUBSTRATA_MYRINET_OTHER_COLLECTIVE
+};
+// "page-fetch", ...
+inline const char* name_of(OperationKind kind) noexcept {
+  return substrata_myrinet_operation_name(static_cast<std::uint32_t>(kind));
+}
 
 // One interface, or one program tag; without a number all of them together.
 struct Node {
@@ -239,6 +260,173 @@ inline Result<std::vector<std::uint64_t>> histogram(const Shape& shape, Latency 
     return detail::refusal(code);
   return counts;
 }
+
+// The operations of one kind that were recorded, as substrata_myrinet_operation_point.
+struct Operations {
+  OperationKind kind{};
+  std::uint64_t ended = 0;
+  Packets packets;
+  Bytes bytes;
+  Nanoseconds average{};  // from begin to end
+  Nanoseconds deviation{};
+  Nanoseconds median{};  // upper ends of histogram bins
+  Nanoseconds p90{};
+  Nanoseconds p99{};
+  Nanoseconds longest{};
+  // Each latency, summed over an operation's packets, on average.
+  std::array<Nanoseconds, SUBSTRATA_MYRINET_LATENCIES> parts{};
+  Nanoseconds of(Latency latency) const noexcept { return parts[static_cast<std::size_t>(latency)]; }
+};
+// By kind: those that have any. The node is the one whose process began them.
+inline Result<std::vector<Operations>> operations(Node node = {}, Program program = {}) {
+  std::array<substrata_myrinet_operation_point, SUBSTRATA_MYRINET_OPERATION_KINDS> plain{};
+  std::uint32_t count = 0;
+  if (const int code =
+          substrata_myrinet_operations(detail::or_all(node.number), detail::or_all(program.tag), plain.data(),
+                                       static_cast<std::uint32_t>(plain.size()), &count);
+      code != 0)
+    return detail::refusal(code);
+  std::vector<Operations> out;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const substrata_myrinet_operation_point& one = plain[i];
+    Operations made;
+    made.kind = static_cast<OperationKind>(one.kind);
+    made.ended = one.count;
+    made.packets = Packets{static_cast<std::int64_t>(one.packets)};
+    made.bytes = Bytes{static_cast<std::int64_t>(one.bytes)};
+    made.average = Nanoseconds(one.average_ns);
+    made.deviation = Nanoseconds(one.deviation_ns);
+    made.median = Nanoseconds(one.median_ns);
+    made.p90 = Nanoseconds(one.p90_ns);
+    made.p99 = Nanoseconds(one.p99_ns);
+    made.longest = Nanoseconds(one.longest_ns);
+    for (std::size_t part = 0; part < made.parts.size(); ++part)
+      made.parts[part] = Nanoseconds(one.part_ns[part]);
+    out.push_back(made);
+  }
+  return out;
+}
+
+// A bin of the histogram of an operation's duration; the last ends nowhere.
+struct DurationBin {
+  std::chrono::nanoseconds begin{};
+  std::uint64_t count = 0;
+};
+inline Result<std::vector<DurationBin>> histogram(OperationKind kind, Node node = {}, Program program = {}) {
+  std::array<std::uint64_t, SUBSTRATA_MYRINET_OPERATION_BINS> counts{};
+  if (const int code = substrata_myrinet_operation_histogram(
+          detail::or_all(node.number), detail::or_all(program.tag), static_cast<std::uint32_t>(kind),
+          counts.data(), static_cast<std::uint32_t>(counts.size()));
+      code != 0)
+    return detail::refusal(code);
+  std::vector<DurationBin> out;
+  for (std::uint32_t bin = 0; bin < counts.size(); ++bin)
+    out.push_back({std::chrono::nanoseconds(substrata_myrinet_operation_bin_ns(bin)), counts[bin]});
+  return out;
+}
+
+// A rule that notices a bottleneck while a program runs: the packets of one interface, or of each by itself,
+// within a window of modelled time, whose latency is on average more than `ratio` times that of the same
+// packets alone in the cluster.
+struct Rule {
+  Node node = {};
+  Program program = {};
+  Latency latency = Latency::kSource;
+  std::uint32_t least_packets = 1;  // a window with fewer does not fire
+  std::chrono::nanoseconds window = std::chrono::milliseconds(1);
+  double ratio = 2;
+};
+// A window that went beyond the limit.
+struct Firing {
+  std::uint32_t node = 0;
+  std::chrono::nanoseconds begin{};  // of the window, modelled time
+  Packets packets;
+  Nanoseconds average{};
+  Nanoseconds idle{};  // the same packets alone in the cluster
+  double ratio = 0;
+};
+struct Fired {
+  std::uint64_t times = 0;
+  std::optional<Firing> last;
+};
+
+namespace detail {
+inline Firing firing(const substrata_myrinet_firing& plain) {
+  return {plain.node,
+          std::chrono::nanoseconds(plain.begin_ns),
+          Packets{static_cast<std::int64_t>(plain.packets)},
+          Nanoseconds(plain.average_ns),
+          Nanoseconds(plain.idle_ns),
+          plain.ratio};
+}
+}  // namespace detail
+
+// A rule in use until stop() or the end of its scope; independent of recordings. Movable. Thread-compatible,
+// but for fired(), which may be called from any thread while the program runs.
+class [[nodiscard]] Watch {
+ public:
+  // Called in the thread that publishes, while the program runs. Must be quick, must not throw and may call
+  // nothing of this header.
+  using Function = std::function<void(const Firing&)>;
+  // Without a function: for who asks fired(). Refused: a rule that means nothing, and one too many.
+  static Result<Watch> start(const Rule& rule, Function function = {}) {
+    if (rule.window.count() < 0)
+      return Error{PAPI_EINVAL, "a window of " + std::to_string(rule.window.count()) +
+                                    " ns is asked for; at least 1 is needed"};
+    substrata_myrinet_rule plain{};
+    plain.struct_size = sizeof plain;
+    plain.node = detail::or_all(rule.node.number);
+    plain.program = detail::or_all(rule.program.tag);
+    plain.latency = static_cast<std::uint32_t>(rule.latency);
+    plain.least_packets = rule.least_packets;
+    plain.window_ns = static_cast<std::uint64_t>(rule.window.count());
+    plain.ratio = rule.ratio;
+    auto kept = function ? std::make_unique<Function>(std::move(function)) : nullptr;
+    std::uint32_t number = 0;
+    if (const int code =
+            substrata_myrinet_watch(&plain, kept != nullptr ? call : nullptr, kept.get(), &number);
+        code != 0)
+      return detail::refusal(code);
+    return Watch(number, std::move(kept));
+  }
+  Watch(Watch&& other) noexcept
+      : number_(std::exchange(other.number_, std::nullopt)), function_(std::move(other.function_)) {}
+  Watch& operator=(Watch&& other) noexcept {
+    if (this != &other) {
+      stop();
+      number_ = std::exchange(other.number_, std::nullopt);
+      function_ = std::move(other.function_);
+    }
+    return *this;
+  }
+  ~Watch() { stop(); }
+  // The function is not called any more when this returns.
+  void stop() noexcept {
+    if (number_) substrata_myrinet_unwatch(*number_);
+    number_.reset();
+  }
+  bool running() const noexcept { return number_.has_value(); }
+  // How often it has fired so far. Refused: it was stopped.
+  Result<Fired> fired() const {
+    if (!number_) return Error{PAPI_EINVAL, "the rule was stopped; ask before that"};
+    substrata_myrinet_firing last{};
+    last.struct_size = sizeof last;
+    Fired out;
+    if (const int code = substrata_myrinet_fired(*number_, &out.times, &last); code != 0)
+      return detail::refusal(code);
+    if (out.times != 0) out.last = detail::firing(last);
+    return out;
+  }
+
+ private:
+  Watch(std::uint32_t number, std::unique_ptr<Function> function)
+      : number_(number), function_(std::move(function)) {}
+  static void call(void* owner, const substrata_myrinet_firing* plain) noexcept {
+    (*static_cast<const Function*>(owner))(detail::firing(*plain));
+  }
+  std::optional<std::uint32_t> number_;
+  std::unique_ptr<Function> function_;  // stays where it is when the rule is moved
+};
 
 // What a node's process does, in its order, for a cluster that carries a logged program.
 class Process {

@@ -19,7 +19,7 @@ void ping_pong() {
 }
 
 TEST(MyrinetFace, TheDefaultShapeIsThePapersAndTellsItsMemory) {  // MY-3
-  EXPECT_EQ(Shape{}.memory().value(), client::Bytes{173'568});
+  EXPECT_EQ(Shape{}.memory().value(), client::Bytes{183'168});
   const Result<client::Bytes> refused = Shape{.latency_bin = {-1ns, 1us, 1us, 1us}}.memory();
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().sentence.find("-1 ns"), std::string::npos);
@@ -66,6 +66,86 @@ TEST(MyrinetFace, ASignatureIsTheCInterfacesWithUnits) {  // MY-9
   for (const Point& point : points) sent += point.sent.count;
   EXPECT_EQ(static_cast<std::int64_t>(in_bins), sent);
   EXPECT_FALSE(signature(Axis::kSize, Node{8})) << "the shape has eight nodes";
+}
+
+void fft() {
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = 8;
+  ASSERT_EQ(substrata_run("myrinet", "fft:points=4096", &options, nullptr), 0) << substrata_feed_error();
+}
+
+TEST(MyrinetFace, OperationsAreTheCInterfacesWithUnits) {  // MY-42
+  {
+    Recording recording = Recording::start(Shape{}).value();
+    fft();
+  }
+  std::vector<substrata_myrinet_operation_point> plain(SUBSTRATA_MYRINET_OPERATION_KINDS);
+  std::uint32_t count = 0;
+  ASSERT_EQ(substrata_myrinet_operations(2, SUBSTRATA_MYRINET_ALL, plain.data(),
+                                         SUBSTRATA_MYRINET_OPERATION_KINDS, &count),
+            0);
+  const std::vector<Operations> kinds = operations(Node{2}).value();
+  ASSERT_EQ(kinds.size(), count);
+  ASSERT_FALSE(kinds.empty());
+  EXPECT_EQ(kinds[0].kind, OperationKind::kPageFetch);
+  EXPECT_STREQ(name_of(kinds[0].kind), "page-fetch");
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    EXPECT_EQ(kinds[i].ended, plain[i].count);
+    EXPECT_EQ(kinds[i].packets.count, static_cast<std::int64_t>(plain[i].packets));
+    EXPECT_EQ(kinds[i].average.count(), plain[i].average_ns);
+    EXPECT_EQ(kinds[i].p90.count(), plain[i].p90_ns);
+    EXPECT_EQ(kinds[i].of(Latency::kNet).count(), plain[i].part_ns[SUBSTRATA_MYRINET_NET]);
+    std::uint64_t in_bins = 0;
+    for (const DurationBin& bin : histogram(kinds[i].kind, Node{2}).value()) in_bins += bin.count;
+    EXPECT_EQ(in_bins, kinds[i].ended);
+  }
+  EXPECT_FALSE(operations(Node{8})) << "the shape has eight nodes";
+}
+
+TEST(MyrinetFace, AWatchFiresWhileItsScopeLastsAndMovesWithItsFunction) {  // MY-43
+  std::uint64_t told = 0;
+  Firing last;
+  {
+    Watch first = Watch::start(Rule{.ratio = 1.5}, [&](const Firing& firing) {
+                    ++told;
+                    last = firing;
+                  }).value();
+    const Watch watch = std::move(first);
+    EXPECT_FALSE(first.running());
+    EXPECT_FALSE(first.fired());
+    EXPECT_EQ(watch.fired().value().times, 0u);
+    EXPECT_FALSE(watch.fired().value().last);
+    fft();
+    const Fired fired = watch.fired().value();
+    EXPECT_GT(fired.times, 1u);
+    EXPECT_EQ(fired.times, told);
+    ASSERT_TRUE(fired.last);
+    EXPECT_EQ(fired.last->begin, last.begin);
+    EXPECT_EQ(fired.last->node, last.node);
+    EXPECT_GT(last.ratio, 1.5);
+    EXPECT_GT(last.average, last.idle);
+    EXPECT_GT(last.packets, Packets{0});
+  }
+  const std::uint64_t until_the_end = told;
+  fft();
+  EXPECT_EQ(told, until_the_end) << "nothing fires behind the scope";
+}
+
+TEST(MyrinetFace, AWatchMayGoWithoutAFunctionAndIsRefusedWithASentence) {  // MY-43
+  Watch watch = Watch::start(Rule{.node = Node{3}, .ratio = 1.5}).value();
+  fft();
+  const Fired fired = watch.fired().value();
+  EXPECT_GT(fired.times, 0u);
+  EXPECT_EQ(fired.last.value().node, 3u);
+  watch.stop();
+  EXPECT_FALSE(watch.running());
+  for (const Rule& wrong :
+       {Rule{.ratio = 0}, Rule{.window = 0ns}, Rule{.window = -1ns}, Rule{.node = Node{256}}}) {
+    const Result<Watch> refused = Watch::start(wrong);
+    ASSERT_FALSE(refused);
+    EXPECT_FALSE(refused.error().sentence.empty());
+  }
 }
 
 TEST(MyrinetFace, AProgramIsCarriedAndItsPhasesToldApart) {  // MY-21
