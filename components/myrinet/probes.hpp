@@ -45,11 +45,12 @@ class ProbeRoles {
 
 // The latency that a stage's transaction gives, or -1: another stage.
 constexpr int latency_of(uint16_t state) noexcept {
-  return state == SUBSTRATA_FETCHED     ? SUBSTRATA_MYRINET_SOURCE
-         : state == SUBSTRATA_INJECTED  ? SUBSTRATA_MYRINET_LANAI
-         : state == SUBSTRATA_ARRIVED   ? SUBSTRATA_MYRINET_NET
-         : state == SUBSTRATA_DELIVERED ? SUBSTRATA_MYRINET_DEST
-                                        : -1;
+  constexpr int kFirst = SUBSTRATA_FETCHED;
+  static_assert(SUBSTRATA_INJECTED == kFirst + SUBSTRATA_MYRINET_LANAI &&
+                    SUBSTRATA_ARRIVED == kFirst + SUBSTRATA_MYRINET_NET &&
+                    SUBSTRATA_DELIVERED == kFirst + SUBSTRATA_MYRINET_DEST,
+                "one stage after the other");
+  return state >= SUBSTRATA_FETCHED && state <= SUBSTRATA_DELIVERED ? state - kFirst : -1;
 }
 inline constexpr unsigned kTypeShift = 56;
 constexpr uint32_t type_of(uint64_t detail) noexcept { return static_cast<uint32_t>(detail >> kTypeShift); }

@@ -66,12 +66,28 @@ double upper_end(const std::vector<uint64_t>& bins, uint64_t packets, double sha
 }  // namespace
 
 MonitorMemory::MonitorMemory(const Shape& shape)
-    : shape_(shape), cells_(size_t{shape.nodes} * shape.programs) {}
+    : layout_(shape), cells_(size_t{shape.nodes} * shape.programs) {}
 
-// Without memory the stage is lost, but none that was taken before it.
-void MonitorMemory::make(std::unique_ptr<Statistics>& cell) {
-  settle();
-  cell = std::make_unique<Statistics>(shape_);
+// Without memory the stage is lost.
+void MonitorMemory::make(uint32_t node, const substrata_transaction& stage) {
+  cells_[size_t{node} * shape().programs + stage.program] = std::make_unique<Statistics>(shape());
+  take(node, stage);
+}
+
+// In two loops: where each stage belongs, which has the processor fetch it, since the statistics of some
+// nodes are larger than its caches and the lengths of packets are anything; then the sums.
+void MonitorMemory::settle() noexcept {
+  constexpr int64_t kPicosecondsPerNanosecond = 1000;
+  const uint32_t waiting = std::min(waiting_, kWait);
+  std::array<Statistics::Sample, kWait> samples;
+  for (uint32_t i = 0; i < waiting; ++i) {
+    const Waiting& one = wait_[i];
+    samples[i] =
+        layout_.sample(one.latency, one.bytes, one.peer, one.type, one.ps / kPicosecondsPerNanosecond);
+    one.cell->await(samples[i]);
+  }
+  for (uint32_t i = 0; i < waiting; ++i) wait_[i].cell->add(samples[i]);
+  waiting_ = 0;
 }
 
 void MonitorMemory::clear() noexcept {

@@ -43,25 +43,35 @@ const Shape& placeable(const Shape& shape) {
 
 }  // namespace
 
-Statistics::Statistics(const Shape& shape)
+Layout::Layout(const Shape& shape)
     : shape_(placeable(shape)),
       by_length_(shape.length_bin_bytes),
-      by_latency_{Divider(shape.latency_bin_ns[0]), Divider(shape.latency_bin_ns[1]),
-                  Divider(shape.latency_bin_ns[2]), Divider(shape.latency_bin_ns[3])},
       row_words_(kLatencies * (kSumWords + shape.latency_bins)),
       peers_(shape.length_bins * row_words_),
       types_(peers_ + shape.nodes * row_words_),
       lengths_(types_ + kTypes * row_words_),
       size_(lengths_ + 2 * shape.length_bins * shape.nodes),
-      words_(new (std::align_val_t{kLine}) uint32_t[size_t{size_} + 1]()) {}
+      kinds_{kind_of(0), kind_of(1), kind_of(2), kind_of(3)} {}
 
-void Statistics::clear() noexcept { std::fill_n(words_.get(), size_, 0u); }
+// Packets are counted by length and peer when they are fetched and when they are delivered.
+Layout::Kind Layout::kind_of(uint32_t latency) const noexcept {
+  const bool received = latency == SUBSTRATA_MYRINET_DEST;
+  const bool counts = received || latency == SUBSTRATA_MYRINET_SOURCE;
+  return {Divider(shape_.latency_bin_ns[latency]), sums_in_row(latency),
+          count_in_row(latency, 0) - sums_in_row(latency), counts ? lengths_at(received, 0, 0) : size_,
+          counts ? 1u : 0u};
+}
+
+Statistics::Statistics(const Shape& shape)
+    : layout_(shape), words_(new (std::align_val_t{kLine}) uint32_t[size_t{layout_.size()} + 1]()) {}
+
+void Statistics::clear() noexcept { std::fill_n(words_.get(), layout_.size(), 0u); }
 
 LatencySums Statistics::sums(Group group, uint32_t x, uint32_t latency) const noexcept {
   LatencySums out;
-  for (uint32_t bin = 0; bin < shape_.latency_bins; ++bin) out.packets += count(group, x, latency, bin);
-  Sum sum;
-  std::memcpy(&sum, words_.get() + row_at(group, x) + latency * kSumWords, sizeof sum);
+  for (uint32_t bin = 0; bin < shape().latency_bins; ++bin) out.packets += count(group, x, latency, bin);
+  Layout::Sum sum;
+  std::memcpy(&sum, words_.get() + layout_.row_at(group, x) + Layout::sums_in_row(latency), sizeof sum);
   out.ns = sum.ns;
   out.squared_ns = sum.squared_ns;
   return out;

@@ -49,18 +49,20 @@ struct Shape {
   }
 };
 
-// Divides by a number known late without a division; exact for every 32-bit number (Lemire, Kaser, Kurz,
-// "Faster remainder by direct computation", Software: Practice and Experience 2019).
+// Divides by a number known late without a division and without a branch: number + 1 times 2^64 / by, rounded
+// down (Robison, "N-bit unsigned division via N-bit multiply-add", ARITH 2005); exact where number < 2^32 and
+// by <= 2^32.
 class Divider {
  public:
-  explicit Divider(uint32_t by) noexcept : inverse_(by > 1 ? ~uint64_t{0} / by + 1 : 0) {}
-  uint32_t operator()(uint32_t number) const noexcept {
+  explicit Divider(uint32_t by) noexcept : inverse_(~uint64_t{0} / by) {}
+  // (number_and_one - 1) / by; 0 for 0.
+  uint32_t of_one_less(uint64_t number_and_one) const noexcept {
     __extension__ using Wide = unsigned __int128;
-    return inverse_ == 0 ? number : static_cast<uint32_t>((static_cast<Wide>(inverse_) * number) >> 64);
+    return static_cast<uint32_t>((static_cast<Wide>(inverse_) * number_and_one) >> 64);
   }
 
  private:
-  uint64_t inverse_;  // 2^64 / by, rounded up; 0: by 1
+  uint64_t inverse_;
 };
 
 // Sums of one latency over the packets of one x.
@@ -70,103 +72,126 @@ struct LatencySums {
   double squared_ns = 0;
 };
 
-// One program's statistics at one interface. Everything lives in one block whose size is the shape's.
-// Thread-compatible.
-class Statistics {
+// Where in one program's block at one interface everything is. A row is the sums of one x, all its latencies
+// in one cache line, and the histogram of each latency.
+class Layout {
  public:
   // Throws std::length_error for more than 16 GB.
-  explicit Statistics(const Shape& shape);
-  // A packet's latency; peer is the node at the other end. Types beyond the room and peers beyond the shape's
-  // nodes must not come here. sending: the latency is of the sending side.
-  void add(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) noexcept {
-    add(sample(latency, bytes, peer, type, ns));
-  }
-  // The same in two steps: where it belongs, and its entry. Between them await() may have the processor fetch
-  // what the entry changes.
-  struct Sample {
-    int64_t ns;
-    uint32_t rows[3];  // by length, peer, type
-    uint32_t in_row;   // its count there
-    uint32_t in_sums;  // its sums there
-    uint32_t by_both;  // its count by length and peer
-  };
-  Sample sample(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) const noexcept {
-    const uint32_t length = std::min(by_length_(bytes == 0 ? 0 : bytes - 1), shape_.length_bins - 1);
-    const uint32_t bin =
-        static_cast<uint64_t>(ns) <= UINT32_MAX
-            ? std::min(by_latency_[latency](static_cast<uint32_t>(ns)), shape_.latency_bins - 1)
-            : shape_.latency_bin(latency, ns);
-    const bool received = latency == SUBSTRATA_MYRINET_DEST;
-    const uint32_t both = lengths_at(received, length, peer);
-    return {ns,
-            {length * row_words_, peers_ + peer * row_words_, types_ + type * row_words_},
-            count_in_row(latency, bin),
-            latency * kSumWords,
-            received || latency == SUBSTRATA_MYRINET_SOURCE ? both : size_};
-  }
-  void await(const Sample& sample) const noexcept {
-    const uint32_t* const row = words_.get() + sample.rows[0];
-    __builtin_prefetch(row, 1);
-    __builtin_prefetch(row + sample.in_row, 1);
-    __builtin_prefetch(words_.get() + sample.by_both, 1);
-  }
-  void add(const Sample& sample) noexcept {
-    uint32_t* const words = words_.get();
-    const double squared = static_cast<double>(sample.ns) * static_cast<double>(sample.ns);
-    for (const uint32_t row : sample.rows) {
-      ++words[row + sample.in_row];
-      Sum sum;
-      std::memcpy(&sum, words + row + sample.in_sums, sizeof sum);
-      sum.ns += sample.ns;
-      sum.squared_ns += squared;
-      std::memcpy(words + row + sample.in_sums, &sum, sizeof sum);
-    }
-    ++words[sample.by_both];
-  }
-  void clear() noexcept;
-
+  explicit Layout(const Shape& shape);
   // Axis by the place in the block: lengths, peers, types.
   enum class Group : uint32_t { kLength, kPeer, kType };
-  uint32_t count(Group group, uint32_t x, uint32_t latency, uint32_t bin) const noexcept {
-    return words_[row_at(group, x) + count_in_row(latency, bin)];
-  }
-  LatencySums sums(Group group, uint32_t x, uint32_t latency) const noexcept;
-  // Packets by length and peer: sent to it, or received from it.
-  uint32_t packets(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
-    return words_[lengths_at(received, length_bin, peer)];
-  }
-  uint64_t bytes() const noexcept { return size_ * uint64_t{sizeof(uint32_t)}; }
-  const Shape& shape() const noexcept { return shape_; }
-
- private:
-  // A row is the sums of one x, all its latencies in one cache line, and the histogram of each.
   struct Sum {
     int64_t ns;
     double squared_ns;
   };
-  static constexpr uint32_t kSumWords = sizeof(Sum) / sizeof(uint32_t);
-  static constexpr size_t kLine = 64;
-  static_assert(kLatencies == 4, "a divider for each");
-  struct Free {
-    void operator()(uint32_t* words) const noexcept { ::operator delete[](words, std::align_val_t{kLine}); }
+  // What one stage of a packet changes: places in words.
+  struct Sample {
+    int64_t ns;
+    uint32_t sums[3];   // by length, peer, type
+    uint32_t to_count;  // from each of them to its count
+    uint32_t by_both;   // the count by length and peer
   };
+  // A packet's latency; peer is the node at the other end. Types beyond the room and peers beyond the shape's
+  // nodes must not come here. Has no branch on the latency or the length: which comes next is anything.
+  Sample sample(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) const noexcept {
+    const Kind& kind = kinds_[latency];
+    const uint32_t length = std::min(by_length_.of_one_less(bytes), shape_.length_bins - 1);
+    const auto natural = static_cast<uint64_t>(ns);
+    const uint32_t bin = natural <= UINT32_MAX
+                             ? std::min(kind.by_latency.of_one_less(natural + 1), shape_.latency_bins - 1)
+                             : shape_.latency_bin(latency, ns);
+    return {ns,
+            {length * row_words_ + kind.sums, peers_ + peer * row_words_ + kind.sums,
+             types_ + type * row_words_ + kind.sums},
+            kind.to_counts + bin,
+            kind.both + kind.counts_both * (length * shape_.nodes + peer)};
+  }
   uint32_t count_in_row(uint32_t latency, uint32_t bin) const noexcept {
     return kLatencies * kSumWords + latency * shape_.latency_bins + bin;
   }
+  static constexpr uint32_t sums_in_row(uint32_t latency) noexcept { return latency * kSumWords; }
   uint32_t row_at(Group group, uint32_t x) const noexcept {
     return (group == Group::kLength ? 0 : group == Group::kPeer ? peers_ : types_) + x * row_words_;
   }
   uint32_t lengths_at(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
     return lengths_ + ((received ? shape_.length_bins : 0) + length_bin) * shape_.nodes + peer;
   }
+  // Words of 32 bits; the one after the last takes what is not counted by both.
+  uint32_t size() const noexcept { return size_; }
+  const Shape& shape() const noexcept { return shape_; }
+
+ private:
+  static constexpr uint32_t kSumWords = sizeof(Sum) / sizeof(uint32_t);
+  struct Kind {  // of one latency
+    Divider by_latency;
+    uint32_t sums;       // in a row
+    uint32_t to_counts;  // from there to the histogram
+    uint32_t both;  // its counts by length and peer; without any, the word that takes what is counted with
+    uint32_t counts_both;  // another latency, and 0
+  };
+  Kind kind_of(uint32_t latency) const noexcept;
+  static_assert(kLatencies == 4, "a kind for each");
   const Shape shape_;
   const Divider by_length_;
-  const Divider by_latency_[kLatencies];
   const uint32_t row_words_;
   const uint32_t peers_;    // where the rows of the peers begin; those of the lengths at 0
   const uint32_t types_;    // those of the types
   const uint32_t lengths_;  // the counts by length and peer
-  const uint32_t size_;     // the word after the last takes what is not counted by both
+  const uint32_t size_;
+  const Kind kinds_[kLatencies];
+};
+
+// One program's statistics at one interface. Everything lives in one block whose size is the shape's.
+// Thread-compatible.
+class Statistics {
+ public:
+  using Group = Layout::Group;
+  using Sample = Layout::Sample;
+  // Throws std::length_error for more than 16 GB.
+  explicit Statistics(const Shape& shape);
+  void add(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) noexcept {
+    add(layout_.sample(latency, bytes, peer, type, ns));
+  }
+  // Has the processor fetch what the sample changes.
+  void await(const Sample& sample) const noexcept {
+    const uint32_t* const sums = words_.get() + sample.sums[0];
+    __builtin_prefetch(sums, 1);
+    __builtin_prefetch(sums + sample.to_count, 1);
+    __builtin_prefetch(words_.get() + sample.by_both, 1);
+  }
+  void add(const Sample& sample) noexcept {
+    uint32_t* const words = words_.get();
+    uint32_t* const counts = words + sample.to_count;
+    const double squared = static_cast<double>(sample.ns) * static_cast<double>(sample.ns);
+    for (const uint32_t place : sample.sums) {
+      ++counts[place];
+      Layout::Sum sum;
+      std::memcpy(&sum, words + place, sizeof sum);
+      sum.ns += sample.ns;
+      sum.squared_ns += squared;
+      std::memcpy(words + place, &sum, sizeof sum);
+    }
+    ++words[sample.by_both];
+  }
+  void clear() noexcept;
+
+  uint32_t count(Group group, uint32_t x, uint32_t latency, uint32_t bin) const noexcept {
+    return words_[layout_.row_at(group, x) + layout_.count_in_row(latency, bin)];
+  }
+  LatencySums sums(Group group, uint32_t x, uint32_t latency) const noexcept;
+  // Packets by length and peer: sent to it, or received from it.
+  uint32_t packets(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
+    return words_[layout_.lengths_at(received, length_bin, peer)];
+  }
+  uint64_t bytes() const noexcept { return layout_.size() * uint64_t{sizeof(uint32_t)}; }
+  const Shape& shape() const noexcept { return layout_.shape(); }
+
+ private:
+  static constexpr size_t kLine = 64;
+  struct Free {
+    void operator()(uint32_t* words) const noexcept { ::operator delete[](words, std::align_val_t{kLine}); }
+  };
+  const Layout layout_;
   const std::unique_ptr<uint32_t[], Free> words_;
 };
 

@@ -65,6 +65,23 @@ TEST(MyrinetMemory, ShapesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(substrata_myrinet_configure(&shape), -1);
 }
 
+TEST(MyrinetDivider, GivesWhatADivisionGives) {  // MY-3
+  std::mt19937_64 random(11);
+  for (const uint32_t by : {1u, 2u, 3u, 7u, 32u, 777u, 1000u, 2000u, 65'536u, 999'999'937u, 1'000'000'000u}) {
+    const Divider divider(by);
+    EXPECT_EQ(divider.of_one_less(0), 0u);
+    const auto check = [&](uint32_t number) {
+      ASSERT_EQ(divider.of_one_less(uint64_t{number} + 1), number / by) << number << " by " << by;
+    };
+    for (uint64_t number = 0; number <= UINT32_MAX; number += uint64_t{by} * (1 + random() % 65'536)) {
+      check(static_cast<uint32_t>(number));  // a multiple
+      if (number != 0) check(static_cast<uint32_t>(number - 1));
+    }
+    check(UINT32_MAX);
+    for (int i = 0; i < 10'000; ++i) check(static_cast<uint32_t>(random()));
+  }
+}
+
 // One stage of a packet as the oracle keeps it.
 struct Kept {
   uint32_t node;
@@ -156,6 +173,23 @@ TEST_F(MyrinetOracle, HistogramsHoldEachLatencyInItsBin) {  // MY-3
               << "axis " << axis << " node " << node << " latency " << latency << " x " << x;
       }
     }
+  }
+}
+
+TEST_F(MyrinetOracle, SumsAreThoseOfAddingOneStageAfterTheOther) {  // MY-40
+  for (uint32_t type = 0; type < kTypes; ++type) {
+    LatencySums wanted;
+    for (const Kept& kept : kept_) {
+      if (kept.node != 1 || kept.program != 0 || kept.latency != SUBSTRATA_MYRINET_NET || kept.type != type)
+        continue;
+      ++wanted.packets;
+      wanted.ns += kept.ns;
+      wanted.squared_ns += static_cast<double>(kept.ns) * static_cast<double>(kept.ns);
+    }
+    const LatencySums sums = memory_.of(1, 0)->sums(Statistics::Group::kType, type, SUBSTRATA_MYRINET_NET);
+    EXPECT_EQ(sums.packets, wanted.packets);
+    EXPECT_EQ(sums.ns, wanted.ns);
+    EXPECT_EQ(sums.squared_ns, wanted.squared_ns);  // to the last bit
   }
 }
 
