@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "measuring.hpp"
+#include "reproduce/monitored_memory.hpp"
 #include "reproduce/out_of_order.hpp"
 #include "reproduce/owl_programs.hpp"
 #include "reproduce/owl_workloads.hpp"
@@ -27,23 +28,10 @@ namespace {
 // ---------------------------------------------------------------------------------------------- the
 // parameters
 
-// Memory system, from the paper: 64 KB two-way first level with 64-byte lines, 3 cycles; 2 MB direct-mapped
-// second level, 13 cycles.
-constexpr uint64_t kLine = 64;
-constexpr uint64_t kL1Sets = 64 * 1024 / kLine / 2;
-constexpr uint64_t kL2Sets = 2 * 1024 * 1024 / kLine;
-constexpr uint64_t kL1Cycles = 3;
-constexpr uint64_t kL2Cycles = 13;
-// The processor is that of out_of_order.hpp. From Kessler, "The Alpha 21264 microprocessor", IEEE Micro
-// 19(2), 1999: two memory operations a cycle, eight line fills and eight victims at once.
-constexpr uint64_t kPorts = 2;
-constexpr uint64_t kFills = 8;
 // The workloads' streams hold the accesses to their arrays and the arithmetic, and no other instruction.
 // Ours, in no paper: every third instruction is a load or store, so two others for each.
 constexpr uint64_t kOthers = 2;
-// The instruction cache is as large as the first level for data, two-way too (Kessler). A miss fetches its
-// line and no other.
-constexpr uint64_t kCodeSets = 64 * 1024 / kLine / 2;
+// The processor is that of out_of_order.hpp, the memory that of monitored_memory.hpp.
 // Each whole program is followed for so many instructions from its entry point on, the last of which are
 // timed; those before them fill the caches.
 constexpr size_t kMostInstructions = 8'000'000;
@@ -51,222 +39,13 @@ constexpr size_t kTimed = 4'000'000;
 // Programs that the claims are judged on when there are so many; with fewer, on all workloads. Requirement
 // OW-12.
 constexpr size_t kEnough = 10;
-// Ours, in no paper: a line takes the second level's bus 8 cycles and memory's bus 16 cycles; memory answers
-// after 80.
-constexpr uint64_t kL2BusCycles = 8;
-constexpr uint64_t kMemoryBusCycles = 16;
-constexpr uint64_t kMemoryCycles = 80;
-// A packet: one address.
-constexpr uint64_t kPacketBytes = 8;
 // Bytes of a capsule's ring buffer. The paper leaves the size to the operating system (section 3.1).
 constexpr uint64_t kRing = 1 << 20;
-// Packets that a capsule holds until they are written; a full one holds the accesses up. In no paper.
-constexpr uint64_t kBuffered = 64;
-constexpr uint64_t kBuffer =
-    kBuffered * kMemoryBusCycles * kPacketBytes / kLine;  // as cycles of the separate memory
 // "Hidden": the program loses at most so much of its speed. The paper gives no number, only a figure.
 constexpr double kHidden = 0.05;
 // "Needs rates as low as 1/64" is said of programs that fill the memory system; ours are called so when the
 // second level's or memory's bus is busy for at least this part of the time without a monitor.
 constexpr double kIntensive = 0.5;
-
-// ------------------------------------------------------------------------------------------------- the
-// machine
-
-// A cache by its tags, least recently used first to go; a tag carries a dirty bit.
-template <uint64_t Sets, unsigned Ways>
-class Tags {
- public:
-  Tags() : words_(Sets * Ways, kEmpty) {}
-  bool use(uint64_t line, bool dirty) {
-    uint64_t* const row = &words_[line % Sets * Ways];
-    for (unsigned i = 0; i < Ways; ++i) {
-      if (row[i] == kEmpty || row[i] >> 1 != line) continue;
-      std::rotate(row, row + i, row + i + 1);
-      row[0] |= dirty ? 1 : 0;
-      return true;
-    }
-    return false;
-  }
-  // Gives the dirty line that had to leave, or kEmpty.
-  uint64_t put(uint64_t line, bool dirty) {
-    uint64_t* const row = &words_[line % Sets * Ways];
-    const uint64_t victim = row[Ways - 1];
-    std::rotate(row, row + Ways - 1, row + Ways);
-    row[0] = line << 1 | (dirty ? 1 : 0);
-    return victim != kEmpty && (victim & 1) != 0 ? victim >> 1 : kEmpty;
-  }
-  static constexpr uint64_t kEmpty = ~uint64_t{0};
-
- private:
-  std::vector<uint64_t> words_;
-};
-
-// A bus that each transfer takes for `Cycles`. A transfer takes the first gap that is long enough from its
-// time on, so that one that is far in the future does not hold up those before it.
-template <uint64_t Cycles>
-class Bus {
- public:
-  // Gives the time at which the transfer is done.
-  uint64_t take(uint64_t from) {
-    for (uint64_t at = from; at < from + Cycles; ++at) {
-      if (taken_[at % taken_.size()] == at + 1) from = at + 1;
-    }
-    for (uint64_t at = from; at < from + Cycles; ++at) taken_[at % taken_.size()] = at + 1;
-    ++transfers_;
-    return from + Cycles;
-  }
-  uint64_t busy() const { return transfers_ * Cycles; }
-
- private:
-  std::vector<uint64_t> taken_ = std::vector<uint64_t>(1 << 18);  // by cycle: that cycle and one, if taken
-  uint64_t transfers_ = 0;
-};
-
-enum class Injection { kNone, kNaive, kSeparate };
-
-// Capsules at the accesses, between the levels and before memory; each gives one packet for every `every` of
-// what passes at its place. Naive injection: the packet is an ordinary store of the ring buffer's next bytes,
-// made where the capsule sits. Separate memory: it goes past the caches to a memory controller of its own,
-// which is as fast as the program's.
-class Machine {
- public:
-  // `ring`: bytes of each capsule's ring buffer.
-  Machine(Injection injection, uint64_t every, uint64_t ring)
-      : injection_(injection), every_(every), ring_(ring) {}
-
-  // An access long ago: it leaves its line in the caches and takes no time.
-  void fill(uint64_t address, bool write) {
-    const uint64_t line = address / kLine;
-    if (l1_.use(line, write)) return;
-    if (!l2_.use(line, false)) l2_.put(line, false);
-    const uint64_t victim = l1_.put(line, write);
-    if (victim != kNone && !l2_.use(victim, true)) l2_.put(victim, true);
-  }
-  void fill_code(uint64_t place) {
-    const uint64_t line = place / kLine;
-    if (code_.use(line, false)) return;
-    code_.put(line, false);
-    if (!l2_.use(line, false)) l2_.put(line, false);
-  }
-
-  // For the processor. Loads that miss overlap as far as the eight fills and the buses allow; a store goes to
-  // the cache when it has retired, and fills behind.
-  uint64_t fetch(uint64_t place, uint64_t now) {
-    if (place == 0 || code_.use(place / kLine, false)) return now;
-    code_.put(place / kLine, false);
-    return second_level(place / kLine, now);
-  }
-  bool free(uint64_t now) const { return std::min(ports_[0], ports_[1]) <= now; }
-  void begin(uint64_t now) { port(now); }
-  uint64_t load(uint64_t address, uint64_t now) {
-    const uint64_t done = access(address, false, now);
-    monitor(0, now);
-    return done;
-  }
-  uint64_t store(uint64_t address, uint64_t now) {
-    const uint64_t done = access(address, true, now);
-    monitor(0, now);
-    return done;
-  }
-  uint64_t busiest() const { return std::max(l2_bus_.busy(), memory_bus_.busy()); }
-  uint64_t packets() const { return packets_; }
-
- private:
-  uint64_t port(uint64_t from) {
-    const auto first = std::min_element(ports_.begin(), ports_.end());
-    const uint64_t begin = std::max(from, *first);
-    *first = begin + 1;
-    return begin;
-  }
-  uint64_t access(uint64_t address, bool write, uint64_t at) {
-    const uint64_t line = address / kLine;
-    if (l1_.use(line, write)) {
-      // A line on its way serves everyone behind the one who asked.
-      const uint64_t arrives =
-          arriving_[line % arriving_.size()].first == line ? arriving_[line % arriving_.size()].second : 0;
-      return std::max(at + kL1Cycles, arrives);
-    }
-    const auto fill = std::min_element(fills_.begin(), fills_.end());
-    const uint64_t begin = std::max(at, *fill) + kL1Cycles;
-    const uint64_t victim = l1_.put(line, write);
-    const uint64_t done = second_level(line, begin);
-    *fill = done;
-    arriving_[line % arriving_.size()] = {line, done};
-    if (victim != kNone) write_back(victim, done);
-    return done;
-  }
-  uint64_t second_level(uint64_t line, uint64_t at) {
-    monitor(1, at);
-    if (l2_.use(line, false)) return l2_bus_.take(at + kL2Cycles - kL2BusCycles);
-    const uint64_t arrived = memory(line, at + kL2Cycles);
-    return l2_bus_.take(arrived);
-  }
-  uint64_t memory(uint64_t line, uint64_t at) {
-    monitor(2, at);
-    const uint64_t done = memory_bus_.take(at + kMemoryCycles - kMemoryBusCycles);
-    if (l2_.put(line, false) != kNone) memory_bus_.take(done);
-    return done;
-  }
-  void write_back(uint64_t line, uint64_t at) {
-    l2_bus_.take(at);
-    if (!l2_.use(line, true) && l2_.put(line, true) != kNone) memory_bus_.take(at);
-  }
-  // The capsule at `place` saw one more.
-  void monitor(unsigned place, uint64_t at) {
-    if (injection_ == Injection::kNone || inside_ || ++seen_[place] % every_ != 0) return;
-    ++packets_;
-    if (injection_ == Injection::kSeparate) {
-      // The controller gathers packets into lines; a capsule with a full buffer holds the accesses up.
-      separate_ = std::max(separate_, at) + kMemoryBusCycles * kPacketBytes / kLine;
-      if (separate_ > at + kBuffer) {
-        for (uint64_t& each : ports_) each = std::max(each, separate_ - kBuffer);
-      }
-      return;
-    }
-    inside_ = true;  // the packets themselves are not monitored
-    const uint64_t address = kRings + place * (uint64_t{1} << 24) + (written_[place] += kPacketBytes) % ring_;
-    const uint64_t line = address / kLine;
-    if (place == 0) {
-      // Into the first level like any access, but out of the capsule's buffer and not of the processor's
-      // store queue.
-      uint64_t& slot = injected_[injections_++ % kBuffered];
-      if (slot > at) {
-        for (uint64_t& each : ports_) each = std::max(each, slot);
-      }
-      slot = access(address, true, port(std::max(at, slot)));
-    } else if (address % kLine == 0) {
-      // The capsules further out gather a line and write it at their place.
-      if (place == 1) {
-        write_back(line, at);
-      } else {
-        memory_bus_.take(at);
-      }
-    }
-    inside_ = false;
-  }
-
-  static constexpr uint64_t kNone = ~uint64_t{0};
-  static constexpr uint64_t kRings = uint64_t{1} << 44;  // where no program's data lie
-  const Injection injection_;
-  const uint64_t every_;
-  const uint64_t ring_;
-  Tags<kL1Sets, 2> l1_;
-  Tags<kCodeSets, 2> code_;
-  Tags<kL2Sets, 1> l2_;
-  Bus<kL2BusCycles> l2_bus_;
-  Bus<kMemoryBusCycles> memory_bus_;
-  uint64_t separate_ = 0;  // when the separate controller is free
-  std::array<uint64_t, kPorts> ports_{};
-  std::array<uint64_t, kFills> fills_{};
-  std::array<uint64_t, kBuffered> injected_{};
-  uint64_t injections_ = 0;
-  std::array<std::pair<uint64_t, uint64_t>, 1024> arriving_{};
-  std::array<uint64_t, 3> seen_{};
-  std::array<uint64_t, 3> written_{};
-  uint64_t packets_ = 0;
-  bool inside_ = false;
-};
 
 // ------------------------------------------------------------------------------------------------ the
 // workloads
@@ -361,13 +140,13 @@ struct Traffic {
 // Gives a whole program's last operations one by one.
 class ProgramOperations {
  public:
-  // What was executed before them fills the caches of `machine`.
-  ProgramOperations(const Traffic& traffic, Machine& machine) : traffic_(traffic) {
+  // What was executed before them fills the caches of `memory`.
+  ProgramOperations(const Traffic& traffic, MonitoredMemory& memory) : traffic_(traffic) {
     for (; at_ + kTimed < traffic.executed.size(); ++at_) {
       const uint32_t each = traffic.executed[at_];
-      machine.fill_code(traffic.recipes[each >> 8].address);
+      memory.fill_code(traffic.recipes[each >> 8].address);
       for (const size_t end = step_ + (each & 255); step_ < end; ++step_)
-        machine.fill(traffic.steps[step_].address, traffic.steps[step_].write);
+        memory.fill(traffic.steps[step_].address, traffic.steps[step_].write);
     }
   }
   bool operator()(Operation& operation) {
@@ -422,16 +201,16 @@ struct Speed {
 };
 
 Speed speed(const Traffic& traffic, Injection injection, uint64_t every, uint64_t ring) {
-  Machine machine(injection, every, ring);
-  OutOfOrder<Machine> processor(machine);
+  MonitoredMemory memory(injection, every, ring);
+  OutOfOrder<MonitoredMemory> processor(memory);
   if (traffic.program) {
-    processor.run(ProgramOperations(traffic, machine));
+    processor.run(ProgramOperations(traffic, memory));
   } else {
     processor.run(StreamOperations(traffic));
   }
   const auto operations = static_cast<double>(processor.operations());
   const auto cycles = static_cast<double>(processor.cycles());
-  return {operations / cycles, static_cast<double>(machine.busiest()) / cycles,
+  return {operations / cycles, static_cast<double>(memory.busiest()) / cycles,
           1000 * static_cast<double>(processor.mispredicted()) / operations};
 }
 
