@@ -11,6 +11,8 @@
 namespace substrata::numachine {
 namespace {
 
+// Slots of a probe point's ring: all rings together stay in a core's second cache, most in its first.
+constexpr std::uint32_t kRing = 128;
 constexpr std::uint64_t kLinePackets = 9;  // a header and 64 bytes on a bus of 8 bytes
 
 std::uint16_t command_of(Want want) noexcept {
@@ -153,7 +155,7 @@ void Model::open_probes() {
     probe.source = "numachine";
     probe.text = text;
     std::uint32_t number = 0;
-    if (substrata_probe_add(&probe, &number) != 0 || substrata_publisher_open(number, 0, out) != 0)
+    if (substrata_probe_add(&probe, &number) != 0 || substrata_publisher_open(number, kRing, out) != 0)
       throw std::runtime_error(substrata_feed_error());
   };
   char name[64];

@@ -8,6 +8,8 @@ namespace substrata::numachine {
 
 Protocol::Protocol(const ProtocolShape& shape)
     : shape_(shape),
+      stations_(shape.stations),
+      per_station_(shape.per_station),
       line_shift_(static_cast<unsigned>(std::countr_zero(shape.line_bytes))),
       page_shift_(static_cast<unsigned>(std::countr_zero(shape.page_bytes / shape.line_bytes))),
       lines_mask_(shape.page_bytes / shape.line_bytes - 1),
@@ -17,6 +19,8 @@ Protocol::Protocol(const ProtocolShape& shape)
 
 Protocol::Protocol(const Protocol& other)
     : shape_(other.shape_),
+      stations_(other.stations_),
+      per_station_(other.per_station_),
       line_shift_(other.line_shift_),
       page_shift_(other.page_shift_),
       lines_mask_(other.lines_mask_),

@@ -2,6 +2,7 @@
 #ifndef SUBSTRATA_NUMACHINE_PROTOCOL_HPP
 #define SUBSTRATA_NUMACHINE_PROTOCOL_HPP
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -63,6 +64,26 @@ struct Delivery {
   bool dirty;  // and it was modified
 };
 
+// Division by a number that is a power of two most often.
+class Divisor {
+ public:
+  explicit Divisor(std::uint64_t value) noexcept
+      : value_(value),
+        shift_(std::has_single_bit(value) ? static_cast<unsigned>(std::countr_zero(value)) : kNone) {}
+
+  std::uint64_t quotient(std::uint64_t of) const noexcept {
+    return shift_ != kNone ? of >> shift_ : of / value_;
+  }
+  std::uint64_t rest(std::uint64_t of) const noexcept {
+    return shift_ != kNone ? of & (value_ - 1) : of % value_;
+  }
+
+ private:
+  static constexpr unsigned kNone = ~0U;
+  std::uint64_t value_;
+  unsigned shift_;
+};
+
 // The state of all caches and memories. Every step is atomic; what may happen between two steps of one
 // request (to the network cache, to the home) is the caller's. Thread-compatible.
 class Protocol {
@@ -86,9 +107,11 @@ class Protocol {
 
   const ProtocolShape& shape() const noexcept { return shape_; }
   std::uint32_t processors() const noexcept { return shape_.stations * shape_.per_station; }
-  std::uint32_t station_of(std::uint32_t cpu) const noexcept { return cpu / shape_.per_station; }
+  std::uint32_t station_of(std::uint32_t cpu) const noexcept {
+    return static_cast<std::uint32_t>(per_station_.quotient(cpu));
+  }
   std::uint32_t home_of(std::uint64_t line) const noexcept {
-    return static_cast<std::uint32_t>(page_of(line) % shape_.stations);
+    return static_cast<std::uint32_t>(stations_.rest(page_of(line)));
   }
   std::uint64_t line_of(std::uint64_t address) const noexcept { return address >> line_shift_; }
   std::uint64_t page_of(std::uint64_t line) const noexcept { return line >> page_shift_; }
@@ -160,7 +183,7 @@ class Protocol {
   // Null: not in.
   NetworkLine* network_line(std::uint32_t station, std::uint64_t line) noexcept;
   std::uint8_t bit_of(std::uint32_t cpu) const noexcept {
-    return static_cast<std::uint8_t>(1U << (cpu % shape_.per_station));
+    return static_cast<std::uint8_t>(1U << per_station_.rest(cpu));
   }
   std::uint8_t everybody() const noexcept {
     return static_cast<std::uint8_t>((1U << shape_.per_station) - 1);
@@ -179,6 +202,8 @@ class Protocol {
   Step update_at_home(std::uint32_t cpu, std::uint64_t line);
 
   const ProtocolShape shape_;
+  const Divisor stations_;
+  const Divisor per_station_;
   const unsigned line_shift_;
   const unsigned page_shift_;                                   // from a line's number
   const std::uint64_t lines_mask_;                              // of a page
