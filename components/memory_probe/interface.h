@@ -86,9 +86,6 @@ void substrata_memory_range(struct substrata_memory_thread* thread, uintptr_t pc
 /* A barrier was made for so many threads; this thread is about to wait at it. */
 void substrata_memory_barrier_made(const void* barrier, unsigned threads);
 void substrata_memory_barrier(struct substrata_memory_thread* thread, uintptr_t pc, const void* barrier);
-/* The name of the variable, allocation site or stack at an address. -1: not to be had now, as another thread
- * is being bound. */
-int substrata_memory_name_at(uintptr_t address, char* out, size_t room);
 
 /* Sites of 8 KiB of code do not meet. */
 static inline uint32_t substrata_memory_slot(uintptr_t pc) {

@@ -52,6 +52,9 @@ struct substrata_memory_taker {
 int substrata_memory_taken_by(const struct substrata_memory_taker* taker);
 /* The taker gets what the threads have so far. */
 void substrata_memory_hand_over(void);
+/* The name of the variable, allocation site or stack at an address, and where that begins and how long it is.
+ * -1: not to be had now, as another thread is being bound. */
+int substrata_memory_name_at(uintptr_t address, char* out, size_t room, uintptr_t* low, uintptr_t* length);
 
 #ifdef __cplusplus
 }

@@ -271,10 +271,14 @@ class Runtime {
 
   // The name of what lies at an address. Gives up at once while another thread is in here: the caller may
   // hold what that one waits for.
-  bool name_at(uintptr_t address, char* out, size_t room) {
+  bool name_at(uintptr_t address, char* out, size_t room, uintptr_t* low, uintptr_t* length) {
     const std::unique_lock guard(lock_, std::try_to_lock);
     if (!guard.owns_lock()) return false;
-    std::snprintf(out, room, "%s", objects_[locate(address).object].name.c_str());
+    const Place place = locate(address);
+    std::snprintf(out, room, "%s", objects_[place.object].name.c_str());
+    // What nobody named may have named objects beside it.
+    *low = place.object != elsewhere_ ? place.low : address;
+    *length = place.object != elsewhere_ ? place.length : 1;
     return true;
   }
 
@@ -731,9 +735,8 @@ int substrata_memory_taken_by(const substrata_memory_taker* taker) {
 }
 void substrata_memory_hand_over() { Runtime::instance().hand_over(); }
 
-// For models that name addresses; 0, or -1 when the name is not to be had now.
-int substrata_memory_name_at(uintptr_t address, char* out, size_t room) {
-  return Runtime::instance().name_at(address, out, room) ? 0 : -1;
+int substrata_memory_name_at(uintptr_t address, char* out, size_t room, uintptr_t* low, uintptr_t* length) {
+  return Runtime::instance().name_at(address, out, room, low, length) ? 0 : -1;
 }
 
 // The program's own allocations arrive here through the linker's --wrap, so that heap objects are named by

@@ -106,7 +106,7 @@ class Follower {
     const std::lock_guard lock(mutex_);
     const Rack::Use use(Rack::instance());
     run_all();
-    keep_last_run(*model_, name_at);
+    keep_last_run(*model_, Names());
     model_.reset();
   }
   Follower(const Follower&) = delete;
@@ -136,7 +136,7 @@ class Follower {
     const std::lock_guard lock(mutex_);
     const Rack::Use use(Rack::instance());
     run_all();
-    keep_last_run(*model_, name_at);
+    keep_last_run(*model_, Names());
   }
 
  private:
@@ -144,12 +144,15 @@ class Follower {
   struct Probe {
     int (*taken_by)(const substrata_memory_taker*);
     void (*hand_over)();
+    int (*name_at)(std::uintptr_t, char*, std::size_t, std::uintptr_t*, std::uintptr_t*);
 
     static const Probe* here() noexcept {
       static const Probe found{
           reinterpret_cast<decltype(taken_by)>(dlsym(RTLD_DEFAULT, "substrata_memory_taken_by")),
-          reinterpret_cast<decltype(hand_over)>(dlsym(RTLD_DEFAULT, "substrata_memory_hand_over"))};
-      return found.taken_by != nullptr && found.hand_over != nullptr ? &found : nullptr;
+          reinterpret_cast<decltype(hand_over)>(dlsym(RTLD_DEFAULT, "substrata_memory_hand_over")),
+          reinterpret_cast<decltype(name_at)>(dlsym(RTLD_DEFAULT, "substrata_memory_name_at"))};
+      return found.taken_by != nullptr && found.hand_over != nullptr && found.name_at != nullptr ? &found
+                                                                                                 : nullptr;
     }
   };
   // What a thread did that the model has not taken yet.
@@ -167,6 +170,7 @@ class Follower {
   };
   struct Thread {
     std::uint32_t cpu = 0;
+    std::size_t seen = 0;        // how many were seen before it
     const Record* at = nullptr;  // in `now_running`
     const Record* end = nullptr;
     Time now = 0;
@@ -276,7 +280,10 @@ class Follower {
       Records& incoming = inboxes_[i].records;
       if (incoming.empty()) continue;
       waiting_ += incoming.size();
-      if (std::find(seen_.begin(), seen_.end(), &thread) == seen_.end()) seen_.push_back(&thread);
+      if (std::find(seen_.begin(), seen_.end(), &thread) == seen_.end()) {
+        thread.seen = seen_.size();
+        seen_.push_back(&thread);
+      }
       if (thread.is_empty()) {
         // It did something else meanwhile, and time went on for it too.
         Time least = ~Time{0};
@@ -313,42 +320,61 @@ class Follower {
   // Runs threads by their time until one that was seen has nothing left and no more than `patience` waits.
   // Those at a barrier wait there for the others.
   void run(std::size_t patience) {
+    bool one_is_empty = false;
+    reorder_ = true;
     while (waiting_ != 0) {
-      Thread* first = nullptr;
-      const Thread* second = nullptr;
-      Time horizon = ~Time{0};
-      bool one_is_empty = false;
-      for (Thread* const thread : seen_) {
-        if (thread->is_empty()) {
-          one_is_empty = true;
-        } else if (thread->waits_at != nullptr && !thread->waits_at->is_open) {
-          continue;
-        } else if (first == nullptr || thread->now < first->now) {
-          if (first != nullptr) horizon = first->now;
-          second = first;
-          first = thread;
-        } else if (second == nullptr || thread->now < second->now) {
-          horizon = thread->now;
-          second = thread;
-        }
-      }
+      if (reorder_) one_is_empty = order_threads();
       if (one_is_empty && waiting_ <= patience) return;
-      if (first == nullptr) {
+      if (order_.empty()) {
         // All wait. Who did something after a barrier passed it, so those who are missing there were not
         // heard of yet.
         if (waiting_ <= patience || !open_one_that_was_passed()) return;
+        reorder_ = true;
         continue;
       }
+      Thread& first = *order_.front();
+      const Time horizon = order_.size() > 1 ? order_[1]->now : ~Time{0};
       // A little further than the next, so that threads do not change at every access.
       const Time ahead = horizon > ~Time{0} - model_->window() ? ~Time{0} : horizon + model_->window();
       const std::size_t enough = one_is_empty ? waiting_ - patience : waiting_;
-      const Record* const begin = first->at;
-      if (second != nullptr) fetch_soon(*second);
-      advance(*first, horizon, ahead, enough);
-      waiting_ -= static_cast<std::size_t>(first->at - begin);
-      newest_ = std::max(newest_, first->now);
-      if (first->is_empty()) go_on(*first);
+      const Record* const begin = first.at;
+      if (order_.size() > 1) fetch_soon(*order_[1]);
+      advance(first, horizon, ahead, enough);
+      waiting_ -= static_cast<std::size_t>(first.at - begin);
+      newest_ = std::max(newest_, first.now);
+      if (first.is_empty()) {
+        go_on(first);
+        if (first.is_empty()) reorder_ = true;
+      }
+      if (!reorder_) put_in_order();
     }
+  }
+  // Who can go on, by their time. True: one that was seen has nothing left.
+  bool order_threads() {
+    reorder_ = false;
+    bool one_is_empty = false;
+    order_.clear();
+    for (Thread* const thread : seen_) {
+      if (thread->is_empty()) {
+        one_is_empty = true;
+      } else if (thread->waits_at == nullptr || thread->waits_at->is_open) {
+        order_.push_back(thread);
+      }
+    }
+    std::sort(order_.begin(), order_.end(),
+              [](const Thread* a, const Thread* b) { return is_before(*a, *b); });
+    return one_is_empty;
+  }
+  // The first has gone on; the others are in order.
+  void put_in_order() noexcept {
+    Thread* const moved = order_.front();
+    std::size_t place = 0;
+    for (; place + 1 < order_.size() && is_before(*order_[place + 1], *moved); ++place)
+      order_[place] = order_[place + 1];
+    order_[place] = moved;
+  }
+  static bool is_before(const Thread& a, const Thread& b) noexcept {
+    return a.now != b.now ? a.now < b.now : a.seen < b.seen;
   }
 
   // What a thread's next turn will look at.
@@ -435,6 +461,7 @@ class Follower {
   }
   // A thread leaves a barrier when all have come to it, a trip after the last. False: not yet.
   bool pass(Thread& thread, std::uint64_t barrier) {
+    reorder_ = true;
     const auto key = std::pair(barrier, thread.number);
     Opening& opening = openings_[key];
     if (thread.waits_at == nullptr) {
@@ -491,15 +518,32 @@ class Follower {
     return number;
   }
 
-  // The memory probe's runtime knows variables and heap objects; it is there when the program was built with
-  // it.
-  static std::string name_at(std::uint64_t address) {
-    using Lookup = int (*)(std::uintptr_t, char*, std::size_t);
-    static const auto lookup = reinterpret_cast<Lookup>(dlsym(RTLD_DEFAULT, "substrata_memory_name_at"));
-    char name[128] = "";
-    if (lookup == nullptr || lookup(static_cast<std::uintptr_t>(address), name, sizeof name) != 0) return {};
-    return name;
-  }
+  // The memory probe's runtime knows variables and heap objects. It is asked once for each, as long as one
+  // report takes.
+  class Names {
+   public:
+    std::string operator()(std::uint64_t address) {
+      const Probe* const probe = Probe::here();
+      if (probe == nullptr) return {};
+      if (auto next = known_.upper_bound(address); next != known_.begin()) {
+        const auto& [low, place] = *--next;
+        if (address - low < place.length) return place.name;
+      }
+      char name[128] = "";
+      std::uintptr_t low = 0;
+      std::uintptr_t length = 0;
+      if (probe->name_at(address, name, sizeof name, &low, &length) != 0) return {};
+      known_[low] = {length, name};
+      return name;
+    }
+
+   private:
+    struct Place {
+      std::uint64_t length;
+      std::string name;
+    };
+    std::map<std::uint64_t, Place> known_;
+  };
 
   std::mutex mutex_;  // of the model and the threads' queues; taken before an inbox's
   std::unique_ptr<Model> model_;
@@ -507,6 +551,8 @@ class Follower {
   const Probe* probe_ = nullptr;  // whose records are taken
   std::vector<Thread> threads_;
   std::vector<Thread*> seen_;   // those that did something
+  std::vector<Thread*> order_;  // of them those that can go on, by their time
+  bool reorder_ = true;         // somebody else can go on than before
   std::vector<Records> spare_;  // their room is used again
   std::vector<Inbox> inboxes_;  // one for each thread
   std::mutex probes_mutex_;
