@@ -394,15 +394,17 @@ class Follower {
     const Record* const end = thread.at + std::min(left, most);
     bool moved = false;
     while (thread.at != end && (thread.now <= horizon || !moved)) {
-      const Record record = *thread.at;
+      Record record = *thread.at;
       if (record.is_plain()) {
-        // What came before it for it alone makes it one that stands alone.
-        const Record* const served = model.serve_by_caches(cpu, thread.at, end, horizon, thread.now);
-        if (served != thread.at) {
-          thread.at = served;
-          thread.number = 0;
-          moved = true;
-          continue;
+        if (!model.is_requesting(cpu)) {
+          const Record* const served = model.serve_by_caches(cpu, thread.at, end, horizon, thread.now);
+          if (served != thread.at) {
+            thread.at = served;
+            thread.number = 0;
+            moved = true;
+            if (served == end || thread.now > horizon || !served->is_plain()) continue;
+            record = *served;
+          }
         }
         if (!step(thread, {record.address(), record.size(), record.is_write()}, false, in_order, moved))
           return;

@@ -182,6 +182,8 @@ class Model {
     }
     return at;
   }
+  // Is one of its accesses on the way? Then the caches serve nothing, and it is to be stepped.
+  bool is_requesting(std::uint32_t cpu) const noexcept { return cpus_[cpu].stage != Stage::kIdle; }
   // The same for one access of any size and place. False: not served.
   bool serve_by_caches(std::uint32_t cpu, std::uint64_t address, unsigned size, bool write,
                        Time& now) noexcept {
