@@ -1,6 +1,7 @@
 // Turns messages of MPI ranks into messages of nodes.
 #include "follower.hpp"
 
+#include "operations.hpp"
 #include "packet_counters.hpp"
 
 namespace substrata::myrinet {
@@ -52,13 +53,35 @@ void Follower::observe(const substrata_transaction* batch, size_t count) noexcep
       const uint64_t stamp = sends || t.start == 0 ? t.time : t.start;
       if (!begun) first_ns = stamp;
       begun = true;
+      const bool alone = message.type == SUBSTRATA_MYRINET_MESSAGE;
+      if (alone) message.operation = operation_word(SUBSTRATA_MYRINET_MESSAGE_SEND, ++operations_, false);
       const Time wanted = origin + (stamp > first_ns ? (stamp - first_ns) * kPicosecondsPerNanosecond : 0);
+      message.cookie = wanted;
       cluster_.post(message, cluster_.free_entry(t.initiator, t.size, wanted) + kHostSend);
     }
     cluster_.run_out();
   } catch (...) {
     // No memory for the packets: these messages pass unseen.
   }
+}
+
+void Follower::delivered(const Message& message, Time, Time now) {
+  if (message.operation == 0) return;
+  const std::uint32_t packet = cluster_.parameters().packet_bytes;
+  substrata_transaction seen{};
+  seen.time = now;
+  seen.start = message.cookie;
+  seen.address = message.to;
+  seen.site = message.operation;
+  seen.detail = message.bytes == 0 ? 1 : (message.bytes - 1) / packet + 1;
+  seen.initiator = message.from;
+  seen.target = message.to;
+  seen.size = message.bytes;
+  seen.kind = SUBSTRATA_SEND;
+  seen.program = message.program;
+  seen.phase = message.phase;
+  seen.flags = static_cast<std::uint16_t>(message.flags | SUBSTRATA_FLAG_MODELLED);
+  cluster_.completed(message.from, seen);
 }
 
 }  // namespace substrata::myrinet

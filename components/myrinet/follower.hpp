@@ -22,12 +22,14 @@ class Follower final : public monitor::ObservingInstrument, private Delivery {
   void observe(const substrata_transaction* batch, size_t count) noexcept override;
 
  private:
-  void delivered(const Message&, Time, Time) override {}
+  // A message by itself is an operation; those of a collective are not put together here.
+  void delivered(const Message& message, Time posted, Time now) override;
 
   static constexpr int kNoRank = -1;
   static constexpr int kSeveral = -2;
   Cluster cluster_;
-  int rank_ = kNoRank;  // whose messages come here
+  int rank_ = kNoRank;            // whose messages come here
+  std::uint64_t operations_ = 0;  // so far
 };
 
 }  // namespace substrata::myrinet

@@ -484,7 +484,8 @@ TEST_F(Myrinet, MessagesOfALiveRankPassItsInterface) {  // MY-21, FE-4
   // Without a node: the rank's own.
   Counting set(table_, device_,
                {"PACKETS_SENT", "BYTES_SENT", "PACKETS_RECEIVED", "BYTES_RECEIVED", "PACKETS_SENT:type=8",
-                "BYTES_SENT:peer=3", "BYTES_RECEIVED:node=3"});
+                "BYTES_SENT:peer=3", "BYTES_RECEIVED:node=3", "OPERATIONS:kind=message", "OPERATION_PACKETS",
+                "OPERATION_LATENCY_SUM:node=1"});
   {
     Rank rank(2);
     int64_t packets = 0;
@@ -511,6 +512,9 @@ TEST_F(Myrinet, MessagesOfALiveRankPassItsInterface) {  // MY-21, FE-4
     EXPECT_GT(values[4], 0);
     EXPECT_EQ(values[5], to_three);
     EXPECT_EQ(values[6], to_three);
+    EXPECT_EQ(values[7], 150);  // each by itself; of the 200, every fourth is a collective's
+    EXPECT_EQ(values[8] + values[4], packets);
+    EXPECT_GT(values[9], 50 * 20'000);  // those of node 1 came to the rank; no way is shorter
   }
   options.parameters = "nodes=1";
   EXPECT_LT(substrata_follow("myrinet", &options, &following), 0);

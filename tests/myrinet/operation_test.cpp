@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <substrata/feed.h>
+#include <substrata/owl.h>
 #include <substrata/substrate.h>
 
 #include <algorithm>
@@ -412,6 +413,40 @@ TEST_F(MyrinetOperations, OutsideStartAndStopAreNotKept) {  // MY-42, MY-7
   EXPECT_EQ(sum, 8u);
   EXPECT_STREQ(substrata_myrinet_operation_name(SUBSTRATA_MYRINET_BROADCAST), "broadcast");
   EXPECT_EQ(substrata_myrinet_operation_name(kOperationKinds), nullptr);
+}
+
+TEST_F(MyrinetOperations, AreWhatAnOwlCapsuleAttachesTo) {  // MY-42, OW-1
+  constexpr std::string_view kSlowFetches = R"(module slow_fetches "page fetches longer than so many us" {
+      register least = 200 in 1..1000000 "us";
+      let slow = filter(site >> 56 == 1 && time - start > least * 1000000);
+      input -> slow -> counter;
+    })";
+  ASSERT_EQ(substrata_owl_compose(kSlowFetches.data(), kSlowFetches.size(), "test"), 0)
+      << substrata_owl_error();
+  substrata_owl_capsule_options options{};
+  options.struct_size = sizeof options;
+  options.name = "slow-fetches";
+  options.probes = "myrinet.node*.operation";
+  options.module = "slow_fetches";
+  substrata_owl_capsule* capsule = nullptr;
+  ASSERT_EQ(substrata_owl_attach(&options, &capsule), 0) << substrata_owl_error();
+  ASSERT_EQ(substrata_owl_start(capsule), 0) << substrata_owl_error();
+  Onlooker onlooker;
+  run("fft:points=4096", 8);
+  uint64_t seen = 0;
+  uint64_t slow = 0;
+  EXPECT_EQ(substrata_owl_read_metric(capsule, "SLOW_SEEN", &seen), 0) << substrata_owl_error();
+  EXPECT_EQ(substrata_owl_read_metric(capsule, "SLOW_PASSED", &slow), 0) << substrata_owl_error();
+  substrata_owl_detach(capsule);
+  EXPECT_EQ(seen, onlooker.operations.size());
+  const auto expected = std::count_if(onlooker.operations.begin(), onlooker.operations.end(),
+                                      [](const substrata_transaction& one) {
+                                        return operation_kind_of(one.site) == SUBSTRATA_MYRINET_PAGE_FETCH &&
+                                               one.time - one.start > 200'000'000;
+                                      });
+  EXPECT_EQ(slow, static_cast<uint64_t>(expected));
+  EXPECT_GT(slow, 0u);
+  EXPECT_LT(slow, seen);
 }
 
 TEST(MyrinetOperationBins, CoverAllDurationsWithoutGaps) {  // MY-42

@@ -13,6 +13,7 @@
 namespace {
 
 using namespace substrata::tests;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 Ran tool(const std::string& arguments) { return shell(std::string(SUBSTRATA_TOOL) + " " + arguments); }
@@ -38,6 +39,9 @@ TEST(ToolSignature, AWorkloadsPointsLieOnOrAboveTheIdleClusters) {
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.out, HasSubstr("Source us"));
   EXPECT_THAT(ran.out, HasSubstr("1985-2016"));
+  // MY-42: 25 rounds are 50 messages, each one packet long.
+  EXPECT_THAT(ran.out, ContainsRegex("message +50 +50 "));
+  EXPECT_THAT(contents(folder.file("operations.dat")), HasSubstr("\nmessage 50 50 100000 "));
   const auto points = table(folder.file("signature.dat"));
   const auto idle = table(folder.file("baseline.dat"));
   ASSERT_EQ(idle.size(), 128u) << "a point for each bin up to a packet";
