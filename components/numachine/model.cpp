@@ -220,6 +220,7 @@ void Model::end_overlap(Cpu& c) {
 }
 
 void Model::flush_instructions(Cpu& c, std::uint32_t cpu, Time now) {
+  charge_secondary_hits(c);
   end_overlap(c);
   substrata_transaction* const slot = substrata_reserve(c.bus);
   if (slot == nullptr) {

@@ -167,17 +167,15 @@ class Model {
   const Record* serve_by_caches(std::uint32_t cpu, const Record* first, const Record* last, Time horizon,
                                 Time& now) noexcept {
     Cpu& c = cpus_[cpu];
+    if (c.stage != Stage::kIdle || c.debt != 0) return first;
+    const bool secondary = secondary_serves_unseen(c);
     const Record* at = first;
     while (at != last && now <= horizon) {
-      const Record* const served = serve_by_primary(c, at, last, horizon, now);
-      if (served != at && p_.slip_cycles != 0) {
-        at = served;
-        continue;
-      }
-      at = served;
-      if (at == last || now > horizon || !at->is_plain() ||
-          !serve_by_secondary(c, cpu, at->address(), 1, at->is_write(), now))
-        break;
+      const Record* const from = at;
+      at = serve_by_primary(c, at, last, horizon, now);
+      if (p_.slip_cycles != 0 && at != from) continue;  // it served one
+      if (at == last || now > horizon || !at->is_plain()) break;
+      if (!secondary || !hits_secondary(c, cpu, at->address(), at->is_write(), now)) break;
       ++at;
     }
     return at;
@@ -237,6 +235,7 @@ class Model {
     std::vector<std::uint64_t> primary;  // the line that may be read, and the one that may be written
     Stage stage = Stage::kIdle;
     std::uint64_t loads = 0, stores = 0, computed = 0, branches = 0, slips = 0;  // since the last flush
+    std::uint64_t secondary_hits = 0;  // of those that took no step, since then
     bool after_load = false;
     std::uint64_t debt = 0;    // processor cycles taken by snoops
     std::uint64_t credit = 0;  // processor cycles of the last miss that computation can still hide
@@ -322,13 +321,20 @@ class Model {
     }
     return at;
   }
-  // A hit in the secondary cache, where nobody watches it and nothing is in between.
+  // May hits in the secondary cache be served without a step: nobody watches them, nothing is in between.
+  bool secondary_serves_unseen(const Cpu& c) const noexcept {
+    return c.stage == Stage::kIdle && c.debt == 0 && c.offset == 0 && c.probe_at == 0 && !p_.split &&
+           !c.card->enabled();
+  }
   bool serve_by_secondary(Cpu& c, std::uint32_t cpu, std::uint64_t address, unsigned size, bool write,
                           Time& now) noexcept {
+    return secondary_serves_unseen(c) &&
+           protocol_.line_of(address + size - 1) == protocol_.line_of(address) &&
+           hits_secondary(c, cpu, address, write, now);
+  }
+  // Within one line. False: no hit, and nothing happened.
+  bool hits_secondary(Cpu& c, std::uint32_t cpu, std::uint64_t address, bool write, Time& now) noexcept {
     const std::uint64_t line = protocol_.line_of(address);
-    if (c.stage != Stage::kIdle || c.debt != 0 || c.offset != 0 || c.probe_at != 0 || p_.split ||
-        c.card->enabled() || protocol_.line_of(address + size - 1) != line)
-      return false;
     const CacheState state = protocol_.state_of(cpu, line);
     const bool writable = state == CacheState::kModified;
     if (!writable && (write || state == CacheState::kInvalid)) return false;
@@ -337,12 +343,18 @@ class Model {
     const auto index = static_cast<std::uint32_t>(protocol_.index_of(line));
     c.hit_estimate.access(index, true);
     c.miss_estimate.access(index, true);
-    ++c.truth.primary_misses;
-    c.truth.pipeline[static_cast<unsigned>(Pipeline::kDataCacheStall)] += p_.secondary_stall;
-    c.stalled += p_.secondary_stall;
+    ++c.secondary_hits;
     now += (1 + p_.secondary_stall) * p_.processor_ps;
     fill_primary(c, address, writable);
     return true;
+  }
+  // What hits_secondary() counted.
+  void charge_secondary_hits(Cpu& c) noexcept {
+    c.truth.primary_misses += c.secondary_hits;
+    c.truth.pipeline[static_cast<unsigned>(Pipeline::kDataCacheStall)] +=
+        c.secondary_hits * p_.secondary_stall;
+    c.stalled += c.secondary_hits * p_.secondary_stall;
+    c.secondary_hits = 0;
   }
   // A store right after a load is taken to store what was loaded, and waits for it.
   void slip(Cpu& c, bool write, Time& now) const noexcept {
