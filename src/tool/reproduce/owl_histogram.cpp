@@ -26,6 +26,7 @@ using monitoring::Reader;
 
 constexpr uint64_t kBlock = 64;
 constexpr double kPaperRate = 1.0 / 8;
+constexpr size_t kEnough = 5;  // programs that are a range
 constexpr int kCounters[] = {32, 64, 128};
 // The paper's caches, section 5.2.
 constexpr char kBehind[] = "mem.cpu0.l1-l2";
@@ -128,9 +129,13 @@ struct Summing {
   Counts misses;
 };
 
+// What the claims are judged on are programs, as the paper's were; a stream is a workload's accesses to its
+// arrays and nothing else, a kernel a stream of one pattern.
+enum class Group { kProgram, kStream, kKernel };
+
 struct Row {
   std::string name;
-  bool application;
+  Group group;
   uint64_t accesses;
   double rate[3];
   bool exact;
@@ -141,9 +146,8 @@ struct Row {
 // The capsules and the exact count observe `probe` while `traffic` runs; `cached`: on the memory machine,
 // with caches behind the probe.
 template <class Traffic>
-Row measure(const std::string& name, bool application, const std::string& probe, bool cached,
-            Traffic&& traffic) {
-  Row row{name, application, 0, {}, true, 0, 0};
+Row measure(const std::string& name, Group group, const std::string& probe, bool cached, Traffic&& traffic) {
+  Row row{name, group, 0, {}, true, 0, 0};
   const auto exact = std::make_unique<Exact>();
   const auto observer = observe(Exact::take, exact.get(), probe);
   const auto behind = std::make_unique<LruStack>();
@@ -272,54 +276,58 @@ std::vector<Claim> run(const Setting& setting) {
   if (!whole.programs.empty()) {
     ProgramProbe probe;
     for (const WholeProgram& program : whole.programs) {
-      rows.push_back(
-          measure(program.name, true, ProgramProbe::kName, false, [&] { probe.publish(program); }));
+      rows.push_back(measure(program.name, Group::kProgram, ProgramProbe::kName, false,
+                             [&] { probe.publish(program); }));
     }
   }
   for (const OwlWorkload& workload : owl_workloads()) {
-    rows.push_back(measure(workload.name, workload.application, "mem.cpu0.accesses", true,
-                           [&] { run_owl_workload(workload, kMachine); }));
+    rows.push_back(measure(workload.name, workload.application ? Group::kStream : Group::kKernel,
+                           "mem.cpu0.accesses", true, [&] { run_owl_workload(workload, kMachine); }));
   }
 
   std::vector<Claim> claims;
-  std::string table;
-  std::string kernels;
+  std::string rates[3];  // by group
   std::string least;
   std::string behind;
-  bool below = true;
+  std::vector<std::string> above;
   bool exact = true;
-  size_t applications = 0;
+  size_t programs = 0;
   for (const Row& row : rows) {
     exact = exact && row.exact;
-    std::string& text = row.application ? table : kernels;
+    std::string& text = rates[static_cast<size_t>(row.group)];
     text += (text.empty() ? "" : "; ") + row.name + " 1/" + owl_decimal(1 / row.rate[0], 1) + ", 1/" +
             owl_decimal(1 / row.rate[1], 1) + ", 1/" + owl_decimal(1 / row.rate[2], 1);
-    if (!row.application) continue;
-    ++applications;
+    if (row.behind > 0 && row.group == Group::kStream)
+      behind += (behind.empty() ? "" : ", ") + row.name + " 1/" + owl_decimal(1 / row.behind, 1);
+    if (row.group != Group::kProgram) continue;
+    ++programs;
     least += (least.empty() ? "" : ", ") + row.name + ' ' +
              (row.least != 0 ? std::to_string(row.least) : "more than " + std::to_string(LruStack::kDeepest));
-    if (row.behind > 0)
-      behind += (behind.empty() ? "" : ", ") + row.name + " 1/" + owl_decimal(1 / row.behind, 1);
-    below = below && *std::min_element(row.rate, row.rate + 3) < kPaperRate;
+    if (*std::min_element(row.rate, row.rate + 3) >= kPaperRate) above.push_back(row.name);
   }
+  std::string missing;
+  for (const std::string& name : above) missing += (missing.empty() ? "" : ", ") + name;
   claims.push_back(
       {"across a range of applications, 32 to 128 counters are sufficient to achieve an injection rate of "
        "less "
        "than 1/8",
        "less than 1/8 (section 5.1)",
-       "packets for each access with 32, 64 and 128 counters: " + table +
+       std::to_string(programs - above.size()) + " of " + std::to_string(programs) + " programs are below" +
+           (above.empty() ? "" : ", " + missing + (above.size() == 1 ? " is" : " are") + " not") +
+           "; packets for each access with 32, 64 and 128 counters: " + rates[0] +
            ". Least number of counters with a rate of less than 1/8: " + least,
-       below && applications >= 5,
-       "capsule at all accesses of one processor, before its first cache, blocks of 64 bytes. gzip, bzip2, "
-       "gcc and radix-program are whole programs from their first instruction on, stack and scalars included "
-       "(" +
-           whole.left_out +
-           "); the others are accesses to arrays only, of which a program has more. A packet is one counter "
-           "written back. radix scatters to 1024 places, most often to those in the middle, as a program "
-           "too; water-spatial's molecules are points of three numbers, with less reuse than a SPLASH-2 "
-           "molecule's. Behind the first cache, which keeps what is used again, with 128 counters for each "
+       above.empty() && programs >= kEnough,
+       "capsule at all accesses of one processor, before its first cache, blocks of 64 bytes; a packet is "
+       "one "
+       "counter written back. Whole programs, stack and scalars included, from the end of their start-up "
+       "on: " +
+           whole.which + " (" + whole.left_out +
+           "). No part of the judgement are streams, which are a workload's accesses to its arrays without "
+           "those that every program has beside them: " +
+           rates[1] +
+           "; behind their first cache, which keeps what is used again, with 128 counters for each "
            "transaction there: " +
-           behind + ". Kernels of one pattern each, which are no applications: " + kernels});
+           behind + "; and kernels of one pattern each: " + rates[2]});
   claims.push_back(
       {"the counters written back and those left at the end add up to the exact number of accesses of every "
        "block",
@@ -377,10 +385,12 @@ std::vector<Claim> run(const Setting& setting) {
 
   if (!setting.out.empty()) {
     std::ofstream file(setting.out + "/owl-histogram.csv");
-    file << "workload,accesses,rate32,rate64,rate128,exact,least\n";
+    constexpr const char* kGroups[] = {"program", "stream", "kernel"};
+    file << "workload,group,accesses,rate32,rate64,rate128,exact,least\n";
     for (const Row& row : rows) {
-      file << row.name << ',' << row.accesses << ',' << row.rate[0] << ',' << row.rate[1] << ','
-           << row.rate[2] << ',' << (row.exact ? 1 : 0) << ',' << row.least << '\n';
+      file << row.name << ',' << kGroups[static_cast<size_t>(row.group)] << ',' << row.accesses << ','
+           << row.rate[0] << ',' << row.rate[1] << ',' << row.rate[2] << ',' << (row.exact ? 1 : 0) << ','
+           << row.least << '\n';
     }
     if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/owl-histogram.csv");
   }

@@ -1,4 +1,4 @@
-// Whole programs for the Owl paper's claims: those of its table 1 that this machine has, followed by
+// Whole programs for the Owl paper's claims: those of owl_program_list.hpp that this machine has, followed by
 // valgrind.
 #ifndef SUBSTRATA_TOOL_REPRODUCE_OWL_PROGRAMS_HPP
 #define SUBSTRATA_TOOL_REPRODUCE_OWL_PROGRAMS_HPP
@@ -26,9 +26,10 @@ struct Code {
   std::array<uint8_t, 16> bytes;
 };
 
-// One run from its first instruction to its last, or to the first twelve million accesses: every load and
-// store of the program and of the libraries it calls, stack and scalars included, with the instructions that
-// were executed between them.
+// One run from the end of its start-up to its last instruction, or to its first twelve million accesses:
+// every load and store of the program and of the libraries it calls, stack and scalars included, with the
+// instructions that were executed between them. The start-up is as many instructions as the program executes
+// when it is given nothing to do.
 struct WholeProgram {
   std::string name;
   std::string input;
@@ -41,15 +42,15 @@ struct WholeProgram {
 
 struct WholePrograms {
   std::vector<WholeProgram> programs;
-  std::string left_out;  // programs of the paper's table that are not here, and why; never empty
+  std::string which;     // what each is, and which were not followed to their end
+  std::string left_out;  // programs of the list that are not here, and why; never empty
 };
 
-// Runs gzip, bzip2 and the C compiler proper (164.gzip, 256.bzip2 and 176.gcc of the paper's table 1) under
-// `valgrind --tool=lackey --trace-mem=yes`, each to its end or until it has made twelve million accesses, on
-// small inputs made here; SPEC's own are not free. Takes minutes. A program that is not installed is
-// left out with the reason. With `most_instructions` the instructions are recorded too; such a run begins at
-// the program's entry point, behind the dynamic loader, and ends after so many of them. Throws
-// std::runtime_error when no temporary folder can be made.
+// Runs the programs of owl_program_list.hpp under `valgrind --tool=lackey --trace-mem=yes`, two at a time,
+// each to its end or until it has made twelve million accesses after its start-up. Takes minutes. A program
+// that is not installed is left out with the reason. With `most_instructions` the instructions are recorded
+// too, and a run ends after so many of them behind its start-up. Throws std::runtime_error when no temporary
+// folder can be made.
 WholePrograms follow_whole_programs(size_t most_instructions = 0);
 
 }  // namespace substrata::tool

@@ -74,7 +74,7 @@ static double match(void) {
 }
 
 /* The category that the input belongs to, and how well; a free one where none matches. */
-static int recognise(double *how_well) {
+static int recognise(double* how_well) {
   int refused[kCategories] = {0};
   settle(-1);
   for (int j = 0; j < kCategories; ++j) reached[j] = 0;
@@ -99,7 +99,7 @@ static void learn(int category) {
   for (int i = 0; i < kInputs; ++i) down[category][i] = up[i][category] = field[i].u / (1 - kD);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int idle = argc > 1 && strcmp(argv[1], "idle") == 0;
   const int check = argc > 1 && strcmp(argv[1], "check") == 0;
   static const int kPlaces[kShapes][2] = {{16, 80}, {96, 32}, {64, 112}};
@@ -111,7 +111,8 @@ int main(int argc, char **argv) {
   for (int s = 0; s < kShapes; ++s)
     for (int i = 0; i < kWindow; ++i)
       for (int j = 0; j < kWindow; ++j)
-        image[kPlaces[s][0] + i][kPlaces[s][1] + j] = (unsigned char)(shape(s, i, j) + (int)(next_random() % 20));
+        image[kPlaces[s][0] + i][kPlaces[s][1] + j] =
+            (unsigned char)(shape(s, i, j) + (int)(next_random() % 20));
   for (int i = 0; i < kInputs; ++i)
     for (int j = 0; j < kCategories; ++j) up[i][j] = 1 / ((1 - kD) * sqrt((double)kInputs) * 2);
   if (idle) return 0;

@@ -22,7 +22,7 @@ static void make_scene(void) {
   const float turn = 6.2831853f;
   for (int i = 0; i <= kAround; ++i)
     for (int j = 0; j <= kAcross; ++j) {
-      struct vertex *const v = &vertices[i * (kAcross + 1) + j];
+      struct vertex* const v = &vertices[i * (kAcross + 1) + j];
       const float a = turn * (float)i / kAround, b = turn * (float)j / kAcross;
       v->normal[0] = cosf(b) * cosf(a);
       v->normal[1] = cosf(b) * sinf(a);
@@ -48,7 +48,7 @@ static void make_scene(void) {
 static void project(float angle) {
   const float c = cosf(angle), s = sinf(angle);
   for (int i = 0; i < kVertices; ++i) {
-    struct vertex *const v = &vertices[i];
+    struct vertex* const v = &vertices[i];
     const float y = c * v->place[1] - s * v->place[2], z = s * v->place[1] + c * v->place[2] + 7;
     v->inverse = 1 / z;
     v->x = kWide * (0.5f + v->place[0] * v->inverse);
@@ -58,12 +58,12 @@ static void project(float angle) {
   }
 }
 
-static float edge(const struct vertex *a, const struct vertex *b, float x, float y) {
+static float edge(const struct vertex* a, const struct vertex* b, float x, float y) {
   return (b->x - a->x) * (y - a->y) - (b->y - a->y) * (x - a->x);
 }
 
 /* The weights of the corners at a point, or 0: it lies outside. */
-static int weights(const struct vertex *const *v, float x, float y, float *weight) {
+static int weights(const struct vertex* const* v, float x, float y, float* weight) {
   const float area = edge(v[0], v[1], v[2]->x, v[2]->y);
   if (area == 0) return 0;
   for (int k = 0; k < 3; ++k) {
@@ -73,7 +73,7 @@ static int weights(const struct vertex *const *v, float x, float y, float *weigh
   return 1;
 }
 
-static void shade(const struct vertex *const *v, const float *weight, uint8_t *colour) {
+static void shade(const struct vertex* const* v, const float* weight, uint8_t* colour) {
   float inverse = 0, s = 0, t = 0, light = 0;
   for (int k = 0; k < 3; ++k) {
     inverse += weight[k] * v[k]->inverse;
@@ -81,7 +81,7 @@ static void shade(const struct vertex *const *v, const float *weight, uint8_t *c
     t += weight[k] * v[k]->inverse * v[k]->texture[1];
     light += weight[k] * v[k]->light;
   }
-  const uint8_t *const texel =
+  const uint8_t* const texel =
       texture[(int)(t / inverse * kTexture) & (kTexture - 1)][(int)(s / inverse * kTexture) & (kTexture - 1)];
   for (int c = 0; c < 3; ++c) colour[c] = (uint8_t)(light * texel[c]);
   colour[3] = 255;
@@ -97,7 +97,7 @@ static void draw(void) {
       memset(colours[i][j], 0, 4);
     }
   for (int i = 0; i < kTriangles; ++i) {
-    const struct vertex *const v[3] = {&vertices[triangles[i][0]], &vertices[triangles[i][1]],
+    const struct vertex* const v[3] = {&vertices[triangles[i][0]], &vertices[triangles[i][1]],
                                        &vertices[triangles[i][2]]};
     const int bottom = high(v[0]->y, v[1]->y, v[2]->y), right = high(v[0]->x, v[1]->x, v[2]->x);
     for (int y = low(v[0]->y, v[1]->y, v[2]->y); y <= bottom; ++y)
@@ -121,7 +121,7 @@ static int is_right(void) {
     float nearest = 1, weight[3];
     uint8_t colour[4] = {0};
     for (int i = 0; i < kTriangles; ++i) {
-      const struct vertex *const v[3] = {&vertices[triangles[i][0]], &vertices[triangles[i][1]],
+      const struct vertex* const v[3] = {&vertices[triangles[i][0]], &vertices[triangles[i][1]],
                                          &vertices[triangles[i][2]]};
       if (!weights(v, (float)x + 0.5f, (float)y + 0.5f, weight)) continue;
       const float depth = weight[0] * v[0]->depth + weight[1] * v[1]->depth + weight[2] * v[2]->depth;
@@ -135,7 +135,7 @@ static int is_right(void) {
   return covered > 300;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int idle = argc > 1 && strcmp(argv[1], "idle") == 0;
   const int check = argc > 1 && strcmp(argv[1], "check") == 0;
   make_scene();

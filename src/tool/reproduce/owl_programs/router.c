@@ -1,7 +1,7 @@
-/* A router of nets over the channels of an array of logic blocks, the stand-in for SPEC's vpr, whose input in the
-   paper is `route`: negotiated congestion by Dijkstra's search after McMurchie and Ebeling, "PathFinder: a
-   negotiation-based performance-driven router for FPGAs", FPGA 1995, as in Betz and Rose, "VPR: a new packing,
-   placement and routing tool for FPGA research", FPL 1997. */
+/* A router of nets over the channels of an array of logic blocks, the stand-in for SPEC's vpr, whose input in
+   the paper is `route`: negotiated congestion by Dijkstra's search after McMurchie and Ebeling, "PathFinder:
+   a negotiation-based performance-driven router for FPGAs", FPGA 1995, as in Betz and Rose, "VPR: a new
+   packing, placement and routing tool for FPGA research", FPL 1997. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,23 +11,23 @@ enum { kWires = 10 }; /* that a switch block lets through */
 /* One switch block with its wires. */
 struct node {
   int x, y, edges, used;
-  struct node *edge[4];
+  struct node* edge[4];
   float history, cost;
-  struct node *before;
+  struct node* before;
   int search, target, tree; /* numbers of the search and nets that touched it last */
 };
 struct net {
   int pins, nodes;
-  struct node *pin[kMostPins];
-  struct node **node; /* its tree */
+  struct node* pin[kMostPins];
+  struct node** node; /* its tree */
 };
 struct entry {
   float cost;
   struct node *node, *before;
 };
-static struct node *nodes;
+static struct node* nodes;
 static struct net nets[kNets];
-static struct entry *heap;
+static struct entry* heap;
 static int heap_size, heap_room, searches;
 
 static unsigned next_random(unsigned below) {
@@ -36,10 +36,10 @@ static unsigned next_random(unsigned below) {
   return (unsigned)(state >> 33) % below;
 }
 
-static int push(float cost, struct node *node, struct node *before) {
+static int push(float cost, struct node* node, struct node* before) {
   int at = heap_size++;
   if (at == heap_room) {
-    struct entry *const larger = realloc(heap, (size_t)(heap_room = 2 * heap_room + 64) * sizeof *heap);
+    struct entry* const larger = realloc(heap, (size_t)(heap_room = 2 * heap_room + 64) * sizeof *heap);
     if (larger == NULL) return 0;
     heap = larger;
   }
@@ -68,7 +68,7 @@ static int make_nets(void) {
   nodes = calloc(kNodes, sizeof *nodes);
   if (nodes == NULL) return 0;
   for (int i = 0; i < kNodes; ++i) {
-    struct node *const n = &nodes[i];
+    struct node* const n = &nodes[i];
     n->x = i % kSide;
     n->y = i / kSide;
     n->target = n->tree = -1;
@@ -78,7 +78,7 @@ static int make_nets(void) {
     if (n->y + 1 < kSide) n->edge[n->edges++] = n + kSide;
   }
   for (int i = 0; i < kNets; ++i) {
-    struct net *const net = &nets[i];
+    struct net* const net = &nets[i];
     const int x = (int)next_random(kSide - kReach), y = (int)next_random(kSide - kReach);
     net->pins = 2 + (int)next_random(kMostPins - 1);
     for (int p = 0; p < net->pins; ++p)
@@ -89,20 +89,20 @@ static int make_nets(void) {
   return 1;
 }
 
-static void join(struct net *net, int number, struct node *node) {
+static void join(struct net* net, int number, struct node* node) {
   node->tree = number;
   ++node->used;
   net->node[net->nodes++] = node;
 }
 
 /* What one more net costs there: more if others use it now, and more if many have wanted it before. */
-static float price(const struct node *node, float pressure) {
+static float price(const struct node* node, float pressure) {
   const int over = node->used + 1 - kWires;
   return (1 + node->history) * (over > 0 ? 1 + pressure * (float)over : 1);
 }
 
 static int route(int number, float pressure) {
-  struct net *const net = &nets[number];
+  struct net* const net = &nets[number];
   int missing = 0;
   for (int i = 0; i < net->nodes; ++i) {
     --net->node[i]->used;
@@ -116,14 +116,14 @@ static int route(int number, float pressure) {
       ++missing;
     }
   for (; missing > 0; --missing) {
-    struct node *reached = NULL;
+    struct node* reached = NULL;
     ++searches;
     heap_size = 0;
     for (int i = 0; i < net->nodes; ++i)
       if (!push(0, net->node[i], NULL)) return 0;
     while (heap_size > 0 && reached == NULL) {
       const struct entry least = pop();
-      struct node *const node = least.node;
+      struct node* const node = least.node;
       if (node->search == searches) continue;
       node->search = searches;
       node->cost = least.cost;
@@ -146,7 +146,7 @@ static int route(int number, float pressure) {
 
 /* Every net is one connected tree with all of its pins, and no switch block is used by too many. */
 static int is_right(void) {
-  int *const used = calloc(kNodes, sizeof *used);
+  int* const used = calloc(kNodes, sizeof *used);
   int right = used != NULL;
   for (int i = 0; right && i < kNets; ++i) {
     int edges = 0;
@@ -156,7 +156,7 @@ static int is_right(void) {
     heap_size = 0;
     right = right && push(0, nets[i].node[0], NULL);
     while (right && heap_size > 0) {
-      struct node *const node = pop().node;
+      struct node* const node = pop().node;
       if (node->search == searches) continue;
       node->search = searches;
       ++edges;
@@ -173,7 +173,7 @@ static int is_right(void) {
   return right;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int idle = argc > 1 && strcmp(argv[1], "idle") == 0;
   const int check = argc > 1 && strcmp(argv[1], "check") == 0;
   int over = 1, right = make_nets();

@@ -1,6 +1,6 @@
-/* Shallow-water equations on a periodic grid, the stand-in for SPEC's swim: the potential-enstrophy conserving
-   scheme of Sadourny, "The dynamics of finite-difference models of the shallow-water equations", Journal of the
-   Atmospheric Sciences 32, 1975, with leapfrog steps and an Asselin filter. */
+/* Shallow-water equations on a periodic grid, the stand-in for SPEC's swim: the potential-enstrophy
+   conserving scheme of Sadourny, "The dynamics of finite-difference models of the shallow-water equations",
+   Journal of the Atmospheric Sciences 32, 1975, with leapfrog steps and an Asselin filter. */
 #include <math.h>
 #include <string.h>
 
@@ -61,7 +61,8 @@ static void advance(double span) {
                      eighth * (vorticity[i][j] + vorticity[east][j]) *
                          (flux_u[i][j] + flux_u[east][j] + flux_u[i][south] + flux_u[east][south]) -
                      slope * (energy[i][j] - energy[i][south]);
-      p_next[i][j] = p_last[i][j] - slope * (flux_u[east][j] - flux_u[i][j] + flux_v[i][north] - flux_v[i][j]);
+      p_next[i][j] =
+          p_last[i][j] - slope * (flux_u[east][j] - flux_u[i][j] + flux_v[i][north] - flux_v[i][j]);
     }
   }
 }
@@ -79,7 +80,7 @@ static void keep(void) {
 }
 
 /* What the scheme conserves: mass exactly, energy up to the steps' length. */
-static void sums(double *mass, double *work) {
+static void sums(double* mass, double* work) {
   *mass = *work = 0;
   find_fluxes();
   for (int i = 0; i < kSide; ++i)
@@ -89,7 +90,7 @@ static void sums(double *mass, double *work) {
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int idle = argc > 1 && strcmp(argv[1], "idle") == 0;
   const int check = argc > 1 && strcmp(argv[1], "check") == 0;
   double mass = 0, work = 0, mass_after, work_after, moved = 0, pulled;
