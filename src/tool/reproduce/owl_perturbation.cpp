@@ -271,10 +271,10 @@ std::vector<Claim> run(const Setting& setting) {
   double not_understood = 0;  // in a thousand executed instructions of the program with most of them
   if (Decoder::available()) {
     WholePrograms whole = follow_whole_programs(kMostInstructions);
-    left_out = whole.left_out;
+    left_out = (whole.which.empty() ? "" : whole.which + "; ") + whole.left_out;
     for (WholeProgram& program : whole.programs) {
       if (program.executed.empty()) {
-        left_out += "; " + program.name + " is left out: its entry point was not reached";
+        left_out += "; " + program.name + " is left out: it did nothing but start";
         continue;
       }
       not_understood = std::max(not_understood, decode(program, traffic.emplace_back()));
