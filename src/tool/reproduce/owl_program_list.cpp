@@ -186,8 +186,6 @@ std::vector<OwlProgram> owl_programs(const std::string& folder) {
   const std::string no_source = folder + "/none.i";
   const std::string library = folder + "/work";
   const std::string no_library = folder + "/idle";
-  const std::string moves = folder + "/search";
-  const std::string no_moves = folder + "/quit";
   write_text(text);
   write_source(source);
   made(no_text);
@@ -195,8 +193,7 @@ std::vector<OwlProgram> owl_programs(const std::string& folder) {
   made(library + "/lib/init.g") << kGap;
   made(no_library + "/lib/init.g");
   // Deeper than it gets in twelve million accesses.
-  made(moves) << "position fen " << kPosition << "\ngo depth 20\n";
-  made(no_moves) << "quit\n";
+  const std::string search = std::string("position fen ") + kPosition + "\ngo depth 20\n";
   const auto compile = [](const std::string& file) {
     return ProgramTask{{"-quiet", "-fpreprocessed", "-O2", file, "-o", "/dev/null"}};
   };
@@ -226,8 +223,8 @@ std::vector<OwlProgram> owl_programs(const std::string& folder) {
        find_program("/usr/games/gnuchess"),
        "gnuchess",
        "a middle game",
-       {{"-u", "-M", "1"}, moves},
-       {{"-u", "-M", "1"}, no_moves}},
+       {{"-u"}, search},
+       {{"-u"}, "quit\n"}},
       ours("molecules", "ammp", "2197 atoms, 6 steps"),
       {"gap", "gap", false, gap_kernel(), "gap-core", "an orbit of M24", gap(library), gap(no_library)},
       {"bzip2",

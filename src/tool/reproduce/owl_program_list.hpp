@@ -10,7 +10,8 @@ namespace substrata::tool {
 // What a program is given, apart from its environment.
 struct ProgramTask {
   std::vector<std::string> arguments;
-  std::string input = "/dev/null";  // file that it reads as its standard input
+  // What it reads, at most a page; then its standard input stays open, as a terminal's. "": it ends at once.
+  std::string input{};
 };
 
 struct OwlProgram {

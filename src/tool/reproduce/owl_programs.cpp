@@ -216,11 +216,23 @@ pid_t start(const std::string& program, const ProgramTask& task, const char* opt
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  int typed[2] = {-1, -1};
+  if (!task.input.empty()) {
+    if (pipe2(typed, O_CLOEXEC) != 0) return -1;
+    static_cast<void>(!write(typed[1], task.input.data(), task.input.size()));  // a pipe holds a page
+  }
   const pid_t child = fork();
-  if (child != 0) return child;
+  if (child != 0) {
+    const int error = errno;
+    for (const int end : typed)
+      if (end >= 0) close(end);
+    errno = error;
+    return child;
+  }
   const int nothing = open("/dev/null", O_RDWR);
-  const int input = open(task.input.c_str(), O_RDONLY);
-  if (nothing < 0 || input < 0 || dup2(input, 0) < 0 || dup2(nothing, 1) < 0 || dup2(nothing, 2) < 0 ||
+  // The program itself holds the other end of what it reads, which so has no end.
+  if (nothing < 0 || dup2(typed[0] >= 0 ? typed[0] : nothing, 0) < 0 ||
+      (typed[1] >= 0 && fcntl(typed[1], F_SETFD, 0) != 0) || dup2(nothing, 1) < 0 || dup2(nothing, 2) < 0 ||
       dup2(log, kLogDescriptor) < 0 || fcntl(kLogDescriptor, F_SETFD, 0) != 0) {
     _exit(126);
   }
@@ -258,8 +270,8 @@ std::string count_start_up(const OwlProgram& program, uint64_t& instructions) {
   }
   close(ends[0]);
   if (child < 0) return std::string("no process: ") + std::strerror(error);
-  const std::string why = how_it_ended(child);
-  if (!why.empty()) return why + ", with nothing to do";
+  // How does not matter: gnuchess crashes when it is told to quit at once, which lackey counts as well.
+  static_cast<void>(how_it_ended(child));
   constexpr char kBefore[] = "guest instrs:";  // and then 1,234,567
   size_t at = text.find(kBefore);
   if (at == std::string::npos) return "was not counted by valgrind";
