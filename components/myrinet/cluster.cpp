@@ -8,6 +8,13 @@
 #include "workloads/random.hpp"
 
 namespace substrata::myrinet {
+namespace {
+
+std::int64_t nanoseconds(Time start, Time end) noexcept {
+  return static_cast<std::int64_t>(end - start) / 1000;
+}
+
+}  // namespace
 
 Cluster::Cluster(const ClusterParameters& parameters, Delivery& delivery, bool publishing)
     : parameters_(parameters),
@@ -34,6 +41,13 @@ Cluster::Cluster(const ClusterParameters& parameters, Delivery& delivery, bool p
         demand(substrata_publisher_open(number, place < Place::kClock ? kSlots : 16, &publisher));
         publishers_.emplace_back(publisher);
       }
+    }
+    store_ = host_store();
+    if (store_ == nullptr && parameters.histograms_in_host) {
+      Shape shape;
+      shape.nodes = parameters.nodes;
+      store_ = std::make_shared<HostStore>(shape, HostLayout{});
+      store_->record(true);
     }
   }
   if (parameters.clock == ClockMode::kPeriodic) {
@@ -162,6 +176,7 @@ void Cluster::grant(std::uint32_t from) {
   if (worm.kind == kLost || worm.kind == kArrive) {
     Packet& packet = packets_[worm.packet];
     publish(from, Place::kSend, packet, SUBSTRATA_INJECTED, packet.fetched, node.link_free);
+    keep(from, parameters_.monitor.sending, packet, nanoseconds(packet.seen, packet.fetched));
   }
   node.link_taken = false;
   if (node.outgoing.empty()) return;
@@ -211,9 +226,9 @@ Time Cluster::free_entry(std::uint32_t index, std::uint32_t bytes, Time now) {
 // ------------------------------------------------------------------------------------------------ packets
 
 bool Cluster::looked_at() const noexcept {
-  return watch_ != nullptr || std::any_of(publishers_.begin(), publishers_.end(), [](const auto& publisher) {
-           return substrata_observed(publisher.get()) != 0;
-         });
+  return watch_ != nullptr || (store_ != nullptr && store_->recording()) ||
+         std::any_of(publishers_.begin(), publishers_.end(),
+                     [](const auto& publisher) { return substrata_observed(publisher.get()) != 0; });
 }
 
 void Cluster::describe(Packet& packet) noexcept {
@@ -290,6 +305,9 @@ void Cluster::step() {
     case kTableSeen:
       on_table_seen(event.packet);
       break;
+    case kWriteBack:
+      on_write_back(event.packet);
+      break;
   }
 }
 
@@ -362,11 +380,13 @@ void Cluster::on_fetched(std::uint32_t slot, bool again) {
   const Time ready = begin + parameters_.on_fetched + stamping;
   // What the main loop notices late is measured late, unless long operations look at the clock themselves.
   packet.fetched = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
-  if (!again)
-    publish(packet.message.from, Place::kSend, packet, SUBSTRATA_FETCHED, packet.seen, packet.fetched);
-  if (faults_) fault_of(packet);
   node.processor_free += after;  // in one go with the insertion
   if (!node.ends.empty()) node.ends.back() = node.processor_free;
+  if (!again) {
+    publish(packet.message.from, Place::kSend, packet, SUBSTRATA_FETCHED, packet.seen, packet.fetched);
+    keep(packet.message.from, parameters_.monitor.sending, packet, 0);
+  }
+  if (faults_) fault_of(packet);
   const bool dropped = packet.fault == Fault::kDropped;
   insert(packet.message.from, {ready, wire(packet.bytes), dropped ? kLost : kArrive, slot, packet.at});
   ++counts_.sent;
@@ -400,11 +420,13 @@ void Cluster::on_arrive(std::uint32_t slot) {
     return;
   }
   packet.last_word = noticed;
-  if (watch_ != nullptr || !publishers_.empty())
-    publish(packet.at, Place::kReceive, packet, SUBSTRATA_ARRIVED,
-            clocks_.stamp(packet.message.from, packet.fetched), clocks_.stamp(packet.at, noticed));
   const Time ready = begin + parameters_.on_arrived + stripping;
   events_.push(transfer(node, ready, parameters_.dest_setup, packet.bytes), kDelivered, slot);
+  if (watch_ == nullptr && publishers_.empty() && store_ == nullptr) return;
+  publish(packet.at, Place::kReceive, packet, SUBSTRATA_ARRIVED,
+          clocks_.stamp(packet.message.from, packet.fetched), clocks_.stamp(packet.at, noticed));
+  packet.net = nanoseconds(packet.shown.start, packet.shown.time);
+  keep(packet.at, parameters_.monitor.receiving, packet, 0);
 }
 
 void Cluster::on_delivered(std::uint32_t slot) {
@@ -415,6 +437,7 @@ void Cluster::on_delivered(std::uint32_t slot) {
   const Time noticed = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
   publish(packet.at, Place::kReceive, packet, SUBSTRATA_DELIVERED, packet.last_word, noticed);
   release(node, begin);
+  keep(packet.at, parameters_.monitor.receiving, packet, packet.net);
   ++counts_.received;
   counts_.bytes_received += packet.bytes;
   if (!faults_) {
@@ -437,6 +460,44 @@ void Cluster::hand_over(std::uint32_t slot) {
   --under_way_;
   const Message message = packets_[slot].message;  // the slot may be taken again meanwhile
   delivery_.delivered(message, packets_[slot].posted, now_);
+}
+
+// ---------------------------------------------------------------------------- histograms in host memory
+
+// The packet's stage as it was published last. What must be moved first holds up all that the processor does
+// next.
+void Cluster::keep(std::uint32_t index, bool monitored, const Packet& packet, std::int64_t earlier_ns) {
+  if (store_ == nullptr || !monitored) return;
+  const HostStore::Forced forced = store_->keep(index, packet.shown, earlier_ns);
+  Node& node = nodes_[index];
+  for (std::uint32_t i = 0; i < forced.lines; ++i) force(node, HostStore::kLineBytes);
+  for (std::uint32_t i = 0; i < forced.groups; ++i)
+    force(node, HostStore::kRecordsAtOnce * HostStore::kRecordBytes);
+  if (node.writing_back || !store_->waits(index)) return;
+  node.writing_back = true;
+  events_.push(std::max({now_, node.processor_free, node.dma_free}) + parameters_.poll, kWriteBack, index);
+}
+
+// The processor begins the DMA and waits for its end.
+void Cluster::force(Node& node, std::uint32_t bytes) {
+  const Time begin = std::max(now_, node.processor_free) + parameters_.write_back;
+  node.processor_free = transfer(node, begin, parameters_.dest_setup, bytes);
+  if (!node.ends.empty()) node.ends.back() = node.processor_free;
+}
+
+// One DMA, if neither processor nor DMA engine has anything to do.
+void Cluster::on_write_back(std::uint32_t index) {
+  Node& node = nodes_[index];
+  node.writing_back = false;
+  if (store_ == nullptr || !store_->waits(index)) return;
+  const Time busy = std::max(node.processor_free, node.dma_free);
+  if (busy <= now_) {
+    const Time begin = occupy(node, now_, parameters_.write_back);
+    transfer(node, begin + parameters_.write_back, parameters_.dest_setup, store_->move(index));
+    if (!store_->waits(index)) return;
+  }
+  node.writing_back = true;
+  events_.push(std::max({now_, node.processor_free, node.dma_free}) + parameters_.poll, kWriteBack, index);
 }
 
 // ------------------------------------------------------------------------------------------------- clocks

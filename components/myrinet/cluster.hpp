@@ -14,6 +14,7 @@
 #include "clocks.hpp"
 #include "cluster_parameters.hpp"
 #include "event_queue.hpp"
+#include "host_store.hpp"
 #include "probes.hpp"
 #include "ring.hpp"
 
@@ -108,6 +109,9 @@ class Cluster {
   const ClusterParameters& parameters() const noexcept { return parameters_; }
   const Clocks& clocks() const noexcept { return clocks_; }
   std::uint64_t published() const noexcept { return published_; }
+  // Histograms are kept in that store from now on; null: not. A publishing cluster begins with the one in
+  // use.
+  void keep_in(std::shared_ptr<HostStore> store) noexcept { store_ = std::move(store); }
   // An operation of the layer above has ended at `node`: published there as it is.
   void completed(std::uint32_t node, const substrata_transaction& operation) {
     if (!publishers_.empty()) commit(node, Place::kOperation, operation);
@@ -130,7 +134,8 @@ class Cluster {
     kAsk,
     kQuerySeen,
     kAnswered,
-    kTableSeen
+    kTableSeen,
+    kWriteBack
   };
   enum class Fault : std::uint8_t { kNone, kCorrupt, kDropped, kMisrouted };
   struct Packet {
@@ -145,6 +150,7 @@ class Cluster {
     Time seen = 0;                  // the request
     Time fetched = 0;               // by the sender's stamp, before correction
     Time last_word = 0;             // by the receiver's
+    std::int64_t net = 0;           // latency, while histograms are in host memory; nanoseconds
     substrata_transaction shown{};  // of its stages: all but times and state
   };
   struct Window {
@@ -179,6 +185,7 @@ class Cluster {
     Time emptied = 0;
     std::vector<Time> ends;  // of what the processor does, while clocks are kept
     std::size_t first_end = 0;
+    bool writing_back = false;  // an event for it is due
   };
   struct Close {
     void operator()(substrata_publisher* publisher) const noexcept { substrata_publisher_close(publisher); }
@@ -218,6 +225,10 @@ class Cluster {
   void hand_over(std::uint32_t slot);
   void fault_of(Packet& packet);
 
+  void keep(std::uint32_t node, bool monitored, const Packet& packet, std::int64_t earlier_ns);
+  void force(Node& node, std::uint32_t bytes);
+  void on_write_back(std::uint32_t node);
+
   void begin_round();
   void query();
   void on_query_seen();
@@ -249,6 +260,7 @@ class Cluster {
   ClusterCounts counts_;
   std::uint64_t published_ = 0;
   StageWatch* watch_ = nullptr;
+  std::shared_ptr<HostStore> store_;
   std::vector<std::unique_ptr<substrata_publisher, Close>> publishers_;  // three a node
 
   // The round under way.

@@ -13,6 +13,7 @@
 #include "bottleneck.hpp"
 #include "carriage.hpp"
 #include "clock_experiment.hpp"
+#include "host_store.hpp"
 #include "monitor/counting.hpp"
 #include "operations.hpp"
 #include "recorder.hpp"
@@ -61,10 +62,38 @@ class Recorder final : public monitor::ObservingInstrument {
   OperationRecorder operations{Shape{}.nodes, Shape{}.programs};
   bool recording = false;
 
+  // The statistics in use: on the interfaces, or in host memory.
   template <typename Function>
   auto with_memory(Function&& function) {
+    if (const std::shared_ptr<HostStore> store = host_store())
+      return store->with_memory(std::forward<Function>(function));
     const std::lock_guard lock(memory_mutex_);
-    return function(memory_);
+    MonitorMemory* const memory = memory_.get();
+    return function(memory);
+  }
+  // Uses statistics on the interfaces, or without any a store in host memory.
+  void replace(std::unique_ptr<MonitorMemory> memory, std::unique_ptr<OperationMemory> new_operations,
+               std::shared_ptr<HostStore> store) noexcept {
+    if (memory != nullptr) {
+      const std::lock_guard lock(memory_mutex_);
+      memory_.swap(memory);
+    }
+    operations.with_memory([&](auto& kept) { kept.swap(new_operations); });
+    use_host_store(std::move(store));
+  }
+  // What passes from now on goes into the statistics; a store is told by the clusters.
+  Status observe_packets() noexcept {
+    const std::shared_ptr<HostStore> store = host_store();
+    if (store == nullptr) return begin();
+    store->record(true);
+    return kSuccess;
+  }
+  void leave_packets() noexcept {
+    if (const std::shared_ptr<HostStore> store = host_store()) {
+      store->record(false);
+    } else {
+      end();
+    }
   }
 
  protected:
@@ -136,6 +165,10 @@ uint64_t bytes_of(const Shape& shape) noexcept {
   return shape.bytes() + OperationMemory::bytes(shape.nodes, shape.programs);
 }
 
+uint64_t bytes_of(const Shape& shape, const HostLayout& layout) noexcept {
+  return layout.interface_bytes(shape) + OperationMemory::bytes(shape.nodes, shape.programs);
+}
+
 bool read_shape(const substrata_myrinet_shape& from, Shape* out, std::string* wrong) {
   if (from.struct_size < sizeof from) {
     *wrong = "struct_size is not set";
@@ -148,6 +181,22 @@ bool read_shape(const substrata_myrinet_shape& from, Shape* out, std::string* wr
   out->latency_bins = from.latency_bins;
   std::copy(std::begin(from.latency_bin_ns), std::end(from.latency_bin_ns), out->latency_bin_ns);
   *wrong = out->objection();
+  return wrong->empty();
+}
+
+bool read_host(const substrata_myrinet_shape* shape, const substrata_myrinet_host* host, Shape* out,
+               HostLayout* layout, std::string* wrong) {
+  if (shape == nullptr || host == nullptr || host->struct_size < sizeof *host) {
+    *wrong = "a shape and a store with struct_size set are needed";
+    return false;
+  }
+  if (!read_shape(*shape, out, wrong)) return false;
+  constexpr uint32_t kDefaultBuffer = 64;
+  if (host->cache_lines != 0) layout->cache_lines = host->cache_lines;
+  layout->trace_ring = host->trace_ring;
+  if (layout->trace_ring != 0)
+    layout->trace_buffer = host->trace_buffer != 0 ? host->trace_buffer : kDefaultBuffer;
+  *wrong = layout->objection();
   return wrong->empty();
 }
 
@@ -215,7 +264,8 @@ int substrata_myrinet_memory(const substrata_myrinet_shape* wanted, uint64_t* by
     } else if (!read_shape(*wanted, &shape, &wrong)) {
       return fail(kInvalid, "%s", wrong.c_str());
     }
-    *bytes = bytes_of(shape);
+    const std::shared_ptr<HostStore> store = wanted == nullptr ? host_store() : nullptr;
+    *bytes = store != nullptr ? bytes_of(shape, store->layout()) : bytes_of(shape);
     return 0;
   });
 }
@@ -235,10 +285,8 @@ int substrata_myrinet_configure(const substrata_myrinet_shape* wanted) {
     const std::lock_guard lock(self.commands);
     if (self.recording)
       return fail(kRunning, "the shape cannot change while the monitor records; stop it first");
-    auto made = std::make_unique<MonitorMemory>(shape);
-    auto operations = std::make_unique<OperationMemory>(shape.nodes, shape.programs);
-    self.with_memory([&](auto& memory) { memory.swap(made); });
-    self.operations.with_memory([&](auto& memory) { memory.swap(operations); });
+    self.replace(std::make_unique<MonitorMemory>(shape),
+                 std::make_unique<OperationMemory>(shape.nodes, shape.programs), nullptr);
     return 0;
   });
 }
@@ -251,9 +299,9 @@ int substrata_myrinet_start(void) {
       return fail(static_cast<int>(refused.code), "the monitor cannot observe: %s",
                   refused.note != nullptr ? refused.note : "no reason given");
     };
-    if (const Status refused = self.begin(); !refused.ok()) return refusal(refused);
+    if (const Status refused = self.observe_packets(); !refused.ok()) return refusal(refused);
     if (const Status refused = self.operations.begin(); !refused.ok()) {
-      self.end();
+      self.leave_packets();
       return refusal(refused);
     }
     self.recording = true;
@@ -265,7 +313,7 @@ int substrata_myrinet_stop(void) {
   return command([](Recorder& self) {
     const std::lock_guard lock(self.commands);
     if (self.recording) {
-      self.end();
+      self.leave_packets();
       self.operations.end();
     }
     self.recording = false;
@@ -277,8 +325,82 @@ int substrata_myrinet_clear(void) {
   return command([](Recorder& self) {
     const std::lock_guard lock(self.commands);
     substrata_flush();  // what was published before is forgotten as well
-    self.with_memory([](auto& memory) { memory->clear(); });
+    if (const auto store = host_store()) {
+      store->clear();
+    } else {
+      self.with_memory([](auto& memory) { memory->clear(); });
+    }
     self.operations.with_memory([](auto& memory) { memory->clear(); });
+    return 0;
+  });
+}
+
+int substrata_myrinet_host_memory(const substrata_myrinet_shape* wanted, const substrata_myrinet_host* host,
+                                  uint64_t* interface_bytes, uint64_t* host_bytes) {
+  return command([&](Recorder&) {
+    Shape shape;
+    HostLayout layout;
+    std::string wrong;
+    if (!read_host(wanted, host, &shape, &layout, &wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    if (interface_bytes != nullptr) *interface_bytes = bytes_of(shape, layout);
+    if (host_bytes != nullptr) *host_bytes = layout.host_bytes(shape);
+    return 0;
+  });
+}
+
+int substrata_myrinet_configure_host(const substrata_myrinet_shape* wanted,
+                                     const substrata_myrinet_host* host) {
+  return command([&](Recorder& self) {
+    Shape shape;
+    HostLayout layout;
+    std::string wrong;
+    if (!read_host(wanted, host, &shape, &layout, &wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    if (const uint64_t bytes = bytes_of(shape, layout); bytes > SUBSTRATA_MYRINET_SRAM_BYTES) {
+      return fail(kInvalid,
+                  "sums, cache and packet records would take %llu bytes of each interface, whose memory has "
+                  "%u; ask for fewer lines, records, lengths, nodes or programs",
+                  static_cast<unsigned long long>(bytes), SUBSTRATA_MYRINET_SRAM_BYTES);
+    }
+    constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+    // The model holds what is on the interfaces as well.
+    const uint64_t bytes = (layout.host_bytes(shape) + layout.interface_bytes(shape)) * shape.nodes;
+    if (bytes > kMostBytes) {
+      return fail(kNoMemory,
+                  "the histograms and records would take %llu MiB of host memory, 1024 are possible",
+                  static_cast<unsigned long long>(bytes >> 20));
+    }
+    const std::lock_guard lock(self.commands);
+    if (self.recording)
+      return fail(kRunning, "the shape cannot change while the monitor records; stop it first");
+    self.replace(nullptr, std::make_unique<OperationMemory>(shape.nodes, shape.programs),
+                 std::make_shared<HostStore>(shape, layout));
+    return 0;
+  });
+}
+
+int substrata_myrinet_host_counted(uint32_t node, substrata_myrinet_host_counts* out) {
+  return command([&](Recorder&) {
+    const auto store = host_store();
+    if (store == nullptr) return fail(kInvalid, "the histograms are on the interfaces, not in host memory");
+    if (out == nullptr || out->struct_size < sizeof *out)
+      return fail(kInvalid, "counts with struct_size set are needed");
+    if (node != SUBSTRATA_MYRINET_ALL && node >= store->nodes())
+      return fail(kInvalid, "node %u is asked for; the shape has %u", node, store->nodes());
+    store->counts(node, out);
+    return 0;
+  });
+}
+
+int substrata_myrinet_trace(uint32_t node, substrata_myrinet_packet* out, uint32_t room, uint32_t* count) {
+  return command([&](Recorder&) {
+    const auto store = host_store();
+    if (store == nullptr || store->layout().trace_ring == 0)
+      return fail(kInvalid, "there is no trace; substrata_myrinet_configure_host makes one");
+    if (node >= store->nodes())
+      return fail(kInvalid, "node %u is asked for; the shape has %u", node, store->nodes());
+    if (count == nullptr || (out == nullptr && room != 0))
+      return fail(kInvalid, "there is no place for the records or their count");
+    *count = store->read_trace(node, out, room);
     return 0;
   });
 }

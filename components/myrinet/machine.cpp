@@ -37,6 +37,7 @@ std::span<const Parameter> known() {
              defaults.receive_buffers, 1, 65536),
       number("memory_slowdown", "percent a DMA takes while the processor keeps the memory busy",
              static_cast<std::uint64_t>(defaults.memory_slowdown * 100), 100, 10000),
+      choice("histograms", "where the interfaces' monitors keep them", 1, "interface|host"),
       choice("clock", "clocks as long after a synchronisation, or synchronised from the start of the run", 1,
              "settled|periodic"),
       number("period_ms", "between global synchronisations", defaults.period / 1'000'000'000, 1, 3'600'000),
@@ -161,6 +162,7 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
   cluster.queue_entries = static_cast<std::uint32_t>(values["queue"]);
   cluster.receive_buffers = static_cast<std::uint32_t>(values["receive_buffers"]);
   cluster.memory_slowdown = static_cast<double>(values["memory_slowdown"]) / 100;
+  cluster.histograms_in_host = values["histograms"] != 0;
   cluster.clock = values["clock"] == 0 ? ClockMode::kSettled : ClockMode::kPeriodic;
   cluster.period = values["period_ms"] * 1'000'000'000;
   cluster.drift_ppm = static_cast<double>(values["drift_ppm"]);

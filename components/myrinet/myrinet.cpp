@@ -1,8 +1,10 @@
 // The substrate "myrinet": packets, latencies, faults and clocks of modelled Myrinet interfaces.
 #include <substrata/substrate.h>
 
+#include <algorithm>
 #include <iterator>
 
+#include "host_store.hpp"
 #include "machine.hpp"
 #include "monitor/counting.hpp"
 #include "operations.hpp"
@@ -41,6 +43,11 @@ constexpr monitor::EventDescription packets(const char* name, const char* text, 
 constexpr monitor::EventDescription operations(const char* name, const char* text, const char* unit) {
   return {.name = name, .text = text, .unit = unit, .qualifiers = kOperationQualifiers};
 }
+
+constexpr monitor::EventDescription in_host(const char* name, const char* text, const char* unit) {
+  return {.name = name, .text = text, .unit = unit, .qualifiers = kClockQualifiers};
+}
+constexpr uint32_t kFirstInHost = myrinet::kCounts + myrinet::kOperationCounts;  // then myrinet::HostCount
 
 // In the order of myrinet::Count, then of myrinet::OperationCount.
 constexpr monitor::EventDescription kEvents[] = {
@@ -87,8 +94,13 @@ constexpr monitor::EventDescription kEvents[] = {
     operations("OPERATION_LANAI_LATENCY_SUM", "LANaiLatency of the operations' packets, summed.", "ns"),
     operations("OPERATION_NET_LATENCY_SUM", "NetLatency of the operations' packets, summed.", "ns"),
     operations("OPERATION_DEST_LATENCY_SUM", "DestLatency of the operations' packets, summed.", "ns"),
+    in_host("HISTOGRAM_WRITEBACKS", "Lines of histograms in host memory that were written there.", "lines"),
+    in_host("HISTOGRAM_WRITEBACKS_FORCED", "Of them, those for which packets had to wait: no line was free.",
+            "lines"),
+    in_host("TRACE_RECORDS", "Packet records made for a trace in host memory.", "records"),
+    in_host("TRACE_DROPPED", "Of them, those for which the host's ring had no room.", "records"),
 };
-static_assert(std::size(kEvents) == myrinet::kCounts + myrinet::kOperationCounts);
+static_assert(std::size(kEvents) == kFirstInHost + myrinet::kHostCounts);
 
 class MyrinetMonitor final : public monitor::Monitor {
  public:
@@ -99,6 +111,11 @@ class MyrinetMonitor final : public monitor::Monitor {
     const auto value = [&](QualifierIndex which) {
       return static_cast<uint32_t>(request.value_or(which, Choice::kAny));
     };
+    if (request.event >= kFirstInHost) {
+      const auto what = static_cast<myrinet::HostCount>(request.event - kFirstInHost);
+      out->counters = {myrinet::host_counter(std::min(value(kNode), myrinet::kMostNodes), what)};
+      return kSuccess;
+    }
     if (request.event >= myrinet::kCounts) {
       const myrinet::OperationChoice of{value(kNode), value(kProgram), value(kKind)};
       const monitor::Counter* const counted =

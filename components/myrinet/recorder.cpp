@@ -68,10 +68,10 @@ double upper_end(const std::vector<uint64_t>& bins, uint64_t packets, double sha
 MonitorMemory::MonitorMemory(const Shape& shape)
     : layout_(shape), cells_(size_t{shape.nodes} * shape.programs) {}
 
-// Without memory the stage is lost.
-void MonitorMemory::make(uint32_t node, const substrata_transaction& stage) {
-  cells_[size_t{node} * shape().programs + stage.program] = std::make_unique<Statistics>(shape());
-  take(node, stage);
+Statistics& MonitorMemory::made(uint32_t node, uint32_t program) {
+  std::unique_ptr<Statistics>& cell = cells_[size_t{node} * shape().programs + program];
+  if (cell == nullptr) cell = std::make_unique<Statistics>(shape());
+  return *cell;
 }
 
 // In two loops: where each stage belongs, which has the processor fetch it, since the statistics of some
@@ -81,7 +81,7 @@ void MonitorMemory::settle() noexcept {
   const uint32_t waiting = std::min(waiting_, kWait);
   std::array<Statistics::Sample, kWait> samples;
   for (uint32_t i = 0; i < waiting; ++i) {
-    const Waiting& one = wait_[i];
+    const Stage& one = wait_[i];
     samples[i] =
         layout_.sample(one.latency, one.bytes, one.peer, one.type, one.ps / kPicosecondsPerNanosecond);
     one.cell->await(samples[i]);

@@ -18,48 +18,8 @@ namespace substrata::myrinet {
 class MonitorMemory {
  public:
   explicit MonitorMemory(const Shape& shape);
-  // One stage of a packet, seen at the interface of `node`. It is in the statistics after settle() at the
-  // latest: stages wait until there are enough of them to be sorted in one go.
-  void take(uint32_t node, const substrata_transaction& stage) {
-    const int latency = latency_of(stage.state);
-    if (latency < 0 || stage.kind != SUBSTRATA_PACKET) return;
-    const uint32_t peer = latency <= SUBSTRATA_MYRINET_LANAI ? stage.target : stage.initiator;
-    const uint32_t type = type_of(stage.detail);
-    const Shape& shape = layout_.shape();
-    if (node >= shape.nodes || peer >= shape.nodes || stage.program >= shape.programs || type >= kTypes) {
-      ++left_out_;
-      return;
-    }
-    Statistics* const cell = cells_[size_t{node} * shape.programs + stage.program].get();
-    if (cell == nullptr) {
-      make(node, stage);
-      return;
-    }
-    wait_[waiting_] = {cell,
-                       static_cast<int64_t>(stage.time - stage.start),
-                       stage.size,
-                       static_cast<uint8_t>(latency),
-                       static_cast<uint8_t>(peer),
-                       static_cast<uint8_t>(type)};
-    packets_ += latency == SUBSTRATA_MYRINET_SOURCE ? 1 : 0;
-    if (++waiting_ == kWait) settle();
-  }
-  // Every stage taken is in the statistics.
-  void settle() noexcept;
-  void clear() noexcept;
-  const Shape& shape() const noexcept { return layout_.shape(); }
-  // Null where nothing was recorded.
-  const Statistics* of(uint32_t node, uint32_t program) const noexcept {
-    return cells_[size_t{node} * shape().programs + program].get();
-  }
-  uint64_t packets() const noexcept { return packets_; }
-  uint64_t left_out() const noexcept { return left_out_; }
-
- private:
-  void make(uint32_t node, const substrata_transaction& stage);
-  const Layout layout_;
-  std::vector<std::unique_ptr<Statistics>> cells_;  // made by the first packet
-  struct Waiting {
+  // A stage of a packet as it is sorted.
+  struct Stage {
     Statistics* cell;
     int64_t ps;
     uint32_t bytes;
@@ -68,10 +28,59 @@ class MonitorMemory {
     uint8_t type;
   };
   static_assert(kMostNodes <= 256 && kTypes <= 256, "numbers of eight bits");
+  // False: it is no latency's, or has no room and is counted as left out. The cell is null where the node has
+  // no statistics yet.
+  bool sort(uint32_t node, const substrata_transaction& stage, Stage* out) noexcept {
+    const int latency = latency_of(stage.state);
+    if (latency < 0 || stage.kind != SUBSTRATA_PACKET) return false;
+    const uint32_t peer = latency <= SUBSTRATA_MYRINET_LANAI ? stage.target : stage.initiator;
+    const uint32_t type = type_of(stage.detail);
+    const Shape& shape = layout_.shape();
+    if (node >= shape.nodes || peer >= shape.nodes || stage.program >= shape.programs || type >= kTypes) {
+      ++left_out_;
+      return false;
+    }
+    *out = {cells_[size_t{node} * shape.programs + stage.program].get(),
+            static_cast<int64_t>(stage.time - stage.start),
+            stage.size,
+            static_cast<uint8_t>(latency),
+            static_cast<uint8_t>(peer),
+            static_cast<uint8_t>(type)};
+    return true;
+  }
+  // One stage of a packet, seen at the interface of `node`. It is in the statistics after settle() at the
+  // latest: stages wait until there are enough of them to be sorted in one go.
+  void take(uint32_t node, const substrata_transaction& stage) {
+    Stage& one = wait_[waiting_];
+    if (!sort(node, stage, &one)) return;
+    if (one.cell == nullptr) one.cell = &made(node, stage.program);
+    count_packet(one);
+    if (++waiting_ == kWait) settle();
+  }
+  void count_packet(const Stage& stage) noexcept {
+    packets_ += stage.latency == SUBSTRATA_MYRINET_SOURCE ? 1 : 0;
+  }
+  // Made if it is new. May throw std::bad_alloc, and the stage for which it was to be made is lost.
+  [[gnu::cold, gnu::noinline]] Statistics& made(uint32_t node, uint32_t program);
+  // Every stage taken is in the statistics.
+  void settle() noexcept;
+  void clear() noexcept;
+  const Shape& shape() const noexcept { return layout_.shape(); }
+  const Layout& layout() const noexcept { return layout_; }
+  // Null where nothing was recorded.
+  const Statistics* of(uint32_t node, uint32_t program) const noexcept {
+    return cells_[size_t{node} * shape().programs + program].get();
+  }
+  uint64_t packets() const noexcept { return packets_; }
+  uint64_t left_out() const noexcept { return left_out_; }
+
+ private:
+  const Layout layout_;
+  std::vector<std::unique_ptr<Statistics>> cells_;  // made by the first packet
   // What so many change are some two hundred cache lines: the processor's first cache has them from one loop
   // to the next.
   static constexpr uint32_t kWait = 64;
-  std::array<Waiting, kWait> wait_;
+  std::array<Stage, kWait> wait_;
   uint32_t waiting_ = 0;
   uint64_t packets_ = 0;
   uint64_t left_out_ = 0;

@@ -162,17 +162,18 @@ class Statistics {
   void add(const Sample& sample) noexcept {
     uint32_t* const words = words_.get();
     uint32_t* const counts = words + sample.to_count;
-    const double squared = static_cast<double>(sample.ns) * static_cast<double>(sample.ns);
+    const double squared = square(sample.ns);
     for (const uint32_t place : sample.sums) {
       ++counts[place];
-      Layout::Sum sum;
-      std::memcpy(&sum, words + place, sizeof sum);
-      sum.ns += sample.ns;
-      sum.squared_ns += squared;
-      std::memcpy(words + place, &sum, sizeof sum);
+      add_sum(place, sample.ns, squared);
     }
     ++words[sample.by_both];
   }
+  // The sums alone, and so many more in a place of a count.
+  void add_sums(const Sample& sample) noexcept {
+    for (const uint32_t place : sample.sums) add_sum(place, sample.ns, square(sample.ns));
+  }
+  void add_count(uint32_t place, uint32_t more) noexcept { words_[place] += more; }
   void clear() noexcept;
 
   uint32_t count(Group group, uint32_t x, uint32_t latency, uint32_t bin) const noexcept {
@@ -187,6 +188,14 @@ class Statistics {
   const Shape& shape() const noexcept { return layout_.shape(); }
 
  private:
+  static double square(int64_t ns) noexcept { return static_cast<double>(ns) * static_cast<double>(ns); }
+  void add_sum(uint32_t place, int64_t ns, double squared) noexcept {
+    Layout::Sum sum;
+    std::memcpy(&sum, words_.get() + place, sizeof sum);
+    sum.ns += ns;
+    sum.squared_ns += squared;
+    std::memcpy(words_.get() + place, &sum, sizeof sum);
+  }
   static constexpr size_t kLine = 64;
   struct Free {
     void operator()(uint32_t* words) const noexcept { ::operator delete[](words, std::align_val_t{kLine}); }

@@ -76,6 +76,64 @@ SUBSTRATA_MYRINET_API int substrata_myrinet_memory(const struct substrata_myrine
  * interface's memory (the sentence has both byte counts); -10: recording is under way. */
 SUBSTRATA_MYRINET_API int substrata_myrinet_configure(const struct substrata_myrinet_shape* shape);
 
+/* Histograms in host memory, with the interface's memory as a cache of them (section 6), so that bins may be
+ * finer than fit the interface, and packet records. What an interface has counted and not yet written to the
+ * host lies in lines of 16 counts; a line goes to the host by one DMA of 72 bytes, which takes about 4 us of
+ * modelled time: when the interface is idle and half of its lines are in use, or at once, holding up packets,
+ * when a line is needed and none is free. Sums stay on the interface. Packet records are moved three at a
+ * time; nothing is lost but records for which the ring has no room. */
+struct substrata_myrinet_host {
+  uint32_t struct_size;  /* sizeof, set by the caller */
+  uint32_t cache_lines;  /* of each interface, at least 4; 0: 256 */
+  uint32_t trace_ring;   /* packet records of each interface that the host has room for; 0: no trace */
+  uint32_t trace_buffer; /* packet records that an interface holds, at least 3; 0: 64 if there is a trace */
+};
+/* How many bytes of each interface's memory (sums, cache, records), and of the host's for each interface,
+ * that takes. Either place may be null. -1: no such shape or store. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_host_memory(const struct substrata_myrinet_shape* shape,
+                                                        const struct substrata_myrinet_host* host,
+                                                        uint64_t* interface_bytes, uint64_t* host_bytes);
+/* As substrata_myrinet_configure, with histograms in host memory: for machines that begin after it, until
+ * substrata_myrinet_configure. Every command works as before; reading histograms makes the host fetch what
+ * the interfaces still hold, in no modelled time. Recording may start and stop while a machine runs. -1: no
+ * such shape or store, or it does not fit the interface's memory (the sentence has both byte counts); -2: it
+ * would take more than 1 GiB of host memory; -10: recording is under way. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_configure_host(const struct substrata_myrinet_shape* shape,
+                                                           const struct substrata_myrinet_host* host);
+/* What the interfaces moved since the store was configured or cleared. */
+struct substrata_myrinet_host_counts {
+  uint32_t struct_size; /* sizeof, set by the caller */
+  uint32_t reserved;
+  uint64_t written_idle;   /* lines, by an idle interface */
+  uint64_t written_forced; /* lines, while packets waited */
+  uint64_t fetched;        /* lines, by a reading host */
+  uint64_t lines_in_use;   /* now */
+  uint64_t trace_records;  /* made: read, or dropped, or still to be read */
+  uint64_t trace_dropped;  /* the ring had no room */
+  uint64_t trace_transfers;
+  uint64_t trace_forced; /* of them while packets waited */
+};
+/* Of one interface, or SUBSTRATA_MYRINET_ALL. -1: no such node, or histograms are not in host memory. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_host_counted(uint32_t node,
+                                                         struct substrata_myrinet_host_counts* out);
+/* A record: a packet sent, made at its sender when it has been inserted (each attempt), or a packet received,
+ * made at its receiver when it is in host memory. */
+struct substrata_myrinet_packet {
+  uint64_t time_ns;  /* when that was, modelled time; of a packet received by the receiver's clock */
+  uint64_t detail;   /* the sender's packet number, its type in bits 56 to 63 */
+  int64_t first_ns;  /* source latency; of a packet received the net latency */
+  int32_t second_ns; /* LANai latency; destination latency; INT32_MAX: at least so long */
+  uint32_t bytes;
+  uint16_t peer;
+  uint16_t program;
+  uint8_t received; /* 0: sent */
+  uint8_t reserved[3];
+};
+/* Takes up to `room` of a node's oldest records; *count: so many. Any thread, also while a machine runs. -1:
+ * no such node, no place, or there is no trace. */
+SUBSTRATA_MYRINET_API int substrata_myrinet_trace(uint32_t node, struct substrata_myrinet_packet* out,
+                                                  uint32_t room, uint32_t* count);
+
 /* Recording, on the fly (section 2.1): what passes between start and stop is added to what is there. Starting
  * twice, or stopping what does not run, is no error. */
 SUBSTRATA_MYRINET_API int substrata_myrinet_start(void);
