@@ -99,6 +99,13 @@ class MonitoredMemory {
   MonitoredMemory(Injection injection, uint64_t every, uint64_t ring)
       : injection_(injection), every_(every), ring_(ring) {}
 
+  // From now on another monitor, as if it were the first.
+  void monitor_with(Injection injection, uint64_t every, uint64_t ring) {
+    injection_ = injection;
+    every_ = every;
+    ring_ = ring;
+  }
+
   // An access long ago: it leaves its line in the caches and takes no time.
   void fill(uint64_t address, bool write) {
     const uint64_t line = address / kLine;
@@ -213,9 +220,9 @@ class MonitoredMemory {
 
   static constexpr uint64_t kNone = ~uint64_t{0};
   static constexpr uint64_t kRings = uint64_t{1} << 44;  // where no program's data lie
-  const Injection injection_;
-  const uint64_t every_;
-  const uint64_t ring_;
+  Injection injection_;
+  uint64_t every_;
+  uint64_t ring_;
   Tags<kL1Sets, 2> l1_;
   Tags<kCodeSets, 2> code_;
   Tags<kL2Sets, 1> l2_;

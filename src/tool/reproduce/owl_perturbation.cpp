@@ -140,17 +140,18 @@ struct Traffic {
 // Gives a whole program's last operations one by one.
 class ProgramOperations {
  public:
-  // What was executed before them fills the caches of `memory`.
-  ProgramOperations(const Traffic& traffic, MonitoredMemory& memory) : traffic_(traffic) {
-    for (; at_ + kTimed < traffic.executed.size(); ++at_) {
-      const uint32_t each = traffic.executed[at_];
-      memory.fill_code(traffic.recipes[each >> 8].address);
+  explicit ProgramOperations(const Traffic& traffic) : traffic_(traffic) {}
+  // Takes what is executed before them, which fills the caches of `memory`.
+  void begin(MonitoredMemory& memory) {
+    for (; at_ + kTimed < traffic_.executed.size(); ++at_) {
+      const uint32_t each = traffic_.executed[at_];
+      memory.fill_code(traffic_.recipes[each >> 8].address);
       for (const size_t end = step_ + (each & 255); step_ < end; ++step_)
-        memory.fill(traffic.steps[step_].address, traffic.steps[step_].write);
+        memory.fill(traffic_.steps[step_].address, traffic_.steps[step_].write);
     }
   }
   bool operator()(Operation& operation) {
-    while (from_ == expansion_.end()) {
+    while (expansion_.begin() + from_ == expansion_.end()) {
       if (at_ == traffic_.executed.size()) return false;
       const uint32_t each = traffic_.executed[at_++];
       const Recipe& recipe = traffic_.recipes[each >> 8];
@@ -159,16 +160,16 @@ class ProgramOperations {
                                 : recipe.behind;
       expansion_.make(recipe, &traffic_.steps[step_], each & 255, next);
       step_ += each & 255;
-      from_ = expansion_.begin();
+      from_ = 0;
     }
-    operation = *from_++;
+    operation = expansion_.begin()[from_++];
     return true;
   }
 
  private:
   const Traffic& traffic_;
   Expansion expansion_;
-  const Operation* from_ = expansion_.end();
+  size_t from_ = 0;  // in the expansion: given up to there
   size_t at_ = 0;
   size_t step_ = 0;
 };
@@ -200,33 +201,42 @@ struct Speed {
   double mispredicted;
 };
 
-Speed speed(const Traffic& traffic, Injection injection, uint64_t every, uint64_t ring) {
-  MonitoredMemory memory(injection, every, ring);
+// Of a run of `operations`, which are copied, on a memory as it is before them.
+template <class Operations>
+Speed speed(Operations operations_of, const MonitoredMemory& before, Injection injection, uint64_t every,
+            uint64_t ring) {
+  MonitoredMemory memory = before;
+  memory.monitor_with(injection, every, ring);
   OutOfOrder<MonitoredMemory> processor(memory);
-  if (traffic.program) {
-    processor.run(ProgramOperations(traffic, memory));
-  } else {
-    processor.run(StreamOperations(traffic));
-  }
+  processor.run(operations_of);
   const auto operations = static_cast<double>(processor.operations());
   const auto cycles = static_cast<double>(processor.cycles());
   return {operations / cycles, static_cast<double>(memory.busiest()) / cycles,
           1000 * static_cast<double>(processor.mispredicted()) / operations};
 }
 
-Row measure(const Traffic& traffic) {
+template <class Operations>
+Row measure(const Traffic& traffic, const Operations& operations, const MonitoredMemory& before) {
   Row row;
   row.name = traffic.name;
   row.program = traffic.program;
   for (size_t c = 0; c < kCaseCount; ++c) {
-    const Speed with = speed(traffic, kCases[c].injection, kCases[c].every, kRing);
+    const Speed with = speed(operations, before, kCases[c].injection, kCases[c].every, kRing);
     row.ipc[c] = with.ipc;
     if (c != 0) continue;
     row.busiest = with.busiest;
     row.mispredicted = with.mispredicted;
   }
-  row.small_ring_loss = 1 - speed(traffic, Injection::kNaive, 8, kSmallRing).ipc / row.ipc[0];
+  row.small_ring_loss = 1 - speed(operations, before, Injection::kNaive, 8, kSmallRing).ipc / row.ipc[0];
   return row;
+}
+
+Row measure(const Traffic& traffic) {
+  MonitoredMemory before(Injection::kNone, 1, kRing);
+  if (!traffic.program) return measure(traffic, StreamOperations(traffic), before);
+  ProgramOperations operations(traffic);
+  operations.begin(before);
+  return measure(traffic, operations, before);
 }
 
 // Takes what it holds out of `program`. Gives how many of a thousand executed instructions are not
