@@ -32,7 +32,7 @@ namespace {
 // Ours, in no paper: every third instruction is a load or store, so two others for each.
 constexpr uint64_t kOthers = 2;
 // The processor is that of out_of_order.hpp, the memory that of monitored_memory.hpp.
-// Each whole program is followed for so many instructions from its entry point on, the last of which are
+// Each whole program is followed for so many instructions behind its start-up, the last of which are
 // timed; those before them fill the caches.
 constexpr size_t kMostInstructions = 8'000'000;
 constexpr size_t kTimed = 4'000'000;
