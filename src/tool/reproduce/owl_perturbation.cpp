@@ -9,8 +9,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "measuring.hpp"
@@ -39,6 +41,9 @@ constexpr size_t kTimed = 4'000'000;
 // Programs that the claims are judged on when there are so many; with fewer, on all workloads. Requirement
 // OW-12.
 constexpr size_t kEnough = 10;
+// What is timed of this program is one thread's asking whether the other has found a move, and valgrind runs
+// them in turns: it is told and does not decide, although it would count among those that hide 1/8.
+constexpr const char* kWaits = "gnuchess";
 // Bytes of a capsule's ring buffer. The paper leaves the size to the operating system (section 3.1).
 constexpr uint64_t kRing = 1 << 20;
 // "Hidden": the program loses at most so much of its speed. The paper gives no number, only a figure.
@@ -277,6 +282,7 @@ std::vector<Row> measure_all(const std::vector<Traffic>& traffic) {
 std::vector<Claim> run(const Setting& setting) {
   start_library();
   std::vector<Traffic> traffic;
+  std::vector<Traffic> told;  // and not judged
   std::string left_out;
   double not_understood = 0;  // in a thousand executed instructions of the program with most of them
   if (Decoder::available()) {
@@ -287,12 +293,14 @@ std::vector<Claim> run(const Setting& setting) {
         left_out += "; " + program.name + " is left out: it did nothing but start";
         continue;
       }
-      not_understood = std::max(not_understood, decode(program, traffic.emplace_back()));
+      not_understood =
+          std::max(not_understood, decode(program, (program.name == kWaits ? told : traffic).emplace_back()));
     }
   } else {
     left_out = "every whole program is left out: this program was built without capstone";
   }
   const size_t programs = traffic.size();
+  std::move(told.begin(), told.end(), std::back_inserter(traffic));
   for (const OwlWorkload& workload : owl_workloads()) {
     Traffic& each = traffic.emplace_back();
     each.name = workload.name;
@@ -329,7 +337,8 @@ std::vector<Claim> run(const Setting& setting) {
   }
   std::string beside;
   if (!others.empty()) {
-    beside = ". Streams of accesses to arrays, in which nothing waits for anything, decide nothing: " +
+    beside = ". Streams of accesses to arrays, in which nothing waits for anything, and " +
+             std::string(kWaits) + ", which is timed while it waits for its other thread, decide nothing: " +
              std::to_string(count_of(others, 2)) + " of " + std::to_string(others.size()) + " lose at most " +
              percent(kHidden) + " at 1/8: " + list_of(others, 2);
   }
