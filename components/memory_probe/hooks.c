@@ -46,8 +46,7 @@ static __attribute__((noinline)) void miss(uintptr_t address, uintptr_t pc, unsi
 /* A watched site has no length. */
 static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t address, unsigned kind,
                                                        unsigned size) {
-  struct substrata_memory_thread* const thread = substrata_memory_current;
-  struct substrata_memory_site* const site = &thread->sites[substrata_memory_slot(pc)];
+  struct substrata_memory_site* const site = &substrata_memory_current->sites[substrata_memory_slot(pc)];
   if (LIKELY(site->key == (pc ^ substrata_memory_salt))) {
     const uintptr_t offset = address - site->low;
     if (LIKELY(offset < site->length)) {
@@ -55,6 +54,9 @@ static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t a
       return;
     }
     if (offset < site->extent) {
+      /* Read anew, so that an access that nobody watches needs no register for it. */
+      struct substrata_memory_thread* const thread =
+          *(struct substrata_memory_thread* volatile*)&substrata_memory_current;
       uint64_t* const next = thread->next;
       ++site->count;
       if (next != thread->last && substrata_record_is_plain(address, size) &&
