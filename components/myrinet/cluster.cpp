@@ -8,13 +8,6 @@
 #include "workloads/random.hpp"
 
 namespace substrata::myrinet {
-namespace {
-
-std::int64_t nanoseconds(Time start, Time end) noexcept {
-  return static_cast<std::int64_t>(end - start) / 1000;
-}
-
-}  // namespace
 
 Cluster::Cluster(const ClusterParameters& parameters, Delivery& delivery, bool publishing)
     : parameters_(parameters),
@@ -176,7 +169,7 @@ void Cluster::grant(std::uint32_t from) {
   if (worm.kind == kLost || worm.kind == kArrive) {
     Packet& packet = packets_[worm.packet];
     publish(from, Place::kSend, packet, SUBSTRATA_INJECTED, packet.fetched, node.link_free);
-    keep(from, parameters_.monitor.sending, packet, nanoseconds(packet.seen, packet.fetched));
+    keep(from, parameters_.monitor.sending, packet, packet.seen, packet.fetched);
   }
   node.link_taken = false;
   if (node.outgoing.empty()) return;
@@ -384,7 +377,7 @@ void Cluster::on_fetched(std::uint32_t slot, bool again) {
   if (!node.ends.empty()) node.ends.back() = node.processor_free;
   if (!again) {
     publish(packet.message.from, Place::kSend, packet, SUBSTRATA_FETCHED, packet.seen, packet.fetched);
-    keep(packet.message.from, parameters_.monitor.sending, packet, 0);
+    keep(packet.message.from, parameters_.monitor.sending, packet, 0, 0);
   }
   if (faults_) fault_of(packet);
   const bool dropped = packet.fault == Fault::kDropped;
@@ -425,8 +418,10 @@ void Cluster::on_arrive(std::uint32_t slot) {
   if (watch_ == nullptr && publishers_.empty() && store_ == nullptr) return;
   publish(packet.at, Place::kReceive, packet, SUBSTRATA_ARRIVED,
           clocks_.stamp(packet.message.from, packet.fetched), clocks_.stamp(packet.at, noticed));
-  packet.net = nanoseconds(packet.shown.start, packet.shown.time);
-  keep(packet.at, parameters_.monitor.receiving, packet, 0);
+  if (store_ == nullptr) return;
+  packet.net_begin = packet.shown.start;
+  packet.net_end = packet.shown.time;
+  keep(packet.at, parameters_.monitor.receiving, packet, 0, 0);
 }
 
 void Cluster::on_delivered(std::uint32_t slot) {
@@ -437,7 +432,7 @@ void Cluster::on_delivered(std::uint32_t slot) {
   const Time noticed = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
   publish(packet.at, Place::kReceive, packet, SUBSTRATA_DELIVERED, packet.last_word, noticed);
   release(node, begin);
-  keep(packet.at, parameters_.monitor.receiving, packet, packet.net);
+  keep(packet.at, parameters_.monitor.receiving, packet, packet.net_begin, packet.net_end);
   ++counts_.received;
   counts_.bytes_received += packet.bytes;
   if (!faults_) {
@@ -464,11 +459,12 @@ void Cluster::hand_over(std::uint32_t slot) {
 
 // ---------------------------------------------------------------------------- histograms in host memory
 
-// The packet's stage as it was published last. What must be moved first holds up all that the processor does
-// next.
-void Cluster::keep(std::uint32_t index, bool monitored, const Packet& packet, std::int64_t earlier_ns) {
-  if (store_ == nullptr || !monitored) return;
-  const HostStore::Forced forced = store_->keep(index, packet.shown, earlier_ns);
+// What must be moved first holds up all that the processor does next.
+void Cluster::keep_in_store(std::uint32_t index, const Packet& packet, Time earlier_begin, Time earlier_end) {
+  constexpr std::int64_t kPicosecondsPerNanosecond = 1000;
+  const HostStore::Forced forced =
+      store_->keep(index, packet.shown,
+                   static_cast<std::int64_t>(earlier_end - earlier_begin) / kPicosecondsPerNanosecond);
   Node& node = nodes_[index];
   for (std::uint32_t i = 0; i < forced.lines; ++i) force(node, HostStore::kLineBytes);
   for (std::uint32_t i = 0; i < forced.groups; ++i)

@@ -150,7 +150,8 @@ class Cluster {
     Time seen = 0;                  // the request
     Time fetched = 0;               // by the sender's stamp, before correction
     Time last_word = 0;             // by the receiver's
-    std::int64_t net = 0;           // latency, while histograms are in host memory; nanoseconds
+    Time net_begin = 0;             // of the net latency, by the sender's clock,
+    Time net_end = 0;               // and by the receiver's; while histograms are in host memory
     substrata_transaction shown{};  // of its stages: all but times and state
   };
   struct Window {
@@ -225,7 +226,11 @@ class Cluster {
   void hand_over(std::uint32_t slot);
   void fault_of(Packet& packet);
 
-  void keep(std::uint32_t node, bool monitored, const Packet& packet, std::int64_t earlier_ns);
+  // The packet's stage as it was published last; the latency before it on the same side, by begin and end.
+  void keep(std::uint32_t node, bool monitored, const Packet& packet, Time begin, Time end) {
+    if (store_ != nullptr && monitored) keep_in_store(node, packet, begin, end);
+  }
+  [[gnu::noinline]] void keep_in_store(std::uint32_t node, const Packet& packet, Time begin, Time end);
   void force(Node& node, std::uint32_t bytes);
   void on_write_back(std::uint32_t node);
 
