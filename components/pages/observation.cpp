@@ -1,0 +1,119 @@
+// Opens the kernel's events on every processor, and publishes their samples in the order of their times.
+#include "observation.hpp"
+
+#include <ctime>
+
+#include "feed/failure.hpp"
+
+namespace substrata::pages {
+namespace {
+
+constexpr uint32_t kDefaultRingPages = 64;
+
+}  // namespace
+
+perf_event_attr sampled_event(uint32_t type, uint64_t config, bool from_exec) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = type;
+  attributes.config = config;
+  attributes.sample_type =
+      PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
+  attributes.disabled = 1;
+  attributes.inherit = 1;
+  attributes.exclude_hv = 1;
+  attributes.use_clockid = 1;
+  attributes.clockid = CLOCK_MONOTONIC_RAW;
+  attributes.enable_on_exec = from_exec ? 1 : 0;
+  return attributes;
+}
+
+int refuse_observation(int error, const char* what, pid_t process, const char* cannot) {
+  const char* cure =
+      error == EACCES || error == EPERM    ? "the process is another user's, or "
+                                             "/proc/sys/kernel/perf_event_paranoid is above 2, or a container "
+                                             "forbids perf_event_open; become root or have it allowed"
+      : error == EMFILE || error == ENFILE ? "too many files are open; raise the limit (ulimit -n)"
+      : error == EINVAL ? "the frequency is above /proc/sys/kernel/perf_event_max_sample_rate; ask for less"
+      : error == ENOSYS || error == ENOENT ? "this kernel has no perf events"
+                                           : "ask for a smaller buffer or another process";
+  return feed::fail(feed::kSystem, "%s %d cannot be %s: %s; %s", what, static_cast<int>(process), cannot,
+                    std::strerror(error), cure);
+}
+
+int Observation::open_probe(const char* name, const char* text) {
+  substrata_source_info source{};
+  source.struct_size = sizeof source;
+  source.kind = SUBSTRATA_SOURCE_LIVE;
+  source.name = "os";
+  source.summary = "Events of the operating system, as the kernel samples them";
+  source.time_base = SUBSTRATA_TIME_REAL;
+  source.ticks_per_second = 1'000'000'000;
+  if (const int refused = substrata_source_add(&source)) return refused;
+  substrata_probe_info probe{};
+  probe.struct_size = sizeof probe;
+  probe.name = name;
+  probe.text = text;
+  probe.source = "os";
+  uint32_t number = 0;
+  if (const int refused = substrata_probe_add(&probe, &number)) return refused;
+  return substrata_publisher_open(number, 1024, &publisher_);
+}
+
+int Observation::open(perf_event_attr attributes, const std::vector<pid_t>& threads, uint32_t ring_pages) {
+  size_t pages = 1;
+  while (pages < (ring_pages == 0 ? kDefaultRingPages : ring_pages)) pages *= 2;
+  const size_t data_bytes = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<Buffer> opened;
+  const long processors = sysconf(_SC_NPROCESSORS_CONF);
+  for (int processor = 0; processor < processors; ++processor) {
+    Buffer buffer;
+    bool off = false;
+    for (const pid_t thread : threads) {
+      int error = buffer.add(attributes, thread, processor, data_bytes);
+      if ((error == EACCES || error == EPERM) && attributes.exclude_kernel == 0) {
+        attributes.exclude_kernel = 1;  // what happens in system calls is then not seen
+        error = buffer.add(attributes, thread, processor, data_bytes);
+      }
+      off = error == ENODEV && processor > 0;
+      if (off) break;
+      if (error != 0) return error;
+    }
+    if (!off && !buffer.empty()) opened.push_back(std::move(buffer));
+  }
+  buffers_ = std::move(opened);
+  return 0;
+}
+
+void Observation::enable() const {
+  for (const Buffer& buffer : buffers_) buffer.enable();
+}
+
+void Observation::disable() const {
+  for (const Buffer& buffer : buffers_) buffer.disable();
+}
+
+void Observation::collect(void (*fill)(const Sample&, substrata_transaction&)) {
+  samples_.clear();
+  lost_ = 0;
+  for (Buffer& buffer : buffers_) {
+    buffer.drain(samples_);
+    lost_ += buffer.lost();
+  }
+  std::stable_sort(samples_.begin(), samples_.end(),
+                   [](const Sample& a, const Sample& b) { return a.time < b.time; });
+  for (const Sample& sample : samples_) {
+    substrata_transaction* const slot = substrata_reserve(publisher_);
+    if (slot == nullptr) return;
+    *slot = {};
+    slot->time = sample.time;
+    slot->site = sample.instruction;
+    slot->detail = sample.process;
+    slot->initiator = sample.thread;
+    slot->target = sample.processor;
+    fill(sample, *slot);
+    substrata_commit(publisher_);
+  }
+}
+
+}  // namespace substrata::pages

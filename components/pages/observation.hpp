@@ -1,0 +1,53 @@
+// A process observed through samples of one of the kernel's events: what page faults and instructions share.
+#ifndef SUBSTRATA_PAGES_OBSERVATION_HPP
+#define SUBSTRATA_PAGES_OBSERVATION_HPP
+
+#include <substrata/feed.h>
+
+#include "perf_buffer.hpp"
+
+namespace substrata::pages {
+
+inline constexpr uint32_t kMostRingPages = 1u << 16;
+
+// An event of which every sample tells instruction, thread, time, address and processor; off at first.
+// `from_exec`: it begins by itself when the process executes a program.
+perf_event_attr sampled_event(uint32_t type, uint64_t config, bool from_exec);
+
+// Says that e.g. "page faults of process" (`what`) so-and-so cannot be "observed" (`cannot`), and the cure;
+// keeps the sentence for substrata_feed_error, and gives the code.
+int refuse_observation(int error, const char* what, pid_t process, const char* cannot);
+
+// Not thread-safe. What it counts goes to one probe point of the source "os".
+class Observation {
+ public:
+  Observation() = default;
+  Observation(const Observation&) = delete;
+  Observation& operator=(const Observation&) = delete;
+  ~Observation() { substrata_publisher_close(publisher_); }
+
+  // 0, or as substrata_probe_add refuses.
+  int open_probe(const char* name, const char* text);
+  // Every thread that the process has now, on every processor, or none: 0 or errno. `ring_pages` of each
+  // processor's buffer: 0 for the default, rounded up to a power of two.
+  int open(perf_event_attr attributes, const std::vector<pid_t>& threads, uint32_t ring_pages);
+  // Nothing was opened: the threads have ended.
+  bool empty() const { return buffers_.empty(); }
+  void enable() const;
+  void disable() const;
+  // Publishes what came since the last time, by time. `fill` adds what the kind of event has beside time,
+  // site, thread, processor and process.
+  void collect(void (*fill)(const Sample&, substrata_transaction&));
+  // Samples so far that found no room.
+  uint64_t lost() const { return lost_; }
+
+ private:
+  std::vector<Buffer> buffers_;  // one a processor
+  std::vector<Sample> samples_;
+  substrata_publisher* publisher_ = nullptr;
+  uint64_t lost_ = 0;
+};
+
+}  // namespace substrata::pages
+
+#endif
