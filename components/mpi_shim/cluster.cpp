@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <memory>
 
@@ -170,6 +171,19 @@ void write_cluster(const Shim& self, const std::string& folder, const ClusterLog
     tell(self, "what the cluster carried cannot be written into " + folder + ": " + std::strerror(errno));
 }
 
+// Until rank 0 has come here, too. The other ranks sleep: an MPI library's own waiting would take the
+// processor from rank 0, or from whoever else computes. Collective.
+void await_rank_0(const Shim& self) {
+  constexpr timespec kBetween{0, 1'000'000};
+  MPI_Request all_here;
+  PMPI_Ibarrier(MPI_COMM_WORLD, &all_here);
+  int done = 0;
+  for (PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE); done == 0;
+       PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE)) {
+    if (self.rank != 0) nanosleep(&kBetween, nullptr);
+  }
+}
+
 }  // namespace
 
 void begin_cluster(Shim& self) {
@@ -228,11 +242,13 @@ void end_cluster(Shim& self) {
   for (const std::string& phase : self.ledger.phases()) names += phase + '\0';
   const std::vector<std::string> all_names = gather_texts(self, names);
   Operations operations = gather_operations(self);
-  if (self.rank != 0) return;
-  const std::vector<std::string> phases = number_phases(all_names, operations);
-  const char* const folder = std::getenv("SUBSTRATA_MPI_CLUSTER_OUT");
-  write_cluster(self, folder != nullptr ? folder : ".",
-                {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]}, operations, phases);
+  if (self.rank == 0) {
+    const std::vector<std::string> phases = number_phases(all_names, operations);
+    const char* const folder = std::getenv("SUBSTRATA_MPI_CLUSTER_OUT");
+    write_cluster(self, folder != nullptr ? folder : ".",
+                  {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]}, operations, phases);
+  }
+  await_rank_0(self);
 }
 
 }  // namespace substrata::mpi_shim
