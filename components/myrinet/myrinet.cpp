@@ -123,7 +123,7 @@ class MyrinetMonitor final : public monitor::Monitor {
       if (counted == nullptr)
         return monitor::refuse(Code::kTooMany, 0,
                                "%zu choices of node, program and kind are counted, no more are kept",
-                               myrinet::OperationCounters::kMostChoices);
+                               myrinet::OperationCounters::Choices::kMost);
       out->counters = {counted};
       out->instrument = &operations_;
       return kSuccess;
@@ -134,7 +134,7 @@ class MyrinetMonitor final : public monitor::Monitor {
     if (counter == nullptr) {
       return monitor::refuse(Code::kTooMany, 0,
                              "%zu choices of node, peer, program and type are counted, no more are kept",
-                             myrinet::PacketCounters::kMostChoices);
+                             myrinet::PacketCounters::Choices::kMost);
     }
     out->counters = {counter};
     out->instrument = &counters_;

@@ -149,25 +149,10 @@ void OperationRecorder::observe(const substrata_transaction* batch, size_t count
 
 OperationCounters::OperationCounters() : ObservingInstrument(patterns()) {}
 
-OperationCounters::~OperationCounters() {
-  end_observation();
-  for (size_t i = 0; i < used_.load(); ++i) delete choices_[i].load();
-}
+OperationCounters::~OperationCounters() { end_observation(); }
 
-const monitor::Counter* OperationCounters::counter(const OperationChoice& choice, OperationCount count) {
-  const size_t used = used_.load(std::memory_order_relaxed);
-  for (size_t i = 0; i < used; ++i) {
-    Counting& known = *choices_[i].load(std::memory_order_relaxed);
-    if (known.choice == choice) return &known.counters[count];
-  }
-  if (used == kMostChoices) return nullptr;
-  auto* const made = new Counting(choice);
-  choices_[used].store(made, std::memory_order_relaxed);
-  used_.store(used + 1, std::memory_order_release);
-  return &made->counters[count];
-}
-
-void OperationCounters::take(Counting& counting, int own, const substrata_transaction& seen) noexcept {
+void OperationCounters::take(Choices::Counting& counting, int own,
+                             const substrata_transaction& seen) noexcept {
   constexpr uint32_t kAny = OperationChoice::kAny;
   const OperationChoice& choice = counting.choice;
   const int kind = operation_kind_of(seen.site);
@@ -196,11 +181,9 @@ void OperationCounters::take(Counting& counting, int own, const substrata_transa
 void OperationCounters::observe(const substrata_transaction* batch, size_t count) noexcept {
   if (!roles_.of(batch[0].probe).known) return;
   const int own = own_node();
-  const size_t used = used_.load(std::memory_order_acquire);
-  for (size_t i = 0; i < used; ++i) {
-    Counting& counting = *choices_[i].load(std::memory_order_relaxed);
+  choices_.for_each([&](Choices::Counting& counting) {
     for (size_t k = 0; k < count; ++k) take(counting, own, batch[k]);
-  }
+  });
 }
 
 }  // namespace substrata::myrinet

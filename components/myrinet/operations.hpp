@@ -6,13 +6,13 @@
 #include <substrata/myrinet.h>
 
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "chosen_counters.hpp"
 #include "monitor/counting.hpp"
 #include "probes.hpp"
 
@@ -151,25 +151,21 @@ struct OperationChoice {
 // Counts for every choice that an event asks for; as PacketCounters.
 class OperationCounters final : public monitor::ObservingInstrument {
  public:
-  static constexpr size_t kMostChoices = 1024;
+  using Choices = ChosenCounters<OperationChoice, kOperationCounts, 1024>;
   OperationCounters();
   ~OperationCounters() override;
-  // Null: too many. May throw std::bad_alloc. One caller at a time.
-  const monitor::Counter* counter(const OperationChoice& choice, OperationCount count);
+  // As ChosenCounters.
+  const monitor::Counter* counter(const OperationChoice& choice, OperationCount count) {
+    return choices_.counter(choice, count);
+  }
 
  protected:
   void observe(const substrata_transaction* batch, size_t count) noexcept override;
 
  private:
-  struct Counting {
-    explicit Counting(const OperationChoice& of) : choice(of) {}
-    const OperationChoice choice;
-    std::array<monitor::Counter, kOperationCounts> counters;
-  };
-  static void take(Counting& counting, int own, const substrata_transaction& seen) noexcept;
+  static void take(Choices::Counting& counting, int own, const substrata_transaction& seen) noexcept;
 
-  std::array<std::atomic<Counting*>, kMostChoices> choices_{};
-  std::atomic<size_t> used_{0};
+  Choices choices_;
   ProbeRoles roles_;
 };
 

@@ -1,6 +1,8 @@
 // Stages of packets, added up.
 #include "packet_counters.hpp"
 
+#include <atomic>
+
 namespace substrata::myrinet {
 namespace {
 
@@ -15,25 +17,9 @@ int own_node() noexcept { return own_node_number.load(std::memory_order_relaxed)
 PacketCounters::PacketCounters()
     : ObservingInstrument(std::string(kLanaiProbes) + "," + std::string(kClockProbes)) {}
 
-PacketCounters::~PacketCounters() {
-  end_observation();
-  for (size_t i = 0; i < used_.load(); ++i) delete choices_[i].load();
-}
+PacketCounters::~PacketCounters() { end_observation(); }
 
-const monitor::Counter* PacketCounters::counter(const Choice& choice, Count count) {
-  const size_t used = used_.load(std::memory_order_relaxed);
-  for (size_t i = 0; i < used; ++i) {
-    Counting& known = *choices_[i].load(std::memory_order_relaxed);
-    if (known.choice == choice) return &known.counters[count];
-  }
-  if (used == kMostChoices) return nullptr;
-  auto* const made = new Counting(choice);
-  choices_[used].store(made, std::memory_order_relaxed);
-  used_.store(used + 1, std::memory_order_release);
-  return &made->counters[count];
-}
-
-void PacketCounters::take(Counting& counting, const ProbeRole& role, uint32_t first_node,
+void PacketCounters::take(Choices::Counting& counting, const ProbeRole& role, uint32_t first_node,
                           const substrata_transaction& stage) noexcept {
   const Choice& choice = counting.choice;
   std::array<monitor::Counter, kCounts>& counters = counting.counters;
@@ -82,15 +68,13 @@ void PacketCounters::observe(const substrata_transaction* batch, size_t count) n
   const ProbeRole role = roles_.of(batch[0].probe);
   if (!role.known) return;
   const int own = own_node();
-  const size_t used = used_.load(std::memory_order_acquire);
-  for (size_t i = 0; i < used; ++i) {
-    Counting& counting = *choices_[i].load(std::memory_order_relaxed);
+  choices_.for_each([&](Choices::Counting& counting) {
     const uint32_t node = counting.choice.node != Choice::kAny ? counting.choice.node
                           : own >= 0                           ? static_cast<uint32_t>(own)
                                                                : Choice::kAny;
-    if (node != Choice::kAny && node != role.node) continue;
+    if (node != Choice::kAny && node != role.node) return;
     for (size_t k = 0; k < count; ++k) take(counting, role, node != Choice::kAny ? node : 0, batch[k]);
-  }
+  });
 }
 
 }  // namespace substrata::myrinet

@@ -4,10 +4,10 @@
 #define SUBSTRATA_MYRINET_PACKET_COUNTERS_HPP
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 
+#include "chosen_counters.hpp"
 #include "monitor/counting.hpp"
 #include "probes.hpp"
 
@@ -49,27 +49,22 @@ int own_node() noexcept;
 // All choices that were asked for. Counters are looked at from any thread.
 class PacketCounters final : public monitor::ObservingInstrument {
  public:
-  static constexpr size_t kMostChoices = 4096;
+  using Choices = ChosenCounters<Choice, kCounts, 4096>;
   PacketCounters();
   ~PacketCounters() override;
-  // The counter of that choice, made if it is new; null: too many. May throw std::bad_alloc. One caller at a
-  // time.
-  const monitor::Counter* counter(const Choice& choice, Count count);
+  // As ChosenCounters.
+  const monitor::Counter* counter(const Choice& choice, Count count) {
+    return choices_.counter(choice, count);
+  }
 
  protected:
   void observe(const substrata_transaction* batch, size_t count) noexcept override;
 
  private:
-  struct Counting {
-    explicit Counting(const Choice& of) : choice(of) {}
-    const Choice choice;
-    std::array<monitor::Counter, kCounts> counters;
-  };
-  void take(Counting& counting, const ProbeRole& role, uint32_t first_node,
+  void take(Choices::Counting& counting, const ProbeRole& role, uint32_t first_node,
             const substrata_transaction& stage) noexcept;
 
-  std::array<std::atomic<Counting*>, kMostChoices> choices_{};
-  std::atomic<size_t> used_{0};
+  Choices choices_;
   ProbeRoles roles_;
 };
 

@@ -1,0 +1,60 @@
+// Counters for every choice that somebody asked for, found while others count.
+#ifndef SUBSTRATA_MYRINET_CHOSEN_COUNTERS_HPP
+#define SUBSTRATA_MYRINET_CHOSEN_COUNTERS_HPP
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+#include "monitor/counting.hpp"
+
+namespace substrata::myrinet {
+
+// `Choice` says which of what is seen counts; `Counts` counters for each, at most `Most` choices, which stay.
+template <class Choice, std::size_t Counts, std::size_t Most>
+class ChosenCounters {
+ public:
+  struct Counting {
+    explicit Counting(const Choice& of) : choice(of) {}
+    const Choice choice;
+    std::array<monitor::Counter, Counts> counters;
+  };
+  static constexpr std::size_t kMost = Most;
+
+  ChosenCounters() = default;
+  ChosenCounters(const ChosenCounters&) = delete;
+  ChosenCounters& operator=(const ChosenCounters&) = delete;
+  ~ChosenCounters() {
+    for_each([](Counting& counting) { delete &counting; });
+  }
+
+  // The counter of that choice, made if it is new; null: too many. May throw std::bad_alloc. One caller at a
+  // time.
+  const monitor::Counter* counter(const Choice& choice, std::size_t count) {
+    const std::size_t used = used_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < used; ++i) {
+      Counting& known = *choices_[i].load(std::memory_order_relaxed);
+      if (known.choice == choice) return &known.counters[count];
+    }
+    if (used == Most) return nullptr;
+    auto* const made = new Counting(choice);
+    choices_[used].store(made, std::memory_order_relaxed);
+    used_.store(used + 1, std::memory_order_release);
+    return &made->counters[count];
+  }
+
+  // Beside counter().
+  template <class Visit>
+  void for_each(const Visit& visit) {
+    const std::size_t used = used_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < used; ++i) visit(*choices_[i].load(std::memory_order_relaxed));
+  }
+
+ private:
+  std::array<std::atomic<Counting*>, Most> choices_{};
+  std::atomic<std::size_t> used_{0};
+};
+
+}  // namespace substrata::myrinet
+
+#endif
