@@ -144,39 +144,30 @@ TEST(OutOfOrderProcessor, WhatIsIndependentPassesWhatWaits) {
   EXPECT_EQ(cycles_of(pattern, 1000), 4000U);
 }
 
+// Of two loads that miss for 1000 cycles, with so many of an operation between them; that may wait for the
+// first, the second does not.
+uint64_t cycles_of_two_misses(size_t between, const Operation& each) {
+  std::vector<Operation> all = {loads(64, 0, bit(1))};
+  all.insert(all.end(), between, each);
+  all.push_back(loads(128));
+  return run(all, Memory{1000, 3}).cycles;
+}
+
 TEST(OutOfOrderProcessor, TheWindowHoldsEightyOperations) {
-  // Misses of 1000 cycles overlap when no more than 79 others lie between them; nothings take no queue.
-  const auto two_misses = [](size_t between) {
-    std::vector<Operation> all = {loads(64)};
-    for (size_t i = 0; i < between; ++i) all.push_back(computes(Work::kNothing));
-    all.push_back(loads(128));
-    return run(all, Memory{1000, 3}).cycles;
-  };
-  EXPECT_LT(two_misses(78), 1100U);
-  EXPECT_GT(two_misses(79), 2000U);
+  // The misses overlap when no more than 79 others lie between them; nothings take no queue.
+  EXPECT_LT(cycles_of_two_misses(78, computes(Work::kNothing)), 1100U);
+  EXPECT_GT(cycles_of_two_misses(79, computes(Work::kNothing)), 2000U);
 }
 
 TEST(OutOfOrderProcessor, TheIntegerQueueHoldsTwenty) {
-  // Behind a miss, 19 additions that wait for it leave one place to an independent miss, 20 none.
-  const auto two_misses = [](size_t waiting) {
-    std::vector<Operation> all = {loads(64, 0, bit(1))};
-    for (size_t i = 0; i < waiting; ++i) all.push_back(computes(Work::kInteger, bit(1)));
-    all.push_back(loads(128));
-    return run(all, Memory{1000, 3}).cycles;
-  };
-  EXPECT_LT(two_misses(19), 1100U);
-  EXPECT_GT(two_misses(20), 2000U);
+  // 19 additions that wait for the first miss leave one place to the second, 20 none.
+  EXPECT_LT(cycles_of_two_misses(19, computes(Work::kInteger, bit(1))), 1100U);
+  EXPECT_GT(cycles_of_two_misses(20, computes(Work::kInteger, bit(1))), 2000U);
 }
 
 TEST(OutOfOrderProcessor, TheFloatingPointQueueHoldsFifteen) {
-  const auto two_misses = [](size_t waiting) {
-    std::vector<Operation> all = {loads(64, 0, bit(1))};
-    for (size_t i = 0; i < waiting; ++i) all.push_back(computes(Work::kFloatAdd, bit(1)));
-    all.push_back(loads(128));
-    return run(all, Memory{1000, 3}).cycles;
-  };
-  EXPECT_LT(two_misses(15), 1100U);
-  EXPECT_GT(two_misses(16), 2000U);
+  EXPECT_LT(cycles_of_two_misses(15, computes(Work::kFloatAdd, bit(1))), 1100U);
+  EXPECT_GT(cycles_of_two_misses(16, computes(Work::kFloatAdd, bit(1))), 2000U);
 }
 
 TEST(OutOfOrderProcessor, ALoadReadsWhatAnOlderStoreHolds) {

@@ -4,8 +4,7 @@
 // After Kessler, "The Alpha 21264 microprocessor", IEEE Micro 19(2), 1999, and the Alpha 21264/EV67 hardware
 // reference manual (chapter 2, table 2-4 for latencies). Left out: the clusters' crossing of a cycle, line
 // mispredictions, replays after a load that was wrongly taken for a hit or wrongly passed a store (the order
-// of loads and stores is known here), wrong paths, instruction cache and translation buffers, which always
-// hit.
+// of loads and stores is known here), wrong paths, and translation buffers, which always hit.
 #ifndef SUBSTRATA_TOOL_REPRODUCE_OUT_OF_ORDER_HPP
 #define SUBSTRATA_TOOL_REPRODUCE_OUT_OF_ORDER_HPP
 
