@@ -15,10 +15,12 @@
 namespace substrata::myrinet {
 
 // A calendar (Brown, "Calendar queues", CACM 1988) whose days are found by their bits: a ring of short
-// stretches of time, each with the chain of its events in their order, and a bit for each that has any. What
-// lies beyond the ring waits in a heap; it was pushed before whatever the ring may hold for the same time, so
-// it goes first. What is pushed for the present itself waits in a queue of its own, after all that came
-// before. Thread-compatible.
+// stretches of time, each with the chain of its events in their order, and a bit for each that has any. The
+// ring is two seasons long. Events of later seasons wait in chains in the order they came, one a season, and
+// are sorted into the ring when the season before theirs begins, so before anything else may be pushed there
+// for the same time; events of seasons still further ahead wait in a heap until there is a chain for theirs.
+// What is pushed for the present itself waits in a queue of its own, after all that came before.
+// Thread-compatible.
 class EventQueue {
  public:
   static constexpr std::uint32_t kMostPackets = 1u << 24;
@@ -30,32 +32,18 @@ class EventQueue {
   };
   EventQueue() : links_(1, Link{kNever, 0, 0}) {}
   bool empty() const noexcept { return next() == kNever; }
-  Time next() const noexcept { return present_.empty() ? later() : now_; }
-  // Packet and kind are below the most; `at` is before kNever, and before the last event popped only where
-  // order does not matter.
+  Time next() const noexcept { return std::min(later(), present_.empty() ? kNever : now_); }
+  // Packet and kind are below the most; `at` is before kNever. What lies before the last event popped comes
+  // next, by time.
   void push(Time at, std::uint32_t kind, std::uint32_t packet) {
-    const std::uint64_t day = at >> kDayShift;
     const std::uint32_t what = packet << kPacketShift | kind;
     if (at == now_) {
       present_.push_back(what);
-      return;
-    }
-    if (day - today_ >= kDays) {
+    } else if (at - now_ >= horizon_ - now_) {  // further ahead, or in the past
       push_far(at, what);
-      return;
+    } else {
+      sort(spare_link(at, what));
     }
-    if (spare_ == 0) make_spare();
-    const std::uint32_t made = spare_;
-    spare_ = links_[made].after;
-    const auto place = static_cast<std::uint32_t>(day % kDays);
-    // Link 0 ends every chain: its time is never reached.
-    std::uint32_t* before = &first_[place];
-    while (links_[*before].at <= at) before = &links_[*before].after;
-    links_[made] = {at, what, *before};
-    *before = made;
-    days_[place / 64] |= std::uint64_t{1} << place % 64;
-    words_ |= std::uint64_t{1} << place / 64;
-    near_ = std::min(near_, at);
   }
   // The next one; there is one.
   Event pop() noexcept {
@@ -64,11 +52,14 @@ class EventQueue {
       present_.pop_front();
       return event(now_, what);
     }
-    if (far_ <= near_) return pop_far();
+    if (far_ < near_) {
+      if (far_ < now_) return pop_past();
+      enter(far_ >> kSeasonShift);
+    } else if (near_ >= turn_) {
+      enter(near_ >> kSeasonShift);
+    }
     now_ = near_;
-    const std::uint64_t day = near_ >> kDayShift;
-    today_ = day;
-    const auto place = static_cast<std::uint32_t>(day % kDays);
+    const auto place = static_cast<std::uint32_t>((near_ >> kDayShift) % kDays);
     const std::uint32_t taken = first_[place];
     const Link link = links_[taken];
     links_[taken].after = spare_;
@@ -87,8 +78,12 @@ class EventQueue {
  private:
   Time later() const noexcept { return std::min(near_, far_); }
   static constexpr unsigned kPacketShift = 4;
-  static constexpr unsigned kDayShift = 18;        // 0.26 us: hardly two events a day in a busy cluster
-  static constexpr std::uint64_t kDays = 64 * 64;  // 1.1 ms: longer than all that is usual ahead
+  static constexpr unsigned kDayShift = 18;     // 0.26 us: hardly two events a day in a busy cluster
+  static constexpr std::uint64_t kDays = 1024;  // 0.27 ms: longer than most that is ahead
+  static constexpr unsigned kSeasonShift = kDayShift + 9;
+  static constexpr Time kSeason = Time{1} << kSeasonShift;  // 0.13 ms
+  static_assert(kSeason == (kDays << kDayShift) / 2, "the ring holds two");
+  static constexpr std::uint64_t kSeasons = 256;  // 34 ms: the DMA of the packets of long messages
   struct Link {
     Time at;
     std::uint32_t what;
@@ -98,8 +93,14 @@ class EventQueue {
   __extension__ using Order = unsigned __int128;
   struct Far {
     Order order;
-    std::uint32_t what;
+    std::uint32_t link;
     bool operator<(const Far& other) const noexcept { return order > other.order; }  // least on top
+  };
+  // The events of one, in the order they came.
+  struct Season {
+    Time least = kNever;
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
   };
   static Event event(Time at, std::uint32_t what) noexcept {
     return {at, what >> kPacketShift, what & (kMostKinds - 1)};
@@ -117,35 +118,126 @@ class EventQueue {
     return found * 64 + static_cast<std::uint32_t>(std::countr_zero(days_[found]));
   }
 
+  std::uint32_t spare_link(Time at, std::uint32_t what) {
+    if (spare_ == 0) make_spare();
+    const std::uint32_t made = spare_;
+    spare_ = links_[made].after;
+    links_[made] = {at, what, 0};
+    return made;
+  }
   [[gnu::noinline]] void make_spare() {
     spare_ = static_cast<std::uint32_t>(links_.size());
     links_.push_back({kNever, 0, 0});
   }
-  [[gnu::noinline]] void push_far(Time at, std::uint32_t what) {
-    beyond_.push_back({static_cast<Order>(at) << 64 | pushed_++, what});
-    std::push_heap(beyond_.begin(), beyond_.end());
-    far_ = static_cast<Time>(beyond_.front().order >> 64);
+  // Into its day.
+  void sort(std::uint32_t made) noexcept {
+    const Time at = links_[made].at;
+    const auto place = static_cast<std::uint32_t>((at >> kDayShift) % kDays);
+    // Link 0 ends every chain: its time is never reached.
+    std::uint32_t* before = &first_[place];
+    while (links_[*before].at <= at) before = &links_[*before].after;
+    links_[made].after = *before;
+    *before = made;
+    days_[place / 64] |= std::uint64_t{1} << place % 64;
+    words_ |= std::uint64_t{1} << place / 64;
+    near_ = std::min(near_, at);
   }
-  [[gnu::noinline]] Event pop_far() noexcept {
+  // Behind the others of its season.
+  void append(std::uint32_t made) noexcept {
+    const Time at = links_[made].at;
+    const auto place = static_cast<std::uint32_t>((at >> kSeasonShift) % kSeasons);
+    Season& season = seasons_[place];
+    if (season.last == 0) {
+      season.first = made;
+      seasons_with_[place / 64] |= std::uint64_t{1} << place % 64;
+    } else {
+      links_[season.last].after = made;
+    }
+    season.last = made;
+    season.least = std::min(season.least, at);
+  }
+  [[gnu::noinline]] void push_far(Time at, std::uint32_t what) {
+    if (at < now_ || at >> kSeasonShift > season_ + kSeasons) {
+      beyond_.push_back({static_cast<Order>(at) << 64 | pushed_++, spare_link(at, what)});
+      std::push_heap(beyond_.begin(), beyond_.end());
+    } else {
+      append(spare_link(at, what));
+    }
+    far_ = std::min(far_, at);
+  }
+  // The link of the first in the heap.
+  std::uint32_t pop_beyond() noexcept {
     std::pop_heap(beyond_.begin(), beyond_.end());
-    const Event taken = event(static_cast<Time>(beyond_.back().order >> 64), beyond_.back().what);
+    const std::uint32_t taken = beyond_.back().link;
     beyond_.pop_back();
-    now_ = taken.at;
-    far_ = beyond_.empty() ? kNever : static_cast<Time>(beyond_.front().order >> 64);
-    today_ = std::max(today_, taken.at >> kDayShift);
     return taken;
+  }
+  [[gnu::cold, gnu::noinline]] Event pop_past() noexcept {
+    const std::uint32_t taken = pop_beyond();
+    const Link link = links_[taken];
+    links_[taken].after = spare_;
+    spare_ = taken;
+    far_ = first_far();
+    return event(link.at, link.what);
+  }
+  // That season begins: nothing is before it.
+  [[gnu::noinline]] void enter(std::uint64_t season) noexcept {
+    season_ = season;
+    turn_ = (season + 1) << kSeasonShift;
+    horizon_ = (season + 2) << kSeasonShift;
+    open(season % kSeasons);
+    open((season + 1) % kSeasons);
+    while (!beyond_.empty() && links_[beyond_.front().link].at >> kSeasonShift <= season + kSeasons) {
+      const std::uint32_t taken = pop_beyond();
+      links_[taken].after = 0;
+      if (links_[taken].at < horizon_) {
+        sort(taken);
+      } else {
+        append(taken);
+      }
+    }
+    far_ = first_far();
+  }
+  // Its events into the ring.
+  void open(std::uint64_t place) noexcept {
+    for (std::uint32_t link = seasons_[place].first; link != 0;) {
+      const std::uint32_t after = links_[link].after;
+      sort(link);
+      link = after;
+    }
+    seasons_[place] = {};
+    seasons_with_[place / 64] &= ~(std::uint64_t{1} << place % 64);
+  }
+  // The first time beyond the ring or in the past.
+  Time first_far() const noexcept {
+    const Time beyond = beyond_.empty() ? kNever : links_[beyond_.front().link].at;
+    if (beyond < now_) return beyond;
+    // Around from the season after the ring's; its word comes once more with the seasons before.
+    const std::uint64_t begin = (season_ + 2) % kSeasons;
+    std::uint64_t word = begin / 64;
+    std::uint64_t left = seasons_with_[word] >> begin % 64 << begin % 64;
+    for (std::size_t i = 0; left == 0 && i < seasons_with_.size(); ++i) {
+      word = (word + 1) % seasons_with_.size();
+      left = seasons_with_[word];
+    }
+    if (left == 0) return beyond;
+    return seasons_[word * 64 + static_cast<std::uint64_t>(std::countr_zero(left))].least;
   }
 
   Time now_ = 0;                 // of the last popped
   Ring<std::uint32_t> present_;  // what came for that time since
   Time near_ = kNever;           // the first in the ring
-  Time far_ = kNever;            // the first beyond it
-  std::uint64_t today_ = 0;      // no event in the ring is before this day
+  Time far_ = kNever;            // the first of all else
+  Time turn_ = kSeason;          // the present season's end
+  Time horizon_ = 2 * kSeason;   // the ring's
   std::uint64_t words_ = 0;      // which of days_ are not 0
   std::uint32_t spare_ = 0;      // links of no chain
   std::vector<Link> links_;
   std::array<std::uint64_t, kDays / 64> days_{};
   std::array<std::uint32_t, kDays> first_{};
+  std::uint64_t season_ = 0;  // the present one
+  std::array<std::uint64_t, kSeasons / 64> seasons_with_{};
+  std::array<Season, kSeasons> seasons_{};  // up to season_ + kSeasons
   std::vector<Far> beyond_;
   std::uint64_t pushed_ = 0;
 };

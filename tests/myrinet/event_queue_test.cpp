@@ -67,6 +67,45 @@ TEST(MyrinetEventQueue, KeepsTheOrderOfEventsNearAndFarAhead) {
   compare(7, 3, [](auto& random) { return random() % 20 * 536'870'912; });
 }
 
+// Seasons are 2^27 ps long, the ring two of them, and 256 have chains.
+TEST(MyrinetEventQueue, KeepsTheOrderOfEventsThatWaitForTheirSeason) {
+  constexpr Time season = Time{1} << 27;
+  // Times meet that were pushed from a chain's, the ring's and the heap's distance.
+  compare(9, 400, [](auto& random) { return random() % 300 * (season / 2); });
+  compare(10, 400, [](auto& random) { return random() % 40 * (8 * season); });
+  compare(11, 30, [](auto& random) { return random() % 3 * season + random() % 3; });
+  // A season's end, one to each side of it.
+  compare(12, 200, [](auto& random) { return random() % 5 * season + random() % 3 - 1 + season; });
+}
+
+TEST(MyrinetEventQueue, KeepsTheOrderWhereTheRingRunsEmpty) {
+  constexpr Time season = Time{1} << 27;
+  // One event or two: the next is as often in a chain as in the heap.
+  compare(13, 1, [](auto& random) { return random() % 600 * season; });
+  compare(14, 2, [](auto& random) { return 2 * season + random() % 4 * (254 * season); });
+}
+
+TEST(MyrinetEventQueue, GivesThePastFirst) {
+  EventQueue queue;
+  queue.push(5'000'000'000, 1, 1);
+  queue.push(5'000'000'000, 1, 2);
+  queue.push(90'000'000'000, 1, 3);
+  EXPECT_EQ(queue.pop().packet, 1u);
+  queue.push(5'000'000'000, 2, 4);
+  queue.push(3'000, 3, 5);
+  queue.push(1'000, 3, 6);
+  queue.push(3'000, 3, 7);
+  const std::pair<Time, std::uint32_t> expected[] = {
+      {1'000, 6}, {3'000, 5}, {3'000, 7}, {5'000'000'000, 2}, {5'000'000'000, 4}, {90'000'000'000, 3}};
+  for (const auto& [at, packet] : expected) {
+    EXPECT_EQ(queue.next(), at);
+    const EventQueue::Event event = queue.pop();
+    EXPECT_EQ(event.at, at);
+    EXPECT_EQ(event.packet, packet);
+  }
+  EXPECT_TRUE(queue.empty());
+}
+
 TEST(MyrinetRing, KeepsItsOrderWhileItGrowsAndTurns) {
   std::mt19937_64 random(8);
   Ring<int> ring;
