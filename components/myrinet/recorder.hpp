@@ -15,7 +15,7 @@
 namespace substrata::myrinet {
 
 // The statistics, without the feed. Thread-compatible.
-class MonitorMemory {
+class __attribute__((visibility("hidden"))) MonitorMemory {
  public:
   explicit MonitorMemory(const Shape& shape);
   // A stage of a packet as it is sorted.
