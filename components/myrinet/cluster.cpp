@@ -52,17 +52,17 @@ Cluster::Cluster(const ClusterParameters& parameters, Delivery& delivery, bool p
 
 // ---------------------------------------------------------------------------------------------- resources
 
-// What is in the slot is of the packet before; every field is written before it is read.
-std::uint32_t Cluster::take_slot() {
-  if (free_.empty()) {
-    if (packets_.size() == EventQueue::kMostPackets)
+template <typename T>
+std::uint32_t Cluster::take_place(std::vector<T>& places, std::vector<std::uint32_t>& free) {
+  if (free.empty()) {
+    if (places.size() == EventQueue::kMostPackets)
       throw std::length_error("the Myrinet cluster has no room for more packets under way");
-    packets_.emplace_back();
-    return static_cast<std::uint32_t>(packets_.size() - 1);
+    places.emplace_back();
+    return static_cast<std::uint32_t>(places.size() - 1);
   }
-  const std::uint32_t slot = free_.back();
-  free_.pop_back();
-  return slot;
+  const std::uint32_t place = free.back();
+  free.pop_back();
+  return place;
 }
 
 // Clock packets look back at when each thing the processor did has ended.
@@ -116,27 +116,39 @@ Time Cluster::wire(std::uint32_t bytes) const noexcept {
   return parameters_.link_byte * (bytes + parameters_.header_bytes + (stamped ? parameters_.stamp_bytes : 0));
 }
 
-// Onto the link when it is free.
-void Cluster::insert(std::uint32_t from, const Worm& worm) {
+// Onto the link when it is free. Worms are written where they stay, word by word: one that is copied as soon
+// as it is written is copied out of the cache, not out of the store buffer, and waits for it.
+void Cluster::insert(std::uint32_t from, Time ready, Time length, Kind kind, std::uint32_t packet,
+                     std::uint32_t to) {
   Node& node = nodes_[from];
   if (node.link_taken) {
-    node.outgoing.push_back(worm);
+    Worm& worm = node.outgoing.add();
+    worm.begin = ready;
+    worm.length = length;
+    worm.kind = kind;
+    worm.packet = packet;
+    worm.to = to;
   } else {
-    launch(from, worm);
+    launch(from, ready, length, kind, packet, to);
   }
 }
 
 // The link is the worm's from its begin on.
-void Cluster::launch(std::uint32_t from, const Worm& worm) {
+void Cluster::launch(std::uint32_t from, Time ready, Time length, Kind kind, std::uint32_t packet,
+                     std::uint32_t to) {
   Node& node = nodes_[from];
+  const Time begin = std::max({ready, node.link_free, now_});
   node.link_taken = true;
-  node.worm = worm;
-  node.worm.begin = std::max({worm.begin, node.link_free, now_});
+  node.worm.begin = begin;
+  node.worm.length = length;
+  node.worm.kind = kind;
+  node.worm.packet = packet;
+  node.worm.to = to;
   // The stamp of a clock packet is the last thing before its insertion.
-  if (worm.kind == kQuerySeen) exchange_.sent = clocks_.local(0, node.worm.begin);
-  if (worm.kind == kAnswered) exchange_.answered = clocks_.local(from, node.worm.begin);
+  if (kind == kQuerySeen) exchange_.sent = clocks_.local(0, begin);
+  if (kind == kAnswered) exchange_.answered = clocks_.local(from, begin);
   // The port is asked for when the head is there, so that nobody waits for a worm that is yet to come.
-  events_.push(node.worm.begin + parameters_.switch_latency, kHead, from);
+  events_.push(begin + parameters_.switch_latency, kHead, from);
 }
 
 void Cluster::on_head(std::uint32_t from) {
@@ -173,9 +185,9 @@ void Cluster::grant(std::uint32_t from) {
   }
   node.link_taken = false;
   if (node.outgoing.empty()) return;
-  const Worm next = node.outgoing.front();
-  node.outgoing.pop_front();
-  launch(from, next);
+  const Worm& next = node.outgoing.front();
+  node.outgoing.pop_front();  // it stays where it is
+  launch(from, next.begin, next.length, next.kind, next.packet, next.to);
 }
 
 void Cluster::open_port(Node& node) {
@@ -224,18 +236,16 @@ bool Cluster::looked_at() const noexcept {
                      [](const auto& publisher) { return substrata_observed(publisher.get()) != 0; });
 }
 
-void Cluster::describe(Packet& packet) noexcept {
-  const unsigned partial = packet.rest != 0 ? unsigned{SUBSTRATA_FLAG_PARTIAL} : 0u;
-  packet.shown.address = packet.message.address;
-  packet.shown.site = packet.message.operation;
-  packet.shown.detail = (std::uint64_t{packet.message.type} << kTypeShift) | packet.number;
-  packet.shown.initiator = packet.message.from;
-  packet.shown.target = packet.message.to;
-  packet.shown.size = packet.bytes;
-  packet.shown.kind = SUBSTRATA_PACKET;
-  packet.shown.program = packet.message.program;
-  packet.shown.phase = packet.message.phase;
-  packet.shown.flags = static_cast<std::uint16_t>(packet.message.flags | SUBSTRATA_FLAG_MODELLED | partial);
+void Cluster::describe(const Message& message, substrata_transaction& shown) noexcept {
+  shown.address = message.address;
+  shown.site = message.operation;
+  shown.detail = std::uint64_t{message.type} << kTypeShift;
+  shown.initiator = message.from;
+  shown.target = message.to;
+  shown.kind = SUBSTRATA_PACKET;
+  shown.program = message.program;
+  shown.phase = message.phase;
+  shown.flags = static_cast<std::uint16_t>(message.flags | SUBSTRATA_FLAG_MODELLED);
 }
 
 void Cluster::commit(std::uint32_t node, Place place, const substrata_transaction& shown) {
@@ -249,13 +259,14 @@ void Cluster::commit(std::uint32_t node, Place place, const substrata_transactio
 }
 
 void Cluster::post(const Message& message, Time now) {
-  const std::uint32_t slot = take_slot();
-  Packet& packet = packets_[slot];
-  packet.message = message;
-  packet.rest = message.bytes;
-  packet.posted = now;
+  const std::uint32_t number = take_place(messages_, free_messages_);
+  Posted& posted = messages_[number];
+  posted.message = message;
+  posted.posted = now;
+  posted.rest = message.bytes;
+  describe(message, posted.shown);
   ++under_way_;
-  events_.push(now, kPost, slot);
+  events_.push(now, kPost, number);
 }
 
 void Cluster::step() {
@@ -309,6 +320,15 @@ void Cluster::run_until(Time until) {
   now_ = std::max(now_, until == kNever ? now_ : until);
 }
 
+void Cluster::run_before(const Time& until) {
+  for (;;) {
+    const Time at = events_.next();
+    if (at > until || (under_way_ == 0 && until == kNever)) return;
+    do step();
+    while (events_.next() <= at);
+  }
+}
+
 void Cluster::run_out() {
   while (under_way_ != 0 || in_round_) {
     const Time at = events_.next();  // all of that time
@@ -318,35 +338,33 @@ void Cluster::run_out() {
 }
 
 // The next packet of a message has its request seen.
-void Cluster::on_post(std::uint32_t slot) {
-  const std::uint32_t from = packets_[slot].message.from;
-  Node& node = nodes_[from];
-  {
-    Packet& packet = packets_[slot];
-    packet.bytes = std::min(packet.rest, parameters_.packet_bytes);
-    packet.rest -= packet.bytes;
-    packet.seen = now_;
-    packet.number = node.packets++;
-    packet.at = packet.message.to;
-    describe(packet);
-    if (faults_) packet.place = orders_[(std::uint64_t{from} << 32) | packet.message.to].next_place++;
-  }
+void Cluster::on_post(std::uint32_t number) {
+  const std::uint32_t slot = take_place(packets_, free_packets_);
+  Posted& posted = messages_[number];
+  Packet& packet = packets_[slot];
+  Node& node = nodes_[posted.shown.initiator];
+  const std::uint32_t bytes = std::min(posted.rest, parameters_.packet_bytes);
+  posted.rest -= bytes;
+  packet.shown = posted.shown;
+  packet.shown.detail |= node.packets++;
+  packet.shown.size = bytes;
+  packet.message = number;
+  packet.at = packet.to();
+  packet.last = posted.rest == 0;
+  packet.seen = now_;
+  if (faults_) packet.place = orders_[(std::uint64_t{packet.from()} << 32) | packet.to()].next_place++;
   const Time taken = occupy(node, now_, parameters_.on_request) + parameters_.on_request;
-  if (packets_[slot].rest != 0) {
-    const std::uint32_t next = take_slot();
-    const Packet& packet = packets_[slot];
-    packets_[next].message = packet.message;
-    packets_[next].rest = packet.rest;
-    packets_[next].posted = packet.posted;
-    events_.push(taken, kPost, next);
+  if (!packet.last) {
+    packet.shown.flags |= SUBSTRATA_FLAG_PARTIAL;
+    events_.push(taken, kPost, number);
   }
-  events_.push(transfer(node, taken, parameters_.source_setup, packets_[slot].bytes), kFetched, slot);
+  events_.push(transfer(node, taken, parameters_.source_setup, bytes), kFetched, slot);
 }
 
 void Cluster::fault_of(Packet& packet) {
   const std::uint64_t drawn = workloads::random_at(parameters_.seed ^ 0xFA17, drawn_++) % 1'000'000;
   packet.fault = Fault::kNone;
-  packet.at = packet.message.to;
+  packet.at = packet.to();
   if (drawn < parameters_.corrupt_ppm) {
     packet.fault = Fault::kCorrupt;
   } else if (drawn < std::uint64_t{parameters_.corrupt_ppm} + parameters_.drop_ppm) {
@@ -355,16 +373,16 @@ void Cluster::fault_of(Packet& packet) {
              std::uint64_t{parameters_.corrupt_ppm} + parameters_.drop_ppm + parameters_.misroute_ppm) {
     packet.fault = Fault::kMisrouted;
     packet.at = (packet.at + 1) % parameters_.nodes;
-    if (packet.at == packet.message.from) packet.at = (packet.at + 1) % parameters_.nodes;
+    if (packet.at == packet.from()) packet.at = (packet.at + 1) % parameters_.nodes;
     // Between two nodes there is nowhere else to go.
-    if (packet.at == packet.message.to) packet.fault = Fault::kCorrupt;
+    if (packet.at == packet.to()) packet.fault = Fault::kCorrupt;
   }
 }
 
 // The packet is in the interface's memory: into the network with it.
 void Cluster::on_fetched(std::uint32_t slot, bool again) {
   Packet& packet = packets_[slot];
-  Node& node = nodes_[packet.message.from];
+  Node& node = nodes_[packet.from()];
   const MonitorParts& monitor = parameters_.monitor;
   const Time stamping = (monitor.sending ? parameters_.stamp_sending : 0) +
                         (monitor.sending && monitor.clock ? parameters_.clock_upkeep : 0);
@@ -376,21 +394,21 @@ void Cluster::on_fetched(std::uint32_t slot, bool again) {
   node.processor_free += after;  // in one go with the insertion
   if (!node.ends.empty()) node.ends.back() = node.processor_free;
   if (!again) {
-    publish(packet.message.from, Place::kSend, packet, SUBSTRATA_FETCHED, packet.seen, packet.fetched);
-    keep(packet.message.from, parameters_.monitor.sending, packet, 0, 0);
+    publish(packet.from(), Place::kSend, packet, SUBSTRATA_FETCHED, packet.seen, packet.fetched);
+    keep(packet.from(), parameters_.monitor.sending, packet, 0, 0);
   }
   if (faults_) fault_of(packet);
   const bool dropped = packet.fault == Fault::kDropped;
-  insert(packet.message.from, {ready, wire(packet.bytes), dropped ? kLost : kArrive, slot, packet.at});
+  insert(packet.from(), ready, wire(packet.bytes()), dropped ? kLost : kArrive, slot, packet.at);
   ++counts_.sent;
-  counts_.bytes_sent += packet.bytes;
+  counts_.bytes_sent += packet.bytes();
 }
 
 // No answer came: the sender counts the packet as dropped and sends it again.
 void Cluster::on_lost(std::uint32_t slot) {
   Packet& packet = packets_[slot];
   ++counts_.dropped;
-  publish(packet.message.from, Place::kSend, packet, SUBSTRATA_DROPPED, packet.fetched, now_);
+  publish(packet.from(), Place::kSend, packet, SUBSTRATA_DROPPED, packet.fetched, now_);
   events_.push(now_, kResend, slot);
 }
 
@@ -414,10 +432,10 @@ void Cluster::on_arrive(std::uint32_t slot) {
   }
   packet.last_word = noticed;
   const Time ready = begin + parameters_.on_arrived + stripping;
-  events_.push(transfer(node, ready, parameters_.dest_setup, packet.bytes), kDelivered, slot);
+  events_.push(transfer(node, ready, parameters_.dest_setup, packet.bytes()), kDelivered, slot);
   if (watch_ == nullptr && publishers_.empty() && store_ == nullptr) return;
-  publish(packet.at, Place::kReceive, packet, SUBSTRATA_ARRIVED,
-          clocks_.stamp(packet.message.from, packet.fetched), clocks_.stamp(packet.at, noticed));
+  publish(packet.at, Place::kReceive, packet, SUBSTRATA_ARRIVED, clocks_.stamp(packet.from(), packet.fetched),
+          clocks_.stamp(packet.at, noticed));
   if (store_ == nullptr) return;
   packet.net_begin = packet.shown.start;
   packet.net_end = packet.shown.time;
@@ -434,12 +452,12 @@ void Cluster::on_delivered(std::uint32_t slot) {
   release(node, begin);
   keep(packet.at, parameters_.monitor.receiving, packet, packet.net_begin, packet.net_end);
   ++counts_.received;
-  counts_.bytes_received += packet.bytes;
+  counts_.bytes_received += packet.bytes();
   if (!faults_) {
     hand_over(slot);
     return;
   }
-  Order& order = orders_[(std::uint64_t{packet.message.from} << 32) | packet.message.to];
+  Order& order = orders_[(std::uint64_t{packet.from()} << 32) | packet.to()];
   order.held.emplace(packet.place, slot);
   for (auto found = order.held.find(order.next_delivery); found != order.held.end();
        found = order.held.find(++order.next_delivery)) {
@@ -450,11 +468,14 @@ void Cluster::on_delivered(std::uint32_t slot) {
 }
 
 void Cluster::hand_over(std::uint32_t slot) {
-  free_.push_back(slot);
-  if (packets_[slot].rest != 0) return;
+  free_packets_.push_back(slot);
+  if (!packets_[slot].last) return;
   --under_way_;
-  const Message message = packets_[slot].message;  // the slot may be taken again meanwhile
-  delivery_.delivered(message, packets_[slot].posted, now_);
+  const std::uint32_t number = packets_[slot].message;
+  free_messages_.push_back(number);
+  // Both places may be taken again meanwhile.
+  const Message message = messages_[number].message;
+  delivery_.delivered(message, messages_[number].posted, now_);
 }
 
 // ---------------------------------------------------------------------------- histograms in host memory
@@ -521,7 +542,7 @@ void Cluster::query() {
   constexpr std::uint32_t kClockBytes = 8;
   Node& node = nodes_[0];
   const Time ready = occupy_first(node, now_, parameters_.on_clock_packet) + parameters_.on_clock_packet;
-  insert(0, {ready, wire(kClockBytes), kQuerySeen, asked_, asked_});
+  insert(0, ready, wire(kClockBytes), kQuerySeen, asked_, asked_);
   ++counts_.clock_packets;
 }
 
@@ -534,7 +555,7 @@ void Cluster::on_query_seen() {
   release(node, ready);
   arm(node, ready);
   exchange_.seen = clocks_.local(asked_, seen);
-  insert(asked_, {ready, wire(kClockBytes), kAnswered, 0, 0});
+  insert(asked_, ready, wire(kClockBytes), kAnswered, 0, 0);
   ++counts_.clock_packets;
 }
 
@@ -567,7 +588,7 @@ void Cluster::on_answered() {
   const std::uint32_t bytes = 16 * parameters_.nodes;
   for (std::uint32_t to = 1; to < parameters_.nodes; ++to) {
     const Time ready = occupy_first(node, now_, parameters_.on_clock_packet) + parameters_.on_clock_packet;
-    insert(0, {ready, wire(bytes), kTableSeen, to, to});
+    insert(0, ready, wire(bytes), kTableSeen, to, to);
     ++counts_.clock_packets;
   }
   ++counts_.rounds;

@@ -101,6 +101,9 @@ class __attribute__((visibility("hidden"))) Cluster {
   Time now() const noexcept { return now_; }
   // Handles every event up to and including `until`.
   void run_until(Time until);
+  // The same where `until` may come nearer meanwhile, though not before the present; kNever: until at rest.
+  // Always all events of one time.
+  void run_before(const Time& until);
   // The same until nothing but the clocks' periods is left to happen.
   void run_out();
   bool at_rest() const noexcept { return under_way_ == 0; }
@@ -138,21 +141,29 @@ class __attribute__((visibility("hidden"))) Cluster {
     kWriteBack
   };
   enum class Fault : std::uint8_t { kNone, kCorrupt, kDropped, kMisrouted };
-  struct Packet {
+  // A message until it is delivered.
+  struct Posted {
     Message message;
-    std::uint32_t bytes = 0;  // of this packet
-    std::uint32_t rest = 0;   // of the message after it
-    std::uint32_t place = 0;  // in the order of its pair of nodes
-    std::uint32_t at = 0;     // the node it comes out at
-    Fault fault = Fault::kNone;
-    std::uint64_t number = 0;       // of the sender
-    Time posted = 0;                // the message
-    Time seen = 0;                  // the request
-    Time fetched = 0;               // by the sender's stamp, before correction
-    Time last_word = 0;             // by the receiver's
-    Time net_begin = 0;             // of the net latency, by the sender's clock,
-    Time net_end = 0;               // and by the receiver's; while histograms are in host memory
+    Time posted = 0;
+    std::uint32_t rest = 0;         // of its bytes: not in packets yet
+    substrata_transaction shown{};  // what its packets' have in common
+  };
+  // Hundreds of them are under way where a message is long: two cache lines each.
+  struct alignas(64) Packet {
     substrata_transaction shown{};  // of its stages: all but times and state
+    std::uint32_t message = 0;      // in messages_
+    std::uint32_t place = 0;        // in the order of its pair of nodes
+    std::uint32_t at = 0;           // the node it comes out at
+    Fault fault = Fault::kNone;
+    bool last = false;   // of the message
+    Time seen = 0;       // the request
+    Time fetched = 0;    // by the sender's stamp, before correction
+    Time last_word = 0;  // by the receiver's
+    Time net_begin = 0;  // of the net latency, by the sender's clock,
+    Time net_end = 0;    // and by the receiver's; while histograms are in host memory
+    std::uint32_t from() const noexcept { return shown.initiator; }
+    std::uint32_t to() const noexcept { return shown.target; }
+    std::uint32_t bytes() const noexcept { return shown.size; }
   };
   struct Window {
     Time begin;
@@ -197,7 +208,9 @@ class __attribute__((visibility("hidden"))) Cluster {
     std::unordered_map<std::uint32_t, std::uint32_t> held;  // place -> packet
   };
 
-  std::uint32_t take_slot();
+  // A place that is free, by its number; what is in it is of the one before.
+  template <typename T>
+  static std::uint32_t take_place(std::vector<T>& places, std::vector<std::uint32_t>& free);
   void step();
   // The processor is busy for `cost` from when it is free; gives the begin.
   Time occupy(Node& node, Time now, Time cost) {
@@ -210,15 +223,15 @@ class __attribute__((visibility("hidden"))) Cluster {
   Time occupy_first(Node& node, Time now, Time cost);
   Time transfer(Node& node, Time begin, Time setup, std::uint32_t bytes);
   Time wire(std::uint32_t bytes) const noexcept;
-  void insert(std::uint32_t from, const Worm& worm);
-  void launch(std::uint32_t from, const Worm& worm);
+  void insert(std::uint32_t from, Time ready, Time length, Kind kind, std::uint32_t packet, std::uint32_t to);
+  void launch(std::uint32_t from, Time ready, Time length, Kind kind, std::uint32_t packet, std::uint32_t to);
   void on_head(std::uint32_t from);
   void grant(std::uint32_t from);
   void open_port(Node& node);
   void arm(Node& node, Time at);
   void release(Node& node, Time at);
 
-  void on_post(std::uint32_t slot);
+  void on_post(std::uint32_t number);
   void on_fetched(std::uint32_t slot, bool again);
   void on_arrive(std::uint32_t slot);
   void on_delivered(std::uint32_t slot);
@@ -240,7 +253,7 @@ class __attribute__((visibility("hidden"))) Cluster {
   void on_answered();
   void on_table_seen(std::uint32_t node);
 
-  static void describe(Packet& packet) noexcept;
+  static void describe(const Message& message, substrata_transaction& shown) noexcept;
   void publish(std::uint32_t node, Place place, Packet& packet, std::uint16_t state, Time start, Time time) {
     packet.shown.time = time;
     packet.shown.start = start;
@@ -258,8 +271,10 @@ class __attribute__((visibility("hidden"))) Cluster {
   Time now_ = 0;
   std::uint64_t under_way_ = 0;  // messages posted and not delivered
   std::vector<Node> nodes_;
+  std::vector<Posted> messages_;
+  std::vector<std::uint32_t> free_messages_;
   std::vector<Packet> packets_;
-  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> free_packets_;
   std::unordered_map<std::uint64_t, Order> orders_;
   std::uint64_t drawn_ = 0;  // faults
   ClusterCounts counts_;

@@ -23,10 +23,11 @@ class Ring {
     front_ = (front_ + 1) & (room_.size() - 1);
     --size_;
   }
-  void push_back(const T& value) {
+  void push_back(const T& value) { add() = value; }
+  // A place at the back, with whatever was in it.
+  T& add() {
     if (size_ == room_.size()) grow();
-    room_[(front_ + size_) & (room_.size() - 1)] = value;
-    ++size_;
+    return room_[(front_ + size_++) & (room_.size() - 1)];
   }
 
  private:
