@@ -27,7 +27,7 @@ Carriage::Carriage(const ClusterParameters& parameters, std::uint32_t phases)
     : nodes_(parameters.nodes),
       phases_(phases),
       memory_(shape_of(parameters.nodes, phases)),
-      counts_(std::size_t{parameters.nodes} * phases),
+      sums_(std::size_t{parameters.nodes} * phases),
       cluster_(parameters, *this, false),
       processes_(parameters.nodes),
       delivered_(std::size_t{parameters.nodes} * parameters.nodes) {
@@ -40,12 +40,12 @@ void Carriage::carry(std::span<const Operations> programs) {
     proceed(node, 0);
   }
   for (;;) {
-    if (!due_.empty() && due_.top().first < cluster_.next()) {
+    cluster_.run_before(first_due_);  // may resume a process
+    if (!due_.empty()) {
       const auto [now, node] = due_.top();
       due_.pop();
+      first_due_ = due_.empty() ? kNever : due_.top().first;
       perform(node, now);
-    } else if (!due_.empty() || !cluster_.at_rest()) {
-      cluster_.run_until(cluster_.next());  // may resume a process
     } else if (!give_up_one()) {
       break;
     }
@@ -59,7 +59,9 @@ void Carriage::carry(std::span<const Operations> programs) {
 void Carriage::proceed(std::uint32_t node, Time now) {
   const Process& process = processes_[node];
   if (process.left.empty()) return;
-  due_.emplace(now + process.left.front().compute_ns * Time{kPicosecondsPerNanosecond}, node);
+  const Time due = now + process.left.front().compute_ns * Time{kPicosecondsPerNanosecond};
+  due_.emplace(due, node);
+  first_due_ = std::min(first_due_, due);
 }
 
 void Carriage::resume(std::uint32_t node, Time now) {
@@ -118,38 +120,37 @@ void Carriage::delivered(const Message& message, Time, Time now) {
 }
 
 void Carriage::stage(std::uint32_t node, const substrata_transaction& stage) noexcept {
-  substrata_myrinet_counts& counts = counts_[std::size_t{node} * phases_ + stage.program];
-  if (const int latency = latency_of(stage.state); latency >= 0) {
-    counts.latency_sum_ns[latency] +=
-        static_cast<std::int64_t>(stage.time - stage.start) / kPicosecondsPerNanosecond;
-    try {
-      memory_.take(node, stage);
-    } catch (...) {
-      exhausted_ = true;
-    }
+  Sums& sums = sums_[std::size_t{node} * phases_ + stage.program];
+  const int latency = latency_of(stage.state);
+  if (latency < 0) {
+    count_fault(sums, stage);
+    return;
   }
+  ++sums.packets[latency];
+  sums.bytes[latency] += stage.size;
+  sums.ns[latency] += static_cast<std::int64_t>(stage.time - stage.start) / kPicosecondsPerNanosecond;
+  try {
+    memory_.take(node, stage);
+  } catch (...) {
+    exhausted_ = true;
+  }
+}
+
+void Carriage::count_fault(Sums& sums, const substrata_transaction& stage) noexcept {
   switch (stage.state) {
-    case SUBSTRATA_INJECTED:
-      ++counts.packets_sent;
-      counts.bytes_sent += stage.size;
-      return;
-    case SUBSTRATA_DELIVERED:
-      ++counts.packets_received;
-      counts.bytes_received += stage.size;
-      return;
     case SUBSTRATA_CORRUPT:
-      ++counts.checksum_errors;
+      ++sums.checksum_errors;
       break;
     case SUBSTRATA_DROPPED:
-      ++counts.dropped;
+      ++sums.dropped;
       break;
     case SUBSTRATA_MISROUTED:
-      ++counts.misrouted;
+      ++sums.misrouted;
       break;
     default:
       return;
   }
-  counts.bytes_lost += stage.size;
+  sums.bytes_lost += stage.size;
 }
 
 substrata_myrinet_counts Carriage::counts(std::uint32_t node, std::uint32_t phase) const noexcept {
@@ -158,16 +159,16 @@ substrata_myrinet_counts Carriage::counts(std::uint32_t node, std::uint32_t phas
     if (node != SUBSTRATA_MYRINET_ALL && n != node) continue;
     for (std::uint32_t p = 0; p < phases_; ++p) {
       if (phase != SUBSTRATA_MYRINET_ALL && p != phase) continue;
-      const substrata_myrinet_counts& one = counts_[std::size_t{n} * phases_ + p];
-      sum.packets_sent += one.packets_sent;
-      sum.packets_received += one.packets_received;
-      sum.bytes_sent += one.bytes_sent;
-      sum.bytes_received += one.bytes_received;
+      const Sums& one = sums_[std::size_t{n} * phases_ + p];
+      sum.packets_sent += one.packets[SUBSTRATA_MYRINET_LANAI];
+      sum.packets_received += one.packets[SUBSTRATA_MYRINET_DEST];
+      sum.bytes_sent += one.bytes[SUBSTRATA_MYRINET_LANAI];
+      sum.bytes_received += one.bytes[SUBSTRATA_MYRINET_DEST];
       sum.checksum_errors += one.checksum_errors;
       sum.dropped += one.dropped;
       sum.misrouted += one.misrouted;
       sum.bytes_lost += one.bytes_lost;
-      for (std::size_t i = 0; i < kLatencies; ++i) sum.latency_sum_ns[i] += one.latency_sum_ns[i];
+      for (std::size_t i = 0; i < kLatencies; ++i) sum.latency_sum_ns[i] += one.ns[i];
     }
   }
   return sum;

@@ -51,19 +51,33 @@ class __attribute__((visibility("hidden"))) Carriage final : private Delivery, p
     return delivered_[std::size_t{from} * nodes_ + to];
   }
 
+  // Of one node and phase, by the stage of their packets that gives the latency.
+  struct Sums {
+    std::uint64_t packets[kLatencies];
+    std::uint64_t bytes[kLatencies];
+    std::int64_t ns[kLatencies];
+    std::uint64_t checksum_errors;
+    std::uint64_t dropped;
+    std::uint64_t misrouted;
+    std::uint64_t bytes_lost;
+  };
+  [[gnu::cold, gnu::noinline]] static void count_fault(Sums& sums,
+                                                       const substrata_transaction& stage) noexcept;
+
   void delivered(const Message& message, Time posted, Time now) override;
   void stage(std::uint32_t node, const substrata_transaction& stage) noexcept override;
 
   const std::uint32_t nodes_;
   const std::uint32_t phases_;
   MonitorMemory memory_;
-  std::vector<substrata_myrinet_counts> counts_;  // by node, then phase
+  std::vector<Sums> sums_;  // by node, then phase
   Cluster cluster_;
   std::vector<Process> processes_;
   std::vector<std::uint64_t> delivered_;  // messages of each pair of nodes; they keep their order
   using Due = std::pair<Time, std::uint32_t>;
   std::priority_queue<Due, std::vector<Due>, std::greater<>>
       due_;  // next operation of each that does not wait
+  Time first_due_ = kNever;
   std::uint64_t messages_ = 0;
   std::uint64_t unmatched_ = 0;
   bool exhausted_ = false;  // no memory for a node's statistics

@@ -165,13 +165,13 @@ class __attribute__((visibility("hidden"))) Statistics {
     const double squared = square(sample.ns);
     for (const uint32_t place : sample.sums) {
       ++counts[place];
-      add_sum(place, sample.ns, squared);
+      add_sum(words + place, sample.ns, squared);
     }
     ++words[sample.by_both];
   }
   // The sums alone, and so many more in a place of a count.
   void add_sums(const Sample& sample) noexcept {
-    for (const uint32_t place : sample.sums) add_sum(place, sample.ns, square(sample.ns));
+    for (const uint32_t place : sample.sums) add_sum(words_.get() + place, sample.ns, square(sample.ns));
   }
   void add_count(uint32_t place, uint32_t more) noexcept { words_[place] += more; }
   void clear() noexcept;
@@ -189,12 +189,12 @@ class __attribute__((visibility("hidden"))) Statistics {
 
  private:
   static double square(int64_t ns) noexcept { return static_cast<double>(ns) * static_cast<double>(ns); }
-  void add_sum(uint32_t place, int64_t ns, double squared) noexcept {
+  static void add_sum(uint32_t* place, int64_t ns, double squared) noexcept {
     Layout::Sum sum;
-    std::memcpy(&sum, words_.get() + place, sizeof sum);
+    std::memcpy(&sum, place, sizeof sum);
     sum.ns += ns;
     sum.squared_ns += squared;
-    std::memcpy(words_.get() + place, &sum, sizeof sum);
+    std::memcpy(place, &sum, sizeof sum);
   }
   static constexpr size_t kLine = 64;
   struct Free {
