@@ -52,15 +52,18 @@ class Statuses {
  public:
   Statuses(MPI_Status* wanted, int count, bool needed) : given_(wanted) {
     if (wanted != MPI_STATUSES_IGNORE || !needed) return;
-    own_.resize(static_cast<size_t>(count));
-    given_ = own_.data();
+    given_ = few_.data();
+    if (static_cast<size_t>(count) <= few_.size()) return;
+    many_.resize(static_cast<size_t>(count));
+    given_ = many_.data();
   }
   MPI_Status* data() { return given_; }
   const MPI_Status& operator[](int index) const { return given_[index]; }
 
  private:
   MPI_Status* given_;
-  std::vector<MPI_Status> own_;
+  std::array<MPI_Status, 16> few_;
+  std::vector<MPI_Status> many_;
 };
 
 struct Place {

@@ -8,33 +8,13 @@
 
 namespace substrata::mpi_shim {
 
-uint32_t Ledger::sent(const std::string& phase, int to, uint64_t bytes, bool collective) {
-  ++messages_;
-  bytes_ += bytes;
-  if (to >= 0 && static_cast<size_t>(to) < messages_to_.size()) {
-    ++messages_to_[static_cast<size_t>(to)];
-    bytes_to_[static_cast<size_t>(to)] += bytes;
-  }
-  const auto [at, is_new] = by_phase_.try_emplace(phase);
+uint32_t Ledger::place_of(const std::string& phase) {
+  const auto [at, is_new] = places_.try_emplace(phase, static_cast<uint32_t>(order_.size()));
   if (is_new) {
-    at->second.place = static_cast<uint32_t>(order_.size());
     order_.push_back(phase);
+    totals_.emplace_back();
   }
-  ++at->second.messages;
-  at->second.bytes += bytes;
-  if (!collective) {
-    ++at->second.own_messages;
-    at->second.own_bytes += bytes;
-  }
-  ++at->second.sizes[bytes];
-  return at->second.place;
-}
-
-void Latencies::add(int64_t nanoseconds) {
-  if (messages == 0 || nanoseconds < least) least = nanoseconds;
-  if (messages == 0 || nanoseconds > most) most = nanoseconds;
-  ++messages;
-  total += nanoseconds;
+  return at->second;
 }
 
 namespace {
@@ -77,15 +57,16 @@ std::string rank_as_json(const Ledger& ledger, int rank, uint64_t messages_recei
       ",\"virtual\":" + latencies_as_json(ledger.virtual_latencies()) +
       ",\"unknown\":" + std::to_string(ledger.received_without_stamps()) + "},\"phases\":[";
   const char* separator = "";
-  for (const std::string& name : ledger.phases()) {
-    const PhaseTotals& phase = ledger.phase(name);
+  for (uint32_t place = 0; place < ledger.phases().size(); ++place) {
+    const PhaseTotals& phase = ledger.phase(place);
     out += separator;
-    out += "{\"name\":" + quoted(name) + ",\"messages_sent\":" + std::to_string(phase.messages) +
+    out += "{\"name\":" + quoted(ledger.phases()[place]) +
+           ",\"messages_sent\":" + std::to_string(phase.messages) +
            ",\"bytes_sent\":" + std::to_string(phase.bytes) +
            ",\"own_messages_sent\":" + std::to_string(phase.own_messages) +
            ",\"own_bytes_sent\":" + std::to_string(phase.own_bytes) + ",\"sizes_sent\":{";
     const char* comma = "";
-    for (const auto& [size, count] : phase.sizes) {
+    for (const auto& [size, count] : phase.sizes.all()) {
       out += comma;
       out += "\"" + std::to_string(size) + "\":" + std::to_string(count);
       comma = ",";

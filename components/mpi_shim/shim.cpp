@@ -18,7 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
+#include <iterator>
 
 #include "core/timers.hpp"
 
@@ -34,53 +34,17 @@ constexpr const char* kLibrary = "libmpich.so.12";
 constexpr int kMostTries = 256;
 constexpr int kModelledTag = -1;
 
-int64_t nanoseconds(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-// Of the calling thread: calls within calls, when the last one ended in processor time, and how many ticks of
-// the time-stamp counter polls took since.
-thread_local int depth = 0;
+// Of the calling thread: calls within calls, when the last one began by the time-stamp counter, when it ended
+// in processor time, and how many ticks polls took since.
+thread_local int64_t entered_at = 0;
 thread_local int64_t left_at = -1;
 thread_local int64_t polled = 0;
 thread_local uint32_t polls = 0;
+thread_local bool has_noticed = false;  // since entered_at
+thread_local ThreadTime thread_time;
 
 // Of many polls in a row one in so many is timed, for all of them.
 constexpr uint32_t kTimedPolls = 8;
-
-// A program polls a hundred times a message: the counter is cheaper than any clock.
-int64_t nanoseconds_of_ticks(int64_t ticks) {
-  static const double tick_ns = 1e9 / cycle_hz();
-  return static_cast<int64_t>(tick_ns * static_cast<double>(std::max<int64_t>(ticks, 0)));
-}
-// 10 us. In what takes longer another thread may have run.
-bool may_be_interrupted(int64_t ticks) {
-  static const auto limit = static_cast<int64_t>(10e-6 * cycle_hz());
-  return ticks < 0 || ticks > limit;
-}
-
-// The calling thread's processor time. Asking the kernel costs more than sending a small message, so between
-// two questions that follow each other closely the time-stamp counter tells.
-class ThreadTime {
- public:
-  int64_t now() {
-    const int64_t ticks = real_cycles();
-    const int64_t since = ticks - ticks_;
-    if (ticks_ == 0 || may_be_interrupted(since))
-      ns_ = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-    else
-      ns_ += nanoseconds_of_ticks(since);
-    ticks_ = ticks;
-    return ns_;
-  }
-
- private:
-  int64_t ticks_ = 0;
-  int64_t ns_ = 0;
-};
-thread_local ThreadTime thread_time;
 
 bool right_library_loaded() {
   static const bool loaded = [] {
@@ -146,12 +110,18 @@ int world_rank(const Communicator& comm, int rank) {
              : -1;
 }
 
-std::string phase_name(Shim& self) {
-  if (const uint16_t region = substrata_phase(); region != 0) {
-    if (const char* name = substrata_region_name(region)) return name;
-  }
-  std::string section = self.board->name();
-  return section.empty() ? "(outside)" : section;
+// The place of the program's present phase in the ledger.
+uint32_t present_place(Shim& self) {
+  const uint16_t region = substrata_phase();
+  const uint32_t section = self.board->current.load(std::memory_order_relaxed);
+  if (region == self.place_region && section == self.place_section) return self.place;
+  const char* const name = region != 0 ? substrata_region_name(region) : nullptr;
+  std::string phase = name != nullptr ? name : self.board->name();
+  if (phase.empty()) phase = "(outside)";
+  self.place = self.ledger.place_of(phase);
+  self.place_region = region;
+  self.place_section = section;
+  return self.place;
 }
 
 uint32_t size_field(uint64_t bytes) { return static_cast<uint32_t>(bytes > UINT32_MAX ? UINT32_MAX : bytes); }
@@ -160,15 +130,16 @@ uint32_t size_field(uint64_t bytes) { return static_cast<uint32_t>(bytes > UINT3
 bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_t flags, void* site) {
   Stamp stamp;
   if (!self.stamps.take(source, self.rank, channel, ordinal, &stamp)) return false;
-  const int64_t real = nanoseconds(CLOCK_MONOTONIC_RAW);
   const int64_t modelled = self.clock.receive(stamp.modelled, stamp.bytes);
-  self.ledger.received(real - stamp.real, modelled - stamp.modelled);
+  self.ledger.on_its_virtual_way(modelled - stamp.modelled);
+  self.noticed.push_back(stamp.real);
+  has_noticed = true;
   if (self.log.is_open()) self.log.received(source, stamp.number);
   if (self.arrivals == nullptr) return true;
   substrata_transaction* slot = substrata_reserve(self.arrivals);
   if (slot == nullptr) return true;
   *slot = {};
-  slot->time = static_cast<uint64_t>(self.virtual_time ? modelled : real);
+  slot->time = static_cast<uint64_t>(self.virtual_time ? modelled : self.real_time.at(real_cycles()));
   slot->start = static_cast<uint64_t>(self.virtual_time ? stamp.modelled : stamp.real);
   slot->site = reinterpret_cast<uint64_t>(site);
   slot->detail = stamp.number;
@@ -189,7 +160,7 @@ void arrived_unknown(Shim& self, int source, uint64_t bytes, uint16_t flags, voi
   substrata_transaction* slot = substrata_reserve(self.arrivals);
   if (slot == nullptr) return;
   *slot = {};
-  slot->time = static_cast<uint64_t>(self.virtual_time ? self.clock.now() : nanoseconds(CLOCK_MONOTONIC_RAW));
+  slot->time = static_cast<uint64_t>(self.virtual_time ? self.clock.now() : self.real_time.at(real_cycles()));
   slot->site = reinterpret_cast<uint64_t>(site);
   slot->initiator = static_cast<uint32_t>(source);
   slot->target = static_cast<uint32_t>(self.rank);
@@ -200,25 +171,26 @@ void arrived_unknown(Shim& self, int source, uint64_t bytes, uint16_t flags, voi
   substrata_commit(self.arrivals);
 }
 
+// The program learns now of the messages that have arrived.
+void tell_noticed(Shim& self, int64_t ticks) {
+  const int64_t now = self.real_time.at(ticks);
+  for (const int64_t sent : self.noticed) self.ledger.on_its_way(now - sent);
+  self.noticed.clear();
+  has_noticed = false;
+}
+
 uint64_t next_ordinal(Shim& self, int source, uint64_t channel) {
   return self.received_from[static_cast<size_t>(source)][channel]++;
 }
 
 }  // namespace
 
-// Never destroyed: the program may call MPI from its own exit handlers.
-Shim& shim() {
-  static Shim* one = new Shim;
-  return *one;
-}
-
-bool Call::inside() { return depth != 0; }
-
 Call::Call() {
   ++depth;
   Shim& self = shim();
   if (!self.counting) return;
-  const int64_t now = thread_time.now();
+  entered_at = real_cycles();
+  const int64_t now = thread_time.at(entered_at);
   const std::lock_guard guard(self.lock);
   if (left_at >= 0) {
     const int64_t computed = now - left_at - nanoseconds_of_ticks(polled);
@@ -228,24 +200,30 @@ Call::Call() {
   polled = 0;
   polls = 0;
 }
+// What the program computes begins with the last reading: after it only what needs it.
 Call::~Call() {
   --depth;
   Shim& self = shim();
   if (!self.counting) return;
-  {
-    const std::lock_guard guard(self.lock);
-    settle(self);
-  }
-  left_at = thread_time.now();
+  const std::lock_guard guard(self.lock);
+  settle(self);
+  const int64_t ticks = real_cycles();
+  left_at = thread_time.at(ticks);
+  if (has_noticed) tell_noticed(self, ticks);
 }
 Poll::Poll() {
-  ++depth;
+  ++Call::depth;
   const uint32_t before = polls++;
   stands_for_ = before < kTimedPolls ? 1 : before % kTimedPolls == 0 ? kTimedPolls : 0;
   if (stands_for_ != 0) began_ = real_cycles();
 }
 Poll::~Poll() {
-  --depth;
+  --Call::depth;
+  if (has_noticed) {
+    Shim& self = shim();
+    const std::lock_guard guard(self.lock);
+    tell_noticed(self, real_cycles());
+  }
   if (stands_for_ == 0) return;
   const int64_t took = real_cycles() - began_;
   polled += may_be_interrupted(took) ? took : took * stands_for_;
@@ -258,9 +236,9 @@ uint64_t bytes_of(size_t count, MPI_Datatype type) {
 }
 
 const Communicator& communicator(Shim& self, MPI_Comm comm) {
-  const auto [at, is_new] = self.communicators.try_emplace(comm);
-  if (is_new) at->second = describe_communicator(comm);
-  return at->second;
+  Communicator& one = self.communicators[comm];
+  if (one.id == 0) one = describe_communicator(comm);
+  return one;
 }
 void communicator_made(MPI_Comm comm) {
   Shim& self = shim();
@@ -282,10 +260,12 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
   const Communicator& among = communicator(self, comm);
   const int target = world_rank(among, to);
   const bool collective = (flags & SUBSTRATA_FLAG_COLLECTIVE) != 0;
-  const uint32_t phase = self.ledger.sent(phase_name(self), target, bytes, collective);
+  const uint32_t phase = present_place(self);
+  self.ledger.sent(phase, target, bytes, collective);
   self.live.sent(bytes);
-  Stamp stamp{
-      .real = nanoseconds(CLOCK_MONOTONIC_RAW), .modelled = self.clock.send(), .number = 0, .bytes = bytes};
+  // A message of the program goes out when the call begins.
+  const int64_t ticks = collective || !Call::inside() ? real_cycles() : entered_at;
+  Stamp stamp{.real = self.real_time.at(ticks), .modelled = self.clock.send(), .number = 0, .bytes = bytes};
   if (target >= 0) {
     const auto place = static_cast<size_t>(target);
     stamp.number = ++self.number_to[place];
@@ -391,46 +371,77 @@ PostedReceive posted(MPI_Comm comm, int from, int tag, void* site) {
   return out;
 }
 
-void received(const PostedReceive& receive, const MPI_Status& status) {
-  Shim& self = shim();
-  if (!self.counting || receive.source == MPI_PROC_NULL || status.MPI_SOURCE == MPI_PROC_NULL) return;
-  int cancelled = 0;
-  PMPI_Test_cancelled(&status, &cancelled);
+namespace {
+void tell_received(Shim& self, const PostedReceive& receive, const MPI_Status& status) {
+  const Communicator& among = communicator(self, receive.comm);
+  const int source = world_rank(among, status.MPI_SOURCE);
+  if (source >= 0) {
+    const uint64_t channel = channel_of(among.id, status.MPI_TAG);
+    const uint64_t ordinal = receive.numbered ? receive.ordinal : next_ordinal(self, source, channel);
+    if (arrived(self, source, channel, ordinal, 0, receive.site)) return;
+  }
   int bytes = 0;
-  if (!cancelled && PMPI_Get_count(&status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes < 0) bytes = 0;
-  const std::lock_guard guard(self.lock);
+  if (PMPI_Get_count(&status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
+  arrived_unknown(self, source, static_cast<uint64_t>(bytes), 0, receive.site);
+}
+bool fits(const PostedReceive& receive, const MPI_Status& status) {
+  return (receive.source == MPI_ANY_SOURCE || receive.source == status.MPI_SOURCE) &&
+         (receive.tag == MPI_ANY_TAG || receive.tag == status.MPI_TAG);
+}
+// A posted receive is over.
+void close_wildcard(Shim& self, const PostedReceive& receive) {
   if (!receive.persistent && (receive.source == MPI_ANY_SOURCE || receive.tag == MPI_ANY_TAG) &&
       self.wildcards != 0)
     --self.wildcards;
-  if (cancelled) return;
-  const Communicator& among = communicator(self, receive.comm);
-  const int source = world_rank(among, status.MPI_SOURCE);
-  if (source < 0) return arrived_unknown(self, source, static_cast<uint64_t>(bytes), 0, receive.site);
-  const uint64_t channel = channel_of(among.id, status.MPI_TAG);
-  const uint64_t ordinal = receive.numbered ? receive.ordinal : next_ordinal(self, source, channel);
-  if (!arrived(self, source, channel, ordinal, 0, receive.site))
-    arrived_unknown(self, source, static_cast<uint64_t>(bytes), 0, receive.site);
+}
+}  // namespace
+
+void received(const PostedReceive& receive, const MPI_Status& status) {
+  Shim& self = shim();
+  if (!self.counting || receive.source == MPI_PROC_NULL || status.MPI_SOURCE == MPI_PROC_NULL) return;
+  const std::lock_guard guard(self.lock);
+  close_wildcard(self, receive);
+  tell_received(self, receive, status);
 }
 
-void remember(MPI_Request request, const PostedReceive& receive) {
+void remember(MPI_Request request, PostedReceive receive) {
   Shim& self = shim();
   if (!self.counting) return;
   const std::lock_guard guard(self.lock);
-  self.receives[request] = receive;
+  receive.age = ++self.remembered;
+  const auto known = self.receives.find(request);
+  if (known != self.receives.end() && (known->second.persistent || !self.lock.is_needed())) {
+    known->second = receive;
+  } else if (self.spare_receive.empty()) {
+    self.receives.emplace(request, receive);
+  } else {
+    self.spare_receive.key() = request;
+    self.spare_receive.mapped() = receive;
+    self.receives.insert(std::move(self.spare_receive));
+  }
   self.watches_requests.store(true, std::memory_order_relaxed);
 }
 void completed(MPI_Request request, const MPI_Status& status) {
   Shim& self = shim();
-  PostedReceive receive;
-  {
-    const std::lock_guard guard(self.lock);
-    const auto found = self.receives.find(request);
-    if (found == self.receives.end()) return;
-    receive = found->second;
-    if (!receive.persistent) self.receives.erase(found);
-    self.watches_requests.store(!self.receives.empty(), std::memory_order_relaxed);
+  const std::lock_guard guard(self.lock);
+  const auto [first, last] = self.receives.equal_range(request);
+  if (first == last) return;
+  // Of several the oldest that the message fits.
+  auto found = first;
+  for (auto other = std::next(first); other != last; ++other)
+    if (fits(other->second, status) &&
+        (!fits(found->second, status) || other->second.age < found->second.age))
+      found = other;
+  const PostedReceive receive = found->second;
+  if (!receive.persistent) {
+    self.spare_receive = self.receives.extract(found);
+    if (self.receives.empty()) self.watches_requests.store(false, std::memory_order_relaxed);
   }
-  received(receive, status);
+  if (!self.counting || receive.source == MPI_PROC_NULL || status.MPI_SOURCE == MPI_PROC_NULL) return;
+  close_wildcard(self, receive);
+  int cancelled = 0;
+  PMPI_Test_cancelled(&status, &cancelled);
+  if (!cancelled) tell_received(self, receive, status);
 }
 void forget(MPI_Request request) {
   Shim& self = shim();
@@ -625,15 +636,15 @@ void measure_clocks(Shim& self) {
       long there = 0;
       if (self.rank == 0) {
         PMPI_Recv(&there, 1, MPI_LONG, leader, kTag, apart, MPI_STATUS_IGNORE);
-        there = nanoseconds(CLOCK_MONOTONIC_RAW);
+        there = real_ns();
         PMPI_Send(&there, 1, MPI_LONG, leader, kTag, apart);
         continue;
       }
       ClockExchange one;
-      one.sent = nanoseconds(CLOCK_MONOTONIC_RAW);
+      one.sent = real_ns();
       PMPI_Send(&there, 1, MPI_LONG, 0, kTag, apart);
       PMPI_Recv(&there, 1, MPI_LONG, 0, kTag, apart, MPI_STATUS_IGNORE);
-      one.received = nanoseconds(CLOCK_MONOTONIC_RAW);
+      one.received = real_ns();
       one.remote = there;
       exchanges.push_back(one);
     }
@@ -682,6 +693,9 @@ void begin() {
   measure_clocks(self);
   begin_cluster(self);
   self.level = hook_layer() ? 2 : 1;
+  int threads = MPI_THREAD_MULTIPLE;
+  PMPI_Query_thread(&threads);
+  self.lock.need(threads == MPI_THREAD_MULTIPLE);
   const std::lock_guard guard(self.lock);
   self.live.open(self.rank, self.level == 1);
   may_be_interrupted(nanoseconds_of_ticks(0));  // their first calls measure the counter's rate, for 2 ms
@@ -696,6 +710,7 @@ void end() {
     settle(self);
     for (const AwaitedMessage& one : self.awaited) arrived_unknown(self, one.source, 0, one.flags, one.site);
     self.awaited.clear();
+    if (!self.noticed.empty()) tell_noticed(self, real_cycles());
     self.counting = false;
   }
   if (self.level == 2) unhook_layer();
@@ -719,7 +734,7 @@ void look_for_mark(const char* text, size_t size) {
   std::string name;
   if (!find_section_mark({text, size}, name)) return;
   self.board->enter(name);
-  self.live.enter(name, nanoseconds(CLOCK_MONOTONIC_RAW));
+  self.live.enter(name, real_ns());
 }
 
 }  // namespace substrata::mpi_shim

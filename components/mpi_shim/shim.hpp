@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "cluster_log.hpp"
+#include "host_clock.hpp"
 #include "ledger.hpp"
 #include "live.hpp"
+#include "recent_map.hpp"
 #include "stamps.hpp"
 #include "virtual_clock.hpp"
 
@@ -38,7 +40,7 @@
 namespace substrata::mpi_shim {
 
 // A communicator: the world's ranks of those it sends to (-1: of another job), and a number that all its
-// members give it.
+// members give it, 0 while it is not known.
 struct Communicator {
   std::vector<int> world_ranks;
   uint64_t id = 0;
@@ -53,6 +55,7 @@ struct PostedReceive {
   uint64_t ordinal = 0;
   bool persistent = false;
   void* site = nullptr;
+  uint64_t age = 0;  // a younger one has more
 };
 
 // A message inside a collective operation that this rank receives; looked for until its stamp is there.
@@ -65,10 +68,27 @@ struct AwaitedMessage {
   int tries;
 };
 
-// State of this process between MPI_Init and MPI_Finalize. One lock serialises the account: a message costs
-// hundreds of nanoseconds, the uncontended lock some twenty.
+// Serialises the account where several threads may be in MPI calls at once (MPI_THREAD_MULTIPLE).
+class AccountLock {
+ public:
+  // Before the first message.
+  void need(bool threads) { needed_ = threads; }
+  bool is_needed() const { return needed_; }
+  void lock() {
+    if (needed_) mutex_.lock();
+  }
+  void unlock() {
+    if (needed_) mutex_.unlock();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool needed_ = true;
+};
+
+// State of this process between MPI_Init and MPI_Finalize.
 struct Shim {
-  std::mutex lock;
+  AccountLock lock;
   bool counting = false;
   int level = 1;
   int rank = 0;
@@ -76,18 +96,30 @@ struct Shim {
   Ledger ledger{1};
   SectionBoard own_board{};
   SectionBoard* board = &own_board;
+  // The phase of the last message.
+  uint32_t place = 0;
+  uint32_t place_section = UINT32_MAX;
+  uint16_t place_region = 0;
   LiveEntry live;
   StampBoard stamps{nullptr, 1};
   bool has_stamps = false;
-  std::unordered_map<MPI_Comm, Communicator> communicators;
+  RecentMap<std::unordered_map<MPI_Comm, Communicator>> communicators;
   std::unordered_map<uint64_t, uint32_t> communicators_of_group;  // how many were made of these ranks
-  std::vector<std::unordered_map<uint64_t, uint64_t>> sent_to;    // by rank: channel -> messages so far
-  std::vector<std::unordered_map<uint64_t, uint64_t>> received_from;
+  using Ordinals = RecentMap<std::unordered_map<uint64_t, uint64_t>>;
+  std::vector<Ordinals> sent_to;  // by rank: channel -> messages so far
+  std::vector<Ordinals> received_from;
   std::vector<uint64_t> number_to;  // messages to each rank so far
-  std::unordered_map<MPI_Request, PostedReceive> receives;
+  // By request. Of two with one handle, the first is done, and not told yet while the MPI library has given
+  // its handle to another thread.
+  using Receives = std::unordered_multimap<MPI_Request, PostedReceive>;
+  Receives receives;
+  uint64_t remembered = 0;
+  Receives::node_type spare_receive;          // of one that is done, for the next
   std::atomic<bool> watches_requests{false};  // receives has some; read without the lock
   size_t wildcards = 0;                       // posted receives whose sender or tag is open
   std::deque<AwaitedMessage> awaited;
+  RealTime real_time;
+  std::vector<int64_t> noticed;  // real stamps of messages that arrived in the present call
   NetworkModel network;
   VirtualClock clock;
   bool virtual_time = true;  // of the published stamps
@@ -99,7 +131,11 @@ struct Shim {
   substrata_following* following = nullptr;  // the cluster, in this process alone, for who reads counters
 };
 
-Shim& shim();
+// Never destroyed: the program may call MPI from its own exit handlers.
+inline Shim& shim() {
+  static Shim* const one = new Shim;
+  return *one;
+}
 
 // One MPI call of the program, for its duration: its time is no computing of the program, and when it ends
 // the messages that it received are told. Calls within calls (a binding, another tool) are not looked at.
@@ -109,9 +145,13 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call();
-  static bool inside();
+  static bool inside() { return depth != 0; }
+
+ private:
+  friend class Poll;
+  static inline constinit thread_local int depth = 0;  // of calls within calls of this thread
 };
-// The same for a call that only looks whether something has happened; told() when it found something.
+// The same for a call that only looks whether something has happened.
 class Poll {
  public:
   Poll();
@@ -146,7 +186,7 @@ bool level_one();
 // Receives of the program itself, at both levels: asked for, and done.
 PostedReceive posted(MPI_Comm comm, int from, int tag, void* site);
 void received(const PostedReceive& receive, const MPI_Status& status);
-void remember(MPI_Request request, const PostedReceive& receive);
+void remember(MPI_Request request, PostedReceive receive);
 // A request that was waited for or tested is done; nothing happens when it is no known receive.
 void completed(MPI_Request request, const MPI_Status& status);
 void forget(MPI_Request request);

@@ -17,29 +17,30 @@ namespace {
 
 TEST(MpiLedger, SumsByPhaseSizeAndReceiver) {
   Ledger ledger(3);
-  ledger.sent("a", 1, 100);
-  ledger.sent("a", 2, 100, true);
-  ledger.sent("b", 1, 7);
+  const uint32_t a = ledger.place_of("a");
+  ledger.sent(a, 1, 100);
+  ledger.sent(ledger.place_of("a"), 2, 100, true);
+  ledger.sent(ledger.place_of("b"), 1, 7);
   EXPECT_EQ(ledger.messages(), 3u);
   EXPECT_EQ(ledger.bytes(), 207u);
   EXPECT_EQ(ledger.messages_to(), (std::vector<uint64_t>{0, 2, 1}));
   EXPECT_EQ(ledger.bytes_to(), (std::vector<uint64_t>{0, 107, 100}));
-  EXPECT_EQ(ledger.phase("a").sizes.at(100), 2u);
-  EXPECT_EQ(ledger.phase("a").own_messages, 1u) << "the other one is a collective operation's";
-  EXPECT_EQ(ledger.phase("a").own_bytes, 100u);
+  EXPECT_EQ(ledger.phase(a).sizes.all().at(100), 2u);
+  EXPECT_EQ(ledger.phase(a).own_messages, 1u) << "the other one is a collective operation's";
+  EXPECT_EQ(ledger.phase(a).own_bytes, 100u);
   EXPECT_EQ(ledger.phases(), (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(MpiLedger, AReceiverOutsideTheWorldCountsOnlyInTheTotals) {
   Ledger ledger(2);
-  ledger.sent("a", -1, 5);
+  ledger.sent(ledger.place_of("a"), -1, 5);
   EXPECT_EQ(ledger.messages(), 1u);
   EXPECT_EQ(ledger.messages_to(), (std::vector<uint64_t>{0, 0}));
 }
 
 TEST(MpiLedger, ItsJsonIsReadByAnotherReaderWhateverThePhaseIsCalled) {
   Ledger ledger(2);
-  ledger.sent("quote \" backslash \\ tab \t high \xff", 1, 65536);
+  ledger.sent(ledger.place_of("quote \" backslash \\ tab \t high \xff"), 1, 65536);
   const auto json = nlohmann::json::parse(rank_as_json(ledger, 1, 4, 44, 2));
   EXPECT_EQ(json["rank"], 1);
   EXPECT_EQ(json["messages_sent"], 1);
@@ -280,8 +281,8 @@ TEST(NetworkModel, IsReadFromTextAndRefusedWithASentence) {  // FE-5
 
 TEST(MpiLedger, KeepsLatenciesOfBothTimeBasesApart) {  // FE-5
   Ledger ledger(2);
-  ledger.received(100, 12000);
-  ledger.received(-20, 14000);
+  for (const int64_t real : {100, -20}) ledger.on_its_way(real);
+  for (const int64_t modelled : {12000, 14000}) ledger.on_its_virtual_way(modelled);
   ledger.received_without_stamp();
   const auto json = nlohmann::json::parse(rank_as_json(ledger, 0, 3, 0, 2))["latencies"];
   EXPECT_EQ(json["real"]["least_ns"], -20);

@@ -311,6 +311,21 @@ TEST_F(MpiShim, AtLevelOneExpandsAnAlltoallToTheSameCount) {  // FE-4
   expect_conservation();
 }
 
+// FE-4, FE-5
+TEST_F(MpiShim, CountsTheMessagesOfThreadsThatCallMpiAtOnce) {
+  launch(open_mpi(), "threads.c");
+  if (IsSkipped() || HasFatalFailure()) return;
+  if (output_.find("one thread") != std::string::npos)
+    GTEST_SKIP() << "this MPI library lets one thread call it";
+  for (const Json& rank : summary_["ranks"]) {
+    const Json& sizes = rank["phases"][0]["sizes_sent"];
+    EXPECT_EQ(sizes["40"], 500) << rank.dump();
+    EXPECT_EQ(sizes["48"], 500) << rank.dump();
+    EXPECT_EQ(rank["latencies"]["unknown"], 0);
+  }
+  expect_conservation();
+}
+
 TEST_F(MpiShim, UnderMpichCountsTheProgramsOwnMessages) {  // FE-4
   measure(mpich());
   if (IsSkipped()) return;
