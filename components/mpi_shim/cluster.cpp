@@ -124,6 +124,7 @@ void write_cluster(const Shim& self, const std::string& folder, const ClusterLog
     counts[rank] = static_cast<size_t>(operations.counts[rank]);
     before += counts[rank];
   }
+  const int64_t begin = real_ns();
   substrata_myrinet_carried* raw = nullptr;
   int refused = substrata_myrinet_carry(begins.data(), counts.data(), &options, &raw);
   if (refused == -2) {
@@ -136,6 +137,9 @@ void write_cluster(const Shim& self, const std::string& folder, const ClusterLog
   if (refused != 0)
     return tell(self, "the cluster does not carry the messages: " + std::string(substrata_myrinet_error()));
   const Carried carried(raw);
+  constexpr double kNanosecondsPerSecond = 1e9;
+  char took[32];
+  std::snprintf(took, sizeof took, "%.3f", static_cast<double>(real_ns() - begin) / kNanosecondsPerSecond);
   substrata_myrinet_counts whole{};
   whole.struct_size = sizeof whole;
   substrata_myrinet_carried_counts(carried.get(), SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL, &whole);
@@ -147,7 +151,7 @@ void write_cluster(const Shim& self, const std::string& folder, const ClusterLog
   std::string json =
       "{\"machine\":\"myrinet\",\"modelled\":true,\"parameters\":" + quoted(self.cluster.parameters) +
       ",\"nodes\":" + std::to_string(options.nodes) + ",\"factor\":" + factor +
-      ",\"simulated_ns\":" + std::to_string(summary.simulated_ns) +
+      ",\"simulated_ns\":" + std::to_string(summary.simulated_ns) + ",\"run_s\":" + took +
       ",\n\"messages\":{\"all\":" + std::to_string(totals.messages) +
       ",\"bytes\":" + std::to_string(totals.bytes) + ",\"to_itself\":" + std::to_string(totals.to_itself) +
       ",\"to_itself_bytes\":" + std::to_string(totals.to_itself_bytes) +

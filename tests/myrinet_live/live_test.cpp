@@ -81,6 +81,7 @@ class MyrinetLive : public testing::Test {
     std::ifstream stream(file("figures/cluster.json"));
     cluster_ = Json::parse(stream, nullptr, false);
     ASSERT_TRUE(cluster_.is_object()) << "no cluster.json; " << output_;
+    EXPECT_TRUE(cluster_["run_s"].is_number());
     ASSERT_EQ(cluster_["ranks"].size(), static_cast<size_t>(kRanks));
   }
   long sum_of_ranks(const Json& from, const char* key) {

@@ -216,6 +216,25 @@ TEST(ToolMpirun, PreloadsTheShimOfTheLaunchersMpi) {
   if (tried == 0) GTEST_SKIP() << "no MPI shim was built (no MPI headers, or a sanitizer build)";
 }
 
+// MY-21
+TEST(ToolMpirun, TellsTheRanksOfTheClusterAndItsFolder) {
+  const std::string shim = std::string(SUBSTRATA_LIBRARIES) + "/libsubstrata_mpi_openmpi.so";
+  if (!std::filesystem::exists(shim)) GTEST_SKIP() << "no shim for Open MPI was built";
+  const Folder folder;
+  const Ran ran = tool("mpirun --cluster myrinet:drop_ppm=1 --network factor=100 --out figures --launcher " +
+                       launcher(folder, "mpirun (Open MPI) 4.1.4") + " -n 2 /bin/true");
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, HasSubstr("-x\nSUBSTRATA_MPI_CLUSTER=myrinet:drop_ppm=1\n"));
+  EXPECT_THAT(ran.out, HasSubstr("-x\nSUBSTRATA_MPI_NETWORK=factor=100\n"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("-x\nSUBSTRATA_MPI_CLUSTER_OUT=/.*/figures\n"));
+}
+
+TEST(ToolMpirun, RefusesAFolderForAClusterThatIsNotAskedFor) {
+  const Ran ran = tool("mpirun --out figures -n 2 /bin/true");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("name one with --cluster myrinet"));
+}
+
 TEST(ToolMpirun, RefusesAnUnknownMpi) {
   const Folder folder;
   const Ran ran = tool("mpirun --launcher " + launcher(folder, "something else") + " /bin/true");

@@ -104,16 +104,35 @@ fs::path find_shim(Mpi mpi) {
                            library_name(mpi) + " are installed");
 }
 
+// What the shim is told by the environment.
+struct Setting {
+  const char* option;
+  const char* variable;
+  bool is_place;  // a file or a folder
+};
+constexpr Setting kSettings[] = {
+    {"--summary", "SUBSTRATA_MPI_SUMMARY", true},  {"--trace", "SUBSTRATA_MPI_TRACE", true},
+    {"--cluster", "SUBSTRATA_MPI_CLUSTER", false}, {"--out", "SUBSTRATA_MPI_CLUSTER_OUT", true},
+    {"--network", "SUBSTRATA_MPI_NETWORK", false}, {nullptr, "SUBSTRATA_MPI_LEVEL", false},
+    {nullptr, "SUBSTRATA_MPI_TIME", false}};
+
 void print_usage(std::FILE* to) {
   std::fprintf(
       to,
-      "Usage: substrata mpirun [--launcher PROGRAM] [--summary FILE] [--trace FILE] [--print] "
-      "[mpirun's arguments] PROGRAM [ARGUMENTS]\n\n"
+      "Usage: substrata mpirun [--launcher PROGRAM] [--summary FILE] [--trace FILE]\n"
+      "                        [--cluster MACHINE [--out FOLDER]] [--network TEXT] [--print]\n"
+      "                        [mpirun's arguments] PROGRAM [ARGUMENTS]\n\n"
       "Starts an MPI program with the shim that counts its messages (docs/mpi.md).\n"
       "  --launcher PROGRAM  mpirun to use; else the one of the program's MPI library\n"
       "  --summary FILE      rank 0 writes the counts there (SUBSTRATA_MPI_SUMMARY)\n"
       "  --trace FILE        each rank records its messages, %%r is its number (SUBSTRATA_MPI_TRACE)\n"
-      "  --print             only print the command\n");
+      "  --cluster MACHINE   carry the messages on a modelled cluster, a node for each rank: myrinet or\n"
+      "                      myrinet:name=value:... (SUBSTRATA_MPI_CLUSTER)\n"
+      "  --out FOLDER        cluster.json and the ranks' signatures, data and plots "
+      "(SUBSTRATA_MPI_CLUSTER_OUT)\n"
+      "  --network TEXT      of virtual time, as factor=100:latency=9000 (SUBSTRATA_MPI_NETWORK)\n"
+      "  --print             only print the command\n\n"
+      "Example: substrata mpirun --cluster myrinet --network factor=100 --out figures -n 4 hpcc\n");
 }
 
 }  // namespace
@@ -158,9 +177,8 @@ std::vector<std::string> preloading_command(const std::string& launcher_name,
       command.insert(command.end(), {"-genv", name, value});
   };
   set("LD_PRELOAD", preload);
-  for (const char* name : {"SUBSTRATA_MPI_SUMMARY", "SUBSTRATA_MPI_TRACE", "SUBSTRATA_MPI_LEVEL",
-                           "SUBSTRATA_MPI_TIME", "SUBSTRATA_MPI_NETWORK"})
-    if (const char* value = std::getenv(name); value != nullptr) set(name, value);
+  for (const Setting& setting : kSettings)
+    if (const char* value = std::getenv(setting.variable); value != nullptr) set(setting.variable, value);
   command.insert(command.end(), words.begin(), words.end());
   return command;
 }
@@ -184,6 +202,9 @@ int mpirun(int argc, char** argv) {
                                {{"--launcher"}},
                                {{"--summary"}, true, false, Arguments::Value::kFile},
                                {{"--trace"}, true, false, Arguments::Value::kFile},
+                               {{"--cluster"}},
+                               {{"--out"}, true, false, Arguments::Value::kFile},
+                               {{"--network"}},
                                {{"--print"}, false}}))
         return 0;
       print_usage(stdout);
@@ -193,7 +214,10 @@ int mpirun(int argc, char** argv) {
       only_print = true;
       continue;
     }
-    if (option != "--launcher" && option != "--summary" && option != "--trace") break;
+    const auto* const setting =
+        std::find_if(std::begin(kSettings), std::end(kSettings),
+                     [&](const Setting& one) { return one.option != nullptr && option == one.option; });
+    if (option != "--launcher" && setting == std::end(kSettings)) break;
     if (at + 1 == argc) {
       std::fprintf(stderr, "substrata mpirun: %s needs a value\n", option.c_str());
       return 2;
@@ -202,15 +226,22 @@ int mpirun(int argc, char** argv) {
     if (option == "--launcher")
       launcher_name = value;
     else
-      // The ranks may start elsewhere, so the place is made absolute here.
-      setenv(option == "--summary" ? "SUBSTRATA_MPI_SUMMARY" : "SUBSTRATA_MPI_TRACE",
-             fs::absolute(value).c_str(), 1);
+      // The ranks may start elsewhere, so a place is made absolute here.
+      setenv(setting->variable, (setting->is_place ? fs::absolute(value).string() : value).c_str(), 1);
   }
   if (at == argc) {
     print_usage(stderr);
     return 2;
   }
 
+  const char* const cluster = std::getenv("SUBSTRATA_MPI_CLUSTER");
+  const char* const out = std::getenv("SUBSTRATA_MPI_CLUSTER_OUT");
+  if (out != nullptr && cluster == nullptr) {
+    std::fprintf(stderr,
+                 "substrata mpirun: --out is the folder of a cluster, and none is asked for; name one with "
+                 "--cluster myrinet\n");
+    return 2;
+  }
   std::vector<std::string> command = preloading_command(launcher_name, {argv + at, argv + argc});
   if (only_print) {
     for (std::size_t i = 0; i < command.size(); ++i)
