@@ -74,6 +74,8 @@ TEST(MyrinetEventQueue, KeepsTheOrderOfEventsThatWaitForTheirSeason) {
   compare(9, 400, [](auto& random) { return random() % 300 * (season / 2); });
   compare(10, 400, [](auto& random) { return random() % 40 * (8 * season); });
   compare(11, 30, [](auto& random) { return random() % 3 * season + random() % 3; });
+  // The chains' last season, and the one that would come into the chain of the next.
+  compare(15, 20, [](auto& random) { return (random() % 2 * 256 + random() % 4) * season; });
   // A season's end, one to each side of it.
   compare(12, 200, [](auto& random) { return random() % 5 * season + random() % 3 - 1 + season; });
 }
