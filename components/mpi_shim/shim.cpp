@@ -34,18 +34,6 @@ constexpr const char* kLibrary = "libmpich.so.12";
 constexpr int kMostTries = 256;
 constexpr int kModelledTag = -1;
 
-// Of the calling thread: calls within calls, when the last one began by the time-stamp counter, when it ended
-// in processor time, and how many ticks polls took since.
-thread_local int64_t entered_at = 0;
-thread_local int64_t left_at = -1;
-thread_local int64_t polled = 0;
-thread_local uint32_t polls = 0;
-thread_local bool has_noticed = false;  // since entered_at
-thread_local ThreadTime thread_time;
-
-// Of many polls in a row one in so many is timed, for all of them.
-constexpr uint32_t kTimedPolls = 8;
-
 bool right_library_loaded() {
   static const bool loaded = [] {
     bool found = false;
@@ -133,7 +121,7 @@ bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_
   const int64_t modelled = self.clock.receive(stamp.modelled, stamp.bytes);
   self.ledger.on_its_virtual_way(modelled - stamp.modelled);
   self.noticed.push_back(stamp.real);
-  has_noticed = true;
+  this_thread.has_noticed = true;
   if (self.log.is_open()) self.log.received(source, stamp.number);
   if (self.arrivals == nullptr) return true;
   substrata_transaction* slot = substrata_reserve(self.arrivals);
@@ -176,7 +164,7 @@ void tell_noticed(Shim& self, int64_t ticks) {
   const int64_t now = self.real_time.at(ticks);
   for (const int64_t sent : self.noticed) self.ledger.on_its_way(now - sent);
   self.noticed.clear();
-  has_noticed = false;
+  this_thread.has_noticed = false;
 }
 
 uint64_t next_ordinal(Shim& self, int source, uint64_t channel) {
@@ -186,47 +174,42 @@ uint64_t next_ordinal(Shim& self, int source, uint64_t channel) {
 }  // namespace
 
 Call::Call() {
-  ++depth;
+  ThisThread& mine = this_thread;
+  ++mine.depth;
   Shim& self = shim();
   if (!self.counting) return;
-  entered_at = real_cycles();
-  const int64_t now = thread_time.at(entered_at);
+  mine.entered_at = real_cycles();
+  const int64_t now = mine.time.at(mine.entered_at);
   const std::lock_guard guard(self.lock);
-  if (left_at >= 0) {
-    const int64_t computed = now - left_at - nanoseconds_of_ticks(polled);
+  if (mine.left_at >= 0) {
+    const int64_t computed = now - mine.left_at - nanoseconds_of_ticks(mine.polled);
     self.clock.compute(computed);
     if (self.log.is_open()) self.log.computed(self.network.factor * static_cast<double>(computed));
   }
-  polled = 0;
-  polls = 0;
+  mine.polled = 0;
+  mine.polls = 0;
 }
 // What the program computes begins with the last reading: after it only what needs it.
 Call::~Call() {
-  --depth;
+  ThisThread& mine = this_thread;
+  --mine.depth;
   Shim& self = shim();
   if (!self.counting) return;
   const std::lock_guard guard(self.lock);
   settle(self);
   const int64_t ticks = real_cycles();
-  left_at = thread_time.at(ticks);
-  if (has_noticed) tell_noticed(self, ticks);
+  mine.left_at = mine.time.at(ticks);
+  if (mine.has_noticed) tell_noticed(self, ticks);
 }
-Poll::Poll() {
-  ++Call::depth;
-  const uint32_t before = polls++;
-  stands_for_ = before < kTimedPolls ? 1 : before % kTimedPolls == 0 ? kTimedPolls : 0;
-  if (stands_for_ != 0) began_ = real_cycles();
-}
-Poll::~Poll() {
-  --Call::depth;
-  if (has_noticed) {
+void Poll::end() {
+  if (this_thread.has_noticed) {
     Shim& self = shim();
     const std::lock_guard guard(self.lock);
     tell_noticed(self, real_cycles());
   }
   if (stands_for_ == 0) return;
   const int64_t took = real_cycles() - began_;
-  polled += may_be_interrupted(took) ? took : took * stands_for_;
+  this_thread.polled += may_be_interrupted(took) ? took : took * stands_for_;
 }
 
 uint64_t bytes_of(size_t count, MPI_Datatype type) {
@@ -264,7 +247,7 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
   self.ledger.sent(phase, target, bytes, collective);
   self.live.sent(bytes);
   // A message of the program goes out when the call begins.
-  const int64_t ticks = collective || !Call::inside() ? real_cycles() : entered_at;
+  const int64_t ticks = collective || !Call::inside() ? real_cycles() : this_thread.entered_at;
   Stamp stamp{.real = self.real_time.at(ticks), .modelled = self.clock.send(), .number = 0, .bytes = bytes};
   if (target >= 0) {
     const auto place = static_cast<size_t>(target);
@@ -449,11 +432,6 @@ void forget(MPI_Request request) {
   self.receives.erase(request);
   self.watches_requests.store(!self.receives.empty(), std::memory_order_relaxed);
 }
-bool watches_requests() {
-  Shim& self = shim();
-  return self.counting && self.watches_requests.load(std::memory_order_relaxed);
-}
-
 namespace {
 
 // A board that the ranks of one node share: rank 0 makes the file, those that can open it map it. Collective.

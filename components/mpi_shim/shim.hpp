@@ -137,6 +137,18 @@ inline Shim& shim() {
   return *one;
 }
 
+// What the shim keeps of the calling thread.
+struct ThisThread {
+  uint32_t depth = 0;        // of calls within calls
+  uint32_t polls = 0;        // since the last call that is no poll
+  int64_t polled = 0;        // ticks of the time-stamp counter that they took
+  int64_t entered_at = 0;    // the same counter when the last call began
+  int64_t left_at = -1;      // processor time when it ended
+  bool has_noticed = false;  // a message has arrived in the present call
+  ThreadTime time;
+};
+inline constinit thread_local ThisThread this_thread;
+
 // One MPI call of the program, for its duration: its time is no computing of the program, and when it ends
 // the messages that it received are told. Calls within calls (a binding, another tool) are not looked at.
 class Call {
@@ -145,23 +157,37 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call();
-  static bool inside() { return depth != 0; }
-
- private:
-  friend class Poll;
-  static inline constinit thread_local int depth = 0;  // of calls within calls of this thread
+  static bool inside() { return this_thread.depth != 0; }
 };
-// The same for a call that only looks whether something has happened.
+// The same for a call that only looks whether something has happened: a program does that a hundred times a
+// message. Of many in a row one in so many is timed, for all of them.
 class Poll {
  public:
-  Poll();
+  Poll() {
+    ++this_thread.depth;
+    const uint32_t before = this_thread.polls++;
+    if (before < kAllTimed)
+      begin(1);
+    else if (before % kTimed == 0)
+      begin(kTimed);
+  }
   Poll(const Poll&) = delete;
   Poll& operator=(const Poll&) = delete;
-  ~Poll();
+  ~Poll() {
+    --this_thread.depth;
+    if (stands_for_ != 0 || this_thread.has_noticed) end();
+  }
 
  private:
-  int64_t began_;
-  uint32_t stands_for_;  // so many polls; 0: this one is not timed
+  static constexpr uint32_t kAllTimed = 4;
+  static constexpr uint32_t kTimed = 32;
+  void begin(uint32_t stands_for) {
+    stands_for_ = stands_for;
+    began_ = real_cycles();
+  }
+  void end();
+  int64_t began_ = 0;
+  uint32_t stands_for_ = 0;  // so many polls; 0: this one is not timed
 };
 
 uint64_t bytes_of(size_t count, MPI_Datatype type);
@@ -190,7 +216,10 @@ void remember(MPI_Request request, PostedReceive receive);
 // A request that was waited for or tested is done; nothing happens when it is no known receive.
 void completed(MPI_Request request, const MPI_Status& status);
 void forget(MPI_Request request);
-bool watches_requests();
+inline bool watches_requests() {
+  const Shim& self = shim();
+  return self.counting && self.watches_requests.load(std::memory_order_relaxed);
+}
 
 // Level 2: true when this process runs the series of Open MPI whose table is known, and the table is now
 // ours.
