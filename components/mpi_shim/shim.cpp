@@ -192,11 +192,14 @@ Call::Call() {
 // What the program computes begins with the last reading: after it only what needs it.
 Call::~Call() {
   ThisThread& mine = this_thread;
-  --mine.depth;
   Shim& self = shim();
-  if (!self.counting) return;
+  if (!self.counting) {
+    --mine.depth;
+    return;
+  }
   const std::lock_guard guard(self.lock);
   settle(self);
+  --mine.depth;
   const int64_t ticks = real_cycles();
   mine.left_at = mine.time.at(ticks);
   if (mine.has_noticed) tell_noticed(self, ticks);
@@ -301,6 +304,8 @@ void settle(Shim& self) {
     return true;
   };
   self.awaited.erase(std::remove_if(self.awaited.begin(), self.awaited.end(), told), self.awaited.end());
+  // In a call that the shim does not stand before, as those of files, no end is seen.
+  if (!Call::inside() && this_thread.has_noticed) tell_noticed(self, real_cycles());
 }
 
 bool level_one() { return shim().counting && shim().level == 1; }
