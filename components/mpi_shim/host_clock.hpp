@@ -33,29 +33,10 @@ class RealTime {
   }
 
  private:
-  struct Point {
-    int64_t ticks = 0;
-    int64_t ns = 0;
-  };
-  // Of the questions during which nothing else ran, as far as that can be had.
-  static Point quick_question() {
-    constexpr int kTries = 4;
-    const auto quick = static_cast<int64_t>(1e-6 * cycle_hz());
-    Point best;
-    int64_t least = INT64_MAX;
-    for (int i = 0; i < kTries && least > quick; ++i) {
-      const int64_t before = real_cycles();
-      const int64_t ns = real_ns();
-      const int64_t took = real_cycles() - before;
-      if (took >= least) continue;
-      least = took;
-      best = {before + took / 2, ns};
-    }
-    return best;
-  }
   [[gnu::noinline]] void ask() {
     constexpr int64_t kFarApart = 1000;  // fresh_
-    asked_ = quick_question();
+    constexpr int kTries = 4;
+    asked_ = clock_point(kTries, static_cast<int64_t>(1e-6 * cycle_hz()));
     if (first_.ns == 0) {
       first_ = asked_;
       tick_ns_ = 1e9 / cycle_hz();
@@ -65,8 +46,8 @@ class RealTime {
           static_cast<double>(asked_.ns - first_.ns) / static_cast<double>(asked_.ticks - first_.ticks);
     }
   }
-  Point first_;
-  Point asked_;
+  ClockPoint first_{};
+  ClockPoint asked_{};
   int64_t fresh_ = INT64_MIN;  // ticks for which an answer is used: a millisecond
   double tick_ns_ = 1;
 };

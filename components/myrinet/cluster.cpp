@@ -122,12 +122,7 @@ void Cluster::insert(std::uint32_t from, Time ready, Time length, Kind kind, std
                      std::uint32_t to) {
   Node& node = nodes_[from];
   if (node.link_taken) {
-    Worm& worm = node.outgoing.add();
-    worm.begin = ready;
-    worm.length = length;
-    worm.kind = kind;
-    worm.packet = packet;
-    worm.to = to;
+    node.outgoing.add().set(ready, length, kind, packet, to);
   } else {
     launch(from, ready, length, kind, packet, to);
   }
@@ -139,11 +134,7 @@ void Cluster::launch(std::uint32_t from, Time ready, Time length, Kind kind, std
   Node& node = nodes_[from];
   const Time begin = std::max({ready, node.link_free, now_});
   node.link_taken = true;
-  node.worm.begin = begin;
-  node.worm.length = length;
-  node.worm.kind = kind;
-  node.worm.packet = packet;
-  node.worm.to = to;
+  node.worm.set(begin, length, kind, packet, to);
   // The stamp of a clock packet is the last thing before its insertion.
   if (kind == kQuerySeen) exchange_.sent = clocks_.local(0, begin);
   if (kind == kAnswered) exchange_.answered = clocks_.local(from, begin);

@@ -176,6 +176,15 @@ class __attribute__((visibility("hidden"))) Cluster {
     Kind kind{};      // the event of its arrival
     std::uint32_t packet = 0;
     std::uint32_t to = 0;
+    // Word by word: see Cluster::insert.
+    void set(Time its_begin, Time its_length, Kind its_kind, std::uint32_t its_packet,
+             std::uint32_t its_to) noexcept {
+      begin = its_begin;
+      length = its_length;
+      kind = its_kind;
+      packet = its_packet;
+      to = its_to;
+    }
   };
   struct Node {
     Time processor_free = 0;

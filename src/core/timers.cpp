@@ -28,29 +28,13 @@ double measured_hz() noexcept {
   if (__get_cpuid(0x15, &denominator, &numerator, &crystal, &unused) != 0 && denominator != 0 &&
       numerator != 0 && crystal != 0)
     return static_cast<double>(crystal) * numerator / denominator;
-  // Else against the raw clock for 2 ms; of the pairs at both ends the one least disturbed counts.
-  struct Pair {
-    int64_t ns, cycles;
-  };
-  const auto pair = []() {
-    Pair best{0, 0};
-    int64_t shortest = INT64_MAX;
-    for (int i = 0; i < 16; ++i) {
-      const int64_t before = static_cast<int64_t>(__rdtsc());
-      const int64_t ns = nanoseconds(CLOCK_MONOTONIC_RAW);
-      const int64_t after = static_cast<int64_t>(__rdtsc());
-      if (after - before < shortest) {
-        shortest = after - before;
-        best = {ns, before + (after - before) / 2};
-      }
-    }
-    return best;
-  };
-  const Pair first = pair();
+  // Else against the raw clock for 2 ms.
+  constexpr int kTries = 16;
+  const ClockPoint first = clock_point(kTries, 0);
   while (nanoseconds(CLOCK_MONOTONIC_RAW) - first.ns < 2'000'000) {
   }
-  const Pair last = pair();
-  return static_cast<double>(last.cycles - first.cycles) / static_cast<double>(last.ns - first.ns) * 1e9;
+  const ClockPoint last = clock_point(kTries, 0);
+  return static_cast<double>(last.ticks - first.ticks) / static_cast<double>(last.ns - first.ns) * 1e9;
 #else
   return 1e9;  // real_cycles counts nanoseconds
 #endif
@@ -71,6 +55,20 @@ int64_t real_cycles() noexcept {
 #else
   return real_ns();
 #endif
+}
+
+ClockPoint clock_point(int tries, int64_t quick) noexcept {
+  ClockPoint best{0, 0};
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < tries && least > quick; ++i) {
+    const int64_t before = real_cycles();
+    const int64_t ns = real_ns();
+    const int64_t took = real_cycles() - before;
+    if (took >= least) continue;
+    least = took;
+    best = {before + took / 2, ns};
+  }
+  return best;
 }
 
 int64_t virtual_ns() noexcept { return nanoseconds(CLOCK_THREAD_CPUTIME_ID); }

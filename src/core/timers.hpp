@@ -19,6 +19,13 @@ int64_t virtual_ns() noexcept;
 int64_t virtual_us() noexcept;
 // virtual_ns in ticks of real_cycles; calibrates at first use.
 int64_t virtual_cycles() noexcept;
+// real_cycles and real_ns at the same moment, as far as that can be had: of so many tries the one least
+// disturbed, or the first that took no more than `quick` ticks.
+struct ClockPoint {
+  int64_t ticks;
+  int64_t ns;
+};
+ClockPoint clock_point(int tries, int64_t quick) noexcept;
 // Ticks of real_cycles per second, measured against CLOCK_MONOTONIC_RAW once (about 2 ms, or free where the
 // processor tells). Not signal-safe at first use.
 double cycle_hz() noexcept;
