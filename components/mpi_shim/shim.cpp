@@ -681,7 +681,7 @@ void begin() {
   self.lock.need(threads == MPI_THREAD_MULTIPLE);
   const std::lock_guard guard(self.lock);
   self.live.open(self.rank, self.level == 1);
-  may_be_interrupted(nanoseconds_of_ticks(0));  // their first calls measure the counter's rate, for 2 ms
+  may_be_interrupted(nanoseconds_of_ticks(0));  // the first calls take the counter's rate
   self.counting = true;
 }
 

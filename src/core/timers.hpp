@@ -26,8 +26,8 @@ struct ClockPoint {
   int64_t ns;
 };
 ClockPoint clock_point(int tries, int64_t quick) noexcept;
-// Ticks of real_cycles per second, measured against CLOCK_MONOTONIC_RAW once (about 2 ms, or free where the
-// processor tells). Not signal-safe at first use.
+// Ticks of real_cycles per second: what the processor tells, else measured once against CLOCK_MONOTONIC_RAW
+// since the library was loaded; takes up to 2 ms where that was just now. Not signal-safe at first use.
 double cycle_hz() noexcept;
 
 }  // namespace substrata
