@@ -302,13 +302,14 @@ TEST(SharedPages, WhatAKilledProgramLeftIsClearedAway) {
 TEST(SharedPages, SegmentationFaultsAreHandedOnAndTheHandlerIsPutBack) {
   struct sigaction before {};
   sigaction(SIGSEGV, nullptr, &before);
+  const std::string name = fresh_name();
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     struct sigaction own {};
     own.sa_handler = [](int) { _exit(17); };
     sigaction(SIGSEGV, &own, nullptr);
-    take_part(fresh_name(), 0, 1, 1, [](substrata_shared_pages*, uint32_t) {
+    take_part(name, 0, 1, 1, [](substrata_shared_pages*, uint32_t) {
       kill(getpid(), SIGSEGV);
       return true;
     });
@@ -317,7 +318,8 @@ TEST(SharedPages, SegmentationFaultsAreHandedOnAndTheHandlerIsPutBack) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 17);
-  EXPECT_TRUE(take_part(fresh_name(), 0, 1, 1, [](substrata_shared_pages*, uint32_t) { return true; }));
+  // Of the same name, so that the file of the child, which left without a close, is cleared away.
+  EXPECT_TRUE(take_part(name, 0, 1, 1, [](substrata_shared_pages*, uint32_t) { return true; }));
   struct sigaction after {};
   sigaction(SIGSEGV, nullptr, &after);
   EXPECT_EQ(before.sa_sigaction, after.sa_sigaction);
