@@ -1,15 +1,14 @@
-// The ranks as nodes of a modelled cluster: followed in each process for who reads counters there, and as a
-// whole when the program ends.
+// The ranks as nodes of a modelled cluster: followed in each process for who reads counters there, and logged
+// for the cluster that carries all messages when the program has ended.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <map>
-#include <memory>
 
 #include "shim.hpp"
 
@@ -18,11 +17,6 @@ namespace {
 
 constexpr uint32_t kMostPhases = 64;
 constexpr uint32_t kMostNodes = 256;
-
-struct FreeCarried {
-  void operator()(substrata_myrinet_carried* carried) const { substrata_myrinet_carried_free(carried); }
-};
-using Carried = std::unique_ptr<substrata_myrinet_carried, FreeCarried>;
 
 void tell(const Shim& self, const std::string& sentence) {
   if (self.rank == 0) std::fprintf(stderr, "substrata MPI shim: %s\n", sentence.c_str());
@@ -85,107 +79,30 @@ std::vector<std::string> number_phases(const std::vector<std::string>& of_ranks,
   return names;
 }
 
-CarriedPart part_of(const substrata_myrinet_carried* carried, int rank, uint32_t phase,
-                    const std::string& name) {
-  CarriedPart part;
-  part.name = name;
-  part.counts.struct_size = sizeof part.counts;
-  const auto node = static_cast<uint32_t>(rank);
-  uint32_t count = 0;
-  substrata_myrinet_carried_counts(carried, node, phase, &part.counts);
-  substrata_myrinet_carried_signature(carried, node, phase, SUBSTRATA_MYRINET_BY_SIZE, nullptr, 0, &count);
-  part.points.resize(count);
-  substrata_myrinet_carried_signature(carried, node, phase, SUBSTRATA_MYRINET_BY_SIZE, part.points.data(),
-                                      count, &count);
-  return part;
-}
+// What an earlier program's cluster has carried goes when its messages do.
+constexpr const char* kCarriedName = "cluster.json";
 
-bool write_file(const std::string& path, const std::string& text) {
+// Rank 0. The file is whole or as it was before.
+void write_messages(const Shim& self, const std::string& folder, const MessageLogHeader& header,
+                    const std::vector<substrata_myrinet_operation>& operations) {
+  const std::string path = folder + "/" + kMessageLogName;
   const std::string temporary = path + ".part";
-  FILE* const file = std::fopen(temporary.c_str(), "w");
-  if (file == nullptr) return false;
-  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  return (std::fclose(file) == 0) && whole && std::rename(temporary.c_str(), path.c_str()) == 0;
-}
-
-// Rank 0: one cluster carries all messages, and the files tell what its interfaces saw.
-void write_cluster(const Shim& self, const std::string& folder, const ClusterLog::Totals& totals,
-                   Operations& operations, std::vector<std::string> phases) {
-  substrata_myrinet_carry_options options{};
-  options.struct_size = sizeof options;
-  options.nodes = static_cast<uint32_t>(std::max(2, self.ranks));
-  options.phases = static_cast<uint32_t>(std::max<size_t>(1, phases.size()));
-  options.parameters = self.cluster.parameters.c_str();
-  std::vector<const substrata_myrinet_operation*> begins(options.nodes);
-  std::vector<size_t> counts(options.nodes);
-  size_t before = 0;
-  for (size_t rank = 0; rank < operations.counts.size(); ++rank) {
-    begins[rank] = operations.all.data() + before;
-    counts[rank] = static_cast<size_t>(operations.counts[rank]);
-    before += counts[rank];
+  const std::string line = header_line(header);
+  errno = 0;
+  FILE* const file =
+      mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST ? std::fopen(temporary.c_str(), "wb") : nullptr;
+  bool written =
+      file != nullptr && std::fwrite(line.data(), 1, line.size(), file) == line.size() &&
+      std::fwrite(operations.data(), sizeof operations[0], operations.size(), file) == operations.size();
+  if (file != nullptr && std::fclose(file) != 0) written = false;
+  written = written && std::rename(temporary.c_str(), path.c_str()) == 0;
+  const int why = errno;
+  if (written) {
+    unlink((folder + "/" + kCarriedName).c_str());
+    return;
   }
-  const int64_t begin = real_ns();
-  substrata_myrinet_carried* raw = nullptr;
-  int refused = substrata_myrinet_carry(begins.data(), counts.data(), &options, &raw);
-  if (refused == -2) {
-    // No room for so many copies of the statistics: all phases in one.
-    for (substrata_myrinet_operation& one : operations.all) one.phase = 0;
-    phases.clear();
-    options.phases = 1;
-    refused = substrata_myrinet_carry(begins.data(), counts.data(), &options, &raw);
-  }
-  if (refused != 0)
-    return tell(self, "the cluster does not carry the messages: " + std::string(substrata_myrinet_error()));
-  const Carried carried(raw);
-  constexpr double kNanosecondsPerSecond = 1e9;
-  char took[32];
-  std::snprintf(took, sizeof took, "%.3f", static_cast<double>(real_ns() - begin) / kNanosecondsPerSecond);
-  substrata_myrinet_counts whole{};
-  whole.struct_size = sizeof whole;
-  substrata_myrinet_carried_counts(carried.get(), SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL, &whole);
-  struct substrata_myrinet_outcome summary {};
-  summary.struct_size = sizeof summary;
-  substrata_myrinet_carried_outcome(carried.get(), &summary);
-  char factor[32];
-  std::snprintf(factor, sizeof factor, "%g", self.network.factor);
-  std::string json =
-      "{\"machine\":\"myrinet\",\"modelled\":true,\"parameters\":" + quoted(self.cluster.parameters) +
-      ",\"nodes\":" + std::to_string(options.nodes) + ",\"factor\":" + factor +
-      ",\"simulated_ns\":" + std::to_string(summary.simulated_ns) + ",\"run_s\":" + took +
-      ",\n\"messages\":{\"all\":" + std::to_string(totals.messages) +
-      ",\"bytes\":" + std::to_string(totals.bytes) + ",\"to_itself\":" + std::to_string(totals.to_itself) +
-      ",\"to_itself_bytes\":" + std::to_string(totals.to_itself_bytes) +
-      ",\"left_out\":" + std::to_string(totals.left_out) +
-      ",\"left_out_bytes\":" + std::to_string(totals.left_out_bytes) +
-      ",\"carried\":" + std::to_string(summary.messages) +
-      ",\"unmatched_receives\":" + std::to_string(summary.unmatched) + "},\n\"carried\":{" +
-      counts_as_json(whole) + "},\n\"ranks\":[\n";
-  bool written = mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST;
-  for (int rank = 0; rank < self.ranks; ++rank) {
-    std::vector<CarriedPart> parts = {part_of(carried.get(), rank, SUBSTRATA_MYRINET_ALL, "")};
-    for (size_t i = 0; i < phases.size(); ++i)
-      parts.push_back(part_of(carried.get(), rank, static_cast<uint32_t>(i), phases[i]));
-    json += (rank == 0 ? "" : ",\n") + carried_as_json(rank, parts);
-    const std::string base = folder + "/signature.rank" + std::to_string(rank);
-    written = written && write_file(base + ".dat", carried_as_table(parts)) &&
-              write_file(base + ".gp", carried_as_plot(rank, parts));
-  }
-  json += "\n]}\n";
-  if (!written || !write_file(folder + "/cluster.json", json))
-    tell(self, "what the cluster carried cannot be written into " + folder + ": " + std::strerror(errno));
-}
-
-// Until rank 0 has come here, too. The other ranks sleep: an MPI library's own waiting would take the
-// processor from rank 0, or from whoever else computes. Collective.
-void await_rank_0(const Shim& self) {
-  constexpr timespec kBetween{0, 1'000'000};
-  MPI_Request all_here;
-  PMPI_Ibarrier(MPI_COMM_WORLD, &all_here);
-  int done = 0;
-  for (PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE); done == 0;
-       PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE)) {
-    if (self.rank != 0) nanosleep(&kBetween, nullptr);
-  }
+  if (file != nullptr) unlink(temporary.c_str());
+  tell(self, "the messages cannot be written into " + folder + " for the cluster: " + std::strerror(why));
 }
 
 }  // namespace
@@ -246,13 +163,15 @@ void end_cluster(Shim& self) {
   for (const std::string& phase : self.ledger.phases()) names += phase + '\0';
   const std::vector<std::string> all_names = gather_texts(self, names);
   Operations operations = gather_operations(self);
-  if (self.rank == 0) {
-    const std::vector<std::string> phases = number_phases(all_names, operations);
-    const char* const folder = std::getenv("SUBSTRATA_MPI_CLUSTER_OUT");
-    write_cluster(self, folder != nullptr ? folder : ".",
-                  {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]}, operations, phases);
-  }
-  await_rank_0(self);
+  if (self.rank != 0) return;
+  MessageLogHeader header;
+  header.parameters = self.cluster.parameters;
+  header.factor = self.network.factor;
+  header.totals = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
+  header.phases = number_phases(all_names, operations);
+  header.operations.assign(operations.counts.begin(), operations.counts.end());
+  const char* const folder = std::getenv("SUBSTRATA_MPI_CLUSTER_OUT");
+  write_messages(self, folder != nullptr ? folder : ".", header, operations.all);
 }
 
 }  // namespace substrata::mpi_shim

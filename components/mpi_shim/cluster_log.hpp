@@ -1,5 +1,5 @@
-// What a rank sends, kept for the modelled cluster that carries the messages of all ranks at the program's
-// end.
+// What a rank sends, kept for the modelled cluster that carries the messages of all ranks when the program
+// has ended, and the file in which they wait for it.
 #ifndef SUBSTRATA_MPI_SHIM_CLUSTER_LOG_HPP
 #define SUBSTRATA_MPI_SHIM_CLUSTER_LOG_HPP
 
@@ -64,19 +64,19 @@ class ClusterLog {
   Totals totals_;
 };
 
-// One signature, with the counts it belongs to, as the files have them.
-struct CarriedPart {
-  std::string name;  // of the phase; "" of all
-  substrata_myrinet_counts counts{};
-  std::vector<substrata_myrinet_point> points;
+// A program's messages as rank 0 leaves them in the cluster's folder: one line of JSON, then each rank's
+// operations, in the order of the ranks, as they lie in the memory of a little-endian host.
+inline constexpr const char* kMessageLogName = "messages.log";
+struct MessageLogHeader {
+  static constexpr int kVersion = 1;
+  std::string parameters;  // of the machine, without nodes; "" or "name=value:..."
+  double factor = 1;       // by which the computing between messages was made longer
+  ClusterLog::Totals totals;
+  std::vector<std::string> phases;  // an operation's `phase` is a place here
+  std::vector<size_t> operations;   // of each rank
 };
-// A rank's entry of cluster.json: the whole, then its phases.
-std::string carried_as_json(int rank, const std::vector<CarriedPart>& parts);
-// The same signatures for gnuplot: one block for each part, and the commands that draw rank `rank`'s.
-std::string carried_as_table(const std::vector<CarriedPart>& parts);
-std::string carried_as_plot(int rank, const std::vector<CarriedPart>& parts);
-// Counts as members of a JSON object, without braces.
-std::string counts_as_json(const substrata_myrinet_counts& counts);
+// With its line end.
+std::string header_line(const MessageLogHeader& header);
 
 }  // namespace substrata::mpi_shim
 

@@ -1,4 +1,4 @@
-// The shim's log of a rank, its setting, and the files it is written to.
+// The shim's log of a rank, its setting, and the line before the operations in a file.
 #include "mpi_shim/cluster_log.hpp"
 
 #include <gtest/gtest.h>
@@ -76,42 +76,21 @@ TEST(ClusterLog, ItsBlocksComeOutInOnePiece) {
   for (uint64_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i].bytes, i);
 }
 
-std::vector<CarriedPart> parts() {
-  std::vector<CarriedPart> all(3);
-  all[1].name = "quote \" it's_here";
-  all[2].name = "empty";
-  for (const size_t i : {size_t{0}, size_t{1}}) {
-    all[i].counts.packets_sent = 5 + i;
-    substrata_myrinet_point point{};
-    point.x = 33;
-    point.x_end = 65;
-    point.sent = 5 + i;
-    point.average_ns[SUBSTRATA_MYRINET_SOURCE] = 10'500;
-    all[i].points.push_back(point);
-  }
-  return all;
-}
-
-TEST(CarriedFiles, TheJsonIsReadByAnotherReader) {  // MY-9
-  const auto json = nlohmann::json::parse(carried_as_json(2, parts()));
-  EXPECT_EQ(json["rank"], 2);
-  EXPECT_EQ(json["packets_sent"], 5);
-  EXPECT_EQ(json["signature"][0]["bytes"][1], 64);
-  EXPECT_EQ(json["signature"][0]["source_ns"]["average"], 10'500);
-  EXPECT_EQ(json["phases"][0]["name"], "quote \" it's_here");
-  EXPECT_EQ(json["phases"][0]["packets_sent"], 6);
-  EXPECT_TRUE(json["phases"][1]["signature"].empty());
-  EXPECT_TRUE(nlohmann::json::parse(carried_as_json(0, {CarriedPart{}})).contains("signature"));
-}
-
-TEST(CarriedFiles, ThePlotDrawsTheBlocksThatTheTableHas) {  // MY-9
-  const std::string table = carried_as_table(parts());
-  const std::string plot = carried_as_plot(2, parts());
-  EXPECT_NE(table.find("33 65 5 0 10.500 0.000 0.000 0.000\n"), std::string::npos) << table;
-  EXPECT_EQ(table.find("empty"), std::string::npos);
-  EXPECT_NE(plot.find("'signature.rank2.dat' index 1 using"), std::string::npos) << plot;
-  EXPECT_EQ(plot.find("index 2"), std::string::npos) << plot;
-  EXPECT_NE(plot.find("quote  its\\_here"), std::string::npos) << "no quotation mark ends gnuplot's string";
+TEST(MessageLogHeader, IsALineOfJsonThatAnotherReaderTakes) {  // MY-21
+  MessageLogHeader header;
+  header.parameters = "queue=8";
+  header.factor = 100;
+  header.phases = {"(outside)", "quote \" it's"};
+  header.operations = {3, 0};
+  header.totals.bytes = 77;
+  const std::string line = header_line(header);
+  ASSERT_EQ(line.find('\n'), line.size() - 1);
+  const auto json = nlohmann::json::parse(line);
+  EXPECT_EQ(json["parameters"], "queue=8");
+  EXPECT_EQ(json["factor"], 100);
+  EXPECT_EQ(json["phases"][1], "quote \" it's");
+  EXPECT_EQ(json["operations"], nlohmann::json({3, 0}));
+  EXPECT_EQ(json["messages"]["bytes"], 77);
 }
 
 }  // namespace

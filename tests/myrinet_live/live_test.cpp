@@ -77,7 +77,10 @@ class MyrinetLive : public testing::Test {
     summary_ = Json::parse(stream, nullptr, false);
     ASSERT_TRUE(summary_.is_object()) << "no summary";
   }
+  // Carries the messages that the program left, and reads what came of it.
   void read_cluster() {
+    const Outcome carried = run(kBuild + "/bin/substrata signature " + file("figures"));
+    ASSERT_EQ(carried.status, 0) << carried.output << output_;
     std::ifstream stream(file("figures/cluster.json"));
     cluster_ = Json::parse(stream, nullptr, false);
     ASSERT_TRUE(cluster_.is_object()) << "no cluster.json; " << output_;
@@ -218,6 +221,48 @@ TEST_F(MyrinetLive, TheSignatureTellsTheProgramsSectionsApart) {  // MY-9
       EXPECT_TRUE(fs::exists(file("figures/" + name + ".png")));
     }
   }
+}
+
+TEST_F(MyrinetLive, TheSameMessagesAreCarriedOnceMoreByAnotherMachine) {  // MY-22
+  launch("mpi_shim/messages.c",
+         {{"SUBSTRATA_MPI_CLUSTER", "myrinet"}, {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")}});
+  if (IsSkipped() || HasFatalFailure()) return;
+  read_cluster();
+  if (HasFatalFailure()) return;
+  const long bytes = cluster_["carried"]["bytes_received"].get<long>();
+  EXPECT_EQ(cluster_["carried"]["dropped"], 0);
+  const Outcome again = run(kBuild + "/bin/substrata signature " + file("figures") +
+                            " --parameters drop_ppm=200000 --out " + file("lossy"));
+  ASSERT_EQ(again.status, 0) << again.output;
+  std::ifstream stream(file("lossy/cluster.json"));
+  const Json lossy = Json::parse(stream, nullptr, false);
+  ASSERT_TRUE(lossy.is_object());
+  EXPECT_EQ(lossy["parameters"], "drop_ppm=200000");
+  EXPECT_GT(lossy["carried"]["dropped"], 0);
+  EXPECT_EQ(lossy["carried"]["bytes_received"], bytes);
+}
+
+TEST_F(MyrinetLive, OneCommandRunsTheProgramAndThenItsCluster) {
+  launch("mpi_shim/messages.c", {});
+  if (IsSkipped() || HasFatalFailure()) return;
+  const Outcome ran = run("OMPI_MCA_mpi_yield_when_idle=1 timeout 200 " + kBuild +
+                          "/bin/substrata mpirun --cluster myrinet --out " + file("figures") +
+                          " --allow-run-as-root --oversubscribe --mca btl self,vader,tcp -n " +
+                          std::to_string(kRanks) + " " + file("program"));
+  ASSERT_EQ(ran.status, 0) << ran.output;
+  EXPECT_NE(ran.output.find(" packets (modelled) in "), std::string::npos) << ran.output;
+  EXPECT_TRUE(fs::exists(file("figures/cluster.json")));
+  EXPECT_TRUE(fs::exists(file("figures/signature.rank3.gp")));
+}
+
+TEST_F(MyrinetLive, ANewProgramsMessagesTakeAwayWhatAnOldClusterCarried) {
+  fs::create_directory(file("figures"));
+  std::ofstream(file("figures/cluster.json")) << "{}";
+  launch("mpi_shim/messages.c",
+         {{"SUBSTRATA_MPI_CLUSTER", "myrinet"}, {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")}});
+  if (IsSkipped() || HasFatalFailure()) return;
+  EXPECT_TRUE(fs::exists(file("figures/messages.log")));
+  EXPECT_FALSE(fs::exists(file("figures/cluster.json")));
 }
 
 TEST_F(MyrinetLive, ASettingThatCannotBeObeyedIsToldAndTheProgramRuns) {

@@ -1,4 +1,6 @@
 // substrata mpirun: starts an MPI program under its own launcher with the shim of its MPI library preloaded.
+#include <poll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,8 +17,10 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "cluster/carried_run.hpp"
 #include "commands.hpp"
 #include "mpi_launching.hpp"
+#include "recording/child.hpp"
 
 namespace substrata::tool {
 namespace {
@@ -116,6 +120,41 @@ constexpr Setting kSettings[] = {
     {"--network", "SUBSTRATA_MPI_NETWORK", false}, {nullptr, "SUBSTRATA_MPI_LEVEL", false},
     {nullptr, "SUBSTRATA_MPI_TIME", false}};
 
+// What tells a log from the one that was there before.
+struct stat log_in(const std::string& folder) {
+  struct stat out {};
+  if (stat((folder + "/" + mpi_shim::kMessageLogName).c_str(), &out) != 0) out = {};
+  return out;
+}
+
+// Runs the program, then the cluster on the messages that its ranks left. The program's status is ours.
+int run_and_carry(const std::vector<std::string>& command, const std::string& folder) {
+  const struct stat before = log_in(folder);
+  Child child(command, {});
+  child.go();
+  pollfd end{child.signals(), POLLIN, 0};
+  while (!child.take_signals()) poll(&end, 1, -1);
+  const int status = child.reap(nullptr);
+  const struct stat after = log_in(folder);
+  const bool is_new = after.st_ino != before.st_ino || after.st_mtim.tv_sec != before.st_mtim.tv_sec ||
+                      after.st_mtim.tv_nsec != before.st_mtim.tv_nsec;
+  if (!is_new) {
+    std::fprintf(stderr,
+                 "substrata mpirun: the program (%s) left no messages in %s, so no cluster is run; they are "
+                 "written in MPI_Finalize, where rank 0 runs\n",
+                 child.how_it_ended().c_str(), folder.c_str());
+    return status != 0 ? status : 1;
+  }
+  const CarriedRun run = carry_folder(folder, "");
+  write_carried(run, folder);
+  std::fprintf(
+      stderr,
+      "substrata mpirun: %llu packets (modelled) in %.2f s after the program's end; %s/cluster.json\n",
+      static_cast<unsigned long long>(run.counts(SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL).packets_sent),
+      run.run_s(), folder.c_str());
+  return status;
+}
+
 void print_usage(std::FILE* to) {
   std::fprintf(
       to,
@@ -128,8 +167,9 @@ void print_usage(std::FILE* to) {
       "  --trace FILE        each rank records its messages, %%r is its number (SUBSTRATA_MPI_TRACE)\n"
       "  --cluster MACHINE   carry the messages on a modelled cluster, a node for each rank: myrinet or\n"
       "                      myrinet:name=value:... (SUBSTRATA_MPI_CLUSTER)\n"
-      "  --out FOLDER        cluster.json and the ranks' signatures, data and plots "
-      "(SUBSTRATA_MPI_CLUSTER_OUT)\n"
+      "  --out FOLDER        when the program has ended, run that cluster: cluster.json and the ranks'\n"
+      "                      signatures, data and plots (SUBSTRATA_MPI_CLUSTER_OUT; substrata signature "
+      "FOLDER)\n"
       "  --network TEXT      of virtual time, as factor=100:latency=9000 (SUBSTRATA_MPI_NETWORK)\n"
       "  --print             only print the command\n\n"
       "Example: substrata mpirun --cluster myrinet --network factor=100 --out figures -n 4 hpcc\n");
@@ -235,11 +275,13 @@ int mpirun(int argc, char** argv) {
   }
 
   const char* const cluster = std::getenv("SUBSTRATA_MPI_CLUSTER");
-  const char* const out = std::getenv("SUBSTRATA_MPI_CLUSTER_OUT");
-  if (out != nullptr && cluster == nullptr) {
-    std::fprintf(stderr,
-                 "substrata mpirun: --out is the folder of a cluster, and none is asked for; name one with "
-                 "--cluster myrinet\n");
+  const char* const folder = std::getenv("SUBSTRATA_MPI_CLUSTER_OUT");
+  const std::string out = folder != nullptr ? folder : "";
+  if (!out.empty() && cluster == nullptr) {
+    std::fprintf(
+        stderr,
+        "substrata mpirun: --out (SUBSTRATA_MPI_CLUSTER_OUT) is the folder of a cluster, and none is "
+        "asked for; name one with --cluster myrinet\n");
     return 2;
   }
   std::vector<std::string> command = preloading_command(launcher_name, {argv + at, argv + argc});
@@ -248,6 +290,7 @@ int mpirun(int argc, char** argv) {
       std::printf("%s%s", command[i].c_str(), i + 1 == command.size() ? "\n" : " ");
     return 0;
   }
+  if (!out.empty()) return run_and_carry(command, out);
   std::vector<char*> words;
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);

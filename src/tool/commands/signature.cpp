@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "cluster/carried_run.hpp"
 #include "commands.hpp"
 #include "reproduce/myrinet_runs.hpp"
 
@@ -188,47 +189,7 @@ void write_files(const std::string& folder, const std::string& title, const std:
   if (!plot.flush()) throw std::runtime_error("the plot's commands cannot be written to " + folder);
 }
 
-}  // namespace
-
-int signature(int argc, char** argv) {
-  std::string trace, workload, parameters, by = "size", node, out;
-  std::uint64_t nodes = 8;
-  Arguments arguments(
-      "substrata signature",
-      "The performance signature of the Myrinet monitor: average latencies and packet counts, of "
-      "a recorded trace (of the machine myrinet, or of an MPI rank) or of a workload; below them the "
-      "operations of the layer above, page fetches, locks, barriers, messages, with their packets. All "
-      "modelled.\n\n"
-      "  substrata signature -w fft:points=65536 -n 8\n"
-      "  substrata signature -w radix --by sender --out plots    tables for gnuplot, and the idle cluster's "
-      "beside them");
-  arguments.word("TRACE", trace, "recorded trace", Arguments::Value::kFile);
-  arguments.word("-w,--workload", workload, "run this workload instead", Arguments::Value::kWorkload);
-  arguments.number("-n,--nodes", nodes, "its nodes (default 8)");
-  arguments.word("--parameters", parameters, "of the machine: name=value:...");
-  arguments.word("--by", by, "size (default), sender, receiver or type");
-  arguments.word("--node", node, "one interface alone (default: all)");
-  arguments.word(
-      "--out", out,
-      "folder for signature.dat, baseline.dat (an idle cluster), operations.dat and signature.gp (gnuplot)",
-      Arguments::Value::kFolder);
-  if (const auto status = arguments.parse(argc, argv)) return *status;
-  if (trace.empty() == workload.empty()) throw std::runtime_error("give a trace or --workload");
-  const substrata_myrinet_axis axis = axis_of(by);
-  unsigned one = SUBSTRATA_MYRINET_ALL;
-  if (!node.empty()) {
-    if (node.size() > 3 || node.find_first_not_of("0123456789") != std::string::npos)
-      throw std::runtime_error("--node takes a number, not '" + node + "'");
-    one = static_cast<unsigned>(std::stoul(node));
-  }
-  myrinet_begin(1);
-  if (workload.empty()) {
-    replay_into_monitor(trace);
-  } else {
-    myrinet_run(workload, static_cast<unsigned>(nodes), parameters);
-  }
-  myrinet_end();
-  const Signature points = myrinet_signature(axis, SUBSTRATA_MYRINET_ALL, one);
+void print_points(const std::string& by, substrata_myrinet_axis axis, const Signature& points) {
   std::printf("%-13s %10s %10s %12s %12s %12s %12s\n", by.c_str(), "sent", "received", "Source us",
               "LANai us", "Net us", "Dest us");
   for (const substrata_myrinet_point& point : points) {
@@ -240,6 +201,86 @@ int signature(int argc, char** argv) {
                 point.average_ns[0] / 1000, point.average_ns[1] / 1000, point.average_ns[2] / 1000,
                 point.average_ns[3] / 1000);
   }
+}
+
+// An MPI program's messages, carried on one cluster: the whole as a table, then what each phase sent.
+void carry_and_print(const std::string& folder, const std::string& parameters, const std::string& by,
+                     substrata_myrinet_axis axis, unsigned node, const std::string& out) {
+  const CarriedRun run = carry_folder(folder, parameters);
+  print_points(by, axis, run.signature(node, SUBSTRATA_MYRINET_ALL, axis));
+  if (!run.phases().empty())
+    std::printf("\n%-28s %10s %14s %10s %12s %12s %12s %12s\n", "phase", "packets", "bytes", "received",
+                "Source us", "LANai us", "Net us", "Dest us");
+  for (unsigned phase = 0; phase < run.phases().size(); ++phase) {
+    const substrata_myrinet_counts counts = run.counts(node, phase);
+    std::printf("%-28s %10llu %14llu %10llu", run.phases()[phase].c_str(),
+                static_cast<unsigned long long>(counts.packets_sent),
+                static_cast<unsigned long long>(counts.bytes_sent),
+                static_cast<unsigned long long>(counts.packets_received));
+    for (int i = 0; i < SUBSTRATA_MYRINET_LATENCIES; ++i) {
+      // The first two are the sender's, the others the receiver's.
+      const std::uint64_t packets = i < SUBSTRATA_MYRINET_NET ? counts.packets_sent : counts.packets_received;
+      std::printf(" %12.2f", packets == 0 ? 0.0
+                                          : static_cast<double>(counts.latency_sum_ns[i]) / 1000 /
+                                                static_cast<double>(packets));
+    }
+    std::printf("\n");
+  }
+  write_carried(run, out.empty() ? folder : out);
+}
+
+}  // namespace
+
+int signature(int argc, char** argv) {
+  std::string trace, workload, parameters, by = "size", node, out;
+  std::uint64_t nodes = 8;
+  Arguments arguments(
+      "substrata signature",
+      "The performance signature of the Myrinet monitor: average latencies and packet counts, of "
+      "a recorded trace (of the machine myrinet, or of an MPI rank) or of a workload; below them the "
+      "operations of the layer above, page fetches, locks, barriers, messages, with their packets. Of a "
+      "folder in which an MPI program left its messages: they are carried on one cluster, and cluster.json "
+      "and each rank's signature are written there. All modelled.\n\n"
+      "  substrata signature -w fft:points=65536 -n 8\n"
+      "  substrata signature -w radix --by sender --out plots    tables for gnuplot, and the idle cluster's "
+      "beside them\n"
+      "  substrata signature figures --parameters drop_ppm=1000    the messages in figures once more, on a "
+      "cluster that loses packets");
+  arguments.word("TRACE", trace, "recorded trace, or the folder of an MPI program's cluster",
+                 Arguments::Value::kFile);
+  arguments.word("-w,--workload", workload, "run this workload instead", Arguments::Value::kWorkload);
+  arguments.number("-n,--nodes", nodes, "its nodes (default 8)");
+  arguments.word("--parameters", parameters,
+                 "of the machine: name=value:...; of an MPI program's folder instead of those it ran with");
+  arguments.word("--by", by, "size (default), sender, receiver or type");
+  arguments.word("--node", node, "one interface alone (default: all)");
+  arguments.word("--out", out,
+                 "folder for signature.dat, baseline.dat (an idle cluster), operations.dat and signature.gp "
+                 "(gnuplot); of "
+                 "an MPI program's folder another one for what is written",
+                 Arguments::Value::kFolder);
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  if (trace.empty() == workload.empty()) throw std::runtime_error("give a trace or --workload");
+  const substrata_myrinet_axis axis = axis_of(by);
+  unsigned one = SUBSTRATA_MYRINET_ALL;
+  if (!node.empty()) {
+    if (node.size() > 3 || node.find_first_not_of("0123456789") != std::string::npos)
+      throw std::runtime_error("--node takes a number, not '" + node + "'");
+    one = static_cast<unsigned>(std::stoul(node));
+  }
+  if (workload.empty() && std::filesystem::is_directory(trace)) {
+    carry_and_print(trace, parameters, by, axis, one, out);
+    return 0;
+  }
+  myrinet_begin(1);
+  if (workload.empty()) {
+    replay_into_monitor(trace);
+  } else {
+    myrinet_run(workload, static_cast<unsigned>(nodes), parameters);
+  }
+  myrinet_end();
+  const Signature points = myrinet_signature(axis, SUBSTRATA_MYRINET_ALL, one);
+  print_points(by, axis, points);
   const std::vector<substrata_myrinet_operation_point> operations = operations_of(one);
   print_operations(operations);
   std::uint64_t left_out = 0;
