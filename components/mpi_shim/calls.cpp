@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -65,6 +66,28 @@ class Statuses {
   std::array<MPI_Status, 16> few_;
   std::vector<MPI_Status> many_;
 };
+
+// MPI_Test and MPI_Testany, which programs call in a loop until something has come, perhaps from another
+// process on this processor: most calls find nothing, and what they touch is out of the caches. `test` is the
+// call, `place` where it tells which of the requests is done.
+constexpr int kFew = 4;
+constexpr int kFirst = 0;
+template <typename Test>
+[[gnu::noinline]] int timed_poll(Test test, const MPI_Request* requests, int count, const int* flag,
+                                 const int* place, const MPI_Status* status) {
+  const Poll poll;
+  const Before before(requests, count);
+  const int result = test();
+  if (result == MPI_SUCCESS && *flag != 0 && before.any() && *place != MPI_UNDEFINED)
+    completed(before[*place], *status);
+  return result;
+}
+// One that was not timed is over. `done`: the handle of the request it found done, if it found one.
+[[gnu::noinline]] void end_quiet_poll(const MPI_Request* done, const MPI_Status* status) {
+  if (done != nullptr && watches_requests()) completed(*done, *status);
+  --this_thread.depth;
+  if (this_thread.has_noticed) tell_noticed();
+}
 
 struct Place {
   int me = 0;
@@ -242,6 +265,39 @@ using namespace substrata::mpi_shim;
 #endif
 #define CALL(name, parameters, arguments, ...) EACH(name, Call, parameters, arguments, __VA_ARGS__)
 #define POLL(name, parameters, arguments, ...) EACH(name, Poll, parameters, arguments, __VA_ARGS__)
+// A poll that completes one request at most.
+#define STAND_BEFORE_TEST(symbol, parameters, arguments, requests, count, place)                              \
+  EXPORT int symbol parameters {                                                                              \
+    static constinit std::atomic<decltype(symbol)*> known{nullptr};                                           \
+    decltype(symbol)* original = known.load(std::memory_order_relaxed);                                       \
+    if (original == nullptr) [[unlikely]]                                                                     \
+      known.store(original = next<decltype(symbol)>(#symbol), std::memory_order_relaxed);                     \
+    ThisThread& mine = this_thread;                                                                           \
+    if (mine.depth != 0) return original arguments;                                                           \
+    MPI_Status own;                                                                                           \
+    if (status == MPI_STATUS_IGNORE) status = &own;                                                           \
+    if (mine.quiet == 0 || count > kFew) [[unlikely]]                                                         \
+      return timed_poll([=] { return original arguments; }, requests, count, flag, place, status);            \
+    --mine.quiet;                                                                                             \
+    mine.depth = 1;                                                                                           \
+    MPI_Request before[kFew];                                                                                 \
+    for (int i = 0; i < count; ++i) before[i] = requests[i];                                                  \
+    const int result = original arguments;                                                                    \
+    const bool done = *flag != 0 && result == MPI_SUCCESS && *place != MPI_UNDEFINED;                         \
+    if (done || mine.has_noticed) [[unlikely]]                                                                \
+      end_quiet_poll(done ? &before[*place] : nullptr, status);                                               \
+    else                                                                                                      \
+      mine.depth = 0;                                                                                         \
+    return result;                                                                                            \
+  }
+#ifdef OPEN_MPI
+#define POLL_FOR_ONE(name, parameters, arguments, requests, count, place)                                     \
+  STAND_BEFORE_TEST(MPI_##name, parameters, arguments, requests, count, place)                                \
+  STAND_BEFORE_TEST(PMPI_##name, parameters, arguments, requests, count, place)
+#else
+#define POLL_FOR_ONE(name, parameters, arguments, requests, count, place)                                     \
+  STAND_BEFORE_TEST(MPI_##name, parameters, arguments, requests, count, place)
+#endif
 // Something is done before, and the call passed on.
 #define CALL_AFTER(name, parameters, arguments, before)                       \
   CALL(name, parameters, arguments, before; return original arguments;)
@@ -389,14 +445,7 @@ CALL(Waitsome, (int count, MPI_Request requests[], int* done, int indices[], MPI
          for (int i = 0; *done != MPI_UNDEFINED && i < *done; ++i) completed(before[indices[i]], out[i]);
        return result;
      })
-POLL(Test, (MPI_Request* request, int* flag, MPI_Status* status), (request, flag, status), {
-  const Before before(request, 1);
-  MPI_Status own;
-  MPI_Status* const out = status == MPI_STATUS_IGNORE ? &own : status;
-  const int result = original(request, flag, out);
-  if (result == MPI_SUCCESS && *flag && before.any()) completed(before[0], *out);
-  return result;
-})
+POLL_FOR_ONE(Test, (MPI_Request* request, int* flag, MPI_Status* status), (request, flag, status), request, 1, &kFirst)
 POLL(Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses[]),
      (count, requests, flag, statuses), {
        const Before before(requests, count);
@@ -406,16 +455,8 @@ POLL(Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses
          for (int i = 0; i < count; ++i) completed(before[i], out[i]);
        return result;
      })
-POLL(Testany, (int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status),
-     (count, requests, index, flag, status), {
-       const Before before(requests, count);
-       MPI_Status own;
-       MPI_Status* const out = status == MPI_STATUS_IGNORE ? &own : status;
-       const int result = original(count, requests, index, flag, out);
-       if (result == MPI_SUCCESS && *flag && before.any() && *index != MPI_UNDEFINED)
-         completed(before[*index], *out);
-       return result;
-     })
+POLL_FOR_ONE(Testany, (int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status),
+             (count, requests, index, flag, status), requests, count, index)
 POLL(Testsome, (int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]),
      (count, requests, done, indices, statuses), {
        const Before before(requests, count);

@@ -188,6 +188,7 @@ Call::Call() {
   }
   mine.polled = 0;
   mine.polls = 0;
+  mine.quiet = 0;
 }
 // What the program computes begins with the last reading: after it only what needs it.
 Call::~Call() {
@@ -204,12 +205,13 @@ Call::~Call() {
   mine.left_at = mine.time.at(ticks);
   if (mine.has_noticed) tell_noticed(self, ticks);
 }
+void tell_noticed() {
+  Shim& self = shim();
+  const std::lock_guard guard(self.lock);
+  tell_noticed(self, real_cycles());
+}
 void Poll::end() {
-  if (this_thread.has_noticed) {
-    Shim& self = shim();
-    const std::lock_guard guard(self.lock);
-    tell_noticed(self, real_cycles());
-  }
+  if (this_thread.has_noticed) tell_noticed();
   if (stands_for_ == 0) return;
   const int64_t took = real_cycles() - began_;
   this_thread.polled += may_be_interrupted(took) ? took : took * stands_for_;

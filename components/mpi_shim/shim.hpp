@@ -140,7 +140,8 @@ inline Shim& shim() {
 // What the shim keeps of the calling thread.
 struct ThisThread {
   uint32_t depth = 0;        // of calls within calls
-  uint32_t polls = 0;        // since the last call that is no poll
+  uint32_t quiet = 0;        // so many further polls the last timed one stands for
+  uint32_t polls = 0;        // timed ones since the last call that is no poll; some of them only
   int64_t polled = 0;        // ticks of the time-stamp counter that they took
   int64_t entered_at = 0;    // the same counter when the last call began
   int64_t left_at = -1;      // processor time when it ended
@@ -164,12 +165,17 @@ class Call {
 class Poll {
  public:
   Poll() {
-    ++this_thread.depth;
-    const uint32_t before = this_thread.polls++;
-    if (before < kAllTimed)
+    ThisThread& mine = this_thread;
+    ++mine.depth;
+    if (mine.quiet != 0) {
+      --mine.quiet;
+    } else if (mine.polls < kAllTimed) {
+      ++mine.polls;
       begin(1);
-    else if (before % kTimed == 0)
+    } else {
+      mine.quiet = kTimed - 1;
       begin(kTimed);
+    }
   }
   Poll(const Poll&) = delete;
   Poll& operator=(const Poll&) = delete;
@@ -216,6 +222,8 @@ void remember(MPI_Request request, PostedReceive receive);
 // A request that was waited for or tested is done; nothing happens when it is no known receive.
 void completed(MPI_Request request, const MPI_Status& status);
 void forget(MPI_Request request);
+// What a poll has met is told when it ends.
+void tell_noticed();
 inline bool watches_requests() {
   const Shim& self = shim();
   return self.counting && self.watches_requests.load(std::memory_order_relaxed);

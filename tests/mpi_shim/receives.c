@@ -1,9 +1,11 @@
 /* An MPI program that receives in every way there is, each message of another size, and prints for each "got
  * RANK SOURCE BYTES", in the order in which a rank has them: receives waited for against their order, from
- * anybody, tested for, persistent, probed for, on a second communicator of the same ranks. */
+ * anybody, tested for once or a thousand times, persistent, probed for, on a second communicator of the same
+ * ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int me, size;
 static char data[65536], in[16][65536];
@@ -85,6 +87,30 @@ int main(int argc, char** argv) {
   MPI_Wait(&sending[0], MPI_STATUS_IGNORE);
   MPI_Sendrecv(data, 9, MPI_CHAR, MPI_PROC_NULL, 7, in[0], 1, MPI_CHAR, MPI_PROC_NULL, 7, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
+  /* Tested for until another rank has slept, in loops of which most tests are not timed; with a status and
+   * without. */
+  for (int i = 0; i < 16; i++) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    int partner = me ^ 1;
+    if (partner >= size) continue;
+    if ((me + i) % 2 == 0) {
+      usleep(1000);
+      MPI_Send(data, 600 + i, MPI_CHAR, partner, 8, MPI_COMM_WORLD);
+      continue;
+    }
+    int wanted = i < 8;
+    MPI_Irecv(in[0], 65536, MPI_CHAR, partner, 8, MPI_COMM_WORLD, &requests[0]);
+    for (flag = 0; !flag;) {
+      if (i % 4 < 2)
+        MPI_Test(&requests[0], &flag, wanted ? &status : MPI_STATUS_IGNORE);
+      else
+        MPI_Testany(1, requests, &index, &flag, wanted ? &status : MPI_STATUS_IGNORE);
+    }
+    if (wanted)
+      got(&status);
+    else
+      printf("got %d %d %d\n", me, partner, 600 + i);
+  }
   long sum = me, all;
   MPI_Allreduce(&sum, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   MPI_Comm_free(&second);
