@@ -141,7 +141,7 @@ inline Shim& shim() {
 struct ThisThread {
   uint32_t depth = 0;        // of calls within calls
   uint32_t quiet = 0;        // so many further polls the last timed one stands for
-  uint32_t polls = 0;        // timed ones since the last call that is no poll; some of them only
+  uint32_t polls = 0;        // of the first few after a call that is no poll, which are all timed
   int64_t polled = 0;        // ticks of the time-stamp counter that they took
   int64_t entered_at = 0;    // the same counter when the last call began
   int64_t left_at = -1;      // processor time when it ended
