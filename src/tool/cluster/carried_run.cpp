@@ -5,15 +5,15 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 
 namespace substrata::tool {
 namespace {
 
 constexpr int kNoRoom = -2;
 
-[[noreturn]] void refuse() { throw std::runtime_error(substrata_myrinet_error()); }
 void check(int result) {
-  if (result != 0) refuse();
+  if (result != 0) throw std::runtime_error(substrata_myrinet_error());
 }
 
 }  // namespace

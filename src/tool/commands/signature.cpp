@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arguments.hpp"
@@ -20,9 +21,6 @@ namespace {
 
 struct Unfollow {
   void operator()(substrata_following* following) const { substrata_unfollow(following); }
-};
-struct FreeCarried {
-  void operator()(substrata_myrinet_carried* carried) const { substrata_myrinet_carried_free(carried); }
 };
 struct CloseTrace {
   void operator()(substrata_trace* trace) const { substrata_trace_close(trace); }
@@ -70,38 +68,20 @@ Signature baseline_of(std::uint32_t nodes, const std::string& parameters) {
   constexpr std::uint64_t kApart_ns = 1'000'000;
   constexpr std::uint32_t kBin = 32;
   constexpr std::uint32_t kMost = 4096;
-  std::vector<std::vector<substrata_myrinet_operation>> programs(nodes);
-  std::vector<const substrata_myrinet_operation*> operations;
-  std::vector<std::size_t> counts;
+  MessageLog log;
+  log.header.parameters = parameters;
   for (std::uint32_t node = 0; node < nodes; ++node) {
     for (std::uint32_t bytes = kBin; bytes <= kMost; bytes += kBin) {
       substrata_myrinet_operation one{};
       one.compute_ns = bytes == kBin ? node * kApart_ns : nodes * kApart_ns;
       one.bytes = bytes;
       one.peer = (node + 1) % nodes;
-      programs[node].push_back(one);
+      log.operations.push_back(one);
     }
-    operations.push_back(programs[node].data());
-    counts.push_back(programs[node].size());
+    log.header.operations.push_back(kMost / kBin);
   }
-  substrata_myrinet_carry_options options{};
-  options.struct_size = sizeof options;
-  options.nodes = nodes;
-  options.parameters = parameters.c_str();
-  substrata_myrinet_carried* raw = nullptr;
-  if (substrata_myrinet_carry(operations.data(), counts.data(), &options, &raw) != 0)
-    throw std::runtime_error(substrata_myrinet_error());
-  const std::unique_ptr<substrata_myrinet_carried, FreeCarried> carried(raw);
-  std::uint32_t count = 0;
-  const auto read = [&](substrata_myrinet_point* out, std::uint32_t room) {
-    if (substrata_myrinet_carried_signature(carried.get(), SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL,
-                                            SUBSTRATA_MYRINET_BY_SIZE, out, room, &count) != 0)
-      throw std::runtime_error(substrata_myrinet_error());
-  };
-  read(nullptr, 0);
-  Signature points(count);
-  read(points.data(), count);
-  return points;
+  return CarriedRun(std::move(log))
+      .signature(SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_BY_SIZE);
 }
 
 void write_table(const std::string& path, const Signature& points) {
