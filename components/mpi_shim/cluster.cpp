@@ -79,10 +79,8 @@ std::vector<std::string> number_phases(const std::vector<std::string>& of_ranks,
   return names;
 }
 
-// What an earlier program's cluster has carried goes when its messages do.
-constexpr const char* kCarriedName = "cluster.json";
-
-// Rank 0. The file is whole or as it was before.
+// Rank 0. The file is whole or as it was before; what an earlier program's cluster has carried goes with its
+// messages.
 void write_messages(const Shim& self, const std::string& folder, const MessageLogHeader& header,
                     const std::vector<substrata_myrinet_operation>& operations) {
   const std::string path = folder + "/" + kMessageLogName;

@@ -67,6 +67,8 @@ class ClusterLog {
 // A program's messages as rank 0 leaves them in the cluster's folder: one line of JSON, then each rank's
 // operations, in the order of the ranks, as they lie in the memory of a little-endian host.
 inline constexpr const char* kMessageLogName = "messages.log";
+// What the cluster makes of them, beside it.
+inline constexpr const char* kCarriedName = "cluster.json";
 struct MessageLogHeader {
   static constexpr int kVersion = 1;
   std::string parameters;  // of the machine, without nodes; "" or "name=value:..."

@@ -178,7 +178,7 @@ void write_carried(const CarriedRun& run, const std::string& folder) {
     write(base + ".gp", rank_as_plot(rank, parts));
     json["ranks"].push_back(rank_as_json(rank, parts));
   }
-  write(folder + "/cluster.json", json.dump() + "\n");
+  write(folder + "/" + mpi_shim::kCarriedName, json.dump() + "\n");
 }
 
 }  // namespace substrata::tool
