@@ -67,27 +67,8 @@ class Statuses {
   std::vector<MPI_Status> many_;
 };
 
-// MPI_Test and MPI_Testany, which programs call in a loop until something has come, perhaps from another
-// process on this processor: most calls find nothing, and what they touch is out of the caches. `test` is the
-// call, `place` where it tells which of the requests is done.
-constexpr int kFew = 4;
+// Of MPI_Test: which of its requests is done.
 constexpr int kFirst = 0;
-template <typename Test>
-[[gnu::noinline]] int timed_poll(Test test, const MPI_Request* requests, int count, const int* flag,
-                                 const int* place, const MPI_Status* status) {
-  const Poll poll;
-  const Before before(requests, count);
-  const int result = test();
-  if (result == MPI_SUCCESS && *flag != 0 && before.any() && *place != MPI_UNDEFINED)
-    completed(before[*place], *status);
-  return result;
-}
-// One that was not timed is over. `done`: the handle of the request it found done, if it found one.
-[[gnu::noinline]] void end_quiet_poll(const MPI_Request* done, const MPI_Status* status) {
-  if (done != nullptr && watches_requests()) completed(*done, *status);
-  --this_thread.depth;
-  if (this_thread.has_noticed) tell_noticed();
-}
 
 struct Place {
   int me = 0;
@@ -241,6 +222,14 @@ PostedReceive matched(MPI_Message message, void* site) {
 }
 
 }  // namespace
+
+bool find_quick_tests() {
+  quick_tests.test = next<decltype(MPI_Test)>("MPI_Test");
+  quick_tests.test_any = next<decltype(MPI_Testany)>("MPI_Testany");
+  return quick_tests.test == next<decltype(MPI_Test)>("PMPI_Test") &&
+         quick_tests.test_any == next<decltype(MPI_Testany)>("PMPI_Testany");
+}
+
 }  // namespace substrata::mpi_shim
 
 using namespace substrata::mpi_shim;
@@ -248,7 +237,9 @@ using namespace substrata::mpi_shim;
 // clang-format off
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #define STAND_BEFORE(symbol, guard_type, parameters, arguments, ...)          \
-  EXPORT int symbol parameters {                                              \
+  EXPORT LOOK_AT(symbol, symbol, guard_type, parameters, arguments, __VA_ARGS__)
+#define LOOK_AT(name, symbol, guard_type, parameters, arguments, ...)         \
+  int name parameters {                                                       \
     static auto* const original = next<decltype(symbol)>(#symbol);            \
     if (Call::inside()) return original arguments;                            \
     [[maybe_unused]] void* const site = __builtin_return_address(0);          \
@@ -265,38 +256,36 @@ using namespace substrata::mpi_shim;
 #endif
 #define CALL(name, parameters, arguments, ...) EACH(name, Call, parameters, arguments, __VA_ARGS__)
 #define POLL(name, parameters, arguments, ...) EACH(name, Poll, parameters, arguments, __VA_ARGS__)
-// A poll that completes one request at most.
-#define STAND_BEFORE_TEST(symbol, parameters, arguments, requests, count, place)                              \
-  EXPORT int symbol parameters {                                                                              \
-    static constinit std::atomic<decltype(symbol)*> known{nullptr};                                           \
-    decltype(symbol)* original = known.load(std::memory_order_relaxed);                                       \
-    if (original == nullptr) [[unlikely]]                                                                     \
-      known.store(original = next<decltype(symbol)>(#symbol), std::memory_order_relaxed);                     \
-    ThisThread& mine = this_thread;                                                                           \
-    if (mine.depth != 0) return original arguments;                                                           \
+// A poll that completes one request at most: `place` tells which. It leaves no frame behind where it may go
+// straight on; with one request it is one cache line that does not touch the stack.
+#define STAND_BEFORE_TEST(symbol, quick, parameters, arguments, requests, count, place)                       \
+  [[gnu::noinline]] static LOOK_AT(look_at_##symbol, symbol, Poll, parameters, arguments, {                   \
+    const Before before(requests, count);                                                                     \
     MPI_Status own;                                                                                           \
     if (status == MPI_STATUS_IGNORE) status = &own;                                                           \
-    if (mine.quiet == 0 || count > kFew) [[unlikely]]                                                         \
-      return timed_poll([=] { return original arguments; }, requests, count, flag, place, status);            \
-    --mine.quiet;                                                                                             \
-    mine.depth = 1;                                                                                           \
-    MPI_Request before[kFew];                                                                                 \
-    for (int i = 0; i < count; ++i) before[i] = requests[i];                                                  \
     const int result = original arguments;                                                                    \
-    const bool done = *flag != 0 && result == MPI_SUCCESS && *place != MPI_UNDEFINED;                         \
-    if (done || mine.has_noticed) [[unlikely]]                                                                \
-      end_quiet_poll(done ? &before[*place] : nullptr, status);                                               \
-    else                                                                                                      \
-      mine.depth = 0;                                                                                         \
+    if (result == MPI_SUCCESS && *flag && before.any() && *place != MPI_UNDEFINED)                            \
+      completed(before[*place], *status);                                                                     \
     return result;                                                                                            \
+  })                                                                                                          \
+  [[gnu::noinline]] static int ask_##symbol parameters {                                                      \
+    if (quick_tests.left == 0 || static_cast<unsigned>(count) > QuickTests::kMost)                            \
+      return look_at_##symbol arguments;                                                                      \
+    quick_tests.ask(requests, count);                                                                         \
+    return quick_tests.quick arguments;                                                                       \
+  }                                                                                                           \
+  EXPORT [[gnu::aligned(64)]] int symbol parameters {                                                         \
+    if (quick_tests.left == 0 || count != 1) [[unlikely]] return ask_##symbol arguments;                      \
+    quick_tests.ask(requests, 1);                                                                             \
+    return quick_tests.quick arguments;                                                                       \
   }
 #ifdef OPEN_MPI
-#define POLL_FOR_ONE(name, parameters, arguments, requests, count, place)                                     \
-  STAND_BEFORE_TEST(MPI_##name, parameters, arguments, requests, count, place)                                \
-  STAND_BEFORE_TEST(PMPI_##name, parameters, arguments, requests, count, place)
+#define TEST(name, quick, parameters, arguments, requests, count, place)                                      \
+  STAND_BEFORE_TEST(MPI_##name, quick, parameters, arguments, requests, count, place)                         \
+  STAND_BEFORE_TEST(PMPI_##name, quick, parameters, arguments, requests, count, place)
 #else
-#define POLL_FOR_ONE(name, parameters, arguments, requests, count, place)                                     \
-  STAND_BEFORE_TEST(MPI_##name, parameters, arguments, requests, count, place)
+#define TEST(name, quick, parameters, arguments, requests, count, place)                                      \
+  STAND_BEFORE_TEST(MPI_##name, quick, parameters, arguments, requests, count, place)
 #endif
 // Something is done before, and the call passed on.
 #define CALL_AFTER(name, parameters, arguments, before)                       \
@@ -445,7 +434,7 @@ CALL(Waitsome, (int count, MPI_Request requests[], int* done, int indices[], MPI
          for (int i = 0; *done != MPI_UNDEFINED && i < *done; ++i) completed(before[indices[i]], out[i]);
        return result;
      })
-POLL_FOR_ONE(Test, (MPI_Request* request, int* flag, MPI_Status* status), (request, flag, status), request, 1, &kFirst)
+TEST(Test, test, (MPI_Request* request, int* flag, MPI_Status* status), (request, flag, status), request, 1, &kFirst)
 POLL(Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses[]),
      (count, requests, flag, statuses), {
        const Before before(requests, count);
@@ -455,8 +444,8 @@ POLL(Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses
          for (int i = 0; i < count; ++i) completed(before[i], out[i]);
        return result;
      })
-POLL_FOR_ONE(Testany, (int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status),
-             (count, requests, index, flag, status), requests, count, index)
+TEST(Testany, test_any, (int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status),
+     (count, requests, index, flag, status), requests, count, index)
 POLL(Testsome, (int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]),
      (count, requests, done, indices, statuses), {
        const Before before(requests, count);

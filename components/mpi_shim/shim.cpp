@@ -167,6 +167,12 @@ void tell_noticed(Shim& self, int64_t ticks) {
   this_thread.has_noticed = false;
 }
 
+void tell_noticed() {
+  Shim& self = shim();
+  const std::lock_guard guard(self.lock);
+  tell_noticed(self, real_cycles());
+}
+
 uint64_t next_ordinal(Shim& self, int source, uint64_t channel) {
   return self.received_from[static_cast<size_t>(source)][channel]++;
 }
@@ -188,6 +194,7 @@ Call::Call() {
   }
   mine.polled = 0;
   mine.polls = 0;
+  stop_quick_tests();
   mine.quiet = 0;
 }
 // What the program computes begins with the last reading: after it only what needs it.
@@ -205,16 +212,15 @@ Call::~Call() {
   mine.left_at = mine.time.at(ticks);
   if (mine.has_noticed) tell_noticed(self, ticks);
 }
-void tell_noticed() {
-  Shim& self = shim();
-  const std::lock_guard guard(self.lock);
-  tell_noticed(self, real_cycles());
-}
 void Poll::end() {
   if (this_thread.has_noticed) tell_noticed();
   if (stands_for_ == 0) return;
   const int64_t took = real_cycles() - began_;
   this_thread.polled += may_be_interrupted(took) ? took : took * stands_for_;
+  const Shim& self = shim();
+  if (!self.quick_tests || self.telling != self.receives.size()) return;
+  quick_tests.left = this_thread.quiet;
+  this_thread.quiet = 0;
 }
 
 uint64_t bytes_of(size_t count, MPI_Datatype type) {
@@ -410,6 +416,22 @@ void remember(MPI_Request request, PostedReceive receive) {
     self.receives.insert(std::move(self.spare_receive));
   }
   self.watches_requests.store(true, std::memory_order_relaxed);
+  if (self.requests_tell && !receive.persistent && let_tell(request))
+    ++self.telling;
+  else
+    stop_quick_tests();
+}
+void ended_by_itself(MPI_Request request, const MPI_Status& status) {
+  Shim& self = shim();
+  --self.telling;
+  if (!self.counting) return;
+  if (status.MPI_ERROR != MPI_SUCCESS || !quick_tests.asks_for(request)) {
+    // The program does not know yet: the test or wait that tells it is looked at.
+    stop_quick_tests();
+    return;
+  }
+  completed(request, status);
+  if (this_thread.has_noticed) tell_noticed();
 }
 void completed(MPI_Request request, const MPI_Status& status) {
   Shim& self = shim();
@@ -436,6 +458,7 @@ void completed(MPI_Request request, const MPI_Status& status) {
 void forget(MPI_Request request) {
   Shim& self = shim();
   const std::lock_guard guard(self.lock);
+  if (self.requests_tell && let_not_tell(request)) --self.telling;
   self.receives.erase(request);
   self.watches_requests.store(!self.receives.empty(), std::memory_order_relaxed);
 }
@@ -681,6 +704,8 @@ void begin() {
   int threads = MPI_THREAD_MULTIPLE;
   PMPI_Query_thread(&threads);
   self.lock.need(threads == MPI_THREAD_MULTIPLE);
+  self.quick_tests = !self.lock.is_needed() && find_quick_tests();
+  self.requests_tell = self.quick_tests && self.level == 2 && requests_can_tell();
   const std::lock_guard guard(self.lock);
   self.live.open(self.rank, self.level == 1);
   may_be_interrupted(nanoseconds_of_ticks(0));  // the first calls take the counter's rate
@@ -697,6 +722,7 @@ void end() {
     self.awaited.clear();
     if (!self.noticed.empty()) tell_noticed(self, real_cycles());
     self.counting = false;
+    self.quick_tests = false;
   }
   if (self.level == 2) unhook_layer();
   measure_clocks(self);

@@ -5,6 +5,8 @@
 #include <mpi.h>
 #include <substrata/feed.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -25,6 +27,7 @@
 // The constants are addresses of the library's objects. Weak, so that preloading into a program without MPI
 // does no harm.
 #pragma weak ompi_mpi_comm_world
+#pragma weak ompi_mpi_comm_self
 #pragma weak ompi_mpi_byte
 #pragma weak ompi_mpi_char
 #pragma weak ompi_mpi_int
@@ -116,6 +119,9 @@ struct Shim {
   uint64_t remembered = 0;
   Receives::node_type spare_receive;          // of one that is done, for the next
   std::atomic<bool> watches_requests{false};  // receives has some; read without the lock
+  bool quick_tests = false;                   // may be: one thread calls MPI, and no other tool stands behind
+  bool requests_tell = false;                 // let_tell() works
+  size_t telling = 0;                         // of the receives so many tell their end themselves
   size_t wildcards = 0;                       // posted receives whose sender or tag is open
   std::deque<AwaitedMessage> awaited;
   RealTime real_time;
@@ -160,6 +166,38 @@ class Call {
   ~Call();
   static bool inside() { return this_thread.depth != 0; }
 };
+// Tests that go straight on to the MPI library, with no end here. While they find nothing the kernel runs
+// other processes, and then each function on the stack takes as long to return to as the library's own.
+// Allowed while every receive that is not done tells its end itself, and one thread calls at a time. One
+// cache line.
+struct alignas(64) QuickTests {
+  static constexpr int kMost = 4;  // requests in one
+  uint32_t left = 0;               // so many may come
+  int count = 0;                   // of the requests that the last one asked for
+  std::array<MPI_Request, kMost> asked{};
+  int (*test)(MPI_Request*, int*, MPI_Status*) = nullptr;  // the MPI library's
+  int (*test_any)(int, MPI_Request*, int*, int*, MPI_Status*) = nullptr;
+
+  // One of those that are left asks for these; at most kMost.
+  void ask(const MPI_Request* requests, int number) {
+    --left;
+    count = number;
+    std::copy(requests, requests + number, asked.begin());
+  }
+  bool asks_for(MPI_Request request) const {
+    return std::find(asked.begin(), asked.begin() + count, request) != asked.begin() + count;
+  }
+};
+inline constinit QuickTests quick_tests;
+// None comes; so many polls remain untimed.
+inline void stop_quick_tests() {
+  QuickTests& quick = quick_tests;
+  if (quick.left == 0 && quick.count == 0) return;
+  this_thread.quiet += quick.left;
+  quick.left = 0;
+  quick.count = 0;
+}
+
 // The same for a call that only looks whether something has happened: a program does that a hundred times a
 // message. Of many in a row one in so many is timed, for all of them.
 class Poll {
@@ -167,6 +205,7 @@ class Poll {
   Poll() {
     ThisThread& mine = this_thread;
     ++mine.depth;
+    stop_quick_tests();
     if (mine.quiet != 0) {
       --mine.quiet;
     } else if (mine.polls < kAllTimed) {
@@ -222,8 +261,8 @@ void remember(MPI_Request request, PostedReceive receive);
 // A request that was waited for or tested is done; nothing happens when it is no known receive.
 void completed(MPI_Request request, const MPI_Status& status);
 void forget(MPI_Request request);
-// What a poll has met is told when it ends.
-void tell_noticed();
+// A receive that tells its end itself is done.
+void ended_by_itself(MPI_Request request, const MPI_Status& status);
 inline bool watches_requests() {
   const Shim& self = shim();
   return self.counting && self.watches_requests.load(std::memory_order_relaxed);
@@ -233,6 +272,14 @@ inline bool watches_requests() {
 // ours.
 bool hook_layer();
 void unhook_layer();
+// True when an open receive can be made to tell its end: the MPI library's requests are laid out as the shim
+// knows them, found out with a message from this rank to itself. This and the next two are for one thread.
+bool requests_can_tell();
+// From now on the receive tells its end, in whatever call of the MPI library it ends. False when it has
+// ended.
+bool let_tell(MPI_Request request);
+// Takes that back; false when it would not have told.
+bool let_not_tell(MPI_Request request);
 
 // Every rank's text at rank 0, in the order of the ranks; elsewhere none. Collective.
 std::vector<std::string> gather_texts(const Shim& self, const std::string& mine);
@@ -240,6 +287,10 @@ std::vector<std::string> gather_texts(const Shim& self, const std::string& mine)
 // The modelled cluster. Beginning and end are collective.
 void begin_cluster(Shim& self);
 void end_cluster(Shim& self);
+
+// Finds the functions that quick tests go to. False when another tool stands before them, which would call
+// this one again.
+bool find_quick_tests();
 
 // After MPI_Init, and before MPI_Finalize.
 void begin();

@@ -111,6 +111,33 @@ int main(int argc, char** argv) {
     else
       printf("got %d %d %d\n", me, partner, 600 + i);
   }
+  /* The first of several to come is not the one that is tested for, or one of a few or many that are. */
+  for (int asked = 1; asked <= 6; asked++) {
+    for (int turn = 0; turn < 2; turn++) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      int partner = me ^ 1;
+      if (partner >= size) continue;
+      if ((me + turn) % 2 == 0) {
+        usleep(500);
+        for (int i = 6; i >= 0; i--)
+          MPI_Send(data, 700 + 10 * asked + i, MPI_CHAR, partner, 30 + i, MPI_COMM_WORLD);
+        if (asked % 2 == 0) usleep(1000);
+        MPI_Send(data, 780, MPI_CHAR, partner, 40, MPI_COMM_WORLD);
+        continue;
+      }
+      for (int i = 0; i < 7; i++)
+        MPI_Irecv(in[i], 65536, MPI_CHAR, partner, 30 + i, MPI_COMM_WORLD, &requests[i]);
+      MPI_Irecv(in[7], 65536, MPI_CHAR, partner, 40, MPI_COMM_WORLD, &requests[7]);
+      for (flag = 0; !flag;) MPI_Test(&requests[7], &flag, &status);
+      got(&status);
+      for (int left = 7; left > 0; left--) {
+        int from = left < asked ? left : asked;
+        for (flag = 0; !flag;) MPI_Testany(from, requests, &index, &flag, &status);
+        got(&status);
+        for (int i = index; i + 1 < left; i++) requests[i] = requests[i + 1];
+      }
+    }
+  }
   long sum = me, all;
   MPI_Allreduce(&sum, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   MPI_Comm_free(&second);
