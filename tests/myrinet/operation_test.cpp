@@ -242,6 +242,15 @@ TEST_F(MyrinetOperations, ABroadcastOfGaussIsSevenSends) {  // MY-42, MY-31
   }
 }
 
+TEST_F(MyrinetOperations, EachNodesOfferOfAPivotLineIsSevenSends) {  // MY-42, MY-31
+  run("gauss:n=40:pivoting=1", 8);
+  const auto kinds = recorded();
+  const substrata_myrinet_operation_point& broadcast = kinds.at(SUBSTRATA_MYRINET_BROADCAST);
+  EXPECT_GT(broadcast.count, 40u);
+  EXPECT_LE(broadcast.count, 40u * 8);
+  EXPECT_EQ(broadcast.packets, 7 * broadcast.count);
+}
+
 TEST_F(MyrinetOperations, AStreamsCallsAreOperationsAndItsPacketsHaveATypeOfTheirOwn) {  // MY-42, MY-20
   Onlooker onlooker;
   const workloads::Report report = run("pipeline:bytes=40000:window=3000:segment=1000", 4);

@@ -115,6 +115,20 @@ TEST(Workloads, CountsOperationsAsThePlainProgramHasThem) {
   EXPECT_EQ(gauss.outcome.messages, 10U * 4 + 8);  // each pivot row to 4 others, then 8 rows to process 0
 }
 
+// Every process that still has a row offers it to all the others, so a step is as many broadcasts.
+TEST(Workloads, GaussWithPivotingSolvesWhatEliminationInOrderCannotBegin) {
+  TrivialMachine machine({});
+  for (const char* spec : {"gauss:n=1:pivoting=1", "gauss:n=3:pivoting=1", "gauss:n=40:pivoting=1:seed=7"}) {
+    const Report report = run_workload(spec, 1, machine, {.processes = 5});
+    EXPECT_TRUE(report.correct) << spec << ": " << report.message;
+  }
+  const Report report = run_workload("gauss:n=10:pivoting=1", 1, machine, {.processes = 5});
+  const std::uint64_t offered = (report.outcome.messages - 8) / 4;  // 8 rows are gathered by process 0
+  EXPECT_EQ(report.outcome.messages, 4 * offered + 8);
+  EXPECT_GE(offered, 2U * (5 + 4 + 3 + 2 + 1));  // one process after the other has none left
+  EXPECT_LE(offered, 6U * 5 + 4 + 3 + 2 + 1);    // all have one as long as they can
+}
+
 TEST(Workloads, BadSpecsAreToldAndNothingRuns) {
   TrivialMachine machine({});
   for (const char* spec : {"", "nosuch", "fft:points=3", "fft:points=0", "fft:what=1", "radix:keys"}) {

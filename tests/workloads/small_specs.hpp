@@ -10,6 +10,7 @@ inline constexpr const char* kSmallSpecs[] = {
     "fft:points=256",
     "fft:points=512:inverse=1",
     "gauss:n=21",
+    "gauss:n=21:pivoting=1",
     "hot-spot:words=40:rounds=2:reads=50",
     "lu:n=37:block=5",
     "migratory:rounds=4:words=6",

@@ -55,7 +55,7 @@ std::vector<Claim> run(const Setting& setting) {
   }
   double slowdown = 0;
   std::string each;
-  for (const char* program : {"fft:points=262144", "radix:keys=2097152", "gauss:n=1024"}) {
+  for (const char* program : {"fft:points=262144", "radix:keys=2097152", "gauss:n=1024:pivoting=1"}) {
     const double cost = myrinet_run(program, 8, "monitor=full") / myrinet_run(program, 8, "monitor=none") - 1;
     slowdown = std::max(slowdown, cost);
     each += (each.empty() ? "" : ", ") + std::string(program) + " " + percent(cost);

@@ -47,6 +47,17 @@ Signature myrinet_signature(substrata_myrinet_axis axis, unsigned program, unsig
   return points;
 }
 
+substrata_myrinet_operation_point myrinet_operation(uint32_t kind) {
+  std::uint32_t count = 0;
+  demand(substrata_myrinet_operations(SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL, nullptr, 0, &count));
+  std::vector<substrata_myrinet_operation_point> points(count);
+  demand(substrata_myrinet_operations(SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL, points.data(), count,
+                                      &count));
+  for (const substrata_myrinet_operation_point& point : points)
+    if (point.kind == kind) return point;
+  throw std::runtime_error(std::string("no operation of the kind ") + substrata_myrinet_operation_name(kind));
+}
+
 Averages average_of(const Signature& signature, unsigned least, unsigned most) {
   Averages sum;
   double received = 0;
