@@ -246,13 +246,12 @@ using namespace substrata::mpi_shim;
     __VA_ARGS__                                                               \
   }
 #ifdef OPEN_MPI
-#define EACH(name, guard_type, parameters, arguments, ...)                    \
-  STAND_BEFORE(MPI_##name, guard_type, parameters, arguments, __VA_ARGS__)    \
-  STAND_BEFORE(PMPI_##name, guard_type, parameters, arguments, __VA_ARGS__)
+#define BOTH_NAMES(stand, name, ...) stand(MPI_##name, __VA_ARGS__) stand(PMPI_##name, __VA_ARGS__)
 #else
-#define EACH(name, guard_type, parameters, arguments, ...)                    \
-  STAND_BEFORE(MPI_##name, guard_type, parameters, arguments, __VA_ARGS__)
+#define BOTH_NAMES(stand, name, ...) stand(MPI_##name, __VA_ARGS__)
 #endif
+#define EACH(name, guard_type, parameters, arguments, ...)                    \
+  BOTH_NAMES(STAND_BEFORE, name, guard_type, parameters, arguments, __VA_ARGS__)
 #define CALL(name, parameters, arguments, ...) EACH(name, Call, parameters, arguments, __VA_ARGS__)
 #define POLL(name, parameters, arguments, ...) EACH(name, Poll, parameters, arguments, __VA_ARGS__)
 // A poll that completes one request at most: `place` tells which. It leaves no frame behind where it may go
@@ -278,14 +277,8 @@ using namespace substrata::mpi_shim;
     quick_tests.ask(requests, 1);                                                                             \
     return quick_tests.quick arguments;                                                                       \
   }
-#ifdef OPEN_MPI
 #define TEST(name, quick, parameters, arguments, requests, count, place)                                      \
-  STAND_BEFORE_TEST(MPI_##name, quick, parameters, arguments, requests, count, place)                         \
-  STAND_BEFORE_TEST(PMPI_##name, quick, parameters, arguments, requests, count, place)
-#else
-#define TEST(name, quick, parameters, arguments, requests, count, place)                                      \
-  STAND_BEFORE_TEST(MPI_##name, quick, parameters, arguments, requests, count, place)
-#endif
+  BOTH_NAMES(STAND_BEFORE_TEST, name, quick, parameters, arguments, requests, count, place)
 // Something is done before, and the call passed on.
 #define CALL_AFTER(name, parameters, arguments, before)                       \
   CALL(name, parameters, arguments, before; return original arguments;)

@@ -218,7 +218,7 @@ void Poll::end() {
   const int64_t took = real_cycles() - began_;
   this_thread.polled += may_be_interrupted(took) ? took : took * stands_for_;
   const Shim& self = shim();
-  if (!self.quick_tests || self.telling != self.receives.size()) return;
+  if (!self.may_test_quickly || self.telling != self.receives.size()) return;
   quick_tests.left = this_thread.quiet;
   this_thread.quiet = 0;
 }
@@ -416,10 +416,7 @@ void remember(MPI_Request request, PostedReceive receive) {
     self.receives.insert(std::move(self.spare_receive));
   }
   self.watches_requests.store(true, std::memory_order_relaxed);
-  if (self.requests_tell && !receive.persistent && let_tell(request))
-    ++self.telling;
-  else
-    stop_quick_tests();
+  if (self.requests_tell && !receive.persistent && let_tell(request)) ++self.telling;
 }
 void ended_by_itself(MPI_Request request, const MPI_Status& status) {
   Shim& self = shim();
@@ -704,8 +701,8 @@ void begin() {
   int threads = MPI_THREAD_MULTIPLE;
   PMPI_Query_thread(&threads);
   self.lock.need(threads == MPI_THREAD_MULTIPLE);
-  self.quick_tests = !self.lock.is_needed() && find_quick_tests();
-  self.requests_tell = self.quick_tests && self.level == 2 && requests_can_tell();
+  self.may_test_quickly = !self.lock.is_needed() && find_quick_tests();
+  self.requests_tell = self.may_test_quickly && self.level == 2 && requests_can_tell();
   const std::lock_guard guard(self.lock);
   self.live.open(self.rank, self.level == 1);
   may_be_interrupted(nanoseconds_of_ticks(0));  // the first calls take the counter's rate
@@ -722,7 +719,7 @@ void end() {
     self.awaited.clear();
     if (!self.noticed.empty()) tell_noticed(self, real_cycles());
     self.counting = false;
-    self.quick_tests = false;
+    self.may_test_quickly = false;
   }
   if (self.level == 2) unhook_layer();
   measure_clocks(self);

@@ -119,7 +119,7 @@ struct Shim {
   uint64_t remembered = 0;
   Receives::node_type spare_receive;          // of one that is done, for the next
   std::atomic<bool> watches_requests{false};  // receives has some; read without the lock
-  bool quick_tests = false;                   // may be: one thread calls MPI, and no other tool stands behind
+  bool may_test_quickly = false;              // one thread calls MPI, and no other tool stands behind
   bool requests_tell = false;                 // let_tell() works
   size_t telling = 0;                         // of the receives so many tell their end themselves
   size_t wildcards = 0;                       // posted receives whose sender or tag is open

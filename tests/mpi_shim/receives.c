@@ -1,7 +1,8 @@
 /* An MPI program that receives in every way there is, each message of another size, and prints for each "got
  * RANK SOURCE BYTES", in the order in which a rank has them: receives waited for against their order, from
  * anybody, tested for once or a thousand times, persistent, probed for, on a second communicator of the same
- * ranks. */
+ * ranks. Ranks sleep only to let others test in vain: what is printed and counted does not hang on how long.
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
