@@ -95,16 +95,6 @@ void write_table(const std::string& path, const Signature& points) {
   if (!data.flush()) throw std::runtime_error("the signature cannot be written to " + path);
 }
 
-std::vector<substrata_myrinet_operation_point> operations_of(std::uint32_t node) {
-  std::vector<substrata_myrinet_operation_point> points(SUBSTRATA_MYRINET_OPERATION_KINDS);
-  std::uint32_t count = 0;
-  if (substrata_myrinet_operations(node, SUBSTRATA_MYRINET_ALL, points.data(),
-                                   SUBSTRATA_MYRINET_OPERATION_KINDS, &count) != 0)
-    throw std::runtime_error(substrata_myrinet_error());
-  points.resize(count);
-  return points;
-}
-
 // What the packets were sent for: operations of the layer above, and each latency summed over an operation's
 // packets.
 void print_operations(const std::vector<substrata_myrinet_operation_point>& operations) {
@@ -261,7 +251,7 @@ int signature(int argc, char** argv) {
   myrinet_end();
   const Signature points = myrinet_signature(axis, SUBSTRATA_MYRINET_ALL, one);
   print_points(by, axis, points);
-  const std::vector<substrata_myrinet_operation_point> operations = operations_of(one);
+  const std::vector<substrata_myrinet_operation_point> operations = myrinet_operations(one);
   print_operations(operations);
   std::uint64_t left_out = 0;
   if (substrata_myrinet_recorded(nullptr, &left_out) == 0 && left_out != 0)

@@ -77,7 +77,9 @@ std::vector<Claim> run_gauss(const Setting& setting) {
   myrinet_recorded(kGauss, kNodes);
   const Signature by_size = myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE);
   write_signature(setting, "myrinet-gauss", "Gaussian elimination, 1024 x 1024", by_size);
-  const substrata_myrinet_operation_point broadcasts = myrinet_operation(SUBSTRATA_MYRINET_BROADCAST);
+  substrata_myrinet_operation_point broadcasts{};
+  for (const substrata_myrinet_operation_point& point : myrinet_operations())
+    if (point.kind == SUBSTRATA_MYRINET_BROADCAST) broadcasts = point;
   // Line k has 1025 - k numbers of 8 bytes. As long as that is more than a packet of 4 KB every node offers
   // one.
   uint64_t beyond_the_first = 0;
@@ -87,25 +89,23 @@ std::vector<Claim> run_gauss(const Setting& setting) {
   const Averages idle = baseline(2560);
   const std::string rule =
       "packets of 1 to 4 KB, all of broadcasts; \"very high\" is taken as three times the baseline";
-  return {
-      {"each broadcast is seven sends", "seven message sends observed by the interface (section 4.3)",
-       std::to_string(broadcasts.packets) + " packets in " + std::to_string(broadcasts.count) +
-           " broadcasts, " + std::to_string(wanted) + " expected of seven sends each",
-       broadcasts.packets == wanted, "a line has up to three packets"},
-      {"SourceLatency is very high", "very high (figure 14)",
-       microseconds(lines.source) + "; a line of 2.5 KB with nothing else " + microseconds(idle.source) +
-           "; where the owner alone broadcasts " + microseconds(of_owners.source),
-       lines.source >= 3 * idle.source, "predicted; " + rule},
-      {"LANaiLatency is very high", "very high (figure 14)",
-       microseconds(lines.lanai) + "; with nothing else " + microseconds(idle.lanai) +
-           "; where the owner alone broadcasts " + microseconds(of_owners.lanai),
-       lines.lanai >= 3 * idle.lanai,
-       "rests on a reading of the paper: that every node broadcasts its pivot value and the remainder of its "
-       "line is "
-       "taken as all nodes at each step. Taken as the owner of the pivot row alone it would miss, since the "
-       "DMA from "
-       "the host is slower than the link and seven packets to seven idle nodes never wait for the link; " +
-           rule}};
+  return {{"each broadcast is seven sends", "seven message sends observed by the interface (section 4.3)",
+           std::to_string(broadcasts.packets) + " packets in " + std::to_string(broadcasts.count) +
+               " broadcasts, " + std::to_string(wanted) + " expected of seven sends each",
+           broadcasts.count > 0 && broadcasts.packets == wanted, "a line has up to three packets"},
+          {"SourceLatency is very high", "very high (figure 14)",
+           microseconds(lines.source) + "; a line of 2.5 KB with nothing else " + microseconds(idle.source) +
+               "; where the owner alone broadcasts " + microseconds(of_owners.source),
+           lines.source >= 3 * idle.source, "predicted; " + rule},
+          {"LANaiLatency is very high", "very high (figure 14)",
+           microseconds(lines.lanai) + "; with nothing else " + microseconds(idle.lanai) +
+               "; where the owner alone broadcasts " + microseconds(of_owners.lanai),
+           lines.lanai >= 3 * idle.lanai,
+           "rests on a reading of the paper: that every node broadcasts its pivot value and the remainder of "
+           "its line is taken as all nodes at each step. Taken as the owner of the pivot row alone it would "
+           "miss, since the DMA from the host is slower than the link and seven packets to seven idle nodes "
+           "never wait for the link; " +
+               rule}};
 }
 
 std::vector<Claim> run_multiprogram(const Setting& setting) {

@@ -47,15 +47,13 @@ Signature myrinet_signature(substrata_myrinet_axis axis, unsigned program, unsig
   return points;
 }
 
-substrata_myrinet_operation_point myrinet_operation(uint32_t kind) {
+std::vector<substrata_myrinet_operation_point> myrinet_operations(unsigned node) {
+  std::vector<substrata_myrinet_operation_point> points(SUBSTRATA_MYRINET_OPERATION_KINDS);
   std::uint32_t count = 0;
-  demand(substrata_myrinet_operations(SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL, nullptr, 0, &count));
-  std::vector<substrata_myrinet_operation_point> points(count);
-  demand(substrata_myrinet_operations(SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL, points.data(), count,
-                                      &count));
-  for (const substrata_myrinet_operation_point& point : points)
-    if (point.kind == kind) return point;
-  throw std::runtime_error(std::string("no operation of the kind ") + substrata_myrinet_operation_name(kind));
+  demand(substrata_myrinet_operations(node, SUBSTRATA_MYRINET_ALL, points.data(),
+                                      SUBSTRATA_MYRINET_OPERATION_KINDS, &count));
+  points.resize(count);
+  return points;
 }
 
 Averages average_of(const Signature& signature, unsigned least, unsigned most) {

@@ -29,8 +29,8 @@ void myrinet_end();
 Signature myrinet_signature(substrata_myrinet_axis axis, unsigned program = SUBSTRATA_MYRINET_ALL,
                             unsigned node = SUBSTRATA_MYRINET_ALL);
 
-// The operations of one kind, an enum substrata_myrinet_operation_kind; throws when none was recorded.
-substrata_myrinet_operation_point myrinet_operation(uint32_t kind);
+// The operations of the layer above that were recorded, one point a kind, of all programs.
+std::vector<substrata_myrinet_operation_point> myrinet_operations(unsigned node = SUBSTRATA_MYRINET_ALL);
 
 // Averages in microseconds over the packets of the points from `least` up to `most` bytes (by their upper
 // ends); net_only is the net latency less the LANai latency, the paper's measure of the network's contention.
