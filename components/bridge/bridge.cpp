@@ -11,7 +11,7 @@
 
 #include "foreign_events.hpp"
 #include "foreign_papi.hpp"
-#include "kernel_files/kernel_files.hpp"
+#include "sysfs/sysfs.hpp"
 
 namespace {
 

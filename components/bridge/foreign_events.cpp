@@ -4,7 +4,7 @@
 #include <cstring>
 #include <memory>
 
-#include "kernel_files/kernel_files.hpp"
+#include "sysfs/sysfs.hpp"
 
 namespace substrata::bridge {
 namespace {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <mutex>
 
-#include "kernel_files/kernel_files.hpp"
+#include "sysfs/sysfs.hpp"
 
 namespace substrata::bridge {
 namespace {

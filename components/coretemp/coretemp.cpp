@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hardware_monitors.hpp"
-#include "kernel_files/sampled_slots.hpp"
+#include "sysfs/sampled_slots.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "kernel_files/kernel_files.hpp"
+#include "sysfs/sysfs.hpp"
 
 namespace substrata::coretemp {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel_files/sampled_slots.hpp"
+#include "sysfs/sampled_slots.hpp"
 #include "sensor_library.hpp"
 
 namespace {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "cache_model.hpp"
-#include "monitor/counting.hpp"
+#include "cache/cache_model.hpp"
+#include "counting/counting.hpp"
 
 namespace substrata::memory {
 

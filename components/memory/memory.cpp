@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "cache_instrument.hpp"
-#include "cache_model.hpp"
+#include "cache/cache_model.hpp"
 #include "memory_machine.hpp"
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cache_model.hpp"
+#include "cache/cache_model.hpp"
 
 namespace substrata::memory {
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 #include "probes.hpp"
 
 namespace substrata::myrinet {

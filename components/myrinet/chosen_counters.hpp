@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 
 namespace substrata::myrinet {
 

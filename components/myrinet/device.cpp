@@ -14,7 +14,7 @@
 #include "carriage.hpp"
 #include "clock_experiment.hpp"
 #include "host_store.hpp"
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 #include "operations.hpp"
 #include "recorder.hpp"
 #include "together.hpp"

@@ -3,7 +3,7 @@
 #define SUBSTRATA_MYRINET_FOLLOWER_HPP
 
 #include "cluster.hpp"
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 
 namespace substrata::myrinet {
 

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "monitor/counter.hpp"
+#include "counting/counter.hpp"
 #include "recorder.hpp"
 #include "ring.hpp"
 

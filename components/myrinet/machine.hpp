@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cluster_parameters.hpp"
-#include "svm/svm_machine.hpp"
+#include "shared_virtual_memory/svm_machine.hpp"
 #include "svm_network.hpp"
 
 namespace substrata::myrinet {

@@ -6,7 +6,7 @@
 
 #include "host_store.hpp"
 #include "machine.hpp"
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 #include "operations.hpp"
 #include "packet_counters.hpp"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "chosen_counters.hpp"
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 #include "probes.hpp"
 
 namespace substrata::myrinet {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "chosen_counters.hpp"
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 #include "probes.hpp"
 
 namespace substrata::myrinet {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cluster.hpp"
-#include "svm/network.hpp"
+#include "shared_virtual_memory/network.hpp"
 
 namespace substrata::myrinet {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "interface_table.hpp"
-#include "kernel_files/sampled_slots.hpp"
+#include "sysfs/sampled_slots.hpp"
 
 namespace {
 

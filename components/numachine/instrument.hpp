@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 #include "rack.hpp"
 
 namespace substrata::numachine {

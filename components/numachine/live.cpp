@@ -20,7 +20,7 @@
 
 #include "last_run.hpp"
 #include "machine.hpp"
-#include "memory_probe/records.h"
+#include "access_tracer/records.h"
 
 namespace substrata::numachine {
 namespace {

@@ -8,7 +8,7 @@
 #include "instrument.hpp"
 #include "live.hpp"
 #include "machine.hpp"
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 
 namespace {
 

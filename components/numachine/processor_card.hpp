@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "monitor/counter.hpp"
+#include "counting/counter.hpp"
 
 // Source of everything here: G. Lemieux, "Hardware Performance Monitoring in Multiprocessors", M.A.Sc.
 // thesis, University of Toronto, 1996, chapter 4. Where the thesis leaves something open the comment says

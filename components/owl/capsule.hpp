@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "library.hpp"
-#include "monitor/counter.hpp"
+#include "counting/counter.hpp"
 #include "ring.hpp"
 
 namespace substrata::owl {

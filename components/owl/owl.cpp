@@ -13,7 +13,7 @@
 
 #include "capsule.hpp"
 #include "failure.hpp"
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 #include "names.hpp"
 
 namespace {

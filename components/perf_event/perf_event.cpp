@@ -6,8 +6,8 @@
 #include <cstring>
 #include <new>
 
-#include "device.hpp"
-#include "note.hpp"
+#include "perf_events/device.hpp"
+#include "perf_events/note.hpp"
 
 namespace substrata::perf {
 namespace {

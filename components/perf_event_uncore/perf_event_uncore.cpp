@@ -4,8 +4,8 @@
 
 #include <new>
 
-#include "perf_event/device.hpp"
-#include "perf_event/note.hpp"
+#include "perf_events/device.hpp"
+#include "perf_events/note.hpp"
 #include "uncore.hpp"
 
 namespace substrata::perf {

@@ -4,7 +4,7 @@
 
 #include <substrata/substrate.h>
 
-#include "perf_event/kernel.hpp"
+#include "perf_events/kernel.hpp"
 
 namespace substrata::perf {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel_files/sampled_slots.hpp"
+#include "sysfs/sampled_slots.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-#include "monitor/event_names.hpp"
+#include "counting/event_names.hpp"
 #include "rack.hpp"
 
 namespace substrata::shrimp {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "svm/svm_machine.hpp"
+#include "shared_virtual_memory/svm_machine.hpp"
 
 namespace substrata::shrimp {
 

@@ -13,8 +13,8 @@
 #include "board.hpp"
 #include "ports.hpp"
 #include "probes.hpp"
-#include "svm/network.hpp"
-#include "svm/svm_machine.hpp"
+#include "shared_virtual_memory/network.hpp"
+#include "shared_virtual_memory/svm_machine.hpp"
 
 namespace substrata::shrimp {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <new>
 
-#include "monitor/event_names.hpp"
+#include "counting/event_names.hpp"
 
 namespace substrata::shrimp {
 namespace {

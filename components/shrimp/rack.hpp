@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "board.hpp"
-#include "monitor/counter.hpp"
+#include "counting/counter.hpp"
 
 namespace substrata::shrimp {
 

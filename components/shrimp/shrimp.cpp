@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "machine.hpp"
-#include "monitor/counting.hpp"
+#include "counting/counting.hpp"
 #include "rack.hpp"
 
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "heat.hpp"
-#include "kernel_files/sampled_slots.hpp"
+#include "sysfs/sampled_slots.hpp"
 #include "processor_use.hpp"
 
 namespace {

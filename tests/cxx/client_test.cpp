@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "allocations.hpp"
-#include "shell_command.hpp"
+#include "support/shell_command.hpp"
 
 namespace substrata::client {
 namespace {

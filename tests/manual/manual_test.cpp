@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "shell_command.hpp"
+#include "support/shell_command.hpp"
 
 namespace {
 

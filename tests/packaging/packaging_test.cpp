@@ -13,7 +13,7 @@
 #include <system_error>
 #include <vector>
 
-#include "shell_command.hpp"
+#include "support/shell_command.hpp"
 
 namespace {
 

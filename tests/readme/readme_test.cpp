@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "shell_command.hpp"
+#include "support/shell_command.hpp"
 
 namespace {
 

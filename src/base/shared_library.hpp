@@ -1,0 +1,34 @@
+// A shared object loaded at run time, closed with its last owner.
+#ifndef SUBSTRATA_SUPPORT_SHARED_LIBRARY_HPP
+#define SUBSTRATA_SUPPORT_SHARED_LIBRARY_HPP
+
+#include <string>
+
+#include "base/result.hpp"
+
+namespace substrata {
+
+// Move-only owner of a dlopen handle. Thread-compatible.
+class SharedLibrary {
+ public:
+  SharedLibrary() = default;
+  SharedLibrary(SharedLibrary&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  SharedLibrary& operator=(SharedLibrary&& other) noexcept;
+  SharedLibrary(const SharedLibrary&) = delete;
+  SharedLibrary& operator=(const SharedLibrary&) = delete;
+  ~SharedLibrary();
+
+  // Loads with RTLD_NOW | RTLD_LOCAL. The refusal carries the dynamic linker's own sentence.
+  static Result<SharedLibrary> load(const std::string& path);
+
+  // The address of a symbol, null if the object does not define it.
+  void* symbol(const char* name) const noexcept;
+
+ private:
+  explicit SharedLibrary(void* handle) : handle_(handle) {}
+  void* handle_ = nullptr;
+};
+
+}  // namespace substrata
+
+#endif

@@ -1,0 +1,179 @@
+// Every event of every substrate in one code space: names to codes, codes to descriptions, enumeration.
+#ifndef SUBSTRATA_EVENTS_CATALOGUE_HPP
+#define SUBSTRATA_EVENTS_CATALOGUE_HPP
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "events/derived.hpp"
+#include "events/event_code.hpp"
+#include "events/user_events.hpp"
+#include "registry/registry.hpp"
+#include "base/fork_lock.hpp"
+#include "base/result.hpp"
+
+namespace substrata {
+
+// What PAPI_enum_event can be asked; the C boundary maps each generation's numbers to these.
+enum class Enumerate {
+  kEvents,            // the next event
+  kFirst,             // the first one
+  kFirstOfComponent,  // presets: the first one the component has (7.3's PRESET_ENUM_FIRST_COMP)
+  kPresetAvailable,   // presets: the next one that opens here
+  kPresetMisc,
+  kPresetInstructions,
+  kPresetIdle,
+  kPresetBranch,
+  kPresetConditional,
+  kPresetMemory,
+  kPresetCache,
+  kPresetL1,
+  kPresetL2,
+  kPresetL3,
+  kPresetTlb,
+  kPresetFloat,
+  kPresetCpu,           // as kEvents: every preset is a processor's
+  kPresetCpuAvailable,  // as kPresetAvailable
+  kQualifiers,          // native: the next qualified form of the same event (NTV_ENUM_UMASKS)
+  kQualifierSets,       // native: combinations; the same list here (NTV_ENUM_UMASK_COMBOS)
+  kInstructionRange,    // IARR, DARR, OPCM, IEAR, DEAR, GROUPS: no substrate has such, so nothing follows
+  kDataRange,
+  kOpcodeMatch,
+  kInstructionSampling,
+  kDataSampling,
+  kGroups,
+};
+
+// A native event: which substrate, which index there.
+struct NativeEvent {
+  int component = -1;
+  uint32_t index = 0;
+};
+
+// What an event is made of, ready for an eventset.
+struct Composition {
+  int component = -1;
+  std::vector<uint32_t> natives;  // indices in the component's catalogue, in the order of the formula's terms
+  Formula formula;
+};
+
+// Everything one can know of an event. Owned strings, so that it outlives the substrate.
+struct EventInfo {
+  uint32_t code = 0;
+  int component = -1;
+  std::string name;  // full, as PAPI_event_code_to_name gives it
+  std::string short_text;
+  std::string text;
+  std::string unit;
+  std::string why;  // unavailable: reason and cure
+  ValueKind kind = ValueKind::kCount;
+  ValueType type = ValueType::kInt64;
+  uint32_t width_bits = 64;
+  uint32_t flags = 0;  // EventFlags
+  // Presets and user events:
+  uint32_t preset_bits = 0;  // PresetBits
+  uint32_t term_count = 0;   // 0: not available here (PAPI_event_info_t.count); native events: 1
+  std::string derived;       // "NOT_DERIVED", ...
+  std::string formula;       // postfix or infix text
+  std::string note;
+  std::vector<uint32_t> term_codes;
+  std::vector<std::string> term_names;
+  // Native events that take qualifiers: each name and what it means.
+  std::vector<std::string> qualifiers;
+  std::vector<std::string> qualifier_texts;
+};
+
+// Thread-safe. Codes stay valid until clear().
+class Catalogue {
+ public:
+  explicit Catalogue(Registry& registry) : registry_(registry) {}
+
+  // Forgets codes, presets' answers and user events (library shutdown).
+  void clear();
+
+  // Tries whether natives of a component open together: set by core, used for presets (PA-23).
+  using Trial = std::function<Status(Component& component, const std::vector<uint32_t>& natives)>;
+  void set_trial(Trial trial) { trial_ = std::move(trial); }
+
+  // Any spelling: preset, user event, "<component>:::<event>", a listed prefix ("perf::..."), a bare event
+  // name. Refusals: kNoComponent for an unknown "<component>:::", kNoEvent otherwise, with near names.
+  // (Generation 7.0 answers PAPI_ECMP for a bare unknown name, and ENOEVNT for an unknown component: the C
+  // boundary's business.)
+  Result<uint32_t> find(std::string_view name);
+  // kNotPreset for an unknown preset, kNoComponent for an unknown native code, kNoEvent for code 0 and the
+  // like.
+  Result<std::string> name_of(uint32_t code);
+  Result<EventInfo> info(uint32_t code);
+  // Ok when the event exists and opens here.  kNotPreset: no such preset; kNoEvent: not available (the note
+  // says why); kNoComponent: unknown native code.
+  Status query(uint32_t code);
+  // The component of an event; presets and code 0 belong to the processor component (0 when there is none).
+  Result<int> component_of(uint32_t code);
+  Result<NativeEvent> native(uint32_t code);
+  // What to program for an event. kNoEvent when it is not available here.
+  Result<Composition> compose(uint32_t code);
+
+  // The code of a substrate's event; the same pair always gives the same code.
+  Result<uint32_t> code_of(int component, uint32_t index);
+
+  // PAPI_enum_cmp_event: the code that follows `code` within one component. Only events that open here are
+  // listed. kInvalid at the end or for a modifier that makes no sense there, kNoComponent for a bad
+  // component.
+  Result<uint32_t> next_in_component(uint32_t code, Enumerate how, int component);
+  // PAPI_enum_event: presets, user events, or all components one after the other.
+  Result<uint32_t> next(uint32_t code, Enumerate how);
+
+  // How many native events of a component open here; how many presets it forms here.
+  uint32_t native_count(int component);
+  uint32_t preset_count(int component);
+  bool preset_available(uint32_t preset_index);
+
+  // Replaces the user-defined events. kInvalid with the line, or kSystem when the file cannot be read.
+  Status load_user_events(const std::string& path);
+  Status set_user_events(std::vector<UserEvent> events);
+
+ private:
+  struct PresetAnswer {
+    bool asked = false;
+    bool available = false;
+    int component = -1;
+    Recipe recipe{};
+    std::string why;
+  };
+  Result<uint32_t> find_native(std::string_view name);
+  Result<Composition> compose_depth(uint32_t code, int depth);
+  const PresetAnswer& answer(uint32_t preset_index);
+  // `word`: what the substrate said, told where no name comes near.
+  Status unknown(std::string_view name, Component* only, std::string_view word = {});
+  // The names of one component's catalogue, read as far as it has grown.
+  struct Names {
+    uint32_t scanned = 0;
+    std::unordered_set<std::string> all;
+    std::unordered_map<std::string, std::vector<uint32_t>> qualified;  // by the name without qualifiers
+  };
+  Names& names_of(Component& component);
+  bool listed(Component& component, uint32_t index, Event* out);
+  Result<uint32_t> next_preset(uint32_t code, Enumerate how, int component);
+  Result<uint32_t> next_native(uint32_t code, Enumerate how, Component& component);
+  Result<uint32_t> next_user(uint32_t code, Enumerate how);
+  int processor();
+
+  Registry& registry_;
+  Trial trial_;
+  ForkLock lock_;
+  std::vector<NativeEvent> natives_;
+  std::vector<std::vector<uint32_t>> code_by_index_;  // [component][index] = native number + 1, 0: none yet
+  std::vector<PresetAnswer> presets_;
+  std::unordered_map<int, Names> names_;
+  std::vector<UserEvent> user_events_;
+};
+
+}  // namespace substrata
+
+#endif

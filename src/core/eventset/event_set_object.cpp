@@ -1,0 +1,324 @@
+// What an eventset does with its substrate: bind, program, configure, start, stop, survive a fork.
+#include "eventset/event_set_object.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "eventset/library.hpp"
+#include "eventset/options.hpp"
+#include "eventset/overflow.hpp"
+#include "multiplex/rotation.hpp"
+#include "system/timers.hpp"
+#include "base/log.hpp"
+
+namespace substrata {
+
+constinit HandleTable<EventSet, kMaxEventSets> event_sets;
+
+Status absent_set(int handle) noexcept {
+  if (const Status status = Library::instance().require_initialised(); !status.ok()) return status;
+  return refuse(Code::kNoEventSet, "there is no eventset %d", handle);
+}
+
+void EventSet::evaluate(const int64_t* from, int64_t* to) const noexcept {
+  for (size_t i = 0; i < entries.size(); ++i)
+    to[i] = entries[i].formula.evaluate(from, entries[i].positions.data(), clock_hz);
+}
+
+Status EventSet::current_values(int64_t* out) noexcept {
+  if (!running()) {
+    std::copy(last.begin(), last.end(), out);
+    return kSuccess;
+  }
+  if (direct) return keep_note(table->read(set, out));
+  const Status status = keep_note(table->read(set, native_values.data()));
+  if (status.ok()) evaluate(native_values.data(), out);
+  return status;
+}
+
+Result<EventSet::Fresh> EventSet::make_set(Component& of, Thread* attached, bool rotating) {
+  Fresh fresh;
+  if (rotating) {
+    fresh.rotation = new Rotation(of, attached);
+    fresh.set = fresh.rotation->set();
+    return fresh;
+  }
+  if (const Status status = keep_note(of.table().create_set(of.device(), attached, &fresh.set)); !status.ok())
+    return status;
+  return fresh;
+}
+
+Status EventSet::configure(const Configuration& wanted) {
+  return rotation != nullptr ? keep_note(rotation->configure(wanted)) : component->configure(set, wanted);
+}
+
+void EventSet::take(const Fresh& fresh) noexcept {
+  set = fresh.set;
+  rotation = fresh.rotation;
+  table = rotation != nullptr ? &rotation->table() : &component->table();
+}
+
+Status EventSet::exchange(bool rotating, const Configuration& wanted) {
+  if (const Status status = renew_in_child(); !status.ok()) return status;
+  if (std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.armed; }))
+    return refuse(Code::kConflict,
+                  "an event of the eventset is armed for overflow; take that away before multiplexing");
+  const Result<Thread*> attached = attach_thread(*this_thread_state(), *component);
+  if (!attached) return attached.error();
+  const Result<Fresh> fresh = make_set(*component, *attached, rotating);
+  if (!fresh) return fresh.error();
+  const SubstrateTable& slots = rotating ? fresh->rotation->table() : component->table();
+  Status status =
+      rotating ? keep_note(fresh->rotation->configure(wanted)) : component->configure(fresh->set, wanted);
+  if (status.ok() && !natives.empty())
+    status = keep_note(slots.program(fresh->set, natives.data(), static_cast<uint32_t>(natives.size())));
+  if (!status.ok()) {
+    slots.destroy_set(fresh->set);
+    return status;
+  }
+  table->destroy_set(set);
+  take(*fresh);
+  configuration = wanted;
+  return kSuccess;
+}
+
+Status EventSet::bind(Component& to) {
+  if (const Status status = to.ensure_open(); !status.ok())
+    return Status{Code::kDisabled, status.os_error, status.note};
+  ThreadState* own = this_thread_state();
+  const Result<Thread*> attached = attach_thread(*own, to);
+  if (!attached) return attached.error();
+  Set* fresh = nullptr;
+  if (const Status status = keep_note(to.table().create_set(to.device(), *attached, &fresh)); !status.ok())
+    return status;
+  Configuration wanted = to.default_configuration();
+  wanted.domain = default_domain(to.index()).value_or(wanted.domain);
+  wanted.granularity = default_granularity(to.index()).value_or(wanted.granularity);
+  const Configuration usual = to.default_configuration();
+  if (wanted.domain != usual.domain || wanted.granularity != usual.granularity) {
+    if (const Status status = to.configure(fresh, wanted); !status.ok()) {
+      to.table().destroy_set(fresh);
+      return status;
+    }
+  }
+  retain_thread(*own);
+  component = &to;
+  table = &to.table();
+  set = fresh;
+  thread = own;
+  configuration = wanted;
+  fork_count = substrata::fork_count();
+  return kSuccess;
+}
+
+void keep_given_up(const void* parents) noexcept {
+  struct Kept {
+    const void* what;
+    Kept* next;
+  };
+  static std::atomic<Kept*> kept{nullptr};
+  auto* fresh = new (std::nothrow) Kept{parents, kept.load(std::memory_order_relaxed)};
+  if (fresh == nullptr) return;
+  while (
+      !kept.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+void EventSet::unbind() noexcept {
+  if (component == nullptr) return;
+  // A forked child that never used the set leaves the parent's half alone.
+  if (fork_count == substrata::fork_count())
+    table->destroy_set(set);
+  else
+    keep_given_up(set);
+  release_thread(*thread);
+  component = nullptr;
+  table = nullptr;
+  set = nullptr;
+  thread = nullptr;
+  configuration = Configuration{};
+  state = kSetStopped;
+  rotation = nullptr;
+  started_once = false;
+}
+
+Status EventSet::renew_in_child() {
+  if (component == nullptr || fork_count == substrata::fork_count()) return kSuccess;
+  ThreadState* own = this_thread_state();
+  const Result<Thread*> attached = attach_thread(*own, *component);
+  if (!attached) return attached.error();
+  const Result<Fresh> fresh = make_set(*component, *attached, rotation != nullptr);
+  if (!fresh) return fresh.error();
+  const SubstrateTable& slots = fresh->rotation != nullptr ? fresh->rotation->table() : component->table();
+  Status status = fresh->rotation != nullptr ? keep_note(fresh->rotation->configure(configuration))
+                                             : component->configure(fresh->set, configuration);
+  if (status.ok())
+    status = keep_note(slots.program(fresh->set, natives.data(), static_cast<uint32_t>(natives.size())));
+  if (!status.ok()) {
+    slots.destroy_set(fresh->set);
+    return status;
+  }
+  retain_thread(*own);
+  release_thread(*thread);
+  thread = own;
+  keep_given_up(set);
+  take(*fresh);
+  fork_count = substrata::fork_count();
+  started_once = false;
+  return rearm_in_child(*this);
+}
+
+Status EventSet::program(const std::vector<Entry>& new_entries, const std::vector<uint32_t>& new_natives) {
+  if (const Status status = renew_in_child(); !status.ok()) return status;
+  const uint32_t limit = (state & kSetMultiplexing) != 0 ? table->max_multiplexed : table->max_events;
+  if (new_natives.size() > limit)
+    return refuse(Code::kConflict, "%s counts at most %u events at once%s", component->name(), limit,
+                  (state & kSetMultiplexing) != 0 ? "" : "; multiplexing may allow more");
+  // Room first, so that nothing can fail once the substrate has agreed.
+  std::vector<Entry> kept = new_entries;
+  std::vector<uint32_t> kept_natives = new_natives;
+  std::vector<int64_t> new_native_values(new_natives.size()), new_values(new_entries.size()),
+      new_last(new_entries.size());
+  std::vector<ValueDetail> new_details(new_natives.size());
+  const Status status =
+      keep_note(table->program(set, kept_natives.data(), static_cast<uint32_t>(kept_natives.size())));
+  if (!status.ok()) return status;
+  entries.swap(kept);
+  natives.swap(kept_natives);
+  native_values.swap(new_native_values);
+  values.swap(new_values);
+  last.swap(new_last);
+  native_details.swap(new_details);
+  started_once = false;
+  direct = entries.size() == natives.size();
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const DerivedKind kind = entries[i].formula.kind();
+    direct = direct && kind == DerivedKind::kNone && entries[i].positions[0] == i;
+    if (entries[i].formula.per_second() && clock_hz == 0) clock_hz = cycle_hz();
+  }
+  return kSuccess;
+}
+
+Status EventSet::apply(const Configuration& wanted) {
+  if (const Status status = renew_in_child(); !status.ok()) return status;
+  const auto programmed = [&]() {
+    if (natives.empty()) return kSuccess;
+    return keep_note(table->program(set, natives.data(), static_cast<uint32_t>(natives.size())));
+  };
+  Status status = configure(wanted);
+  if (!status.ok()) return status;
+  // The events are programmed anew, whether the substrate needs that or not: then the answer is final.
+  status = programmed();
+  if (!status.ok()) {
+    const std::string why = status.note != nullptr ? status.note : "";
+    Status back = configure(configuration);
+    if (back.ok()) back = programmed();
+    if (!back.ok())
+      return refuse(Code::kCountersLost, "%s: neither the new nor the old way works", why.c_str());
+    Status told = refuse(status.code, "%s", why.c_str());
+    told.os_error = status.os_error;
+    return told;
+  }
+  configuration = wanted;
+  return kSuccess;
+}
+
+Status EventSet::start() noexcept {
+  if (component == nullptr) return refuse(Code::kNoComponent, "the eventset has no component and no events");
+  if (running()) return refuse(Code::kRunning, "the eventset runs already");
+  if (entries.empty()) return refuse(Code::kInvalid, "the eventset has no events");
+  if (fork_count != substrata::fork_count()) {
+    if (const Status status = renew_in_child(); !status.ok()) return status;
+  }
+  // Sets that watch somebody else do not compete for this thread's counters.
+  std::atomic<EventSet*>* place = nullptr;
+  if (configuration.target == Target::kSelf) {
+    place = &thread->running[static_cast<size_t>(component->index())];
+    EventSet* other = nullptr;
+    if (!place->compare_exchange_strong(other, this, std::memory_order_acq_rel))
+      return refuse(Code::kRunning, "another eventset of %s runs in this thread; stop it first",
+                    component->name());
+  }
+  Status status = overflow == nullptr ? kSuccess : start_watching(*this);
+  if (status.ok()) {
+    status = table->start(set);
+    if (!status.ok()) stop_watching(*this);
+  }
+  if (!status.ok()) {
+    if (place != nullptr) place->store(nullptr, std::memory_order_release);
+    return keep_note(status);
+  }
+  state = (state & ~static_cast<uint32_t>(kSetStopped)) | kSetRunning;
+  started_once = true;
+  if (overflow != nullptr) take_baseline(*this);
+  return kSuccess;
+}
+
+Status EventSet::stop(int64_t* out) noexcept {
+  if (component == nullptr) return refuse(Code::kNoComponent, "the eventset has no component and no events");
+  if (!running()) return refuse(Code::kNotRunning, "the eventset does not run");
+  Status status = kSuccess;
+  // In a forked child the counters are still the parent's: they are read, not stopped.
+  const bool ours = fork_count == substrata::fork_count();
+  if (ours) status = table->stop(set);
+  if (!status.ok()) return keep_note(status);
+  stop_watching(*this);
+  int64_t* reported = last.data();
+  if (direct) {
+    status = keep_note(table->read(set, reported));
+  } else {
+    status = keep_note(table->read(set, native_values.data()));
+    if (status.ok()) evaluate(native_values.data(), reported);
+  }
+  state = (state & ~static_cast<uint32_t>(kSetRunning)) | kSetStopped;
+  if (configuration.target == Target::kSelf)
+    thread->running[static_cast<size_t>(component->index())].store(nullptr, std::memory_order_release);
+  if (status.ok() && out != nullptr) std::copy(last.begin(), last.end(), out);
+  return status;
+}
+
+void EventSet::dismantle() noexcept {
+  if (running() && !stop(nullptr).ok()) {
+    // What cannot be stopped is destroyed all the same.
+    if (configuration.target == Target::kSelf)
+      thread->running[static_cast<size_t>(component->index())].store(nullptr, std::memory_order_release);
+    stop_watching(*this);
+  }
+  forget_overflow(*this, 0);
+  unbind();
+  entries.clear();
+  natives.clear();
+  native_values.clear();
+  values.clear();
+  last.clear();
+  native_details.clear();
+  state = kSetStopped;
+  direct = true;
+}
+
+Status try_natives(Component& component, const std::vector<uint32_t>& natives) {
+  if (const Status status = component.ensure_open(); !status.ok()) return status;
+  const Result<Thread*> attached = attach_thread(*this_thread_state(), component);
+  if (!attached) return attached.error();
+  const SubstrateTable& table = component.table();
+  Set* scratch = nullptr;
+  if (const Status status = keep_note(table.create_set(component.device(), *attached, &scratch));
+      !status.ok())
+    return status;
+  // A recipe may name one event twice.
+  std::vector<uint32_t> once;
+  for (const uint32_t native : natives) {
+    if (std::find(once.begin(), once.end(), native) == once.end()) once.push_back(native);
+  }
+  Status status = keep_note(table.program(scratch, once.data(), static_cast<uint32_t>(once.size())));
+  if (status.ok()) {
+    status = keep_note(table.start(scratch));
+    if (status.ok()) status = keep_note(table.stop(scratch));
+  }
+  table.destroy_set(scratch);
+  return status;
+}
+
+}  // namespace substrata

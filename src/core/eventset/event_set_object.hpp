@@ -1,0 +1,104 @@
+// The object behind an eventset handle.
+#ifndef SUBSTRATA_CORE_EVENT_SET_OBJECT_HPP
+#define SUBSTRATA_CORE_EVENT_SET_OBJECT_HPP
+
+#include <cstdint>
+#include <vector>
+
+#include "eventset/event_set.hpp"
+#include "eventset/thread_state.hpp"
+#include "events/catalogue.hpp"
+#include "base/handle_table.hpp"
+#include "base/owner_lock.hpp"
+
+namespace substrata {
+
+class OverflowPlan;
+class Rotation;
+
+// Never freed; recycled for later handles. Every field is guarded by `lock`.
+class EventSet {
+ public:
+  OwnerLock lock;
+
+  // What the hot path looks at.
+  int handle = -1;     // under which clients know it; -1: not in use
+  bool direct = true;  // the reported values are the native values in order
+  uint32_t state = kSetStopped;
+  const SubstrateTable* table = nullptr;
+  Set* set = nullptr;
+
+  // One event as the client added it.
+  struct Entry {
+    uint32_t code;
+    Formula formula;
+    std::vector<uint16_t> positions;  // of its terms in `natives`
+    bool armed = false;
+  };
+  Component* component = nullptr;
+  ThreadState* thread = nullptr;  // that measures; set with the component
+  std::vector<Entry> entries;
+  std::vector<uint32_t> natives;  // what is programmed
+  std::vector<int64_t> native_values, values, last;
+  std::vector<ValueDetail> native_details;
+  Configuration configuration;
+  Rotation* rotation = nullptr;  // behind `set` and `table` while the layer multiplexes, else null
+  bool started_once = false;
+  double clock_hz = 0;               // for per-second events
+  OverflowPlan* overflow = nullptr;  // once it ever overflowed; kept with the object
+  uint64_t fork_count = 0;
+
+  bool running() const noexcept { return (state & kSetRunning) != 0; }
+
+  // Running: the values now; else those of the last stop. `out` has entries.size() places.
+  Status current_values(int64_t* out) noexcept;
+  // Native values to reported ones.
+  void evaluate(const int64_t* from, int64_t* to) const noexcept;
+
+  Status bind(Component& to);
+  void unbind() noexcept;
+  // The whole new list: all or nothing.
+  Status program(const std::vector<Entry>& new_entries, const std::vector<uint32_t>& new_natives);
+  Status apply(const Configuration& wanted);
+  // The same with a new set of the substrate, whose events take turns or not.
+  Status exchange(bool rotating, const Configuration& wanted);
+  Status start() noexcept;
+  Status stop(int64_t* out) noexcept;
+  // After a fork: the set in the child no longer shares the parent's counters.
+  Status renew_in_child();
+  // Stops, empties and frees for reuse, whatever the state.
+  void dismantle() noexcept;
+
+ private:
+  struct Fresh {
+    Set* set = nullptr;
+    Rotation* rotation = nullptr;
+  };
+  Result<Fresh> make_set(Component& of, Thread* attached, bool rotating);
+  Status configure(const Configuration& wanted);
+  void take(const Fresh& fresh) noexcept;
+};
+
+inline constexpr size_t kMaxEventSets = 65536;
+extern HandleTable<EventSet, kMaxEventSets> event_sets;
+
+// Why a handle has no living set: kNotInitialised or kNoEventSet.
+Status absent_set(int handle) noexcept;
+
+// Destroys the sets of one thread (null: of all).
+void destroy_sets_of(const ThreadState* thread) noexcept;
+// A forked child begins anew: forgets every set without touching the parent's counters.
+void abandon_all_sets() noexcept;
+// Right after a fork, in the child.
+void renew_set_locks_in_child() noexcept;
+// Opens, programs, starts and stops natives once on a scratch set.
+Status try_natives(Component& component, const std::vector<uint32_t>& natives);
+// Remembers what a forked child gives up without freeing it, since it is half the parent's: reachable, so not
+// a leak. Thread-safe.
+void keep_given_up(const void* parents) noexcept;
+// How many forks lie between this process and the one that loaded the library.
+uint64_t fork_count() noexcept;
+
+}  // namespace substrata
+
+#endif

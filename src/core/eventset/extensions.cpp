@@ -1,0 +1,120 @@
+// The C interface of what goes beyond PAPI.
+#include <substrata/extensions.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "eventset/group.hpp"
+#include "eventset/library.hpp"
+#include "eventset/measure.hpp"
+
+namespace {
+
+using namespace substrata;
+
+int number(const Status& status) noexcept { return static_cast<int>(status.code); }
+
+// No exception crosses the C boundary; the only one that can arise is want of memory.
+template <class Function>
+int guarded(Function&& function) noexcept {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    return static_cast<int>(Code::kNoMemory);
+  } catch (...) {
+    return static_cast<int>(Code::kBug);
+  }
+}
+
+static_assert(sizeof(substrata_stamp) == sizeof(GroupStamp) &&
+              offsetof(substrata_stamp, skew_ns) == offsetof(GroupStamp, skew_ns));
+static_assert(sizeof(substrata_value) == sizeof(ValueDetail) &&
+              offsetof(substrata_value, flags) == offsetof(ValueDetail, flags) &&
+              offsetof(substrata_value, age_ns) == offsetof(ValueDetail, age_ns));
+
+}  // namespace
+
+extern "C" {
+
+int substrata_read_values(int eventset, substrata_value* values, unsigned room) {
+  return guarded(
+      [&] { return number(read_set_details(eventset, reinterpret_cast<ValueDetail*>(values), room)); });
+}
+
+int substrata_start_group(const int* eventsets, unsigned count, substrata_stamp* stamp) {
+  return guarded([&] { return number(start_group(eventsets, count, reinterpret_cast<GroupStamp*>(stamp))); });
+}
+
+int substrata_read_group(const int* eventsets, unsigned count, long long* values, unsigned room,
+                         substrata_stamp* stamp) {
+  return guarded([&] {
+    return number(read_group(eventsets, count, reinterpret_cast<int64_t*>(values), room,
+                             reinterpret_cast<GroupStamp*>(stamp)));
+  });
+}
+
+int substrata_stop_group(const int* eventsets, unsigned count, long long* values, unsigned room,
+                         substrata_stamp* stamp) {
+  return guarded([&] {
+    return number(stop_group(eventsets, count, reinterpret_cast<int64_t*>(values), room,
+                             reinterpret_cast<GroupStamp*>(stamp)));
+  });
+}
+
+const char* substrata_last_error(void) { return last_refusal(); }
+
+int substrata_event_info(int code, substrata_event* out) {
+  return guarded([&] {
+    if (out == nullptr || out->struct_size < offsetof(substrata_event, why))
+      return number(refuse(Code::kInvalid, "set struct_size to sizeof(substrata_event) before the call"));
+    Library& library = Library::instance();
+    if (const Status status = library.require_initialised(); !status.ok()) return number(status);
+    const Result<EventInfo> info = library.catalogue().info(static_cast<uint32_t>(code));
+    if (!info) return number(info.error());
+    substrata_event event{};
+    event.struct_size =
+        out->struct_size < sizeof event ? out->struct_size : static_cast<uint32_t>(sizeof event);
+    event.component = info->component;
+    event.kind = static_cast<uint32_t>(info->kind);
+    event.type = static_cast<uint32_t>(info->type);
+    event.width_bits = info->width_bits;
+    event.scope = (info->flags / kEventScopeThread) & 0x1f;
+    event.modelled = (info->flags & kEventModelled) != 0 ? 1 : 0;
+    event.available = (info->flags & kEventUnavailable) != 0 ? 0 : 1;
+    std::snprintf(event.unit, sizeof event.unit, "%s", info->unit.c_str());
+    std::snprintf(event.why, sizeof event.why, "%s", info->why.c_str());
+    std::memcpy(out, &event, event.struct_size);
+    // A client of a shorter structure gets a shorter sentence, ended all the same.
+    if (event.struct_size < sizeof event && event.struct_size > offsetof(substrata_event, why))
+      reinterpret_cast<char*>(out)[event.struct_size - 1] = '\0';
+    return 0;
+  });
+}
+
+const char* substrata_component_origin(int component) {
+  Component* found = Library::instance().registry().at(component);
+  return found != nullptr ? found->origin() : nullptr;
+}
+
+const char* substrata_plugin_refusal(unsigned i) {
+  static thread_local std::string sentence;
+  try {
+    const std::vector<std::string> refusals = Library::instance().registry().refusals();
+    if (i >= refusals.size()) return nullptr;
+    sentence = refusals[i];
+    return sentence.c_str();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+int substrata_invoke(int component, int eventset, const char* verb, const void* in, size_t in_size, void* out,
+                     size_t* out_size) {
+  return guarded([&] { return number(invoke(component, eventset, verb, in, in_size, out, out_size)); });
+}
+
+}  // extern "C"

@@ -1,0 +1,93 @@
+// Group reads: one time stamp, with the skew that the reads themselves took.
+#include "eventset/group.hpp"
+
+#include "eventset/measure.hpp"
+#include "base/clock.hpp"
+
+namespace substrata {
+namespace {
+
+// The interval in which something happened, as a stamp.
+void stamp_interval(int64_t before, int64_t after, GroupStamp* stamp) {
+  if (stamp == nullptr) return;
+  stamp->time_ns = before + (after - before) / 2;
+  stamp->skew_ns = (after - before + 1) / 2;
+}
+
+Status check_list(const int* handles, uint32_t count) {
+  if (handles == nullptr || count == 0) return refuse(Code::kInvalid, "a group wants at least one eventset");
+  return kSuccess;
+}
+
+Result<uint32_t> values_of(const int* handles, uint32_t count) {
+  uint32_t total = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const Result<int> events = event_count_of(handles[i]);
+    if (!events) return events.error();
+    total += static_cast<uint32_t>(*events);
+  }
+  return total;
+}
+
+Status check_room(const int* handles, uint32_t count, uint32_t room) {
+  const Result<uint32_t> total = values_of(handles, count);
+  if (!total) return total.error();
+  if (*total > room)
+    return refuse(Code::kBufferTooSmall, "the group has %u values; there is room for %u", *total, room);
+  return kSuccess;
+}
+
+}  // namespace
+
+Status start_group(const int* handles, uint32_t count, GroupStamp* stamp) {
+  if (const Status status = check_list(handles, count); !status.ok()) return status;
+  const int64_t before = clock_now_ns();
+  for (uint32_t i = 0; i < count; ++i) {
+    const Status status = start_set(handles[i]);
+    if (status.ok()) continue;
+    // The first refusal is the one to tell; the sentence would not survive the stops' own.
+    char sentence[1024];
+    size_t length = 0;
+    for (const char* from = status.note; from != nullptr && *from != '\0' && length < sizeof sentence - 1;
+         ++from)
+      sentence[length++] = *from;
+    sentence[length] = '\0';
+    while (i-- > 0) stop_set(handles[i], nullptr);
+    Status told = refuse(status.code, "%s", sentence);
+    told.os_error = status.os_error;
+    return told;
+  }
+  stamp_interval(before, clock_now_ns(), stamp);
+  return kSuccess;
+}
+
+Status read_group(const int* handles, uint32_t count, int64_t* values, uint32_t room, GroupStamp* stamp) {
+  if (const Status status = check_list(handles, count); !status.ok()) return status;
+  if (values == nullptr) return refuse(Code::kInvalid, "a place for the values was expected, not null");
+  if (const Status status = check_room(handles, count, room); !status.ok()) return status;
+  const int64_t before = clock_now_ns();
+  for (uint32_t i = 0; i < count; ++i) {
+    if (const Status status = read_set(handles[i], values); !status.ok()) return status;
+    values += event_count_of(handles[i]).value_or(0);
+  }
+  stamp_interval(before, clock_now_ns(), stamp);
+  return kSuccess;
+}
+
+Status stop_group(const int* handles, uint32_t count, int64_t* values, uint32_t room, GroupStamp* stamp) {
+  if (const Status status = check_list(handles, count); !status.ok()) return status;
+  if (values != nullptr) {
+    if (const Status status = check_room(handles, count, room); !status.ok()) return status;
+  }
+  const int64_t before = clock_now_ns();
+  Status first = kSuccess;
+  for (uint32_t i = 0; i < count; ++i) {
+    const Status status = stop_set(handles[i], values);
+    if (!status.ok() && first.ok()) first = status;
+    if (values != nullptr) values += event_count_of(handles[i]).value_or(0);
+  }
+  stamp_interval(before, clock_now_ns(), stamp);
+  return first;
+}
+
+}  // namespace substrata

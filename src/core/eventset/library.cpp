@@ -1,0 +1,88 @@
+// Brings the library up and down, and carries it over a fork.
+#include "eventset/library.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <mutex>
+
+#include "eventset/event_set_object.hpp"
+#include "eventset/options.hpp"
+#include "eventset/thread_state.hpp"
+#include "base/environment.hpp"
+#include "base/log.hpp"
+
+namespace substrata {
+namespace {
+
+constinit std::atomic<uint64_t> forks{0};
+
+}  // namespace
+
+uint64_t fork_count() noexcept { return forks.load(std::memory_order_acquire); }
+
+Library& Library::instance() noexcept {
+  // Never destroyed: threads and exit handlers may still call.
+  static Library* const library = new Library;
+  return *library;
+}
+
+Library::Library() : catalogue_(registry_) {
+  catalogue_.set_trial([](Component& component, const std::vector<uint32_t>& natives) {
+    return try_natives(component, natives);
+  });
+  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+}
+
+void Library::after_fork_in_child() noexcept {
+  forks.fetch_add(1, std::memory_order_release);
+  ForkLock::renew_all_in_child();
+  renew_set_locks_in_child();
+  renew_user_locks_in_child();
+}
+
+Registry& Library::registry() {
+  registry_.load();
+  return registry_;
+}
+
+Status Library::require_initialised() const noexcept {
+  if (initialised()) return kSuccess;
+  return refuse(Code::kNotInitialised, "the library is not initialised; call PAPI_library_init first");
+}
+
+Status Library::initialise() {
+  const std::lock_guard guard(lock_);
+  if (up_.load(std::memory_order_relaxed)) {
+    if (fork_count() == forks_at_start_) return kSuccess;
+    // A forked child that begins anew: the parent's sets, threads and codes are none of its business.
+    abandon_all_sets();
+    drop_all_threads(false);
+    catalogue_.clear();
+  }
+  forks_at_start_ = fork_count();
+  epoch_.fetch_add(1, std::memory_order_release);
+  configure_log();
+  registry_.load();
+  if (const char* path = environment("PAPI_USER_EVENTS_FILE"); path != nullptr && *path != '\0') {
+    // A bad file does not keep the library from coming up, as in PAPI; its sentence is kept for whoever asks.
+    if (const Status status = set_user_events_file(path); !status.ok()) log_line(kLogApi, "%s", status.note);
+  }
+  up_.store(true, std::memory_order_release);
+  this_thread_state();
+  return kSuccess;
+}
+
+void Library::shutdown() {
+  const std::lock_guard guard(lock_);
+  if (!up_.load(std::memory_order_relaxed)) return;
+  up_.store(false, std::memory_order_release);
+  destroy_sets_of(nullptr);
+  drop_all_threads(true);
+  catalogue_.clear();
+  registry_.close_all();
+  reset_options();
+  epoch_.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace substrata

@@ -1,0 +1,178 @@
+// Start, read, stop: the hot path.
+#include "eventset/measure.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "eventset/event_set_object.hpp"
+#include "system/timers.hpp"
+#include "base/clock.hpp"
+
+namespace substrata {
+namespace {
+
+Status no_values() noexcept {
+  return refuse(Code::kInvalid, "a place for the values was expected, not null");
+}
+Status no_component() noexcept {
+  return refuse(Code::kNoComponent, "the eventset has no component and no events");
+}
+
+[[gnu::noinline]] int read_set_slowly(int handle, int64_t* values, int (*refused)(int) noexcept) noexcept {
+  const Status status = read_set(handle, values);
+  return status.ok() ? static_cast<int>(Code::kOk) : refused(static_cast<int>(status.code));
+}
+
+}  // namespace
+
+Status start_set(int handle) {
+  EventSet* set = event_sets.find(handle);
+  if (set == nullptr) return absent_set(handle);
+  const std::lock_guard guard(set->lock);
+  return set->handle == handle ? set->start() : absent_set(handle);
+}
+
+Status stop_set(int handle, int64_t* values) {
+  EventSet* set = event_sets.find(handle);
+  if (set == nullptr) return absent_set(handle);
+  const std::lock_guard guard(set->lock);
+  return set->handle == handle ? set->stop(values) : absent_set(handle);
+}
+
+Status read_set(int handle, int64_t* values) {
+  EventSet* set = event_sets.find(handle);
+  if (set == nullptr) return absent_set(handle);
+  const std::lock_guard guard(set->lock);
+  if (set->handle != handle) return absent_set(handle);
+  if (set->component == nullptr) return no_component();
+  if (values == nullptr) return no_values();
+  return set->current_values(values);
+}
+
+// The owner reads a running set whose values are the counters themselves; whatever else, the slower way.
+int read_set(int handle, int64_t* values, int (*refused)(int) noexcept) noexcept {
+  EventSet* set = event_sets.find(handle);
+  if (set != nullptr && set->lock.try_lock_as_owner()) [[likely]] {
+    if (set->handle == handle && set->running() && set->direct && values != nullptr) [[likely]] {
+      const Status status = set->table->read(set->set, values);
+      if (!status.ok()) [[unlikely]]
+        (void)keep_note(status);
+      set->lock.unlock_as_owner();
+      return status.ok() ? static_cast<int>(Code::kOk) : refused(static_cast<int>(status.code));
+    }
+    set->lock.unlock_as_owner();
+  }
+  return read_set_slowly(handle, values, refused);
+}
+
+Status read_set_ts(int handle, int64_t* values, int64_t* cycles) {
+  if (cycles == nullptr) {
+    const Status status = read_set(handle, values);
+    return status.ok() ? refuse(Code::kInvalid, "a place for the time stamp was expected, not null") : status;
+  }
+  const Status status = read_set(handle, values);
+  if (status.ok()) *cycles = real_cycles();
+  return status;
+}
+
+Status accumulate_set(int handle, int64_t* values) {
+  EventSet* set = event_sets.find(handle);
+  if (set == nullptr) return absent_set(handle);
+  const std::lock_guard guard(set->lock);
+  if (set->handle != handle) return absent_set(handle);
+  if (set->component == nullptr) return no_component();
+  if (values == nullptr) return no_values();
+  Status status = set->current_values(set->values.data());
+  if (!status.ok()) return status;
+  // In a forked child that still shares the parent's counters they are read, never reset.
+  if (set->fork_count == fork_count()) status = keep_note(set->table->reset(set->set));
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < set->values.size(); ++i)
+    values[i] =
+        static_cast<int64_t>(static_cast<uint64_t>(values[i]) + static_cast<uint64_t>(set->values[i]));
+  std::fill(set->last.begin(), set->last.end(), 0);
+  return kSuccess;
+}
+
+Status reset_set(int handle) {
+  EventSet* set = event_sets.find(handle);
+  if (set == nullptr) return absent_set(handle);
+  const std::lock_guard guard(set->lock);
+  if (set->handle != handle) return absent_set(handle);
+  if (set->component == nullptr) return no_component();
+  if (set->fork_count == fork_count()) {
+    const Status status = set->table->reset(set->set);
+    if (!status.ok()) return keep_note(status);
+  }
+  std::fill(set->last.begin(), set->last.end(), 0);
+  return kSuccess;
+}
+
+Status write_set(int handle, const int64_t* values) {
+  EventSet* set = event_sets.find(handle);
+  if (set == nullptr) return absent_set(handle);
+  const std::lock_guard guard(set->lock);
+  if (set->handle != handle) return absent_set(handle);
+  if (set->component == nullptr) return no_component();
+  if (values == nullptr) return no_values();
+  if (!set->running()) {
+    // What a read before the next start is to give.
+    std::copy_n(values, set->last.size(), set->last.begin());
+    return kSuccess;
+  }
+  if (!set->direct) return refuse(Code::kNoSupport, "derived events cannot be written");
+  if (set->fork_count != fork_count())
+    return refuse(Code::kNoSupport,
+                  "the counters belong to the parent process; start the eventset anew first");
+  return keep_note(set->table->write(set->set, values));
+}
+
+Status read_set_details(int handle, ValueDetail* details, uint32_t room) {
+  EventSet* set = event_sets.find(handle);
+  if (set == nullptr) return absent_set(handle);
+  const std::lock_guard guard(set->lock);
+  if (set->handle != handle) return absent_set(handle);
+  if (set->component == nullptr) return no_component();
+  if (details == nullptr) return no_values();
+  if (room < set->entries.size())
+    return refuse(Code::kBufferTooSmall, "the eventset has %u values; there is room for %u",
+                  static_cast<unsigned>(set->entries.size()), room);
+  const uint32_t modelled = set->component->has(kModelled) ? static_cast<uint32_t>(kValueModelled) : 0u;
+  // What was multiplexed is told apart from what was counted all the time, also after the stop.
+  const bool stopped_turns =
+      !set->running() && set->started_once && (set->state & kSetMultiplexing) != 0 && set->direct;
+  if ((!set->running() && !stopped_turns) || set->table->read_details == nullptr) {
+    const int64_t before = clock_now_ns();
+    const Status status = set->current_values(set->values.data());
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < set->entries.size(); ++i) {
+      details[i] = ValueDetail{};
+      details[i].value = set->values[i];
+      details[i].time_ns = before;
+      details[i].flags = modelled;
+    }
+    return kSuccess;
+  }
+  const Status status = keep_note(set->table->read_details(set->set, set->native_details.data()));
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < set->natives.size(); ++i) set->native_values[i] = set->native_details[i].value;
+  for (size_t i = 0; i < set->entries.size(); ++i) {
+    const EventSet::Entry& entry = set->entries[i];
+    ValueDetail merged = set->native_details[entry.positions[0]];
+    for (const uint16_t position : entry.positions) {
+      const ValueDetail& part = set->native_details[position];
+      merged.time_ns = std::min(merged.time_ns, part.time_ns);
+      merged.age_ns = std::max(merged.age_ns, part.age_ns);
+      merged.enabled_ns = std::max(merged.enabled_ns, part.enabled_ns);
+      merged.running_ns = std::min(merged.running_ns, part.running_ns);
+      merged.flags |= part.flags;
+    }
+    merged.value = entry.formula.evaluate(set->native_values.data(), entry.positions.data(), set->clock_hz);
+    merged.flags |= modelled;
+    if (stopped_turns) merged.value = set->last[i];
+    details[i] = merged;
+  }
+  return kSuccess;
+}
+
+}  // namespace substrata

@@ -1,0 +1,274 @@
+// The list of measuring threads, their storage and the user locks.
+#include "eventset/threads.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_set>
+
+#include "eventset/event_set_object.hpp"
+#include "eventset/library.hpp"
+#include "eventset/thread_state.hpp"
+#include "base/log.hpp"
+
+namespace substrata {
+namespace {
+
+struct Threads {
+  ForkLock lock;
+  std::vector<std::unique_ptr<ThreadState>> states;
+  std::unordered_set<uint64_t> watched;  // threads that run and whose end will be noted
+  std::atomic<unsigned long (*)()> id_function{nullptr};
+  std::atomic<bool> id_function_set{false};
+  std::atomic<uint32_t> user_locks[kUserLocks] = {};
+};
+
+// Never destroyed: threads may end after main has returned.
+Threads& threads() {
+  static Threads* const all = new Threads;
+  return *all;
+}
+
+// The calling thread's state and under which epoch of the library it was made.
+struct Own {
+  ThreadState* state = nullptr;
+  uint64_t epoch = 0;
+};
+constinit thread_local Own own;
+
+unsigned long system_thread_id() { return static_cast<unsigned long>(syscall(SYS_gettid)); }
+
+unsigned long current_thread_id() {
+  unsigned long (*function)() = threads().id_function.load(std::memory_order_acquire);
+  return function != nullptr ? function() : system_thread_id();
+}
+
+void detach_all(ThreadState& state) {
+  if (state.fork_count != fork_count()) {  // these belong to the parent process
+    for (const ThreadState::Attachment& attachment : state.attachments) keep_given_up(attachment.thread);
+    return;
+  }
+  for (size_t i = state.attachments.size(); i-- > 0;) {
+    ThreadState::Attachment& attachment = state.attachments[i];
+    if (!attachment.attached) continue;
+    Component* component = Library::instance().registry().at(static_cast<int>(i));
+    if (component != nullptr && component->opened() != 0)
+      component->table().detach(component->device(), attachment.thread);
+    attachment.attached = false;
+  }
+}
+
+void free_state(ThreadState& state) {
+  detach_all(state);
+  auto& states = threads().states;
+  const auto place =
+      std::find_if(states.begin(), states.end(), [&](const auto& item) { return item.get() == &state; });
+  if (place != states.end()) states.erase(place);
+}
+
+// Notes the end of its thread.
+struct ThreadEnd {
+  ~ThreadEnd() {
+    Threads& all = threads();
+    const std::lock_guard guard(all.lock);
+    all.watched.erase(this_thread_number());
+    ThreadState* state = known_thread_state();
+    if (state != nullptr) {
+      state->alive = false;
+      own = Own{};
+      if (state->sets == 0) free_state(*state);
+    }
+  }
+};
+thread_local bool watching = false;
+
+}  // namespace
+
+ThreadState::ThreadState(uint64_t thread_number, unsigned long thread_id, int components)
+    : number(thread_number),
+      id(thread_id),
+      fork_count(substrata::fork_count()),
+      attachments(static_cast<size_t>(components)),
+      running(new std::atomic<EventSet*>[static_cast<size_t>(components)]) {
+  for (int i = 0; i < components; ++i)
+    running[static_cast<size_t>(i)].store(nullptr, std::memory_order_relaxed);
+}
+
+void watch_this_thread() {
+  if (watching) return;
+  watching = true;
+  static thread_local ThreadEnd end;
+  static_cast<void>(end);
+  Threads& all = threads();
+  const std::lock_guard guard(all.lock);
+  all.watched.insert(this_thread_number());
+}
+
+bool thread_ended(uint64_t number) {
+  Threads& all = threads();
+  const std::lock_guard guard(all.lock);
+  return !all.watched.contains(number);
+}
+
+ThreadState* known_thread_state() noexcept {
+  return own.epoch == Library::instance().epoch() ? own.state : nullptr;
+}
+
+ThreadState* this_thread_state() {
+  Library& library = Library::instance();
+  if (ThreadState* state = known_thread_state(); state != nullptr) return state;
+  const int components = library.registry().count();
+  const unsigned long id = current_thread_id();
+  watch_this_thread();
+  Threads& all = threads();
+  const std::lock_guard guard(all.lock);
+  all.states.push_back(std::make_unique<ThreadState>(this_thread_number(), id, components));
+  own.state = all.states.back().get();
+  own.epoch = library.epoch();
+  log_line(kLogThreads, "thread %lu is known", id);
+  return own.state;
+}
+
+Result<Thread*> attach_thread(ThreadState& state, Component& component) {
+  const std::lock_guard guard(threads().lock);
+  if (state.fork_count != fork_count()) {
+    for (ThreadState::Attachment& attachment : state.attachments) attachment = {};
+    state.fork_count = fork_count();
+  }
+  ThreadState::Attachment& attachment = state.attachments[static_cast<size_t>(component.index())];
+  if (!attachment.attached) {
+    const Status status = keep_note(component.table().attach(component.device(), &attachment.thread));
+    if (!status.ok()) return status;
+    attachment.attached = true;
+  }
+  return attachment.thread;
+}
+
+void retain_thread(ThreadState& state) {
+  const std::lock_guard guard(threads().lock);
+  ++state.sets;
+}
+
+void release_thread(ThreadState& state) {
+  const std::lock_guard guard(threads().lock);
+  if (--state.sets == 0 && !state.alive) free_state(state);
+}
+
+void drop_all_threads(bool detach) {
+  Threads& all = threads();
+  const std::lock_guard guard(all.lock);
+  if (detach) {
+    for (const auto& state : all.states) detach_all(*state);
+  }
+  all.states.clear();
+  all.id_function.store(nullptr, std::memory_order_release);
+  all.id_function_set.store(false, std::memory_order_release);
+}
+
+void renew_user_locks_in_child() noexcept {
+  for (std::atomic<uint32_t>& lock : threads().user_locks) lock.store(0, std::memory_order_relaxed);
+}
+
+Status set_thread_id_function(unsigned long (*function)()) {
+  if (const Status status = Library::instance().require_initialised(); !status.ok()) return status;
+  Threads& all = threads();
+  all.id_function.store(function, std::memory_order_release);
+  all.id_function_set.store(true, std::memory_order_release);
+  ThreadState* state = this_thread_state();
+  const unsigned long id = current_thread_id();
+  const std::lock_guard guard(all.lock);
+  state->id = id;
+  return kSuccess;
+}
+
+bool thread_id_function_set() noexcept { return threads().id_function_set.load(std::memory_order_acquire); }
+
+Result<unsigned long> thread_id() {
+  if (!thread_id_function_set())
+    return refuse(Code::kMisc, "threads have no ids before PAPI_thread_init says how to get them");
+  return current_thread_id();
+}
+
+Status register_thread() {
+  if (const Status status = Library::instance().require_initialised(); !status.ok()) return status;
+  this_thread_state();
+  return kSuccess;
+}
+
+Status unregister_thread() {
+  ThreadState* state = known_thread_state();
+  if (state == nullptr) return refuse(Code::kMisc, "this thread is not registered");
+  destroy_sets_of(state);
+  const std::lock_guard guard(threads().lock);
+  own = Own{};
+  free_state(*state);
+  return kSuccess;
+}
+
+std::vector<unsigned long> list_threads() {
+  std::vector<unsigned long> ids;
+  if (!Library::instance().initialised()) return ids;
+  const std::lock_guard guard(threads().lock);
+  for (const auto& state : threads().states) {
+    if (state->alive) ids.push_back(state->id);
+  }
+  return ids;
+}
+
+namespace {
+
+Status check_slot(int tag) {
+  if (const Status status = Library::instance().require_initialised(); !status.ok()) return status;
+  if (tag < 0 || tag >= kThreadSlots)
+    return refuse(Code::kInvalid, "thread storage has places 0 to %d, not %d", kThreadSlots - 1, tag);
+  return kSuccess;
+}
+
+}  // namespace
+
+Result<void*> thread_specific(int tag) {
+  if (const Status status = check_slot(tag); !status.ok()) return status;
+  ThreadState* state = this_thread_state();
+  const std::lock_guard guard(threads().lock);
+  return state->slots[tag];
+}
+
+Status set_thread_specific(int tag, void* value) {
+  if (const Status status = check_slot(tag); !status.ok()) return status;
+  ThreadState* state = this_thread_state();
+  const std::lock_guard guard(threads().lock);
+  state->slots[tag] = value;
+  return kSuccess;
+}
+
+Result<std::vector<ThreadValue>> all_thread_specific(int tag) {
+  if (const Status status = check_slot(tag); !status.ok()) return status;
+  std::vector<ThreadValue> values;
+  const std::lock_guard guard(threads().lock);
+  for (const auto& state : threads().states) {
+    if (state->alive && state->slots[tag] != nullptr) values.push_back({state->id, state->slots[tag]});
+  }
+  return values;
+}
+
+// Not recursive and not bound to a thread, as PAPI's: whoever has the number may unlock.
+Status lock_user(int number) {
+  if (number < 0 || number >= kUserLocks)
+    return refuse(Code::kInvalid, "there are locks 0 to %d, not %d", kUserLocks - 1, number);
+  std::atomic<uint32_t>& lock = threads().user_locks[number];
+  while (lock.exchange(1, std::memory_order_acquire) != 0) lock.wait(1, std::memory_order_relaxed);
+  return kSuccess;
+}
+
+Status unlock_user(int number) {
+  if (number < 0 || number >= kUserLocks)
+    return refuse(Code::kInvalid, "there are locks 0 to %d, not %d", kUserLocks - 1, number);
+  std::atomic<uint32_t>& lock = threads().user_locks[number];
+  lock.store(0, std::memory_order_release);
+  lock.notify_one();
+  return kSuccess;
+}
+
+}  // namespace substrata

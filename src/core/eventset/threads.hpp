@@ -1,0 +1,46 @@
+// The threads that measure: registration, their private storage, the user locks.
+#ifndef SUBSTRATA_CORE_THREADS_HPP
+#define SUBSTRATA_CORE_THREADS_HPP
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace substrata {
+
+inline constexpr int kThreadSlots = 3;  // PAPI_NUM_TLS: user 1, user 2, high level
+inline constexpr int kUserLocks = 2;    // PAPI_NUM_LOCK
+
+// All thread-safe. Calls that need the library answer kNotInitialised before initialisation.
+
+// PAPI_thread_init: how the client names its threads. Null is accepted and means: by the system's thread id.
+Status set_thread_id_function(unsigned long (*function)());
+bool thread_id_function_set() noexcept;  // PAPI_is_initialized's THREAD_LEVEL bit
+// PAPI_thread_id: kMisc before set_thread_id_function (also before initialisation).
+Result<unsigned long> thread_id();
+
+// Registration is implied by the first measurement of a thread; both are idempotent in effect.
+Status register_thread();
+// Stops and destroys the calling thread's eventsets and forgets the thread. kMisc when it was not registered.
+Status unregister_thread();
+// Ids of the living registered threads (the initialising thread is one). Empty before initialisation.
+std::vector<unsigned long> list_threads();
+
+// PAPI_get_thr_specific, PAPI_set_thr_specific: kInvalid for a bad tag; a slot never set holds null.
+Result<void*> thread_specific(int tag);
+Status set_thread_specific(int tag, void* value);
+// One entry per thread whose slot holds something: PAPI_TLS_ALL_THREADS.
+struct ThreadValue {
+  unsigned long id;
+  void* value;
+};
+Result<std::vector<ThreadValue>> all_thread_specific(int tag);
+
+// PAPI_lock, PAPI_unlock: kInvalid for a bad number. Usable before initialisation. Renewed in a forked child.
+Status lock_user(int number);
+Status unlock_user(int number);
+
+}  // namespace substrata
+
+#endif

@@ -1,0 +1,198 @@
+// Builds the list of substrates from the built-in entry points and the plug-in path.
+#include "registry/registry.hpp"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "registry/table_builder.hpp"
+#include "base/clock.hpp"
+#include "base/environment.hpp"
+#include "base/log.hpp"
+
+namespace substrata {
+namespace {
+
+int64_t host_now_ns(void*) noexcept { return clock_now_ns(); }
+const char* host_setting(void*, const char* name) noexcept { return environment(name); }
+void host_log(void*, const char* line) noexcept { log_line(kLogSubstrate, "%s", line); }
+
+constexpr std::string_view kPlugInStart = "substrata-";
+constexpr std::string_view kPlugInEnd = ".so";
+
+}  // namespace
+
+Registry::Registry() : built_in_(built_in_substrates()) {
+  host_.now_ns = host_now_ns;
+  host_.setting = host_setting;
+  host_.log = host_log;
+}
+
+Registry::~Registry() { close_all(); }
+
+void Registry::set_built_in(const BuiltIn* list) noexcept {
+  built_in_ = list != nullptr ? list : built_in_substrates();
+}
+
+void Registry::set_root(std::string root) {
+  const std::lock_guard guard(lock_);
+  root_ = std::move(root);
+  host_.root = root_.c_str();
+}
+
+void Registry::load() {
+  const std::lock_guard guard(lock_);
+  if (loaded_) return;
+  loaded_ = true;
+  const bool first = components_.empty();
+  for (const BuiltIn* item = built_in_; first && item->name != nullptr; ++item) {
+    const std::string origin = std::string("built-in ") + item->name;
+    const Result<SubstrateTable> table = build_table(item->entry, host_, origin.c_str());
+    if (!table) {
+      refusals_.emplace_back(table.error().note);
+      continue;
+    }
+    if (index_of(table->name) >= 0) {
+      refusals_.push_back(origin + ": a substrate named " + table->name + " is there already");
+      continue;
+    }
+    components_.push_back(std::make_unique<Component>(static_cast<int>(components_.size()), *table, &host_,
+                                                      SharedLibrary(), "built-in"));
+  }
+  load_plug_ins();
+  if (const char* list = environment("PAPI_DISABLE_COMPONENTS"); list != nullptr) {
+    for (const std::string& name : split_list(list, ",:")) {
+      if (Component* component = find(name); component != nullptr)
+        component->disable("disabled by PAPI_DISABLE_COMPONENTS; take it out of that list to use it");
+    }
+  }
+}
+
+void Registry::load_plug_ins() {
+  const char* path = environment("SUBSTRATA_PLUGIN_PATH");
+  if (path == nullptr) return;
+  for (const std::string& folder : split_list(path, ":")) {
+    DIR* directory = opendir(folder.c_str());
+    if (directory == nullptr) {
+      refusals_.push_back(folder + ": cannot be opened as a folder; check SUBSTRATA_PLUGIN_PATH");
+      continue;
+    }
+    std::vector<std::string> names;
+    while (const dirent* entry = readdir(directory)) {
+      const std::string_view file = entry->d_name;
+      if (file.size() > kPlugInStart.size() + kPlugInEnd.size() && file.starts_with(kPlugInStart) &&
+          file.ends_with(kPlugInEnd))
+        names.emplace_back(
+            file.substr(kPlugInStart.size(), file.size() - kPlugInStart.size() - kPlugInEnd.size()));
+    }
+    closedir(directory);
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      std::string file = folder;
+      file += '/';
+      file += kPlugInStart;
+      file += name;
+      file += kPlugInEnd;
+      load_plug_in(file, name);
+    }
+  }
+}
+
+void Registry::load_plug_in(const std::string& path, const std::string& name) {
+  for (const auto& component : components_) {
+    if (path == component->origin()) return;  // from an earlier load()
+  }
+  Result<SharedLibrary> library = SharedLibrary::load(path);
+  if (!library) {
+    refusals_.push_back("plug-in " + path + ": cannot be loaded: " + library.error().note);
+    return;
+  }
+  const std::string symbol = "substrata_entry_" + name;
+  void* address = library->symbol(symbol.c_str());
+  if (address == nullptr) {
+    refusals_.push_back("plug-in " + path + ": has no function " + symbol +
+                        "; the file and its entry point must bear the substrate's name");
+    return;
+  }
+  const std::string origin = "plug-in " + path;
+  const Result<SubstrateTable> table =
+      build_table(reinterpret_cast<EntryPoint*>(address), host_, origin.c_str());
+  if (!table) {
+    refusals_.emplace_back(table.error().note);
+    return;
+  }
+  if (name != table->name) {
+    refusals_.push_back(origin + ": publishes the name " + table->name + ", not that of its file");
+    return;
+  }
+  if (const Component* other = find(name); other != nullptr) {
+    refusals_.push_back(origin + ": a substrate named " + name + " is there already (" + other->origin() +
+                        ")");
+    return;
+  }
+  components_.push_back(std::make_unique<Component>(static_cast<int>(components_.size()), *table, &host_,
+                                                    std::move(*library), path));
+}
+
+void Registry::close_all() {
+  const std::lock_guard guard(lock_);
+  // Last opened first: a later substrate may stand on what an earlier one offers the process.
+  std::vector<Component*> order;
+  for (const auto& component : components_) order.push_back(component.get());
+  std::sort(order.begin(), order.end(),
+            [](const Component* a, const Component* b) { return a->opened() > b->opened(); });
+  for (Component* component : order) component->close();
+  refusals_.clear();
+  loaded_ = false;
+}
+
+int Registry::count() {
+  const std::lock_guard guard(lock_);
+  load();
+  return static_cast<int>(components_.size());
+}
+
+Component* Registry::at(int index) {
+  const std::lock_guard guard(lock_);
+  load();
+  if (index < 0 || static_cast<size_t>(index) >= components_.size()) return nullptr;
+  return components_[static_cast<size_t>(index)].get();
+}
+
+int Registry::index_of(std::string_view name) {
+  const std::lock_guard guard(lock_);
+  load();
+  for (const auto& component : components_) {
+    if (name == component->name()) return component->index();
+  }
+  for (const auto& component : components_) {
+    if (name == component->short_name()) return component->index();
+  }
+  return -1;
+}
+
+Component* Registry::find(std::string_view name) { return at(index_of(name)); }
+
+Status Registry::disable(int index) {
+  Component* component = at(index);
+  if (component == nullptr) return refuse(Code::kNoComponent, "there is no component number %d", index);
+  component->disable("disabled by the program before initialisation");
+  return kSuccess;
+}
+
+Status Registry::disable(std::string_view name) {
+  Component* component = find(name);
+  if (component == nullptr)
+    return refuse(Code::kNoComponent, "there is no component named \"%.*s\"", static_cast<int>(name.size()),
+                  name.data());
+  return disable(component->index());
+}
+
+std::vector<std::string> Registry::refusals() {
+  const std::lock_guard guard(lock_);
+  load();
+  return refusals_;
+}
+
+}  // namespace substrata

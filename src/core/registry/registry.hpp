@@ -1,0 +1,67 @@
+// All substrates of this process: the built-in list and the plug-ins found on SUBSTRATA_PLUGIN_PATH.
+#ifndef SUBSTRATA_REGISTRY_REGISTRY_HPP
+#define SUBSTRATA_REGISTRY_REGISTRY_HPP
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/built_in.hpp"
+#include "registry/component.hpp"
+#include "base/fork_lock.hpp"
+
+namespace substrata {
+
+// Loading calls entry points, which only copy tables; nothing is detected or opened before somebody asks.
+// Thread-safe.
+class Registry {
+ public:
+  Registry();
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // Builds the list once: built-ins in their order, then plug-ins in the order of the path and of their
+  // names; applies PAPI_DISABLE_COMPONENTS. Later calls do nothing until close_all(); then plug-ins that have
+  // appeared since are added at the end. A Component, once made, lives as long as the Registry.
+  void load();
+  // Closes every open substrate, last opened first, and lifts what was disabled.
+  void close_all();
+  // Tests, before the first load(): the list of entry points to use instead of the built-in one (ended by a
+  // null name), and where "/" is for the substrates.
+  void set_built_in(const BuiltIn* list) noexcept;
+  void set_root(std::string root);
+
+  int count();
+  // Null outside 0..count()-1.
+  Component* at(int index);
+  // By name or short name; null when unknown.
+  Component* find(std::string_view name);
+  // -1 when unknown.
+  int index_of(std::string_view name);
+
+  // Disables before initialisation. kNoComponent when there is no such substrate.
+  Status disable(int index);
+  Status disable(std::string_view name);
+
+  // Every plug-in that was found and not taken, one sentence each.
+  std::vector<std::string> refusals();
+
+  const Host& host() const noexcept { return host_; }
+
+ private:
+  void load_plug_ins();
+  void load_plug_in(const std::string& path, const std::string& name);
+  ForkLock lock_;
+  Host host_;
+  std::string root_;
+  const BuiltIn* built_in_ = nullptr;
+  bool loaded_ = false;
+  std::vector<std::unique_ptr<Component>> components_;
+  std::vector<std::string> refusals_;
+};
+
+}  // namespace substrata
+
+#endif

@@ -1,0 +1,332 @@
+// Hardware from hwloc and cpuid, program and memory from /proc.
+#include "system/system_info.hpp"
+
+#include <hwloc.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string_view>
+
+#include "system/timers.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace substrata {
+namespace {
+
+Result<std::string> whole_file(const char* path) {
+  std::ifstream file(path);
+  if (!file) return refuse(Code::kSystem, "%s cannot be read", path);
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+const char* text_of(hwloc_obj_t object, const char* key) {
+  const char* text = object != nullptr ? hwloc_obj_get_info_by_name(object, key) : nullptr;
+  return text != nullptr ? text : "";
+}
+
+int vendor_number(const std::string& name) {
+  struct Known {
+    const char* part;
+    int number;
+  };
+  // PAPI_VENDOR_* of papi.h.
+  constexpr Known kKnown[] = {{"GenuineIntel", 1}, {"AuthenticAMD", 2}, {"HygonGenuine", 2},
+                              {"IBM", 3},          {"Cray", 4},         {"SUN", 5},
+                              {"Freescale", 6},    {"ARM", 7},          {"MIPS", 8}};
+  for (const Known& known : kKnown) {
+    if (name.find(known.part) != std::string::npos) return known.number;
+  }
+  return 0;
+}
+
+#if defined(__aarch64__)
+// The implementer field of MIDR_EL1 is what PAPI uses as vendor number, where it knows it.
+int arm_vendor(int implementer) {
+  switch (implementer) {
+    case 0x41:
+    case 0x42:
+    case 0x43:
+    case 0x46:
+    case 0x48:
+    case 0x51:
+    case 0x50:
+      return implementer;
+    default:
+      return 7;
+  }
+}
+#endif
+
+#if defined(__x86_64__)
+// CPUID leaf 0x18, deterministic address translation parameters: Intel, Software Developer's Manual, volume
+// 2A.
+void add_tlbs(HardwareInfo* info) {
+  if (info->levels.empty()) return;
+  unsigned most = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_max(0, nullptr) < 0x18) return;
+  if (__get_cpuid_count(0x18, 0, &most, &b, &c, &d) == 0) return;
+  for (unsigned leaf = 0; leaf <= most && leaf < 32; ++leaf) {
+    unsigned unused = 0;
+    if (__get_cpuid_count(0x18, leaf, &unused, &b, &c, &d) == 0) break;
+    const unsigned type = d & 0x1f;
+    const unsigned level = d >> 5 & 7;
+    if (type == 0 || type > 5 || level == 0 || level > info->levels.size()) continue;
+    const unsigned ways = b >> 16;
+    const bool full = (d >> 8 & 1) != 0;
+    TlbInfo tlb;
+    tlb.type = type == 2 ? kMemoryInstruction : type == 3 ? kMemoryUnified : kMemoryData;
+    tlb.entries = static_cast<int>(ways * c);
+    tlb.ways = full ? -1 : static_cast<int>(ways);
+    constexpr int64_t kPages[] = {4 << 10, 2 << 20, 4 << 20, 1 << 30};
+    for (unsigned page = 0; page < 4; ++page) {
+      if ((b >> page & 1) == 0) continue;
+      tlb.page_bytes = kPages[page];
+      info->levels[level - 1].tlbs.push_back(tlb);
+    }
+  }
+}
+
+void ask_hypervisor(HardwareInfo* info) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c >> 31 & 1) == 0) return;
+  info->virtualised = true;
+  __cpuid(0x40000000, a, b, c, d);
+  char name[13] = {};
+  std::memcpy(name, &b, 4);
+  std::memcpy(name + 4, &c, 4);
+  std::memcpy(name + 8, &d, 4);
+  info->virtual_vendor = name;
+}
+#endif
+
+void add_caches(hwloc_topology_t topology, HardwareInfo* info) {
+  hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, 0);
+  struct Found {
+    unsigned depth;
+    CacheInfo cache;
+  };
+  std::vector<Found> found;
+  for (hwloc_obj_t at = core; at != nullptr; at = at->parent) {
+    if (!hwloc_obj_type_is_cache(at->type)) continue;
+    CacheInfo cache;
+    const hwloc_obj_cache_type_t kind = at->attr->cache.type;
+    cache.type = kind == HWLOC_OBJ_CACHE_INSTRUCTION ? kMemoryInstruction
+                 : kind == HWLOC_OBJ_CACHE_DATA      ? kMemoryData
+                                                     : kMemoryUnified;
+    cache.size_bytes = static_cast<int64_t>(at->attr->cache.size);
+    cache.line_bytes = static_cast<int>(at->attr->cache.linesize);
+    cache.lines = cache.line_bytes > 0 ? static_cast<int>(cache.size_bytes / cache.line_bytes) : 0;
+    cache.ways = at->attr->cache.associativity;
+    found.push_back({at->attr->cache.depth, cache});
+  }
+  for (const Found& item : found) {
+    if (item.depth == 0 || item.depth > 8) continue;
+    if (info->levels.size() < item.depth) info->levels.resize(item.depth);
+    info->levels[item.depth - 1].caches.push_back(item.cache);
+  }
+  for (MemoryLevel& level : info->levels)
+    std::stable_sort(level.caches.begin(), level.caches.end(),
+                     [](const CacheInfo& a, const CacheInfo& b) { return a.type < b.type; });
+}
+
+void add_nodes(hwloc_topology_t topology, HardwareInfo* info) {
+  info->node_of_cpu.assign(static_cast<size_t>(std::max(1l, sysconf(_SC_NPROCESSORS_CONF))), -1);
+  hwloc_obj_t node = nullptr;
+  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
+    NumaNode numa;
+    numa.os_index = static_cast<int>(node->os_index);
+    numa.memory_bytes = node->attr->numanode.local_memory;
+    numa.threads = std::max(0, hwloc_bitmap_weight(node->cpuset));
+    for (int cpu = hwloc_bitmap_first(node->cpuset); cpu >= 0; cpu = hwloc_bitmap_next(node->cpuset, cpu)) {
+      if (static_cast<size_t>(cpu) < info->node_of_cpu.size())
+        info->node_of_cpu[static_cast<size_t>(cpu)] = numa.os_index;
+    }
+    info->nodes.push_back(numa);
+  }
+}
+
+int megahertz(const char* file, int fallback) {
+  const std::string text = first_line(std::string("/sys/devices/system/cpu/cpu0/cpufreq/") + file);
+  const long khz = std::strtol(text.c_str(), nullptr, 10);
+  return khz > 0 ? static_cast<int>(khz / 1000) : fallback;
+}
+
+struct Unload {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+
+std::unique_ptr<HardwareInfo> load_hardware() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return nullptr;
+  const std::unique_ptr<hwloc_topology, Unload> topology(raw);
+  // Instruction caches are left out unless asked for.
+  hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
+  if (hwloc_topology_load(raw) != 0) return nullptr;
+  auto info = std::make_unique<HardwareInfo>();
+  info->total_cpus = std::max(1, hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_PU));
+  info->total_cores = std::max(1, hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE));
+  info->sockets = std::max(1, hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_PACKAGE));
+  info->numa_nodes = std::max(1, hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_NUMANODE));
+  info->threads_per_core = std::max(1, info->total_cpus / info->total_cores);
+  info->cores_per_socket = std::max(1, info->total_cores / info->sockets);
+  info->cpus_per_node = std::max(1, info->total_cpus / info->numa_nodes);
+  hwloc_obj_t package = hwloc_get_obj_by_type(raw, HWLOC_OBJ_PACKAGE, 0);
+  if (package == nullptr) package = hwloc_get_root_obj(raw);
+  info->vendor_name = text_of(package, "CPUVendor");
+  info->model_name = text_of(package, "CPUModel");
+  info->family = std::atoi(text_of(package, "CPUFamilyNumber"));
+  info->family_model = std::atoi(text_of(package, "CPUModelNumber"));
+  info->stepping = std::atoi(text_of(package, "CPUStepping"));
+  info->vendor = vendor_number(info->vendor_name);
+#if defined(__aarch64__)
+  const int implementer = static_cast<int>(std::strtol(text_of(package, "CPUImplementer"), nullptr, 0));
+  info->vendor = arm_vendor(implementer);
+  if (info->vendor_name.empty()) info->vendor_name = "ARM";
+  info->family_model = static_cast<int>(std::strtol(text_of(package, "CPUPart"), nullptr, 0));
+  info->stepping = static_cast<int>(std::strtol(text_of(package, "CPURevision"), nullptr, 0));
+#endif
+  info->model = info->family_model;
+  info->revision = static_cast<float>(info->stepping);
+  info->clock_mhz = static_cast<int>(cycle_hz() / 1e6);
+  info->max_mhz = megahertz("cpuinfo_max_freq", info->clock_mhz);
+  info->min_mhz = megahertz("cpuinfo_min_freq", info->clock_mhz);
+  add_caches(raw, info.get());
+  add_nodes(raw, info.get());
+#if defined(__x86_64__)
+  add_tlbs(info.get());
+  ask_hypervisor(info.get());
+#endif
+  if (info->virtualised) info->virtual_version = first_line("/sys/class/dmi/id/product_version");
+  return info;
+}
+
+int64_t number_after(std::string_view text, std::string_view key) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    if (line.starts_with(key)) {
+      const std::string rest(line.substr(key.size()));
+      return std::strtoll(rest.c_str(), nullptr, 10);
+    }
+    at = end + 1;
+  }
+  return -1;
+}
+
+}  // namespace
+
+const HardwareInfo* hardware_info() {
+  // Loaded once and kept for the life of the process, as clients hold on to it.
+  static const HardwareInfo* const info = load_hardware().release();
+  return info;
+}
+
+Result<std::vector<AddressMap>> parse_maps(const std::string& text) {
+  std::vector<AddressMap> objects;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    unsigned long begin = 0, stop = 0, offset = 0, inode = 0;
+    char rights[5] = {};
+    char device[32] = {};
+    int used = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %31s %lu %n", &begin, &stop, rights, &offset, device,
+                    &inode, &used) < 6)
+      return refuse(Code::kInvalid, "a line of the memory map has another form: \"%.100s\"", line.c_str());
+    const std::string path =
+        static_cast<size_t>(used) < line.size() ? line.substr(static_cast<size_t>(used)) : "";
+    if (path.empty()) {
+      // Anonymous memory right behind an object's data is its bss.
+      if (!objects.empty() && objects.back().data_end == begin && objects.back().bss_end == 0 &&
+          rights[1] == 'w') {
+        objects.back().bss_start = begin;
+        objects.back().bss_end = stop;
+      }
+      continue;
+    }
+    if (path[0] != '/') continue;
+    if (objects.empty() || objects.back().name != path) {
+      objects.emplace_back();
+      objects.back().name = path;
+    }
+    AddressMap& object = objects.back();
+    if (rights[2] == 'x') {
+      if (object.text_start == 0) object.text_start = begin;
+      object.text_end = stop;
+    } else if (rights[1] == 'w') {
+      if (object.data_start == 0) object.data_start = begin;
+      object.data_end = stop;
+    }
+  }
+  // Data files are mapped too; only what holds code is a program or library.
+  std::erase_if(objects, [](const AddressMap& object) { return object.text_end == 0; });
+  return objects;
+}
+
+Result<std::vector<AddressMap>> shared_libraries() {
+  const Result<std::string> text = whole_file("/proc/self/maps");
+  if (!text) return text.error();
+  return parse_maps(*text);
+}
+
+Result<AddressMap> executable_info() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length <= 0) return refuse(Code::kSystem, "/proc/self/exe cannot be read");
+  path[length] = '\0';
+  const Result<std::vector<AddressMap>> objects = shared_libraries();
+  if (!objects) return objects.error();
+  for (const AddressMap& object : *objects) {
+    if (object.name == path) return object;
+  }
+  AddressMap unknown;
+  unknown.name = path;
+  return unknown;
+}
+
+Result<MemoryInfo> parse_status(const std::string& text) {
+  MemoryInfo info;
+  info.peak_kib = number_after(text, "VmPeak:");
+  info.size_kib = number_after(text, "VmSize:");
+  if (info.size_kib < 0) return refuse(Code::kInvalid, "the status of the process does not tell its size");
+  info.resident_kib = number_after(text, "VmRSS:");
+  info.high_water_kib = number_after(text, "VmHWM:");
+  info.shared_kib = std::max<int64_t>(0, number_after(text, "RssFile:")) +
+                    std::max<int64_t>(0, number_after(text, "RssShmem:"));
+  info.text_kib = number_after(text, "VmExe:");
+  info.library_kib = number_after(text, "VmLib:");
+  info.heap_kib = number_after(text, "VmData:");
+  info.locked_kib = number_after(text, "VmLck:");
+  info.stack_kib = number_after(text, "VmStk:");
+  info.page_table_kib = number_after(text, "VmPTE:");
+  info.page_bytes = sysconf(_SC_PAGESIZE);
+  return info;
+}
+
+Result<MemoryInfo> memory_info() {
+  const Result<std::string> text = whole_file("/proc/self/status");
+  if (!text) return text.error();
+  return parse_status(*text);
+}
+
+}  // namespace substrata

@@ -1,0 +1,120 @@
+// Runs of the modelled cluster, averages, and files for figures.
+#include "papers/myrinet_runs.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+
+#include "papers/workload_run.hpp"
+
+namespace substrata::tool {
+namespace {
+
+void demand(int code) {
+  if (code != 0) throw std::runtime_error(substrata_myrinet_error());
+}
+
+}  // namespace
+
+double myrinet_run(const std::string& workload, unsigned nodes, const std::string& parameters) {
+  return seconds_of(run_workload("myrinet", workload, nodes, parameters));
+}
+
+void myrinet_begin(unsigned programs) {
+  substrata_myrinet_shape shape{};
+  shape.struct_size = sizeof shape;
+  demand(substrata_myrinet_stop());
+  demand(substrata_myrinet_default_shape(&shape));
+  shape.programs = programs;
+  demand(substrata_myrinet_configure(&shape));
+  demand(substrata_myrinet_start());
+}
+
+void myrinet_end() { demand(substrata_myrinet_stop()); }
+
+double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters) {
+  myrinet_begin(1);
+  const double seconds = myrinet_run(workload, nodes, parameters);
+  myrinet_end();
+  return seconds;
+}
+
+Signature myrinet_signature(substrata_myrinet_axis axis, unsigned program, unsigned node) {
+  std::uint32_t count = 0;
+  demand(substrata_myrinet_signature(node, program, axis, nullptr, 0, &count));
+  Signature points(count);
+  demand(substrata_myrinet_signature(node, program, axis, points.data(), count, &count));
+  return points;
+}
+
+std::vector<substrata_myrinet_operation_point> myrinet_operations(unsigned node) {
+  std::vector<substrata_myrinet_operation_point> points(SUBSTRATA_MYRINET_OPERATION_KINDS);
+  std::uint32_t count = 0;
+  demand(substrata_myrinet_operations(node, SUBSTRATA_MYRINET_ALL, points.data(),
+                                      SUBSTRATA_MYRINET_OPERATION_KINDS, &count));
+  points.resize(count);
+  return points;
+}
+
+Averages average_of(const Signature& signature, unsigned least, unsigned most) {
+  Averages sum;
+  double received = 0;
+  for (const substrata_myrinet_point& point : signature) {
+    if (point.x_end <= least || point.x_end > most + 1) continue;
+    const auto sent = static_cast<double>(point.sent);
+    const auto arrived = static_cast<double>(point.received);
+    sum.packets += sent;
+    received += arrived;
+    sum.source += point.average_ns[SUBSTRATA_MYRINET_SOURCE] * sent;
+    sum.lanai += point.average_ns[SUBSTRATA_MYRINET_LANAI] * sent;
+    sum.net_only +=
+        point.average_ns[SUBSTRATA_MYRINET_NET] * arrived - point.average_ns[SUBSTRATA_MYRINET_LANAI] * sent;
+    sum.dest += point.average_ns[SUBSTRATA_MYRINET_DEST] * arrived;
+  }
+  if (sum.packets == 0 || received == 0) throw std::runtime_error("no packets of these sizes were recorded");
+  constexpr double kNanosecondsPerMicrosecond = 1000;
+  sum.source /= sum.packets * kNanosecondsPerMicrosecond;
+  sum.lanai /= sum.packets * kNanosecondsPerMicrosecond;
+  sum.net_only /= received * kNanosecondsPerMicrosecond;
+  sum.dest /= received * kNanosecondsPerMicrosecond;
+  return sum;
+}
+
+void write_signature(const Setting& setting, const std::string& name, const std::string& title,
+                     const Signature& signature) {
+  if (setting.out.empty()) return;
+  const std::string base = setting.out + "/" + name;
+  std::ofstream data(base + ".dat");
+  data << "# modelled; x x_end sent received source_us lanai_us net_us dest_us\n";
+  for (const substrata_myrinet_point& point : signature) {
+    data << point.x << ' ' << point.x_end << ' ' << point.sent << ' ' << point.received;
+    for (const double ns : point.average_ns) data << ' ' << ns / 1000;
+    data << '\n';
+  }
+  std::ofstream plot(base + ".gp");
+  plot << "# gnuplot " << name << ".gp draws " << name << ".png\n"
+       << "set terminal pngcairo size 1200,500\nset output '" << name << ".png'\n"
+       << "set multiplot layout 1,2 title '" << title << " (modelled)'\n"
+       << "set xlabel 'packet size (bytes)'\nset ylabel 'packets'\nset logscale y\n"
+       << "plot '" << name << ".dat' using 1:3 with impulses lw 2 title 'sent'\n"
+       << "unset logscale y\nset ylabel 'average latency (us)'\nset key left top\n"
+       << "plot '" << name
+       << ".dat' using 1:5 with linespoints title 'Source', '' using 1:6 with linespoints "
+       << "title 'LANai', '' using 1:7 with linespoints title 'Net', '' using 1:8 with linespoints title "
+       << "'Dest'\nunset multiplot\n";
+  if (!data || !plot) throw std::runtime_error("the signature cannot be written to " + base + ".dat");
+}
+
+std::string microseconds(double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.2f us", value);
+  return text;
+}
+
+std::string percent(double share) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.2f %%", share * 100);
+  return text;
+}
+
+}  // namespace substrata::tool

@@ -1,0 +1,58 @@
+// Runs on the modelled Myrinet cluster, and what its monitors keep of them, for the reproductions.
+#ifndef SUBSTRATA_TOOL_REPRODUCE_MYRINET_RUNS_HPP
+#define SUBSTRATA_TOOL_REPRODUCE_MYRINET_RUNS_HPP
+
+#include <substrata/feed.h>
+#include <substrata/myrinet.h>
+
+#include <string>
+#include <vector>
+
+#include "papers/reproduction.hpp"
+
+namespace substrata::tool {
+
+using Signature = std::vector<substrata_myrinet_point>;
+
+// Runs a workload and gives the simulated seconds; throws std::runtime_error when it does not run or its
+// result is wrong.
+double myrinet_run(const std::string& workload, unsigned nodes, const std::string& parameters = "");
+
+// The same with recording, from empty statistics of the paper's shape.
+double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters = "");
+
+// Empties the statistics and begins to record; `programs` tags apart.
+void myrinet_begin(unsigned programs);
+void myrinet_end();
+
+// What was recorded, of all nodes.
+Signature myrinet_signature(substrata_myrinet_axis axis, unsigned program = SUBSTRATA_MYRINET_ALL,
+                            unsigned node = SUBSTRATA_MYRINET_ALL);
+
+// The operations of the layer above that were recorded, one point a kind, of all programs.
+std::vector<substrata_myrinet_operation_point> myrinet_operations(unsigned node = SUBSTRATA_MYRINET_ALL);
+
+// Averages in microseconds over the packets of the points from `least` up to `most` bytes (by their upper
+// ends); net_only is the net latency less the LANai latency, the paper's measure of the network's contention.
+struct Averages {
+  double packets = 0;
+  double source = 0;
+  double lanai = 0;
+  double net_only = 0;
+  double dest = 0;
+};
+Averages average_of(const Signature& signature, unsigned least, unsigned most);
+
+// A signature as a table for gnuplot into the setting's folder, with the commands that draw it; nothing
+// without a folder.
+void write_signature(const Setting& setting, const std::string& name, const std::string& title,
+                     const Signature& signature);
+
+// "9.1 us"
+std::string microseconds(double value);
+// "3.4 %"
+std::string percent(double share);
+
+}  // namespace substrata::tool
+
+#endif

@@ -1,0 +1,131 @@
+// Runs on the machine numachine, and what is read from it.
+#include "papers/numachine_runs.hpp"
+
+#include <papi.h>
+
+#include <cstdio>
+#include <stdexcept>
+
+#include "sampler/measuring.hpp"
+#include "papers/workload_run.hpp"
+
+namespace substrata::tool {
+namespace {
+
+void must(int code) {
+  if (code != 0) throw std::runtime_error(substrata_feed_error());
+}
+
+}  // namespace
+
+std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t processors,
+                               const std::string& parameters) {
+  return run_workload("numachine", workload, processors, parameters).simulated_ticks / 20'000;
+}
+
+NumachineSet::NumachineSet(const std::vector<std::string>& events) : set_(PAPI_NULL) {
+  start_library();
+  if (const int status = PAPI_create_eventset(&set_); status != PAPI_OK)
+    throw std::runtime_error(refusal(status));
+  for (const std::string& event : events) {
+    if (const int status = PAPI_add_named_event(set_, ("numachine:::" + event).c_str()); status != PAPI_OK) {
+      const std::string sentence = event + ": " + refusal(status);
+      PAPI_cleanup_eventset(set_);
+      PAPI_destroy_eventset(&set_);
+      throw std::runtime_error(sentence);
+    }
+  }
+}
+
+NumachineSet::~NumachineSet() {
+  PAPI_stop(set_, nullptr);
+  PAPI_cleanup_eventset(set_);
+  PAPI_destroy_eventset(&set_);
+}
+
+void NumachineSet::start() {
+  if (const int status = PAPI_start(set_); status != PAPI_OK) throw std::runtime_error(refusal(status));
+}
+
+std::vector<long long> NumachineSet::stop() {
+  std::vector<long long> values(static_cast<std::size_t>(PAPI_num_events(set_)));
+  if (const int status = PAPI_stop(set_, values.data()); status != PAPI_OK)
+    throw std::runtime_error(refusal(status));
+  return values;
+}
+
+void write_all(std::uint32_t processors, std::uint32_t address, std::uint32_t value) {
+  must(substrata_numachine_broadcast(processors, address, value));
+}
+
+std::uint32_t read_word(std::uint32_t processor, std::uint32_t address) {
+  std::uint32_t value = 0;
+  must(substrata_numachine_read(processor, address, &value));
+  return value;
+}
+
+std::vector<std::uint32_t> read_sram(std::uint32_t processor) {
+  std::vector<std::uint32_t> words(65536);
+  must(substrata_numachine_read_sram(processor, 0, 65536, words.data()));
+  return words;
+}
+
+void reset_numachine() { must(substrata_numachine_reset()); }
+
+substrata_numachine_truth known(std::uint32_t processor) {
+  substrata_numachine_truth truth{};
+  must(substrata_numachine_known(processor, &truth));
+  return truth;
+}
+
+std::vector<substrata_numachine_object> objects() {
+  std::uint32_t count = 0;
+  must(substrata_numachine_objects(nullptr, &count));
+  std::vector<substrata_numachine_object> all(count);
+  must(substrata_numachine_objects(all.data(), &count));
+  return all;
+}
+
+std::vector<substrata_numachine_spike> spikes() {
+  std::uint32_t count = 0;
+  must(substrata_numachine_spikes(nullptr, &count));
+  std::vector<substrata_numachine_spike> all(count);
+  must(substrata_numachine_spikes(all.data(), &count));
+  return all;
+}
+
+LatencyList::LatencyList() {
+  const auto take = [](void* owner, const substrata_transaction* batch, std::size_t count) {
+    auto& requests = static_cast<LatencyList*>(owner)->requests_;
+    for (std::size_t i = 0; i < count; ++i) {
+      const substrata_transaction& t = batch[i];
+      if (t.kind != SUBSTRATA_READ && t.kind != SUBSTRATA_READ_EXCLUSIVE && t.kind != SUBSTRATA_UPGRADE &&
+          t.kind != SUBSTRATA_UPDATE)
+        continue;
+      // docs/numachine.md: latency in bits 15..0 of the detail, the response state in bits 30..26.
+      requests.push_back({t.initiator, static_cast<std::uint32_t>(t.detail & 0xffffU),
+                          static_cast<std::uint32_t>((t.detail >> 26) & 0x1fU)});
+    }
+  };
+  must(substrata_observer_create(take, this, 0, &observer_));
+  must(substrata_subscribe(observer_, "numachine.st*.cpu*.bus"));
+}
+
+LatencyList::~LatencyList() { substrata_observer_destroy(observer_); }
+
+const std::vector<LatencyList::Request>& LatencyList::requests() {
+  substrata_flush();
+  return requests_;
+}
+
+std::string digits(double number, int after_point) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.*f", after_point, number);
+  return text;
+}
+
+std::string share_of(double part, double whole) {
+  return whole == 0 ? std::string("0 of 0") : digits(100 * part / whole, 2) + " %";
+}
+
+}  // namespace substrata::tool

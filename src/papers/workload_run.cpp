@@ -1,0 +1,26 @@
+// Runs of a workload whose result must be right.
+#include "papers/workload_run.hpp"
+
+#include <stdexcept>
+
+#include "terminal/progress.hpp"
+
+namespace substrata::tool {
+
+substrata_run_result run_workload(const char* machine, const std::string& workload, std::uint32_t processes,
+                                  const std::string& parameters) {
+  show_progress(workload + " on " + machine + ", " + std::to_string(processes) + " processors");
+  substrata_run_options options{};
+  options.struct_size = sizeof options;
+  options.processes = processes;
+  options.seed = 1;
+  options.parameters = parameters.c_str();
+  substrata_run_result result{};
+  result.struct_size = sizeof result;
+  if (substrata_run(machine, workload.c_str(), &options, &result) != 0)
+    throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
+  if (result.correct == 0) throw std::runtime_error(result.message);
+  return result;
+}
+
+}  // namespace substrata::tool

@@ -1,0 +1,159 @@
+// Devices of the machine: PAPI_enum_dev_type and the attributes of each kind and device.
+#include "papi/boundary.hpp"
+#include "system/system_info.hpp"
+
+namespace substrata::capi {
+namespace {
+
+// What a handle points to. Processors are the only kind this library knows of itself.
+struct DeviceKind {
+  PAPI_dev_type_id_e id;
+};
+const DeviceKind kProcessors{PAPI_DEV_TYPE_ID__CPU};
+
+// A size of the first cache of a level that holds what is asked for.
+template <class Value>
+int cache_value(const HardwareInfo& machine, size_t level, int type, Value CacheInfo::*field, unsigned* out) {
+  if (level > machine.levels.size()) return answer(Code::kNoSupport);
+  for (const CacheInfo& cache : machine.levels[level - 1].caches)
+    if ((cache.type & type) == type) {
+      *out = static_cast<unsigned>(cache.*field);
+      return PAPI_OK;
+    }
+  return answer(refuse(Code::kNoSupport, "this machine does not tell of such a level %zu cache", level));
+}
+
+int processor_value(const HardwareInfo& machine, int socket, PAPI_dev_attr_e attribute, unsigned* out) {
+  constexpr int kInstr = kMemoryInstruction, kData = kMemoryData, kUnified = kMemoryUnified;
+  const auto put = [out](int64_t value) {
+    *out = static_cast<unsigned>(value);
+    return PAPI_OK;
+  };
+  switch (attribute) {
+    case PAPI_DEV_ATTR__CPU_UINT_L1I_CACHE_SIZE:
+      return cache_value(machine, 1, kInstr, &CacheInfo::size_bytes, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L1D_CACHE_SIZE:
+      return cache_value(machine, 1, kData, &CacheInfo::size_bytes, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L2U_CACHE_SIZE:
+      return cache_value(machine, 2, kUnified, &CacheInfo::size_bytes, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L3U_CACHE_SIZE:
+      return cache_value(machine, 3, kUnified, &CacheInfo::size_bytes, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L1I_CACHE_LINE_SIZE:
+      return cache_value(machine, 1, kInstr, &CacheInfo::line_bytes, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L1D_CACHE_LINE_SIZE:
+      return cache_value(machine, 1, kData, &CacheInfo::line_bytes, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L2U_CACHE_LINE_SIZE:
+      return cache_value(machine, 2, kUnified, &CacheInfo::line_bytes, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L3U_CACHE_LINE_SIZE:
+      return cache_value(machine, 3, kUnified, &CacheInfo::line_bytes, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L1I_CACHE_LINE_COUNT:
+      return cache_value(machine, 1, kInstr, &CacheInfo::lines, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L1D_CACHE_LINE_COUNT:
+      return cache_value(machine, 1, kData, &CacheInfo::lines, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L2U_CACHE_LINE_COUNT:
+      return cache_value(machine, 2, kUnified, &CacheInfo::lines, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L3U_CACHE_LINE_COUNT:
+      return cache_value(machine, 3, kUnified, &CacheInfo::lines, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L1I_CACHE_ASSOC:
+      return cache_value(machine, 1, kInstr, &CacheInfo::ways, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L1D_CACHE_ASSOC:
+      return cache_value(machine, 1, kData, &CacheInfo::ways, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L2U_CACHE_ASSOC:
+      return cache_value(machine, 2, kUnified, &CacheInfo::ways, out);
+    case PAPI_DEV_ATTR__CPU_UINT_L3U_CACHE_ASSOC:
+      return cache_value(machine, 3, kUnified, &CacheInfo::ways, out);
+    case PAPI_DEV_ATTR__CPU_UINT_SOCKET_COUNT:
+      return put(machine.sockets);
+    case PAPI_DEV_ATTR__CPU_UINT_NUMA_COUNT:
+      return put(machine.numa_nodes);
+    case PAPI_DEV_ATTR__CPU_UINT_CORE_COUNT:
+      return put(machine.cores_per_socket);
+    case PAPI_DEV_ATTR__CPU_UINT_THREAD_COUNT:
+      return put(machine.threads_per_core);
+    case PAPI_DEV_ATTR__CPU_UINT_FAMILY:
+      return put(machine.family);
+    case PAPI_DEV_ATTR__CPU_UINT_MODEL:
+      return put(machine.family_model);
+    case PAPI_DEV_ATTR__CPU_UINT_STEPPING:
+      return put(machine.stepping);
+    default:
+      break;
+  }
+  // The rest is asked of a NUMA node or a hardware thread, whose number is then the id.
+  const size_t index = static_cast<size_t>(socket);
+  switch (attribute) {
+    case PAPI_DEV_ATTR__CPU_UINT_NUMA_MEM_SIZE:  // MiB, as PAPI gives it
+      if (index >= machine.nodes.size()) return answer(Code::kInvalid);
+      return put(static_cast<int64_t>(machine.nodes[index].memory_bytes >> 20));
+    case PAPI_DEV_ATTR__CPU_UINT_THR_PER_NUMA:
+      if (index >= machine.nodes.size()) return answer(Code::kInvalid);
+      return put(machine.nodes[index].threads);
+    case PAPI_DEV_ATTR__CPU_UINT_THR_NUMA_AFFINITY:
+      if (index >= machine.node_of_cpu.size() || machine.node_of_cpu[index] < 0)
+        return answer(Code::kInvalid);
+      return put(machine.node_of_cpu[index]);
+    default:
+      return answer(
+          refuse(Code::kInvalid, "attribute %d is not one of processors", static_cast<int>(attribute)));
+  }
+}
+
+}  // namespace
+}  // namespace substrata::capi
+
+using namespace substrata;
+using namespace substrata::capi;
+
+// *handle: in, the kind before (null: none yet); out, the next kind, or null with PAPI_EINVAL at the end.
+CAPI int PAPI_enum_dev_type(int enum_modifier, void** handle) {
+  return guarded([&] {
+    if (handle == nullptr) return answer(refuse(Code::kInvalid, "no place to put the handle"));
+    const bool wanted =
+        (enum_modifier & PAPI_DEV_TYPE_ENUM__CPU) != 0 || enum_modifier == PAPI_DEV_TYPE_ENUM__FIRST;
+    if (*handle == nullptr && wanted && hardware_info() != nullptr) {
+      *handle = const_cast<DeviceKind*>(&kProcessors);
+      return PAPI_OK;
+    }
+    *handle = nullptr;
+    return answer(refuse(Code::kInvalid, "no further kind of device"));
+  });
+}
+
+CAPI int PAPI_get_dev_type_attr(void* handle, PAPI_dev_type_attr_e attr, void* val) {
+  return guarded([&] {
+    const HardwareInfo* const machine = hardware_info();
+    if (handle != &kProcessors || val == nullptr || machine == nullptr)
+      return answer(refuse(Code::kInvalid, "a handle of PAPI_enum_dev_type and a place for the value"));
+    switch (attr) {
+      case PAPI_DEV_TYPE_ATTR__INT_PAPI_ID:
+        *static_cast<int*>(val) = PAPI_DEV_TYPE_ID__CPU;
+        return PAPI_OK;
+      case PAPI_DEV_TYPE_ATTR__INT_VENDOR_ID:
+        *static_cast<int*>(val) = machine->vendor;
+        return PAPI_OK;
+      case PAPI_DEV_TYPE_ATTR__CHAR_NAME:
+        *static_cast<const char**>(val) = machine->vendor_name.c_str();
+        return PAPI_OK;
+      case PAPI_DEV_TYPE_ATTR__INT_COUNT:
+        *static_cast<int*>(val) = 1;
+        return PAPI_OK;
+      case PAPI_DEV_TYPE_ATTR__CHAR_STATUS:
+        *static_cast<const char**>(val) = "Device Initialized";
+        return PAPI_OK;
+    }
+    return answer(refuse(Code::kInvalid, "%d is no attribute of a kind of device", static_cast<int>(attr)));
+  });
+}
+
+CAPI int PAPI_get_dev_attr(void* handle, int id, PAPI_dev_attr_e attr, void* val) {
+  return guarded([&] {
+    const HardwareInfo* const machine = hardware_info();
+    if (handle != &kProcessors || val == nullptr || machine == nullptr || id < 0)
+      return answer(refuse(Code::kInvalid, "a handle of PAPI_enum_dev_type and a place for the value"));
+    if (attr == PAPI_DEV_ATTR__CPU_CHAR_NAME) {
+      *static_cast<const char**>(val) = machine->model_name.c_str();
+      return PAPI_OK;
+    }
+    return processor_value(*machine, id, attr, static_cast<unsigned*>(val));
+  });
+}

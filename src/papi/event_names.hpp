@@ -1,0 +1,31 @@
+// How each generation answers for a name nobody knows.
+#ifndef SUBSTRATA_CAPI_EVENT_NAMES_HPP
+#define SUBSTRATA_CAPI_EVENT_NAMES_HPP
+
+#include <string_view>
+
+#include "papi/boundary.hpp"
+
+namespace substrata::capi {
+
+// Generation 7.0 says PAPI_ECMP for an unknown name without a component or PMU in front, and PAPI_ENOEVNT for
+// an unknown component; 7.3 says PAPI_ENOEVNT and PAPI_ENOCMP (both observed).
+inline int answer_for_name(Status status, std::string_view name) noexcept {
+  if constexpr (kGeneration70) {
+    if (status.code == Code::kNoEvent && name.find(':') == std::string_view::npos &&
+        !name.starts_with("PAPI_"))
+      status.code = Code::kComponent;
+    else if (status.code == Code::kNoComponent && name.find(':') != std::string_view::npos)
+      status.code = Code::kNoEvent;
+  }
+  return answer(status);
+}
+
+// A preset this generation's header has no name for.
+inline bool unknown_to_generation(int code) noexcept {
+  return IS_PRESET(code) && (code & PAPI_PRESET_AND_MASK) >= PAPI_END_idx;
+}
+
+}  // namespace substrata::capi
+
+#endif

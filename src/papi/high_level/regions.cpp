@@ -1,0 +1,358 @@
+// Regions: events chosen once for the process, eventsets and passages kept by thread.
+#include "high_level/regions.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "eventset/event_set.hpp"
+#include "eventset/library.hpp"
+#include "eventset/measure.hpp"
+#include "system/system_info.hpp"
+#include "eventset/threads.hpp"
+#include "system/timers.hpp"
+#include "high_level/announcement.hpp"
+#include "substrata/feed.h"
+#include "base/environment.hpp"
+#include "base/log.hpp"
+
+namespace substrata::high_level {
+
+struct Regions::Thread {
+  ForkLock lock;
+  uint64_t generation = 0;
+  uint64_t epoch = 0;
+  std::shared_ptr<const Plan> plan;
+  std::vector<int> handles;
+  bool running = false;
+  std::vector<int64_t> raw;
+  std::vector<Passage> passages;
+  std::vector<size_t> open;  // indices of passages, outermost first
+  uint16_t outer_phase = 0;  // of the feed, before the outermost one
+};
+
+namespace {
+
+// Transactions of the thread carry its innermost open region (FE-5).
+void enter_phase(const std::string& region, bool outermost, uint16_t* outer_phase) {
+  const uint16_t old = substrata_set_phase(substrata_region(region.c_str()));
+  if (outermost) *outer_phase = old;
+}
+
+}  // namespace
+
+// Stops a thread's eventsets when the thread ends; what it measured stays with the process.
+struct Regions::ThreadExit {
+  std::shared_ptr<Thread> thread;
+  ThreadExit() = default;
+  ThreadExit(const ThreadExit&) = delete;
+  ThreadExit& operator=(const ThreadExit&) = delete;
+  ~ThreadExit() {
+    if (thread) {
+      const std::lock_guard guard(thread->lock);
+      stop_sets(thread.get());
+    }
+  }
+};
+
+Regions& Regions::instance() {
+  static Regions* const kRegions = new Regions;  // never destroyed: regions may end in exit handlers
+  return *kRegions;
+}
+
+void Regions::set_interface_version(std::string_view version) {
+  const std::lock_guard guard(lock_);
+  interface_version_ = version;
+}
+
+// Adds an event to the plan if it opens here beside the ones planned before.
+void Regions::plan_event(const std::string& wish, Plan* plan, bool asked_for) {
+  std::string name = wish;
+  bool instant = false;
+  if (const size_t equals = wish.rfind('=');
+      equals != std::string::npos && wish.substr(equals) == "=instant") {
+    instant = true;
+    name = wish.substr(0, equals);
+  } else if (equals != std::string::npos && wish.substr(equals) == "=delta") {
+    name = wish.substr(0, equals);
+  }
+  Catalogue& catalogue = Library::instance().catalogue();
+  const auto drop = [&](const Status& why) {
+    if (verbose_ && asked_for)
+      std::printf("PAPI-HL Warning: %s is left out: %s\n", name.c_str(),
+                  why.note != nullptr ? why.note : "it does not open here");
+  };
+  const Result<uint32_t> code = catalogue.find(name);
+  if (!code) return drop(code.status());
+  const Result<EventInfo> info = catalogue.info(*code);
+  if (!info) return drop(info.status());
+  for (const Column& column : plan->columns)
+    if (column.name == name) return;
+  PlannedSet* place = nullptr;
+  for (PlannedSet& set : plan->sets)
+    if (set.component == info->component) place = &set;
+  // Tried for real, in a set with those that are planned already (PA-23).
+  const Result<int> trial = create_event_set();
+  if (!trial) return drop(trial.status());
+  Status status = kSuccess;
+  if (plan->multiplex && info->component == 0) {
+    status = assign_component(*trial, 0);
+    if (status.ok()) status = set_multiplex(*trial, 0, false);
+  }
+  if (place != nullptr)
+    for (const uint32_t planned : place->codes)
+      if (status.ok()) status = add_event(*trial, planned);
+  if (status.ok()) status = add_event(*trial, *code);
+  if (!status.ok()) drop(status);
+  cleanup_event_set(*trial);
+  destroy_event_set(*trial);
+  if (!status.ok()) return;
+  if (place == nullptr) {
+    plan->sets.push_back({});
+    place = &plan->sets.back();
+    place->component = info->component;
+  }
+  place->codes.push_back(*code);
+  place->columns.push_back(plan->columns.size());
+  Component* const component = Library::instance().registry().at(info->component);
+  plan->columns.push_back(
+      {name, component != nullptr ? component->name() : "", instant || info->kind == ValueKind::kGauge});
+}
+
+void Regions::make_plan() {
+  auto plan = std::make_shared<Plan>();
+  plan->multiplex = environment("PAPI_MULTIPLEX") != nullptr;
+  const char* const wishes = environment("PAPI_EVENTS");
+  for (std::string wish : split_list(wishes != nullptr ? wishes : "", ",")) {
+    const size_t begin = wish.find_first_not_of(" \t");
+    if (begin == std::string::npos) continue;
+    wish = wish.substr(begin, wish.find_last_not_of(" \t") - begin + 1);
+    plan_event(wish, plan.get(), true);
+  }
+  const char* const presets[] = {"PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_FP_INS", "PAPI_FP_OPS"};
+  if (plan->columns.empty())
+    for (const char* name : presets) plan_event(name, plan.get(), false);
+  const char* const software[] = {"perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES"};
+  if (plan->columns.empty())
+    for (const char* name : software) plan_event(name, plan.get(), false);
+  if (verbose_) {
+    std::printf("PAPI-HL Info: Using the following events:\n");
+    for (const Column& column : plan->columns) std::printf("  %s\n", column.name.c_str());
+    std::fflush(stdout);
+  }
+  plan_ = std::move(plan);
+}
+
+void Regions::forget() {
+  threads_.clear();
+  plan_.reset();
+  planned_ = false;
+  ++generation_;
+}
+
+// The library up, the events chosen, the report's place known.
+Status Regions::prepare() {
+  if (const Status up = Library::instance().initialise(); !up.ok()) return up;
+  const std::lock_guard guard(lock_);
+  if (pid_ != getpid()) {
+    // In a forked child: the parent reports what the parent measured.
+    if (pid_ != 0) forget();
+    pid_ = getpid();
+  }
+  if (planned_) return kSuccess;
+  verbose_ = environment("PAPI_HL_VERBOSE") != nullptr;
+  if (verbose_) std::printf("PAPI-HL Info: PAPI has been initiated!\n");
+  make_plan();
+  to_ = destination();
+  if (const Status status = put_old_reports_aside(to_.parent); !status.ok() && verbose_)
+    std::printf("PAPI-HL Warning: %s\n", status.note);
+  if (!exit_registered_) {
+    exit_registered_ = true;
+    std::atexit([] {
+      try {
+        Regions::instance().finish();
+      } catch (...) {
+        log_line(kLogApi, "the high-level report could not be written");
+      }
+    });
+  }
+  planned_ = true;
+  return kSuccess;
+}
+
+Regions::Thread* Regions::this_thread(bool make) {
+  thread_local ThreadExit mine;
+  const std::lock_guard guard(lock_);
+  if (mine.thread && (mine.thread->generation != generation_ || pid_ != getpid())) mine.thread.reset();
+  if (!mine.thread && make) {
+    mine.thread = std::make_shared<Thread>();
+    mine.thread->generation = generation_;
+    mine.thread->plan = plan_;
+    threads_.push_back(mine.thread);
+  }
+  return mine.thread.get();
+}
+
+void Regions::stop_sets(Thread* thread) noexcept {
+  // Handles of an earlier life of the library are somebody else's now.
+  if (thread->epoch == Library::instance().epoch()) {
+    for (const int handle : thread->handles) {
+      stop_set(handle, nullptr);
+      cleanup_event_set(handle);
+      destroy_event_set(handle);
+    }
+  }
+  thread->handles.clear();
+  thread->running = false;
+}
+
+Status Regions::start_sets(Thread* thread) {
+  const uint64_t epoch = Library::instance().epoch();
+  if (thread->running && thread->epoch == epoch) return kSuccess;
+  thread->handles.clear();
+  thread->epoch = epoch;
+  thread->raw.resize(thread->plan->columns.size());
+  Status status = kSuccess;
+  for (const PlannedSet& planned : thread->plan->sets) {
+    const Result<int> handle = create_event_set();
+    if (!handle) {
+      status = handle.status();
+      break;
+    }
+    thread->handles.push_back(*handle);
+    if (thread->plan->multiplex && planned.component == 0) {
+      status = assign_component(*handle, 0);
+      if (status.ok()) status = set_multiplex(*handle, 0, false);
+    }
+    for (const uint32_t code : planned.codes)
+      if (status.ok()) status = add_event(*handle, code);
+    if (status.ok()) status = start_set(*handle);
+    if (!status.ok()) break;
+  }
+  if (!status.ok()) {
+    stop_sets(thread);
+    return status;
+  }
+  thread->running = true;
+  return kSuccess;
+}
+
+Status Regions::take(Thread* thread, Moment* moment, bool clock_last) {
+  const auto clock = [moment] {
+    moment->ns = real_ns();
+    moment->cycles = real_cycles();
+  };
+  if (!clock_last) clock();
+  moment->values.resize(thread->plan->columns.size());
+  for (size_t s = 0; s < thread->handles.size(); ++s) {
+    const PlannedSet& planned = thread->plan->sets[s];
+    if (const Status status = read_set(thread->handles[s], thread->raw.data()); !status.ok()) return status;
+    for (size_t i = 0; i < planned.columns.size(); ++i) moment->values[planned.columns[i]] = thread->raw[i];
+  }
+  if (clock_last) clock();
+  return kSuccess;
+}
+
+Status Regions::begin(std::string_view region) {
+  if (const Status ready = prepare(); !ready.ok()) return ready;
+  // Known to the library before the thread's exit guard is made, so that the guard is undone first.
+  if (const Status known = register_thread(); !known.ok()) return known;
+  Thread* const thread = this_thread(true);
+  const std::lock_guard guard(thread->lock);
+  if (const Status started = start_sets(thread); !started.ok()) return started;
+  Passage passage;
+  passage.region = region;
+  passage.parent = thread->open.empty() ? -1 : static_cast<int>(thread->open.back());
+  if (const Status taken = take(thread, &passage.begin, true); !taken.ok()) return taken;
+  enter_phase(passage.region, thread->open.empty(), &thread->outer_phase);
+  thread->open.push_back(thread->passages.size());
+  thread->passages.push_back(std::move(passage));
+  announce_begin(region);
+  return kSuccess;
+}
+
+Status Regions::read(std::string_view region) {
+  Thread* const thread = this_thread(false);
+  if (thread == nullptr) return refuse(Code::kMisc, "no region was begun in this thread");
+  const std::lock_guard guard(thread->lock);
+  for (auto index = thread->open.rbegin(); index != thread->open.rend(); ++index) {
+    Passage& passage = thread->passages[*index];
+    if (passage.region != region) continue;
+    Moment moment;
+    if (const Status taken = take(thread, &moment, false); !taken.ok()) return taken;
+    passage.reads.push_back(std::move(moment));
+    return kSuccess;
+  }
+  return refuse(Code::kInvalid, "region '%.*s' is not open in this thread", static_cast<int>(region.size()),
+                region.data());
+}
+
+Status Regions::end(std::string_view region) {
+  Thread* const thread = this_thread(false);
+  if (thread == nullptr) return refuse(Code::kMisc, "no region was begun in this thread");
+  const std::lock_guard guard(thread->lock);
+  for (size_t i = thread->open.size(); i-- > 0;) {
+    Passage& passage = thread->passages[thread->open[i]];
+    if (passage.region != region) continue;
+    if (const Status taken = take(thread, &passage.end, false); !taken.ok()) return taken;
+    passage.ended = true;
+    announce_end(region);
+    thread->open.erase(thread->open.begin() + static_cast<std::ptrdiff_t>(i));
+    substrata_set_phase(thread->open.empty()
+                            ? thread->outer_phase
+                            : substrata_region(thread->passages[thread->open.back()].region.c_str()));
+    return kSuccess;
+  }
+  return refuse(Code::kInvalid, "region '%.*s' is not open in this thread", static_cast<int>(region.size()),
+                region.data());
+}
+
+Status Regions::stop() {
+  Thread* const thread = this_thread(false);
+  if (thread == nullptr) return refuse(Code::kNoEvent, "no region was begun in this thread");
+  const std::lock_guard guard(thread->lock);
+  if (!thread->running) return refuse(Code::kNoEvent, "nothing is measured in this thread");
+  // Open regions cannot end without their eventsets: they are given up.
+  if (!thread->open.empty()) substrata_set_phase(thread->outer_phase);
+  for (auto index = thread->open.rbegin(); index != thread->open.rend(); ++index)
+    announce_end(thread->passages[*index].region);
+  thread->open.clear();
+  stop_sets(thread);
+  return kSuccess;
+}
+
+void Regions::finish() {
+  const std::lock_guard guard(lock_);
+  if (!planned_ || pid_ != getpid()) return;
+  ProcessReport report;
+  report.interface_version = interface_version_;
+  report.columns = plan_->columns;
+  bool any = false;
+  for (const std::shared_ptr<Thread>& thread : threads_) {
+    const std::lock_guard thread_guard(thread->lock);
+    for (const Passage& passage : thread->passages) any = any || passage.ended;
+    report.threads.push_back(thread->passages);
+  }
+  forget();
+  if (!any) return;
+  if (const HardwareInfo* const machine = hardware_info()) {
+    report.processor = machine->model_name;
+    report.max_mhz = machine->max_mhz;
+    report.min_mhz = machine->min_mhz;
+  }
+  const std::string text = detailed_json(report);
+  Status status = write_report(to_.parent, "papi_hl_output", to_.file, text);
+  // Beside it, not in it: readers take every file there for a process's report.
+  if (status.ok() && environment("SUBSTRATA_HL_SUMMARY") != nullptr)
+    status = write_report(to_.parent, "papi_hl_summary", to_.file, summary_json(report));
+  if (!status.ok()) log_line(kLogApi, "%s", status.note);
+  if (!status.ok() && verbose_) std::printf("PAPI-HL Warning: %s\n", status.note);
+  if (environment("PAPI_REPORT") != nullptr) {
+    std::printf("\n\nPAPI-HL Output:\n%s\n", text.c_str());
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace substrata::high_level

@@ -1,0 +1,81 @@
+// Named regions of a program, measured by thread with the events that PAPI_EVENTS names.
+#ifndef SUBSTRATA_HIGH_LEVEL_REGIONS_HPP
+#define SUBSTRATA_HIGH_LEVEL_REGIONS_HPP
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "high_level/report.hpp"
+#include "base/fork_lock.hpp"
+#include "base/result.hpp"
+
+namespace substrata::high_level {
+
+// One per process. Every call may be the first one, from any thread; the library is brought up when it is
+// not. Events that do not open here are left out; where PAPI_EVENTS names none that does, the usual processor
+// presets are taken, without a PMU the kernel's software events, and in the last resort time alone.
+// Thread-safe.
+class Regions {
+ public:
+  static Regions& instance();
+
+  // Opens a region in the calling thread; regions nest, also within one of the same name. kRunning when the
+  // thread measures with an eventset of the same substrate.
+  Status begin(std::string_view region);
+  // Notes the values within an open region. kMisc when the thread has begun no region, kInvalid when not this
+  // one.
+  Status read(std::string_view region);
+  // Closes the innermost region of that name; refusals as read.
+  Status end(std::string_view region);
+  // Stops the calling thread's eventsets until its next begin. kNoEvent when nothing runs.
+  Status stop();
+  // Writes the report, if any region was ended, and forgets everything. At shutdown and at exit.
+  void finish();
+
+  // How the report names the interface's version ("7.3.0.0"); the last one set counts.
+  void set_interface_version(std::string_view version);
+
+ private:
+  struct PlannedSet {
+    int component = -1;
+    std::vector<uint32_t> codes;
+    std::vector<size_t> columns;
+  };
+  struct Plan {
+    std::vector<Column> columns;
+    std::vector<PlannedSet> sets;
+    bool multiplex = false;
+  };
+  struct Thread;
+  struct ThreadExit;
+
+  Regions() = default;
+  Status prepare();
+  void make_plan();
+  void plan_event(const std::string& wish, Plan* plan, bool asked_for);
+  Thread* this_thread(bool make);
+  Status start_sets(Thread* thread);
+  static void stop_sets(Thread* thread) noexcept;
+  Status take(Thread* thread, Moment* moment, bool clock_last);
+  void forget();
+
+  ForkLock lock_;  // of everything below; a thread's own data has its own lock
+  bool planned_ = false;
+  bool exit_registered_ = false;
+  bool verbose_ = false;
+  uint64_t generation_ = 1;  // raised by finish(): threads then begin anew
+  pid_t pid_ = 0;
+  Destination to_;
+  std::shared_ptr<const Plan> plan_;
+  std::vector<std::shared_ptr<Thread>> threads_;
+  std::string interface_version_ = "7.3.0.0";
+};
+
+}  // namespace substrata::high_level
+
+#endif

@@ -1,0 +1,29 @@
+// The library brought up and down: PAPI_library_init, PAPI_is_initialized, PAPI_shutdown.
+#include "papi/boundary.hpp"
+#include "eventset/threads.hpp"
+#include "high_level/regions.hpp"
+
+using namespace substrata;
+using namespace substrata::capi;
+
+CAPI int PAPI_library_init(int version) {
+  // The integer is the only sign of the header, hence of the layouts, a client was compiled with (PA-11).
+  if (version != PAPI_VER_CURRENT) return answer(Code::kInvalid);
+  return guarded([&] {
+    const Status status = library().initialise();
+    return status.ok() ? PAPI_VER_CURRENT : answer(status);
+  });
+}
+
+CAPI int PAPI_is_initialized(void) {
+  if (!library().initialised()) return PAPI_NOT_INITED;
+  return PAPI_LOW_LEVEL_INITED | (thread_id_function_set() ? PAPI_THREAD_LEVEL_INITED : 0);
+}
+
+CAPI void PAPI_shutdown(void) {
+  guarded([&] {
+    high_level::Regions::instance().finish();
+    library().shutdown();
+    return PAPI_OK;
+  });
+}

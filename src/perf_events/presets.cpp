@@ -1,0 +1,277 @@
+// Parses preset tables and turns a preset's line into a recipe of catalogue indices.
+#include "presets.hpp"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+#include "note.hpp"
+#include "device_files.hpp"
+
+namespace substrata::perf {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// Fields of one line; a field in single or double quotes may hold commas.
+std::vector<std::string> split_fields(std::string_view line) {
+  std::vector<std::string> fields;
+  std::string field;
+  char quote = 0;
+  for (const char c : line) {
+    if (quote != 0) {
+      if (c == quote)
+        quote = 0;
+      else
+        field += c;
+    } else if ((c == '"' || c == '\'') && trimmed(field).empty()) {
+      quote = c;
+      field.clear();
+    } else if (c == ',') {
+      fields.emplace_back(trimmed(field));
+      field.clear();
+    } else {
+      field += c;
+    }
+  }
+  fields.emplace_back(trimmed(field));
+  while (!fields.empty() && fields.back().empty()) fields.pop_back();
+  return fields;
+}
+
+bool is_word(std::string_view field, const char* word) { return same_name(field, word); }
+
+// A trailing '*' stands for any end: kernels number and name their PMUs differently.
+bool names_cpu(std::string_view pattern, std::string_view cpu) {
+  if (!pattern.ends_with('*')) return same_name(pattern, cpu);
+  pattern.remove_suffix(1);
+  return cpu.size() >= pattern.size() && same_name(cpu.substr(0, pattern.size()), pattern);
+}
+
+template <size_t size>
+void copy_text(char (&to)[size], const std::string& from) {
+  const size_t length = std::min(from.size(), size - 1);
+  std::memcpy(to, from.data(), length);
+  to[length] = '\0';
+}
+
+std::vector<std::string> csv_files(const std::string& folder) {
+  std::vector<std::string> files;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()),
+                                                 [](DIR* d) { return ::closedir(d); });
+  if (!open) return files;
+  while (const dirent* entry = ::readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.front() != '.' && name.ends_with(".csv")) files.push_back(folder + "/" + std::string(name));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// papi_events.csv of the newest PAPI below `folder`, or "". Versions compare by their numbers.
+std::string newest_papi_table(const std::string& folder) {
+  std::string best;
+  std::vector<uint32_t> best_version;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()),
+                                                 [](DIR* d) { return ::closedir(d); });
+  if (!open) return best;
+  while (const dirent* entry = ::readdir(open.get())) {
+    std::vector<uint32_t> version;
+    const char* at = entry->d_name;
+    const char* const end = at + std::strlen(at);
+    while (at < end) {
+      uint32_t number = 0;
+      const auto [next, error] = std::from_chars(at, end, number);
+      if (error != std::errc()) break;
+      version.push_back(number);
+      at = next < end ? next + 1 : next;
+    }
+    if (version.empty() || version < best_version) continue;
+    best_version = version;
+    best = folder + "/" + entry->d_name + "/papi_events.csv";
+  }
+  return best;
+}
+
+}  // namespace
+
+bool postfix_is_sound(std::string_view postfix, size_t terms) {
+  size_t depth = 0, at = 0;
+  while (at < postfix.size()) {
+    const size_t bar = postfix.find('|', at);
+    const std::string_view token =
+        trimmed(postfix.substr(at, bar == std::string_view::npos ? bar : bar - at));
+    at = bar == std::string_view::npos ? postfix.size() : bar + 1;
+    if (token.empty()) continue;
+    if (token.size() == 1 && std::strchr("+-*/%", token[0]) != nullptr) {
+      if (depth < 2) return false;
+      --depth;
+      continue;
+    }
+    if (token == "#") {  // PAPI: clock rate
+      ++depth;
+      continue;
+    }
+    const bool is_term = token[0] == 'N';
+    const std::string_view digits = is_term ? token.substr(1) : token;
+    uint32_t integer = 0;
+    double real = 0;
+    if (is_term) {
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), integer);
+      if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || integer >= terms)
+        return false;
+    } else {
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), real);
+      if (error != std::errc() || end != digits.data() + digits.size()) return false;
+    }
+    ++depth;
+  }
+  return depth == 1;
+}
+
+uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cpus, const std::string& source,
+                       PresetTable* table) {
+  uint32_t malformed = 0, number = 0;
+  bool applies = false, in_header = false;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    ++number;
+    if (line.empty() || line.front() == '#') continue;
+    const std::vector<std::string> fields = split_fields(line);
+    if (fields.empty()) continue;
+    if (is_word(fields[0], "CPU")) {
+      if (fields.size() < 2) {
+        ++malformed;
+        continue;
+      }
+      if (!in_header) applies = false;  // consecutive CPU lines name one block
+      in_header = true;
+      applies = applies || std::any_of(cpus.begin(), cpus.end(),
+                                       [&](const std::string& cpu) { return names_cpu(fields[1], cpu); });
+      applies = applies || fields[1] == "*";
+      continue;
+    }
+    in_header = false;
+    if (!is_word(fields[0], "PRESET")) {
+      ++malformed;
+      continue;
+    }
+    if (!applies) continue;
+    if (fields.size() < 4 || fields[1].empty()) {
+      ++malformed;
+      continue;
+    }
+    PresetLine preset;
+    preset.derived = fields[2];
+    preset.source = source + ":" + std::to_string(number);
+    size_t at = 3;
+    const bool postfix =
+        is_word(preset.derived, "DERIVED_POSTFIX") || is_word(preset.derived, "DERIVED_INFIX");
+    if (postfix) preset.postfix = fields[at++];
+    for (; at < fields.size(); ++at) {
+      if (is_word(fields[at], "NOTE") || is_word(fields[at], "LDESC") || is_word(fields[at], "SDESC")) {
+        if (is_word(fields[at], "NOTE") && at + 1 < fields.size()) preset.note = fields[at + 1];
+        ++at;
+      } else if (!fields[at].empty()) {
+        preset.events.push_back(fields[at]);
+      }
+    }
+    const bool known = is_word(preset.derived, "NOT_DERIVED") || is_word(preset.derived, "DERIVED_ADD") ||
+                       is_word(preset.derived, "DERIVED_SUB") || is_word(preset.derived, "DERIVED_PS") ||
+                       is_word(preset.derived, "DERIVED_ADD_PS") || is_word(preset.derived, "DERIVED_CMPD") ||
+                       is_word(preset.derived, "DERIVED_POSTFIX");
+    if (!known || preset.events.empty() || preset.events.size() > kMaxRecipeTerms ||
+        preset.postfix.size() >= sizeof(Recipe::postfix) ||
+        (postfix && !postfix_is_sound(preset.postfix, preset.events.size()))) {
+      ++malformed;
+      continue;
+    }
+    (*table)[fields[1]].push_back(std::move(preset));
+  }
+  return malformed;
+}
+
+void Presets::load() {
+  if (loaded_) return;
+  loaded_ = true;
+  const std::vector<std::string> cpus = catalogue_.pmu_names();
+  const std::string root = host_.root == nullptr ? "" : host_.root;
+  const auto setting = [this](const char* name) -> std::string {
+    const char* const value = host_.setting == nullptr ? nullptr : host_.setting(host_.context, name);
+    return value == nullptr ? "" : value;
+  };
+  const auto read_source = [&](const std::vector<std::string>& files) {
+    PresetTable table;
+    for (const std::string& file : files)
+      if (const auto text = read_file(file, size_t{16} << 20)) parse_presets(*text, cpus, file, &table);
+    if (!table.empty()) sources_.push_back(std::move(table));
+  };
+  if (const std::string file = setting("PAPI_CSV_EVENT_FILE"); !file.empty()) {
+    read_source({file});
+    return;
+  }
+  if (const std::string folder = setting("SUBSTRATA_PRESET_DIR"); !folder.empty()) {
+    read_source(csv_files(folder));
+  } else {
+    std::string config = setting("XDG_CONFIG_HOME");
+    if (config.empty() && !setting("HOME").empty()) config = setting("HOME") + "/.config";
+    if (!config.empty()) read_source(csv_files(config + "/substrata/presets.d"));
+  }
+  for (const char* folder : {"/usr/share/papi", "/usr/local/share/papi"})
+    if (const std::string file = newest_papi_table(root + folder); !file.empty()) read_source({file});
+  PresetTable own;
+  for (const BuiltInPresets* built_in = built_in_presets(); built_in->name != nullptr; ++built_in)
+    parse_presets(built_in->text, cpus, built_in->name, &own);
+  sources_.push_back(std::move(own));
+}
+
+Status Presets::recipe(const std::string& preset, Recipe* out) {
+  const std::lock_guard<std::mutex> guard(lock_);
+  load();
+  std::string reason;
+  for (const PresetTable& source : sources_) {
+    const auto found = source.find(preset);
+    if (found == source.end()) continue;
+    for (auto line = found->second.rbegin(); line != found->second.rend(); ++line) {
+      Recipe recipe;
+      std::string refused;
+      for (const std::string& name : line->events) {
+        uint32_t index = 0;
+        Event event;
+        Status status = catalogue_.find(name, &index);
+        if (status.ok()) status = catalogue_.at(index, &event);
+        if (!status.ok())
+          refused = status.note == nullptr ? "event '" + name + "' is unknown" : status.note;
+        else if ((event.flags & kEventUnavailable) != 0)
+          refused = "event '" + name + "' does not open here: " + (event.why == nullptr ? "" : event.why);
+        if (!refused.empty()) break;
+        recipe.terms[recipe.term_count++] = index;
+      }
+      if (!refused.empty()) {
+        if (reason.empty()) reason = preset + " (" + line->source + "): " + refused;
+        continue;
+      }
+      copy_text(recipe.derived, line->derived);
+      copy_text(recipe.postfix, line->postfix);
+      copy_text(recipe.note, line->note);
+      *out = recipe;
+      return kSuccess;
+    }
+  }
+  if (reason.empty())
+    reason = preset +
+             ": no table defines it for this processor; add a line to ~/.config/substrata/presets.d/*.csv";
+  return refuse(Code::kNoEvent, 0, reason);
+}
+
+}  // namespace substrata::perf

@@ -1,0 +1,20 @@
+// A record as one HTML file that needs nothing else.
+#ifndef SUBSTRATA_RECORD_HTML_REPORT_HPP
+#define SUBSTRATA_RECORD_HTML_REPORT_HPP
+
+#include <iosfwd>
+#include <string>
+
+#include "recording/timeline.hpp"
+
+namespace substrata::record {
+
+// Time lines on one axis with regions and zoom, signatures of the regions, correlations, heat maps, tables,
+// provenance. The data, the script and the style are in the file; it loads nothing. Its size does not grow
+// with the number of writers, and is bounded in samples and regions: longer series are shown by the mean,
+// minimum and maximum of a thousand stretches.
+void write_html_report(std::ostream& out, const Timeline& timeline, const std::string& title);
+
+}  // namespace substrata::record
+
+#endif

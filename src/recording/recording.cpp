@@ -1,0 +1,49 @@
+// Questions about a record in memory.
+#include "recording/recording.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <system_error>
+
+namespace substrata::record {
+
+double Series::value_at(std::size_t row) const noexcept {
+  const std::int64_t raw = values[row];
+  if (type == Type::kUint64) return static_cast<double>(static_cast<std::uint64_t>(raw));
+  if (type == Type::kInt64) return static_cast<double>(raw);
+  double number = 0;
+  std::memcpy(&number, &raw, sizeof number);
+  return number;
+}
+
+std::string rank_scope(std::int64_t rank) { return "rank " + std::to_string(rank); }
+
+std::int64_t rank_of_scope(std::string_view scope) noexcept {
+  constexpr std::string_view kBefore = "rank ";
+  std::int64_t rank = -1;
+  if (scope.substr(0, kBefore.size()) != kBefore) return -1;
+  const char* const end = scope.data() + scope.size();
+  const auto [rest, error] = std::from_chars(scope.data() + kBefore.size(), end, rank);
+  return error == std::errc() && rest == end && rank >= 0 ? rank : -1;
+}
+
+std::string_view property(const Properties& properties, std::string_view name) noexcept {
+  for (const auto& [key, value] : properties)
+    if (key == name) return value;
+  return {};
+}
+
+std::int64_t property_number(const Properties& properties, std::string_view name) noexcept {
+  const std::string_view text = property(properties, name);
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+bool Recording::complete() const noexcept {
+  return damages.empty() && !writers.empty() &&
+         std::all_of(writers.begin(), writers.end(), [](const Writer& writer) { return writer.ended; });
+}
+
+}  // namespace substrata::record

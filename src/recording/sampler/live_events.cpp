@@ -1,0 +1,204 @@
+// Samplers of processors or threads, added up.
+#include "sampler/live_events.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "measuring.hpp"
+#include "sampler/event_spec.hpp"
+
+namespace substrata::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The processors that are online, from the kernel's list "0-3,8".
+std::vector<int> online_processors() {
+  std::vector<int> out;
+  std::ifstream file("/sys/devices/system/cpu/online");
+  std::string text;
+  std::getline(file, text);
+  for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
+    int first = 0;
+    const auto begun = std::from_chars(at, end, first);
+    if (begun.ec != std::errc()) break;
+    int last = first;
+    at = begun.ptr;
+    if (at < end && *at == '-') at = std::from_chars(at + 1, end, last).ptr;
+    for (int i = first; i <= last; ++i) out.push_back(i);
+  }
+  if (out.empty())
+    for (long i = 0; i < sysconf(_SC_NPROCESSORS_ONLN); ++i) out.push_back(static_cast<int>(i));
+  return out;
+}
+
+// The threads of a process and of its descendants, its own first.
+std::vector<pid_t> threads_of_tree(pid_t process) {
+  std::vector<pid_t> threads;
+  std::vector<pid_t> processes = {process};
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    std::error_code error;
+    std::vector<pid_t> own;
+    for (fs::directory_iterator at("/proc/" + std::to_string(processes[i]) + "/task", error), end;
+         !error && at != end; at.increment(error)) {
+      own.push_back(static_cast<pid_t>(std::atoi(at->path().filename().c_str())));
+      std::ifstream children(at->path() / "children");
+      for (pid_t child = 0; children >> child;) processes.push_back(child);
+    }
+    std::sort(own.begin(), own.end());
+    threads.insert(threads.end(), own.begin(), own.end());
+  }
+  return threads;
+}
+
+bool has_ended(pid_t thread) {
+  std::error_code error;
+  return !fs::exists("/proc/" + std::to_string(thread), error);
+}
+
+std::vector<std::string> names_of(const Sampler& sampler) {
+  std::vector<std::string> names;
+  for (const record::SeriesInfo& one : sampler.series()) names.push_back(one.name);
+  return names;
+}
+
+}  // namespace
+
+// Takes rows and adds them up.
+class LiveEvents::Row : public record::Sink {
+ public:
+  explicit Row(std::vector<record::Series>* series) : series_(series) {}
+  // Of the next row `count` values are put, or added unless it is the first, at `place` and what follows.
+  void begin(std::size_t place, std::size_t count, bool first) {
+    place_ = place;
+    count_ = count;
+    first_ = first;
+  }
+  std::uint32_t declare(const std::vector<record::SeriesInfo>&) override { return 0; }
+  void sample(std::uint32_t, std::int64_t time, std::int64_t, const std::int64_t* values,
+              const std::uint8_t* flags) override {
+    time_ = time;
+    for (std::size_t i = 0; i < count_; ++i) {
+      record::Series& series = (*series_)[place_ + i];
+      if (first_) {
+        series.values[0] = values[i];
+        series.flags[0] = flags[i];
+        continue;
+      }
+      if (series.type == record::Type::kDouble) {
+        double sum = 0, more = 0;
+        std::memcpy(&sum, &series.values[0], sizeof sum);
+        std::memcpy(&more, &values[i], sizeof more);
+        sum += more;
+        std::memcpy(&series.values[0], &sum, sizeof sum);
+      } else {
+        series.values[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(series.values[0]) +
+                                                     static_cast<std::uint64_t>(values[i]));
+      }
+      series.flags[0] |= flags[i];
+    }
+  }
+  void mark(const record::Mark&) override {}
+  std::int64_t time() const { return time_; }
+
+ private:
+  std::vector<record::Series>* series_;
+  std::size_t place_ = 0;
+  std::size_t count_ = 0;
+  bool first_ = true;
+  std::int64_t time_ = 0;
+};
+
+// Of the two series of the recorder itself, the processor time is shown.
+constexpr std::size_t kOwn = 2;
+
+LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>& wishes)
+    : row_(std::make_unique<Row>(&series_)) {
+  start_library();
+  std::vector<pid_t> threads;
+  if (target.kind == LiveTarget::Kind::kMachine) {
+    for (const int processor : online_processors())
+      parts_.push_back(std::make_unique<Sampler>(Sampler::OfProcessor{processor}));
+  } else if (target.kind == LiveTarget::Kind::kProcess) {
+    threads = threads_of_tree(target.pid);
+    if (threads.empty()) throw std::runtime_error("there is no process " + std::to_string(target.pid));
+    for (const pid_t thread : threads) parts_.push_back(std::make_unique<Sampler>(thread, true, false));
+  } else {
+    parts_.push_back(std::make_unique<Sampler>(target.pid, true, false));
+  }
+  node_ = std::make_unique<Sampler>(0, false, true);
+
+  const bool usual = wishes.empty();
+  const TryAdd try_add = [&](const std::string& name) -> std::string {
+    // Of a processor that clock counts all time, idle or not.
+    if (usual && target.kind == LiveTarget::Kind::kMachine && name == "perf::TASK-CLOCK") return "left out";
+    if (std::string why = node_->try_add(name); !why.empty()) return why;
+    for (std::size_t i = 0; i < parts_.size();) {
+      std::string why = parts_[i]->try_add(name);
+      if (why.empty()) {
+        ++i;
+        continue;
+      }
+      // A thread may end while its counters are being opened. The rest goes on without it.
+      if (i == 0 || !has_ended(threads.empty() ? target.pid : threads[i])) return why;
+      parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(i));
+      threads.erase(threads.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return {};
+  };
+  if (usual)
+    add_usual_events(try_add);
+  else
+    notes_ = add_wishes(wishes, try_add);
+
+  for (const auto& part : parts_) part->start();
+  node_->start();
+  for (const Sampler* one : {parts_.front().get(), node_.get()})
+    notes_.insert(notes_.end(), one->notes().begin(), one->notes().end());
+  const std::vector<std::string> names = names_of(*parts_.front());
+  std::erase_if(parts_, [&](const std::unique_ptr<Sampler>& part) {
+    if (names_of(*part) == names) return false;
+    notes_.push_back("a processor or thread is left out: " +
+                     (part->notes().empty() ? std::string("its events refuse") : part->notes().back()));
+    return true;
+  });
+  const auto take = [&](const Sampler& sampler, std::size_t own) {
+    std::vector<record::SeriesInfo> about = sampler.series();
+    about.resize(about.size() - own);
+    for (record::SeriesInfo& one : about) {
+      record::Series series;
+      static_cast<record::SeriesInfo&>(series) = std::move(one);
+      series.values.assign(1, 0);
+      series.flags.assign(1, record::kAbsent);
+      series_.push_back(std::move(series));
+    }
+  };
+  take(*parts_.front(), kOwn);
+  take(*node_, kOwn - 1);
+  if (series_.size() == 1)
+    throw std::runtime_error(
+        "none of the events can be counted here" +
+        (notes_.empty() ? std::string("; `substrata doctor` says why") : ": " + notes_[0]));
+}
+
+LiveEvents::~LiveEvents() = default;
+
+void LiveEvents::sample() {
+  const std::size_t of_parts = parts_.front()->events(), of_node = node_->events();
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    row_->begin(0, of_parts, i == 0);
+    parts_[i]->sample(*row_, 0);
+  }
+  row_->begin(of_parts, of_node + 1, true);
+  node_->sample(*row_, 0);
+  time_ = row_->time();
+}
+
+}  // namespace substrata::tool

@@ -1,0 +1,62 @@
+// Events as they stand now: of the whole machine, of a running process, or of a command that is about to
+// begin.
+#ifndef SUBSTRATA_TOOL_RECORDING_LIVE_EVENTS_HPP
+#define SUBSTRATA_TOOL_RECORDING_LIVE_EVENTS_HPP
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "recording/recording.hpp"
+#include "sampler/sampler.hpp"
+
+namespace substrata::tool {
+
+// Whose activity events count that can follow processes; all others are the node's.
+struct LiveTarget {
+  enum class Kind {
+    kMachine,  // whatever any processor does
+    kProcess,  // a running process, its threads and descendants as they stand, and what these start from now
+               // on
+    kCommand,  // a process that has not begun yet, and what it starts
+  };
+  Kind kind = Kind::kMachine;
+  pid_t pid = 0;
+};
+
+// One value an event, summed over processors or threads. Counts grow from 0 at the start. Thread-bound.
+class LiveEvents {
+ public:
+  // Starts the library and the events. Throws std::runtime_error when an event that was named cannot be
+  // counted, the process cannot be looked at, or nothing at all can be counted.
+  LiveEvents(const LiveTarget& target, const std::vector<std::string>& wishes);
+  ~LiveEvents();
+  LiveEvents(const LiveEvents&) = delete;
+  LiveEvents& operator=(const LiveEvents&) = delete;
+
+  // Reads everything. A value that could not be read is absent, and of all it was a sum of.
+  void sample();
+  // In the order in which they were asked for by substrate; each has one row, of the last sample(). The last
+  // is the processor time of this process.
+  const std::vector<record::Series>& series() const noexcept { return series_; }
+  // CLOCK_MONOTONIC_RAW of the last sample().
+  std::int64_t time() const noexcept { return time_; }
+  // What a person should know of how events are counted, one sentence each; refusals too.
+  const std::vector<std::string>& notes() const noexcept { return notes_; }
+
+ private:
+  class Row;
+  std::vector<std::unique_ptr<Sampler>> parts_;  // one a processor or thread, with the same events
+  std::unique_ptr<Sampler> node_;                // where the parts do not take the events of the node
+  std::unique_ptr<Row> row_;
+  std::vector<record::Series> series_;
+  std::vector<std::string> notes_;
+  std::int64_t time_ = 0;
+};
+
+}  // namespace substrata::tool
+
+#endif

@@ -1,0 +1,163 @@
+// Sums over the entries of the live board.
+#include "sampler/live_watch.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace substrata::tool {
+namespace {
+
+constexpr std::uint64_t kMostRanks = 256;  // with series of their own
+
+std::uint64_t load(const std::uint64_t& number) { return __atomic_load_n(&number, __ATOMIC_ACQUIRE); }
+
+}  // namespace
+
+LiveWatch::LiveWatch(bool single) : single_(single) {
+  std::string path = "/dev/shm/substrata-live-XXXXXX";
+  const int file = mkostemp(path.data(), O_CLOEXEC);
+  void* memory = MAP_FAILED;
+  if (file >= 0 && ftruncate(file, sizeof(substrata_live_board)) == 0)
+    memory = mmap(nullptr, sizeof(substrata_live_board), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  const int error = errno;
+  if (file >= 0) close(file);
+  if (memory == MAP_FAILED) {
+    if (file >= 0) unlink(path.c_str());
+    throw std::system_error(error, std::generic_category(), "no shared memory for the messages of the ranks");
+  }
+  path_ = path;
+  board_ = static_cast<substrata_live_board*>(memory);
+  __atomic_store_n(&board_->magic, SUBSTRATA_LIVE_MAGIC, __ATOMIC_RELEASE);
+}
+
+LiveWatch::~LiveWatch() {
+  munmap(board_, sizeof(substrata_live_board));
+  unlink(path_.c_str());
+}
+
+void LiveWatch::take_sections(record::Sink& sink) {
+  const std::uint64_t used = std::min<std::uint64_t>(load(board_->sections_used), SUBSTRATA_LIVE_SECTIONS);
+  for (; sections_taken_ < used; ++sections_taken_) {
+    const substrata_live_section& entry = board_->sections[sections_taken_];
+    if (load(entry.ready) == 0) return;
+    record::Mark mark;
+    mark.time = entry.time_ns;
+    // A section begins where the last one ends.
+    mark.kind = record::MarkKind::kEnd;
+    if (inside_) sink.mark(mark);
+    mark.name.assign(entry.name, strnlen(entry.name, SUBSTRATA_LIVE_NAME));
+    inside_ = !mark.name.empty();
+    mark.kind = record::MarkKind::kBegin;
+    if (inside_) sink.mark(mark);
+  }
+}
+
+void LiveWatch::take_clocks(record::Sink& sink) {
+  const std::uint64_t used = std::min<std::uint64_t>(load(board_->clocks_used), SUBSTRATA_LIVE_CLOCKS);
+  for (; clocks_taken_ < used; ++clocks_taken_) {
+    const substrata_live_clock& entry = board_->clocks[clocks_taken_];
+    if (load(entry.ready) == 0) return;
+    sink.clock({entry.time_ns, entry.offset_ns, entry.uncertainty_ns,
+                std::string(entry.reference, strnlen(entry.reference, sizeof entry.reference))});
+  }
+}
+
+void LiveWatch::sample(record::Sink& sink, std::int64_t now) {
+  take_clocks(sink);
+  const std::uint64_t used = std::min<std::uint64_t>(load(board_->ranks_used), SUBSTRATA_LIVE_RANKS);
+  std::uint64_t messages = 0, bytes = 0, least = UINT64_MAX, most = 0;
+  std::size_t ranks = 0;
+  bool modelled = false;
+  for (std::uint64_t i = 0; i < used; ++i) {
+    const substrata_live_rank& rank = board_->ranks[i];
+    if (load(rank.rank_plus_1) == 0) continue;
+    const std::uint64_t sent = load(rank.bytes);
+    messages += load(rank.messages);
+    bytes += sent;
+    least = std::min(least, sent);
+    most = std::max(most, sent);
+    modelled = modelled || load(rank.modelled) != 0;
+    ++ranks;
+  }
+  if (ranks == 0) return;
+  if (single_) {
+    sample_ranks(sink, now, used);
+    take_sections(sink);
+    return;
+  }
+  if (!declared_) {
+    const char* how =
+        modelled ? "; those inside of collectives by a model" : "; those inside of collectives too";
+    std::vector<record::SeriesInfo> series;
+    const auto add = [&](const char* name, const char* unit, const std::string& text, record::Kind kind) {
+      record::SeriesInfo one;
+      one.name = name;
+      one.unit = unit;
+      one.text = text;
+      one.component = "mpi";
+      one.scope = "ranks of the node";
+      one.kind = kind;
+      one.modelled = modelled && kind == record::Kind::kCount;
+      series.push_back(std::move(one));
+    };
+    add("mpi:::messages", "messages", std::string("messages that all ranks of the node sent") + how,
+        record::Kind::kCount);
+    add("mpi:::bytes", "bytes", std::string("bytes that all ranks of the node sent") + how,
+        record::Kind::kCount);
+    add("mpi:::bytes:least", "bytes", "bytes that the rank sent that has sent least so far",
+        record::Kind::kCount);
+    add("mpi:::bytes:most", "bytes", "bytes that the rank sent that has sent most so far",
+        record::Kind::kCount);
+    add("mpi:::ranks", "ranks", "ranks of the node that have passed MPI_Init", record::Kind::kGauge);
+    set_ = sink.declare(series);
+    declared_ = true;
+  }
+  const std::int64_t values[] = {static_cast<std::int64_t>(messages), static_cast<std::int64_t>(bytes),
+                                 static_cast<std::int64_t>(least), static_cast<std::int64_t>(most),
+                                 static_cast<std::int64_t>(ranks)};
+  const std::uint8_t flag = modelled ? std::uint8_t{record::kModelled} : std::uint8_t{0};
+  const std::uint8_t flags[] = {flag, flag, flag, flag, 0};
+  sink.sample(set_, now, 0, values, flags);
+  sample_ranks(sink, now, used);
+  take_sections(sink);
+}
+
+void LiveWatch::sample_ranks(record::Sink& sink, std::int64_t now, std::uint64_t used) {
+  sets_.resize(static_cast<std::size_t>(std::min(used, kMostRanks)));
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    const substrata_live_rank& rank = board_->ranks[i];
+    const std::uint64_t number = load(rank.rank_plus_1);
+    if (number == 0) continue;
+    const bool modelled = load(rank.modelled) != 0;
+    if (!sets_[i]) {
+      const auto one = [&](const char* name, const char* unit, const char* text) {
+        record::SeriesInfo info;
+        info.name = name;
+        info.unit = unit;
+        info.text = text;
+        info.component = "mpi";
+        info.scope = record::rank_scope(static_cast<std::int64_t>(number) - 1);
+        info.modelled = modelled;
+        return info;
+      };
+      sets_[i] = sink.declare({one("mpi:::rank:messages", "messages", "messages that the rank sent"),
+                               one("mpi:::rank:bytes", "bytes", "bytes that the rank sent")});
+    }
+    const std::int64_t values[] = {static_cast<std::int64_t>(load(rank.messages)),
+                                   static_cast<std::int64_t>(load(rank.bytes))};
+    const std::uint8_t flag = modelled ? std::uint8_t{record::kModelled} : std::uint8_t{0};
+    const std::uint8_t flags[] = {flag, flag};
+    sink.sample(*sets_[i], now, 0, values, flags);
+  }
+}
+
+}  // namespace substrata::tool

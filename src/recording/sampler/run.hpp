@@ -1,0 +1,81 @@
+// A command run under a sampler: what `substrata record` and `substrata stat` have in common.
+#ifndef SUBSTRATA_TOOL_RECORDING_RUN_HPP
+#define SUBSTRATA_TOOL_RECORDING_RUN_HPP
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recording/writer.hpp"
+
+namespace substrata::tool {
+
+// What to run and to sample.
+struct Plan {
+  std::vector<std::string> command;
+  std::vector<std::string> shown;   // what the record calls the command; empty: `command`
+  std::vector<std::string> wishes;  // events; empty: the usual ones
+  std::int64_t interval_ns = 100'000'000;
+  std::int64_t flush_ns = 1'000'000'000;
+  bool node = true;  // events of the node are taken too
+  std::int32_t rank = -1;
+  // The shim is preloaded into the ranks, by the launcher that the command is or by `preload`: their messages
+  // are sampled, and the summary that rank 0 writes is kept.
+  bool mpi = false;
+  std::string preload;  // into the command: the shim, where the command is one rank
+  bool silent = false;  // the command's output is thrown away, its input is empty
+};
+
+struct Outcome {
+  int status = 0;                // of the command, as a shell gives it
+  std::string how;               // it ended
+  std::int64_t begin = 0;        // CLOCK_MONOTONIC_RAW, when it was let go
+  std::int64_t end = 0;          // and when its end was seen
+  double user_and_system_s = 0;  // processor time of the command
+  std::uint64_t rows = 0;
+  std::uint64_t missed = 0;  // ticks that came while a row was still being read
+  std::size_t events = 0;
+  std::string mpi_summary;  // JSON, where an MPI program came to MPI_Finalize
+  std::string failure;      // why the record stopped before the command did; else empty
+};
+
+// Where the samples go. `open` is called once it is known what stands at a record's beginning, `flush` from
+// time to time, `end` when the command has ended; the sink lives until then.
+struct Destination {
+  std::function<std::unique_ptr<record::Sink>(const record::Properties&)> open;
+  std::function<void()> flush;
+  std::function<void(const Outcome&, const record::Properties&)> end;
+};
+
+// Starts the library. Throws std::runtime_error when an event that was named cannot be counted, the command
+// cannot be executed, or nothing at all can be sampled.
+Outcome run_sampled(const Plan& plan, const Destination& destination);
+
+// "mpirun", "/usr/bin/mpiexec.hydra", ...
+bool is_mpi_launcher(const std::string& word);
+
+// The command as `substrata mpirun` starts it, with the shim of its MPI library. Throws std::runtime_error
+// with the reason when it is no launcher or there is no shim for it.
+std::vector<std::string> with_shim(const std::vector<std::string>& command);
+
+// What recording costs the command: it is run without and with sampling in turns, its output thrown away, and
+// the medians of the ratios of processor time and of elapsed time are told. `pairs` of runs, after one that
+// warms up.
+record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs);
+
+// "50ms", "1s", "200us"; a number alone is milliseconds. Throws std::runtime_error with the reason.
+std::int64_t parse_duration(const std::string& text);
+
+// The words of a command line before and after "--". Nothing: there is no "--" or nothing after it.
+struct SplitLine {
+  std::vector<char*> before;
+  std::vector<std::string> command;
+};
+std::optional<SplitLine> split_at_dashes(int argc, char** argv);
+
+}  // namespace substrata::tool
+
+#endif

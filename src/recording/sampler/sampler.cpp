@@ -1,0 +1,281 @@
+// Eventsets attached to the command or sampled for the node.
+#include "sampler/sampler.hpp"
+
+#include <papi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+
+#include "measuring.hpp"
+
+namespace substrata::tool {
+namespace {
+
+// Interfaces that never carried a byte are many and tell nothing.
+bool interface_is_used(const std::string& name) {
+  std::uint64_t bytes = 0;
+  for (const char* direction : {"rx_bytes", "tx_bytes"}) {
+    std::uint64_t count = 0;
+    std::ifstream("/sys/class/net/" + name + "/statistics/" + direction) >> count;
+    bytes += count;
+  }
+  return bytes != 0 || name == "lo";
+}
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+const char* scope_name(const substrata_event& event) {
+  switch (event.scope) {
+    case SUBSTRATA_SCOPE_CORE:
+      return "core";
+    case SUBSTRATA_SCOPE_PACKAGE:
+      return "package";
+    case SUBSTRATA_SCOPE_NODE:
+      return "node";
+    case SUBSTRATA_SCOPE_THREAD:
+    case SUBSTRATA_SCOPE_PROCESS:
+      return "recording process";
+    default:
+      return "node";
+  }
+}
+
+std::uint8_t flags_of(const substrata_value& value) {
+  std::uint8_t flags = 0;
+  if ((value.flags & SUBSTRATA_VALUE_SCALED) != 0) flags |= record::kScaled;
+  if ((value.flags & SUBSTRATA_VALUE_MODELLED) != 0) flags |= record::kModelled;
+  if ((value.flags & SUBSTRATA_VALUE_STALE) != 0) flags |= record::kStale;
+  return flags;
+}
+
+constexpr std::size_t kOwnSeries = 2;
+
+}  // namespace
+
+std::int64_t raw_now_ns() { return clock_ns(CLOCK_MONOTONIC_RAW); }
+
+Sampler::Sampler(pid_t command, bool follow, bool node) : command_(command), follow_(follow), node_(node) {}
+
+Sampler::Sampler(OfProcessor processor) : follow_(true), node_(false), processor_(processor.number) {}
+
+Sampler::~Sampler() {
+  for (Set& set : sets_) release(set);
+}
+
+void Sampler::release(Set& set) {
+  if (set.handle == PAPI_NULL) return;
+  int state = 0;
+  if (PAPI_state(set.handle, &state) == PAPI_OK && (state & PAPI_RUNNING) != 0)
+    PAPI_stop(set.handle, nullptr);
+  PAPI_cleanup_eventset(set.handle);
+  PAPI_destroy_eventset(&set.handle);
+  set.handle = PAPI_NULL;
+}
+
+// A set of the substrate, following the command where it can; the reason when that is refused.
+std::string Sampler::open(Set& set) {
+  set.handle = PAPI_NULL;
+  if (const int status = PAPI_create_eventset(&set.handle); status != PAPI_OK) return refusal(status);
+  if (!set.follows) return {};
+  const auto option = [&](int which, PAPI_option_t value) { return PAPI_set_opt(which, &value); };
+  int status = PAPI_assign_eventset_component(set.handle, set.component);
+  if (status == PAPI_OK && processor_ < 0) {
+    PAPI_option_t inherit{};
+    inherit.inherit.eventset = set.handle;
+    inherit.inherit.inherit = PAPI_INHERIT_ALL;
+    status = option(PAPI_INHERIT, inherit);
+  }
+  if (status == PAPI_OK) {
+    PAPI_option_t domain{};
+    domain.domain.eventset = set.handle;
+    domain.domain.domain = set.user_only ? PAPI_DOM_USER : PAPI_DOM_USER | PAPI_DOM_KERNEL;
+    status = option(PAPI_DOMAIN, domain);
+  }
+  if (status == PAPI_OK && processor_ >= 0) {
+    PAPI_option_t target{};
+    target.cpu.eventset = set.handle;
+    target.cpu.cpu_num = static_cast<unsigned>(processor_);
+    status = option(PAPI_CPU_ATTACH, target);
+  } else if (status == PAPI_OK) {
+    status = PAPI_attach(set.handle, static_cast<unsigned long>(command_));
+  }
+  if (status == PAPI_OK && set.multiplexed) {
+    PAPI_multiplex_init();
+    status = PAPI_set_multiplex(set.handle);
+  }
+  for (std::size_t i = 0; i < set.codes.size() && status == PAPI_OK; ++i)
+    status = PAPI_add_event(set.handle, set.codes[i]);
+  if (status == PAPI_OK) return {};
+  const std::string why = refusal(status);
+  release(set);
+  return why;
+}
+
+// Adds one event to a set; where kernel mode is forbidden or the counters do not suffice, by a set that
+// counts less or takes turns.
+std::string Sampler::add(Set& set, int code, const std::string& name) {
+  int status = PAPI_add_event(set.handle, code);
+  if (status == PAPI_OK) return {};
+  const std::string first = refusal(status);
+  if (!set.follows) return first;
+  const bool forbidden = status == PAPI_EPERM || status == PAPI_ESYS;
+  const bool crowded = status == PAPI_ECNFLCT || status == PAPI_ENOCNTR || status == PAPI_ECOUNT;
+  if ((!forbidden || set.user_only) && (!crowded || set.multiplexed)) return first;
+  const bool user_before = set.user_only, multiplexed_before = set.multiplexed;
+  set.user_only = set.user_only || forbidden;
+  set.multiplexed = set.multiplexed || crowded;
+  release(set);
+  if (open(set).empty() && PAPI_add_event(set.handle, code) == PAPI_OK) {
+    notes_.push_back(
+        name + (forbidden ? " counts user mode only, and so do the other events of its substrate: " + first
+                          : ": too few counters; the events take turns and are extrapolated"));
+    return {};
+  }
+  release(set);
+  set.user_only = user_before;
+  set.multiplexed = multiplexed_before;
+  if (const std::string lost = open(set); !lost.empty()) notes_.push_back(name + ": " + lost);
+  return first;
+}
+
+std::string Sampler::try_add(const std::string& name) {
+  int code = 0;
+  if (const int status = PAPI_event_name_to_code(name.c_str(), &code); status != PAPI_OK)
+    return name + ": " + refusal(status);
+  const int component = PAPI_get_event_component(code);
+  if (component < 0) return name + ": " + refusal(component);
+  const PAPI_component_info_t* info = PAPI_get_component_info(component);
+  const bool follows = info != nullptr && info->attach != 0 && info->inherit != 0;
+  if (follows ? !follow_ : !node_) return {};  // another process of this node has it
+  auto set = std::find_if(sets_.begin(), sets_.end(), [&](const Set& s) { return s.component == component; });
+  const bool fresh = set == sets_.end();
+  if (fresh) {
+    set = sets_.emplace(sets_.end());
+    set->component = component;
+    set->follows = follows;
+    if (const std::string why = open(*set); !why.empty()) {
+      sets_.pop_back();
+      return name + ": " + why;
+    }
+  }
+  if (std::find(set->codes.begin(), set->codes.end(), code) != set->codes.end()) return {};
+  if (const std::string why = add(*set, code, name); !why.empty()) {
+    if (fresh) {
+      release(*set);
+      sets_.pop_back();
+    }
+    return name + ": " + why;
+  }
+  set->codes.push_back(code);
+  set->names.push_back(name);
+  ++events_;
+  return {};
+}
+
+void Sampler::start() {
+  for (std::size_t i = 0; i < sets_.size();) {
+    Set& set = sets_[i];
+    const int status = set.handle == PAPI_NULL ? PAPI_ENOEVST : PAPI_start(set.handle);
+    if (status == PAPI_OK) {
+      set.values.resize(set.codes.size());
+      ++i;
+      continue;
+    }
+    std::string names;
+    for (const std::string& name : set.names) names += (names.empty() ? "" : ", ") + name;
+    notes_.push_back(names + " did not start: " + refusal(status));
+    events_ -= set.codes.size();
+    release(set);
+    sets_.erase(sets_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  row_.assign(events_ + kOwnSeries, 0);
+  flags_.assign(row_.size(), 0);
+  cpu_at_start_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+std::vector<record::SeriesInfo> Sampler::series() const {
+  std::vector<record::SeriesInfo> out;
+  for (const Set& set : sets_)
+    for (std::size_t i = 0; i < set.codes.size(); ++i) {
+      const substrata_event about = describe(set.codes[i]);
+      PAPI_event_info_t info{};
+      record::SeriesInfo one;
+      one.name = set.names[i];
+      one.unit = about.unit;
+      if (PAPI_get_event_info(set.codes[i], &info) == PAPI_OK) one.text = info.long_descr;
+      one.component = component_name(set.component);
+      one.scope = !set.follows ? scope_name(about) : processor_ >= 0 ? "machine" : "process tree";
+      one.kind = static_cast<record::Kind>(std::min<std::uint32_t>(about.kind, 2));
+      one.type = static_cast<record::Type>(std::min<std::uint32_t>(about.type, 2));
+      one.modelled = about.modelled != 0;
+      out.push_back(std::move(one));
+    }
+  const auto own = [&out](const char* name, const char* text, record::Kind kind) {
+    out.push_back({name, "ns", text, "record", "recorder", kind, record::Type::kInt64, false});
+  };
+  own("recorder:cpu",
+      "Processor time that the recording process used since it began to sample, all its work included",
+      record::Kind::kCount);
+  own("recorder:row", "How long it took to read the row before", record::Kind::kGauge);
+  return out;
+}
+
+void Sampler::sample(record::Sink& sink, std::uint32_t set) {
+  const std::int64_t begin = raw_now_ns();
+  std::size_t at = 0;
+  for (Set& one : sets_) {
+    const int status =
+        substrata_read_values(one.handle, one.values.data(), static_cast<unsigned>(one.values.size()));
+    for (const substrata_value& value : one.values) {
+      row_[at] = status == PAPI_OK ? value.value : 0;
+      flags_[at] = status == PAPI_OK ? flags_of(value) : std::uint8_t{record::kAbsent};
+      ++at;
+    }
+  }
+  const std::int64_t end = raw_now_ns();
+  row_[at] = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_at_start_ns_;
+  row_[at + 1] = last_cost_ns_;
+  const std::int64_t half = (end - begin) / 2;
+  sink.sample(set, begin + half, half, row_.data(), flags_.data());
+  last_cost_ns_ = end - begin;
+}
+
+void add_usual_events(const TryAdd& try_add) {
+  for (const char* name : {"perf::TASK-CLOCK", "PAPI_TOT_CYC", "PAPI_TOT_INS", "perf::PAGE-FAULTS",
+                           "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS"}) {
+    int code = 0;
+    if (PAPI_event_name_to_code(name, &code) == PAPI_OK && describe(code).available != 0) try_add(name);
+  }
+  // The first of these that has temperatures.
+  for (const char* component : {"coretemp", "lmsensors", "thermal_model"}) {
+    const int index = PAPI_get_component_index(component);
+    bool added = false;
+    for (const int code : index >= 0 ? native_events(index) : std::vector<int>())
+      if (const substrata_event about = describe(code);
+          about.available != 0 && about.kind == 1 && std::strstr(about.unit, "degC") != nullptr)
+        added = try_add(event_name(code)).empty() || added;
+    if (added) break;
+  }
+  if (const int index = PAPI_get_component_index("powercap"); index >= 0)
+    for (const int code : native_events(index))
+      if (const std::string name = event_name(code);
+          name.find("ENERGY") != std::string::npos && describe(code).available != 0)
+        try_add(name);
+  if (const int index = PAPI_get_component_index("net"); index >= 0)
+    for (const int code : native_events(index)) {
+      const std::string name = event_name(code);  // net:::eth0:rx:bytes
+      const std::size_t begin = name.rfind(":::") + 3, end = name.find(":rx:bytes"),
+                        other = name.find(":tx:bytes");
+      const std::size_t stop = std::min(end, other);
+      if (stop != std::string::npos && stop > begin && interface_is_used(name.substr(begin, stop - begin)))
+        try_add(name);
+    }
+}
+
+}  // namespace substrata::tool

@@ -1,0 +1,88 @@
+// The events of a recorded command: counters that follow its processes, and everything else of the node, read
+// in one row.
+#ifndef SUBSTRATA_TOOL_RECORDING_SAMPLER_HPP
+#define SUBSTRATA_TOOL_RECORDING_SAMPLER_HPP
+
+#include <substrata/extensions.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "recording/writer.hpp"
+
+namespace substrata::tool {
+
+// CLOCK_MONOTONIC_RAW, the clock of every record.
+std::int64_t raw_now_ns();
+
+// Events of any substrates. Those of a substrate that can follow processes are attached to the command and
+// inherited by its children; the others are sampled as they are, for the node. Thread-bound.
+class Sampler {
+ public:
+  // `command`: the process to follow, which has not begun yet. Without `follow` only events of the node are
+  // taken.
+  Sampler(pid_t command, bool follow, bool node);
+  // Events that can follow processes count whatever one processor does, for as long as the sampler lives;
+  // no others are taken.
+  struct OfProcessor {
+    int number;
+  };
+  explicit Sampler(OfProcessor processor);
+  ~Sampler();
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+
+  // Adds an event; the reason when it cannot be counted, else empty.
+  std::string try_add(const std::string& name);
+  std::size_t events() const noexcept { return events_; }
+  // What a person should know of how events are counted, one sentence each.
+  const std::vector<std::string>& notes() const noexcept { return notes_; }
+
+  // Starts all events; the reason of a substrate that refuses goes to notes(), its events are left out.
+  void start();
+  // The series in their order, with two of the recorder itself; after start().
+  std::vector<record::SeriesInfo> series() const;
+  // Reads everything into one row of `set`.
+  void sample(record::Sink& sink, std::uint32_t set);
+
+ private:
+  struct Set {
+    int component = -1;
+    int handle = -1;
+    bool follows = false;
+    bool user_only = false;
+    bool multiplexed = false;
+    std::vector<int> codes;
+    std::vector<std::string> names;
+    std::vector<substrata_value> values;
+  };
+  std::string open(Set& set);
+  std::string add(Set& set, int code, const std::string& name);
+  void release(Set& set);
+
+  pid_t command_ = 0;
+  bool follow_;
+  bool node_;
+  int processor_ = -1;
+  std::vector<Set> sets_;
+  std::size_t events_ = 0;
+  std::vector<std::string> notes_;
+  std::vector<std::int64_t> row_;
+  std::vector<std::uint8_t> flags_;
+  std::int64_t last_cost_ns_ = 0;
+  std::int64_t cpu_at_start_ns_ = 0;
+};
+
+// Adds an event by its name; the reason when it cannot be counted, else empty.
+using TryAdd = std::function<std::string(const std::string&)>;
+
+// What is recorded when nobody says: processor, memory faults, scheduling, temperature (a sensor, else the
+// model), energy, network. Only events that open here.
+void add_usual_events(const TryAdd& try_add);
+
+}  // namespace substrata::tool
+
+#endif

@@ -1,0 +1,402 @@
+// The tables of a record.
+#include "recording/text_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <ostream>
+#include <set>
+
+#include "recording/reduction.hpp"
+#include "recording/statistics.hpp"
+
+namespace substrata::record {
+namespace {
+
+std::string format(const char* pattern, double number) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, number);
+  return text;
+}
+
+// Texts from a file must not reach the terminal with control characters.
+std::string shown(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
+  return out;
+}
+
+std::size_t width_of(std::string_view text) {
+  std::size_t width = 0;
+  for (const char c : text) width += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  return width;
+}
+
+std::string padded(const std::string& text, std::size_t width, bool right = false) {
+  const std::size_t has = width_of(text);
+  if (has >= width) return text;
+  const std::string space(width - has, ' ');
+  return right ? space + text : text + space;
+}
+
+// Rows of texts as aligned columns.
+class Table {
+ public:
+  Table(std::vector<std::string> head, std::vector<bool> right) : right_(std::move(right)) {
+    rows_.push_back(std::move(head));
+  }
+  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.size() < 2; }
+  void print(std::ostream& out) const {
+    std::vector<std::size_t> widths(right_.size());
+    for (const auto& row : rows_)
+      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    for (const auto& row : rows_) {
+      std::string line = " ";
+      for (std::size_t i = 0; i < row.size(); ++i) line += " " + padded(row[i], widths[i], right_[i]);
+      while (!line.empty() && line.back() == ' ') line.pop_back();
+      out << line << "\n";
+    }
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::vector<bool> right_;
+};
+
+constexpr std::size_t kLineWidth = 24;
+
+// A curve in 24 characters: the mean of each stretch between the least and the largest of them.
+std::string time_line(const Group& group, double seconds) {
+  if (!(seconds > 0)) return {};
+  std::vector<double> sums(kLineWidth), weights(kLineWidth);
+  for (const Trace* trace : group.traces) {
+    const bool gauge = trace->series->kind == Kind::kGauge;
+    for (std::size_t bin = 0; bin < kLineWidth; ++bin) {
+      const double from = seconds * static_cast<double>(bin) / kLineWidth;
+      const double to = seconds * static_cast<double>(bin + 1) / kLineWidth;
+      if (trace->seconds.empty() || to < trace->seconds.front() || from > trace->seconds.back()) continue;
+      const double here = gauge ? (value_at(*trace, from) + value_at(*trace, to)) / 2
+                                : (value_at(*trace, to) - value_at(*trace, from)) / (to - from);
+      sums[bin] += here;
+      weights[bin] += 1;
+    }
+  }
+  double low = INFINITY, high = -INFINITY;
+  for (std::size_t bin = 0; bin < kLineWidth; ++bin) {
+    if (weights[bin] == 0) continue;
+    if (group.about->kind == Kind::kGauge) sums[bin] /= weights[bin];
+    low = std::min(low, sums[bin]);
+    high = std::max(high, sums[bin]);
+  }
+  // Counts are seen against nothing happening.
+  if (group.about->kind != Kind::kGauge) low = std::min(low, 0.0);
+  constexpr const char* kSteps[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::string line;
+  for (std::size_t bin = 0; bin < kLineWidth; ++bin) {
+    if (weights[bin] == 0 || !std::isfinite(sums[bin])) {
+      line += ' ';
+      continue;
+    }
+    const double share = high > low ? (sums[bin] - low) / (high - low) : 0;
+    line += kSteps[share > 0 && share <= 1 ? static_cast<int>(share * 7.999) : 0];
+  }
+  return line;
+}
+
+void write_head(std::ostream& out, const Timeline& timeline, const std::string& title) {
+  const Recording& recording = *timeline.recording;
+  const Writer& first = recording.writers.front();
+  const auto of = [&](std::string_view name) { return shown(property(first.properties, name)); };
+  const auto line = [&](const char* name, const std::string& text) {
+    if (!text.empty()) out << "  " << padded(name, 11) << text << "\n";
+  };
+  out << "Record " << shown(title) << "\n";
+  line("command", of("command"));
+  line("begun", time_of_day(timeline.real_ns) + ", " + format("%.3f s", timeline.seconds));
+  line("ended", shown(property(first.end_properties, "exit")));
+  if (timeline.hosts < 2) {
+    line("machine", of("host") + ", " + of("machine.processor") + ", " + of("machine.processors") +
+                        " logical processors, " + of("machine.kernel"));
+  } else {
+    std::set<std::string> names;
+    for (const Writer& writer : recording.writers) names.insert(shown(property(writer.properties, "host")));
+    std::string list;
+    std::size_t listed = 0;
+    for (const std::string& name : names) {
+      if (listed++ == 8) break;
+      list += (list.empty() ? "" : ", ") + name;
+    }
+    if (names.size() > 8) list += ", ...";
+    line("machines", std::to_string(names.size()) + ": " + list);
+    std::int64_t worst = 0;
+    std::size_t measured = 0, by_wall = 0;
+    for (const WriterClock& clock : timeline.clocks) {
+      worst = std::max(worst, clock.uncertainty_ns);
+      measured += clock.alignment == Alignment::kMeasured;
+      by_wall += clock.alignment == Alignment::kWallClock;
+    }
+    if (measured != 0)
+      line("clocks", std::to_string(measured) + " writers by measured offsets, known within " +
+                         format("%.3g us", static_cast<double>(worst) / 1e3));
+    if (by_wall != 0)
+      line("clocks", std::to_string(by_wall) + " writers by the time of day of their machines: not measured");
+  }
+  if (recording.writers.size() > 1) line("writers", std::to_string(recording.writers.size()));
+  if (const std::string many = of("reduced.writers"); !many.empty())
+    line("writers",
+         many + ", reduced to stretches of " +
+             format("%g ms",
+                    static_cast<double>(property_number(first.properties, "reduced.stretch_ns")) / 1e6));
+  std::size_t rows = 0;
+  std::int64_t skew = 0;
+  for (const Writer& writer : recording.writers)
+    for (const SampleSet& set : writer.sets) {
+      rows += set.times.size();
+      for (const std::int64_t one : set.skews) skew = std::max(skew, one);
+    }
+  line("sampled",
+       "every " +
+           format("%g ms", static_cast<double>(property_number(first.properties, "interval_ns")) / 1e6) +
+           ", " + std::to_string(rows) + " rows; values of a row within +- " +
+           format("%.3g us", static_cast<double>(skew) / 1e3));
+  line("overhead", overhead_sentence(timeline));
+  line("software",
+       "substrata " + of("software.substrata") + ", record format " + std::to_string(first.version));
+  if (const std::string refused = of("refused"); !refused.empty()) line("refused", refused);
+  for (const Properties* properties : {&first.properties, &first.end_properties})
+    for (const auto& [name, value] : *properties)
+      if (name.rfind("note", 0) == 0) line("note", shown(value));
+  for (const std::string& sentence : what_is_missing(timeline)) out << "  " << sentence << "\n";
+}
+
+void write_series(std::ostream& out, const Timeline& timeline, const std::vector<Group>& groups) {
+  const bool many =
+      std::any_of(groups.begin(), groups.end(), [](const Group& g) { return g.traces.size() > 1; });
+  Table counts(
+      {"count", "unit", "total", "mean/s", "min/s", "max/s", "time line of the rate", "of", "origin"},
+      {false, false, true, true, true, true, false, false, false});
+  Table gauges({"level", "unit", "mean", "min", "max", "last - first", "time line", "of", "origin"},
+               {false, false, true, true, true, true, false, false, false});
+  Table spreads({"spread over", "unit", "of", "min", "mean", "max", "deviation", "what"},
+                {false, false, true, true, true, true, true, false});
+  std::vector<std::string> silent;
+  for (const Group& group : groups) {
+    const Series& about = *group.about;
+    std::size_t samples = 0;
+    double total = 0, change = 0, rate = 0, low = INFINITY, high = -INFINITY;
+    std::vector<double> each;
+    for (const Trace* trace : group.traces) {
+      const Summary one = summarize(*trace);
+      if (one.samples == 0) continue;
+      samples += one.samples;
+      total += one.total;
+      change += one.change;
+      rate += one.rate.mean;
+      const Spread& range = about.kind == Kind::kGauge ? one.level : one.rate;
+      if (range.count != 0) {
+        low = std::min(low, range.min);
+        high = std::max(high, range.max);
+      }
+      each.push_back(about.kind == Kind::kGauge ? one.level.mean : one.total);
+    }
+    if (samples == 0) {
+      silent.push_back(shown(about.name));
+      continue;
+    }
+    const Spread spread = spread_of(each);
+    const auto limit = [](double number) {
+      return std::isfinite(number) ? compact(number) : std::string("-");
+    };
+    const std::string line = time_line(group, timeline.seconds);
+    if (about.kind == Kind::kGauge)
+      gauges.row({shown(about.name), shown(about.unit), compact(spread.mean), limit(low), limit(high),
+                  compact(change / static_cast<double>(each.size())), line, shown(group.scope),
+                  origin_of(group)});
+    else
+      counts.row({shown(about.name), shown(about.unit), compact(total), compact(rate), limit(low),
+                  limit(high), line, shown(group.scope), origin_of(group)});
+    if (each.size() > 1)
+      spreads.row({shown(about.name), shown(about.unit), std::to_string(each.size()), compact(spread.min),
+                   compact(spread.mean), compact(spread.max), compact(spread.deviation),
+                   std::string(about.kind == Kind::kGauge ? "mean level" : "total") +
+                       (group.scope == "rank" ? " of a rank" : " of a writer")});
+  }
+  if (!counts.empty()) {
+    out << "\n";
+    counts.print(out);
+    if (many)
+      out << "  Rates of several writers or ranks: the mean is their sum, min and max are of single ones.\n";
+  }
+  if (!gauges.empty()) {
+    out << "\n";
+    gauges.print(out);
+  }
+  for (const ToldSpread& told : told_spreads(timeline.recording->writers.front().properties))
+    spreads.row({shown(told.name), shown(told.unit), std::to_string(told.spread.count),
+                 compact(told.spread.min), compact(told.spread.mean), compact(told.spread.max),
+                 compact(told.spread.deviation), shown(told.what)});
+  if (!spreads.empty()) {
+    out << "\n";
+    spreads.print(out);
+  }
+  if (!silent.empty()) {
+    out << "\n  Without a single value:";
+    for (const std::string& name : silent) out << ' ' << name;
+    out << "\n";
+  }
+}
+
+void write_regions(std::ostream& out, const Timeline& timeline, const std::vector<Group>& groups) {
+  const std::vector<RegionTotals> regions = region_totals(timeline);
+  if (regions.empty()) return;
+  constexpr std::size_t kMost = 40;
+  out << "\nRegions\n";
+  Table list({"region", "passes", "seconds", "share"}, {false, true, true, true});
+  for (std::size_t i = 0; i < regions.size() && i < kMost; ++i)
+    list.row({shown(regions[i].name) + (regions[i].open != 0 ? " (not ended)" : ""),
+              std::to_string(regions[i].passes), format("%.3f", regions[i].seconds),
+              timeline.seconds > 0 ? format("%.1f %%", 100 * regions[i].seconds / timeline.seconds) : "-"});
+  list.print(out);
+  if (regions.size() > kMost) out << "  and " << regions.size() - kMost << " more\n";
+
+  bool rough = false;
+  std::string nothing;
+  for (const Group& group : groups) {
+    if (group.about->scope == "recorder") continue;
+    const bool gauge = group.about->kind == Kind::kGauge;
+    Table table(gauge ? std::vector<std::string>{"region", "mean", "min", "max", "rise/s"}
+                      : std::vector<std::string>{"region", "total", "mean/s", "min/s", "max/s"},
+                {false, true, true, true, true});
+    const RegionTotals* steepest = nullptr;
+    bool anything = gauge, some_between = false;
+    double steepest_rise = 0;
+    for (std::size_t i = 0; i < regions.size() && i < kMost; ++i) {
+      const RegionSummary one = summarize_within(group, regions[i], timeline);
+      if (one.seconds <= 0) continue;
+      const bool between = one.samples < regions[i].passes;
+      anything = anything || one.total != 0;
+      some_between = some_between || between;
+      const std::string mark = between ? "~" : "";
+      if (gauge)
+        table.row({shown(regions[i].name), mark + compact(one.level), mark + compact(one.min),
+                   mark + compact(one.max), mark + compact(one.rise)});
+      else
+        table.row({shown(regions[i].name), mark + compact(one.total), mark + compact(one.rate),
+                   mark + compact(one.min), mark + compact(one.max)});
+      if (gauge && !between && one.rise > steepest_rise) {
+        steepest = &regions[i];
+        steepest_rise = one.rise;
+      }
+    }
+    if (table.empty() || !anything) {
+      if (!anything) nothing += (nothing.empty() ? "" : ", ") + shown(group.about->name);
+      continue;
+    }
+    rough = rough || some_between;
+    out << "\n  " << shown(group.about->name)
+        << (group.about->unit.empty() ? "" : " [" + shown(group.about->unit) + "]") << ", "
+        << origin_of(group) << ", per " << shown(group.scope) << "\n";
+    table.print(out);
+    if (steepest != nullptr && regions.size() > 1)
+      out << "  rises fastest in " << shown(steepest->name) << "\n";
+  }
+  if (!nothing.empty()) out << "\n  Nothing was counted in any region of: " << nothing << "\n";
+  if (rough)
+    out << "\n  ~ passes shorter than the sampling interval: read off straight lines between samples\n";
+}
+
+}  // namespace
+
+std::string time_of_day(std::int64_t real_ns) {
+  const std::time_t seconds = static_cast<std::time_t>(real_ns / 1'000'000'000);
+  std::tm parts{};
+  char text[40];
+  if (real_ns <= 0 || gmtime_r(&seconds, &parts) == nullptr ||
+      std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
+    return "at an unknown time";
+  return text;
+}
+
+std::string origin_of(const Group& group) {
+  std::string text = origin_name(*group.about);
+  std::uint8_t flags = 0;
+  for (const Trace* trace : group.traces) flags |= trace->flags_seen;
+  if ((flags & kScaled) != 0) text += ", scaled";
+  if ((flags & kStale) != 0) text += ", stale";
+  if ((flags & kAbsent) != 0) text += ", with gaps";
+  return text;
+}
+
+void write_text_report(std::ostream& out, const Timeline& timeline, const std::string& title) {
+  const std::vector<Group> groups = group_traces(timeline);
+  write_head(out, timeline, title);
+  write_series(out, timeline, groups);
+  write_regions(out, timeline, groups);
+}
+
+std::vector<std::string> what_is_missing(const Timeline& timeline) {
+  const Recording& recording = *timeline.recording;
+  std::vector<std::string> out;
+  std::size_t cut = 0;
+  double last = 0;
+  for (const Trace& trace : timeline.traces)
+    if (!trace.seconds.empty()) last = std::max(last, trace.seconds.back());
+  for (const Writer& writer : recording.writers) cut += writer.ended ? 0 : 1;
+  if (cut != 0)
+    out.push_back("CUT OFF    " + std::to_string(cut) + " of " + std::to_string(recording.writers.size()) +
+                  " writers did not end their record: it was killed, or still runs. The last sample is at " +
+                  format("%.3f s", last) + ".");
+  for (std::size_t i = 0; i < recording.damages.size() && i < 5; ++i)
+    out.push_back("DAMAGED    at byte " + std::to_string(recording.damages[i].offset) + ": " +
+                  shown(recording.damages[i].reason) +
+                  (recording.damages[i].bytes != 0
+                       ? " (" + std::to_string(recording.damages[i].bytes) + " bytes left out)"
+                       : ""));
+  if (recording.damages.size() > 5)
+    out.push_back("DAMAGED    at " + std::to_string(recording.damages.size() - 5) + " more places");
+  return out;
+}
+
+std::string compact(double number) {
+  if (!std::isfinite(number)) return "-";
+  const double size = std::fabs(number);
+  constexpr const char* kLetters[] = {"", "k", "M", "G", "T", "P", "E"};
+  int thousand = 0;
+  double scaled = number;
+  while (thousand < 6 && std::fabs(scaled) >= 9999.5) {
+    scaled /= 1000;
+    ++thousand;
+  }
+  if (thousand == 0 && number == std::floor(number)) return format("%.0f", number);
+  if (thousand == 0 && size < 0.001) return format("%.2e", number);
+  return format(std::fabs(scaled) >= 1000 ? "%.0f" : "%.4g", scaled) + kLetters[thousand];
+}
+
+std::string overhead_sentence(const Timeline& timeline) {
+  if (timeline.recording->writers.empty()) return {};
+  if (const std::string_view of_many =
+          property(timeline.recording->writers.front().properties, "reduced.overhead");
+      !of_many.empty())
+    return shown(of_many);
+  // The recorder's processor time is sampled like any other series.
+  double busy = 0, wall = 0;
+  std::size_t recorders = 0;
+  for (const Trace& trace : timeline.traces) {
+    if (trace.series->scope != "recorder" || trace.series->name != "recorder:cpu" || trace.seconds.size() < 2)
+      continue;
+    busy += trace.values.back() - trace.values.front();
+    wall += trace.seconds.back() - trace.seconds.front();
+    ++recorders;
+  }
+  if (recorders == 0 || wall <= 0) return {};
+  std::string text = "the recorder used " + format("%.3f ms", busy / 1e6) + " of processor time, " +
+                     format("%.3f %% of one processor", 100 * busy / 1e9 / wall);
+  const Properties& end = timeline.recording->writers.front().end_properties;
+  if (const std::string_view runs = property(end, "overhead.pairs"); !runs.empty())
+    text += "; " + shown(property(end, "overhead.sentence"));
+  return text;
+}
+
+}  // namespace substrata::record

@@ -1,0 +1,35 @@
+// A record as text for a terminal.
+#ifndef SUBSTRATA_RECORD_TEXT_REPORT_HPP
+#define SUBSTRATA_RECORD_TEXT_REPORT_HPP
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "recording/timeline.hpp"
+
+namespace substrata::record {
+
+// Where the record comes from, whether it is whole, what recording cost, a table of all series with a time
+// line each, and one of the regions. Its length does not depend on the number of ranks or samples.
+void write_text_report(std::ostream& out, const Timeline& timeline, const std::string& title);
+
+// A number in at most 8 characters, with the letter of its thousand: 1.234G, 12.3k, 87, 0.0123.
+std::string compact(double number);
+
+// "measured" or "modelled", and whether values were scaled, stale or missing.
+std::string origin_of(const Group& group);
+
+// Of CLOCK_REALTIME, in UTC.
+std::string time_of_day(std::int64_t real_ns);
+
+// What is cut off or damaged, in a sentence each; empty for a whole record.
+std::vector<std::string> what_is_missing(const Timeline& timeline);
+
+// What is known of the recorder's own cost; empty when the record does not have it.
+std::string overhead_sentence(const Timeline& timeline);
+
+}  // namespace substrata::record
+
+#endif

@@ -1,0 +1,98 @@
+// Writes a record: chunks appended whole, so that what was flushed stays readable whatever happens to the
+// process.
+#ifndef SUBSTRATA_RECORD_WRITER_HPP
+#define SUBSTRATA_RECORD_WRITER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "recording/bytes.hpp"
+#include "recording/format.hpp"
+#include "recording/recording.hpp"
+
+namespace substrata::record {
+
+// Where samples and regions go. Thread-compatible.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  // A set of series that are sampled together; gives the set's number.
+  virtual std::uint32_t declare(const std::vector<SeriesInfo>& series) = 0;
+  // A row of a set: one value and one byte of ValueFlags for each of its series.
+  virtual void sample(std::uint32_t set, std::int64_t time, std::int64_t skew, const std::int64_t* values,
+                      const std::uint8_t* flags) = 0;
+  virtual void mark(const Mark& mark) = 0;
+  // Sinks that show one machine have no use for it.
+  virtual void clock(const ClockReading&) {}
+};
+
+// Encodes chunks of one writer; what becomes of them is the caller's. Thread-compatible.
+class ChunkEncoder {
+ public:
+  explicit ChunkEncoder(std::uint64_t writer) : writer_(writer) {}
+  // The chunk around a payload: header and payload, ready to append.
+  std::vector<unsigned char> chunk(ChunkType type, const ByteWriter& payload);
+
+ private:
+  std::uint64_t writer_;
+  std::uint32_t sequence_ = 0;
+};
+
+ByteWriter encode_properties(const Properties& properties);
+ByteWriter encode_series(std::uint32_t set, const std::vector<SeriesInfo>& series);
+
+// Appends a writer's part to a file. Each flush is one write to the end of the file: several processes may
+// append to the same one. Every failure to write throws std::system_error, once; the record is then as long
+// as it was.
+class FileWriter : public Sink {
+ public:
+  enum class Mode { kReplace, kAppend };
+  // Opens the file and writes the first chunk. Throws std::system_error.
+  FileWriter(const std::string& path, Mode mode, const Properties& properties);
+  ~FileWriter() override;
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+
+  std::uint32_t declare(const std::vector<SeriesInfo>& series) override;
+  void sample(std::uint32_t set, std::int64_t time, std::int64_t skew, const std::int64_t* values,
+              const std::uint8_t* flags) override;
+  void mark(const Mark& mark) override;
+  void properties(const Properties& properties);
+  void clock(const ClockReading& reading) override;
+  void attach(const Attachment& attachment);
+  // Everything so far into the file.
+  void flush();
+  // Flushes and closes the writer's part. Nothing may follow.
+  void end(std::int64_t time, const Properties& properties);
+
+  std::uint64_t id() const noexcept { return id_; }
+  std::uint64_t bytes_written() const noexcept { return written_; }
+
+ private:
+  struct Pending {
+    std::size_t series = 0;
+    std::uint64_t rows = 0;
+    ByteWriter body;
+    std::int64_t last_time = 0;
+    std::vector<std::int64_t> last_values;
+  };
+  void append(const std::vector<unsigned char>& bytes);
+
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t id_;
+  ChunkEncoder encoder_;
+  std::vector<Pending> pending_;
+  std::vector<Mark> marks_;
+  std::uint64_t written_ = 0;
+};
+
+// A number unlike that of any other writer.
+std::uint64_t new_writer_id();
+
+}  // namespace substrata::record
+
+#endif

@@ -1,0 +1,82 @@
+// Page faults with addresses, from the kernel's software event with a sample at every fault.
+#include <substrata/pages.h>
+
+#include <memory>
+
+#include "feed/failure.hpp"
+#include "observation/observation.hpp"
+
+using substrata::feed::fail;
+using substrata::feed::guarded;
+using substrata::feed::kInvalid;
+using substrata::pages::kMostRingPages;
+using substrata::pages::Sample;
+
+struct substrata_page_faults {
+  substrata::pages::Observation observation;
+
+  void collect() {
+    observation.collect([](const Sample& sample, substrata_transaction& fault) {
+      static const auto page = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+      fault.address = sample.address;
+      fault.size = page;
+      fault.kind = SUBSTRATA_PAGE_FAULT;
+    });
+  }
+};
+
+extern "C" {
+
+int substrata_page_faults_start(const substrata_page_faults_options* options, substrata_page_faults** out) {
+  return guarded([&] {
+    if (out == nullptr) return fail(kInvalid, "substrata_page_faults_start needs a place for the handle");
+    substrata_page_faults_options wanted{};
+    if (options != nullptr)
+      std::memcpy(static_cast<void*>(&wanted), options,
+                  std::min<size_t>(options->struct_size, sizeof wanted));
+    if (wanted.process < 0 || wanted.ring_pages > kMostRingPages)
+      return fail(kInvalid, "page faults need a process number from 0 on and at most %u pages of buffer",
+                  kMostRingPages);
+    const pid_t process = wanted.process == 0 ? getpid() : wanted.process;
+    const bool from_exec = (wanted.flags & SUBSTRATA_PAGE_FAULTS_FROM_EXEC) != 0;
+    perf_event_attr attributes =
+        substrata::pages::sampled_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, from_exec);
+    attributes.sample_period = 1;
+
+    auto faults = std::make_unique<substrata_page_faults>();
+    if (const int refused = faults->observation.open_probe(
+            "os.page-faults",
+            "Page faults of an observed process; initiator the thread, target the "
+            "processor, detail the process"))
+      return refused;
+    const std::vector<pid_t> threads = substrata::pages::threads_of(process);
+    if (threads.empty()) return fail(kInvalid, "there is no process %d", static_cast<int>(process));
+    if (const int error = faults->observation.open(attributes, threads, wanted.ring_pages))
+      return substrata::pages::refuse_observation(error, "page faults of process", process, "observed");
+    if (faults->observation.empty()) return fail(kInvalid, "process %d has ended", static_cast<int>(process));
+    if (!from_exec) faults->observation.enable();
+    *out = faults.release();
+    return 0;
+  });
+}
+
+int substrata_page_faults_collect(substrata_page_faults* faults, uint64_t* lost) {
+  return guarded([&] {
+    if (faults == nullptr) return fail(kInvalid, "substrata_page_faults_collect needs a handle");
+    faults->collect();
+    if (lost != nullptr) *lost = faults->observation.lost();
+    return 0;
+  });
+}
+
+void substrata_page_faults_stop(substrata_page_faults* faults) {
+  if (faults == nullptr) return;
+  faults->observation.disable();
+  guarded([&] {
+    faults->collect();
+    return 0;
+  });
+  delete faults;
+}
+
+}  // extern "C"

@@ -1,0 +1,106 @@
+// Samples of a process's instructions, from a counter of cycles or else from the kernel's clock.
+#include <substrata/samples.h>
+
+#include <memory>
+
+#include "feed/failure.hpp"
+#include "observation/observation.hpp"
+
+using substrata::feed::fail;
+using substrata::feed::guarded;
+using substrata::feed::kInvalid;
+using substrata::pages::kMostRingPages;
+using substrata::pages::Sample;
+
+struct substrata_samples {
+  substrata::pages::Observation observation;
+  int by = 0;
+
+  void collect() {
+    observation.collect([](const Sample&, substrata_transaction& sample) { sample.kind = SUBSTRATA_SAMPLE; });
+  }
+};
+
+namespace {
+
+constexpr uint32_t kDefaultFrequency = 1000;
+constexpr uint32_t kMostFrequency = 100'000;
+
+}  // namespace
+
+extern "C" {
+
+int substrata_samples_start(const substrata_samples_options* options, substrata_samples** out) {
+  return guarded([&] {
+    if (out == nullptr) return fail(kInvalid, "substrata_samples_start needs a place for the handle");
+    substrata_samples_options wanted{};
+    if (options != nullptr)
+      std::memcpy(static_cast<void*>(&wanted), options,
+                  std::min<size_t>(options->struct_size, sizeof wanted));
+    if (wanted.process < 0 || wanted.ring_pages > kMostRingPages || wanted.frequency > kMostFrequency) {
+      return fail(kInvalid,
+                  "samples need a process number from 0 on, at most %u samples a second and at most %u pages "
+                  "of buffer",
+                  kMostFrequency, kMostRingPages);
+    }
+    const pid_t process = wanted.process == 0 ? getpid() : wanted.process;
+    const bool from_exec = (wanted.flags & SUBSTRATA_SAMPLES_FROM_EXEC) != 0;
+    perf_event_attr attributes =
+        substrata::pages::sampled_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, from_exec);
+    attributes.freq = 1;
+    attributes.sample_freq = wanted.frequency == 0 ? kDefaultFrequency : wanted.frequency;
+
+    auto samples = std::make_unique<substrata_samples>();
+    if (const int refused =
+            samples->observation.open_probe("os.processor-samples",
+                                            "Instructions at which an observed process is met; initiator the "
+                                            "thread, target the processor, detail the process"))
+      return refused;
+    const std::vector<pid_t> threads = substrata::pages::threads_of(process);
+    if (threads.empty()) return fail(kInvalid, "there is no process %d", static_cast<int>(process));
+    int error = (wanted.flags & SUBSTRATA_SAMPLES_BY_CLOCK) != 0
+                    ? ENOENT
+                    : samples->observation.open(attributes, threads, wanted.ring_pages);
+    samples->by = SUBSTRATA_SAMPLES_CYCLES;
+    if (error == ENOENT || error == EOPNOTSUPP || error == ENODEV) {
+      attributes.type = PERF_TYPE_SOFTWARE;
+      attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+      samples->by = SUBSTRATA_SAMPLES_TASK_CLOCK;
+      error = samples->observation.open(attributes, threads, wanted.ring_pages);
+    }
+    if (error != 0) return substrata::pages::refuse_observation(error, "process", process, "sampled");
+    if (samples->observation.empty())
+      return fail(kInvalid, "process %d has ended", static_cast<int>(process));
+    if (!from_exec) samples->observation.enable();
+    *out = samples.release();
+    return 0;
+  });
+}
+
+int substrata_samples_by(const substrata_samples* samples) {
+  return guarded([&] {
+    if (samples == nullptr) return fail(kInvalid, "substrata_samples_by needs a handle");
+    return samples->by;
+  });
+}
+
+int substrata_samples_collect(substrata_samples* samples, uint64_t* lost) {
+  return guarded([&] {
+    if (samples == nullptr) return fail(kInvalid, "substrata_samples_collect needs a handle");
+    samples->collect();
+    if (lost != nullptr) *lost = samples->observation.lost();
+    return 0;
+  });
+}
+
+void substrata_samples_stop(substrata_samples* samples) {
+  if (samples == nullptr) return;
+  samples->observation.disable();
+  guarded([&] {
+    samples->collect();
+    return 0;
+  });
+  delete samples;
+}
+
+}  // extern "C"

@@ -1,0 +1,169 @@
+// Gaussian elimination by messages: rows dealt out in turn. At each step the owner of the pivot row sends it
+// to every other process; or, with pivoting, every process sends the others its line with the largest value
+// in the column, and all take the largest of these. The NX program of the Myrinet monitor's paper
+// (section 4.3) can be either.
+#include <cmath>
+
+#include "workloads/programs/programs.hpp"
+#include "workloads/random.hpp"
+
+namespace substrata::workloads {
+namespace {
+
+constexpr Parameter kParameters[] = {
+    {.name = "n", .text = "unknowns", .fallback = 128, .least = 1, .most = 8192},
+    {.name = "pivoting",
+     .text = "1: every process broadcasts a line a step, and the largest pivot value's is taken",
+     .fallback = 0,
+     .least = 0,
+     .most = 1},
+    kSeedParameter,
+};
+
+class Gauss final : public Program {
+ public:
+  explicit Gauss(const Values& values)
+      : n_(values["n"]), pivoting_(values["pivoting"] != 0), seed_(values["seed"]) {}
+
+  void lay_out(Memory& memory, ProcessId) override {
+    solution_ = memory.array<double>("gauss.solution", n_);
+    eliminate_ = memory.region("gauss.eliminate");
+    broadcast_ = memory.region("gauss.broadcast");
+    substitute_ = memory.region("gauss.substitute");
+  }
+
+  void run(Process& process) override {
+    const std::uint64_t self = process.id();
+    const std::uint64_t count = process.count();
+    // Private memory: row r of the matrix, its right-hand side last, lives in process r mod count. First
+    // those that are no pivot rows yet, then those that are.
+    std::vector<std::vector<double>> rows;
+    std::vector<std::vector<double>> pivots;
+    for (std::uint64_t r = self; r < n_; r += count) rows.push_back(input_row(r));
+    std::vector<std::uint64_t> left(count);  // rows of each process that are no pivot rows yet
+    for (std::uint64_t i = 0; i < count; ++i) left[i] = (n_ + count - 1 - i) / count;
+    std::vector<std::uint64_t> owners;  // of the pivot rows
+    std::vector<std::vector<double>> lines(count);
+    for (std::uint64_t k = 0; k < n_; ++k) {
+      const auto offers = [&](std::uint64_t other) {
+        return pivoting_ ? left[other] != 0 : other == k % count;
+      };
+      const auto tag = static_cast<std::uint32_t>(k);
+      process.phase(broadcast_);
+      std::size_t best = 0;
+      if (offers(self)) {
+        if (pivoting_) best = best_row(process, rows, k);
+        lines[self].assign(rows[best].begin() + static_cast<std::ptrdiff_t>(k), rows[best].end());
+        const Procedure procedure(process, broadcast_, LayerKind::kBroadcast);
+        for (ProcessId step = 1; step < count; ++step) {
+          process.send_values<double>(static_cast<ProcessId>((self + step) % count), tag,
+                                      std::span<const double>(lines[self]));
+        }
+      }
+      for (std::uint64_t step = 1; step < count; ++step) {
+        const auto other = static_cast<ProcessId>((self + count - step) % count);
+        if (!offers(other)) continue;
+        lines[other].resize(n_ + 1 - k);
+        process.receive_values<double>(other, tag, std::span(lines[other]));
+      }
+      std::uint64_t owner = count;
+      for (std::uint64_t other = 0; other < count; ++other) {
+        if (!offers(other)) continue;
+        if (owner == count || std::abs(lines[other][0]) > std::abs(lines[owner][0])) owner = other;
+      }
+      owners.push_back(owner);
+      --left[owner];
+      if (owner == self) {
+        pivots.push_back(std::move(rows[best]));
+        rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(best));
+      }
+      process.phase(eliminate_);
+      const Procedure procedure(process, eliminate_);
+      const std::vector<double>& pivot = lines[owner];
+      for (std::vector<double>& row : rows) {
+        const double factor = row[k] / pivot[0];
+        for (std::uint64_t c = k; c <= n_; ++c) row[c] -= factor * pivot[c - k];
+        process.compute(2 * (n_ - k + 1));
+      }
+    }
+    process.phase(substitute_);
+    const auto gather = static_cast<std::uint32_t>(n_);
+    if (self != 0) {
+      for (const std::vector<double>& row : pivots) process.send_values<double>(0, gather, row);
+      return;
+    }
+    std::vector<std::vector<double>> all(n_, std::vector<double>(n_ + 1));
+    std::size_t own = 0;
+    for (std::uint64_t r = 0; r < n_; ++r) {
+      if (owners[r] == 0) {
+        all[r] = pivots[own++];
+      } else {
+        process.receive_values<double>(static_cast<ProcessId>(owners[r]), gather, all[r]);
+      }
+    }
+    const auto solution = process.view(solution_);
+    for (std::uint64_t r = n_; r-- > 0;) {
+      double x = all[r][n_];
+      for (std::uint64_t c = r + 1; c < n_; ++c) x -= all[r][c] * solution[c];
+      solution[r] = x / all[r][r];
+      process.compute(2 * (n_ - r));
+    }
+  }
+
+  std::string check(const Memory& memory) override {
+    for (std::uint64_t i = 0; i < n_; ++i) {
+      if (!(std::abs(memory.peek(solution_, i) - static_cast<double>(i + 1)) <=
+            1e-9 * static_cast<double>(n_))) {
+        return "unknown " + std::to_string(i) + " is " + std::to_string(memory.peek(solution_, i)) +
+               " and should be " + std::to_string(i + 1);
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::vector<double> input_row(std::uint64_t r) const {
+    std::vector<double> row(n_ + 1);
+    for (std::uint64_t c = 0; c < n_; ++c) {
+      row[c] = input(r, c);
+      row[n_] += row[c] * static_cast<double>(c + 1);
+    }
+    return row;
+  }
+  // Random. Without pivoting the diagonal is larger than the rest of its row, so that none is needed; with it
+  // the diagonal is zero (but for a single unknown), so that it is.
+  double input(std::uint64_t r, std::uint64_t c) const noexcept {
+    const double value = uniform_at(seed_, r * n_ + c);
+    if (r != c) return value;
+    if (pivoting_) return n_ == 1 ? 1 : 0;
+    return value + static_cast<double>(n_);
+  }
+  // The row with the largest value in the column.
+  static std::size_t best_row(Process& process, const std::vector<std::vector<double>>& rows,
+                              std::uint64_t column) {
+    process.compute(rows.size());
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      if (std::abs(rows[i][column]) > std::abs(rows[best][column])) best = i;
+    }
+    return best;
+  }
+
+  std::uint64_t n_;
+  bool pivoting_;
+  std::uint64_t seed_;
+  SharedArray<double> solution_;
+  RegionId eliminate_ = 0;
+  RegionId broadcast_ = 0;
+  RegionId substitute_ = 0;
+};
+
+}  // namespace
+
+const Workload kGauss{
+    .name = "gauss",
+    .summary = "Gaussian elimination by messages; the system has a known solution",
+    .parameters = kParameters,
+    .make = [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Gauss>(values); }};
+
+}  // namespace substrata::workloads

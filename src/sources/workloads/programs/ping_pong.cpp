@@ -1,0 +1,104 @@
+// Messages to and fro between pairs of processes, the microbenchmark of every network.
+#include "workloads/programs/programs.hpp"
+#include "workloads/random.hpp"
+
+namespace substrata::workloads {
+namespace {
+
+constexpr Parameter kParameters[] = {
+    {.name = "bytes", .text = "bytes of a message", .fallback = 1024, .least = 0, .most = 1U << 24},
+    {.name = "rounds", .text = "messages in each direction", .fallback = 100, .least = 1, .most = 1U << 24},
+    {.name = "mode",
+     .text = "answer each message, or only the last (a stream)",
+     .fallback = 0,
+     .least = 0,
+     .most = 1,
+     .choices = "answer|stream"},
+    kSeedParameter,
+};
+
+class PingPong final : public Program {
+ public:
+  explicit PingPong(const Values& values)
+      : bytes_(values["bytes"]),
+        rounds_(values["rounds"]),
+        stream_(values["mode"] == 1),
+        seed_(values["seed"]) {}
+
+  void lay_out(Memory& memory, ProcessId processes) override {
+    processes_ = processes;
+    received_ = memory.array<std::uint64_t>("ping_pong.received", processes);
+  }
+
+  // Even processes begin, their odd neighbours answer; one left over talks to itself.
+  void run(Process& process) override {
+    const ProcessId self = process.id();
+    const ProcessId other = partner(self);
+    const bool begins = self % 2 == 0;
+    std::vector<std::byte> data(bytes_);
+    std::uint64_t good = 0;
+    for (std::uint64_t round = 0; round < rounds_; ++round) {
+      if (begins) {
+        fill(data, self, round);
+        process.send(other, kPing, data);
+      }
+      if (!begins || other == self) good += holds(process.receive(other, kPing), other, round);
+      if (stream_ && round + 1 < rounds_) continue;
+      if (!begins || other == self) {
+        fill(data, self, round);
+        process.send(other, kPong, data);
+      }
+      if (begins) good += holds(process.receive(other, kPong), other, round);
+    }
+    process.view(received_)[self] = good;
+  }
+
+  std::string check(const Memory& memory) override {
+    for (ProcessId p = 0; p < processes_; ++p) {
+      const std::uint64_t pongs = stream_ ? 1 : rounds_;
+      const std::uint64_t wanted = partner(p) == p ? rounds_ + pongs : (p % 2 == 0 ? pongs : rounds_);
+      if (memory.peek(received_, p) != wanted) {
+        return "process " + std::to_string(p) + " got " + std::to_string(memory.peek(received_, p)) + " of " +
+               std::to_string(wanted) + " messages right";
+      }
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::uint32_t kPing = 1;
+  static constexpr std::uint32_t kPong = 2;
+
+  ProcessId partner(ProcessId self) const noexcept { return (self ^ 1U) < processes_ ? self ^ 1U : self; }
+  std::byte content(ProcessId from, std::uint64_t round, std::uint64_t i) const noexcept {
+    return static_cast<std::byte>(scatter(seed_ + from) + round * 31 + i * 7);
+  }
+  void fill(std::vector<std::byte>& data, ProcessId from, std::uint64_t round) const {
+    for (std::uint64_t i = 0; i < bytes_; ++i) data[i] = content(from, round, i);
+  }
+  bool holds(const Message& message, ProcessId from, std::uint64_t round) const {
+    if (message.payload.size() != bytes_ || message.from != from) return false;
+    for (std::uint64_t i = 0; i < bytes_; ++i) {
+      if (message.payload[i] != content(from, round, i)) return false;
+    }
+    return true;
+  }
+
+  std::uint64_t bytes_;
+  std::uint64_t rounds_;
+  bool stream_;
+  std::uint64_t seed_;
+  ProcessId processes_ = 1;
+  SharedArray<std::uint64_t> received_;
+};
+
+}  // namespace
+
+const Workload kPingPong{.name = "ping-pong",
+                         .summary = "messages to and fro between pairs of processes; every byte is checked",
+                         .parameters = kParameters,
+                         .make = [](const Values& values) -> std::unique_ptr<Program> {
+                           return std::make_unique<PingPong>(values);
+                         }};
+
+}  // namespace substrata::workloads

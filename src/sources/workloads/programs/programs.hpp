@@ -1,0 +1,19 @@
+// The built-in programs, each in a file of its own.
+#ifndef SUBSTRATA_WORKLOADS_PROGRAMS_PROGRAMS_HPP
+#define SUBSTRATA_WORKLOADS_PROGRAMS_PROGRAMS_HPP
+
+#include "workloads/catalogue.hpp"
+
+namespace substrata::workloads {
+
+// Seeds lie below.
+inline constexpr std::uint64_t kSeeds = std::uint64_t{1} << 32;
+inline constexpr Parameter kSeedParameter{
+    .name = "seed", .text = "of the input", .fallback = 1, .least = 0, .most = kSeeds - 1};
+
+extern const Workload kConflict, kFalseSharing, kFft, kGauss, kHotSpot, kLu, kMigratory, kOcean, kPingPong,
+    kPipeline, kPointerChase, kProducerConsumer, kRadix, kStream, kTrueSharing, kWaterSpatial;
+
+}  // namespace substrata::workloads
+
+#endif

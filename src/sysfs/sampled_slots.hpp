@@ -1,0 +1,134 @@
+// The slots of a substrate table for a device that has a catalogue of events and samplers to read them.
+#ifndef SUBSTRATA_KERNEL_FILES_SAMPLED_SLOTS_HPP
+#define SUBSTRATA_KERNEL_FILES_SAMPLED_SLOTS_HPP
+
+#include <substrata/substrate.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "sysfs/catalogue.hpp"
+#include "sysfs/sysfs.hpp"
+#include "sysfs/measurement.hpp"
+
+namespace substrata::kernel_files {
+
+// What the devices have in common. A device says its own refresh_ns or kValueFlags by declaring them anew.
+class SampledDevice {
+ public:
+  static constexpr uint32_t kValueFlags = 0;  // ValueFlags of every value
+
+  // Keeps the host, touches nothing.
+  explicit SampledDevice(const Host& host) noexcept : host_(host) {}
+
+  const Catalogue& catalogue() const noexcept { return catalogue_; }
+  const Host& host() const noexcept { return host_; }
+  int64_t refresh_ns() const noexcept { return 0; }  // see Measurement::set_refresh
+
+ protected:
+  const Host& host_;
+  Catalogue catalogue_;
+};
+
+// A DeviceT is a SampledDevice that has
+//   Status scan();  fills the catalogue; called once
+//   Status select(const uint32_t* events, uint32_t count, SamplerT* out) const;  opens what these events need
+// and the constructor of its base.
+// Since the type arguments of a substrate sit in its unnamed namespace, these functions have internal linkage
+// there.
+template <typename DeviceT, typename SamplerT>
+struct SampledSlots {
+  struct State {
+    explicit State(const DeviceT* owner) noexcept : device(owner), measurement(&owner->host()) {}
+    const DeviceT* device;
+    Measurement<SamplerT> measurement;
+  };
+
+  static DeviceT* device_of(Device* device) noexcept { return reinterpret_cast<DeviceT*>(device); }
+  static State* state_of(Set* set) noexcept { return reinterpret_cast<State*>(set); }
+
+  static Status open(const Host* host, Device** out) noexcept {
+    return guarded([&]() -> Status {
+      auto device = std::make_unique<DeviceT>(*host);
+      const Status status = device->scan();
+      if (!status.ok()) return status;
+      *out = reinterpret_cast<Device*>(device.release());
+      return kSuccess;
+    });
+  }
+
+  static void close(Device* device) noexcept { delete device_of(device); }
+
+  static uint32_t event_count(Device* device) noexcept { return device_of(device)->catalogue().size(); }
+
+  static Status event_at(Device* device, uint32_t index, Event* out) noexcept {
+    return device_of(device)->catalogue().at(index, out);
+  }
+
+  static Status find_event(Device* device, const char* name, uint32_t* index) noexcept {
+    return guarded([&] { return device_of(device)->catalogue().find(name, index); });
+  }
+
+  static Status create_set(Device* device, Thread*, Set** out) noexcept {
+    return guarded([&]() -> Status {
+      auto state = std::make_unique<State>(device_of(device));
+      state->measurement.set_refresh(state->device->refresh_ns());
+      state->measurement.set_value_flags(DeviceT::kValueFlags);
+      *out = reinterpret_cast<Set*>(state.release());
+      return kSuccess;
+    });
+  }
+
+  static void destroy_set(Set* set) noexcept { delete state_of(set); }
+
+  static Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
+    return guarded([&]() -> Status {
+      State& state = *state_of(set);
+      if (state.measurement.running()) {
+        return {Code::kRunning, 0, "stop the set before its events are changed"};
+      }
+      const Catalogue& catalogue = state.device->catalogue();
+      for (uint32_t i = 0; i < count; ++i) {
+        if (events[i] >= catalogue.size()) return {Code::kNoEvent, 0, "no event has this number"};
+        const CatalogueEntry& entry = catalogue.entry(events[i]);
+        if ((entry.flags & kEventUnavailable) != 0) return {entry.refusal, 0, entry.why.c_str()};
+      }
+      SamplerT sampler;
+      const Status status = state.device->select(events, count, &sampler);
+      if (!status.ok()) return status;
+      state.measurement.program(std::move(sampler));
+      return kSuccess;
+    });
+  }
+
+  static Status start(Set* set) noexcept { return state_of(set)->measurement.start(); }
+  static Status stop(Set* set) noexcept { return state_of(set)->measurement.stop(); }
+  static Status read(Set* set, int64_t* values) noexcept { return state_of(set)->measurement.read(values); }
+  static Status read_details(Set* set, ValueDetail* details) noexcept {
+    return state_of(set)->measurement.read_details(details);
+  }
+  static Status reset(Set* set) noexcept { return state_of(set)->measurement.reset(); }
+
+  // The whole table: `own` holds the data, detect, and what a substrate does otherwise (close) or besides.
+  static constexpr SubstrateTable table(SubstrateTable own) noexcept {
+    own.open = open;
+    if (own.close == nullptr) own.close = close;
+    own.event_count = event_count;
+    own.event_at = event_at;
+    own.find_event = find_event;
+    own.create_set = create_set;
+    own.destroy_set = destroy_set;
+    own.program = program;
+    own.start = start;
+    own.stop = stop;
+    own.read = read;
+    own.read_details = read_details;
+    own.reset = reset;
+    return own;
+  }
+};
+
+}  // namespace substrata::kernel_files
+
+#endif

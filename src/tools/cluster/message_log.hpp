@@ -1,0 +1,26 @@
+// The messages of an MPI program as its ranks leave them for the modelled cluster (mpi_shim/cluster_log.hpp).
+#ifndef SUBSTRATA_TOOL_CLUSTER_MESSAGE_LOG_HPP
+#define SUBSTRATA_TOOL_CLUSTER_MESSAGE_LOG_HPP
+
+#include <substrata/myrinet.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mpi/cluster_log.hpp"
+
+namespace substrata::tool {
+
+struct MessageLog {
+  mpi_shim::MessageLogHeader header;
+  std::vector<substrata_myrinet_operation> operations;  // rank after rank
+};
+
+// Of a file's bytes. Throws std::runtime_error with what is wrong with them; peers and phases are not looked
+// at (substrata_myrinet_carry refuses wrong ones).
+MessageLog parse_message_log(std::string_view bytes);
+
+}  // namespace substrata::tool
+
+#endif

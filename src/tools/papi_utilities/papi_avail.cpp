@@ -1,0 +1,114 @@
+// papi_avail: the preset and user-defined events, and whether they can be counted here.
+#include <cstdio>
+
+#include "arguments/arguments.hpp"
+#include "listing.hpp"
+
+using namespace substrata::utilities;
+
+namespace {
+
+void print_details(const PAPI_event_info_t& info) {
+  const bool native = IS_NATIVE(static_cast<int>(info.event_code));
+  std::printf("%-30s%s\n%-30s0x%08x\n", "Event name:", info.symbol, "Event Code:", info.event_code);
+  if (!native) std::printf("%-30s%u\n", "Number of Native Events:", info.count);
+  std::printf("%-29s|%s|\n%-29s|%s|\n", "Short Description:", info.short_descr,
+              "Long Description:", info.long_descr);
+  if (native) return;
+  std::printf("%-29s|%s|\n%-29s|%s|\n%-29s|%s|\n", "Developer's Notes:", info.note,
+              "Derived Type:", info.derived, "Postfix Processing String:", info.postfix);
+  for (unsigned i = 0; i < info.count && i < PAPI_MAX_INFO_TERMS; ++i)
+    std::printf(" Native Code[%u]: 0x%x |%s|\n", i, info.code[i], info.name[i]);
+}
+
+int print_event(const std::string& name) {
+  PAPI_event_info_t info;
+  if (!describe("papi_avail", name, &info)) return 1;
+  const int code = static_cast<int>(info.event_code);
+  print_details(info);
+  if (IS_PRESET(code) && info.count == 0)
+    std::printf("\nPRESET event %s is NOT available on this architecture!\n", info.symbol);
+  if (IS_NATIVE(code)) print_qualifiers(info, "");
+  std::printf("\n");
+  print_rule(80);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool available = false, check = false, detail = false;
+  std::string event;
+  struct Filter {
+    const char* option;
+    const char* text;
+    unsigned bit;
+    bool on;
+  };
+  Filter filters[] = {
+      {"--br", "branch related presets", PAPI_PRESET_BIT_BR, false},
+      {"--cache", "cache related presets", PAPI_PRESET_BIT_CACH, false},
+      {"--cnd", "conditional presets", PAPI_PRESET_BIT_CND, false},
+      {"--fp", "floating point presets", PAPI_PRESET_BIT_FP, false},
+      {"--ins", "instruction presets", PAPI_PRESET_BIT_INS, false},
+      {"--idl", "stalled or idle presets", PAPI_PRESET_BIT_IDL, false},
+      {"--l1", "level 1 cache presets", PAPI_PRESET_BIT_L1, false},
+      {"--l2", "level 2 cache presets", PAPI_PRESET_BIT_L2, false},
+      {"--l3", "level 3 cache presets", PAPI_PRESET_BIT_L3, false},
+      {"--mem", "memory presets", PAPI_PRESET_BIT_MEM, false},
+      {"--msc", "miscellaneous presets", PAPI_PRESET_BIT_MSC, false},
+      {"--tlb", "translation lookaside buffer presets", PAPI_PRESET_BIT_TLB, false},
+  };
+  substrata::Arguments arguments("papi_avail", "Lists preset and user-defined events.");
+  arguments.flag("-a,--avail", available, "only those that can be counted here");
+  arguments.flag("-c,--check", check, "the same, each one added anew to make sure");
+  arguments.flag("-d,--detail", detail, "with details");
+  arguments.word("-e", event, "only this event, with details");
+  for (Filter& filter : filters) arguments.flag(filter.option, filter.on, filter.text);
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  unsigned wanted = 0;
+  for (const Filter& filter : filters) wanted |= filter.on ? filter.bit : 0;
+
+  start_library();
+  print_machine("Available PAPI preset and user defined events plus hardware information.");
+  if (!event.empty()) return print_event(event);
+  if (check) available = true;
+
+  unsigned possible = 0, usable = 0, derived = 0;
+  const auto list = [&](const std::vector<int>& codes, const char* title) {
+    print_rule(80, '=');
+    std::printf("  %s\n", title);
+    print_rule(80, '=');
+    if (!detail) print_preset_header(!available);
+    for (const int code : codes) {
+      PAPI_event_info_t info;
+      if (PAPI_get_event_info(code, &info) != PAPI_OK) continue;
+      if (wanted != 0 && (info.event_type & wanted) == 0) continue;
+      ++possible;
+      const bool here = info.count != 0 && (!check || can_add(code));
+      if (available && !here) continue;
+      usable += here ? 1 : 0;
+      derived += here && is_derived(info) ? 1 : 0;
+      if (detail) {
+        print_details(info);
+        std::printf("\n");
+      } else {
+        print_preset(info, !available);
+      }
+    }
+  };
+  list(presets(), "PAPI Preset Events");
+  if (const std::vector<int> own = user_events(); !own.empty()) {
+    std::printf("\n");
+    list(own, "User Defined Events");
+  }
+  print_rule(80);
+  if (available)
+    std::printf("Of %u available events, %u are derived.\n\n", usable, derived);
+  else
+    std::printf("Of %u possible events, %u are available, of which %u are derived.\n\n", possible, usable,
+                derived);
+  if (usable == 0) std::printf("No events detected!  Check papi_component_avail to find out why.\n\n");
+  PAPI_shutdown();
+  return 0;
+}

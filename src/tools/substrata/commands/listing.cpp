@@ -1,0 +1,140 @@
+// substrata components, events, workloads: what there is.
+#include <fnmatch.h>
+#include <substrata/feed.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "arguments/arguments.hpp"
+#include "substrata_tool/commands.hpp"
+#include "sampler/measuring.hpp"
+
+namespace substrata::tool {
+namespace {
+
+// The presets and native events whose name has that text in it, or matches it if it has '*' or '?' in it.
+std::vector<int> matching_events(std::string pattern) {
+  if (pattern.find_first_of("*?") == std::string::npos) pattern = "*" + pattern + "*";
+  std::vector<int> codes = presets();
+  for (int i = 0; i < PAPI_num_components(); ++i)
+    for (const int code : native_events(i)) codes.push_back(code);
+  std::erase_if(codes, [&](int code) {
+    const std::string name = event_name(code);
+    return name.empty() || fnmatch(pattern.c_str(), name.c_str(), 0) != 0;
+  });
+  return codes;
+}
+
+}  // namespace
+
+int components(int argc, char** argv) {
+  Arguments arguments("substrata components",
+                      "Lists the substrates: where each comes from, whether it works here, why not.");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  start_library();
+  for (int i = 0; i < PAPI_num_components(); ++i) {
+    const PAPI_component_info_t* info = PAPI_get_component_info(i);
+    if (info == nullptr) continue;
+    const char* origin = substrata_component_origin(i);
+    std::printf("%-20s %s\n", info->name, info->description);
+    std::printf("%-20s origin: %s\n", "", origin != nullptr ? origin : "unknown");
+    if (info->disabled != 0)
+      std::printf("%-20s not available: %s\n", "", info->disabled_reason);
+    else
+      std::printf("%-20s available: %d native events, %d presets, %d counters a set\n", "",
+                  info->num_native_events, info->num_preset_events, info->num_cntrs);
+  }
+  for (unsigned i = 0;; ++i) {
+    const char* sentence = substrata_plugin_refusal(i);
+    if (sentence == nullptr) break;
+    if (i == 0) std::printf("\nRefused:\n");
+    std::printf("  %s\n", sentence);
+  }
+  return 0;
+}
+
+int events(int argc, char** argv) {
+  std::string pattern;
+  bool available = false;
+  Arguments arguments("substrata events",
+                      "Lists the events with unit, kind, origin and availability.\n\n"
+                      "  substrata events temperature\n"
+                      "  substrata events --available 'perf::*'");
+  arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')",
+                 Arguments::Value::kEvents);
+  arguments.flag("-a,--available", available, "only events that open here");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  start_library();
+
+  unsigned listed = 0;
+  unsigned open = 0;
+  for (const int code : matching_events(pattern)) {
+    PAPI_event_info_t info;
+    if (PAPI_get_event_info(code, &info) != PAPI_OK) continue;
+    const substrata_event event = describe(code);
+    if (available && event.available == 0) continue;
+    std::printf(
+        "%s\n    %s\n    %s, %s, unit: %s; %s%s\n", info.symbol, info.long_descr, kind_name(event.kind),
+        origin_name(event), event.unit[0] != '\0' ? event.unit : "none",
+        event.available != 0 ? "available" : "not available: ", event.available != 0 ? "" : event.why);
+    ++listed;
+    open += event.available;
+  }
+  std::printf("%s%u events, %u available\n", listed != 0 ? "\n" : "", listed, open);
+  return listed != 0 ? 0 : 1;
+}
+
+int list(int argc, char** argv) {
+  std::string pattern;
+  bool all = false;
+  Arguments arguments(
+      "substrata list",
+      "Lists the events that open here, one line each: name, unit, kind, origin. `substrata events` "
+      "describes them.\n\n"
+      "  substrata list\n"
+      "  substrata list 'net:::lo:*'\n"
+      "  substrata list --all perf::");
+  arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')",
+                 Arguments::Value::kEvents);
+  arguments.flag("-a,--all", all, "also those that do not open here, with the reason");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  start_library();
+
+  unsigned listed = 0;
+  for (const int code : matching_events(pattern)) {
+    const std::string name = event_name(code);
+    const substrata_event event = describe(code);
+    if (event.available == 0 && !all) continue;
+    std::printf("%-52s %-10s %-6s %-9s%s%s\n", name.c_str(), event.unit, kind_name(event.kind),
+                origin_name(event),
+                event.available != 0 ? "" : " not available: ", event.available != 0 ? "" : event.why);
+    ++listed;
+  }
+  return listed != 0 ? 0 : 1;
+}
+
+int workloads(int argc, char** argv) {
+  Arguments arguments("substrata workloads", "Lists the machine models and the workloads they run.");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  std::printf("Machines (--machine NAME, --parameters \"name=value:...\"):\n");
+  for (std::uint32_t i = 0;; ++i) {
+    const substrata_machine* machine = substrata_machine_at(i);
+    if (machine == nullptr) break;
+    std::printf(
+        "  %-14s %s\n  %-14s %u processes, at most %u; parameters: %s\n", machine->name, machine->summary, "",
+        machine->default_processes, machine->max_processes,
+        machine->parameters != nullptr && machine->parameters[0] != '\0' ? machine->parameters : "none");
+  }
+  std::printf("\nWorkloads (--workload \"name:parameter=value:...\"):\n");
+  for (std::uint32_t i = 0;; ++i) {
+    const substrata_workload* workload = substrata_workload_at(i);
+    if (workload == nullptr) break;
+    std::printf(
+        "  %-14s %s\n  %-14s parameters: %s\n", workload->name, workload->summary, "",
+        workload->parameters != nullptr && workload->parameters[0] != '\0' ? workload->parameters : "none");
+  }
+  return 0;
+}
+
+}  // namespace substrata::tool

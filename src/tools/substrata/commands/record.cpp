@@ -1,0 +1,163 @@
+// substrata record: a command's events over time, into a file.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <system_error>
+
+#include "arguments/arguments.hpp"
+#include "substrata_tool/commands.hpp"
+#include "sampler/mpi_launching.hpp"
+#include "recording/reader.hpp"
+#include "sampler/machine.hpp"
+#include "sampler/run.hpp"
+
+namespace substrata::tool {
+namespace {
+
+// The ranks of a node share one file. Whoever comes first empties a file of an earlier job; an empty one is
+// left alone, because another rank may be about to write.
+void make_room(const std::string& path, const std::string& job) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0 || flock(file, LOCK_EX) != 0) {
+    const int error = errno;
+    if (file >= 0) close(file);
+    throw std::system_error(error, std::generic_category(), "the record '" + path + "' cannot be opened");
+  }
+  int error = 0;
+  if (lseek(file, 0, SEEK_END) > 0) {
+    bool ours = false;
+    try {
+      const record::Recording before = record::read_file(path);
+      ours = record::property(before.writers.front().properties, "mpi.job") == job;
+    } catch (const std::runtime_error&) {
+      // No record: what is there is replaced, as by a single process.
+    }
+    if (!ours && ftruncate(file, 0) != 0) error = errno;
+  }
+  close(file);
+  if (error != 0)
+    throw std::system_error(error, std::generic_category(), "the record '" + path + "' cannot be emptied");
+}
+
+std::string with_host(std::string path) {
+  const std::string host = host_name();
+  for (std::size_t at = 0; (at = path.find("%h", at)) != std::string::npos; at += host.size())
+    path.replace(at, 2, host);
+  return path;
+}
+
+constexpr const char* kUsage =
+    "Runs a command and samples events meanwhile, all on one clock, into a file that `substrata report` "
+    "shows.\n\n"
+    "  substrata record -- make -j4\n"
+    "  substrata record -e perf::TASK-CLOCK,'coretemp:::*' -i 50ms -o run.sub -- ./program\n"
+    "  substrata record -- mpirun -n 4 hpcc        one recorder outside, all ranks on this node together, "
+    "with their messages\n"
+    "  mpirun -n 64 substrata record -- ./program  a recorder each rank, one file a node "
+    "(record.HOST.sub)\n\n"
+    "Processor and software events follow the command and all its children; everything else (temperature, "
+    "energy, "
+    "network) is the node's. The command may append lines `begin NAME`, `end NAME`, `mark NAME` to the file "
+    "named in "
+    "SUBSTRATA_MARKS. The exit status is the command's.";
+
+}  // namespace
+
+int record(int argc, char** argv) {
+  std::string out, interval = "100ms", flush = "1s";
+  std::vector<std::string> wishes;
+  bool quiet = false, mpi = false, no_mpi = false;
+  std::uint64_t pairs = 0;
+  Arguments arguments("substrata record", kUsage);
+  arguments.words("-e,--events", wishes,
+                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+                  Arguments::Value::kEvents);
+  arguments.word("-i,--interval", interval, "time between samples: 50ms, 1s (default 100ms)",
+                 Arguments::Value::kDuration);
+  arguments.word("-o,--output", out, "file to write, %h is the host (default record.sub)",
+                 Arguments::Value::kFile);
+  arguments.word("--flush", flush, "what is lost at most when recording is killed (default 1s)",
+                 Arguments::Value::kDuration);
+  arguments.flag("--mpi", mpi,
+                 "preload the MPI shim: sample messages, take sections as regions; taken for granted where "
+                 "the command begins with mpirun or mpiexec and its MPI library has a shim here");
+  arguments.flag("--no-mpi", no_mpi, "no MPI shim");
+  arguments.number("--overhead", pairs,
+                   "first run the command that many times without and with recording, and keep what it cost");
+  arguments.flag("-q,--quiet", quiet, "no closing line on standard error");
+  std::optional<SplitLine> line = split_at_dashes(argc, argv);
+  if (!line) {
+    std::fprintf(stderr,
+                 "substrata record: no command; write it after --, as in: substrata record -- sleep 1\n");
+    return 2;
+  }
+  if (const auto status = arguments.parse(static_cast<int>(line->before.size()), line->before.data()))
+    return *status;
+
+  Plan plan;
+  plan.command = line->command;
+  plan.wishes = wishes;
+  plan.shown = line->command;
+  record::Properties extra;
+  const std::optional<RankOfJob> rank = rank_of_job();
+  if (!no_mpi && (mpi || rank || is_mpi_launcher(line->command.front()))) {
+    try {
+      if (rank)
+        plan.preload = shim_for_program(line->command.front());
+      else
+        plan.command = with_shim(line->command);
+      plan.mpi = true;
+    } catch (const std::runtime_error& error) {
+      if (mpi) throw;
+      extra.emplace_back("note.mpi", std::string("messages are not sampled: ") + error.what());
+    }
+  }
+  plan.interval_ns = parse_duration(interval);
+  plan.flush_ns = parse_duration(flush);
+  if (out.empty()) out = rank ? "record.%h.sub" : "record.sub";
+  out = with_host(out);
+  if (rank) {
+    plan.rank = std::atoi(rank->rank.c_str());
+    plan.node = rank->local_rank == "0";
+    extra.emplace_back("mpi.rank", rank->rank);
+    extra.emplace_back("mpi.job", rank->job);
+    make_room(out, rank->job);
+  }
+
+  record::FileWriter* file = nullptr;
+  Destination destination;
+  destination.open = [&](const record::Properties& properties) {
+    record::Properties all = properties;
+    all.insert(all.end(), extra.begin(), extra.end());
+    auto made = std::make_unique<record::FileWriter>(
+        out, rank ? record::FileWriter::Mode::kAppend : record::FileWriter::Mode::kReplace, all);
+    file = made.get();
+    return made;
+  };
+  destination.flush = [&] { file->flush(); };
+  record::Properties overhead;
+  if (pairs != 0) overhead = measure_overhead(plan, pairs);
+  destination.end = [&](const Outcome& outcome, const record::Properties& properties) {
+    if (!outcome.mpi_summary.empty()) file->attach({"mpi-summary", "application/json", outcome.mpi_summary});
+    record::Properties all = properties;
+    all.insert(all.end(), overhead.begin(), overhead.end());
+    file->end(outcome.end, all);
+  };
+  const Outcome outcome = run_sampled(plan, destination);
+  if (!outcome.failure.empty()) {
+    std::fprintf(stderr, "substrata record: the record is incomplete: %s\n", outcome.failure.c_str());
+    return outcome.status != 0 ? outcome.status : 1;
+  }
+  if (!quiet && (!rank || rank->rank == "0"))
+    std::fprintf(stderr,
+                 "substrata record: %llu rows of %zu events in %s; `substrata report %s` shows them\n",
+                 static_cast<unsigned long long>(outcome.rows), outcome.events, out.c_str(), out.c_str());
+  return outcome.status;
+}
+
+}  // namespace substrata::tool

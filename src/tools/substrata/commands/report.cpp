@@ -1,0 +1,266 @@
+// substrata report, export, correlate: what is in a record.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <utility>
+
+#include "arguments/arguments.hpp"
+#include "substrata_tool/commands.hpp"
+#include "recording/exports.hpp"
+#include "recording/html_report.hpp"
+#include "recording/reader.hpp"
+#include "recording/reduction.hpp"
+#include "recording/statistics.hpp"
+#include "recording/text_report.hpp"
+#include "terminal/progress.hpp"
+
+namespace substrata::tool {
+namespace {
+
+// To a file, or to standard output for "" and "-".
+template <typename Write>
+void write_to(const std::string& path, Write&& write) {
+  if (path.empty() || path == "-") {
+    write(std::cout);
+    std::cout.flush();
+    if (!std::cout) throw std::runtime_error("standard output cannot be written");
+    return;
+  }
+  std::ofstream file(path, std::ios::binary);
+  write(file);
+  file.close();
+  if (!file) throw std::runtime_error("'" + path + "' cannot be written");
+}
+
+std::string title_of(const std::vector<std::string>& files) {
+  return files.size() == 1 ? files.front()
+                           : files.front() + " and " + std::to_string(files.size() - 1) + " more";
+}
+
+// Reads records; the progress line stays until the caller's ProgressLine goes.
+record::Recording read_records(const std::vector<std::string>& files) {
+  show_progress("reading " + title_of(files));
+  return record::read_files(files);
+}
+
+// The one series of that name: whole, else the only one in which it occurs. Of several writers, the first.
+const record::Trace& find_trace(const record::Timeline& timeline, const std::string& name) {
+  std::vector<const record::Trace*> within;
+  for (const record::Trace& trace : timeline.traces) {
+    if (trace.series->name == name) return trace;
+    if (trace.series->name.find(name) != std::string::npos) within.push_back(&trace);
+  }
+  if (within.size() == 1) return *within.front();
+  std::string known;
+  for (const record::Group& group : record::group_traces(timeline)) known += "\n  " + group.about->name;
+  throw std::runtime_error((within.empty() ? "there is no series '" : "more than one series has '") + name +
+                           "' in its name; the record has:" + known);
+}
+
+std::string described(const record::Trace& trace) {
+  const record::Series& about = *trace.series;
+  const bool rate = about.kind != record::Kind::kGauge;
+  return about.name + " [" + (about.unit.empty() ? "1" : about.unit) + (rate ? "/s" : "") + "], " +
+         record::origin_name(about) + ", per " + about.scope;
+}
+
+double seconds_of(const std::string& text, const char* option) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(seconds >= 0))
+    throw std::runtime_error(std::string(option) + " '" + text + "' is no number of seconds");
+  return seconds;
+}
+
+// The part of a record that was asked for; --from and --to narrow that of the region.
+std::pair<double, double> stretch(const record::Timeline& timeline, const std::string& name,
+                                  const std::string& from, const std::string& to) {
+  double begin = 0, end = timeline.seconds;
+  if (!name.empty()) {
+    bool found = false;
+    for (const record::Region& region : timeline.regions) {
+      if (region.name != name) continue;
+      begin = found ? std::min(begin, region.begin) : region.begin;
+      end = found ? std::max(end, region.end) : region.end;
+      found = true;
+    }
+    if (!found) throw std::runtime_error("there is no region '" + name + "' in the record");
+  }
+  if (!from.empty()) begin = std::max(begin, seconds_of(from, "--from"));
+  if (!to.empty()) end = std::min(end, seconds_of(to, "--to"));
+  if (!(begin < end)) throw std::runtime_error("the record has nothing in that stretch of time");
+  return {begin, end};
+}
+
+}  // namespace
+
+int report(int argc, char** argv) {
+  std::vector<std::string> files;
+  std::string out, page, from, until, region;
+  Arguments arguments(
+      "substrata report",
+      "Shows records made by `substrata record`: where each comes from, every series with its totals, "
+      "levels and rates, and the regions. Several files are shown as one, those of nodes for example."
+      "\n\n  substrata report run.sub\n"
+      "  substrata report --html run.html record.*.sub\n"
+      "  substrata report --region solve run.sub");
+  arguments.words("FILE", files, "records", Arguments::Value::kFile);
+  arguments.word("--html", page, "write one self-contained HTML file there, instead of text",
+                 Arguments::Value::kFile);
+  arguments.word("-o,--output", out, "file to write instead of standard output", Arguments::Value::kFile);
+  arguments.word("--from", from, "only from so many seconds after the start");
+  arguments.word("--to", until, "only to so many seconds after the start");
+  arguments.word("--region", region, "only from the first begin to the last end of a region of this name");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  if (files.empty()) {
+    std::fprintf(stderr, "substrata report: no record is named\n");
+    return 2;
+  }
+  const ProgressLine line;
+  const record::Recording recording = read_records(files);
+  record::Timeline timeline = record::lay_out(recording);
+  if (!from.empty() || !until.empty() || !region.empty()) {
+    const auto [begin, end] = stretch(timeline, region, from, until);
+    timeline = record::cut_out(timeline, begin, end);
+  }
+  if (!page.empty()) {
+    show_progress("writing " + page);
+    write_to(page, [&](std::ostream& to) { record::write_html_report(to, timeline, title_of(files)); });
+    return 0;
+  }
+  line.clear();
+  write_to(out, [&](std::ostream& to) { record::write_text_report(to, timeline, title_of(files)); });
+  return 0;
+}
+
+int export_record(int argc, char** argv) {
+  std::vector<std::string> files;
+  std::string form, out;
+  Arguments arguments("substrata export",
+                      "Writes records in the format of another program."
+                      "\n\n  substrata export run.sub --to perfetto -o run.json\n"
+                      "  substrata export run.sub --to csv | head\n"
+                      "  substrata export run.sub --to otf2 -o archive");
+  arguments.words("FILE", files, "records; several are joined", Arguments::Value::kFile);
+  arguments.choice(
+      "--to", form, {"csv", "json", "perfetto", "openmetrics", "otf2", "reduced"},
+      "perfetto opens in ui.perfetto.dev and chrome://tracing, openmetrics is for backfilling, "
+      "otf2 a folder for Vampir, reduced one record of constant size for any number of files and ranks");
+  arguments.word("-o,--output", out, "file to write instead of standard output; of OTF2 a new folder",
+                 Arguments::Value::kFile);
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  if (form == "reduced" && !files.empty()) {
+    if (out.empty()) {
+      std::fprintf(stderr, "substrata export: --to reduced writes a file; name it with -o\n");
+      return 2;
+    }
+    record::Reduction sum;
+    const ProgressLine line;
+    for (const std::string& file : files) {  // one at a time: the memory is that of the largest
+      show_progress("reading " + file);
+      const record::Recording one = record::read_file(file);
+      sum.add(record::lay_out(one));
+    }
+    sum.write(out);
+    return 0;
+  }
+  void (*write)(std::ostream&, const record::Timeline&) = form == "csv"           ? record::export_csv
+                                                          : form == "json"        ? record::export_json
+                                                          : form == "perfetto"    ? record::export_perfetto
+                                                          : form == "openmetrics" ? record::export_openmetrics
+                                                                                  : nullptr;
+  const bool archive = form == "otf2";
+  if ((write == nullptr && !archive) || files.empty()) {
+    std::fprintf(stderr, "substrata export: %s\n",
+                 files.empty() ? "no record is named" : "say with --to which format to write");
+    return 2;
+  }
+  if (archive && (out.empty() || out == "-")) {
+    std::fprintf(stderr, "substrata export: an OTF2 archive is a folder; name a new one with --output\n");
+    return 2;
+  }
+  const ProgressLine line;
+  const record::Recording recording = read_records(files);
+  const record::Timeline timeline = record::lay_out(recording);
+  show_progress("writing " + form);
+  if (archive) {
+    record::export_otf2(out, timeline);
+    return 0;
+  }
+  // On standard output the lines of the export would run into it.
+  if (out.empty() || out == "-") line.clear();
+  write_to(out, [&](std::ostream& to) { write(to, timeline); });
+  return 0;
+}
+
+int correlate(int argc, char** argv) {
+  std::string file, a, b, most_lag;
+  bool json = false;
+  Arguments arguments(
+      "substrata correlate",
+      "Tells how two series of a record go together: their correlation over lags, the lag at which it "
+      "is strongest, and how likely that would be by chance. Counts are compared as rates."
+      "\n\n  substrata correlate run.sub TASK-CLOCK temperature\n"
+      "  substrata correlate run.sub TASK-CLOCK temperature --json --most-lag 10");
+  arguments.required("FILE", file, "record", Arguments::Value::kFile);
+  arguments.required("A", a, "series, or a part of its name that no other has");
+  arguments.required("B", b, "series that may follow A");
+  arguments.word("--most-lag", most_lag,
+                 "longest lag to look at, in seconds (default: a quarter of the time)");
+  arguments.flag("--json", json, "print JSON, with the correlation at every lag");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  double most = 0;
+  if (!most_lag.empty()) {
+    char* end = nullptr;
+    most = std::strtod(most_lag.c_str(), &end);
+    if (*end != '\0' || !(most > 0))
+      throw std::runtime_error("--most-lag '" + most_lag + "' is no number of seconds");
+  }
+  show_progress("reading " + file);
+  const record::Recording recording = record::read_file(file);
+  ProgressLine::clear();
+  const record::Timeline timeline = record::lay_out(recording);
+  const record::Trace& first = find_trace(timeline, a);
+  const record::Trace& second = find_trace(timeline, b);
+  const record::Correlation found =
+      record::correlate(record::curve_of(first), record::curve_of(second), most);
+  if (json) {
+    std::cout << "{\"a\":" << record::json_text(first.series->name)
+              << ",\"b\":" << record::json_text(second.series->name) << ",\"a_origin\":\""
+              << record::origin_name(*first.series) << "\",\"b_origin\":\""
+              << record::origin_name(*second.series) << "\",\"points\":" << found.points
+              << ",\"step_s\":" << record::json_number(found.step)
+              << ",\"r_without_lag\":" << record::json_number(found.at_zero)
+              << ",\"r\":" << record::json_number(found.best)
+              << ",\"lag_s\":" << record::json_number(found.lag)
+              << ",\"gain\":" << record::json_number(found.gain)
+              << ",\"effective_points\":" << record::json_number(found.effective_points)
+              << ",\"lags_tried\":" << record::json_number(found.lags_tried)
+              << ",\"p\":" << record::json_number(found.p_value) << ",\"lags_s\":[";
+    for (std::size_t i = 0; i < found.lags.size(); ++i)
+      std::cout << (i != 0 ? "," : "") << record::json_number(found.lags[i]);
+    std::cout << "],\"r_at\":[";
+    for (std::size_t i = 0; i < found.coefficients.size(); ++i)
+      std::cout << (i != 0 ? "," : "") << record::json_number(found.coefficients[i]);
+    std::cout << "]}\n";
+    return 0;
+  }
+  std::printf("A: %s\nB: %s\n", described(first).c_str(), described(second).c_str());
+  std::printf("%zu points of %.4g s\n\n", found.points, found.step);
+  std::printf("r without lag   %+.3f\n", found.at_zero);
+  std::printf("strongest r     %+.3f with B %.4g s %s A\n", found.best,
+              found.lag < 0 ? -found.lag : found.lag, found.lag < 0 ? "before" : "after");
+  std::printf("gain there      %.4g of B's unit a unit of A\n", found.gain);
+  std::printf("significance    p = %.2g: %s (as good as %.1f independent points, %.1f independent lags)\n",
+              found.p_value,
+              found.p_value < 0.01   ? "not by chance"
+              : found.p_value < 0.05 ? "hardly by chance"
+                                     : "may well be chance",
+              found.effective_points, found.lags_tried);
+  return 0;
+}
+
+}  // namespace substrata::tool

@@ -1,0 +1,268 @@
+// substrata serve: events as they stand, as OpenMetrics over HTTP.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+#include "arguments/arguments.hpp"
+#include "substrata_tool/commands.hpp"
+#include "recording/exports.hpp"
+#include "recording/openmetrics.hpp"
+#include "recording/reader.hpp"
+#include "recording/timeline.hpp"
+#include "sampler/machine.hpp"
+#include "sampler/run.hpp"
+#include "sampler/watched.hpp"
+#include "substrata_tool/serving/http_server.hpp"
+
+namespace substrata::tool {
+namespace {
+
+constexpr const char* kUsage =
+    "Serves events as they stand, over HTTP, for Prometheus and whatever else reads OpenMetrics.\n\n"
+    "  substrata serve                              the whole machine, at 127.0.0.1:9748\n"
+    "  substrata serve -e 'coretemp:::*,net:::*' --listen 127.0.0.1:0\n"
+    "  substrata serve -p 1234                      a running process, its threads and descendants\n"
+    "  substrata serve -- make -j4                  a command and its children, until it ends\n"
+    "  substrata serve run.sub                      the newest values of a record, while it is being made\n"
+    "  curl http://127.0.0.1:9748/metrics\n\n"
+    "Values are read when somebody asks, at most once an interval. Counts grow from 0 at the start. A value "
+    "that "
+    "cannot be read is left out, and substrata_event_readable is 0; modelled values carry "
+    "origin=\"modelled\"; "
+    "extrapolated ones are told by substrata_event_scaled. The address is printed on standard error. SIGTERM "
+    "and "
+    "SIGINT end it, or the command. There is neither encryption nor password: other addresses than loopback "
+    "are "
+    "for networks where everybody may see the values.";
+
+// One event of one writer.
+struct Point {
+  const record::Series* series;
+  std::size_t row;  // of its value
+  bool readable;
+  record::MetricLabels labels;
+  std::string seconds;  // time of day; empty: now
+};
+
+bool is_number(const record::Series& series, std::size_t row) {
+  return series.present_at(row) && record::exact_value(series, row) != "null";
+}
+
+// Families in the order of the points; those of one family must stand together.
+std::string metrics_of(const std::vector<std::vector<Point>>& families, record::Exposition exposition,
+                       const record::MetricLabels& exporter) {
+  std::ostringstream out;
+  record::MetricText text(out, exposition);
+  text.family("substrata_exporter", "info", "", "what serves these values, and of what");
+  text.sample(exporter, "1");
+  for (const std::vector<Point>& family : families) {
+    text.family(*family.front().series);
+    for (const Point& point : family)
+      if (point.readable)
+        text.sample(point.labels, record::exact_value(*point.series, point.row), point.seconds);
+  }
+  const auto flags = [&](const char* name, const char* help, auto&& of) {
+    text.family(name, "gauge", "", help);
+    for (const std::vector<Point>& family : families)
+      for (const Point& point : family) text.sample(point.labels, of(point) ? "1" : "0", point.seconds);
+  };
+  flags("substrata_event_readable", "1 if the event has a value, 0 if it could not be read",
+        [](const Point& point) { return point.readable; });
+  flags("substrata_event_scaled",
+        "1 if the value is extrapolated, because the counter of the event ran part of the time",
+        [](const Point& point) { return (point.series->flags[point.row] & record::kScaled) != 0; });
+  text.end();
+  return out.str();
+}
+
+// Where the values come from.
+class Source {
+ public:
+  virtual ~Source() = default;
+  // Throws std::runtime_error with the reason.
+  virtual std::string metrics(record::Exposition exposition) = 0;
+};
+
+record::MetricLabels exporter_labels(const std::string& target, const std::string& host) {
+  return {{"version", SUBSTRATA_VERSION}, {"target", target}, {"host", host}};
+}
+
+class LiveSource : public Source {
+ public:
+  LiveSource(Watched& watched, std::int64_t interval_ns)
+      : watched_(watched), interval_ns_(interval_ns), host_(host_name()) {
+    for (const record::Series& series : watched.events().series())
+      families_.push_back({Point{&series, 0, false, record::event_labels(series, host_), {}}});
+  }
+  std::string metrics(record::Exposition exposition) override {
+    if (!final_ && raw_now_ns() - watched_.events().time() >= interval_ns_) watched_.events().sample();
+    for (std::vector<Point>& family : families_) family[0].readable = is_number(*family[0].series, 0);
+    return metrics_of(families_, exposition, exporter_labels(watched_.name(), host_));
+  }
+  // The target has ended: its last values stay.
+  void freeze() {
+    watched_.events().sample();
+    final_ = true;
+  }
+
+ private:
+  Watched& watched_;
+  std::int64_t interval_ns_;
+  std::string host_;
+  std::vector<std::vector<Point>> families_;
+  bool final_ = false;
+};
+
+// The newest value of each series of records, which may still grow.
+class FileSource : public Source {
+ public:
+  explicit FileSource(std::vector<std::string> files) : files_(std::move(files)) { reread(); }
+  std::string metrics(record::Exposition exposition) override {
+    reread();
+    std::vector<std::vector<Point>> families;
+    for (const record::Group& group : record::group_traces(timeline_)) {
+      std::vector<Point> family;
+      for (const record::Trace* trace : group.traces) {
+        const record::Series& series = *trace->series;
+        if (series.values.empty()) continue;
+        const std::size_t row = series.values.size() - 1;
+        const record::Writer& writer = recording_.writers[trace->writer];
+        char seconds[48] = "";
+        if (series.present_at(row)) {
+          // Milliseconds are what Prometheus keeps, and what its older format counts in.
+          const double at = 1e-9 * static_cast<double>(timeline_.real_ns) + trace->seconds.back();
+          const bool open = exposition == record::Exposition::kOpenMetrics;
+          std::snprintf(seconds, sizeof seconds, open ? "%.3f" : "%.0f", open ? at : at * 1000);
+        }
+        Point point{&series, row, is_number(series, row),
+                    record::event_labels(series, record::property(writer.properties, "host"),
+                                         record::property(writer.properties, "mpi.rank")),
+                    seconds};
+        // Of writers that cannot be told apart the last one counts.
+        std::erase_if(family, [&](const Point& other) { return other.labels == point.labels; });
+        family.push_back(std::move(point));
+      }
+      if (!family.empty()) families.push_back(std::move(family));
+    }
+    std::string target;
+    for (const std::string& file : files_) target += (target.empty() ? "" : " ") + file;
+    record::MetricLabels exporter = exporter_labels(target, host_name());
+    exporter.emplace_back("complete", recording_.complete() ? "yes" : "no");
+    return metrics_of(families, exposition, exporter);
+  }
+
+ private:
+  using Stamp = std::vector<std::int64_t>;
+  void reread() {
+    Stamp stamp;
+    for (const std::string& file : files_) {
+      struct stat about {};
+      if (::stat(file.c_str(), &about) == 0)
+        stamp.insert(stamp.end(), {about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec});
+    }
+    if (!stamp.empty() && stamp == stamp_) return;
+    recording_ = record::read_files(files_);
+    timeline_ = record::lay_out(recording_);
+    stamp_ = std::move(stamp);
+  }
+  std::vector<std::string> files_;
+  Stamp stamp_;
+  record::Recording recording_;
+  record::Timeline timeline_;
+};
+
+HttpReply reply_to(const HttpRequest& request, Source& source) {
+  if (request.path == "/")
+    return {200, "text/html; charset=utf-8",
+            "<!DOCTYPE html><title>substrata</title><p><a href=\"/metrics\">metrics</a></p>\n"};
+  if (request.path != "/metrics") return {404, "text/plain; charset=utf-8", "the values are at /metrics\n"};
+  const bool older = request.accept.find("application/openmetrics-text") == std::string::npos &&
+                     request.accept.find("text/plain") != std::string::npos;
+  const record::Exposition exposition =
+      older ? record::Exposition::kPrometheus : record::Exposition::kOpenMetrics;
+  try {
+    return {200, record::media_type(exposition), source.metrics(exposition)};
+  } catch (const std::exception& error) {
+    return {500, "text/plain; charset=utf-8", std::string(error.what()) + "\n"};
+  }
+}
+
+}  // namespace
+
+int serve(int argc, char** argv) {
+  std::string interval = "1s", listen = "127.0.0.1:9748";
+  std::vector<std::string> files;
+  Watched::What what;
+  bool stay = false;
+  Arguments arguments("substrata serve", kUsage);
+  arguments.words("FILE", files, "records whose newest values are served, instead of live ones",
+                  Arguments::Value::kFile);
+  arguments.words("-e,--events", what.wishes,
+                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+                  Arguments::Value::kEvents);
+  arguments.word("-i,--interval", interval, "least time between two readings (default 1s)",
+                 Arguments::Value::kDuration);
+  arguments.word("-l,--listen", listen, "address and port, port 0 for a free one (default 127.0.0.1:9748)");
+  arguments.word("-p,--pid", what.process, "a process that runs, its threads and descendants",
+                 Arguments::Value::kProcess);
+  arguments.flag("--stay", stay, "when the command or process has ended, go on serving its last values");
+  std::vector<char*> before(argv, argv + argc);
+  if (std::optional<SplitLine> line = split_at_dashes(argc, argv)) {
+    before = line->before;
+    what.command = line->command;
+  }
+  if (const auto status = arguments.parse(static_cast<int>(before.size()), before.data())) return *status;
+  if (!what.command.empty() + !what.process.empty() + !files.empty() > 1) {
+    std::fprintf(stderr, "substrata serve: a command, a process or records, one of them at a time\n");
+    return 2;
+  }
+
+  HttpServer server(listen);
+  std::unique_ptr<Watched> watched;
+  std::unique_ptr<Source> source;
+  LiveSource* live = nullptr;
+  if (files.empty()) {
+    const std::int64_t interval_ns = parse_duration(interval);
+    watched = std::make_unique<Watched>(what);
+    auto made = std::make_unique<LiveSource>(*watched, interval_ns);
+    live = made.get();
+    source = std::move(made);
+  } else {
+    source = std::make_unique<FileSource>(files);
+  }
+  Signals signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  if (watched != nullptr) {
+    for (const std::string& note : watched->events().notes())
+      std::fprintf(stderr, "substrata serve: %s\n", note.c_str());
+    watched->go();
+  }
+  if (!server.loopback())
+    std::fprintf(stderr, "substrata serve: everybody who reaches %s can read the values\n",
+                 server.address().c_str());
+  std::fprintf(stderr, "substrata serve: http://%s/metrics\n", server.address().c_str());
+
+  const auto answer = [&](const HttpRequest& request) { return reply_to(request, *source); };
+  int status = 0;
+  bool running = watched != nullptr && watched->descriptor() >= 0;
+  for (;;) {
+    // While a command runs, signals are its own: it ends, and then this does.
+    const bool passed_on = running && watched->is_command();
+    std::vector<pollfd> others = {{passed_on ? -1 : signals.descriptor(), POLLIN, 0},
+                                  {running ? watched->descriptor() : -1, POLLIN, 0}};
+    server.serve_until(&others, answer);
+    if (others[0].revents != 0 && signals.take() != 0) return status;
+    if (others[1].revents == 0 || !watched->ended()) continue;
+    live->freeze();
+    status = watched->status();
+    running = false;
+    if (!stay) return status;
+  }
+}
+
+}  // namespace substrata::tool

@@ -1,0 +1,170 @@
+// substrata stat: what a command counted in all, as a table or JSON.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "arguments/arguments.hpp"
+#include "substrata_tool/commands.hpp"
+#include "recording/memory_sink.hpp"
+#include "recording/statistics.hpp"
+#include "recording/text_report.hpp"
+#include "sampler/run.hpp"
+
+namespace substrata::tool {
+namespace {
+
+constexpr const char* kUsage =
+    "Runs a command and tells what its events came to: totals of counts, levels of gauges.\n\n"
+    "  substrata stat -- make -j4\n"
+    "  substrata stat -e perf::TASK-CLOCK,'net:::lo:*' --json -o totals.json -- ./program\n\n"
+    "Processor and software events follow the command and all its children; everything else is the node's. "
+    "The table "
+    "goes to standard error; the exit status is the command's.";
+
+std::string exact(double number, record::Type type) {
+  char text[40];
+  std::snprintf(text, sizeof text, type == record::Type::kDouble ? "%.6g" : "%.0f", number);
+  return text;
+}
+
+void write_table(std::ostream& out, const record::Timeline& timeline) {
+  const record::Writer& writer = timeline.recording->writers.front();
+  std::size_t width = 5;
+  for (const record::Trace& trace : timeline.traces) width = std::max(width, trace.series->name.size());
+  out << "\n"
+      << record::property(writer.properties, "command") << ": "
+      << record::property(writer.end_properties, "exit") << "\n\n";
+  for (const record::Trace& trace : timeline.traces) {
+    const record::Series& about = *trace.series;
+    if (about.scope == "recorder") continue;
+    const record::Summary all = record::summarize(trace);
+    const bool gauge = about.kind == record::Kind::kGauge;
+    char line[512];
+    if (all.samples == 0)
+      std::snprintf(line, sizeof line, "%20s %-10s", "no value", "");
+    else
+      std::snprintf(line, sizeof line, "%20s %-10s",
+                    exact(gauge ? all.level.mean : all.total, about.type).c_str(), about.unit.c_str());
+    out << line << ' ' << about.name << std::string(width - about.name.size(), ' ') << "  ";
+    if (all.samples != 0 && gauge)
+      out << "mean; " << record::compact(all.level.min) << " to " << record::compact(all.level.max);
+    else if (all.samples != 0 && timeline.seconds > 0)
+      out << record::compact(all.total / timeline.seconds) << "/s";
+    out << "  (" << about.scope << ", " << record::origin_name(about)
+        << ((trace.flags_seen & record::kScaled) != 0 ? ", scaled" : "")
+        << ((trace.flags_seen & record::kAbsent) != 0 ? ", with gaps" : "") << ")\n";
+  }
+  out << "\n";
+  char line[200];
+  std::snprintf(line, sizeof line, "%20.6f s elapsed, %s s user, %s s system\n", timeline.seconds,
+                std::string(record::property(writer.end_properties, "command.user_s")).c_str(),
+                std::string(record::property(writer.end_properties, "command.system_s")).c_str());
+  out << line;
+  for (const auto& [name, value] : writer.properties)
+    if (name.rfind("note", 0) == 0 || name == "refused") out << name << ": " << value << "\n";
+}
+
+nlohmann::json as_json(const record::Timeline& timeline) {
+  const record::Writer& writer = timeline.recording->writers.front();
+  nlohmann::json report = {{"command", record::property(writer.properties, "command")},
+                           {"seconds", timeline.seconds},
+                           {"exit_status", record::property_number(writer.end_properties, "exit_status")},
+                           {"machine", nlohmann::json::object()},
+                           {"events", nlohmann::json::array()}};
+  for (const auto& [name, value] : writer.properties) report["machine"][name] = value;
+  for (const record::Trace& trace : timeline.traces) {
+    const record::Series& about = *trace.series;
+    if (about.scope == "recorder") continue;
+    const record::Summary all = record::summarize(trace);
+    nlohmann::json entry = {{"name", about.name},
+                            {"unit", about.unit},
+                            {"kind", record::kind_name(about.kind)},
+                            {"scope", about.scope},
+                            {"component", about.component},
+                            {"modelled", about.modelled},
+                            {"scaled", (trace.flags_seen & record::kScaled) != 0},
+                            {"value", nullptr}};
+    if (all.samples != 0 && about.kind == record::Kind::kGauge) {
+      entry["value"] = all.level.mean;
+      entry["min"] = all.level.min;
+      entry["max"] = all.level.max;
+    } else if (all.samples != 0) {
+      // The last value itself: a double would lose the low bits of large counts.
+      std::size_t last = about.values.size() - 1;
+      while (!about.present_at(last)) --last;
+      if (about.type == record::Type::kDouble)
+        entry["value"] = about.value_at(last);
+      else if (about.type == record::Type::kUint64)
+        entry["value"] = static_cast<std::uint64_t>(about.values[last]);
+      else
+        entry["value"] = about.values[last];
+    }
+    report["events"].push_back(std::move(entry));
+  }
+  return report;
+}
+
+}  // namespace
+
+int stat(int argc, char** argv) {
+  std::string out, interval = "100ms";
+  std::vector<std::string> wishes;
+  bool json = false;
+  Arguments arguments("substrata stat", kUsage);
+  arguments.words("-e,--events", wishes,
+                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+                  Arguments::Value::kEvents);
+  arguments.word("-i,--interval", interval, "time between looks at gauges (default 100ms)",
+                 Arguments::Value::kDuration);
+  arguments.word("-o,--output", out, "file to write instead of standard error", Arguments::Value::kFile);
+  arguments.flag("--json", json, "print JSON");
+  std::optional<SplitLine> line = split_at_dashes(argc, argv);
+  if (!line) {
+    std::fprintf(stderr, "substrata stat: no command; write it after --, as in: substrata stat -- sleep 1\n");
+    return 2;
+  }
+  if (const auto status = arguments.parse(static_cast<int>(line->before.size()), line->before.data()))
+    return *status;
+
+  Plan plan;
+  plan.command = line->command;
+  plan.wishes = wishes;
+  plan.interval_ns = parse_duration(interval);
+  record::MemorySink* memory = nullptr;
+  std::unique_ptr<record::MemorySink> kept;
+  Destination destination;
+  destination.open = [&](const record::Properties& properties) -> std::unique_ptr<record::Sink> {
+    auto made = std::make_unique<record::MemorySink>(properties);
+    memory = made.get();
+    return made;
+  };
+  destination.flush = [] {};
+  record::Recording result;
+  destination.end = [&](const Outcome& outcome, const record::Properties& properties) {
+    memory->end(outcome.end, properties);
+    result = memory->recording();
+  };
+  const Outcome outcome = run_sampled(plan, destination);
+  if (!outcome.failure.empty()) throw std::runtime_error(outcome.failure);
+  const record::Timeline timeline = record::lay_out(result);
+  std::ostringstream text;
+  if (json)
+    text << as_json(timeline).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  else
+    write_table(text, timeline);
+  if (out.empty()) {
+    std::cerr << text.str();
+    return outcome.status;
+  }
+  std::ofstream file(out);
+  file << text.str();
+  file.close();
+  if (!file) throw std::runtime_error("'" + out + "' cannot be written");
+  return outcome.status;
+}
+
+}  // namespace substrata::tool

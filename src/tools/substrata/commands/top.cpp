@@ -1,0 +1,316 @@
+// substrata top: events as they stand, drawn anew at every interval.
+#include <poll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+
+#include "arguments/arguments.hpp"
+#include "substrata_tool/commands.hpp"
+#include "recording/exports.hpp"
+#include "recording/text_report.hpp"
+#include "sampler/machine.hpp"
+#include "sampler/run.hpp"
+#include "sampler/watched.hpp"
+#include "terminal/screen.hpp"
+
+namespace substrata::tool {
+namespace {
+
+constexpr const char* kUsage =
+    "Shows events as they count now: rates of counts, levels of gauges, and how they went.\n\n"
+    "  substrata top                             the whole machine\n"
+    "  substrata top -e 'coretemp:::*,net:::*' -i 500ms\n"
+    "  substrata top -p 1234                     a running process, its threads and descendants\n"
+    "  substrata top -- make -j4                 a command and its children, until it ends\n"
+    "  substrata top --batch -n 3 > looks.txt    three looks, as plain text\n\n"
+    "Keys: q ends it, and the command (twice: by force); up, down, page up, page down (or k, j) scroll; "
+    "space looks "
+    "at once. A command's output is thrown away, its input is empty; in --batch both are its own. Modelled "
+    "values and extrapolated ones are called so.";
+
+// What is shown of one event.
+struct Row {
+  const record::Series* series = nullptr;
+  bool present = false;
+  double now = NAN;  // a rate for counts, else the level
+  double least = NAN, most = NAN;
+  std::vector<double> history;
+  double last = NAN;  // the count at the look before
+};
+
+constexpr std::size_t kHistory = 256;
+
+class Looks {
+ public:
+  explicit Looks(LiveEvents& events) : events_(events) {
+    for (const record::Series& series : events.series()) {
+      rows_.emplace_back();
+      rows_.back().series = &series;
+      width_ = std::max(width_, series.name.size());
+    }
+  }
+  // Takes in what the events read last.
+  void take() {
+    seconds_ = last_time_ == 0 ? 0 : 1e-9 * static_cast<double>(events_.time() - last_time_);
+    last_time_ = events_.time();
+    for (Row& row : rows_) {
+      const record::Series& series = *row.series;
+      const double value = series.value_at(0);
+      row.present = series.present_at(0) && std::isfinite(value);
+      if (series.kind == record::Kind::kGauge) {
+        row.now = row.present ? value : NAN;
+      } else {
+        row.now = row.present && seconds_ > 0 ? (value - row.last) / seconds_ : NAN;
+        row.last = row.present ? value : NAN;
+      }
+      row.least = std::fmin(row.least, row.now);
+      row.most = std::fmax(row.most, row.now);
+      if (row.series->kind != record::Kind::kGauge && seconds_ == 0) continue;
+      if (row.history.size() == kHistory) row.history.erase(row.history.begin());
+      row.history.push_back(row.now);
+    }
+  }
+  double seconds() const { return seconds_; }
+  std::size_t size() const { return rows_.size(); }
+
+  // The head of the table and its rows, each `columns` wide (0: as wide as it comes, without the course).
+  std::string head(std::size_t columns, bool utf8) const {
+    return line({"EVENT", "NOW", "UNIT", "LEAST", "MOST", "TOTAL", "ORIGIN"}, {}, columns, utf8);
+  }
+  std::string row(std::size_t index, std::size_t columns, bool utf8) const {
+    const Row& row = rows_[index];
+    const record::Series& about = *row.series;
+    const bool gauge = about.kind == record::Kind::kGauge;
+    const auto number = [](double value) { return std::isnan(value) ? "-" : record::compact(value); };
+    std::string origin = record::origin_name(about);
+    if ((about.flags[0] & record::kScaled) != 0) origin += ", scaled";
+    if ((about.flags[0] & record::kStale) != 0) origin += ", stale";
+    if (!row.present) origin += ", no value";
+    const std::string unit = (about.unit.empty() ? std::string() : about.unit) + (gauge ? "" : "/s");
+    return line({about.name, row.present ? number(row.now) : "no value", unit, number(row.least),
+                 number(row.most), gauge || !row.present ? "" : record::exact_value(about, 0), origin},
+                row.history, columns, utf8);
+  }
+
+ private:
+  struct Cells {
+    std::string name, now, unit, least, most, total, origin;
+  };
+  std::string line(const Cells& cells, const std::vector<double>& history, std::size_t columns,
+                   bool utf8) const {
+    const auto right = [](const std::string& text, std::size_t width) {
+      return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
+    };
+    const std::string numbers = right(cells.now, 11) + ' ' + fitted(cells.unit, 8) + right(cells.least, 11) +
+                                right(cells.most, 11) + right(cells.total, 21) + "  ";
+    if (columns == 0) return fitted(cells.name, width_) + ' ' + numbers + cells.origin;
+    // What is narrow first loses the course, then the tail of the line.
+    constexpr std::size_t kOrigin = 18;
+    const std::size_t fixed = numbers.size() + kOrigin + 1;
+    const std::size_t name =
+        std::clamp<std::size_t>(columns > fixed ? columns - fixed : 0, 24, std::max<std::size_t>(width_, 24));
+    std::string text = fitted(cells.name, name) + ' ' + numbers + fitted(cells.origin, kOrigin);
+    const std::size_t used = name + fixed;
+    if (columns > used + 9)
+      return text + ' ' + bars(history, std::min<std::size_t>(columns - used - 1, 60), utf8);
+    return fitted(text, columns);
+  }
+
+  LiveEvents& events_;
+  std::vector<Row> rows_;
+  std::size_t width_ = 5;
+  std::int64_t last_time_ = 0;
+  double seconds_ = 0;
+};
+
+std::string time_of_day() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  char text[40];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+std::string title(const Watched& watched, const Looks& looks) {
+  char since[60] = "first look";
+  if (looks.seconds() > 0)
+    std::snprintf(since, sizeof since, "%.3f s since the look before", looks.seconds());
+  return "substrata top: " + time_of_day() + ", " + since + ", " + host_name() + ": " + watched.name();
+}
+
+void write_batch(const Watched& watched, const Looks& looks) {
+  std::printf("%s\n%s\n", title(watched, looks).c_str(), looks.head(0, false).c_str());
+  for (std::size_t i = 0; i < looks.size(); ++i) std::printf("%s\n", looks.row(i, 0, false).c_str());
+  std::printf("\n");
+  if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
+}
+
+// One page, beginning with row `*first`, which is corrected to what fits.
+void draw(Screen& screen, Watched& watched, const Looks& looks, const std::string& state, std::size_t* first,
+          bool utf8) {
+  const Screen::Size size = screen.size();
+  const std::vector<std::string>& notes = watched.events().notes();
+  std::vector<std::string> lines = {fitted(title(watched, looks), size.columns)};
+  for (std::size_t i = 0; i < std::min<std::size_t>(notes.size(), 3) && size.rows > 12; ++i)
+    lines.push_back(fitted("note: " + notes[i], size.columns));
+  lines.push_back("\x1b[7m" + looks.head(size.columns, utf8));
+  const std::size_t above = lines.size();
+  const std::size_t room = size.rows > above + 1 ? size.rows - above - 1 : 1;
+  *first = std::min(*first, looks.size() > room ? looks.size() - room : 0);
+  for (std::size_t i = *first; i < std::min(looks.size(), *first + room); ++i)
+    lines.push_back(looks.row(i, size.columns, utf8));
+  while (lines.size() + 1 < size.rows) lines.emplace_back();
+  char place[100] = "";
+  if (looks.size() > room)
+    std::snprintf(place, sizeof place, "events %zu to %zu of %zu; ", *first + 1,
+                  std::min(looks.size(), *first + room), looks.size());
+  lines.push_back(fitted(place + state + "q: end, up and down: scroll, space: look now", size.columns));
+  screen.show(lines);
+}
+
+class Ticks {
+ public:
+  explicit Ticks(std::int64_t interval_ns)
+      : descriptor_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+    if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "no timer");
+    itimerspec ticks{};
+    ticks.it_interval = {interval_ns / 1'000'000'000, interval_ns % 1'000'000'000};
+    ticks.it_value = ticks.it_interval;
+    timerfd_settime(descriptor_, 0, &ticks, nullptr);
+  }
+  ~Ticks() { close(descriptor_); }
+  Ticks(const Ticks&) = delete;
+  Ticks& operator=(const Ticks&) = delete;
+  int descriptor() const noexcept { return descriptor_; }
+  bool take() {
+    std::uint64_t due = 0;
+    return read(descriptor_, &due, sizeof due) == static_cast<ssize_t>(sizeof due);
+  }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+int top(int argc, char** argv) {
+  std::string interval = "1s";
+  Watched::What what;
+  bool batch = false;
+  std::uint64_t most_looks = 0;
+  Arguments arguments("substrata top", kUsage);
+  arguments.words("-e,--events", what.wishes,
+                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+                  Arguments::Value::kEvents);
+  arguments.word("-i,--interval", interval, "time between looks: 500ms, 2s (default 1s)",
+                 Arguments::Value::kDuration);
+  arguments.word("-p,--pid", what.process, "a process that runs, its threads and descendants",
+                 Arguments::Value::kProcess);
+  arguments.flag("-b,--batch", batch, "write plain text, one look after the other");
+  arguments.number("-n,--looks", most_looks, "end after that many looks, and the command (default: never)");
+  std::vector<char*> before(argv, argv + argc);
+  if (std::optional<SplitLine> line = split_at_dashes(argc, argv)) {
+    before = line->before;
+    what.command = line->command;
+  }
+  if (const auto status = arguments.parse(static_cast<int>(before.size()), before.data())) return *status;
+  if (!what.command.empty() && !what.process.empty()) {
+    std::fprintf(stderr, "substrata top: a command or a process, not both\n");
+    return 2;
+  }
+
+  const std::int64_t interval_ns = parse_duration(interval);
+  what.silent = !batch;
+  Watched watched(what);
+  // The signals of a command's end are its own; see Child.
+  const std::unique_ptr<Signals> signals =
+      watched.is_command() ? std::make_unique<Signals>(std::initializer_list<int>{SIGWINCH, SIGTSTP})
+                           : std::make_unique<Signals>(std::initializer_list<int>{SIGWINCH, SIGTSTP, SIGINT,
+                                                                                  SIGTERM, SIGHUP, SIGQUIT});
+  Looks looks(watched.events());
+  const bool utf8 = terminal_speaks_utf8();
+  if (batch)
+    for (const std::string& note : watched.events().notes())
+      std::fprintf(stderr, "substrata top: %s\n", note.c_str());
+  const std::unique_ptr<Screen> screen = batch ? nullptr : std::make_unique<Screen>();
+  watched.go();
+  looks.take();
+  Ticks ticks(interval_ns);
+
+  std::size_t first = 0;
+  std::uint64_t looked = 0;
+  std::string state;
+  bool asked_to_end = false;
+  const auto redraw = [&] {
+    if (screen != nullptr) draw(*screen, watched, looks, state, &first, utf8);
+  };
+  const auto look = [&] {
+    watched.events().sample();
+    looks.take();
+    ++looked;
+    if (batch) write_batch(watched, looks);
+    redraw();
+  };
+  // True: nothing is left to wait for.
+  const auto end = [&] {
+    if (!watched.is_command()) return true;
+    watched.send(asked_to_end ? SIGKILL : SIGTERM);
+    asked_to_end = true;
+    state = "waiting for the command to end; ";
+    redraw();
+    return false;
+  };
+  redraw();
+  for (;;) {
+    pollfd ready[] = {{ticks.descriptor(), POLLIN, 0},
+                      {watched.descriptor(), POLLIN, 0},
+                      {signals->descriptor(), POLLIN, 0},
+                      {screen != nullptr ? screen->keys() : -1, POLLIN, 0}};
+    if (poll(ready, 4, -1) < 0 && errno != EINTR)
+      throw std::system_error(errno, std::generic_category(), "waiting for the next look");
+    if (ready[1].revents != 0 && watched.ended()) {
+      if (!asked_to_end) look();
+      return watched.status();
+    }
+    if (ready[2].revents != 0) {
+      for (int signal = signals->take(); signal != 0; signal = signals->take()) {
+        if (signal == SIGTSTP && screen != nullptr)
+          screen->suspend();
+        else if (signal == SIGTSTP)
+          raise(SIGSTOP);
+        else if (signal != SIGWINCH)
+          return 0;
+      }
+      redraw();
+    }
+    if (ready[3].revents != 0) {
+      const std::size_t page = std::max<std::size_t>(screen->size().rows, 4) - 3;
+      for (Screen::Key key = screen->take_key(); key != Screen::Key::kNone; key = screen->take_key()) {
+        if (key == Screen::Key::kQuit && end()) return 0;
+        if (key == Screen::Key::kUp) first -= first != 0 ? 1 : 0;
+        if (key == Screen::Key::kDown) ++first;
+        if (key == Screen::Key::kPageUp) first -= std::min(first, page);
+        if (key == Screen::Key::kPageDown) first += page;
+        if (key == Screen::Key::kRefresh) look();
+      }
+      redraw();
+    }
+    if (ticks.take() && !asked_to_end) {
+      look();
+      if (most_looks != 0 && looked >= most_looks && end()) return 0;
+    }
+  }
+}
+
+}  // namespace substrata::tool

@@ -1,0 +1,147 @@
+// The exchange of requests and replies, by libmicrohttpd, in the thread of the caller.
+#include "substrata_tool/serving/http_server.hpp"
+
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+
+namespace substrata::tool {
+namespace {
+
+constexpr unsigned kMostConnections = 1000;
+constexpr unsigned kPatienceSeconds = 10;
+constexpr std::size_t kLongestRequest = 16 * 1024;
+
+std::string address_text(const sockaddr_storage& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.ss_family == AF_INET6) {
+    sockaddr_in6 six{};
+    std::memcpy(&six, &address, sizeof six);
+    inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof text);
+    return '[' + std::string(text) + "]:" + std::to_string(ntohs(six.sin6_port));
+  }
+  sockaddr_in four{};
+  std::memcpy(&four, &address, sizeof four);
+  inet_ntop(AF_INET, &four.sin_addr, text, sizeof text);
+  return std::string(text) + ':' + std::to_string(ntohs(four.sin_port));
+}
+
+bool is_loopback(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET6) {
+    sockaddr_in6 six{};
+    std::memcpy(&six, &address, sizeof six);
+    return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
+  }
+  sockaddr_in four{};
+  std::memcpy(&four, &address, sizeof four);
+  return ntohl(four.sin_addr.s_addr) >> 24 == 127;
+}
+
+}  // namespace
+
+HttpServer::HttpServer(const std::string& listen) {
+  const std::size_t colon = listen.rfind(':');
+  std::string host = colon == std::string::npos ? "127.0.0.1" : listen.substr(0, colon);
+  const std::string port = colon == std::string::npos ? listen : listen.substr(colon + 1);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  if (host.empty() || host == "localhost") host = "127.0.0.1";
+  int listener = -1;
+  const auto fail = [&](const std::string& why) {
+    if (listener >= 0) close(listener);
+    throw std::runtime_error("cannot listen at '" + listen + "': " + why +
+                             "; write --listen ADDRESS:PORT, as in 127.0.0.1:9100, port 0 for a free one");
+  };
+  const bool digits = !port.empty() && port.size() <= 5 &&
+                      std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits || std::stoi(port) > 65535) fail("'" + port + "' is no port");
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0)
+    fail("'" + host + "' is no address: " + gai_strerror(error));
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, freeaddrinfo);
+  listener = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener < 0) fail(std::strerror(errno));
+  const int yes = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (bind(listener, found->ai_addr, found->ai_addrlen) != 0 || ::listen(listener, SOMAXCONN) != 0)
+    fail(std::strerror(errno));
+  sockaddr_storage bound{};
+  socklen_t length = sizeof bound;
+  if (getsockname(listener, reinterpret_cast<sockaddr*>(&bound), &length) != 0) fail(std::strerror(errno));
+  address_ = address_text(bound);
+  loopback_ = is_loopback(bound);
+  // From here on the daemon owns the socket, unless it cannot be started.
+  const unsigned flags = MHD_USE_EPOLL | (found->ai_family == AF_INET6 ? unsigned{MHD_USE_IPv6} : 0u);
+  daemon_ =
+      MHD_start_daemon(flags, 0, nullptr, nullptr, &HttpServer::take, this, MHD_OPTION_LISTEN_SOCKET,
+                       listener, MHD_OPTION_CONNECTION_LIMIT, kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT,
+                       kPatienceSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kLongestRequest, MHD_OPTION_END);
+  if (daemon_ == nullptr) fail("the server cannot be started");
+  descriptor_ = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+}
+
+HttpServer::~HttpServer() { MHD_stop_daemon(daemon_); }
+
+MHD_Result HttpServer::take(void* self, MHD_Connection* connection, const char* path, const char* method,
+                            const char*, const char*, std::size_t*, void**) {
+  const std::string_view asked = method;
+  HttpReply reply;
+  if (asked != MHD_HTTP_METHOD_GET && asked != MHD_HTTP_METHOD_HEAD) {
+    reply = {MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "only GET and HEAD are answered\n"};
+  } else {
+    HttpRequest request;
+    request.path = path;
+    const char* const accept =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    if (accept != nullptr) request.accept = accept;
+    reply = (*static_cast<HttpServer*>(self)->answer_)(request);
+  }
+  MHD_Response* const response =
+      MHD_create_response_from_buffer(reply.body.size(), reply.body.data(), MHD_RESPMEM_MUST_COPY);
+  if (response == nullptr) return MHD_NO;
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply.type.c_str());
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+  if (reply.status == MHD_HTTP_METHOD_NOT_ALLOWED)
+    MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+  const MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(reply.status), response);
+  MHD_destroy_response(response);
+  return queued;
+}
+
+void HttpServer::serve_until(std::vector<pollfd>* others,
+                             const std::function<HttpReply(const HttpRequest&)>& answer) {
+  answer_ = &answer;
+  for (;;) {
+    std::vector<pollfd> all = *others;
+    all.push_back({descriptor_, POLLIN, 0});
+    MHD_UNSIGNED_LONG_LONG milliseconds = 0;
+    const bool limited = MHD_get_timeout(daemon_, &milliseconds) == MHD_YES;
+    const int timeout =
+        limited ? static_cast<int>(std::min<MHD_UNSIGNED_LONG_LONG>(milliseconds, 60'000)) : -1;
+    if (poll(all.data(), all.size(), timeout) < 0) {
+      if (errno == EINTR) continue;
+      throw std::runtime_error("waiting for requests: " + std::string(std::strerror(errno)));
+    }
+    MHD_run(daemon_);
+    bool ready = false;
+    for (std::size_t i = 0; i < others->size(); ++i) {
+      (*others)[i].revents = all[i].revents;
+      ready = ready || all[i].revents != 0;
+    }
+    if (ready) return;
+  }
+}
+
+}  // namespace substrata::tool

@@ -1,0 +1,75 @@
+// A kernel of the test's own behind perf::Kernel: refuses, counts, rotates and wraps as it is told.
+#ifndef SUBSTRATA_TESTS_PERF_EVENT_FAKE_KERNEL_HPP
+#define SUBSTRATA_TESTS_PERF_EVENT_FAKE_KERNEL_HPP
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "perf_events/encoder.hpp"
+#include "perf_events/kernel.hpp"
+
+namespace substrata::test {
+
+// Thread-compatible.
+class FakeKernel {
+ public:
+  struct Event {
+    perf_event_attr attr;
+    pid_t pid;
+    int cpu;
+    int group;
+    uint64_t value = 0, enabled = 0, running = 0;
+    bool on = false;
+    int signal = 0;
+    std::unique_ptr<perf_event_mmap_page> page;
+  };
+
+  FakeKernel();
+  const perf::Kernel& kernel() const { return kernel_; }
+
+  // An errno to refuse an open with, or 0. Default: everything opens.
+  std::function<int(const perf_event_attr&, pid_t, int cpu, int group)> refuse;
+  size_t hardware_counters = 4;  // the largest hardware group
+  bool user_reads = false;       // mapped pages may be read
+  uint32_t width = 48;           // bits of a hardware counter
+  bool lost = false;             // reads end at once, as of a pinned group that found no counter
+  uint64_t registers = 0;        // what every hardware counter register holds
+  uint64_t tick = 0;
+
+  std::map<int, Event> events;  // the open descriptors
+  std::vector<perf_event_attr> opened;
+  int opens = 0, reads = 0, controls = 0, counter_reads = 0;
+
+  // Lets every enabled event count by `amount`, for `running` of `enabled` nanoseconds.
+  void advance(uint64_t amount, uint64_t enabled = 100, uint64_t running = 100);
+  Event& of_type(uint32_t type);
+
+ private:
+  perf::Kernel kernel_;
+  int next_ = 1000;
+};
+
+// A table with the events of a PMU called "fake": INSTRUCTIONS_DONE, CYCLES_DONE and MASKED, which wants :ONE
+// or :TWO.
+std::unique_ptr<perf::Encoder> fake_encoder(bool present = true);
+
+// A folder with files, removed at the end.
+class ScratchTree {
+ public:
+  ScratchTree();
+  ~ScratchTree();
+  ScratchTree(const ScratchTree&) = delete;
+  ScratchTree& operator=(const ScratchTree&) = delete;
+  void write(const std::string& path, const std::string& text);
+  const std::string& root() const { return root_; }
+
+ private:
+  std::string root_;
+};
+
+}  // namespace substrata::test
+
+#endif

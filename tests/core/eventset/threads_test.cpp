@@ -1,0 +1,131 @@
+// Threads: any call first from any thread, registration, storage, locks (PA-42).
+#include "eventset/threads.hpp"
+
+#include <pthread.h>
+
+#include <thread>
+#include <vector>
+
+#include "support/fake_substrates.hpp"
+
+namespace {
+
+using namespace substrata;
+using fake::set_of;
+
+class ThreadCalls : public fake::LibraryTest {};
+
+unsigned long own_id() { return static_cast<unsigned long>(pthread_self()); }
+
+TEST_F(ThreadCalls, IdsComeFromTheClientsFunction) {
+  EXPECT_EQ(thread_id().error().code, Code::kMisc);
+  EXPECT_TRUE(set_thread_id_function(own_id).ok());
+  EXPECT_TRUE(thread_id_function_set());
+  EXPECT_EQ(thread_id().value_or(0ul), own_id());
+  EXPECT_EQ(list_threads(), std::vector<unsigned long>{own_id()});
+}
+
+TEST_F(ThreadCalls, EndedThreadsAreNotListed) {
+  std::thread([] {
+    EXPECT_TRUE(register_thread().ok());
+    EXPECT_TRUE(register_thread().ok());
+    EXPECT_EQ(list_threads().size(), 2u);
+  }).join();
+  EXPECT_EQ(list_threads().size(), 1u);
+}
+
+TEST_F(ThreadCalls, UnregisteringDestroysTheThreadsSets) {  // PA-35: PAPI dies or says ENOEVST
+  std::thread([] {
+    const int own = set_of({"alpha::CYCLES"});
+    EXPECT_TRUE(start_set(own).ok());
+    EXPECT_TRUE(unregister_thread().ok());
+    EXPECT_EQ(stop_set(own, nullptr).code, Code::kNoEventSet);
+    EXPECT_EQ(unregister_thread().code, Code::kMisc);
+  }).join();
+}
+
+TEST_F(ThreadCalls, SetOutlivesTheThreadThatMadeIt) {
+  int set = -1;
+  std::thread([&] {
+    set = set_of({"alpha::CYCLES"});
+    EXPECT_TRUE(start_set(set).ok());
+  }).join();
+  int64_t values[1];
+  EXPECT_TRUE(read_set(set, values).ok());
+  EXPECT_TRUE(stop_set(set, values).ok());
+  EXPECT_TRUE(cleanup_event_set(set).ok());
+  EXPECT_TRUE(destroy_event_set(set).ok());
+}
+
+TEST_F(ThreadCalls, AnotherThreadMayStopAndStartASet) {
+  const int set = set_of({"alpha::CYCLES"});
+  ASSERT_TRUE(start_set(set).ok());
+  std::thread([&] {
+    int64_t values[1];
+    EXPECT_TRUE(read_set(set, values).ok());
+    EXPECT_TRUE(stop_set(set, values).ok());
+    EXPECT_TRUE(start_set(set).ok());
+    const int own = set_of({"alpha::CYCLES"});
+    EXPECT_TRUE(start_set(own).ok()) << "its own counters are free";
+    EXPECT_TRUE(stop_set(own, nullptr).ok());
+  }).join();
+  EXPECT_TRUE(stop_set(set, nullptr).ok());
+}
+
+TEST_F(ThreadCalls, StorageIsPerThreadAndTagsAreChecked) {
+  int here = 0, there = 0;
+  EXPECT_EQ(thread_specific(0).value_or(&there), nullptr) << "never set";
+  EXPECT_TRUE(set_thread_specific(0, &here).ok());
+  std::thread([&] {
+    EXPECT_EQ(thread_specific(0).value_or(&here), nullptr);
+    EXPECT_TRUE(set_thread_specific(0, &there).ok());
+    EXPECT_EQ(all_thread_specific(0).value_or(std::vector<ThreadValue>{}).size(), 2u);
+  }).join();
+  EXPECT_EQ(thread_specific(0).value_or(nullptr), &here);
+  for (const int bad : {99, -1, kThreadSlots}) {
+    EXPECT_EQ(thread_specific(bad).error().code, Code::kInvalid);
+    EXPECT_EQ(set_thread_specific(bad, nullptr).code, Code::kInvalid);
+  }
+}
+
+TEST_F(ThreadCalls, UserLocksExclude) {
+  EXPECT_EQ(lock_user(99).code, Code::kInvalid);
+  EXPECT_EQ(unlock_user(-1).code, Code::kInvalid);
+  int64_t counter = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        EXPECT_TRUE(lock_user(0).ok());
+        ++counter;
+        EXPECT_TRUE(unlock_user(0).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(counter, 2000);
+}
+
+TEST_F(ThreadCalls, EveryFirstCallWorksFromItsOwnThread) {  // PA-42
+  for (int round = 0; round < 10; ++round) {
+    std::vector<std::thread> threads;
+    const auto run = [&](auto body) { threads.emplace_back(body); };
+    Catalogue& catalogue = Library::instance().catalogue();
+    run([&] { EXPECT_TRUE(catalogue.find("PAPI_TOT_CYC").has_value()); });
+    run([&] { EXPECT_TRUE(catalogue.find("alpha::CYCLES").has_value()); });
+    run([&] { EXPECT_TRUE(catalogue.info(kPresetMask | 0x3b).has_value()); });
+    run([&] { EXPECT_TRUE(catalogue.next_in_component(kNativeMask, Enumerate::kFirst, 1).has_value()); });
+    run([&] {
+      const int set = set_of({"alpha::LOADS"});
+      EXPECT_TRUE(start_set(set).ok());
+      EXPECT_TRUE(stop_set(set, nullptr).ok());
+      EXPECT_TRUE(cleanup_event_set(set).ok());
+      EXPECT_TRUE(destroy_event_set(set).ok());
+    });
+    run([&] { EXPECT_GE(list_threads().size(), 1u); });
+    run([&] { EXPECT_TRUE(register_thread().ok()); });
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+}  // namespace

@@ -1,0 +1,77 @@
+// Any bytes as a record: no crash, no endless loop, in the reader and in everything that is made from what it
+// read. Half of the inputs become payloads of chunks whose check sums are right.
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+
+#include "recording/bytes.hpp"
+#include "recording/exports.hpp"
+#include "recording/format.hpp"
+#include "recording/html_report.hpp"
+#include "recording/reader.hpp"
+#include "recording/reduction.hpp"
+#include "recording/statistics.hpp"
+#include "recording/text_report.hpp"
+
+using namespace substrata::record;
+
+namespace {
+
+void look_at(const unsigned char* bytes, std::size_t count) {
+  const Recording recording = parse(bytes, count);
+  const Timeline timeline = lay_out(recording);
+  if (recording.writers.empty()) return;
+  std::ostringstream out;
+  write_text_report(out, timeline, "fuzz");
+  write_html_report(out, timeline, "fuzz");
+  export_csv(out, timeline);
+  export_json(out, timeline);
+  export_perfetto(out, timeline);
+  export_openmetrics(out, timeline);
+  cut_out(timeline, timeline.seconds / 3, timeline.seconds / 2);
+  Reduction sum, back;
+  try {
+    sum.add(timeline);
+    sum.add(timeline);
+  } catch (const std::runtime_error&) {
+  }
+  const std::vector<unsigned char> encoded = sum.encode().bytes();
+  ByteReader in(encoded.data(), encoded.size());
+  back.decode(in);
+  ByteReader wild(bytes, count);
+  back.decode(wild);
+  if (timeline.traces.size() < 2) return;
+  try {
+    correlate(curve_of(timeline.traces[0]), curve_of(timeline.traces[1]));
+  } catch (const std::runtime_error&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t count) {
+  if (count == 0) return 0;
+  if (bytes[0] % 2 == 0) {
+    look_at(bytes + 1, count - 1);
+    return 0;
+  }
+  std::vector<unsigned char> file;
+  std::uint32_t sequence = 0;
+  for (std::size_t at = 1; at + 2 < count;) {
+    ChunkHeader header;
+    header.type = static_cast<ChunkType>(1 + bytes[at] % 8);
+    const std::size_t payload = std::min<std::size_t>(bytes[at + 1], count - at - 2);
+    header.writer = bytes[at] / 8 % 2;
+    header.sequence = sequence++;
+    header.payload_bytes = static_cast<std::uint32_t>(payload);
+    header.payload_check = check_sum(bytes + at + 2, payload);
+    unsigned char head[kChunkHeaderBytes];
+    encode_chunk_header(header, head);
+    file.insert(file.end(), head, head + sizeof head);
+    file.insert(file.end(), bytes + at + 2, bytes + at + 2 + payload);
+    at += 2 + payload;
+  }
+  look_at(file.data(), file.size());
+  return 0;
+}

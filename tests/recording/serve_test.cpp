@@ -1,0 +1,223 @@
+// `substrata serve` as Prometheus meets it: over a socket.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <map>
+#include <sstream>
+
+#include "openmetrics_grammar.hpp"
+#include "running_program.hpp"
+#include "synthetic.hpp"
+#include "support/program.hpp"
+
+namespace {
+
+using namespace substrata::record;
+using namespace substrata::tests;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Begins to serve at a free port; `address` is what it printed.
+class Server {
+ public:
+  explicit Server(std::vector<std::string> arguments) : program_(whole(std::move(arguments))) {
+    const std::string line = program_.errors_until("/metrics\n");
+    const std::size_t begin = line.find("http://127.0.0.1:");
+    if (begin != std::string::npos) port_ = std::atoi(line.c_str() + begin + 17);
+    said_ = line;
+  }
+  int port() const { return port_; }
+  const std::string& said() const { return said_; }
+  RunningProgram& program() { return program_; }
+  std::string get(const std::string& path, const std::string& headers = {}) const {
+    return reply_of(port_, "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
+  }
+  std::string metrics() const { return body_of(get("/metrics")); }
+  static std::string body_of(const std::string& reply) {
+    const std::size_t end = reply.find("\r\n\r\n");
+    return end == std::string::npos ? std::string() : reply.substr(end + 4);
+  }
+
+ private:
+  static std::vector<std::string> whole(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {SUBSTRATA_TOOL, "serve", "--listen", "127.0.0.1:0"});
+    return arguments;
+  }
+  RunningProgram program_;
+  int port_ = 0;
+  std::string said_;
+};
+
+// The value of the sample whose line begins with `name` and has `label` in it; -1 when there is none.
+double value_of(const std::string& text, const std::string& name, const std::string& label) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(name + "{") && line.find(label) != std::string::npos)
+      return std::stod(line.substr(line.rfind("} ") + 2));
+  return -1;
+}
+
+TEST(Serve, GivesOpenMetricsOfTheMachineUntilItIsEnded) {
+  Server server({"-e", "net:::lo:rx:bytes,example:::*", "-i", "100us"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  const std::string reply = server.get("/metrics");
+  EXPECT_THAT(reply, testing::StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(reply,
+              HasSubstr("\r\nContent-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));
+  const std::string text = Server::body_of(reply);
+  EXPECT_THAT(reply, HasSubstr("\r\nContent-Length: " + std::to_string(text.size()) + "\r\n"));
+  EXPECT_THAT(faults_of_openmetrics(text), IsEmpty()) << text;
+  EXPECT_THAT(text, HasSubstr("target=\"whole machine\""));
+  EXPECT_EQ(value_of(text, "substrata_event_readable", "net:::lo:rx:bytes"), 1);
+  EXPECT_EQ(value_of(text, "substrata_event_scaled", "net:::lo:rx:bytes"), 0);
+  // The values live: what the replies themselves sent over loopback is in them.
+  const double first = value_of(server.metrics(), "substrata_net_lo_rx_bytes_total", "event=");
+  EXPECT_GE(first, 0);
+  // A request may come before the interval is over: then the values are still the ones before.
+  double second = first;
+  for (int tries = 0; tries < 1000 && second <= first; ++tries)
+    second = value_of(server.metrics(), "substrata_net_lo_rx_bytes_total", "event=");
+  EXPECT_GT(second, first);
+  EXPECT_EQ(server.program().end(SIGTERM), 0);
+}
+
+TEST(Serve, EndsBySigintToo) {
+  Server server({"-e", "example:::*"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  EXPECT_EQ(server.program().end(SIGINT), 0);
+}
+
+TEST(Serve, AnswersTheOlderFormatWhereOnlyThatIsTaken) {
+  Server server({"-e", "thermal_model:::*"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  const std::string reply = server.get("/metrics", "Accept: text/plain;version=0.0.4;q=0.5,*/*;q=0.1\r\n");
+  EXPECT_THAT(reply, HasSubstr("\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  EXPECT_THAT(reply, testing::Not(HasSubstr("# EOF")));
+  const std::string both =
+      server.get("/metrics", "accept: application/openmetrics-text\r\nAccept: text/plain\r\n");
+  EXPECT_THAT(both, HasSubstr("# EOF\n"));
+  // CO-9
+  EXPECT_THAT(reply, HasSubstr("origin=\"modelled\""));
+  EXPECT_THAT(reply, testing::ContainsRegex("# HELP substrata_thermal_model[^\n]* modelled: "));
+  if (shell("command -v promtool").status != 0) return;
+  const Folder folder;
+  std::ofstream(folder.file("metrics")) << Server::body_of(reply);
+  // 3: it reads the text and would like other names.
+  const Ran ran = shell("promtool check metrics < " + folder.file("metrics"));
+  EXPECT_TRUE(ran.status == 0 || ran.status == 3) << ran.status << ran.errors;
+}
+
+TEST(Serve, WrongRequestsAreAnsweredAndDoNotEndIt) {
+  Server server({"-e", "example:::*"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  EXPECT_THAT(server.get("/"), HasSubstr("href=\"/metrics\""));
+  EXPECT_THAT(server.get("/other"), testing::StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(server.get("/metrics?a=b"), testing::StartsWith("HTTP/1.1 200 "));
+  const std::string posted = reply_of(server.port(), "POST /metrics HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(posted, testing::StartsWith("HTTP/1.1 405 "));
+  EXPECT_THAT(posted, HasSubstr("\r\nAllow: GET, HEAD\r\n"));
+  EXPECT_EQ(reply_of(server.port(), "nonsense\r\n\r\n"), "");  // closed: that was no HTTP
+  EXPECT_THAT(reply_of(server.port(), "GET /" + std::string(100'000, 'a')),
+              testing::StartsWith("HTTP/1.1 414 "));
+  const std::string head = reply_of(server.port(), "HEAD /metrics HTTP/1.0\r\n\r\n");
+  EXPECT_THAT(head, testing::StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(Server::body_of(head), "");
+  // Clients that say nothing do not keep others waiting.
+  std::vector<int> silent;
+  for (int i = 0; i < 80; ++i) silent.push_back(connect_to(server.port()));
+  EXPECT_THAT(server.get("/metrics"), testing::StartsWith("HTTP/1.1 200 "));
+  for (const int descriptor : silent) close(descriptor);
+  EXPECT_EQ(server.program().end(SIGTERM), 0);
+}
+
+TEST(Serve, ACommandIsCountedAndItsStatusGiven) {
+  const Folder folder;
+  ASSERT_EQ(shell("mkfifo " + folder.file("gate")).status, 0);
+  Server server({"-e", "perf::PAGE-FAULTS", "-i", "100us", "--", "sh", "-c",
+                 "head -c 1000000 /dev/zero | md5sum > " + folder.file("done") + "; read line < " +
+                     folder.file("gate") + "; exit 3"});
+  if (server.said().find("perf::PAGE-FAULTS: ") != std::string::npos) GTEST_SKIP() << server.said();
+  ASSERT_GT(server.port(), 0) << server.said();
+  // The command waits at the gate; what it has counted until then is there to see.
+  double faults = 0;
+  std::string text;
+  while (faults < 100) {
+    text = server.metrics();
+    faults = value_of(text, "substrata_perf_PAGE_FAULTS_total", "scope=\"process tree\"");
+    ASSERT_GE(faults, 0) << text;
+  }
+  EXPECT_THAT(faults_of_openmetrics(text), IsEmpty());
+  EXPECT_THAT(text, HasSubstr("target=\"sh -c head"));
+  std::ofstream(folder.file("gate")) << "go\n";
+  EXPECT_EQ(server.program().wait(), 3);
+}
+
+TEST(Serve, StaysWithTheLastValuesIfAsked) {
+  Server server({"-e", "example:::*", "--stay", "--", "true"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(faults_of_openmetrics(server.metrics()), IsEmpty());
+  EXPECT_EQ(server.program().end(SIGTERM), 0);
+}
+
+TEST(Serve, ASignalEndsTheCommandAndThenTheServer) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Server server({"-e", "example:::*", "--", "sleep", "1000"});
+    ASSERT_GT(server.port(), 0) << server.said();
+    EXPECT_EQ(server.program().end(signal), 128 + signal);
+  }
+}
+
+TEST(Serve, TheNewestValuesOfAGrowingRecord) {
+  const Folder folder;
+  const std::string path = folder.file("r.sub");
+  FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
+  const std::uint32_t set = writer.declare({count_series("work"), gauge_series("heat")});
+  const auto row = [&](std::int64_t second, std::int64_t work, std::uint8_t flags) {
+    const std::int64_t values[2] = {work, 40000 + work};
+    const std::uint8_t both[2] = {flags, kModelled};
+    writer.sample(set, kSecond + second * kSecond, 0, values, both);
+    writer.flush();
+  };
+  row(1, 5, 0);
+  Server server({path});
+  ASSERT_GT(server.port(), 0) << server.said();
+  std::string text = server.metrics();
+  EXPECT_THAT(faults_of_openmetrics(text), IsEmpty()) << text;
+  EXPECT_THAT(text, HasSubstr("complete=\"no\""));
+  EXPECT_THAT(text, testing::ContainsRegex("substrata_work_total\\{[^\n]*\\} 5 1700000001.000\n"));
+  row(2, 7, kScaled);
+  text = server.metrics();
+  EXPECT_THAT(text, testing::ContainsRegex("substrata_work_total\\{[^\n]*\\} 7 1700000002.000\n"));
+  EXPECT_EQ(value_of(text, "substrata_event_scaled", "event=\"work\""), 1);
+  EXPECT_THAT(text, HasSubstr("event=\"heat\",origin=\"modelled\""));
+  // An error is never a number.
+  row(3, 0, kAbsent);
+  text = server.metrics();
+  EXPECT_THAT(faults_of_openmetrics(text), IsEmpty()) << text;
+  EXPECT_THAT(text, testing::Not(HasSubstr("substrata_work_total{")));
+  EXPECT_EQ(value_of(text, "substrata_event_readable", "event=\"work\""), 0);
+  writer.end(9 * kSecond, {});
+  EXPECT_THAT(server.metrics(), HasSubstr("complete=\"yes\""));
+  shell("rm " + path);
+  EXPECT_THAT(server.get("/metrics"), testing::StartsWith("HTTP/1.1 500 "));
+  EXPECT_EQ(server.program().end(SIGTERM), 0);
+}
+
+TEST(Serve, SaysWhatIsWrong) {
+  const auto serve = [](const std::string& arguments) { return shell(SUBSTRATA_TOOL " serve " + arguments); };
+  EXPECT_EQ(serve("r.sub -- true").status, 2);
+  EXPECT_EQ(serve("-p 1 -- true").status, 2);
+  EXPECT_EQ(serve("--listen 127.0.0.1:0 /no/such/file").status, 1);
+  for (const char* listen : {"127.0.0.1:http", "127.0.0.1:99999", "nowhere:80", "127.0.0.1:"}) {
+    const Ran ran = serve("-e 'example:::*' --listen " + std::string(listen));
+    EXPECT_EQ(ran.status, 1) << listen;
+    EXPECT_THAT(ran.errors, HasSubstr(listen));
+  }
+  EXPECT_THAT(serve("--listen 127.0.0.1:0 -e nope:::nothing").errors, HasSubstr("nope:::nothing"));
+  EXPECT_THAT(serve("--listen 127.0.0.1:0 -p none").errors, HasSubstr("none"));
+  EXPECT_THAT(serve("--listen 127.0.0.1:0 -e 'example:::*' -- /no/such/program").errors,
+              HasSubstr("/no/such/program"));
+}
+
+}  // namespace

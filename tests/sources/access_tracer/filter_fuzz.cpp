@@ -1,0 +1,15 @@
+// Fuzzes the parsers of the memory probe's settings.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "access_tracer/filter.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  substrata::memory_probe::Filter filter;
+  substrata::memory_probe::Burst burst;
+  (void)substrata::memory_probe::parse_filter(text, filter);
+  (void)substrata::memory_probe::parse_burst(text, burst);
+  return 0;
+}

@@ -1,0 +1,10 @@
+// Fuzzes the reader of ELF symbol tables.
+#include <cstddef>
+#include <cstdint>
+
+#include "access_tracer/symbols.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  (void)substrata::memory_probe::read_elf_symbols(data, size);
+  return 0;
+}

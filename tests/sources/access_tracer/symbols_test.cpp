@@ -1,0 +1,56 @@
+// ELF symbol tables: this program's own, and damaged files.
+#include "access_tracer/symbols.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+int a_variable_of_this_test[10];
+extern "C" __attribute__((noinline)) int a_function_of_this_test() { return a_variable_of_this_test[3]; }
+
+namespace substrata::memory_probe {
+namespace {
+
+std::vector<unsigned char> own_file() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ElfSymbols, NamesAFunctionAndAVariableOfThisProgram) {
+  const Symbols symbols;
+  const Symbol* function = symbols.function_at(reinterpret_cast<uintptr_t>(&a_function_of_this_test));
+  ASSERT_NE(function, nullptr);
+  EXPECT_EQ(function->name, "a_function_of_this_test");
+  const Symbol* variable = symbols.variable_at(reinterpret_cast<uintptr_t>(&a_variable_of_this_test[9]));
+  ASSERT_NE(variable, nullptr);
+  EXPECT_EQ(variable->name, "a_variable_of_this_test");
+  EXPECT_GE(variable->size, sizeof a_variable_of_this_test);  // AddressSanitizer lays a zone around it
+}
+
+TEST(ElfSymbols, AnAddressNobodyNamesGivesNothing) {
+  const Symbols symbols;
+  EXPECT_EQ(symbols.function_at(16), nullptr);
+  EXPECT_EQ(symbols.variable_at(16), nullptr);
+}
+
+TEST(ElfSymbols, AFileCutOffAnywhereIsReadWithoutHarm) {
+  const std::vector<unsigned char> whole = own_file();
+  ASSERT_GT(whole.size(), 1000u);
+  for (size_t size = 0; size < 200; ++size) (void)read_elf_symbols(whole.data(), size);
+  for (size_t part = 1; part < 40; ++part) {
+    const std::vector<unsigned char> cut(whole.begin(),
+                                         whole.begin() + static_cast<long>(whole.size() * part / 40));
+    (void)read_elf_symbols(cut.data(), cut.size());
+  }
+  SUCCEED();
+}
+
+TEST(ElfSymbols, WhatIsNoElfFileGivesNothing) {
+  const std::vector<unsigned char> text(5000, 'x');
+  EXPECT_TRUE(read_elf_symbols(text.data(), text.size()).functions.empty());
+}
+
+}  // namespace
+}  // namespace substrata::memory_probe

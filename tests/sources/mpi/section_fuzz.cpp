@@ -1,0 +1,18 @@
+// Fuzzes what the MPI shim reads out of the program's own output.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "mpi/ledger.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::string name;
+  if (substrata::mpi_shim::find_section_mark(text, name)) {
+    substrata::mpi_shim::SectionBoard board{};
+    board.enter(name);
+  }
+  (void)substrata::mpi_shim::quoted(text);
+  return 0;
+}

@@ -1,0 +1,296 @@
+// The program `substrata` as its users meet it: exit status, what it prints, and that it is true.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "support/program.hpp"
+
+namespace {
+
+using namespace substrata::tests;
+using nlohmann::json;
+using testing::HasSubstr;
+
+Ran tool(const std::string& arguments) { return shell(std::string(SUBSTRATA_TOOL) + " " + arguments); }
+
+TEST(Tool, WithoutACommandItTellsTheCommandsAndFails) {
+  const Ran ran = tool("");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("doctor"));
+  EXPECT_EQ(tool("no-such-command").status, 2);
+  EXPECT_EQ(tool("--help").status, 0);
+}
+
+TEST(Tool, EveryCommandHelps) {
+  for (const char* command : {"components", "events", "doctor", "check-presets", "run", "replay", "probes",
+                              "workloads", "import", "mpirun", "reproduce"}) {
+    const Ran ran = tool(std::string(command) + " --help");
+    EXPECT_EQ(ran.status, 0) << command;
+    EXPECT_THAT(ran.out, HasSubstr("Usage")) << command;
+    EXPECT_EQ(
+        tool(std::string(command) + (std::string(command) == "mpirun" ? "" : " --no-such-option")).status, 2)
+        << command;
+  }
+}
+
+TEST(ToolComponents, TellOriginAndWhetherTheyWork) {
+  const Ran ran = tool("components");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, testing::ContainsRegex(
+                           "example +Teaches[^\n]*\n +origin: built-in\n +available: 4 native events"));
+}
+
+TEST(ToolComponents, ARefusedPlugInIsNamed) {
+  const Folder folder;
+  std::ofstream(folder.file("substrata-broken.so")) << "not a shared object\n";
+  const Ran ran = shell("SUBSTRATA_PLUGIN_PATH=" + folder.path() + " " SUBSTRATA_TOOL " components");
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, HasSubstr("substrata-broken.so"));
+}
+
+TEST(ToolEvents, PatternChoosesAndEachIsDescribed) {
+  const Ran ran = tool("events example:::");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, HasSubstr("example:::reads\n"));
+  EXPECT_THAT(ran.out, HasSubstr("count, measured, unit: reads; available"));
+  EXPECT_THAT(ran.out, HasSubstr("4 events, 4 available"));
+  EXPECT_EQ(tool("events no-event-is-called-so").status, 1);
+}
+
+TEST(ToolEvents, ModelledEventsAreCalledSo) {
+  const Ran ran = tool("events 'memory:::*'");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_GT(count_of(ran.out, "modelled"), 0u);
+  EXPECT_EQ(count_of(ran.out, "measured"), 0u);
+}
+
+// PA-43
+TEST(ToolDoctor, JsonCountsWhatWorksAndTheStatusAgrees) {
+  const Ran ran = tool("doctor --json");
+  const json report = json::parse(ran.out);
+  EXPECT_EQ(ran.status, report.at("faults") == 0 ? 0 : 1) << ran.out;
+  std::size_t working = 0;
+  bool example = false;
+  for (const json& component : report.at("components")) {
+    for (const json& one : component.at("classes")) {
+      if (one.at("works") == true) {
+        working += one.at("events").size();
+      } else {
+        EXPECT_NE(one.at("reason"), "") << component.at("name");
+      }
+    }
+    if (component.at("available") == false) {
+      EXPECT_NE(component.at("reason"), "") << component.at("name");
+    }
+    example = example || (component.at("name") == "example" && component.at("classes").size() == 1);
+  }
+  EXPECT_TRUE(example);
+  EXPECT_EQ(report.at("events_working"), working);
+  EXPECT_GE(working, 4u);
+}
+
+TEST(ToolDoctor, ABrokenPlugInIsAFault) {
+  const Folder folder;
+  std::ofstream(folder.file("substrata-broken.so")) << "not a shared object\n";
+  const Ran ran = shell("SUBSTRATA_PLUGIN_PATH=" + folder.path() + " " SUBSTRATA_TOOL " doctor --json");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(json::parse(ran.out).at("refused").dump(), HasSubstr("substrata-broken.so"));
+}
+
+TEST(ToolRun, IsCorrectAndTheSameForOneSeed) {
+  const std::string arguments = "run --machine memory --workload fft:points=1024 --nodes 4 --seed 7 --json";
+  const Ran first = tool(arguments);
+  ASSERT_EQ(first.status, 0) << first.errors;
+  EXPECT_EQ(first.out, tool(arguments).out);
+  const json report = json::parse(first.out);
+  EXPECT_EQ(report.at("correct"), true);
+  std::map<std::string, long long> values;
+  for (const json& event : report.at("events")) {
+    EXPECT_EQ(event.at("modelled"), true);
+    values[event.at("name")] = event.at("value");
+  }
+  EXPECT_GT(values.at("memory:::READS"), 0);
+  EXPECT_EQ(values.at("memory:::ACCESSES"), values.at("memory:::READS") + values.at("memory:::WRITES"));
+}
+
+TEST(ToolRun, RefusesWhatDoesNotExistWithASentence) {
+  const Ran machine = tool("run --machine nope --workload fft");
+  EXPECT_EQ(machine.status, 1);
+  EXPECT_THAT(machine.errors, HasSubstr("nope"));
+  const Ran event = tool("run --machine memory --workload fft:points=1024 --events nope:::nothing");
+  EXPECT_EQ(event.status, 1);
+  EXPECT_THAT(event.errors, HasSubstr("nope:::nothing"));
+  EXPECT_EQ(tool("run --machine memory --workload fft --events 'nope*'").status, 1);
+  EXPECT_EQ(tool("run --workload fft").status, 2);
+}
+
+TEST(ToolReplay, OfARecordedRunCountsTheSame) {
+  const Folder folder;
+  const std::string events = " --events memory:::READS,memory:::WRITES,memory:::L1_MISSES --json";
+  const Ran live = tool(
+      "run --machine memory --workload radix:keys=4096 --nodes 2 --record-probes 'mem.cpu*.accesses' "
+      "--record " +
+      folder.file("trace") + events);
+  ASSERT_EQ(live.status, 0) << live.errors;
+  const Ran again = tool("replay " + folder.file("trace") + " --machine memory" + events);
+  ASSERT_EQ(again.status, 0) << again.errors;
+  const json report = json::parse(again.out);
+  EXPECT_EQ(report.at("events"), json::parse(live.out).at("events"));
+  EXPECT_EQ(report.at("complete"), true);
+  EXPECT_GT(report.at("transactions"), 0);
+
+  const Ran listed = tool("probes " + folder.file("trace"));
+  EXPECT_EQ(listed.status, 0);
+  EXPECT_THAT(listed.out, HasSubstr("mem.cpu1.accesses"));
+
+  // A file cut in two is read as far as it is whole, and that is an error.
+  std::filesystem::resize_file(folder.file("trace"), std::filesystem::file_size(folder.file("trace")) / 2);
+  const Ran cut = tool("replay " + folder.file("trace"));
+  EXPECT_EQ(cut.status, 1);
+  EXPECT_THAT(cut.errors, HasSubstr("offset"));
+}
+
+TEST(ToolReplay, OfNoTraceFails) {
+  EXPECT_EQ(tool("replay /dev/null").status, 1);
+  EXPECT_EQ(tool("replay /no/such/file").status, 1);
+  EXPECT_EQ(tool("replay").status, 2);
+}
+
+TEST(ToolProbes, OfAMachineTellWhatPassed) {
+  const Ran ran = tool("probes --machine memory --workload fft:points=1024 --nodes 2");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, testing::ContainsRegex("mem\\.cpu1\\.accesses +[1-9][0-9]*"));
+}
+
+TEST(ToolWorkloads, NamesMachinesAndWorkloads) {
+  const Ran ran = tool("workloads");
+  EXPECT_EQ(ran.status, 0);
+  for (const char* name : {"  memory ", "  fft ", "  radix ", "  lu "}) EXPECT_THAT(ran.out, HasSubstr(name));
+}
+
+TEST(ToolImport, OfLackeysTextMakesATrace) {
+  const Folder folder;
+  std::ofstream(folder.file("text")) << "==1== a line of valgrind\nI  04000000,3\n L 1ffe,8\n S 2000,4\n";
+  const Ran ran = tool("import lackey " + folder.file("text") + " " + folder.file("trace"));
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, HasSubstr("3 transactions"));
+  const Ran again = tool("replay " + folder.file("trace"));
+  EXPECT_EQ(again.status, 0) << again.errors;
+  EXPECT_THAT(again.out, HasSubstr("3 transactions"));
+  EXPECT_EQ(tool("import unknown a b").status, 2);
+}
+
+// A launcher that only tells what it is and what it was given.
+std::string launcher(const Folder& folder, const std::string& version) {
+  const std::string path = folder.file("launcher");
+  std::ofstream(path) << "#!/bin/sh\nif [ \"$1\" = --version ]; then echo '" << version
+                      << "'; exit 0; fi\nprintf '%s\\n' \"$@\"\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+
+TEST(ToolMpirun, PreloadsTheShimOfTheLaunchersMpi) {
+  struct Case {
+    const char* version;
+    const char* shim;
+    const char* given;
+  };
+  unsigned tried = 0;
+  for (const Case& one : {Case{"mpirun (Open MPI) 4.1.4", "libsubstrata_mpi_openmpi.so", "-x\nLD_PRELOAD="},
+                          Case{"HYDRA build details:", "libsubstrata_mpi_mpich.so", "-genv\nLD_PRELOAD\n"}}) {
+    if (!std::filesystem::exists(std::string(SUBSTRATA_LIBRARIES) + "/" + one.shim)) continue;
+    ++tried;
+    const Folder folder;
+    const Ran ran = tool("mpirun --launcher " + launcher(folder, one.version) +
+                         " --summary counts.json -n 2 /bin/true with arguments");
+    EXPECT_EQ(ran.status, 0) << ran.errors;
+    EXPECT_THAT(ran.out, testing::StartsWith(one.given));
+    EXPECT_THAT(ran.out, HasSubstr(one.shim));
+    EXPECT_THAT(ran.out, testing::EndsWith("-n\n2\n/bin/true\nwith\narguments\n"));
+    EXPECT_THAT(ran.out, HasSubstr("SUBSTRATA_MPI_SUMMARY"));
+  }
+  if (tried == 0) GTEST_SKIP() << "no MPI shim was built (no MPI headers, or a sanitizer build)";
+}
+
+// MY-21
+TEST(ToolMpirun, TellsTheRanksOfTheClusterAndItsFolder) {
+  const std::string shim = std::string(SUBSTRATA_LIBRARIES) + "/libsubstrata_mpi_openmpi.so";
+  if (!std::filesystem::exists(shim)) GTEST_SKIP() << "no shim for Open MPI was built";
+  const Folder folder;
+  const Ran ran = tool("mpirun --cluster myrinet:drop_ppm=1 --network factor=100 --out figures --launcher " +
+                       launcher(folder, "mpirun (Open MPI) 4.1.4") + " -n 2 /bin/true");
+  EXPECT_EQ(ran.status, 1) << "there are no messages to carry";
+  EXPECT_THAT(ran.errors, HasSubstr("(exit status 0) left no messages in "));
+  EXPECT_THAT(ran.out, HasSubstr("-x\nSUBSTRATA_MPI_CLUSTER=myrinet:drop_ppm=1\n"));
+  EXPECT_THAT(ran.out, HasSubstr("-x\nSUBSTRATA_MPI_NETWORK=factor=100\n"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("-x\nSUBSTRATA_MPI_CLUSTER_OUT=/.*/figures\n"));
+}
+
+TEST(ToolMpirun, RefusesAFolderForAClusterThatIsNotAskedFor) {
+  const Ran ran = tool("mpirun --out figures -n 2 /bin/true");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("name one with --cluster myrinet"));
+}
+
+TEST(ToolMpirun, RefusesAnUnknownMpi) {
+  const Folder folder;
+  const Ran ran = tool("mpirun --launcher " + launcher(folder, "something else") + " /bin/true");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.errors, HasSubstr("Open MPI and MPICH are known"));
+  EXPECT_EQ(tool("mpirun --launcher /no/such/launcher /bin/true").status, 1);
+}
+
+// PA-21
+TEST(ToolCheckPresets, IsRightOrSaysThatNoneCanBeChecked) {
+  const Ran ran = tool("check-presets");
+  if (ran.status == 77) {
+    EXPECT_THAT(ran.out, HasSubstr("No preset can be checked here"));
+  } else {
+    EXPECT_THAT(ran.out, testing::ContainsRegex("[1-9][0-9]* checked, [0-9]+ wrong"));
+  }
+}
+
+bool all_hold(const json& report) {
+  for (const json& claim : report.at("claims"))
+    if (claim.at("holds") == false) return false;
+  return true;
+}
+
+TEST(ToolReproduce, ListsWhatThereIs) {
+  const Ran ran = tool("reproduce --list");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.out, HasSubstr("papi-dispatch"));
+  EXPECT_THAT(ran.out, HasSubstr("papi-domains"));
+  EXPECT_EQ(tool("reproduce no-such-figure").status, 2);
+}
+
+// PA-5; whether the claims hold is told, not tested: they are of time.
+TEST(ToolReproduce, DispatchGivesClaimsAndTheirStatus) {
+  const Folder folder;
+  const Ran ran = tool("reproduce papi-dispatch --json --out " + folder.path());
+  const json report = json::parse(ran.out);
+  EXPECT_EQ(report.at("id"), "papi-dispatch");
+  ASSERT_EQ(report.at("claims").size(), 2u);
+  for (const json& claim : report.at("claims"))
+    for (const char* part : {"claim", "paper", "ours"}) EXPECT_NE(claim.at(part), "");
+  EXPECT_EQ(ran.status, all_hold(report) ? 0 : 1);
+  EXPECT_THAT(contents(folder.file("papi-dispatch.csv")), HasSubstr("direct call,"));
+}
+
+// PA-2, PA-3
+TEST(ToolReproduce, DomainsRunAtOnceAndDoNotDisturbEachOther) {
+  const Ran ran = tool("reproduce papi-domains --json");
+  const json report = json::parse(ran.out);
+  ASSERT_EQ(report.at("claims").size(), 6u);
+  for (const json& claim : report.at("claims"))
+    if (claim.at("claim").get<std::string>().find("periods") == std::string::npos) {
+      EXPECT_EQ(claim.at("holds"), true) << claim.dump(2);
+    }
+  EXPECT_EQ(ran.status, all_hold(report) ? 0 : 1);
+}
+
+}  // namespace
