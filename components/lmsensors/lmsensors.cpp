@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "sysfs/sampled_slots.hpp"
 #include "sensor_library.hpp"
+#include "sysfs/sampled_slots.hpp"
 
 namespace {
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <optional>
 
-#include "cache_instrument.hpp"
 #include "cache/cache_model.hpp"
-#include "memory_machine.hpp"
+#include "cache_instrument.hpp"
 #include "counting/counting.hpp"
+#include "memory_machine.hpp"
 
 namespace {
 

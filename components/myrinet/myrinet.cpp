@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "counting/counting.hpp"
 #include "host_store.hpp"
 #include "machine.hpp"
-#include "counting/counting.hpp"
 #include "operations.hpp"
 #include "packet_counters.hpp"
 

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "access_tracer/records.h"
 #include "last_run.hpp"
 #include "machine.hpp"
-#include "access_tracer/records.h"
 
 namespace substrata::numachine {
 namespace {

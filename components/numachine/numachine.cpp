@@ -5,10 +5,10 @@
 #include <new>
 #include <vector>
 
+#include "counting/counting.hpp"
 #include "instrument.hpp"
 #include "live.hpp"
 #include "machine.hpp"
-#include "counting/counting.hpp"
 
 namespace {
 

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "library.hpp"
 #include "counting/counter.hpp"
+#include "library.hpp"
 #include "ring.hpp"
 
 namespace substrata::owl {

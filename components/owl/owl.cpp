@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "capsule.hpp"
-#include "failure.hpp"
 #include "counting/counting.hpp"
+#include "failure.hpp"
 #include "names.hpp"
 
 namespace {

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "machine.hpp"
 #include "counting/counting.hpp"
+#include "machine.hpp"
 #include "rack.hpp"
 
 namespace {

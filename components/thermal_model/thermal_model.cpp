@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "heat.hpp"
-#include "sysfs/sampled_slots.hpp"
 #include "processor_use.hpp"
+#include "sysfs/sampled_slots.hpp"
 
 namespace {
 

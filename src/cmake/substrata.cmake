@@ -1,20 +1,48 @@
 # The project's own CMake verbs: one per kind of thing that is built.
 
-# substrata_room(<name> SOURCES ... [LIBRARIES ...] [ROOMS ...]): a shared room under components/ (feed, workloads, ...):
-# compiled into libsubstrata, included by those who declare it as "<name>/header.hpp".
-function(substrata_room name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;ROOMS" ${ARGN})
-  substrata_objects_(${name} ${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}" "${ARG_ROOMS}")
+# Modules. Each is a folder with a name; others include its headers as "<name>/header.hpp". A target sees include/, its
+# own folder and the modules it declares, and nothing else, so that a forbidden include does not compile. What is declared
+# is also the picture of the modules (src/cmake/module_graph.cmake).
+
+# The folder "<build>/modules/<name>" holds one link, <name>, to the module's sources.
+function(substrata_name_module name)
+  set(place ${CMAKE_BINARY_DIR}/modules/${name})
+  file(MAKE_DIRECTORY ${place})
+  if(NOT EXISTS ${place}/${name})
+    file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${place}/${name} SYMBOLIC)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY SUBSTRATA_MODULES ${name})
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  set_property(GLOBAL PROPERTY SUBSTRATA_MODULE_FOLDER_${name} ${folder})
+  set_property(GLOBAL PROPERTY SUBSTRATA_MODULE_USES_${name} "${ARGN}")
 endfunction()
 
-# substrata_component(<name> [ORDER n] SOURCES ... [LIBRARIES ...] [ROOMS ...]): a built-in substrate whose entry point
+# Lets a target include "<module>/..." of each module named.
+function(substrata_see target)
+  foreach(module IN LISTS ARGN)
+    target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/modules/${module})
+  endforeach()
+endfunction()
+
+# substrata_module(<name> [SOURCES ...] [MODULES ...] [LIBRARIES ...]): a module that is compiled into libsubstrata. Without
+# sources it is headers only.
+function(substrata_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;MODULES" ${ARGN})
+  substrata_name_module(${name} ${ARG_MODULES})
+  if(ARG_SOURCES)
+    substrata_objects_(${name} ${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}" "${ARG_MODULES}")
+  endif()
+endfunction()
+
+# substrata_component(<name> [ORDER n] SOURCES ... [LIBRARIES ...] [MODULES ...]): a built-in substrate whose entry point
 # is substrata_entry_<name>. ORDER places it in the built-in list (0 first, default 50), equal orders by name.
 function(substrata_component name)
-  cmake_parse_arguments(ARG "" "ORDER" "SOURCES;LIBRARIES;ROOMS" ${ARGN})
+  cmake_parse_arguments(ARG "" "ORDER" "SOURCES;LIBRARIES;MODULES" ${ARGN})
   if(NOT DEFINED ARG_ORDER)
     set(ARG_ORDER 50)
   endif()
-  substrata_objects_(${name} component_${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}" "${ARG_ROOMS}")
+  substrata_name_module(${name} ${ARG_MODULES})
+  substrata_objects_(${name} component_${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}" "${ARG_MODULES}")
   string(LENGTH "${ARG_ORDER}" width)
   if(width EQUAL 1)
     set(ARG_ORDER "0${ARG_ORDER}")
@@ -22,28 +50,29 @@ function(substrata_component name)
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_BUILT_IN "${ARG_ORDER}:${name}")
 endfunction()
 
-# What rooms and components share: an object library that sees include/, its own folder and the rooms it declares,
-# and nothing else.
-function(substrata_objects_ folder target sources libraries rooms)
+# substrata_outside(<name> TARGETS ... [MODULES ...]): a module that is compiled into targets of its own, not into
+# libsubstrata: they see its folder and the modules it declares.
+function(substrata_outside name)
+  cmake_parse_arguments(ARG "" "" "TARGETS;MODULES" ${ARGN})
+  substrata_name_module(${name} ${ARG_MODULES})
+  foreach(target IN LISTS ARG_TARGETS)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR})
+    substrata_see(${target} ${name} ${ARG_MODULES})
+  endforeach()
+endfunction()
+
+# What modules of libsubstrata and components share.
+function(substrata_objects_ name target sources libraries modules)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR})
-  substrata_use_rooms(${target} ${folder} ${rooms})
+  substrata_see(${target} ${name} ${modules})
   target_link_libraries(${target} PRIVATE ${libraries} Threads::Threads)
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_OBJECTS ${target})
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_LIBRARIES ${libraries})
 endfunction()
 
-# Lets a target include "<room>/..." of each named folder of components/ (a link in the build tree, one folder a room,
-# so that a forbidden include does not compile).
-function(substrata_use_rooms target)
-  foreach(room IN LISTS ARGN)
-    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/rooms/${room})
-    if(NOT EXISTS ${CMAKE_BINARY_DIR}/rooms/${room}/${room})
-      file(CREATE_LINK ${PROJECT_SOURCE_DIR}/components/${room} ${CMAKE_BINARY_DIR}/rooms/${room}/${room} SYMBOLIC)
-    endif()
-    target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/rooms/${room})
-  endforeach()
-endfunction()
+# The layer's modules, which tests and fuzzers with INTERNAL see.
+set(SUBSTRATA_LAYER base registry events multiplex system eventset high_level)
 
 option(SUBSTRATA_PCH "precompile the headers that most tests and the tool include; a build without shows what a file forgets" ON)
 
@@ -65,7 +94,7 @@ function(substrata_prelude name)
   endif()
   cmake_parse_arguments(ARG "UNOPTIMISED" "" "HEADERS;LIBRARIES" ${ARGN})
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${name}.cpp CONTENT
-       "// Generated by src/build/substrata.cmake: only the headers count.\n" @ONLY)
+       "// Generated by src/cmake/substrata.cmake: only the headers count.\n" @ONLY)
   add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/generated/${name}.cpp)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${name} PRIVATE -fPIE)  # as programs are
@@ -90,18 +119,18 @@ function(substrata_use_prelude target prelude)
   target_precompile_headers(${target} REUSE_FROM ${prelude})
   substrata_precompiling_(${target})
   get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "\\.c$|^${PROJECT_SOURCE_DIR}/components/")
+  list(FILTER sources INCLUDE REGEX "\\.c$|^${PROJECT_SOURCE_DIR}/(components|src)/")
   if(sources)
     set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()
 
-# substrata_test(<name> SOURCES ... [LIBRARIES ...] [ROOMS ...] [LABELS ...] [TIMEOUT s] [INTERNAL] [PAPI 7.0|7.3] [SERIAL]
+# substrata_test(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [LABELS ...] [TIMEOUT s] [INTERNAL] [PAPI 7.0|7.3] [SERIAL]
 # [COMPUTES]): a GoogleTest program; every TEST in it is a ctest test. INTERNAL: may include the library's own headers
 # ("core/...") and links the static library, else it is an ordinary client. PAPI links that generation's libpapi (implies
 # client). COMPUTES: its own code runs long (an oracle, an exhaustive search), so that it is optimised as the library is.
 function(substrata_test name)
-  cmake_parse_arguments(ARG "INTERNAL;SERIAL;COMPUTES" "TIMEOUT;PAPI" "SOURCES;LIBRARIES;ROOMS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL;SERIAL;COMPUTES" "TIMEOUT;PAPI" "SOURCES;LIBRARIES;MODULES;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -118,12 +147,13 @@ function(substrata_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}
                                              ${PROJECT_SOURCE_DIR}/tests)
   if(ARG_INTERNAL)
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+    target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+    substrata_see(${name} ${SUBSTRATA_LAYER})
     target_link_libraries(${name} PRIVATE substrata_static)
   elseif(ARG_PAPI)
     target_link_libraries(${name} PRIVATE papi-${ARG_PAPI})
   endif()
-  substrata_use_rooms(${name} ${ARG_ROOMS})
+  substrata_see(${name} ${ARG_MODULES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest GTest::gtest_main Threads::Threads)
   set(properties TIMEOUT ${ARG_TIMEOUT})
   if(ARG_LABELS)
@@ -139,38 +169,40 @@ function(substrata_test name)
                        PROPERTIES ${properties})
 endfunction()
 
-# substrata_benchmark(<name> SOURCES ... [LIBRARIES ...] [ROOMS ...] [INTERNAL] [PAPI v]): build/bin/bench_<name>; never a test.
+# substrata_benchmark(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [INTERNAL] [PAPI v]): build/bin/bench_<name>; never a test.
 function(substrata_benchmark name)
   if(NOT SUBSTRATA_BENCHMARKS)
     return()
   endif()
-  cmake_parse_arguments(ARG "INTERNAL" "PAPI" "SOURCES;LIBRARIES;ROOMS" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL" "PAPI" "SOURCES;LIBRARIES;MODULES" ${ARGN})
   add_executable(bench_${name} ${ARG_SOURCES})
   target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/tests)
   if(ARG_INTERNAL)
-    target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+    target_include_directories(bench_${name} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+    substrata_see(bench_${name} ${SUBSTRATA_LAYER})
     target_link_libraries(bench_${name} PRIVATE substrata_static)
   elseif(ARG_PAPI)
     target_link_libraries(bench_${name} PRIVATE papi-${ARG_PAPI})
   endif()
-  substrata_use_rooms(bench_${name} ${ARG_ROOMS})
+  substrata_see(bench_${name} ${ARG_MODULES})
   target_link_libraries(bench_${name} PRIVATE ${ARG_LIBRARIES} benchmark::benchmark Threads::Threads)
 endfunction()
 
-# substrata_fuzzer(<name> SOURCES ... [LIBRARIES ...] [ROOMS ...] [SEEDS folder]): a libFuzzer target (clang, SUBSTRATA_FUZZ),
+# substrata_fuzzer(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [SEEDS folder]): a libFuzzer target (clang, SUBSTRATA_FUZZ),
 # with a short run of it as the ctest test fuzz.<name>.
 function(substrata_fuzzer name)
   if(NOT SUBSTRATA_FUZZ)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "SEEDS" "SOURCES;LIBRARIES;ROOMS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SEEDS" "SOURCES;LIBRARIES;MODULES" ${ARGN})
   add_executable(fuzz_${name} ${ARG_SOURCES})
   set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
-  target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
+  target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/tests
                                                   ${CMAKE_BINARY_DIR}/generated)
-  substrata_use_rooms(fuzz_${name} ${ARG_ROOMS})
+  substrata_see(fuzz_${name} ${SUBSTRATA_LAYER})
+  substrata_see(fuzz_${name} ${ARG_MODULES})
   target_link_libraries(fuzz_${name} PRIVATE ${ARG_LIBRARIES} substrata_static Threads::Threads)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/corpus_${name})
   add_test(NAME fuzz.${name} COMMAND fuzz_${name} -max_total_time=5 -timeout=20 -verbosity=0 -print_final_stats=1

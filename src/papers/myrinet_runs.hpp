@@ -8,29 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "model_runs/myrinet_run.hpp"
 #include "papers/reproduction.hpp"
 
 namespace substrata::tool {
 
-using Signature = std::vector<substrata_myrinet_point>;
-
-// Runs a workload and gives the simulated seconds; throws std::runtime_error when it does not run or its
-// result is wrong.
-double myrinet_run(const std::string& workload, unsigned nodes, const std::string& parameters = "");
-
-// The same with recording, from empty statistics of the paper's shape.
+// Runs a workload (myrinet_run) with recording, from empty statistics of the paper's shape.
 double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters = "");
-
-// Empties the statistics and begins to record; `programs` tags apart.
-void myrinet_begin(unsigned programs);
-void myrinet_end();
-
-// What was recorded, of all nodes.
-Signature myrinet_signature(substrata_myrinet_axis axis, unsigned program = SUBSTRATA_MYRINET_ALL,
-                            unsigned node = SUBSTRATA_MYRINET_ALL);
-
-// The operations of the layer above that were recorded, one point a kind, of all programs.
-std::vector<substrata_myrinet_operation_point> myrinet_operations(unsigned node = SUBSTRATA_MYRINET_ALL);
 
 // Averages in microseconds over the packets of the points from `least` up to `most` bytes (by their upper
 // ends); net_only is the net latency less the LANai latency, the paper's measure of the network's contention.

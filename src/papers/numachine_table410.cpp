@@ -6,9 +6,9 @@
 #include <functional>
 #include <stdexcept>
 
-#include "sampler/measuring.hpp"
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
+#include "sampler/measuring.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -10,9 +10,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include "sampler/measuring.hpp"
 #include "papers/owl_workloads.hpp"
 #include "papers/reproduction.hpp"
+#include "sampler/measuring.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -12,10 +12,10 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "sampler/measuring.hpp"
 #include "papers/owl_programs.hpp"
 #include "papers/owl_workloads.hpp"
 #include "papers/reproduction.hpp"
+#include "sampler/measuring.hpp"
 
 namespace substrata::tool {
 namespace {

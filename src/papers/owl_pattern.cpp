@@ -6,9 +6,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "sampler/measuring.hpp"
 #include "papers/owl_workloads.hpp"
 #include "papers/reproduction.hpp"
+#include "sampler/measuring.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "sampler/measuring.hpp"
 #include "papers/monitored_memory.hpp"
 #include "papers/out_of_order.hpp"
 #include "papers/owl_programs.hpp"
 #include "papers/owl_workloads.hpp"
 #include "papers/reproduction.hpp"
 #include "papers/x86_operations.hpp"
+#include "sampler/measuring.hpp"
 #include "terminal/progress.hpp"
 
 namespace substrata::tool {

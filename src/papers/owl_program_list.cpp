@@ -160,7 +160,7 @@ std::string our_program(const std::string& name) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
   if (none) return {};
   const std::filesystem::path program =
-      self.parent_path() / SUBSTRATA_LIBEXEC_FROM_BIN / "substrata" / ("owl-" + name);
+      self.parent_path() / SUBSTRATA_OWL_PROGRAMS_FROM_HERE / ("owl-" + name);
   return find_program(program.lexically_normal().string());
 }
 

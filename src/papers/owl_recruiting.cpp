@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "sampler/measuring.hpp"
 #include "papers/owl_workloads.hpp"
 #include "papers/reproduction.hpp"
+#include "sampler/measuring.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "sampler/measuring.hpp"
 #include "papers/reproduction.hpp"
+#include "sampler/measuring.hpp"
 
 namespace substrata::tool {
 namespace {

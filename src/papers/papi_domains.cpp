@@ -14,8 +14,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "sampler/measuring.hpp"
 #include "papers/reproduction.hpp"
+#include "sampler/measuring.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "sampler/measuring.hpp"
 #include "papers/reproduction.hpp"
 #include "papers/shrimp_runs.hpp"
+#include "sampler/measuring.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "model_runs/workload_run.hpp"
 #include "sampler/measuring.hpp"
-#include "papers/workload_run.hpp"
 
 namespace substrata::tool {
 

@@ -10,9 +10,9 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "sampler/measuring.hpp"
 #include "papers/reproduction.hpp"
 #include "papers/shrimp_runs.hpp"
+#include "sampler/measuring.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "eventset/library.hpp"
 #include "base/result.hpp"
+#include "eventset/library.hpp"
 
 // Marks a function of the C interface: C linkage; papi.h makes it visible.
 #define CAPI extern "C"

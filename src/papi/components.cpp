@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "eventset/options.hpp"
 #include "papi/boundary.hpp"
 #include "papi/component_info.hpp"
-#include "eventset/options.hpp"
 
 namespace substrata::capi {
 namespace {

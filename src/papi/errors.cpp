@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <iterator>
 
-#include "papi/boundary.hpp"
 #include "eventset/options.hpp"
+#include "papi/boundary.hpp"
 
 namespace substrata::capi {
 namespace {

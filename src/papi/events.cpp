@@ -2,9 +2,9 @@
 #include <cstring>
 #include <optional>
 
+#include "events/preset.hpp"
 #include "papi/boundary.hpp"
 #include "papi/event_names.hpp"
-#include "events/preset.hpp"
 
 using namespace substrata;
 using namespace substrata::capi;

@@ -1,6 +1,6 @@
 // The high-level interface: regions of a program measured without an eventset in sight.
-#include "papi/boundary.hpp"
 #include "high_level/regions.hpp"
+#include "papi/boundary.hpp"
 
 using namespace substrata;
 using namespace substrata::capi;

@@ -1,7 +1,7 @@
 // The library brought up and down: PAPI_library_init, PAPI_is_initialized, PAPI_shutdown.
-#include "papi/boundary.hpp"
 #include "eventset/threads.hpp"
 #include "high_level/regions.hpp"
+#include "papi/boundary.hpp"
 
 using namespace substrata;
 using namespace substrata::capi;

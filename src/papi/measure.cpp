@@ -1,8 +1,8 @@
 // Measuring: start, stop, read, read_ts, accum, reset, write, state. One call deep into the layer.
 #include "eventset/measure.hpp"
 
-#include "papi/boundary.hpp"
 #include "eventset/event_set.hpp"
+#include "papi/boundary.hpp"
 
 using namespace substrata;
 using namespace substrata::capi;

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "eventset/event_set.hpp"
 #include "papi/boundary.hpp"
 #include "papi/component_info.hpp"
 #include "papi/machine.hpp"
-#include "eventset/event_set.hpp"
 #include "system/system_info.hpp"
 
 using namespace substrata;

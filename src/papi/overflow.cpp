@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "papi/boundary.hpp"
 #include "eventset/event_set.hpp"
+#include "papi/boundary.hpp"
 
 using namespace substrata;
 using namespace substrata::capi;

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "papi/boundary.hpp"
 #include "eventset/overflow.hpp"
+#include "papi/boundary.hpp"
 
 using namespace substrata;
 using namespace substrata::capi;

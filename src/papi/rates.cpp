@@ -3,9 +3,9 @@
 #include <array>
 #include <initializer_list>
 
-#include "papi/boundary.hpp"
 #include "eventset/event_set.hpp"
 #include "eventset/measure.hpp"
+#include "papi/boundary.hpp"
 #include "system/timers.hpp"
 
 using namespace substrata;

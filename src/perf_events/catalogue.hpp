@@ -13,9 +13,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device_files.hpp"
 #include "encoder.hpp"
 #include "kernel.hpp"
-#include "device_files.hpp"
 
 namespace substrata::perf {
 

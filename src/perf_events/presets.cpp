@@ -8,8 +8,8 @@
 #include <cstring>
 #include <memory>
 
-#include "note.hpp"
 #include "device_files.hpp"
+#include "note.hpp"
 
 namespace substrata::perf {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sysfs/catalogue.hpp"
-#include "sysfs/sysfs.hpp"
 #include "sysfs/measurement.hpp"
+#include "sysfs/sysfs.hpp"
 
 namespace substrata::kernel_files {
 

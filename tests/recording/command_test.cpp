@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "recording/timeline.hpp"
-#include "synthetic.hpp"
 #include "support/program.hpp"
+#include "synthetic.hpp"
 
 namespace {
 

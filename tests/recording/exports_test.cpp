@@ -11,8 +11,8 @@
 #include "openmetrics_grammar.hpp"
 #include "recording/exports.hpp"
 #include "recording/html_report.hpp"
-#include "synthetic.hpp"
 #include "support/program.hpp"
+#include "synthetic.hpp"
 
 namespace {
 

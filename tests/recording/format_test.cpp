@@ -11,8 +11,8 @@
 #include "recording/bytes.hpp"
 #include "recording/format.hpp"
 #include "recording/timeline.hpp"
-#include "synthetic.hpp"
 #include "support/program.hpp"
+#include "synthetic.hpp"
 
 namespace {
 

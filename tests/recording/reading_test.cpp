@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "synthetic.hpp"
 #include "support/program.hpp"
+#include "synthetic.hpp"
 
 namespace {
 

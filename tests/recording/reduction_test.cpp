@@ -11,8 +11,8 @@
 
 #include "recording/html_report.hpp"
 #include "recording/text_report.hpp"
-#include "synthetic.hpp"
 #include "support/program.hpp"
+#include "synthetic.hpp"
 
 namespace {
 

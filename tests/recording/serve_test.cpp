@@ -8,8 +8,8 @@
 
 #include "openmetrics_grammar.hpp"
 #include "running_program.hpp"
-#include "synthetic.hpp"
 #include "support/program.hpp"
+#include "synthetic.hpp"
 
 namespace {
 

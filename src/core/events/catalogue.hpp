@@ -11,12 +11,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/fork_lock.hpp"
+#include "base/result.hpp"
 #include "events/derived.hpp"
 #include "events/event_code.hpp"
 #include "events/user_events.hpp"
 #include "registry/registry.hpp"
-#include "base/fork_lock.hpp"
-#include "base/result.hpp"
 
 namespace substrata {
 

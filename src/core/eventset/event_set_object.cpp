@@ -6,12 +6,12 @@
 #include <mutex>
 #include <string>
 
+#include "base/log.hpp"
 #include "eventset/library.hpp"
 #include "eventset/options.hpp"
 #include "eventset/overflow.hpp"
 #include "multiplex/rotation.hpp"
 #include "system/timers.hpp"
-#include "base/log.hpp"
 
 namespace substrata {
 

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "eventset/event_set.hpp"
-#include "eventset/thread_state.hpp"
-#include "events/catalogue.hpp"
 #include "base/handle_table.hpp"
 #include "base/owner_lock.hpp"
+#include "events/catalogue.hpp"
+#include "eventset/event_set.hpp"
+#include "eventset/thread_state.hpp"
 
 namespace substrata {
 

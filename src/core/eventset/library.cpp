@@ -6,11 +6,11 @@
 
 #include <mutex>
 
+#include "base/environment.hpp"
+#include "base/log.hpp"
 #include "eventset/event_set_object.hpp"
 #include "eventset/options.hpp"
 #include "eventset/thread_state.hpp"
-#include "base/environment.hpp"
-#include "base/log.hpp"
 
 namespace substrata {
 namespace {

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 
-#include "events/catalogue.hpp"
-#include "registry/registry.hpp"
 #include "base/fork_lock.hpp"
 #include "base/result.hpp"
+#include "events/catalogue.hpp"
+#include "registry/registry.hpp"
 
 namespace substrata {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/clock.hpp"
 #include "eventset/event_set_object.hpp"
 #include "system/timers.hpp"
-#include "base/clock.hpp"
 
 namespace substrata {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "eventset/event_set.hpp"
 #include "base/result.hpp"
+#include "eventset/event_set.hpp"
 
 namespace substrata {
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <mutex>
 
-#include "eventset/library.hpp"
 #include "base/log.hpp"
+#include "eventset/library.hpp"
 
 namespace substrata {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "eventset/profile.hpp"
 #include "base/result.hpp"
+#include "eventset/profile.hpp"
 
 namespace substrata {
 

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "base/log.hpp"
 #include "eventset/event_set_object.hpp"
 #include "eventset/library.hpp"
 #include "eventset/thread_state.hpp"
-#include "base/log.hpp"
 
 namespace substrata {
 namespace {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <mutex>
 
-#include "registry/table_builder.hpp"
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "registry/table_builder.hpp"
 
 namespace substrata {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fork_lock.hpp"
 #include "registry/built_in.hpp"
 #include "registry/component.hpp"
-#include "base/fork_lock.hpp"
 
 namespace substrata {
 

@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "high_level/report.hpp"
 #include "base/clock.hpp"
 #include "base/environment.hpp"
+#include "high_level/report.hpp"
 
 namespace substrata::high_level {
 namespace {

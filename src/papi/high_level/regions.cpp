@@ -7,16 +7,16 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/environment.hpp"
+#include "base/log.hpp"
 #include "eventset/event_set.hpp"
 #include "eventset/library.hpp"
 #include "eventset/measure.hpp"
-#include "system/system_info.hpp"
 #include "eventset/threads.hpp"
-#include "system/timers.hpp"
 #include "high_level/announcement.hpp"
 #include "substrata/feed.h"
-#include "base/environment.hpp"
-#include "base/log.hpp"
+#include "system/system_info.hpp"
+#include "system/timers.hpp"
 
 namespace substrata::high_level {
 

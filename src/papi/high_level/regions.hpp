@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "high_level/report.hpp"
 #include "base/fork_lock.hpp"
 #include "base/result.hpp"
+#include "high_level/report.hpp"
 
 namespace substrata::high_level {
 

@@ -2,10 +2,19 @@
 #ifndef SUBSTRATA_TOOL_MPI_LAUNCHING_HPP
 #define SUBSTRATA_TOOL_MPI_LAUNCHING_HPP
 
+#include <span>
 #include <string>
 #include <vector>
 
 namespace substrata::tool {
+
+// What the shim reads from the environment, and the option of `substrata mpirun` that sets it.
+struct ShimSetting {
+  const char* option;  // null: only the environment
+  const char* variable;
+  bool is_place;  // a file or a folder
+};
+std::span<const ShimSetting> shim_settings();
 
 // The launcher's command with the shim preloaded into the ranks and the shim's settings passed on.
 // `launcher`: to use, else (empty) the one of the program's MPI library. `words`: the launcher's own

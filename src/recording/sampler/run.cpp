@@ -20,12 +20,12 @@
 #include "mpi_launching.hpp"
 #include "recording/memory_sink.hpp"
 #include "sampler/child.hpp"
+#include "sampler/event_spec.hpp"
 #include "sampler/live_watch.hpp"
 #include "sampler/machine.hpp"
 #include "sampler/mark_file.hpp"
 #include "sampler/region_file.hpp"
 #include "sampler/sampler.hpp"
-#include "sampler/event_spec.hpp"
 
 namespace substrata::tool {
 namespace {

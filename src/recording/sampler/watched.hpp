@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sampler/child.hpp"
-#include "sampler/live_events.hpp"
 #include "sampler/event_spec.hpp"
+#include "sampler/live_events.hpp"
 
 namespace substrata::tool {
 

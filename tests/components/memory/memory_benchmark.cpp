@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "memory/cache_instrument.hpp"
 #include "cache/cache_model.hpp"
+#include "memory/cache_instrument.hpp"
 
 namespace {
 

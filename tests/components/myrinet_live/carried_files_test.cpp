@@ -1,5 +1,5 @@
 // The messages of an MPI program read back from their file, carried, and written as figures.
-#include "cluster/carried_files.hpp"
+#include "model_runs/carried_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/carried_run.hpp"
+#include "model_runs/carried_run.hpp"
 
 namespace substrata::tool {
 namespace {

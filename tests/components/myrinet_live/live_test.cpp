@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 constexpr int kRanks = 4;
 const std::string kBuild = SUBSTRATA_BUILD_DIR;
-const std::string kTests = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/";
+const std::string kTests = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/sources/";
 const std::string kShim = kBuild + "/lib/libsubstrata_mpi_openmpi.so";
 
 struct Outcome {
@@ -123,7 +123,7 @@ class MyrinetLive : public testing::Test {
 };
 
 TEST_F(MyrinetLive, EachRankReadsItsOwnInterfaceByPapi) {  // MY-21
-  launch("myrinet_live/counted.c", {{"SUBSTRATA_MPI_CLUSTER", "myrinet"}});
+  launch("../components/myrinet_live/counted.c", {{"SUBSTRATA_MPI_CLUSTER", "myrinet"}});
   if (IsSkipped() || HasFatalFailure()) return;
   std::vector<std::vector<long>> lines;
   std::istringstream output(output_);
@@ -141,10 +141,10 @@ TEST_F(MyrinetLive, EachRankReadsItsOwnInterfaceByPapi) {  // MY-21
 
 TEST_F(MyrinetLive, TotalsEqualThoseOfAPlainPmpiCounterInTheSameRun) {  // MY-21
   const std::string counter = file("counter.so");
-  const Outcome built =
-      run("mpicc.openmpi -O1 -shared -fPIC -o " + counter + " " + kTests + "../examples/hpcc/pmpi_counter.c");
+  const Outcome built = run("mpicc.openmpi -O1 -shared -fPIC -o " + counter + " " + kTests +
+                            "../../examples/hpcc/pmpi_counter.c");
   ASSERT_EQ(built.status, 0) << built.output;
-  launch("mpi_shim/receives.c",
+  launch("mpi/receives.c",
          {{"PMPI_COUNTER", file("counter")},
           {"SUBSTRATA_MPI_CLUSTER", "myrinet"},
           {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")}},
@@ -176,7 +176,7 @@ TEST_F(MyrinetLive, TotalsEqualThoseOfAPlainPmpiCounterInTheSameRun) {  // MY-21
 }
 
 TEST_F(MyrinetLive, LostPacketsAreSentAgainAndCounted) {  // MY-22
-  launch("mpi_shim/messages.c",
+  launch("mpi/messages.c",
          {{"SUBSTRATA_MPI_CLUSTER", "myrinet:drop_ppm=100000:corrupt_ppm=100000:misroute_ppm=50000"},
           {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")}});
   if (IsSkipped() || HasFatalFailure()) return;
@@ -190,9 +190,9 @@ TEST_F(MyrinetLive, LostPacketsAreSentAgainAndCounted) {  // MY-22
 }
 
 TEST_F(MyrinetLive, TheSignatureTellsTheProgramsSectionsApart) {  // MY-9
-  launch("mpi_shim/messages.c", {{"SUBSTRATA_MPI_CLUSTER", "myrinet"},
-                                 {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")},
-                                 {"SUBSTRATA_MPI_NETWORK", "factor=100"}});
+  launch("mpi/messages.c", {{"SUBSTRATA_MPI_CLUSTER", "myrinet"},
+                            {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")},
+                            {"SUBSTRATA_MPI_NETWORK", "factor=100"}});
   if (IsSkipped() || HasFatalFailure()) return;
   read_cluster();
   if (HasFatalFailure()) return;
@@ -224,7 +224,7 @@ TEST_F(MyrinetLive, TheSignatureTellsTheProgramsSectionsApart) {  // MY-9
 }
 
 TEST_F(MyrinetLive, TheSameMessagesAreCarriedOnceMoreByAnotherMachine) {  // MY-22
-  launch("mpi_shim/messages.c",
+  launch("mpi/messages.c",
          {{"SUBSTRATA_MPI_CLUSTER", "myrinet"}, {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")}});
   if (IsSkipped() || HasFatalFailure()) return;
   read_cluster();
@@ -243,7 +243,7 @@ TEST_F(MyrinetLive, TheSameMessagesAreCarriedOnceMoreByAnotherMachine) {  // MY-
 }
 
 TEST_F(MyrinetLive, OneCommandRunsTheProgramAndThenItsCluster) {
-  launch("mpi_shim/messages.c", {});
+  launch("mpi/messages.c", {});
   if (IsSkipped() || HasFatalFailure()) return;
   const Outcome ran = run("OMPI_MCA_mpi_yield_when_idle=1 timeout 200 " + kBuild +
                           "/bin/substrata mpirun --cluster myrinet --out " + file("figures") +
@@ -258,7 +258,7 @@ TEST_F(MyrinetLive, OneCommandRunsTheProgramAndThenItsCluster) {
 TEST_F(MyrinetLive, ANewProgramsMessagesTakeAwayWhatAnOldClusterCarried) {
   fs::create_directory(file("figures"));
   std::ofstream(file("figures/cluster.json")) << "{}";
-  launch("mpi_shim/messages.c",
+  launch("mpi/messages.c",
          {{"SUBSTRATA_MPI_CLUSTER", "myrinet"}, {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")}});
   if (IsSkipped() || HasFatalFailure()) return;
   EXPECT_TRUE(fs::exists(file("figures/messages.log")));
@@ -266,7 +266,7 @@ TEST_F(MyrinetLive, ANewProgramsMessagesTakeAwayWhatAnOldClusterCarried) {
 }
 
 TEST_F(MyrinetLive, ASettingThatCannotBeObeyedIsToldAndTheProgramRuns) {
-  launch("mpi_shim/messages.c",
+  launch("mpi/messages.c",
          {{"SUBSTRATA_MPI_CLUSTER", "myrinet:speed=9"}, {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")}});
   if (IsSkipped() || HasFatalFailure()) return;
   EXPECT_NE(output_.find("SUBSTRATA_MPI_CLUSTER: "), std::string::npos) << output_;

@@ -42,7 +42,7 @@ std::string run_probed(const std::string& source) {
 // NU-10, NU-23, FE-6
 TEST(LiveProgram, SortsAndFactorsWhileItsThreadsAreProcessorsOfTheModel) {
   if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
-  const std::string text = run_probed("tests/numachine/sort_and_lu.c");
+  const std::string text = run_probed("tests/components/numachine/sort_and_lu.c");
   EXPECT_NE(text.find("result right"), std::string::npos) << text;
   std::map<std::string, long long> values;
   std::istringstream lines(text);
@@ -74,7 +74,7 @@ TEST(LiveProgram, IsToldWhichVariablesItSharesAndHow) {
 // lies. A copy is one load and one store.
 TEST(LiveProgram, GivesEveryAccessToTheModelOnceAndToTheFeedsObserversToo) {
   if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
-  const std::string text = run_probed("tests/numachine/taken.c");
+  const std::string text = run_probed("tests/components/numachine/taken.c");
   EXPECT_EQ(text,
             "first read 9003 9003\nfirst stopped 12004 12004\n"
             "second read 9003 9003\nsecond stopped 12004 12004\n"

@@ -112,7 +112,7 @@ TEST(OwlDocumentation, ShowsTheModuleThatTheseTestsLoad) {
     return out.str();
   };
   const std::string folder = OWL_TEST_SOURCE;
-  const std::string code = text(folder + "/tests/owl/modules/good.c");
+  const std::string code = text(folder + "/tests/components/owl/modules/good.c");
   ASSERT_FALSE(code.empty());
   EXPECT_NE(text(folder + "/docs/writing_a_module.md").find("```c\n" + code + "```"), std::string::npos);
 }

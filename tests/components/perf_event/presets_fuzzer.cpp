@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "perf_events/presets.hpp"
 #include "perf_events/device_files.hpp"
+#include "perf_events/presets.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "perf_events/device.hpp"
 #include "components/perf_event/driver.hpp"
 #include "components/perf_event/fake_kernel.hpp"
 #include "perf_event_uncore/uncore.hpp"
+#include "perf_events/device.hpp"
 
 SUBSTRATA_ENTRY substrata_entry_perf_event_uncore(const substrata::Host* host,
                                                   substrata::SubstrateTable* out) noexcept;

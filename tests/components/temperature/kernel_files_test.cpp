@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "sysfs/catalogue.hpp"
 #include "support/recorded_trees/recorded_tree.hpp"
+#include "sysfs/catalogue.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "thermal_model/heat.hpp"
 #include "support/recorded_trees/recorded_tree.hpp"
+#include "thermal_model/heat.hpp"
 
 extern "C" substrata::EntryPoint substrata_entry_thermal_model;
 

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "support/fake_substrates.hpp"
 #include "events/preset.hpp"
+#include "support/fake_substrates.hpp"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "support/fake_substrates.hpp"
 #include "base/clock.hpp"
+#include "support/fake_substrates.hpp"
 
 namespace {
 

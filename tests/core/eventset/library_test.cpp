@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/fake_substrates.hpp"
 #include "eventset/options.hpp"
+#include "support/fake_substrates.hpp"
 
 namespace {
 

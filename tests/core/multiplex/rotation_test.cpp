@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "eventset/event_set.hpp"
 #include "eventset/library.hpp"
 #include "eventset/measure.hpp"
 #include "eventset/options.hpp"
 #include "eventset/overflow.hpp"
 #include "registry/built_in.hpp"
-#include "base/clock.hpp"
 
 namespace {
 

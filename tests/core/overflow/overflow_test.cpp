@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "eventset/event_set.hpp"
-#include "support/fake_substrates.hpp"
 #include "eventset/options.hpp"
+#include "support/fake_substrates.hpp"
 
 namespace {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "sources/workloads/small_specs.hpp"
 #include "shared_virtual_memory/plain_network.hpp"
 #include "shared_virtual_memory/plain_svm.hpp"
+#include "sources/workloads/small_specs.hpp"
 #include "workloads/run.hpp"
 
 namespace substrata::svm {

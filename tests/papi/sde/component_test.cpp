@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "libsde/tool_interface.h"
 #include "sde_lib.h"
 #include "substrata/substrate.h"
-#include "sde/tool_interface.h"
 
 extern "C" int32_t substrata_entry_sde(const substrata::Host* host, substrata::SubstrateTable* out) noexcept;
 extern "C" void substrata_sde_overflow(uint32_t counter, long long value) noexcept;

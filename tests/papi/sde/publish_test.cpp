@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "libsde/tool_interface.h"
 #include "sde_lib.h"
-#include "sde/tool_interface.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "libsde/tool_interface.h"
 #include "sde_lib.h"
-#include "sde/tool_interface.h"
 
 namespace {
 

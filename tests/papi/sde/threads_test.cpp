@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "libsde/tool_interface.h"
 #include "sde_lib.h"
-#include "sde/tool_interface.h"
 
 namespace {
 

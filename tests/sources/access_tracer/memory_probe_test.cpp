@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-const std::string kSources = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/memory_probe/";
+const std::string kSources = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/sources/access_tracer/";
 const std::string kBin = std::string(SUBSTRATA_BUILD_DIR) + "/bin/";
 
 struct Folder {

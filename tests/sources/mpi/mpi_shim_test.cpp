@@ -49,7 +49,7 @@ bool is_there(const std::string& program) {
 }
 
 const std::string kLib = std::string(SUBSTRATA_BUILD_DIR) + "/lib/";
-const std::string kSources = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/mpi_shim/";
+const std::string kSources = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/sources/mpi/";
 constexpr int kRanks = 4;
 
 struct Mpi {

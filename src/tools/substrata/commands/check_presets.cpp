@@ -4,8 +4,8 @@
 #include <string>
 
 #include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
 #include "sampler/measuring.hpp"
+#include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
 #include "sampler/measuring.hpp"
-#include "papers/reproduction.hpp"
+#include "substrata_tool/commands.hpp"
+#include "substrata_tool/commands/reproduce.hpp"
 
 namespace substrata::tool {
 namespace {
@@ -128,8 +128,7 @@ std::vector<std::string> values(const Declared& of, const std::string& current) 
         out.emplace_back(workload->name);
       break;
     case Arguments::Value::kReproduction:
-      for (const Reproduction& one : reproductions()) out.emplace_back(one.id);
-      break;
+      return reproduction_ids();
     case Arguments::Value::kProcess:
       return processes();
     default:

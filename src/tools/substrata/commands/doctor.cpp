@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
 #include "sampler/measuring.hpp"
+#include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
 namespace {

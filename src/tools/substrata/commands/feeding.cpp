@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
 #include "sampler/measuring.hpp"
+#include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
 #include "sampler/measuring.hpp"
+#include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -10,11 +10,11 @@
 #include <system_error>
 
 #include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
-#include "sampler/mpi_launching.hpp"
 #include "recording/reader.hpp"
 #include "sampler/machine.hpp"
+#include "sampler/mpi_launching.hpp"
 #include "sampler/run.hpp"
+#include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
 namespace {

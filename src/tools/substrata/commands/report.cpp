@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
 #include "recording/exports.hpp"
 #include "recording/html_report.hpp"
 #include "recording/reader.hpp"
 #include "recording/reduction.hpp"
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
+#include "substrata_tool/commands.hpp"
 #include "terminal/progress.hpp"
 
 namespace substrata::tool {

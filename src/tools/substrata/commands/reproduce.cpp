@@ -1,92 +1,54 @@
-// substrata reproduce: the list of reproductions, and one run with its claims as text or JSON.
-#include "papers/reproduction.hpp"
+// substrata reproduce: hands the command line to the program of the reproductions.
+#include "substrata_tool/commands/reproduce.hpp"
 
-#include <algorithm>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "arguments/arguments.hpp"
 #include "substrata_tool/commands.hpp"
-#include "terminal/progress.hpp"
 
 namespace substrata::tool {
 namespace {
 
-std::vector<Reproduction>& registered() {
-  static std::vector<Reproduction> list;
-  return list;
+namespace fs = std::filesystem;
+
+fs::path reproductions_program() {
+  const fs::path self = fs::read_symlink("/proc/self/exe");
+  return self.parent_path() / SUBSTRATA_LIBEXEC_FROM_BIN / "substrata" / "substrata-reproduce";
 }
 
 }  // namespace
 
-Registered::Registered(const Reproduction& reproduction) { registered().push_back(reproduction); }
-
-std::vector<Reproduction> reproductions() {
-  std::vector<Reproduction> list = registered();
-  std::sort(list.begin(), list.end(),
-            [](const Reproduction& a, const Reproduction& b) { return std::strcmp(a.id, b.id) < 0; });
-  return list;
+std::vector<std::string> reproduction_ids() {
+  std::vector<std::string> ids;
+  const std::string command = "'" + reproductions_program().string() + "' --list 2>/dev/null";
+  std::FILE* const list = popen(command.c_str(), "r");
+  if (list == nullptr) return ids;
+  std::array<char, 512> line{};
+  while (std::fgets(line.data(), static_cast<int>(line.size()), list) != nullptr)
+    ids.emplace_back(line.data(), std::strcspn(line.data(), " \n"));
+  pclose(list);
+  return ids;
 }
 
-int reproduce(int argc, char** argv) {
-  std::string id;
-  Setting setting;
-  bool list = false, json = false;
-  Arguments arguments("substrata reproduce",
-                      "Runs a figure or claim of a paper anew. Exit status 0: every claim holds; 1: one does "
-                      "not; 3: it cannot be run here.\n\n"
-                      "  substrata reproduce --list\n"
-                      "  substrata reproduce papi-dispatch --json");
-  arguments.word("ID", id, "which one", Arguments::Value::kReproduction);
-  arguments.flag("--list", list, "list them");
-  arguments.flag("--json", json, "print JSON");
-  arguments.word("--out", setting.out, "folder for data and figures", Arguments::Value::kFolder);
-  if (const auto status = arguments.parse(argc, argv)) return *status;
-
-  const std::vector<Reproduction> all = reproductions();
-  if (list) {
-    for (const Reproduction& one : all) std::printf("%-24s %s\n", one.id, one.title);
+int reproduce(int, char** argv) {
+  // As the program takes them, for the completion of command lines.
+  if (Arguments::describe({{{}, true, false, Arguments::Value::kReproduction},
+                           {{"-h", "--help"}, false},
+                           {{"--list"}, false},
+                           {{"--json"}, false},
+                           {{"--out"}, true, false, Arguments::Value::kFolder}}))
     return 0;
-  }
-  const auto chosen =
-      std::find_if(all.begin(), all.end(), [&](const Reproduction& one) { return id == one.id; });
-  if (chosen == all.end()) {
-    std::fprintf(stderr, "substrata reproduce: there is no '%s'; --list shows what there is\n", id.c_str());
-    return 2;
-  }
-  if (!setting.out.empty()) std::filesystem::create_directories(setting.out);
-  std::vector<Claim> claims;
-  try {
-    const ProgressLine line;
-    show_progress(std::string(chosen->id) + ": " + chosen->title);
-    claims = chosen->run(setting);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "substrata reproduce %s: cannot be run here: %s\n", chosen->id, error.what());
-    return 3;
-  }
-  const bool all_hold =
-      !claims.empty() && std::all_of(claims.begin(), claims.end(), [](const Claim& c) { return c.holds; });
-  if (json) {
-    nlohmann::json report = {
-        {"id", chosen->id}, {"title", chosen->title}, {"claims", nlohmann::json::array()}};
-    for (const Claim& claim : claims) {
-      nlohmann::json entry = {
-          {"claim", claim.claim}, {"paper", claim.paper}, {"ours", claim.ours}, {"holds", claim.holds}};
-      if (!claim.note.empty()) entry["note"] = claim.note;
-      report["claims"].push_back(std::move(entry));
-    }
-    std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
-  } else {
-    std::printf("%s: %s\n", chosen->id, chosen->title);
-    for (const Claim& claim : claims) {
-      std::printf("\n%s: %s\n  paper: %s\n  ours:  %s\n", claim.holds ? "HOLDS" : "DOES NOT HOLD",
-                  claim.claim.c_str(), claim.paper.c_str(), claim.ours.c_str());
-      if (!claim.note.empty()) std::printf("  %s\n", claim.note.c_str());
-    }
-  }
-  return all_hold ? 0 : 1;
+  const std::string program = reproductions_program();
+  execv(program.c_str(), argv);
+  throw std::runtime_error("'" + program + "' cannot be started: " + std::strerror(errno) +
+                           "; it is installed with the program substrata");
 }
 
 }  // namespace substrata::tool

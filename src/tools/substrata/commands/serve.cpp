@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 #include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
 #include "recording/exports.hpp"
 #include "recording/openmetrics.hpp"
 #include "recording/reader.hpp"
@@ -18,6 +17,7 @@
 #include "sampler/machine.hpp"
 #include "sampler/run.hpp"
 #include "sampler/watched.hpp"
+#include "substrata_tool/commands.hpp"
 #include "substrata_tool/serving/http_server.hpp"
 
 namespace substrata::tool {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
-#include "cluster/carried_run.hpp"
+#include "model_runs/carried_run.hpp"
+#include "model_runs/myrinet_run.hpp"
 #include "substrata_tool/commands.hpp"
-#include "papers/myrinet_runs.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -8,11 +8,11 @@
 #include <stdexcept>
 
 #include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
 #include "recording/memory_sink.hpp"
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
 #include "sampler/run.hpp"
+#include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
 namespace {

@@ -15,12 +15,12 @@
 #include <system_error>
 
 #include "arguments/arguments.hpp"
-#include "substrata_tool/commands.hpp"
 #include "recording/exports.hpp"
 #include "recording/text_report.hpp"
 #include "sampler/machine.hpp"
 #include "sampler/run.hpp"
 #include "sampler/watched.hpp"
+#include "substrata_tool/commands.hpp"
 #include "terminal/screen.hpp"
 
 namespace substrata::tool {

@@ -1,12 +1,12 @@
 // What the cluster carried, as cluster.json and as tables and commands for gnuplot.
-#include "cluster/carried_files.hpp"
+#include "model_runs/carried_files.hpp"
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
-#include "cluster/carried_run.hpp"
+#include "model_runs/carried_run.hpp"
 
 namespace substrata::tool {
 namespace {

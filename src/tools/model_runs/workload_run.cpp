@@ -1,5 +1,5 @@
 // Runs of a workload whose result must be right.
-#include "papers/workload_run.hpp"
+#include "model_runs/workload_run.hpp"
 
 #include <stdexcept>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/message_log.hpp"
+#include "model_runs/message_log.hpp"
 
 namespace substrata::tool {
 

@@ -1,4 +1,4 @@
-#include "cluster/message_log.hpp"
+#include "model_runs/message_log.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "cluster/carried_run.hpp"
+#include "model_runs/carried_run.hpp"
 
 #include <algorithm>
 #include <chrono>
