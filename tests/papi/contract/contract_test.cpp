@@ -71,6 +71,43 @@ std::map<std::string, std::string> argued() {
   return reasons;
 }
 
+// The bytes of the first processor's caches of that level as the kernel has them; 0 where it shows none. PAPI
+// reads CPUID alone and counts wrongly on some processors (an EPYC's level 3 tenfold), so that this is the
+// better witness.
+long long kernels_cache_bytes(int level) {
+  long long bytes = 0;
+  std::error_code none;
+  for (const auto& cache : std::filesystem::directory_iterator("/sys/devices/system/cpu/cpu0/cache", none)) {
+    std::ifstream level_file(cache.path() / "level"), size_file(cache.path() / "size");
+    int of_level = 0;
+    long long kibibytes = 0;
+    if (level_file >> of_level && of_level == level && size_file >> kibibytes) bytes += kibibytes * 1024;
+  }
+  return bytes;
+}
+
+// Why ours is the better answer, where the machine itself says so; else empty.
+std::string kernel_agrees(const std::string& key, const std::string& ours) {
+  int level = 0;
+  if (std::sscanf(key.c_str(), "machine\tlevel %d cache bytes", &level) != 1) return "";
+  return std::to_string(kernels_cache_bytes(level)) == ours ? "the kernel has the size of ours" : "";
+}
+
+TEST(Contract, CacheSizesAreTheKernels) {
+  if (std::string(SANITIZED) != "") GTEST_SKIP() << "PAPI's library is not built with sanitizers";
+  if (std::string(CLIENT) == "") GTEST_SKIP() << "PAPI 7.0 and its header are not installed (libpapi-dev)";
+  if (kernels_cache_bytes(1) == 0) GTEST_SKIP() << "the kernel shows no caches here";
+  const Answers ours = ask(OUR_LIBRARIES);
+  int compared = 0;
+  for (int level = 1; level <= 3; ++level) {
+    const auto found = ours.find("machine\tlevel " + std::to_string(level) + " cache bytes\t");
+    if (found == ours.end()) continue;
+    ++compared;
+    EXPECT_EQ(found->second, std::to_string(kernels_cache_bytes(level))) << "level " << level;
+  }
+  EXPECT_GT(compared, 0);
+}
+
 // PA-10, PA-11, PA-35
 TEST(Contract, AnswersOfPapiSevenZeroAreOursOrTheDifferenceIsArgued) {
   if (std::string(SANITIZED) != "") GTEST_SKIP() << "PAPI's library is not built with sanitizers";
@@ -95,9 +132,11 @@ TEST(Contract, AnswersOfPapiSevenZeroAreOursOrTheDifferenceIsArgued) {
           << key << ": PAPI dies, ours answers " << found->second;
     } else {
       ++differ;
-      EXPECT_EQ(reasons.count(key), 1u) << key << ": PAPI " << answer << ", ours " << found->second;
+      const std::string machine_says = kernel_agrees(key, found->second);
+      const std::string reason = reasons.count(key) == 1 ? reasons.at(key) : machine_says;
+      EXPECT_FALSE(reason.empty()) << key << ": PAPI " << answer << ", ours " << found->second;
       std::printf("%s: PAPI %s, ours %s: %s\n", key.c_str(), answer.c_str(), found->second.c_str(),
-                  reasons.count(key) == 1 ? reasons.at(key).c_str() : "not argued");
+                  reason.empty() ? "not argued" : reason.c_str());
     }
   }
   std::printf("%zu answers: %zu the same, %zu where PAPI dies, %zu argued\n", papi.size(), same, dies,
