@@ -197,7 +197,7 @@ enum substrata_source_kind {
   SUBSTRATA_SOURCE_TEST = 3     /* generated */
 };
 
-/* Whose time the stamps are (FE-5 names the first two). */
+/* Whose time the stamps are. Latencies of live messages are given in real or in virtual time. */
 enum substrata_time_base {
   SUBSTRATA_TIME_NONE = 0,     /* no time: the stamps are sequence numbers */
   SUBSTRATA_TIME_REAL = 1,     /* CLOCK_MONOTONIC_RAW of this host */

@@ -155,12 +155,13 @@ struct Configuration {
   uint64_t multiplex_period_ns = 0;
 };
 
-// A value with what a careful reader wants to know of it (PA-32).
+// Restrictions of a value: the flags of ValueDetail.
 enum ValueFlags : uint32_t {
   kValueScaled = 1u << 0,  // the counter ran only part of the time; the value is extrapolated
   kValueModelled = 1u << 1,
   kValueStale = 1u << 2,  // older than the source's refresh period
 };
+// A value with what qualifies it: when it was taken, how old it was then, how long it counted, and the flags.
 struct ValueDetail {
   int64_t value = 0;
   int64_t time_ns = 0;     // CLOCK_MONOTONIC_RAW when the value was taken
