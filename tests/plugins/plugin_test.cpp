@@ -213,7 +213,7 @@ std::string without_spaces(std::string text) {
 }
 
 TEST(TheGuide, ShowsOnlyCodeThatIsInThePlugIn) {
-  std::ifstream guide_file(std::string(SUBSTRATA_SOURCE_DIR) + "/docs/adding_a_substrate.md");
+  std::ifstream guide_file(std::string(SUBSTRATA_SOURCE_DIR) + "/docs/guide/adding_a_substrate.md");
   std::ifstream source_file(std::string(SUBSTRATA_SOURCE_DIR) + "/examples/plugin/procstat.cpp");
   const std::string guide{std::istreambuf_iterator<char>(guide_file), {}};
   const std::string source = without_spaces({std::istreambuf_iterator<char>(source_file), {}});
