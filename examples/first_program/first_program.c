@@ -1,7 +1,9 @@
-// A first program: the processor time and page faults of a loop, and the packets on the loopback interface.
+// A first program: processor time and page faults of a loop, and packets on the loopback interface.
 #include <papi.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+double values[1 << 20];
 
 static void check(int result, const char* what) {
   if (result == PAPI_OK) return;
@@ -10,10 +12,8 @@ static void check(int result, const char* what) {
 }
 
 int main(void) {
+  int processor = PAPI_NULL, network = PAPI_NULL;  // one eventset per substrate; both run at once
   if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) return 1;
-
-  // One eventset per substrate; both run at once.
-  int processor = PAPI_NULL, network = PAPI_NULL;
   check(PAPI_create_eventset(&processor), "create");
   check(PAPI_create_eventset(&network), "create");
   check(PAPI_add_named_event(processor, "perf::TASK-CLOCK"), "perf::TASK-CLOCK");
@@ -22,19 +22,14 @@ int main(void) {
   check(PAPI_start(processor), "start");
   check(PAPI_start(network), "start");
 
-  enum { kSize = 1 << 20 };
-  double* values = malloc(kSize * sizeof *values);
-  if (values == NULL) return 1;
   double sum = 0;
-  for (int i = 0; i < kSize; ++i) values[i] = i;
-  for (int i = 0; i < kSize; ++i) sum += values[i];
-  free(values);
+  for (int i = 0; i < 1 << 20; ++i) sum += values[i] = i;
 
-  long long on_processor[2], on_network[1];
-  check(PAPI_stop(processor, on_processor), "stop");
-  check(PAPI_stop(network, on_network), "stop");
-  printf("sum %.0f: %lld ns of processor time, %lld page faults, %lld packets on lo\n", sum, on_processor[0],
-         on_processor[1], on_network[0]);
+  long long used[2], packets;
+  check(PAPI_stop(processor, used), "stop");
+  check(PAPI_stop(network, &packets), "stop");
+  printf("sum %.0f: %lld ns of processor time, %lld page faults, %lld packets on lo\n", sum, used[0], used[1],
+         packets);
   PAPI_shutdown();
   return 0;
 }
