@@ -71,6 +71,23 @@ function(substrata_objects_ name target sources libraries modules)
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_LIBRARIES ${libraries})
 endfunction()
 
+# The declarations as a file, and the target module_picture that draws docs/figures/modules.svg anew from it.
+function(substrata_write_modules)
+  get_property(modules GLOBAL PROPERTY SUBSTRATA_MODULES)
+  list(SORT modules)
+  set(text "")
+  foreach(module IN LISTS modules)
+    get_property(folder GLOBAL PROPERTY SUBSTRATA_MODULE_FOLDER_${module})
+    get_property(uses GLOBAL PROPERTY SUBSTRATA_MODULE_USES_${module})
+    list(JOIN uses " " uses)
+    string(APPEND text "${module} ${folder} ${uses}\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/modules.txt CONTENT "${text}" @ONLY)
+  add_custom_target(module_picture COMMAND ${PROJECT_SOURCE_DIR}/src/cmake/modules.py draw
+                    ${CMAKE_BINARY_DIR}/generated/modules.txt ${PROJECT_SOURCE_DIR} VERBATIM)
+endfunction()
+cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL substrata_write_modules)
+
 # The layer's modules, which tests and fuzzers with INTERNAL see.
 set(SUBSTRATA_LAYER base registry events multiplex system eventset high_level)
 
