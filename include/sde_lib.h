@@ -1,7 +1,7 @@
 /* The program's side of software-defined events: a library or code publishes numbers of its own under names,
  * and a tool reads them through PAPI as sde:::LIBRARY::EVENT.
  *
- * Source and binary compatible with the libsde of PAPI 7. Differences are listed in docs/sde.md.
+ * Source and binary compatible with the libsde of PAPI 7. Differences are listed in docs/reference/sde.md.
  *
  * Every function may be called from any thread. A null library or counter handle makes a call succeed without
  * effect, so that a code may publish or not by one choice at start. All return SDE_OK or one of the errors

@@ -6,9 +6,10 @@
 //   constant  always 42 (a gauge)
 //   reads     how often this set was read since it was started or reset
 //   ticks     grows by one each time any set of this process is read; shared by all sets, so a set reports
-//   differences echo:N    a name with a qualifier: the gauge N, entered into the catalogue when it is first
-//   asked for
-// It needs no hardware, so it opens everywhere. docs/adding_a_substrate.md walks through this file.
+//             differences
+//   echo:N    a name with a qualifier: the gauge N, entered into the catalogue when it is first asked for
+//
+// It needs no hardware, so it opens everywhere. docs/guide/adding_a_substrate.md walks through this file.
 #include <substrata/substrate.h>
 
 #include <atomic>

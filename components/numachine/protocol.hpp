@@ -12,10 +12,10 @@
 #include "memory_card.hpp"
 
 // Source: Lemieux's thesis, sections 3.3.2 and 4.1 and the states of figure 4.3. The figure's arcs are not in
-// our text; the transitions follow from the states' meaning there: local - a valid copy is on this station
-// only, global
-// - copies are elsewhere too; invalid - the copy here is outdated because a processor (of this station:
-// local, of another: global) has it dirty.
+// our text; the transitions follow from the states' meaning there:
+//   local    a valid copy is on this station only; global: copies are elsewhere too
+//   invalid  the copy here is outdated because a processor (of this station: local, of another: global)
+//            has it dirty
 namespace substrata::numachine {
 
 // A line of a processor's cache: M, S or I; exclusive data enters dirty. An invalid line keeps its tag.

@@ -24,7 +24,7 @@ enum class Cause : std::uint8_t {
 const char* name_of(Cause cause) noexcept;
 
 // One object and its misses. Rules (our own, built on what sections 3.3.2 and 3.3.3 say of each pattern) are
-// in docs/numachine.md.
+// in docs/reference/numachine.md.
 struct ObjectMisses {
   std::string name;
   Cause cause = Cause::kCapacity;

@@ -12,8 +12,7 @@
 namespace measured {
 
 // What the program counts of itself; published as software-defined events `sde:::<program>::FLOP`,
-// `::MESSAGES` and
-// `::BYTES`. Changed by the one thread that computes.
+// `::MESSAGES` and `::BYTES`. Changed by the one thread that computes.
 struct Published {
   long long operations = 0;  // floating-point operations done
   long long messages = 0;    // messages sent to other ranks

@@ -78,8 +78,7 @@ int main(void) {
     fail("initialise", substrata_shrimp_error());
   check(PAPI_overflow(set, packets_at_0, 50, 0, on_threshold), "overflow");
   // 3. And a trace: the first interrupt also switches node 0's monitor to trace mode. Histogram and trace
-  // share
-  //    the memory, so the trace goes to words that the histogram leaves alone (categories from 8 on).
+  //    share the memory, so the trace goes to words that the histogram leaves alone (categories from 8 on).
   command(0, 0, SUBSTRATA_SHRIMP_TRACE_BASE, SUBSTRATA_SHRIMP_WORDS / 2);
   command(0, 0, SUBSTRATA_SHRIMP_TRIGGER, 1);
   check(PAPI_start(set), "start");

@@ -365,7 +365,7 @@ SUBSTRATA_FEED_API const uint16_t* const* substrata_phase_place(void);
  */
 
 /* Records what passes at probe points into a file: compact, seekable, self-describing, readable to the last
- * complete block after a crash (docs/feeds.md describes the format). */
+ * complete block after a crash (docs/reference/feeds.md describes the format). */
 struct substrata_recorder;
 
 struct substrata_record_options {
@@ -468,8 +468,7 @@ struct substrata_import_summary {
 SUBSTRATA_FEED_API int substrata_import_lackey(const char* text_path, const char* trace_path,
                                                struct substrata_import_summary* summary);
 
-/* ------------------------------------------------------------------------------- machines and their
- * workloads */
+/* ----------------------------------------------------------------------------- machines and their workloads */
 
 /* How to run a workload on a machine model. Zero everywhere but struct_size means: all defaults. */
 struct substrata_run_options {

@@ -315,7 +315,7 @@ SUBSTRATA_MYRINET_API int substrata_myrinet_clock_experiment(
 
 /* A parallel program as it was logged while it ran, run again on one cluster of its own with the monitor at
  * each interface: each node computes, sends and waits for messages in the order in which its process did.
- * What `substrata signature` does with an MPI program's messages (docs/myrinet.md). */
+ * What `substrata signature` does with an MPI program's messages (docs/reference/myrinet.md). */
 struct substrata_myrinet_operation {
   uint64_t compute_ns; /* the process computes so long before it */
   uint64_t bytes;      /* of the message */

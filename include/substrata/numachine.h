@@ -115,7 +115,7 @@ SUBSTRATA_FEED_API int substrata_numachine_on_miss(substrata_numachine_trigger t
 /* ---- what the last machine found out: of a followed live program up to now, else of the run that ended last
  * ---- */
 
-/* A data object with the misses on its lines and why they happen (docs/numachine.md has the rules). Workloads
+/* A data object with the misses on its lines and why they happen (docs/reference/numachine.md has the rules). Workloads
  * name their arrays, the memory probe the variables and allocation sites of a live program; "" holds what
  * nobody named. */
 struct substrata_numachine_object {

@@ -2,8 +2,8 @@
  * al., "Owl: Next Generation System Monitoring", Computing Frontiers 2005); the C interface beside the
  * substrate `owl`, C99 and C++20.
  *
- *   probe points -> capsule (registers, budget, one module) -> ring buffer -> readers, in this process or
- * another
+ *   probe points -> capsule (registers, budget, one module) -> ring buffer -> readers,
+ *   in this process or another
  *
  * ERRORS: functions returning int give 0, or a negative number (PAPI's: -1 invalid argument, -2 no memory, -3
  * the operating system refused, -7 no such name, -8 already there or conflicting, -20 too small);
@@ -60,7 +60,7 @@ SUBSTRATA_OWL_API int substrata_owl_add(const struct substrata_owl_module* modul
 /* The index-th refusal since the start, as a sentence; null after the last. */
 SUBSTRATA_OWL_API const char* substrata_owl_refusal(uint32_t index);
 
-/* Composes a module out of modules of the library (docs/owl.md describes the language) and adds it. `origin`
+/* Composes a module out of modules of the library (docs/reference/owl.md describes the language) and adds it. `origin`
  * names the text in errors, which point at line and column. */
 SUBSTRATA_OWL_API int substrata_owl_compose(const char* text, size_t bytes, const char* origin);
 /* Only checks the text; the module's name is copied into name (room bytes, may be null). */
@@ -231,7 +231,7 @@ SUBSTRATA_OWL_API int substrata_owl_expander_take(
 /* --------------------------------------------------------------------------------------------------
  * recruiting */
 
-/* A rule as text (docs/owl.md describes it):
+/* A rule as text (docs/reference/owl.md describes it):
  *   watch METRIC of CAPSULE per METRIC of CAPSULE every N
  *   when above RATIO
  *   attach MODULE at PROBES [with REGISTERS]

@@ -1,4 +1,4 @@
-/* Reading the records that `substrata record` writes (docs/record.md). In libsubstrata_recording.so, which
+/* Reading the records that `substrata record` writes (docs/guide/recording.md). In libsubstrata_recording.so, which
  * needs neither the measuring library nor a compiler on the reader's side: every argument is a plain number,
  * text or pointer. */
 #ifndef SUBSTRATA_RECORDING_H

@@ -4,8 +4,8 @@
 // A substrate is one folder: every function of it sits in an unnamed namespace, the last lines are
 //
 //   constexpr substrata::SubstrateTable kTable{.name = "thermometer", ..., .detect = detect, ...};
-//   extern "C" int32_t substrata_entry_thermometer(const substrata::Host* host, substrata::SubstrateTable*
-//   out) noexcept {
+//   extern "C" int32_t substrata_entry_thermometer(const substrata::Host* host,
+//                                                  substrata::SubstrateTable* out) noexcept {
 //     return substrata::publish(kTable, host, out);
 //   }
 //
@@ -17,11 +17,10 @@
 //   * never prints, exits, aborts, changes signal handlers or the environment.
 //   * a failed call has no effect; errors are Status values, never data.
 //   * the layer owns order and life: open < attach < create_set < program < start < read* < stop <
-//   destroy_set <
-//     detach < close; calls on one Set never overlap, calls on different sets may run in parallel on
-//     different threads.
+//     destroy_set < detach < close; calls on one Set never overlap, calls on different sets may run in
+//     parallel on different threads.
 //   * read (and read_details, reset, write) may run often: no allocation, no lock, no blocking unless
-//   kReadBlocks.
+//     kReadBlocks.
 #ifndef SUBSTRATA_SUBSTRATE_H
 #define SUBSTRATA_SUBSTRATE_H
 

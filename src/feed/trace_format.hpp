@@ -1,4 +1,4 @@
-// The trace file's bytes: chunks, and transactions in columns; docs/feeds.md describes them in full.
+// The trace file's bytes: chunks, and transactions in columns; docs/reference/feeds.md describes them in full.
 //
 //   file   = header chunk, { dictionary chunk | block chunk }, index chunk, trailer
 //   chunk  = 40-byte chunk header, payload (zstd frame with its checksum)

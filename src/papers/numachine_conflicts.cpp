@@ -90,10 +90,11 @@ std::vector<Claim> run_conflicts(const Setting& setting) {
       told += (told.empty() ? "" : "; ") + std::string(object.name) + ": " + object.cause;
     }
   }
-  claims.push_back(
-      {"counts of invalidation, ownership and other misses characterize data sharing", "patterns told apart",
-       std::to_string(right) + " of " + std::to_string(std::size(kPatterns)) + ": " + told,
-       right == std::size(kPatterns), "one program of each pattern; the rules are in docs/numachine.md"});
+  claims.push_back({"counts of invalidation, ownership and other misses characterize data sharing",
+                    "patterns told apart",
+                    std::to_string(right) + " of " + std::to_string(std::size(kPatterns)) + ": " + told,
+                    right == std::size(kPatterns),
+                    "one program of each pattern; the rules are in docs/reference/numachine.md"});
   if (!setting.out.empty()) {
     std::ofstream file(setting.out + "/numachine-conflicts.csv");
     file << table;

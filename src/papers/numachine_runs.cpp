@@ -102,7 +102,7 @@ LatencyList::LatencyList() {
       if (t.kind != SUBSTRATA_READ && t.kind != SUBSTRATA_READ_EXCLUSIVE && t.kind != SUBSTRATA_UPGRADE &&
           t.kind != SUBSTRATA_UPDATE)
         continue;
-      // docs/numachine.md: latency in bits 15..0 of the detail, the response state in bits 30..26.
+      // docs/reference/numachine.md: latency in bits 15..0 of the detail, the response state in bits 30..26.
       requests.push_back({t.initiator, static_cast<std::uint32_t>(t.detail & 0xffffU),
                           static_cast<std::uint32_t>((t.detail >> 26) & 0x1fU)});
     }

@@ -328,7 +328,7 @@ std::vector<Claim> run(const Setting& setting) {
   const std::string kind = judged_on_programs ? " whole programs" : " workloads";
   const std::string of = " of " + std::to_string(rows.size()) + kind + " lose at most " + percent(kHidden);
   const std::string modelled =
-      "modelled processor and memory system; parameters and their sources in docs/owl.md";
+      "modelled processor and memory system; parameters and their sources in docs/reference/owl.md";
   std::string speeds;
   for (const Row& row : measured) {
     if (!row.program) continue;

@@ -25,7 +25,7 @@ struct OwlProgram {
   ProgramTask idle;  // the same with nothing to do: what it executes then is its start-up
 };
 
-// The list of docs/owl.md: a program for each row of table 1, and SPLASH-2's. Inputs are written into
+// The list of docs/reference/owl.md: a program for each row of table 1, and SPLASH-2's. Inputs are written into
 // `folder`, which exists; they are the same on every machine. Throws std::runtime_error when one cannot be
 // written.
 std::vector<OwlProgram> owl_programs(const std::string& folder);

@@ -1,4 +1,4 @@
-// The record file's bytes: a sequence of chunks, each with its own check sums; docs/record.md describes them
+// The record file's bytes: a sequence of chunks, each with its own check sums; docs/guide/recording.md describes them
 // in full.
 //
 //   file  = { chunk }

@@ -35,6 +35,7 @@ class SampledDevice {
 //   Status scan();  fills the catalogue; called once
 //   Status select(const uint32_t* events, uint32_t count, SamplerT* out) const;  opens what these events need
 // and the constructor of its base.
+//
 // Since the type arguments of a substrate sit in its unnamed namespace, these functions have internal linkage
 // there.
 template <typename DeviceT, typename SamplerT>

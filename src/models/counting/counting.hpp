@@ -1,8 +1,11 @@
-// The slots of a monitor's table: a monitor supplies its events and, for each request, the counters to look
-// at.
+// The slots of a monitor's table: a monitor supplies its events and, for each request, the counters to
+// look at.
 //
-//   class CacheMonitor final : public monitor::Monitor { Status bind(const Request&, Binding*) override; ...
-//   }; constexpr SubstrateTable kTable = monitor::table<CacheMonitor>({.name = "memory", ...});
+//   class CacheMonitor final : public monitor::Monitor {
+//     Status bind(const Request&, Binding*) override;
+//     ...
+//   };
+//   constexpr SubstrateTable kTable = monitor::table<CacheMonitor>({.name = "memory", ...});
 #ifndef SUBSTRATA_MONITOR_COUNTING_HPP
 #define SUBSTRATA_MONITOR_COUNTING_HPP
 

@@ -46,7 +46,7 @@ class CarriedRun {
 CarriedRun carry_folder(const std::string& folder, const std::string& parameters);
 
 // cluster.json, and each rank's signature as data and as gnuplot's commands, whole and by phase
-// (docs/myrinet.md). cluster.json comes last, whole. Throws std::runtime_error with the reason.
+// (docs/reference/myrinet.md). cluster.json comes last, whole. Throws std::runtime_error with the reason.
 void write_carried(const CarriedRun& run, const std::string& folder);
 
 }  // namespace substrata::tool

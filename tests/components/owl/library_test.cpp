@@ -114,7 +114,8 @@ TEST(OwlDocumentation, ShowsTheModuleThatTheseTestsLoad) {
   const std::string folder = OWL_TEST_SOURCE;
   const std::string code = text(folder + "/tests/components/owl/modules/good.c");
   ASSERT_FALSE(code.empty());
-  EXPECT_NE(text(folder + "/docs/guide/writing_an_owl_module.md").find("```c\n" + code + "```"), std::string::npos);
+  EXPECT_NE(text(folder + "/docs/guide/writing_an_owl_module.md").find("```c\n" + code + "```"),
+            std::string::npos);
 }
 
 }  // namespace

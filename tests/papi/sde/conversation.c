@@ -1,6 +1,6 @@
 /* One conversation with libsde, told line by line on standard output: run with Debian's libsde and with ours,
    the lines must be the same. What Debian's does not survive, or answers wrongly, is left out here
-   (docs/sde.md lists it) and is tested of ours alone. The argument names the scenario. */
+   (docs/reference/sde.md lists it) and is tested of ours alone. The argument names the scenario. */
 #include <sde_lib.h>
 #include <stdlib.h>
 #include <string.h>

@@ -144,7 +144,7 @@ TEST_F(DebiansTools, CostSaysWhichEventItMissesOrMeasures) {
   }
 }
 
-// PA-12, docs/utilities.md
+// PA-12, docs/reference/utilities.md
 TEST_F(DebiansTools, CostMeasuresWithTheStandInsThatAUserNames) {
   std::ofstream(folder() + "/stand-ins.csv") << "CPU,*\n"
                                                 "PRESET,PAPI_TOT_CYC,NOT_DERIVED,perf::TASK-CLOCK\n"

@@ -65,7 +65,7 @@ void print_usage(std::FILE* to) {
       "Usage: substrata mpirun [--launcher PROGRAM] [--summary FILE] [--trace FILE]\n"
       "                        [--cluster MACHINE [--out FOLDER]] [--network TEXT] [--print]\n"
       "                        [mpirun's arguments] PROGRAM [ARGUMENTS]\n\n"
-      "Starts an MPI program with the shim that counts its messages (docs/mpi.md).\n"
+      "Starts an MPI program with the shim that counts its messages (docs/guide/mpi_messages.md).\n"
       "  --launcher PROGRAM  mpirun to use; else the one of the program's MPI library\n"
       "  --summary FILE      rank 0 writes the counts there (SUBSTRATA_MPI_SUMMARY)\n"
       "  --trace FILE        each rank records its messages, %%r is its number (SUBSTRATA_MPI_TRACE)\n"
