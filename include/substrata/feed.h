@@ -51,8 +51,7 @@ SUBSTRATA_FEED_API uint32_t substrata_feed_abi(void);
  */
 SUBSTRATA_FEED_API const char* substrata_feed_error(void);
 
-/* ------------------------------------------------------------------------------------------- the transaction
- */
+/* ---------------------------------------------------------------------------------------- the transaction */
 
 /* What happened. The meaning of address, size, detail, target for each kind is in its line; what a line does
  * not name is 0. Values from SUBSTRATA_KIND_OWN on belong to the probe point's source, which documents them.
@@ -186,8 +185,7 @@ static_assert(sizeof(struct substrata_transaction) == 64, "one transaction is on
 typedef char substrata_transaction_is_64_bytes[sizeof(struct substrata_transaction) == 64 ? 1 : -1];
 #endif
 
-/* ------------------------------------------------------------------------------------ sources, probe points
- */
+/* ---------------------------------------------------------------------------------- sources, probe points */
 
 /* What kind of thing makes the transactions. */
 enum substrata_source_kind {
@@ -244,8 +242,7 @@ SUBSTRATA_FEED_API int substrata_probe_find(const char* name, uint32_t* number);
 SUBSTRATA_FEED_API uint32_t substrata_probe_count(void);
 SUBSTRATA_FEED_API int substrata_probe_at(uint32_t number, struct substrata_probe_info* out);
 
-/* ----------------------------------------------------------------------------------------------- publishing
- */
+/* --------------------------------------------------------------------------------------------- publishing */
 
 /* One thread's ring at one probe point. Made by substrata_publisher_open; the fields belong to the inline
  * functions below. More state of the library follows them. */
@@ -314,8 +311,7 @@ static inline void substrata_publish(struct substrata_publisher* publisher,
 SUBSTRATA_FEED_API void substrata_flush(void);
 SUBSTRATA_FEED_API int substrata_flush_source(const char* source);
 
-/* ------------------------------------------------------------------------------------------------ observing
- */
+/* ---------------------------------------------------------------------------------------------- observing */
 
 /* Is given batches, in the thread of whoever delivers. Must not throw. */
 typedef void (*substrata_batch_function)(void* owner, const struct substrata_transaction* batch,
@@ -344,8 +340,7 @@ SUBSTRATA_FEED_API int substrata_subscribe(struct substrata_observer* observer, 
  * subscriptions as they are. */
 SUBSTRATA_FEED_API int substrata_unsubscribe(struct substrata_observer* observer, const char* patterns);
 
-/* --------------------------------------------------------------------------------------------------- phases
- */
+/* ------------------------------------------------------------------------------------------------- phases */
 
 /* Regions of the program by number: the phase field. The high-level interface's regions set it; a program may
  * as well. The number of a name (1 and up; the same for the same name; 0 for null or when 65535 are taken).
@@ -361,8 +356,7 @@ SUBSTRATA_FEED_API uint16_t substrata_phase(void);
  * for that thread only and as long as it lives, to be read by a relaxed atomic load each time. */
 SUBSTRATA_FEED_API const uint16_t* const* substrata_phase_place(void);
 
-/* --------------------------------------------------------------------------------------------------- traces
- */
+/* ------------------------------------------------------------------------------------------------- traces */
 
 /* Records what passes at probe points into a file: compact, seekable, self-describing, readable to the last
  * complete block after a crash (docs/reference/feeds.md describes the format). */
@@ -468,7 +462,7 @@ struct substrata_import_summary {
 SUBSTRATA_FEED_API int substrata_import_lackey(const char* text_path, const char* trace_path,
                                                struct substrata_import_summary* summary);
 
-/* ----------------------------------------------------------------------------- machines and their workloads */
+/* --------------------------------------------------------------------------- machines and their workloads */
 
 /* How to run a workload on a machine model. Zero everywhere but struct_size means: all defaults. */
 struct substrata_run_options {

@@ -28,8 +28,7 @@ extern "C" {
  */
 SUBSTRATA_OWL_API const char* substrata_owl_error(void);
 
-/* ------------------------------------------------------------------------------------------ the module
- * library */
+/* ------------------------------------------------------------------------------------- the module library */
 
 /* What a module is, without its functions. Strings stay valid until the process ends. */
 struct substrata_owl_module_info {
@@ -71,8 +70,7 @@ SUBSTRATA_OWL_API int substrata_owl_check(const char* text, size_t bytes, const 
  * when the library is first used. */
 SUBSTRATA_OWL_API int substrata_owl_load_folder(const char* folder);
 
-/* ----------------------------------------------------------------------------------------------------
- * capsules */
+/* ----------------------------------------------------------------------------------------------- capsules */
 
 struct substrata_owl_capsule;
 struct substrata_owl_reader;
@@ -160,8 +158,7 @@ SUBSTRATA_OWL_API int substrata_owl_on_signal(
     struct substrata_owl_capsule* capsule,
     void (*call)(void* owner, const struct substrata_transaction* cause, uint32_t reason), void* owner);
 
-/* ------------------------------------------------------------------------------------------------ ring
- * buffers */
+/* ------------------------------------------------------------------------------------------- ring buffers */
 
 /* The file behind the ring; another process of the same user may open it while this one lives (for ever, if
  * ring_path was given; it is then the caller's to remove). Valid until detach. */
@@ -198,8 +195,7 @@ SUBSTRATA_OWL_API int substrata_owl_reader_wait(struct substrata_owl_reader* rea
 SUBSTRATA_OWL_API int substrata_owl_reader_write_register(struct substrata_owl_reader* reader,
                                                           const char* name, uint64_t value);
 
-/* --------------------------------------------------------------------------------------------- objects by
- * name */
+/* ---------------------------------------------------------------------------------------- objects by name */
 
 /* Names [address, address + bytes) for reports. A later one hides an earlier one where they overlap. Arrays
  * of workloads on the memory machine are added by themselves while a capsule exists. */
@@ -208,8 +204,7 @@ SUBSTRATA_OWL_API int substrata_owl_object_add(const char* name, uint64_t addres
 SUBSTRATA_OWL_API const char* substrata_owl_object_at(uint64_t address);
 SUBSTRATA_OWL_API void substrata_owl_objects_clear(void);
 
-/* ---------------------------------------------------------------------------------------- expanding what was
- * emitted */
+/* ----------------------------------------------------------------------------- expanding what was emitted */
 
 /* Gives the transactions back that a packet of the module `log` holds, one call each. -1: the packet is
  * damaged; the sentence has the offset. */
@@ -228,8 +223,7 @@ SUBSTRATA_OWL_API int substrata_owl_expander_take(
     struct substrata_owl_expander* expander, const void* packet, size_t bytes,
     void (*call)(void* owner, uint64_t address, uint64_t detail), void* owner);
 
-/* --------------------------------------------------------------------------------------------------
- * recruiting */
+/* --------------------------------------------------------------------------------------------- recruiting */
 
 /* A rule as text (docs/reference/owl.md describes it):
  *   watch METRIC of CAPSULE per METRIC of CAPSULE every N
