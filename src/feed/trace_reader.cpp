@@ -30,6 +30,8 @@ namespace {
 
 constexpr uint64_t kPreambleBytes = 16;
 constexpr uint32_t kMostProbes = 65535;
+// Of all dictionaries together, uncompressed: some 250 bytes for each probe point there may be.
+constexpr uint64_t kMostDictionaryBytes = 1u << 24;
 
 unsigned long long printed(uint64_t value) noexcept { return value; }
 
@@ -112,9 +114,11 @@ const char* TraceReader::load_chunk(uint64_t offset, ChunkHeader* header) {
 
 const char* TraceReader::read_dictionary() {
   constexpr const char* kMalformed = "the dictionary is malformed";
+  if (raw_bytes_ > kMostDictionaryBytes - dictionary_bytes_) return "the dictionaries are too large";
+  dictionary_bytes_ += raw_bytes_;
   ByteReader words(raw_.get(), raw_bytes_);
   uint64_t count = 0;
-  if (!words.number(&count) || count > kMostProbes) return kMalformed;
+  if (!words.number(&count) || count > kMostProbes - sources_.size()) return kMalformed;
   for (; count > 0; --count) {
     TraceSource source;
     if (!words.text(&source.name) || !words.text(&source.summary) || !words.number32(&source.kind) ||
@@ -146,9 +150,11 @@ const char* TraceReader::read_index(uint64_t offset) {
   ByteReader index(content.data(), content.size());
   uint64_t count = 0;
   if (!index.number(&count) || count > index.left()) return kMalformed;
-  for (; count > 0; --count) {
+  // Each chunk is named once, in the order of the file.
+  for (uint64_t before = 0; count > 0; --count) {
     uint64_t at = 0;
-    if (!index.number(&at) || at >= offset) return kMalformed;
+    if (!index.number(&at) || at >= offset || at <= before) return kMalformed;
+    before = at;
     ChunkHeader dictionary;
     if (const char* wrong = load_chunk(at, &dictionary)) return wrong;
     if (dictionary.type != ChunkType::kDictionary) return kMalformed;
@@ -159,8 +165,8 @@ const char* TraceReader::read_index(uint64_t offset) {
   for (; count > 0; --count) {
     uint64_t step = 0;
     uint32_t transactions = 0;
-    if (!index.number(&step) || !index.number32(&transactions) || step == 0 || step >= offset - at ||
-        transactions == 0 || transactions > kMostBlockTransactions) {
+    if (!index.number(&step) || !index.number32(&transactions) || step < kChunkHeaderBytes ||
+        step >= offset - at || transactions == 0 || transactions > kMostBlockTransactions) {
       return kMalformed;
     }
     at += step;
@@ -269,6 +275,7 @@ int TraceReader::open() {
     sources_.clear();
     probes_.clear();
     numbers_.clear();
+    dictionary_bytes_ = 0;
     transactions_ = 0;
   }
   scan(content);

@@ -118,6 +118,7 @@ class TraceReader {
   std::string damage_;
   std::vector<Block> blocks_;
   std::vector<TraceSource> sources_;
+  uint64_t dictionary_bytes_ = 0;  // of the dictionaries read
   std::vector<TraceProbe> probes_;
   std::vector<uint32_t> numbers_;
 
