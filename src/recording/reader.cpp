@@ -2,17 +2,18 @@
 #include "recording/reader.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <system_error>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "recording/bytes.hpp"
 #include "recording/format.hpp"
@@ -29,29 +30,28 @@ bool read_properties(ByteReader& in, Properties* out) {
     if (!in.text(&name) || !in.text(&value)) return false;
     read.emplace_back(std::move(name), std::move(value));
   }
+  // A later value replaces an earlier one, in its place.
+  std::unordered_map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < out->size(); ++i) places.emplace((*out)[i].first, i);
   for (auto& fresh : read) {
-    const auto old =
-        std::find_if(out->begin(), out->end(), [&](const auto& known) { return known.first == fresh.first; });
-    if (old != out->end())
-      old->second = std::move(fresh.second);
-    else
+    const auto [place, is_new] = places.try_emplace(fresh.first, out->size());
+    if (is_new)
       out->push_back(std::move(fresh));
+    else
+      (*out)[place->second].second = std::move(fresh.second);
   }
   return true;
 }
 
-SampleSet* find_set(Writer& writer, std::uint64_t number) {
-  for (SampleSet& set : writer.sets)
-    if (set.number == number) return &set;
-  return nullptr;
-}
+// The place of each set in its writer's list, by its number.
+using Sets = std::unordered_map<std::uint64_t, std::size_t>;
 
-bool read_series(ByteReader& in, Writer& writer) {
+bool read_series(ByteReader& in, Writer& writer, Sets& sets) {
   std::uint64_t number = 0, count = 0;
   if (!in.number(&number, kMostSets) ||
       !in.number(&count, std::min<std::uint64_t>(in.left(), kMostSeriesOfSet)))
     return false;
-  if (find_set(writer, number) != nullptr) return false;
+  if (sets.count(number) != 0) return false;
   std::vector<Series> series;
   for (std::uint64_t i = 0; i < count; ++i) {
     Series one;
@@ -70,16 +70,18 @@ bool read_series(ByteReader& in, Writer& writer) {
   set.number = static_cast<std::uint32_t>(number);
   set.first_series = writer.series.size();
   set.series_count = series.size();
+  sets.emplace(number, writer.sets.size());
   writer.sets.push_back(std::move(set));
   for (Series& one : series) writer.series.push_back(std::move(one));
   return true;
 }
 
-bool read_samples(ByteReader& in, Writer& writer) {
+bool read_samples(ByteReader& in, Writer& writer, const Sets& sets) {
   std::uint64_t number = 0, rows = 0;
   if (!in.number(&number, kMostSets) || !in.number(&rows, in.left())) return false;
-  SampleSet* set = find_set(writer, number);
-  if (set == nullptr) return false;
+  const auto place = sets.find(number);
+  if (place == sets.end()) return false;
+  SampleSet* const set = &writer.sets[place->second];
   std::int64_t time = 0;
   std::vector<std::int64_t> last(set->series_count);
   const std::size_t rows_before = set->times.size();
@@ -188,9 +190,17 @@ class Parser {
     if (count_ - at < kChunkHeaderBytes || !decode_chunk_header(bytes_ + at, &header)) return at;
     const unsigned char* payload = bytes_ + at + kChunkHeaderBytes;
     if (header.payload_bytes > count_ - at - kChunkHeaderBytes) return at;
-    if (check_sum(payload, header.payload_bytes) != header.payload_check) return at;
     const std::size_t next = at + kChunkHeaderBytes + header.payload_bytes;
-    Writer& writer = writer_of(header);
+    if (check_sum(payload, header.payload_bytes) != header.payload_check) {
+      // What a broken chunk holds may be the chunks of another writer, so they are looked for inside it. Headers
+      // nested on purpose would make that quadratic: past some times the file's size it is passed over whole.
+      wrongly_summed_ += header.payload_bytes;
+      if (wrongly_summed_ <= kMostSearches * count_) return at;
+      damage(at, next - at, "a chunk whose check sum is wrong");
+      return next;
+    }
+    const std::size_t place = writer_of(header);
+    Writer& writer = out_.writers[place];
     if (header.sequence != writer.next_sequence)
       damage(at, 0,
              "chunks of a writer are missing: number " + std::to_string(header.sequence) + " follows where " +
@@ -204,18 +214,19 @@ class Parser {
       return next;
     }
     ByteReader in(payload, header.payload_bytes);
-    if (!take(header.type, in, writer)) damage(at, next - at, "a chunk whose content contradicts itself");
+    if (!take(header.type, in, writer, sets_[place]))
+      damage(at, next - at, "a chunk whose content contradicts itself");
     return next;
   }
 
-  bool take(ChunkType type, ByteReader& in, Writer& writer) {
+  bool take(ChunkType type, ByteReader& in, Writer& writer, Sets& sets) {
     switch (type) {
       case ChunkType::kWriter:
         return read_properties(in, &writer.properties);
       case ChunkType::kSeries:
-        return read_series(in, writer);
+        return read_series(in, writer, sets);
       case ChunkType::kSamples:
-        return read_samples(in, writer);
+        return read_samples(in, writer, sets);
       case ChunkType::kMarks:
         return read_marks(in, writer);
       case ChunkType::kClock:
@@ -253,14 +264,16 @@ class Parser {
     return next;
   }
 
-  Writer& writer_of(const ChunkHeader& header) {
+  // Its place in the list.
+  std::size_t writer_of(const ChunkHeader& header) {
     const auto [at, is_new] = index_.try_emplace(header.writer, out_.writers.size());
     if (is_new) {
       out_.writers.emplace_back();
       out_.writers.back().id = header.writer;
       out_.writers.back().version = header.version;
+      sets_.emplace_back();
     }
-    return out_.writers[at->second];
+    return at->second;
   }
 
   void damage(std::size_t offset, std::size_t bytes, std::string reason) {
@@ -269,53 +282,46 @@ class Parser {
 
   const unsigned char* bytes_;
   std::size_t count_;
+  static constexpr std::uint64_t kMostSearches = 8;
+  std::uint64_t wrongly_summed_ = 0;  // bytes of payloads whose check sum is wrong
   std::unordered_map<std::uint64_t, std::size_t> index_;
+  std::vector<Sets> sets_;  // of each writer
   Recording out_;
 };
 
-// A file mapped for reading.
-class Mapped {
- public:
-  explicit Mapped(const std::string& path) {
-    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0)
-      throw std::system_error(errno, std::generic_category(), "'" + path + "' cannot be read");
-    struct stat about {};
-    if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) {
-      close(descriptor_);
-      throw std::runtime_error("'" + path + "' is no record: it is no regular file");
-    }
-    size_ = static_cast<std::size_t>(about.st_size);
-    if (size_ == 0) return;
-    memory_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
-    if (memory_ == MAP_FAILED) {
-      const int error = errno;
-      close(descriptor_);
-      throw std::system_error(error, std::generic_category(), "'" + path + "' cannot be read");
-    }
+// The whole of a file. It is read and not mapped: a mapped file that another process cuts short meanwhile ends the
+// reader with SIGBUS.
+std::vector<unsigned char> bytes_of(const std::string& path) {
+  const auto refused = [&](int error) {
+    return std::system_error(error, std::generic_category(), "'" + path + "' cannot be read");
+  };
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) throw refused(errno);
+  const std::unique_ptr<const int, void (*)(const int*)> closing(&descriptor,
+                                                                 [](const int* it) { close(*it); });
+  struct stat about {};
+  if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode))
+    throw std::runtime_error("'" + path + "' is not a recording: it is not a regular file");
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(about.st_size));
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = read(descriptor, bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw refused(errno);
+    if (got == 0) break;  // it was cut short
+    done += static_cast<std::size_t>(got);
   }
-  ~Mapped() {
-    if (size_ != 0) munmap(memory_, size_);
-    close(descriptor_);
-  }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
-  const unsigned char* bytes() const { return static_cast<const unsigned char*>(memory_); }
-  std::size_t size() const { return size_; }
-
- private:
-  int descriptor_ = -1;
-  std::size_t size_ = 0;
-  void* memory_ = nullptr;
-};
+  bytes.resize(done);
+  return bytes;
+}
 
 }  // namespace
 
 Recording parse(const unsigned char* bytes, std::size_t count) { return Parser(bytes, count).run(); }
 
 Recording read_file(const std::string& path) {
-  const Mapped file(path);
-  Recording read = parse(file.bytes(), file.size());
+  const std::vector<unsigned char> bytes = bytes_of(path);
+  Recording read = parse(bytes.data(), bytes.size());
   if (read.writers.empty())
     throw std::runtime_error("'" + path + "' is no record of `substrata record`: it has no whole chunk");
   const auto newer = [](const Writer& writer) { return writer.version > kFormatVersion; };

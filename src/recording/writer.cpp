@@ -3,11 +3,14 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 
 namespace substrata::record {
@@ -25,6 +28,9 @@ std::uint64_t new_writer_id() {
 
 std::vector<unsigned char> ChunkEncoder::chunk(ChunkType type, const ByteWriter& payload) {
   const std::vector<unsigned char>& body = payload.bytes();
+  if (body.size() > kMostPayloadBytes)
+    throw std::length_error("a part of the recording has " + std::to_string(body.size()) +
+                            " bytes; a chunk holds " + std::to_string(kMostPayloadBytes) + " at most");
   ChunkHeader header;
   header.type = type;
   header.payload_bytes = static_cast<std::uint32_t>(body.size());
@@ -83,14 +89,25 @@ FileWriter::~FileWriter() {
 }
 
 void FileWriter::append(const std::vector<unsigned char>& bytes) {
+  struct stat before {};
+  const bool is_file = fstat(descriptor_, &before) == 0 && S_ISREG(before.st_mode);
   std::size_t done = 0;
-  while (done < bytes.size()) {
+  int error = 0;
+  while (done < bytes.size() && error == 0) {
     const ssize_t wrote = write(descriptor_, bytes.data() + done, bytes.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0)
-      throw std::system_error(wrote < 0 ? errno : EIO, std::generic_category(),
-                              "the record '" + path_ + "' cannot be written");
-    done += static_cast<std::size_t>(wrote);
+    if (wrote > 0)
+      done += static_cast<std::size_t>(wrote);
+    else if (wrote == 0 || errno != EINTR)
+      error = wrote < 0 ? errno : EIO;
+  }
+  if (error != 0) {
+    // Take back what is there of it, unless another process has appended meanwhile: then the reader finds the broken
+    // chunk and reports it.
+    struct stat after {};
+    const bool alone = is_file && fstat(descriptor_, &after) == 0 &&
+                       after.st_size == before.st_size + static_cast<off_t>(done);
+    if (done > 0 && alone) static_cast<void>(ftruncate(descriptor_, before.st_size) + 0);
+    throw std::system_error(error, std::generic_category(), "the record '" + path_ + "' cannot be written");
   }
   written_ += bytes.size();
 }
@@ -120,9 +137,14 @@ void FileWriter::sample(std::uint32_t set, std::int64_t time, std::int64_t skew,
     rows.last_values[i] = values[i];
   }
   ++rows.rows;
+  if (rows.body.bytes().size() >= kFlushBytes) flush();
 }
 
-void FileWriter::mark(const Mark& mark) { marks_.push_back(mark); }
+void FileWriter::mark(const Mark& mark) {
+  marks_.push_back(mark);
+  mark_bytes_ += mark.name.size() + sizeof mark;
+  if (mark_bytes_ >= kFlushBytes) flush();
+}
 
 void FileWriter::properties(const Properties& properties) {
   append(encoder_.chunk(ChunkType::kWriter, encode_properties(properties)));
@@ -178,6 +200,7 @@ void FileWriter::flush() {
     }
     add(ChunkType::kMarks, out);
     marks_.clear();
+    mark_bytes_ = 0;
   }
   if (!all.empty()) append(all);
 }

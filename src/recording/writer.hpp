@@ -46,7 +46,7 @@ ByteWriter encode_series(std::uint32_t set, const std::vector<SeriesInfo>& serie
 
 // Appends a writer's part to a file. Each flush is one write to the end of the file: several processes may
 // append to the same one. Every failure to write throws std::system_error, once; the record is then as long
-// as it was.
+// as it was. What one call adds and no chunk can hold (256 MiB) throws std::length_error, with no effect.
 class FileWriter : public Sink {
  public:
   enum class Mode { kReplace, kAppend };
@@ -87,6 +87,9 @@ class FileWriter : public Sink {
   ChunkEncoder encoder_;
   std::vector<Pending> pending_;
   std::vector<Mark> marks_;
+  std::size_t mark_bytes_ = 0;
+  // So much of one set is flushed at once, however rarely the caller does: a reader's bound is far above.
+  static constexpr std::size_t kFlushBytes = std::size_t{1} << 24;
   std::uint64_t written_ = 0;
 };
 
