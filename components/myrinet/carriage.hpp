@@ -17,7 +17,7 @@
 namespace substrata::myrinet {
 
 // Thread-compatible. The statistics have the program tags of MonitorMemory as phases.
-class __attribute__((visibility("hidden"))) Carriage final : private Delivery, private StageWatch {
+class Carriage final : private Delivery, private StageWatch {
  public:
   using Operations = std::span<const substrata_myrinet_operation>;
   static Shape shape_of(std::uint32_t nodes, std::uint32_t phases);

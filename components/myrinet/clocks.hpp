@@ -11,7 +11,7 @@ namespace substrata::myrinet {
 
 // Node 0's clock is the global time. Times are picoseconds; a clock's reading is a double, exact to one
 // picosecond within a simulated hour. Thread-compatible.
-class __attribute__((visibility("hidden"))) Clocks {
+class Clocks {
  public:
   explicit Clocks(const ClusterParameters& parameters);
 

@@ -78,7 +78,7 @@ struct ClusterCounts {
 // et al., IEEE Micro 1995). Transactions are published when they are known, so that an INJECTED may lie some
 // microseconds ahead.
 // Thread-bound.
-class __attribute__((visibility("hidden"))) Cluster {
+class Cluster {
  public:
   // Opens the probe points if `publishing`; throws std::runtime_error with the feed's sentence.
   Cluster(const ClusterParameters& parameters, Delivery& delivery, bool publishing);

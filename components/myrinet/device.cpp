@@ -233,7 +233,7 @@ std::string objection(const substrata_myrinet_operation* operations, size_t coun
 
 }  // namespace
 
-struct __attribute__((visibility("hidden"))) substrata_myrinet_carried {
+struct substrata_myrinet_carried {
   substrata_myrinet_carried(const ClusterParameters& parameters, uint32_t phases)
       : carriage(parameters, phases) {}
   Carriage carriage;

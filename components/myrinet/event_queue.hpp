@@ -21,7 +21,7 @@ namespace substrata::myrinet {
 // for the same time; events of seasons still further ahead wait in a heap until there is a chain for theirs.
 // What is pushed for the present itself waits in a queue of its own, after all that came before.
 // Thread-compatible.
-class __attribute__((visibility("hidden"))) EventQueue {
+class EventQueue {
  public:
   static constexpr std::uint32_t kMostPackets = 1u << 24;
   static constexpr std::uint32_t kMostKinds = 1u << 4;

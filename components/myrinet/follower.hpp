@@ -12,8 +12,7 @@ namespace substrata::myrinet {
 // is modelled to its end, with the spacing of its messages' stamps, so that counts are exact whenever they
 // are read; messages of different batches do not meet. A host waits where its interface's queue is full.
 // While nobody looks at the packets nothing is modelled.
-class __attribute__((visibility("hidden"))) Follower final : public monitor::ObservingInstrument,
-                                                             private Delivery {
+class Follower final : public monitor::ObservingInstrument, private Delivery {
  public:
   // Throws std::runtime_error with the feed's sentence.
   explicit Follower(const ClusterParameters& parameters);

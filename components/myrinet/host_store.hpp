@@ -44,7 +44,7 @@ const monitor::Counter* host_counter(uint32_t node, HostCount count) noexcept;
 // one after the other, as increments since the line was last written back, so that no line is ever fetched
 // from the host. Written back is the line that was begun first: when the interface is idle and half of the
 // lines are in use, or when a further line is needed and none is free. Thread-safe.
-class __attribute__((visibility("hidden"))) HostStore {
+class HostStore {
  public:
   static constexpr uint32_t kLineCounts = 16;
   // Moved by one DMA: the counts and which they are; and so many packet records. Both below 128 bytes, where

@@ -15,7 +15,7 @@
 namespace substrata::myrinet {
 
 // The statistics, without the feed. Thread-compatible.
-class __attribute__((visibility("hidden"))) MonitorMemory {
+class MonitorMemory {
  public:
   explicit MonitorMemory(const Shape& shape);
   // A stage of a packet as it is sorted.

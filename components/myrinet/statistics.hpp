@@ -74,7 +74,7 @@ struct LatencySums {
 
 // Where in one program's block at one interface everything is. A row is the sums of one x, all its latencies
 // in one cache line, and the histogram of each latency.
-class __attribute__((visibility("hidden"))) Layout {
+class Layout {
  public:
   // Throws std::length_error for more than 16 GB.
   explicit Layout(const Shape& shape);
@@ -143,7 +143,7 @@ class __attribute__((visibility("hidden"))) Layout {
 
 // One program's statistics at one interface. Everything lives in one block whose size is the shape's.
 // Thread-compatible.
-class __attribute__((visibility("hidden"))) Statistics {
+class Statistics {
  public:
   using Group = Layout::Group;
   using Sample = Layout::Sample;

@@ -24,7 +24,7 @@ struct HostCosts {
 
 // The cluster of one run, or of several programs at once, each in a slot of its own. Used by one thread at a
 // time.
-class __attribute__((visibility("hidden"))) SharedCluster final : private Delivery {
+class SharedCluster final : private Delivery {
  public:
   SharedCluster(const ClusterParameters& parameters, std::uint32_t programs)
       : cluster_(parameters, static_cast<Delivery&>(*this), true), arrived_(programs) {}
@@ -55,8 +55,7 @@ struct Company {
 };
 
 // Thread-bound as the engine.
-class __attribute__((visibility("hidden"))) SvmNetwork final : public svm::Network,
-                                                               private workloads::EventSink {
+class SvmNetwork final : public svm::Network, private workloads::EventSink {
  public:
   // Without a shared cluster it makes one of its own when the run begins.
   SvmNetwork(const ClusterParameters& parameters, const HostCosts& costs, std::uint16_t program,

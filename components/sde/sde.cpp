@@ -13,6 +13,7 @@
 
 #include "libsde.hpp"
 #include "overflow.hpp"
+#include "substrata/export.h"
 #include "substrata/substrate.h"
 
 namespace {
@@ -432,8 +433,7 @@ SUBSTRATA_ENTRY substrata_entry_sde(const substrata::Host* host, substrata::Subs
 
 // libsde tells libpapi of increments (papi_sde_check_overflow_status), and both libpapi pass it on to here:
 // the one symbol besides the entry point.
-extern "C" __attribute__((visibility("default"))) void substrata_sde_overflow(uint32_t counter,
-                                                                              long long value) noexcept;
+extern "C" SUBSTRATA_API void substrata_sde_overflow(uint32_t counter, long long value) noexcept;
 extern "C" void substrata_sde_overflow(uint32_t counter, long long value) noexcept {
   Alarm::check(counter, value);
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <substrata/export.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,7 +28,7 @@ typedef struct substrata_value {
 #define SUBSTRATA_VALUE_STALE 4u    /* older than the source's refresh period */
 
 /* Every value of an eventset with its details; `room` entries at `values`, PAPI_EBUF when too few. */
-int substrata_read_values(int eventset, substrata_value* values, unsigned room);
+SUBSTRATA_API int substrata_read_values(int eventset, substrata_value* values, unsigned room);
 
 /* One time stamp for several sets: every value was taken within time_ns +- skew_ns. */
 typedef struct substrata_stamp {
@@ -35,16 +36,16 @@ typedef struct substrata_stamp {
   int64_t skew_ns;
 } substrata_stamp;
 /* Starts all sets or none. */
-int substrata_start_group(const int* eventsets, unsigned count, substrata_stamp* stamp);
+SUBSTRATA_API int substrata_start_group(const int* eventsets, unsigned count, substrata_stamp* stamp);
 /* Reads all sets; their values lie one set after the other. PAPI_EBUF when `room` is too small. */
-int substrata_read_group(const int* eventsets, unsigned count, long long* values, unsigned room,
-                         substrata_stamp* stamp);
+SUBSTRATA_API int substrata_read_group(const int* eventsets, unsigned count, long long* values, unsigned room,
+                                       substrata_stamp* stamp);
 /* Stops all sets; `values` may be null. */
-int substrata_stop_group(const int* eventsets, unsigned count, long long* values, unsigned room,
-                         substrata_stamp* stamp);
+SUBSTRATA_API int substrata_stop_group(const int* eventsets, unsigned count, long long* values, unsigned room,
+                                       substrata_stamp* stamp);
 
 /* The sentence of the calling thread's last refusal: what was asked, what refused, what to do. Never null. */
-const char* substrata_last_error(void);
+SUBSTRATA_API const char* substrata_last_error(void);
 
 /* What an event is, beyond PAPI_event_info_t. Set struct_size = sizeof(substrata_event) before the call. */
 typedef struct substrata_event {
@@ -64,20 +65,20 @@ typedef struct substrata_event {
 #define SUBSTRATA_SCOPE_CORE 4u
 #define SUBSTRATA_SCOPE_PACKAGE 8u
 #define SUBSTRATA_SCOPE_NODE 16u
-int substrata_event_info(int code, substrata_event* out);
+SUBSTRATA_API int substrata_event_info(int code, substrata_event* out);
 
 /* Where a component comes from: "built-in" or the plug-in's path; null for a bad index. Valid until shutdown.
  */
-const char* substrata_component_origin(int component);
+SUBSTRATA_API const char* substrata_component_origin(int component);
 
 /* The i-th plug-in that was found and refused, as a sentence; null after the last. Valid until the thread's
    next call. */
-const char* substrata_plugin_refusal(unsigned i);
+SUBSTRATA_API const char* substrata_plugin_refusal(unsigned i);
 
 /* A device command of an eventset's substrate (or of a component, with eventset PAPI_NULL); verbs are listed
    in the component's README. `out_size` holds the room before and the used size after the call. */
-int substrata_invoke(int component, int eventset, const char* verb, const void* in, size_t in_size, void* out,
-                     size_t* out_size);
+SUBSTRATA_API int substrata_invoke(int component, int eventset, const char* verb, const void* in,
+                                   size_t in_size, void* out, size_t* out_size);
 
 #ifdef __cplusplus
 }

@@ -36,6 +36,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <substrata/export.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,13 +44,12 @@ extern "C" {
 
 /* Grows when a structure below changes meaning; structures with struct_size grow at their end without it. */
 #define SUBSTRATA_FEED_ABI 1
-#define SUBSTRATA_FEED_API __attribute__((visibility("default")))
 
 /* The ABI the library was built with, to be compared with SUBSTRATA_FEED_ABI. */
-SUBSTRATA_FEED_API uint32_t substrata_feed_abi(void);
+SUBSTRATA_API uint32_t substrata_feed_abi(void);
 /* The sentence for the calling thread's last failed call; "" before one. Valid until the thread's next call.
  */
-SUBSTRATA_FEED_API const char* substrata_feed_error(void);
+SUBSTRATA_API const char* substrata_feed_error(void);
 
 /* ---------------------------------------------------------------------------------------- the transaction */
 
@@ -230,17 +230,17 @@ struct substrata_probe_info {
 
 /* Registers a source, or changes why_not, time base and ticks of the one with that name. Strings are copied.
  */
-SUBSTRATA_FEED_API int substrata_source_add(const struct substrata_source_info* info);
-SUBSTRATA_FEED_API uint32_t substrata_source_count(void);
+SUBSTRATA_API int substrata_source_add(const struct substrata_source_info* info);
+SUBSTRATA_API uint32_t substrata_source_count(void);
 /* Fills in the index-th source in order of registration. -1: no such index. */
-SUBSTRATA_FEED_API int substrata_source_at(uint32_t index, struct substrata_source_info* out);
+SUBSTRATA_API int substrata_source_at(uint32_t index, struct substrata_source_info* out);
 
 /* Finds or adds the probe point of that name and gives its number. An existing one keeps its text and source.
  * The source must be registered. Probe points are never removed; there may be 65535. */
-SUBSTRATA_FEED_API int substrata_probe_add(const struct substrata_probe_info* info, uint32_t* number);
-SUBSTRATA_FEED_API int substrata_probe_find(const char* name, uint32_t* number);
-SUBSTRATA_FEED_API uint32_t substrata_probe_count(void);
-SUBSTRATA_FEED_API int substrata_probe_at(uint32_t number, struct substrata_probe_info* out);
+SUBSTRATA_API int substrata_probe_add(const struct substrata_probe_info* info, uint32_t* number);
+SUBSTRATA_API int substrata_probe_find(const char* name, uint32_t* number);
+SUBSTRATA_API uint32_t substrata_probe_count(void);
+SUBSTRATA_API int substrata_probe_at(uint32_t number, struct substrata_probe_info* out);
 
 /* --------------------------------------------------------------------------------------------- publishing */
 
@@ -258,21 +258,20 @@ struct substrata_publisher {
 
 /* Opens a publisher at a probe point. slots: size of the ring, rounded up to a power of two, which bounds the
  * length of a batch; 0: 512. Allocates. Any number may be open at one probe point. */
-SUBSTRATA_FEED_API int substrata_publisher_open(uint32_t probe, uint32_t slots,
-                                                struct substrata_publisher** out);
+SUBSTRATA_API int substrata_publisher_open(uint32_t probe, uint32_t slots, struct substrata_publisher** out);
 /* Delivers what the ring holds and frees it. Null is allowed. */
-SUBSTRATA_FEED_API void substrata_publisher_close(struct substrata_publisher* publisher);
+SUBSTRATA_API void substrata_publisher_close(struct substrata_publisher* publisher);
 /* From now on *epoch grows by one, atomically, each time after `observed` of this publisher changed: a
  * publisher that remembers whether it is watched compares epochs instead of asking at every transaction.
  * Several publishers may share one. It must live until the publisher is closed. Null: no more. */
-SUBSTRATA_FEED_API void substrata_publisher_epoch(struct substrata_publisher* publisher, uint64_t* epoch);
+SUBSTRATA_API void substrata_publisher_epoch(struct substrata_publisher* publisher, uint64_t* epoch);
 /* Runs the full ring through the observers and gives the next slot; null in a circle. Called by
  * substrata_reserve. */
-SUBSTRATA_FEED_API struct substrata_transaction* substrata_make_room(struct substrata_publisher* publisher);
+SUBSTRATA_API struct substrata_transaction* substrata_make_room(struct substrata_publisher* publisher);
 /* Publishes an array as one batch without copying, after what the ring holds. Every probe field must hold the
  * publisher's probe. Does nothing if nobody watches. The array must stay until it returns. */
-SUBSTRATA_FEED_API void substrata_publish_all(struct substrata_publisher* publisher,
-                                              const struct substrata_transaction* transactions, size_t count);
+SUBSTRATA_API void substrata_publish_all(struct substrata_publisher* publisher,
+                                         const struct substrata_transaction* transactions, size_t count);
 
 /* Does anyone watch this publisher's probe point? Lets a publisher skip work that only makes transactions. */
 static inline int substrata_observed(const struct substrata_publisher* publisher) {
@@ -308,8 +307,8 @@ static inline void substrata_publish(struct substrata_publisher* publisher,
  * source, and what observers publish meanwhile. Waits for a batch that another thread is delivering. Does
  * nothing from inside a callback. Allocates nothing. After it returns, observers have seen every transaction
  * committed before the call by the calling thread or by threads that synchronised with it. */
-SUBSTRATA_FEED_API void substrata_flush(void);
-SUBSTRATA_FEED_API int substrata_flush_source(const char* source);
+SUBSTRATA_API void substrata_flush(void);
+SUBSTRATA_API int substrata_flush_source(const char* source);
 
 /* ---------------------------------------------------------------------------------------------- observing */
 
@@ -324,37 +323,37 @@ enum substrata_observer_flags {
 
 struct substrata_observer; /* a function with its owner, and the lock under which it runs */
 
-SUBSTRATA_FEED_API int substrata_observer_create(substrata_batch_function call, void* owner, uint32_t flags,
-                                                 struct substrata_observer** out);
+SUBSTRATA_API int substrata_observer_create(substrata_batch_function call, void* owner, uint32_t flags,
+                                            struct substrata_observer** out);
 /* Unsubscribes it everywhere and frees it; never from inside a callback. Null is allowed. */
-SUBSTRATA_FEED_API void substrata_observer_destroy(struct substrata_observer* observer);
+SUBSTRATA_API void substrata_observer_destroy(struct substrata_observer* observer);
 
 /* Observes every probe point whose name matches one of the patterns, those of today and those added later.
  * Patterns: names separated by commas, '*' for any characters, '?' for one: "mem.cpu*.accesses,mpi.*". A
  * probe point that matches twice, or was observed already, is observed once. -7: the pattern is a plain name
  * and no such probe point exists yet (it is observed all the same only when the pattern holds a '*' or '?').
  */
-SUBSTRATA_FEED_API int substrata_subscribe(struct substrata_observer* observer, const char* patterns);
+SUBSTRATA_API int substrata_subscribe(struct substrata_observer* observer, const char* patterns);
 /* Ends what substrata_subscribe began, for every probe point that matches; null: everywhere. A null or "*"
  * pattern also ends the observation of probe points to come; any other pattern leaves the remaining
  * subscriptions as they are. */
-SUBSTRATA_FEED_API int substrata_unsubscribe(struct substrata_observer* observer, const char* patterns);
+SUBSTRATA_API int substrata_unsubscribe(struct substrata_observer* observer, const char* patterns);
 
 /* ------------------------------------------------------------------------------------------------- phases */
 
 /* Regions of the program by number: the phase field. The high-level interface's regions set it; a program may
  * as well. The number of a name (1 and up; the same for the same name; 0 for null or when 65535 are taken).
  */
-SUBSTRATA_FEED_API uint16_t substrata_region(const char* name);
+SUBSTRATA_API uint16_t substrata_region(const char* name);
 /* The name of a region's number, or null. */
-SUBSTRATA_FEED_API const char* substrata_region_name(uint16_t region);
+SUBSTRATA_API const char* substrata_region_name(uint16_t region);
 /* The calling thread's phase, used by live publishers for their transactions; new threads begin with the
  * phase that substrata_set_phase last gave to any thread. Returns the old one. */
-SUBSTRATA_FEED_API uint16_t substrata_set_phase(uint16_t phase);
-SUBSTRATA_FEED_API uint16_t substrata_phase(void);
+SUBSTRATA_API uint16_t substrata_set_phase(uint16_t phase);
+SUBSTRATA_API uint16_t substrata_phase(void);
 /* For publishers that need it at every transaction: **substrata_phase_place() is the calling thread's phase,
  * for that thread only and as long as it lives, to be read by a relaxed atomic load each time. */
-SUBSTRATA_FEED_API const uint16_t* const* substrata_phase_place(void);
+SUBSTRATA_API const uint16_t* const* substrata_phase_place(void);
 
 /* ------------------------------------------------------------------------------------------------- traces */
 
@@ -381,15 +380,15 @@ struct substrata_record_summary {
 
 /* Begins to record every probe point that matches (as substrata_subscribe). The file is replaced. options may
  * be null. */
-SUBSTRATA_FEED_API int substrata_record_start(const char* path, const char* patterns,
-                                              const struct substrata_record_options* options,
-                                              struct substrata_recorder** out);
+SUBSTRATA_API int substrata_record_start(const char* path, const char* patterns,
+                                         const struct substrata_record_options* options,
+                                         struct substrata_recorder** out);
 /* Brings all that was published so far to the file, as complete blocks. */
-SUBSTRATA_FEED_API int substrata_record_flush(struct substrata_recorder* recorder);
+SUBSTRATA_API int substrata_record_flush(struct substrata_recorder* recorder);
 /* Ends the recording: flushes, writes the index, closes, frees, in every case. The error is the first that
  * occurred while recording (disk full); the file is then readable up to there. summary may be null. */
-SUBSTRATA_FEED_API int substrata_record_stop(struct substrata_recorder* recorder,
-                                             struct substrata_record_summary* summary);
+SUBSTRATA_API int substrata_record_stop(struct substrata_recorder* recorder,
+                                        struct substrata_record_summary* summary);
 
 /* A trace file open for reading. */
 struct substrata_trace;
@@ -411,23 +410,23 @@ struct substrata_trace_info {
 
 /* Opens a trace. A file that is no trace, or has a damaged header, fails with -1 and the offset in the
  * sentence. A file cut off or damaged further on opens: info says how far it reads. */
-SUBSTRATA_FEED_API int substrata_trace_open(const char* path, struct substrata_trace** out);
-SUBSTRATA_FEED_API void substrata_trace_close(struct substrata_trace* trace);
-SUBSTRATA_FEED_API int substrata_trace_describe(const struct substrata_trace* trace,
-                                                struct substrata_trace_info* out);
+SUBSTRATA_API int substrata_trace_open(const char* path, struct substrata_trace** out);
+SUBSTRATA_API void substrata_trace_close(struct substrata_trace* trace);
+SUBSTRATA_API int substrata_trace_describe(const struct substrata_trace* trace,
+                                           struct substrata_trace_info* out);
 /* The index-th recorded probe point; number is its index in the file, delivered how many transactions it has.
  */
-SUBSTRATA_FEED_API int substrata_trace_probe(const struct substrata_trace* trace, uint32_t index,
-                                             struct substrata_probe_info* out);
-SUBSTRATA_FEED_API int substrata_trace_source(const struct substrata_trace* trace, uint32_t index,
-                                              struct substrata_source_info* out);
+SUBSTRATA_API int substrata_trace_probe(const struct substrata_trace* trace, uint32_t index,
+                                        struct substrata_probe_info* out);
+SUBSTRATA_API int substrata_trace_source(const struct substrata_trace* trace, uint32_t index,
+                                         struct substrata_source_info* out);
 /* Gives the next batch as it was recorded (*count 0: the end). The probe fields hold indices into the file's
  * probe points. *batch is valid until the next call. -1: damage met; the sentence has the offset and what was
  * read before. */
-SUBSTRATA_FEED_API int substrata_trace_next(struct substrata_trace* trace,
-                                            const struct substrata_transaction** batch, size_t* count);
+SUBSTRATA_API int substrata_trace_next(struct substrata_trace* trace,
+                                       const struct substrata_transaction** batch, size_t* count);
 /* Goes to a transaction by its number from 0; the next batch begins with it. -1: there are fewer. */
-SUBSTRATA_FEED_API int substrata_trace_seek(struct substrata_trace* trace, uint64_t transaction);
+SUBSTRATA_API int substrata_trace_seek(struct substrata_trace* trace, uint64_t transaction);
 
 struct substrata_replay_summary {
   uint32_t struct_size;
@@ -444,8 +443,8 @@ struct substrata_replay_summary {
  * null: all. A trace that holds a machine's input and its output should be replayed with one of them only, if
  * that machine observes. A cut-off or damaged file is replayed as far as it is whole, then -1 with the
  * sentence; summary is filled in any case and may be null. */
-SUBSTRATA_FEED_API int substrata_replay(const char* path, const char* patterns,
-                                        struct substrata_replay_summary* summary);
+SUBSTRATA_API int substrata_replay(const char* path, const char* patterns,
+                                   struct substrata_replay_summary* summary);
 
 struct substrata_import_summary {
   uint32_t struct_size;
@@ -459,8 +458,8 @@ struct substrata_import_summary {
  * probe points mem.cpu0.accesses (loads L, stores S, modifies M as SUBSTRATA_ATOMIC) and mem.cpu0.fetches
  * (I). Stamps are sequence numbers. -1: a line that is neither; the sentence has its number and offset, the
  * trace holds what came before. */
-SUBSTRATA_FEED_API int substrata_import_lackey(const char* text_path, const char* trace_path,
-                                               struct substrata_import_summary* summary);
+SUBSTRATA_API int substrata_import_lackey(const char* text_path, const char* trace_path,
+                                          struct substrata_import_summary* summary);
 
 /* --------------------------------------------------------------------------- machines and their workloads */
 
@@ -519,11 +518,11 @@ struct substrata_workload {
 };
 
 /* Adds to the lists; safe before main (see SUBSTRATA_AT_LOAD). -8: the name is taken. */
-SUBSTRATA_FEED_API int substrata_machine_add(struct substrata_machine* machine);
-SUBSTRATA_FEED_API int substrata_workload_add(struct substrata_workload* workload);
+SUBSTRATA_API int substrata_machine_add(struct substrata_machine* machine);
+SUBSTRATA_API int substrata_workload_add(struct substrata_workload* workload);
 /* The lists in alphabetical order; null at the end. */
-SUBSTRATA_FEED_API const struct substrata_machine* substrata_machine_at(uint32_t index);
-SUBSTRATA_FEED_API const struct substrata_workload* substrata_workload_at(uint32_t index);
+SUBSTRATA_API const struct substrata_machine* substrata_machine_at(uint32_t index);
+SUBSTRATA_API const struct substrata_workload* substrata_workload_at(uint32_t index);
 
 /* Marks a function that registers a machine or workload when the library is loaded:
  *   SUBSTRATA_AT_LOAD static void announce(void) { substrata_machine_add(&machine); }  */
@@ -533,17 +532,17 @@ SUBSTRATA_FEED_API const struct substrata_workload* substrata_workload_at(uint32
  * PAPI_start and PAPI_stop for example, and flushes what it published. options and result may be null.
  * Returns 0 when the run ended, whether or not the check held (result->correct); -7: no such machine or
  * workload. */
-SUBSTRATA_FEED_API int substrata_run(const char* machine, const char* workload,
-                                     const struct substrata_run_options* options,
-                                     struct substrata_run_result* result);
+SUBSTRATA_API int substrata_run(const char* machine, const char* workload,
+                                const struct substrata_run_options* options,
+                                struct substrata_run_result* result);
 
 /* Lets a machine model what live programs or a replay publish ("memory" models caches on mem.cpu*.accesses),
  * so that its own probe points come alive, until substrata_unfollow, which flushes first. options may be
  * null; processes, seed and record are not used. -18: this machine only runs workloads. */
 struct substrata_following;
-SUBSTRATA_FEED_API int substrata_follow(const char* machine, const struct substrata_run_options* options,
-                                        struct substrata_following** out);
-SUBSTRATA_FEED_API void substrata_unfollow(struct substrata_following* following);
+SUBSTRATA_API int substrata_follow(const char* machine, const struct substrata_run_options* options,
+                                   struct substrata_following** out);
+SUBSTRATA_API void substrata_unfollow(struct substrata_following* following);
 
 #ifdef __cplusplus
 }

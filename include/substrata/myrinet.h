@@ -15,13 +15,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <substrata/export.h>
 #include <substrata/feed.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define SUBSTRATA_MYRINET_API __attribute__((visibility("default")))
 
 /* The latencies of a packet (section 2.3), picked out of its transactions as time - start:
  * source: the request is seen in the interface's queue, to the end of the DMA into the interface's memory
@@ -67,14 +66,13 @@ struct substrata_myrinet_shape {
 #define SUBSTRATA_MYRINET_SRAM_BYTES 1048576u
 
 /* The paper's shape; struct_size must be set. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_default_shape(struct substrata_myrinet_shape* out);
+SUBSTRATA_API int substrata_myrinet_default_shape(struct substrata_myrinet_shape* out);
 /* How many bytes of each interface's memory a shape takes, statistics of packets and of operations (below);
  * null: the shape in use. -1: no such shape. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_memory(const struct substrata_myrinet_shape* shape,
-                                                   uint64_t* bytes);
+SUBSTRATA_API int substrata_myrinet_memory(const struct substrata_myrinet_shape* shape, uint64_t* bytes);
 /* Uses this shape from now on and forgets what was recorded. -1: it is no shape, or does not fit the
  * interface's memory (the sentence has both byte counts); -10: recording is under way. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_configure(const struct substrata_myrinet_shape* shape);
+SUBSTRATA_API int substrata_myrinet_configure(const struct substrata_myrinet_shape* shape);
 
 /* Histograms in host memory, with the interface's memory as a cache of them (section 6), so that bins may be
  * finer than fit the interface, and packet records. What an interface has counted and not yet written to the
@@ -90,16 +88,16 @@ struct substrata_myrinet_host {
 };
 /* How many bytes of each interface's memory (sums, cache, records), and of the host's for each interface,
  * that takes. Either place may be null. -1: no such shape or store. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_host_memory(const struct substrata_myrinet_shape* shape,
-                                                        const struct substrata_myrinet_host* host,
-                                                        uint64_t* interface_bytes, uint64_t* host_bytes);
+SUBSTRATA_API int substrata_myrinet_host_memory(const struct substrata_myrinet_shape* shape,
+                                                const struct substrata_myrinet_host* host,
+                                                uint64_t* interface_bytes, uint64_t* host_bytes);
 /* As substrata_myrinet_configure, with histograms in host memory: for machines that begin after it, until
  * substrata_myrinet_configure. Every command works as before; reading histograms makes the host fetch what
  * the interfaces still hold, in no modelled time. Recording may start and stop while a machine runs. -1: no
  * such shape or store, or it does not fit the interface's memory (the sentence has both byte counts); -2: it
  * would take more than 1 GiB of host memory; -10: recording is under way. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_configure_host(const struct substrata_myrinet_shape* shape,
-                                                           const struct substrata_myrinet_host* host);
+SUBSTRATA_API int substrata_myrinet_configure_host(const struct substrata_myrinet_shape* shape,
+                                                   const struct substrata_myrinet_host* host);
 /* What the interfaces moved since the store was configured or cleared. */
 struct substrata_myrinet_host_counts {
   uint32_t struct_size; /* sizeof, set by the caller */
@@ -114,8 +112,7 @@ struct substrata_myrinet_host_counts {
   uint64_t trace_forced; /* of them while packets waited */
 };
 /* Of one interface, or SUBSTRATA_MYRINET_ALL. -1: no such node, or histograms are not in host memory. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_host_counted(uint32_t node,
-                                                         struct substrata_myrinet_host_counts* out);
+SUBSTRATA_API int substrata_myrinet_host_counted(uint32_t node, struct substrata_myrinet_host_counts* out);
 /* A record: a packet sent, made at its sender when it has been inserted (each attempt), or a packet received,
  * made at its receiver when it is in host memory. */
 struct substrata_myrinet_packet {
@@ -131,18 +128,18 @@ struct substrata_myrinet_packet {
 };
 /* Takes up to `room` of a node's oldest records; *count: so many. Any thread, also while a machine runs. -1:
  * no such node, no place, or there is no trace. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_trace(uint32_t node, struct substrata_myrinet_packet* out,
-                                                  uint32_t room, uint32_t* count);
+SUBSTRATA_API int substrata_myrinet_trace(uint32_t node, struct substrata_myrinet_packet* out, uint32_t room,
+                                          uint32_t* count);
 
 /* Recording, on the fly (section 2.1): what passes between start and stop is added to what is there. Starting
  * twice, or stopping what does not run, is no error. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_start(void);
-SUBSTRATA_MYRINET_API int substrata_myrinet_stop(void);
+SUBSTRATA_API int substrata_myrinet_start(void);
+SUBSTRATA_API int substrata_myrinet_stop(void);
 /* Forgets what was recorded; also while recording. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_clear(void);
+SUBSTRATA_API int substrata_myrinet_clear(void);
 /* Packets that were recorded, and transactions that were not, because their node or program has no room in
  * the shape. Either may be null. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_recorded(uint64_t* packets, uint64_t* left_out);
+SUBSTRATA_API int substrata_myrinet_recorded(uint64_t* packets, uint64_t* left_out);
 
 /* All nodes, or all programs, together. */
 #define SUBSTRATA_MYRINET_ALL 0xffffffffu
@@ -158,10 +155,10 @@ enum substrata_myrinet_axis {
 /* The histogram of one latency for one x, as kept at one interface (or the sum of all): latency_bins counts.
  * Source and lanai are kept at the sender, net and dest at the receiver. -1: no such node, program, axis, x,
  * or room for fewer than latency_bins counts. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_histogram(uint32_t node, uint32_t program,
-                                                      enum substrata_myrinet_latency latency,
-                                                      enum substrata_myrinet_axis axis, uint32_t x,
-                                                      uint64_t* counts, uint32_t room);
+SUBSTRATA_API int substrata_myrinet_histogram(uint32_t node, uint32_t program,
+                                              enum substrata_myrinet_latency latency,
+                                              enum substrata_myrinet_axis axis, uint32_t x, uint64_t* counts,
+                                              uint32_t room);
 
 /* One point of a performance signature (section 2.4). */
 struct substrata_myrinet_point {
@@ -176,10 +173,10 @@ struct substrata_myrinet_point {
 };
 /* The points that have packets, by increasing x. *count: how many there are; no more than `room` are written.
  * `out` may be null when room is 0. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_signature(uint32_t node, uint32_t program,
-                                                      enum substrata_myrinet_axis axis,
-                                                      struct substrata_myrinet_point* out, uint32_t room,
-                                                      uint32_t* count);
+SUBSTRATA_API int substrata_myrinet_signature(uint32_t node, uint32_t program,
+                                              enum substrata_myrinet_axis axis,
+                                              struct substrata_myrinet_point* out, uint32_t room,
+                                              uint32_t* count);
 
 /* Operations of the communication layer above the packets (section 6 of the paper asks for such an
  * interface): what a process waits for as one thing, although several packets make it up. The layer stamps
@@ -204,12 +201,12 @@ enum substrata_myrinet_operation_kind {
   SUBSTRATA_MYRINET_OPERATION_KINDS = 12
 };
 /* "page-fetch", ...; null: no such kind. */
-SUBSTRATA_MYRINET_API const char* substrata_myrinet_operation_name(uint32_t kind);
+SUBSTRATA_API const char* substrata_myrinet_operation_name(uint32_t kind);
 /* The histogram of an operation's duration has bins that grow with it, four to a doubling; the last holds
  * everything longer. */
 #define SUBSTRATA_MYRINET_OPERATION_BINS 96
 /* Where a bin begins, in ns; bin 96: 0. */
-SUBSTRATA_MYRINET_API uint64_t substrata_myrinet_operation_bin_ns(uint32_t bin);
+SUBSTRATA_API uint64_t substrata_myrinet_operation_bin_ns(uint32_t bin);
 
 /* The operations of one kind. */
 struct substrata_myrinet_operation_point {
@@ -230,14 +227,13 @@ struct substrata_myrinet_operation_point {
 /* What was recorded between start and stop, by kind: the kinds that have operations or packets. The node is
  * the one whose process began them, whichever interface measured the packets. *count: how many there are; no
  * more than `room` are written. `out` may be null when room is 0. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_operations(uint32_t node, uint32_t program,
-                                                       struct substrata_myrinet_operation_point* out,
-                                                       uint32_t room, uint32_t* count);
+SUBSTRATA_API int substrata_myrinet_operations(uint32_t node, uint32_t program,
+                                               struct substrata_myrinet_operation_point* out, uint32_t room,
+                                               uint32_t* count);
 /* The histogram of one kind. -1: no such node, program or kind, or room for fewer than
  * SUBSTRATA_MYRINET_OPERATION_BINS counts. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_operation_histogram(uint32_t node, uint32_t program,
-                                                                uint32_t kind, uint64_t* counts,
-                                                                uint32_t room);
+SUBSTRATA_API int substrata_myrinet_operation_histogram(uint32_t node, uint32_t program, uint32_t kind,
+                                                        uint64_t* counts, uint32_t room);
 
 /* A rule that notices a bottleneck while a program runs (section 6 of the paper asks for it): the packets of
  * one interface within a window of modelled time, their average latency against that of the same packets
@@ -268,24 +264,24 @@ struct substrata_myrinet_firing {
 typedef void (*substrata_myrinet_firing_function)(void* owner, const struct substrata_myrinet_firing* firing);
 /* From now on until substrata_myrinet_unwatch; independent of start and stop. `function` may be null for who
  * asks substrata_myrinet_fired. -1: no such rule; -2: no memory, or 64 rules already. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_watch(const struct substrata_myrinet_rule* rule,
-                                                  substrata_myrinet_firing_function function, void* owner,
-                                                  uint32_t* number);
+SUBSTRATA_API int substrata_myrinet_watch(const struct substrata_myrinet_rule* rule,
+                                          substrata_myrinet_firing_function function, void* owner,
+                                          uint32_t* number);
 /* How often the rule has fired; `last`, which may be null, is written if it has. May be called from any
  * thread while the program runs. -1: no such number. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_fired(uint32_t number, uint64_t* times,
-                                                  struct substrata_myrinet_firing* last);
+SUBSTRATA_API int substrata_myrinet_fired(uint32_t number, uint64_t* times,
+                                          struct substrata_myrinet_firing* last);
 /* The function is not called any more when this returns. -1: no such number. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_unwatch(uint32_t number);
+SUBSTRATA_API int substrata_myrinet_unwatch(uint32_t number);
 
 /* Two workloads at once on one cluster (section 4.2), with the program tags 0 and 1, each as
  * substrata_run("myrinet", ...) would run it alone: they share interfaces, network and, by time slices
  * without coscheduling, each node's processor. options->program and record are not used. The results of both
  * are filled in, at least struct_size of each must be set. -1: what is asked for cannot be run. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_run_together(const char* first, const char* second,
-                                                         const struct substrata_run_options* options,
-                                                         struct substrata_run_result* first_result,
-                                                         struct substrata_run_result* second_result);
+SUBSTRATA_API int substrata_myrinet_run_together(const char* first, const char* second,
+                                                 const struct substrata_run_options* options,
+                                                 struct substrata_run_result* first_result,
+                                                 struct substrata_run_result* second_result);
 
 /* An experiment with the global clock alone (sections 2.2 and 3.2): the cluster for some time, with its
  * synchronisations and, around each, two endless streams of full packets, one of them into node 0. */
@@ -310,8 +306,8 @@ struct substrata_myrinet_clock_result {
   uint64_t load_packets;
 };
 /* Runs it in the calling thread; nothing is published. -1: what is asked for cannot be. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_clock_experiment(
-    const struct substrata_myrinet_clock_options* options, struct substrata_myrinet_clock_result* result);
+SUBSTRATA_API int substrata_myrinet_clock_experiment(const struct substrata_myrinet_clock_options* options,
+                                                     struct substrata_myrinet_clock_result* result);
 
 /* A parallel program as it was logged while it ran, run again on one cluster of its own with the monitor at
  * each interface: each node computes, sends and waits for messages in the order in which its process did.
@@ -363,27 +359,27 @@ struct substrata_myrinet_carried;
  * are the counts[n] operations of node n. A process waits where its interface's queue is full. Takes about
  * 200 KB for each node and phase that has packets. -1: what is asked for cannot be; -2: no memory, or more
  * than 1 GiB of statistics. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_carry(const struct substrata_myrinet_operation* const* operations,
-                                                  const size_t* counts,
-                                                  const struct substrata_myrinet_carry_options* options,
-                                                  struct substrata_myrinet_carried** out);
-SUBSTRATA_MYRINET_API int substrata_myrinet_carried_outcome(const struct substrata_myrinet_carried* carried,
-                                                            struct substrata_myrinet_outcome* out);
+SUBSTRATA_API int substrata_myrinet_carry(const struct substrata_myrinet_operation* const* operations,
+                                          const size_t* counts,
+                                          const struct substrata_myrinet_carry_options* options,
+                                          struct substrata_myrinet_carried** out);
+SUBSTRATA_API int substrata_myrinet_carried_outcome(const struct substrata_myrinet_carried* carried,
+                                                    struct substrata_myrinet_outcome* out);
 /* Of one node or all, one phase or all (SUBSTRATA_MYRINET_ALL). -1: no such node or phase. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_carried_counts(const struct substrata_myrinet_carried* carried,
-                                                           uint32_t node, uint32_t phase,
-                                                           struct substrata_myrinet_counts* out);
+SUBSTRATA_API int substrata_myrinet_carried_counts(const struct substrata_myrinet_carried* carried,
+                                                   uint32_t node, uint32_t phase,
+                                                   struct substrata_myrinet_counts* out);
 /* As substrata_myrinet_signature; of one phase or all. */
-SUBSTRATA_MYRINET_API int substrata_myrinet_carried_signature(const struct substrata_myrinet_carried* carried,
-                                                              uint32_t node, uint32_t phase,
-                                                              enum substrata_myrinet_axis axis,
-                                                              struct substrata_myrinet_point* out,
-                                                              uint32_t room, uint32_t* count);
+SUBSTRATA_API int substrata_myrinet_carried_signature(const struct substrata_myrinet_carried* carried,
+                                                      uint32_t node, uint32_t phase,
+                                                      enum substrata_myrinet_axis axis,
+                                                      struct substrata_myrinet_point* out, uint32_t room,
+                                                      uint32_t* count);
 /* Null is allowed. */
-SUBSTRATA_MYRINET_API void substrata_myrinet_carried_free(struct substrata_myrinet_carried* carried);
+SUBSTRATA_API void substrata_myrinet_carried_free(struct substrata_myrinet_carried* carried);
 
 /* The sentence of the calling thread's last failed call; "" before one. */
-SUBSTRATA_MYRINET_API const char* substrata_myrinet_error(void);
+SUBSTRATA_API const char* substrata_myrinet_error(void);
 
 #ifdef __cplusplus
 }

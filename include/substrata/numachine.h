@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "export.h"
 #include "feed.h"
 
 #ifdef __cplusplus
@@ -54,26 +55,25 @@ enum substrata_numachine_register {
 
 /* Word and doubleword access. A doubleword takes an even address and has its upper half there. -1: no such
  * processor, a reserved, read-only or odd address. */
-SUBSTRATA_FEED_API int substrata_numachine_read(uint32_t cpu, uint32_t address, uint32_t* value);
-SUBSTRATA_FEED_API int substrata_numachine_write(uint32_t cpu, uint32_t address, uint32_t value);
-SUBSTRATA_FEED_API int substrata_numachine_read_doubleword(uint32_t cpu, uint32_t address, uint64_t* value);
-SUBSTRATA_FEED_API int substrata_numachine_write_doubleword(uint32_t cpu, uint32_t address, uint64_t value);
+SUBSTRATA_API int substrata_numachine_read(uint32_t cpu, uint32_t address, uint32_t* value);
+SUBSTRATA_API int substrata_numachine_write(uint32_t cpu, uint32_t address, uint32_t value);
+SUBSTRATA_API int substrata_numachine_read_doubleword(uint32_t cpu, uint32_t address, uint64_t* value);
+SUBSTRATA_API int substrata_numachine_write_doubleword(uint32_t cpu, uint32_t address, uint64_t value);
 /* The same write to processors 0 to cpus-1 at one moment (the system's broadcast write, section 4.2). */
-SUBSTRATA_FEED_API int substrata_numachine_broadcast(uint32_t cpus, uint32_t address, uint32_t value);
+SUBSTRATA_API int substrata_numachine_broadcast(uint32_t cpus, uint32_t address, uint32_t value);
 /* Bulk access to SRAM words first to first+count-1. */
-SUBSTRATA_FEED_API int substrata_numachine_read_sram(uint32_t cpu, uint32_t first, uint32_t count,
-                                                     uint32_t* words);
-SUBSTRATA_FEED_API int substrata_numachine_fill_sram(uint32_t cpu, uint32_t first, uint32_t count,
-                                                     uint32_t value);
+SUBSTRATA_API int substrata_numachine_read_sram(uint32_t cpu, uint32_t first, uint32_t count,
+                                                uint32_t* words);
+SUBSTRATA_API int substrata_numachine_fill_sram(uint32_t cpu, uint32_t first, uint32_t count, uint32_t value);
 /* The latencies, in bus cycles, of one of the compact latency timer's 128 values (section 4.4.5). */
-SUBSTRATA_FEED_API int substrata_numachine_bucket(uint32_t compact, uint32_t* first, uint32_t* last);
+SUBSTRATA_API int substrata_numachine_bucket(uint32_t compact, uint32_t* first, uint32_t* last);
 /* Every card of processors and memories as it was at the first call. */
-SUBSTRATA_FEED_API int substrata_numachine_reset(void);
+SUBSTRATA_API int substrata_numachine_reset(void);
 
 /* Is called when an enabled overflow interrupt of that processor's monitor comes up, in the thread that runs
  * the machine; null ends it. pending: as in SUBSTRATA_NUMACHINE_INTERRUPTS. */
 typedef void (*substrata_numachine_interrupt)(void* owner, uint32_t cpu, uint32_t pending);
-SUBSTRATA_FEED_API int substrata_numachine_on_interrupt(substrata_numachine_interrupt call, void* owner);
+SUBSTRATA_API int substrata_numachine_on_interrupt(substrata_numachine_interrupt call, void* owner);
 
 /* One FIFO of a memory card (appendix A). by_cycle / cycles is the time average of the depth, by_change /
  * changes the population average. */
@@ -86,10 +86,10 @@ struct substrata_numachine_fifo {
   uint64_t changes;
 };
 /* A memory card's four: incoming transactions, incoming packets, outgoing transactions, outgoing packets. */
-SUBSTRATA_FEED_API int substrata_numachine_fifos(uint32_t station, struct substrata_numachine_fifo fifos[4]);
+SUBSTRATA_API int substrata_numachine_fifos(uint32_t station, struct substrata_numachine_fifo fifos[4]);
 /* The memory state hit table (table A.1): rows LV, LI, GV, GI; columns read, read exclusive, update (with
  * upgrades), write-back. */
-SUBSTRATA_FEED_API int substrata_numachine_state_hits(uint32_t station, uint64_t table[4][4]);
+SUBSTRATA_API int substrata_numachine_state_hits(uint32_t station, uint64_t table[4][4]);
 /* Page use of one memory ("frequent flyer miles"). */
 struct substrata_numachine_page {
   uint64_t page; /* address / page size */
@@ -98,8 +98,8 @@ struct substrata_numachine_page {
   uint32_t reserved;
 };
 /* Fills in the most used pages first; *count holds the room before and the number of pages after the call. */
-SUBSTRATA_FEED_API int substrata_numachine_pages(uint32_t station, struct substrata_numachine_page* pages,
-                                                 uint32_t* count);
+SUBSTRATA_API int substrata_numachine_pages(uint32_t station, struct substrata_numachine_page* pages,
+                                            uint32_t* count);
 
 /* Informing memory operations (section 3.3.1) with the TRIGGER pin (section 3.3.3): at a miss response the
  * machine asks `trigger` (null: always active), and while it is active calls `handler` and charges ten
@@ -109,8 +109,8 @@ typedef int (*substrata_numachine_trigger)(void* owner, uint32_t cpu,
                                            const struct substrata_transaction* response);
 typedef void (*substrata_numachine_handler)(void* owner, uint32_t cpu,
                                             const struct substrata_transaction* response);
-SUBSTRATA_FEED_API int substrata_numachine_on_miss(substrata_numachine_trigger trigger,
-                                                   substrata_numachine_handler handler, void* owner);
+SUBSTRATA_API int substrata_numachine_on_miss(substrata_numachine_trigger trigger,
+                                              substrata_numachine_handler handler, void* owner);
 
 /* ---- what the last machine found out: of a followed live program up to now, else of the run that ended last
  * ---- */
@@ -131,8 +131,7 @@ struct substrata_numachine_object {
   uint64_t queue_cycles; /* bus cycles waited for its memory */
 };
 /* Most misses first; *count holds the room before and the number of objects after the call. */
-SUBSTRATA_FEED_API int substrata_numachine_objects(struct substrata_numachine_object* objects,
-                                                   uint32_t* count);
+SUBSTRATA_API int substrata_numachine_objects(struct substrata_numachine_object* objects, uint32_t* count);
 
 /* A line of a processor's secondary cache whose misses (without invalidation and ownership misses) exceed the
  * processor's average by more than 16 (section 3.3.2's average-based watch). */
@@ -143,9 +142,9 @@ struct substrata_numachine_spike {
   double average;
   char objects[256]; /* names of the objects that miss there, most misses first */
 };
-SUBSTRATA_FEED_API int substrata_numachine_spikes(struct substrata_numachine_spike* spikes, uint32_t* count);
+SUBSTRATA_API int substrata_numachine_spikes(struct substrata_numachine_spike* spikes, uint32_t* count);
 /* The whole profile of one processor: misses by line index. */
-SUBSTRATA_FEED_API int substrata_numachine_profile(uint32_t cpu, uint32_t* misses, uint32_t* count);
+SUBSTRATA_API int substrata_numachine_profile(uint32_t cpu, uint32_t* misses, uint32_t* count);
 
 /* What the model knows exactly of one processor, to hold the monitors' counts and estimates against. */
 struct substrata_numachine_truth {
@@ -169,7 +168,7 @@ struct substrata_numachine_truth {
   uint64_t informed; /* miss handlers called */
 };
 /* -1: the last machine had no such processor. */
-SUBSTRATA_FEED_API int substrata_numachine_known(uint32_t cpu, struct substrata_numachine_truth* truth);
+SUBSTRATA_API int substrata_numachine_known(uint32_t cpu, struct substrata_numachine_truth* truth);
 
 #ifdef __cplusplus
 }

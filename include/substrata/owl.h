@@ -16,17 +16,16 @@
 #ifndef SUBSTRATA_OWL_H
 #define SUBSTRATA_OWL_H
 
+#include <substrata/export.h>
 #include <substrata/owl_module.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define SUBSTRATA_OWL_API __attribute__((visibility("default")))
-
 /* The sentence of the calling thread's last failed call; "" before one. Valid until the thread's next call.
  */
-SUBSTRATA_OWL_API const char* substrata_owl_error(void);
+SUBSTRATA_API const char* substrata_owl_error(void);
 
 /* ------------------------------------------------------------------------------------- the module library */
 
@@ -45,30 +44,30 @@ struct substrata_owl_module_info {
   struct substrata_owl_cost cost; /* with the registers' initial values */
 };
 
-SUBSTRATA_OWL_API uint32_t substrata_owl_module_count(void);
+SUBSTRATA_API uint32_t substrata_owl_module_count(void);
 /* In alphabetical order. -1: no such index. */
-SUBSTRATA_OWL_API int substrata_owl_module_at(uint32_t index, struct substrata_owl_module_info* out);
-SUBSTRATA_OWL_API int substrata_owl_module_find(const char* name, struct substrata_owl_module_info* out);
+SUBSTRATA_API int substrata_owl_module_at(uint32_t index, struct substrata_owl_module_info* out);
+SUBSTRATA_API int substrata_owl_module_find(const char* name, struct substrata_owl_module_info* out);
 
 /* Adds the modules of a shared object, all or none. It is loaded in a child process first, so that one that
  * crashes or hangs while loading is refused like any other; each refusal is also kept for
  * substrata_owl_refusal. The file stays loaded until the process ends. -8: a name is taken. */
-SUBSTRATA_OWL_API int substrata_owl_load(const char* path);
+SUBSTRATA_API int substrata_owl_load(const char* path);
 /* Adds a module that is part of the program itself. It must stay valid until the process ends. */
-SUBSTRATA_OWL_API int substrata_owl_add(const struct substrata_owl_module* module);
+SUBSTRATA_API int substrata_owl_add(const struct substrata_owl_module* module);
 /* The index-th refusal since the start, as a sentence; null after the last. */
-SUBSTRATA_OWL_API const char* substrata_owl_refusal(uint32_t index);
+SUBSTRATA_API const char* substrata_owl_refusal(uint32_t index);
 
 /* Composes a module out of modules of the library (docs/reference/owl.md describes the language) and adds it. `origin`
  * names the text in errors, which point at line and column. */
-SUBSTRATA_OWL_API int substrata_owl_compose(const char* text, size_t bytes, const char* origin);
+SUBSTRATA_API int substrata_owl_compose(const char* text, size_t bytes, const char* origin);
 /* Only checks the text; the module's name is copied into name (room bytes, may be null). */
-SUBSTRATA_OWL_API int substrata_owl_check(const char* text, size_t bytes, const char* origin, char* name,
-                                          size_t room);
+SUBSTRATA_API int substrata_owl_check(const char* text, size_t bytes, const char* origin, char* name,
+                                      size_t room);
 /* Adds every "*.owl" and "*.so" file of a folder, in alphabetical order; refused ones are kept for
  * substrata_owl_refusal. Gives the number of files added, or -3. The folder in SUBSTRATA_OWL_LIBRARY is added
  * when the library is first used. */
-SUBSTRATA_OWL_API int substrata_owl_load_folder(const char* folder);
+SUBSTRATA_API int substrata_owl_load_folder(const char* folder);
 
 /* ----------------------------------------------------------------------------------------------- capsules */
 
@@ -109,24 +108,24 @@ struct substrata_owl_capsule_options {
 
 /* Makes a capsule with its module, at rest. -7: no such module or probe point (a pattern with '*' or '?' may
  * match none yet); -8: the name is taken, or the module needs more than the budget. */
-SUBSTRATA_OWL_API int substrata_owl_attach(const struct substrata_owl_capsule_options* options,
-                                           struct substrata_owl_capsule** out);
+SUBSTRATA_API int substrata_owl_attach(const struct substrata_owl_capsule_options* options,
+                                       struct substrata_owl_capsule** out);
 /* Begins and ends to observe; calls count, the first start begins, the last stop ends. Stopping delivers what
  * was published before. Counters go on where they were. */
-SUBSTRATA_OWL_API int substrata_owl_start(struct substrata_owl_capsule* capsule);
-SUBSTRATA_OWL_API int substrata_owl_stop(struct substrata_owl_capsule* capsule);
+SUBSTRATA_API int substrata_owl_start(struct substrata_owl_capsule* capsule);
+SUBSTRATA_API int substrata_owl_stop(struct substrata_owl_capsule* capsule);
 /* Stops and frees the capsule; events on it go on to be listed and give their last values. Null is allowed.
  * Never from inside a callback. */
-SUBSTRATA_OWL_API void substrata_owl_detach(struct substrata_owl_capsule* capsule);
+SUBSTRATA_API void substrata_owl_detach(struct substrata_owl_capsule* capsule);
 /* Lets the module emit what it has not emitted yet, after flushing the feed. */
-SUBSTRATA_OWL_API int substrata_owl_write_back(struct substrata_owl_capsule* capsule);
+SUBSTRATA_API int substrata_owl_write_back(struct substrata_owl_capsule* capsule);
 
 /* Configuration registers. They lie in the ring's shared memory, so a reader in another process can write
  * them too (substrata_owl_reader_write_register). -8: the register is not live and the capsule runs. */
-SUBSTRATA_OWL_API int substrata_owl_read_register(struct substrata_owl_capsule* capsule, const char* name,
-                                                  uint64_t* value);
-SUBSTRATA_OWL_API int substrata_owl_write_register(struct substrata_owl_capsule* capsule, const char* name,
-                                                   uint64_t value);
+SUBSTRATA_API int substrata_owl_read_register(struct substrata_owl_capsule* capsule, const char* name,
+                                              uint64_t* value);
+SUBSTRATA_API int substrata_owl_write_register(struct substrata_owl_capsule* capsule, const char* name,
+                                               uint64_t value);
 
 struct substrata_owl_statistics {
   uint32_t struct_size;
@@ -141,28 +140,28 @@ struct substrata_owl_statistics {
   struct substrata_owl_cost budget;
 };
 /* After flushing the feed. */
-SUBSTRATA_OWL_API int substrata_owl_read_statistics(struct substrata_owl_capsule* capsule,
-                                                    struct substrata_owl_statistics* out);
+SUBSTRATA_API int substrata_owl_read_statistics(struct substrata_owl_capsule* capsule,
+                                                struct substrata_owl_statistics* out);
 /* One metric of the module, after flushing the feed. -7: no such metric. */
-SUBSTRATA_OWL_API int substrata_owl_read_metric(struct substrata_owl_capsule* capsule, const char* name,
-                                                uint64_t* value);
+SUBSTRATA_API int substrata_owl_read_metric(struct substrata_owl_capsule* capsule, const char* name,
+                                            uint64_t* value);
 
 /* Called in the publisher's thread when the ring's fill passes the mark from below. One callback; null: none.
  */
-SUBSTRATA_OWL_API int substrata_owl_on_near_full(struct substrata_owl_capsule* capsule,
-                                                 void (*call)(void* owner,
-                                                              struct substrata_owl_capsule* capsule),
-                                                 void* owner);
+SUBSTRATA_API int substrata_owl_on_near_full(struct substrata_owl_capsule* capsule,
+                                             void (*call)(void* owner, struct substrata_owl_capsule* capsule),
+                                             void* owner);
 /* Called in the publisher's thread on the transaction itself when the module signals. */
-SUBSTRATA_OWL_API int substrata_owl_on_signal(
-    struct substrata_owl_capsule* capsule,
-    void (*call)(void* owner, const struct substrata_transaction* cause, uint32_t reason), void* owner);
+SUBSTRATA_API int substrata_owl_on_signal(struct substrata_owl_capsule* capsule,
+                                          void (*call)(void* owner, const struct substrata_transaction* cause,
+                                                       uint32_t reason),
+                                          void* owner);
 
 /* ------------------------------------------------------------------------------------------- ring buffers */
 
 /* The file behind the ring; another process of the same user may open it while this one lives (for ever, if
  * ring_path was given; it is then the caller's to remove). Valid until detach. */
-SUBSTRATA_OWL_API const char* substrata_owl_ring_path(struct substrata_owl_capsule* capsule);
+SUBSTRATA_API const char* substrata_owl_ring_path(struct substrata_owl_capsule* capsule);
 
 enum substrata_owl_reader_flags {
   SUBSTRATA_OWL_WATCH = 1u << 0 /* only looks: frees no room, may miss packets (which it counts) */
@@ -170,9 +169,9 @@ enum substrata_owl_reader_flags {
 /* One reader without SUBSTRATA_OWL_WATCH is the ring's consumer: what it consumes frees room. Its place is
  * kept in the ring, so that a restarted consumer goes on where the last one stopped. -3: no such file; -1: no
  * ring, with the reason. */
-SUBSTRATA_OWL_API int substrata_owl_reader_open(const char* path, uint32_t flags,
-                                                struct substrata_owl_reader** out);
-SUBSTRATA_OWL_API void substrata_owl_reader_close(struct substrata_owl_reader* reader);
+SUBSTRATA_API int substrata_owl_reader_open(const char* path, uint32_t flags,
+                                            struct substrata_owl_reader** out);
+SUBSTRATA_API void substrata_owl_reader_close(struct substrata_owl_reader* reader);
 
 /* One packet. */
 struct substrata_owl_packet {
@@ -182,46 +181,47 @@ struct substrata_owl_packet {
 };
 /* Copies the next packet to `data` without consuming it. 1: done; 0: none is there; -20: `room` is too small,
  * the packet's bytes are filled in; -1: the ring is damaged. */
-SUBSTRATA_OWL_API int substrata_owl_reader_peek(struct substrata_owl_reader* reader,
-                                                struct substrata_owl_packet* packet, void* data, size_t room);
+SUBSTRATA_API int substrata_owl_reader_peek(struct substrata_owl_reader* reader,
+                                            struct substrata_owl_packet* packet, void* data, size_t room);
 /* Consumes the packet that was peeked at last. A consumer killed before it meets the same packet again. */
-SUBSTRATA_OWL_API void substrata_owl_reader_consume(struct substrata_owl_reader* reader);
+SUBSTRATA_API void substrata_owl_reader_consume(struct substrata_owl_reader* reader);
 /* Packets that were overwritten before this reader came to them, exactly. */
-SUBSTRATA_OWL_API uint64_t substrata_owl_reader_lost(struct substrata_owl_reader* reader);
+SUBSTRATA_API uint64_t substrata_owl_reader_lost(struct substrata_owl_reader* reader);
 /* Waits until the producer gives a near-full signal, at most so long; 1: it did, 0: it did not. Gives the
  * signals since the reader's last wait only once. */
-SUBSTRATA_OWL_API int substrata_owl_reader_wait(struct substrata_owl_reader* reader, uint32_t milliseconds);
+SUBSTRATA_API int substrata_owl_reader_wait(struct substrata_owl_reader* reader, uint32_t milliseconds);
 /* The capsule takes the value with its next batch. -7: no such register, -8: it is not live. */
-SUBSTRATA_OWL_API int substrata_owl_reader_write_register(struct substrata_owl_reader* reader,
-                                                          const char* name, uint64_t value);
+SUBSTRATA_API int substrata_owl_reader_write_register(struct substrata_owl_reader* reader, const char* name,
+                                                      uint64_t value);
 
 /* ---------------------------------------------------------------------------------------- objects by name */
 
 /* Names [address, address + bytes) for reports. A later one hides an earlier one where they overlap. Arrays
  * of workloads on the memory machine are added by themselves while a capsule exists. */
-SUBSTRATA_OWL_API int substrata_owl_object_add(const char* name, uint64_t address, uint64_t bytes);
+SUBSTRATA_API int substrata_owl_object_add(const char* name, uint64_t address, uint64_t bytes);
 /* The name of the object that holds the address, or null. Valid until the process ends. */
-SUBSTRATA_OWL_API const char* substrata_owl_object_at(uint64_t address);
-SUBSTRATA_OWL_API void substrata_owl_objects_clear(void);
+SUBSTRATA_API const char* substrata_owl_object_at(uint64_t address);
+SUBSTRATA_API void substrata_owl_objects_clear(void);
 
 /* ----------------------------------------------------------------------------- expanding what was emitted */
 
 /* Gives the transactions back that a packet of the module `log` holds, one call each. -1: the packet is
  * damaged; the sentence has the offset. */
-SUBSTRATA_OWL_API int substrata_owl_expand_log(const void* packet, size_t bytes,
-                                               void (*call)(void* owner,
-                                                            const struct substrata_transaction* each),
-                                               void* owner);
+SUBSTRATA_API int substrata_owl_expand_log(const void* packet, size_t bytes,
+                                           void (*call)(void* owner,
+                                                        const struct substrata_transaction* each),
+                                           void* owner);
 
 /* Gives the addresses back that packets of the module `pattern` stand for. Packets of one module in their
  * order, none left out. */
 struct substrata_owl_expander;
-SUBSTRATA_OWL_API int substrata_owl_expander_open(struct substrata_owl_expander** out);
-SUBSTRATA_OWL_API void substrata_owl_expander_close(struct substrata_owl_expander* expander);
+SUBSTRATA_API int substrata_owl_expander_open(struct substrata_owl_expander** out);
+SUBSTRATA_API void substrata_owl_expander_close(struct substrata_owl_expander* expander);
 /* detail: what the reduced transaction's detail field held, the number of a pattern one level below or 0. */
-SUBSTRATA_OWL_API int substrata_owl_expander_take(
-    struct substrata_owl_expander* expander, const void* packet, size_t bytes,
-    void (*call)(void* owner, uint64_t address, uint64_t detail), void* owner);
+SUBSTRATA_API int substrata_owl_expander_take(struct substrata_owl_expander* expander, const void* packet,
+                                              size_t bytes,
+                                              void (*call)(void* owner, uint64_t address, uint64_t detail),
+                                              void* owner);
 
 /* --------------------------------------------------------------------------------------------- recruiting */
 
@@ -234,12 +234,12 @@ SUBSTRATA_OWL_API int substrata_owl_expander_take(
  * The capsules that are watched must exist. When the ratio passes the limit the named modules are attached,
  * observe so many more transactions of the watched capsule, and are then stopped and reported on. */
 struct substrata_owl_rule;
-SUBSTRATA_OWL_API int substrata_owl_recruit(const char* text, struct substrata_owl_rule** out);
+SUBSTRATA_API int substrata_owl_recruit(const char* text, struct substrata_owl_rule** out);
 /* How often it acted, and the report of the last time ("" before); the text is valid until the rule's next
  * call. */
-SUBSTRATA_OWL_API int substrata_owl_recruited(struct substrata_owl_rule* rule, uint64_t* times,
-                                              const char** report);
-SUBSTRATA_OWL_API void substrata_owl_dismiss(struct substrata_owl_rule* rule);
+SUBSTRATA_API int substrata_owl_recruited(struct substrata_owl_rule* rule, uint64_t* times,
+                                          const char** report);
+SUBSTRATA_API void substrata_owl_dismiss(struct substrata_owl_rule* rule);
 
 #ifdef __cplusplus
 }

@@ -12,12 +12,11 @@
 #define SUBSTRATA_PAGES_H
 
 #include <stdint.h>
+#include <substrata/export.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define SUBSTRATA_PAGES_API __attribute__((visibility("default")))
 
 enum substrata_page_faults_flags {
   SUBSTRATA_PAGE_FAULTS_FROM_EXEC = 1u << 0 /* begin when the process next calls execve */
@@ -36,14 +35,14 @@ struct substrata_page_faults; /* an observation of one process */
 
 /* Begins to observe. options may be null. Needs the kernel's perf events (perf_event_paranoid at most 2 for
  * own processes); a failure says what refused and what to do. */
-SUBSTRATA_PAGES_API int substrata_page_faults_start(const struct substrata_page_faults_options* options,
-                                                    struct substrata_page_faults** out);
+SUBSTRATA_API int substrata_page_faults_start(const struct substrata_page_faults_options* options,
+                                              struct substrata_page_faults** out);
 /* Publishes what the kernel has buffered, in the order of time. *lost, unless null: faults so far that did
  * not fit into the buffer before they were collected; they are counted and not published. Publishes nothing
  * while nobody watches the probe point; the buffer is emptied all the same. */
-SUBSTRATA_PAGES_API int substrata_page_faults_collect(struct substrata_page_faults* faults, uint64_t* lost);
+SUBSTRATA_API int substrata_page_faults_collect(struct substrata_page_faults* faults, uint64_t* lost);
 /* Ends the observation: collects once more, then frees. Null is allowed. */
-SUBSTRATA_PAGES_API void substrata_page_faults_stop(struct substrata_page_faults* faults);
+SUBSTRATA_API void substrata_page_faults_stop(struct substrata_page_faults* faults);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <substrata/export.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,22 +18,23 @@ typedef struct substrata_recording substrata_recording;
 
 /* Opens files as one recording; null with a sentence in `why` (of `room` bytes, may be null) when they cannot
  * be read or are no records. What is cut off or damaged is left out, see substrata_recording_problem(). */
-substrata_recording* substrata_recording_open(const char* const* paths, size_t count, char* why, size_t room);
-void substrata_recording_close(substrata_recording* recording);
+SUBSTRATA_API substrata_recording* substrata_recording_open(const char* const* paths, size_t count, char* why,
+                                                            size_t room);
+SUBSTRATA_API void substrata_recording_close(substrata_recording* recording);
 
 /* From the start to the last thing recorded, and the time of day of the start in nanoseconds since 1970. */
-double substrata_recording_seconds(const substrata_recording* recording);
-int64_t substrata_recording_start(const substrata_recording* recording);
+SUBSTRATA_API double substrata_recording_seconds(const substrata_recording* recording);
+SUBSTRATA_API int64_t substrata_recording_start(const substrata_recording* recording);
 /* A sentence for each thing that is cut off or damaged; null beyond the last. */
-const char* substrata_recording_problem(const substrata_recording* recording, size_t index);
+SUBSTRATA_API const char* substrata_recording_problem(const substrata_recording* recording, size_t index);
 /* What the recording itself cost, in a sentence; empty when it is not known. */
-const char* substrata_recording_overhead(const substrata_recording* recording);
+SUBSTRATA_API const char* substrata_recording_overhead(const substrata_recording* recording);
 
 /* Processes that wrote, and what they say of themselves ("host", "command", "mpi.rank", "exit", ...); null
  * when a writer says nothing by that name, or there is no such writer. */
-size_t substrata_recording_writers(const substrata_recording* recording);
-const char* substrata_recording_property(const substrata_recording* recording, size_t writer,
-                                         const char* name);
+SUBSTRATA_API size_t substrata_recording_writers(const substrata_recording* recording);
+SUBSTRATA_API const char* substrata_recording_property(const substrata_recording* recording, size_t writer,
+                                                       const char* name);
 
 /* One series of one writer. Texts are UTF-8 by intent. */
 typedef struct substrata_recording_series {
@@ -50,14 +52,14 @@ typedef struct substrata_recording_series {
   int32_t rank;     /* of MPI; -1 outside of it */
 } substrata_recording_series;
 
-size_t substrata_recording_series_count(const substrata_recording* recording);
+SUBSTRATA_API size_t substrata_recording_series_count(const substrata_recording* recording);
 /* 0, or -1 when there is no such series or struct_size is unknown. */
-int substrata_recording_series_at(const substrata_recording* recording, size_t index,
-                                  substrata_recording_series* series);
+SUBSTRATA_API int substrata_recording_series_at(const substrata_recording* recording, size_t index,
+                                                substrata_recording_series* series);
 /* Copies at most `room` samples: seconds since the start, not falling, and values (either may be null). Gives
  * how many there are. */
-size_t substrata_recording_samples(const substrata_recording* recording, size_t index, double* seconds,
-                                   double* values, size_t room);
+SUBSTRATA_API size_t substrata_recording_samples(const substrata_recording* recording, size_t index,
+                                                 double* seconds, double* values, size_t room);
 
 typedef struct substrata_recording_region {
   size_t struct_size; /* set by the caller: sizeof of this */
@@ -72,9 +74,9 @@ typedef struct substrata_recording_region {
 } substrata_recording_region;
 
 /* In the order of their begins. */
-size_t substrata_recording_region_count(const substrata_recording* recording);
-int substrata_recording_region_at(const substrata_recording* recording, size_t index,
-                                  substrata_recording_region* region);
+SUBSTRATA_API size_t substrata_recording_region_count(const substrata_recording* recording);
+SUBSTRATA_API int substrata_recording_region_at(const substrata_recording* recording, size_t index,
+                                                substrata_recording_region* region);
 
 #ifdef __cplusplus
 }

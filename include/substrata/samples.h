@@ -16,12 +16,11 @@
 #define SUBSTRATA_SAMPLES_H
 
 #include <stdint.h>
+#include <substrata/export.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define SUBSTRATA_SAMPLES_API __attribute__((visibility("default")))
 
 enum substrata_samples_flags {
   SUBSTRATA_SAMPLES_FROM_EXEC = 1u << 0, /* begin when the process next calls execve */
@@ -44,16 +43,16 @@ struct substrata_samples; /* an observation of one process */
 
 /* Begins to sample. options may be null. Needs the kernel's perf events (perf_event_paranoid at most 2 for
  * own processes); a failure says what refused and what to do. */
-SUBSTRATA_SAMPLES_API int substrata_samples_start(const struct substrata_samples_options* options,
-                                                  struct substrata_samples** out);
+SUBSTRATA_API int substrata_samples_start(const struct substrata_samples_options* options,
+                                          struct substrata_samples** out);
 /* What the samples come with: enum substrata_samples_clock. */
-SUBSTRATA_SAMPLES_API int substrata_samples_by(const struct substrata_samples* samples);
+SUBSTRATA_API int substrata_samples_by(const struct substrata_samples* samples);
 /* Publishes what the kernel has buffered, in the order of time. *lost, unless null: samples so far that did
  * not fit into the buffer before they were collected. Publishes nothing while nobody watches the probe point;
  * the buffer is emptied all the same. */
-SUBSTRATA_SAMPLES_API int substrata_samples_collect(struct substrata_samples* samples, uint64_t* lost);
+SUBSTRATA_API int substrata_samples_collect(struct substrata_samples* samples, uint64_t* lost);
 /* Ends the observation: collects once more, then frees. Null is allowed. */
-SUBSTRATA_SAMPLES_API void substrata_samples_stop(struct substrata_samples* samples);
+SUBSTRATA_API void substrata_samples_stop(struct substrata_samples* samples);
 
 #ifdef __cplusplus
 }

@@ -31,12 +31,11 @@
 #define SUBSTRATA_SHARED_PAGES_H
 
 #include <stdint.h>
+#include <substrata/export.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define SUBSTRATA_SHARED_PAGES_API __attribute__((visibility("default")))
 
 #define SUBSTRATA_SHARED_PAGES_MOST 16384u    /* pages in one memory */
 #define SUBSTRATA_SHARED_PAGES_PROCESSES 256u /* in one memory */
@@ -56,20 +55,18 @@ struct substrata_shared_pages; /* one process's part of one memory */
 
 /* Called by every process, with the same options except process; returns when all have come. The memory is
  * zero then. What a program that was killed left behind under this name is cleared away. */
-SUBSTRATA_SHARED_PAGES_API int substrata_shared_pages_open(
-    const struct substrata_shared_pages_options* options, struct substrata_shared_pages** out);
+SUBSTRATA_API int substrata_shared_pages_open(const struct substrata_shared_pages_options* options,
+                                              struct substrata_shared_pages** out);
 /* This process's view; its address differs between processes, so keep offsets in it, not pointers. */
-SUBSTRATA_SHARED_PAGES_API void* substrata_shared_pages_memory(const struct substrata_shared_pages* pages);
+SUBSTRATA_API void* substrata_shared_pages_memory(const struct substrata_shared_pages* pages);
 
 /* Waits for the lock and sees what its holders before have changed. A process that has it already is refused;
  * -3: another process ended while it held the lock, or is gone from a barrier; the memory is then of no use
  * and every later call says so. */
-SUBSTRATA_SHARED_PAGES_API int substrata_shared_pages_lock(struct substrata_shared_pages* pages,
-                                                           uint32_t lock);
-SUBSTRATA_SHARED_PAGES_API int substrata_shared_pages_unlock(struct substrata_shared_pages* pages,
-                                                             uint32_t lock);
+SUBSTRATA_API int substrata_shared_pages_lock(struct substrata_shared_pages* pages, uint32_t lock);
+SUBSTRATA_API int substrata_shared_pages_unlock(struct substrata_shared_pages* pages, uint32_t lock);
 /* Waits for all processes; after it everybody sees what everybody changed before it. */
-SUBSTRATA_SHARED_PAGES_API int substrata_shared_pages_barrier(struct substrata_shared_pages* pages);
+SUBSTRATA_API int substrata_shared_pages_barrier(struct substrata_shared_pages* pages);
 
 /* Since opening, of this process. */
 struct substrata_shared_pages_counts {
@@ -89,11 +86,11 @@ struct substrata_shared_pages_counts {
   uint64_t acquire_ns; /* finding and invalidating outdated copies */
   uint64_t wait_ns;    /* for locks and at barriers */
 };
-SUBSTRATA_SHARED_PAGES_API int substrata_shared_pages_count(struct substrata_shared_pages* pages,
-                                                            struct substrata_shared_pages_counts* out);
+SUBSTRATA_API int substrata_shared_pages_count(struct substrata_shared_pages* pages,
+                                               struct substrata_shared_pages_counts* out);
 
 /* Sends what is not sent yet and leaves; the others go on without a barrier's help. Null is allowed. */
-SUBSTRATA_SHARED_PAGES_API void substrata_shared_pages_close(struct substrata_shared_pages* pages);
+SUBSTRATA_API void substrata_shared_pages_close(struct substrata_shared_pages* pages);
 
 #ifdef __cplusplus
 }

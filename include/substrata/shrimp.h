@@ -17,12 +17,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <substrata/export.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define SUBSTRATA_SHRIMP_API __attribute__((visibility("default")))
 
 #define SUBSTRATA_SHRIMP_NODES 256u
 #define SUBSTRATA_SHRIMP_EVERY_NODE 0xffffffffu /* as `node` of a command: all boards */
@@ -56,22 +55,22 @@ enum substrata_shrimp_register {
 };
 
 /* The calling thread's last refusal; "" before one. Valid until the thread's next call. */
-SUBSTRATA_SHRIMP_API const char* substrata_shrimp_error(void);
+SUBSTRATA_API const char* substrata_shrimp_error(void);
 
 /* Writes a register of `node` as a command of node `from`: any node may write any node's registers (section
  * 3.5). For EVERY_NODE all boards are written or none. */
-SUBSTRATA_SHRIMP_API int substrata_shrimp_command(uint32_t from, uint32_t node, uint32_t reg, uint64_t value);
-SUBSTRATA_SHRIMP_API int substrata_shrimp_register_value(uint32_t node, uint32_t reg, uint64_t* value);
+SUBSTRATA_API int substrata_shrimp_command(uint32_t from, uint32_t node, uint32_t reg, uint64_t value);
+SUBSTRATA_API int substrata_shrimp_register_value(uint32_t node, uint32_t reg, uint64_t* value);
 /* Power-on state of all boards, page tags included. Event counters keep what they counted. */
-SUBSTRATA_SHRIMP_API void substrata_shrimp_power_on(void);
+SUBSTRATA_API void substrata_shrimp_power_on(void);
 
 /* Memory, in words of 40 bits. Histogram and trace share it. Initialising and reading a range are one command
  * each. */
-SUBSTRATA_SHRIMP_API int substrata_shrimp_initialise(uint32_t from, uint32_t node, uint32_t first,
-                                                     uint32_t count, uint64_t value);
-SUBSTRATA_SHRIMP_API int substrata_shrimp_read(uint32_t node, uint32_t first, uint32_t count, uint64_t* out);
+SUBSTRATA_API int substrata_shrimp_initialise(uint32_t from, uint32_t node, uint32_t first, uint32_t count,
+                                              uint64_t value);
+SUBSTRATA_API int substrata_shrimp_read(uint32_t node, uint32_t first, uint32_t count, uint64_t* out);
 /* The sum of the words of all boards, word by word (as figure 4 adds up the nodes). */
-SUBSTRATA_SHRIMP_API int substrata_shrimp_read_sum(uint32_t first, uint32_t count, uint64_t* out);
+SUBSTRATA_API int substrata_shrimp_read_sum(uint32_t first, uint32_t count, uint64_t* out);
 
 /* The five variables of a packet. */
 struct substrata_shrimp_variables {
@@ -83,14 +82,14 @@ struct substrata_shrimp_variables {
   uint8_t reserved[3];
 };
 /* 0: the selection is legal; -1: substrata_shrimp_error() names the rule it breaks. */
-SUBSTRATA_SHRIMP_API int substrata_shrimp_check_selection(uint32_t selection);
+SUBSTRATA_API int substrata_shrimp_check_selection(uint32_t selection);
 /* Where a packet with these variables is counted under a selection. */
-SUBSTRATA_SHRIMP_API int substrata_shrimp_address(uint32_t selection,
-                                                  const struct substrata_shrimp_variables* variables,
-                                                  uint32_t* address);
+SUBSTRATA_API int substrata_shrimp_address(uint32_t selection,
+                                           const struct substrata_shrimp_variables* variables,
+                                           uint32_t* address);
 /* The variables that lead to an address; nibbles that are not selected are 0. */
-SUBSTRATA_SHRIMP_API int substrata_shrimp_variables_of(uint32_t selection, uint32_t address,
-                                                       struct substrata_shrimp_variables* variables);
+SUBSTRATA_API int substrata_shrimp_variables_of(uint32_t selection, uint32_t address,
+                                                struct substrata_shrimp_variables* variables);
 
 /* The trace, oldest entry first. */
 struct substrata_shrimp_trace_entry {
@@ -99,19 +98,18 @@ struct substrata_shrimp_trace_entry {
 };
 /* Copies up to `room` entries from the `first` on. `count` gets how many there are behind `first`, which may
  * be more. */
-SUBSTRATA_SHRIMP_API int substrata_shrimp_read_trace(uint32_t node, uint32_t first, uint32_t room,
-                                                     struct substrata_shrimp_trace_entry* out,
-                                                     uint32_t* count);
+SUBSTRATA_API int substrata_shrimp_read_trace(uint32_t node, uint32_t first, uint32_t room,
+                                              struct substrata_shrimp_trace_entry* out, uint32_t* count);
 
 /* Takes the oldest waiting overflow address out of the node's queue: *found 0 when none waits. Addresses that
  * an overflow handler got are not queued. *overflowed (may be null): 1 when an address was dropped because 16
  * were waiting; reading it clears it. */
-SUBSTRATA_SHRIMP_API int substrata_shrimp_next_interrupt(uint32_t node, uint32_t* address, uint32_t* found,
-                                                         uint32_t* overflowed);
+SUBSTRATA_API int substrata_shrimp_next_interrupt(uint32_t node, uint32_t* address, uint32_t* found,
+                                                  uint32_t* overflowed);
 
 /* The tag (0 to 15) of a page of 4096 bytes in a node's incoming page table, for packets to it. Protected:
  * only the system of the receiving node itself does that, so there is no remote form and no register. */
-SUBSTRATA_SHRIMP_API int substrata_shrimp_set_tag(uint32_t node, uint64_t page, uint32_t tag);
+SUBSTRATA_API int substrata_shrimp_set_tag(uint32_t node, uint64_t page, uint32_t tag);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include "base/visibility.hpp"
+
 namespace substrata {
 
 // Recursive, usable with std::lock_guard. Every instance is registered; a fork takes none of them (a parent
@@ -12,7 +14,7 @@ namespace substrata {
 // of the guarded state say how they cope. Thread-safe.
 class ForkLock {
  public:
-  ForkLock() noexcept;
+  SUBSTRATA_PRIVATE_API ForkLock() noexcept;
   ~ForkLock();
   ForkLock(const ForkLock&) = delete;
   ForkLock& operator=(const ForkLock&) = delete;

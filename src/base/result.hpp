@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/visibility.hpp"
+
 namespace substrata {
 
 // Holds either a T or a Status that is not ok. Thread-compatible.
@@ -42,13 +44,14 @@ class Result {
 // A refusal with a sentence of its own: what was asked, what refused, what to do. The sentence lives in a
 // buffer of the calling thread and is valid until that thread's next refusal. Thread-safe; allocates at a
 // thread's first refusal only.
-Status refuse(Code code, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
+SUBSTRATA_PRIVATE_API Status refuse(Code code, const char* format, ...) noexcept
+    __attribute__((format(printf, 2, 3)));
 
 // As refuse, with the number a system call left in errno.
 Status refuse_system(int os_error, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
 
 // The sentence of the calling thread's last refusal, "" if there was none.
-const char* last_refusal() noexcept;
+SUBSTRATA_PRIVATE_API const char* last_refusal() noexcept;
 
 // Copies a substrate's note into the calling thread's buffer, so that it outlives the substrate's next call.
 Status keep_note(Status status) noexcept;

@@ -88,6 +88,12 @@ function(substrata_write_modules)
 endfunction()
 cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL substrata_write_modules)
 
+# What a shared library exports: the names in this version script.
+function(substrata_exports library script)
+  target_link_options(${library} PRIVATE -Wl,--version-script,${script})
+  set_property(TARGET ${library} APPEND PROPERTY LINK_DEPENDS ${script})
+endfunction()
+
 # The layer's modules, which tests and fuzzers with INTERNAL see.
 set(SUBSTRATA_LAYER base registry events multiplex system eventset high_level)
 

@@ -13,6 +13,7 @@
 
 #include "base/fork_lock.hpp"
 #include "base/result.hpp"
+#include "base/visibility.hpp"
 #include "events/derived.hpp"
 #include "events/event_code.hpp"
 #include "events/user_events.hpp"
@@ -105,16 +106,16 @@ class Catalogue {
   // name. Refusals: kNoComponent for an unknown "<component>:::", kNoEvent otherwise, with near names.
   // (Generation 7.0 answers PAPI_ECMP for a bare unknown name, and ENOEVNT for an unknown component: the C
   // boundary's business.)
-  Result<uint32_t> find(std::string_view name);
+  SUBSTRATA_PRIVATE_API Result<uint32_t> find(std::string_view name);
   // kNotPreset for an unknown preset, kNoComponent for an unknown native code, kNoEvent for code 0 and the
   // like.
-  Result<std::string> name_of(uint32_t code);
-  Result<EventInfo> info(uint32_t code);
+  SUBSTRATA_PRIVATE_API Result<std::string> name_of(uint32_t code);
+  SUBSTRATA_PRIVATE_API Result<EventInfo> info(uint32_t code);
   // Ok when the event exists and opens here.  kNotPreset: no such preset; kNoEvent: not available (the note
   // says why); kNoComponent: unknown native code.
-  Status query(uint32_t code);
+  SUBSTRATA_PRIVATE_API Status query(uint32_t code);
   // The component of an event; presets and code 0 belong to the processor component (0 when there is none).
-  Result<int> component_of(uint32_t code);
+  SUBSTRATA_PRIVATE_API Result<int> component_of(uint32_t code);
   Result<NativeEvent> native(uint32_t code);
   // What to program for an event. kNoEvent when it is not available here.
   Result<Composition> compose(uint32_t code);
@@ -125,13 +126,13 @@ class Catalogue {
   // PAPI_enum_cmp_event: the code that follows `code` within one component. Only events that open here are
   // listed. kInvalid at the end or for a modifier that makes no sense there, kNoComponent for a bad
   // component.
-  Result<uint32_t> next_in_component(uint32_t code, Enumerate how, int component);
+  SUBSTRATA_PRIVATE_API Result<uint32_t> next_in_component(uint32_t code, Enumerate how, int component);
   // PAPI_enum_event: presets, user events, or all components one after the other.
-  Result<uint32_t> next(uint32_t code, Enumerate how);
+  SUBSTRATA_PRIVATE_API Result<uint32_t> next(uint32_t code, Enumerate how);
 
   // How many native events of a component open here; how many presets it forms here.
-  uint32_t native_count(int component);
-  uint32_t preset_count(int component);
+  SUBSTRATA_PRIVATE_API uint32_t native_count(int component);
+  SUBSTRATA_PRIVATE_API uint32_t preset_count(int component);
   bool preset_available(uint32_t preset_index);
 
   // Replaces the user-defined events. kInvalid with the line, or kSystem when the file cannot be read.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/visibility.hpp"
 
 namespace substrata {
 
@@ -27,24 +28,24 @@ enum SetState : uint32_t {
 // use, kRunning for a change to a running set, kNoComponent where the set must have a component and has none.
 // A failed call has no effect. Thread-safe; calls on one set are serialised.
 
-Result<int> create_event_set();
+SUBSTRATA_PRIVATE_API Result<int> create_event_set();
 // kInvalid when it still holds events.
-Status destroy_event_set(int handle);
+SUBSTRATA_PRIVATE_API Status destroy_event_set(int handle);
 // Removes all events and frees the set from its component.
-Status cleanup_event_set(int handle);
+SUBSTRATA_PRIVATE_API Status cleanup_event_set(int handle);
 
 // Binds an empty set to a substrate. kInvalid when bound already, kNoComponent for a bad index, kDisabled
 // with the reason when that substrate is unavailable.
-Status assign_component(int handle, int component);
-Result<int> component_of_set(int handle);
+SUBSTRATA_PRIVATE_API Status assign_component(int handle, int component);
+SUBSTRATA_PRIVATE_API Result<int> component_of_set(int handle);
 
 // kInvalid: code 0, or an event of another substrate than the set's (PA-2). kNoComponent: no such code.
 // kNoEvent: known but not available here. kConflict: already in the set, or cannot be counted with the
 // others.
-Status add_event(int handle, uint32_t code);
-Status add_named_event(int handle, std::string_view name);
-Status remove_event(int handle, uint32_t code);  // kInvalid when not in the set
-Status remove_named_event(int handle, std::string_view name);
+SUBSTRATA_PRIVATE_API Status add_event(int handle, uint32_t code);
+SUBSTRATA_PRIVATE_API Status add_named_event(int handle, std::string_view name);
+SUBSTRATA_PRIVATE_API Status remove_event(int handle, uint32_t code);  // kInvalid when not in the set
+SUBSTRATA_PRIVATE_API Status remove_named_event(int handle, std::string_view name);
 
 // As many as went in (or out) before the first refusal, and that refusal. kInvalid for a null list or count
 // <= 0.
@@ -52,37 +53,37 @@ struct ManyOutcome {
   int done = 0;
   Status status{};
 };
-ManyOutcome add_events(int handle, const int* codes, int count);
-ManyOutcome remove_events(int handle, const int* codes, int count);
+SUBSTRATA_PRIVATE_API ManyOutcome add_events(int handle, const int* codes, int count);
+SUBSTRATA_PRIVATE_API ManyOutcome remove_events(int handle, const int* codes, int count);
 
-Result<int> event_count_of(int handle);
+SUBSTRATA_PRIVATE_API Result<int> event_count_of(int handle);
 // The codes in order of addition.
-Result<std::vector<uint32_t>> events_of(int handle);
-Result<uint32_t> state_of(int handle);  // SetState bits
+SUBSTRATA_PRIVATE_API Result<std::vector<uint32_t>> events_of(int handle);
+SUBSTRATA_PRIVATE_API Result<uint32_t> state_of(int handle);  // SetState bits
 
 // Options of one set, passed to the substrate as one Configuration: all or nothing.
 // kInvalidDomain / kInvalid for values outside PAPI's; kComponent where the substrate cannot.
-Status set_domain(int handle, uint32_t domain);
-Status set_granularity(int handle, uint32_t granularity);
-Status set_inherit(int handle, bool inherit);
+SUBSTRATA_PRIVATE_API Status set_domain(int handle, uint32_t domain);
+SUBSTRATA_PRIVATE_API Status set_granularity(int handle, uint32_t granularity);
+SUBSTRATA_PRIVATE_API Status set_inherit(int handle, bool inherit);
 // Measures another thread or process; kSystem when it does not exist.
-Status attach_set(int handle, unsigned long tid);
+SUBSTRATA_PRIVATE_API Status attach_set(int handle, unsigned long tid);
 // kInvalid when not attached.
-Status detach_set(int handle);
+SUBSTRATA_PRIVATE_API Status detach_set(int handle);
 // kInvalid for a processor that does not exist.
-Status bind_set_to_cpu(int handle, int cpu);
+SUBSTRATA_PRIVATE_API Status bind_set_to_cpu(int handle, int cpu);
 // The events take turns: by the substrate's own means (kKernelMultiplex) unless `force_software`, else by the
 // layer (core/rotation.hpp), for good. `period_ns` 0: the default. kConflict while an event is armed for
 // overflow and the means change.
-Status set_multiplex(int handle, uint64_t period_ns, bool force_software);
+SUBSTRATA_PRIVATE_API Status set_multiplex(int handle, uint64_t period_ns, bool force_software);
 struct MultiplexOption {
   bool on = false;
   uint64_t period_ns = 0;
   bool software = false;
 };
-Result<MultiplexOption> multiplex_of(int handle);
+SUBSTRATA_PRIVATE_API Result<MultiplexOption> multiplex_of(int handle);
 // The whole configuration as it stands (PAPI_get_opt of DOMAIN, GRANUL, INHERIT, ATTACH, CPU_ATTACH).
-Result<Configuration> configuration_of(int handle);
+SUBSTRATA_PRIVATE_API Result<Configuration> configuration_of(int handle);
 
 // Overflow by the substrate's own means: every `threshold` counts of the event the sink is called, perhaps in
 // a signal. kComponent where the substrate cannot arm (Component::arms_itself): the timer-driven way is then
@@ -95,7 +96,7 @@ Status mark_set(int handle, uint32_t bits, bool on);
 Status invoke(int component, int handle, const char* verb, const void* in, size_t in_size, void* out,
               size_t* out_size);
 // Positions of the events of an overflow vector (bit i: i-th native event) in the order of addition.
-Result<std::vector<int>> events_of_vector(int handle, uint64_t vector);
+SUBSTRATA_PRIVATE_API Result<std::vector<int>> events_of_vector(int handle, uint64_t vector);
 
 }  // namespace substrata
 

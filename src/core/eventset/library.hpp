@@ -8,6 +8,7 @@
 
 #include "base/fork_lock.hpp"
 #include "base/result.hpp"
+#include "base/visibility.hpp"
 #include "events/catalogue.hpp"
 #include "registry/registry.hpp"
 
@@ -17,19 +18,19 @@ namespace substrata {
 // thread.
 class Library {
  public:
-  static Library& instance() noexcept;
+  SUBSTRATA_PRIVATE_API static Library& instance() noexcept;
 
   // Up: reads the settings and the list of substrates; detects and opens nothing. Idempotent. In a forked
   // child the parent's eventsets are given up and the library starts anew.
-  Status initialise();
+  SUBSTRATA_PRIVATE_API Status initialise();
   // Down: stops and destroys every eventset, ends every thread's state, closes substrates. Idempotent.
-  void shutdown();
+  SUBSTRATA_PRIVATE_API void shutdown();
   bool initialised() const noexcept { return up_.load(std::memory_order_acquire); }
   // kSuccess, or kNotInitialised with its sentence.
-  Status require_initialised() const noexcept;
+  SUBSTRATA_PRIVATE_API Status require_initialised() const noexcept;
 
   // Usable before initialisation (the list of substrates is then loaded on demand).
-  Registry& registry();
+  SUBSTRATA_PRIVATE_API Registry& registry();
   // Tests, before anything else is asked: the entry points to use instead of the built-in ones.
   void use_built_in(const BuiltIn* list) noexcept { registry_.set_built_in(list); }
   // Meaningful after initialisation.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/result.hpp"
+#include "base/visibility.hpp"
 #include "eventset/event_set.hpp"
 
 namespace substrata {
@@ -13,23 +14,23 @@ namespace substrata {
 // addition; a null pointer where values are asked for is kInvalid. Either every value is written or none.
 
 // kRunning: this set, or another one of the same substrate and thread, runs. kInvalid: no events.
-Status start_set(int handle);
+SUBSTRATA_PRIVATE_API Status start_set(int handle);
 // `values` may be null. kNotRunning.
-Status stop_set(int handle, int64_t* values);
+SUBSTRATA_PRIVATE_API Status stop_set(int handle, int64_t* values);
 // A stopped set gives the values of its stop, one never started zeros.
-Status read_set(int handle, int64_t* values);
+SUBSTRATA_PRIVATE_API Status read_set(int handle, int64_t* values);
 // The same as the end of a C function: PAPI_OK, or what `refused` makes of the error's number. A call whose
 // caller has nothing to do afterwards needs no return of its own: after a system call each one is
 // mispredicted.
-int read_set(int handle, int64_t* values, int (*refused)(int code) noexcept) noexcept;
+SUBSTRATA_PRIVATE_API int read_set(int handle, int64_t* values, int (*refused)(int code) noexcept) noexcept;
 // Also the cycle counter (real_cycles) right after the values were taken; `cycles` must not be null
 // (kInvalid).
-Status read_set_ts(int handle, int64_t* values, int64_t* cycles);
+SUBSTRATA_PRIVATE_API Status read_set_ts(int handle, int64_t* values, int64_t* cycles);
 // Adds the values to `values`, then resets.
-Status accumulate_set(int handle, int64_t* values);
-Status reset_set(int handle);
+SUBSTRATA_PRIVATE_API Status accumulate_set(int handle, int64_t* values);
+SUBSTRATA_PRIVATE_API Status reset_set(int handle);
 // Sets the counters. kNoSupport where the substrate cannot while running.
-Status write_set(int handle, const int64_t* values);
+SUBSTRATA_PRIVATE_API Status write_set(int handle, const int64_t* values);
 
 // Values with time, age, enabled and running times, and flags (PA-32). For a derived event: the sum's value,
 // the worst age, the flags of all terms together. `room`: entries at `details`; kBufferTooSmall when too few.

@@ -6,48 +6,49 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "base/visibility.hpp"
 
 namespace substrata {
 
 // All thread-safe. Setters answer kNotInitialised before initialisation and kNoComponent for a bad component.
 
 // For sets made later. Every bit must be one of PAPI's (kInvalid); a component must be able to (kInvalid).
-Status set_default_domain(uint32_t domain, int component = 0);
-Status set_default_granularity(uint32_t granularity, int component = 0);
-Result<uint32_t> default_domain(int component = 0);
-Result<uint32_t> default_granularity(int component = 0);
+SUBSTRATA_PRIVATE_API Status set_default_domain(uint32_t domain, int component = 0);
+SUBSTRATA_PRIVATE_API Status set_default_granularity(uint32_t granularity, int component = 0);
+SUBSTRATA_PRIVATE_API Result<uint32_t> default_domain(int component = 0);
+SUBSTRATA_PRIVATE_API Result<uint32_t> default_granularity(int component = 0);
 
 // Usable before initialisation.
-uint64_t default_multiplex_ns() noexcept;  // 10 ms at first
-Status set_default_multiplex_ns(uint64_t ns);
+SUBSTRATA_PRIVATE_API uint64_t default_multiplex_ns() noexcept;  // 10 ms at first
+SUBSTRATA_PRIVATE_API Status set_default_multiplex_ns(uint64_t ns);
 struct TimerOption {
   int timer = 0;   // ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF
   int signal = 0;  // the signal it gives
   int64_t ns = 0;
   int flags = 0;
 };
-TimerOption default_timer() noexcept;
-Status set_default_timer(const TimerOption& option);
-Status set_default_timer_ns(int64_t ns);
+SUBSTRATA_PRIVATE_API TimerOption default_timer() noexcept;
+SUBSTRATA_PRIVATE_API Status set_default_timer(const TimerOption& option);
+SUBSTRATA_PRIVATE_API Status set_default_timer_ns(int64_t ns);
 
 // PAPI_num_cmp_hwctrs / MAX_HWCTRS: events one set of that substrate can hold, of a processor the counters it
 // really has here (0 without a PMU, though the kernel's own events count); 0 where it is unavailable or
 // counts nothing here. kComponent for a bad index.
-Result<int> counters_of_component(int component);
+SUBSTRATA_PRIVATE_API Result<int> counters_of_component(int component);
 // Whether reads of that substrate can do without a system call here (PAPI's fast_counter_read).
-bool reads_fast(int component);
-Result<int> multiplex_counters_of_component(int component);
+SUBSTRATA_PRIVATE_API bool reads_fast(int component);
+SUBSTRATA_PRIVATE_API Result<int> multiplex_counters_of_component(int component);
 
 // PAPI_set_debug: 0 quiet, 1 print and go on, 2 print and stop (never obeyed as an exit here). kInvalid
 // otherwise.
-Status set_debug_level(int level);
-int debug_level() noexcept;
+SUBSTRATA_PRIVATE_API Status set_debug_level(int level);
+SUBSTRATA_PRIVATE_API int debug_level() noexcept;
 using DebugHandler = int (*)(int code);
-void set_debug_handler(DebugHandler handler) noexcept;
-DebugHandler debug_handler() noexcept;
+SUBSTRATA_PRIVATE_API void set_debug_handler(DebugHandler handler) noexcept;
+SUBSTRATA_PRIVATE_API DebugHandler debug_handler() noexcept;
 
 // The user-defined-events file (PAPI_USER_EVENTS_FILE option).
-Status set_user_events_file(const std::string& path);
+SUBSTRATA_PRIVATE_API Status set_user_events_file(const std::string& path);
 std::string user_events_file();
 
 // Everything back to what it was before initialisation.

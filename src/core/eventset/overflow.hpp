@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/result.hpp"
+#include "base/visibility.hpp"
 #include "eventset/profile.hpp"
 
 namespace substrata {
@@ -34,13 +35,14 @@ enum class OverflowBy {
 // or the reverse), kComponent (a substrate whose reading blocks cannot be read in a signal), kTooMany (more
 // than 64 events), kNoSupport (a floating-point event by the timer). A failed call has no effect.
 // Thread-safe.
-Status set_overflow(int handle, uint32_t code, int64_t threshold, OverflowBy by, OverflowHandler handler);
+SUBSTRATA_PRIVATE_API Status set_overflow(int handle, uint32_t code, int64_t threshold, OverflowBy by,
+                                          OverflowHandler handler);
 // The same with a histogram instead of a handler. The profile is kept until the event overflows otherwise or
 // not at all.
-Status set_profile(int handle, uint32_t code, int64_t threshold, OverflowBy by,
-                   std::unique_ptr<Profile> profile);
+SUBSTRATA_PRIVATE_API Status set_profile(int handle, uint32_t code, int64_t threshold, OverflowBy by,
+                                         std::unique_ptr<Profile> profile);
 // kInvalid when the event does not overflow; else as above.
-Status clear_overflow(int handle, uint32_t code);
+SUBSTRATA_PRIVATE_API Status clear_overflow(int handle, uint32_t code);
 
 // What the timer's signal does. Signal-safe; does nothing for a set that does not run in this thread.
 void look_for_overflows(int handle, void* context) noexcept;

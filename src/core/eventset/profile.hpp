@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/visibility.hpp"
 
 namespace substrata {
 
@@ -41,8 +42,9 @@ class Profile {
  public:
   // kInvalid: buckets not of 2, 4 or 8 bytes, a scale that is 0, 1 or above 0x20000, a buffer that is null or
   // not aligned for its buckets.
-  static Result<std::unique_ptr<Profile>> make(std::vector<ProfileSegment> segments, size_t bucket_bytes,
-                                               uint32_t flags, int64_t threshold);
+  SUBSTRATA_PRIVATE_API static Result<std::unique_ptr<Profile>> make(std::vector<ProfileSegment> segments,
+                                                                     size_t bucket_bytes, uint32_t flags,
+                                                                     int64_t threshold);
 
   // `excess`: how far beyond the threshold the event had gone. Where several segments have a bucket for the
   // address, the one that begins last counts.

@@ -12,6 +12,7 @@
 #include "base/fork_lock.hpp"
 #include "base/result.hpp"
 #include "base/shared_library.hpp"
+#include "base/visibility.hpp"
 
 namespace substrata {
 
@@ -39,9 +40,9 @@ class Component {
   Status ensure_open();
   // The same answer as data, for listings: 0 when usable, 1 when disabled by the user, else the negative
   // code. Detects and opens if nobody asked before.
-  int disabled();
+  SUBSTRATA_PRIVATE_API int disabled();
   // "" when usable.
-  std::string disabled_reason();
+  SUBSTRATA_PRIVATE_API std::string disabled_reason();
   // Whether detect and open have run yet (PAPI's `initialized`).
   bool asked() const noexcept { return state_.load(std::memory_order_acquire) != kUnknown; }
   // The user does not want it: it will answer kDisabled. No effect once open.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fork_lock.hpp"
+#include "base/visibility.hpp"
 #include "registry/built_in.hpp"
 #include "registry/component.hpp"
 
@@ -33,17 +34,17 @@ class Registry {
   void set_built_in(const BuiltIn* list) noexcept;
   void set_root(std::string root);
 
-  int count();
+  SUBSTRATA_PRIVATE_API int count();
   // Null outside 0..count()-1.
-  Component* at(int index);
+  SUBSTRATA_PRIVATE_API Component* at(int index);
   // By name or short name; null when unknown.
   Component* find(std::string_view name);
   // -1 when unknown.
-  int index_of(std::string_view name);
+  SUBSTRATA_PRIVATE_API int index_of(std::string_view name);
 
   // Disables before initialisation. kNoComponent when there is no such substrate.
-  Status disable(int index);
-  Status disable(std::string_view name);
+  SUBSTRATA_PRIVATE_API Status disable(int index);
+  SUBSTRATA_PRIVATE_API Status disable(std::string_view name);
 
   // Every plug-in that was found and not taken, one sentence each.
   std::vector<std::string> refusals();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/visibility.hpp"
 
 namespace substrata {
 
@@ -66,23 +67,23 @@ struct HardwareInfo {
 
 // Loaded once, at the first call. Null when hwloc cannot tell. The object lives as long as the process.
 // Thread-safe.
-const HardwareInfo* hardware_info();
+SUBSTRATA_PRIVATE_API const HardwareInfo* hardware_info();
 
 struct AddressMap {
   std::string name;
   uint64_t text_start = 0, text_end = 0, data_start = 0, data_end = 0, bss_start = 0, bss_end = 0;
 };
 // The running program: its path and its parts. Thread-safe.
-Result<AddressMap> executable_info();
+SUBSTRATA_PRIVATE_API Result<AddressMap> executable_info();
 // Every mapped shared object, read anew from /proc/self/maps. Thread-safe.
-Result<std::vector<AddressMap>> shared_libraries();
+SUBSTRATA_PRIVATE_API Result<std::vector<AddressMap>> shared_libraries();
 
 // /proc/self/status, in KiB as the kernel gives it; page size in bytes.
 struct MemoryInfo {
   int64_t peak_kib = 0, size_kib = 0, resident_kib = 0, high_water_kib = 0, shared_kib = 0, text_kib = 0,
           library_kib = 0, heap_kib = 0, locked_kib = 0, stack_kib = 0, page_bytes = 0, page_table_kib = 0;
 };
-Result<MemoryInfo> memory_info();
+SUBSTRATA_PRIVATE_API Result<MemoryInfo> memory_info();
 
 // What the parsers accept, for tests and fuzzers.
 Result<std::vector<AddressMap>> parse_maps(const std::string& text);

@@ -12,6 +12,7 @@
 
 #include "base/fork_lock.hpp"
 #include "base/result.hpp"
+#include "base/visibility.hpp"
 #include "high_level/report.hpp"
 
 namespace substrata::high_level {
@@ -22,23 +23,23 @@ namespace substrata::high_level {
 // Thread-safe.
 class Regions {
  public:
-  static Regions& instance();
+  SUBSTRATA_PRIVATE_API static Regions& instance();
 
   // Opens a region in the calling thread; regions nest, also within one of the same name. kRunning when the
   // thread measures with an eventset of the same substrate.
-  Status begin(std::string_view region);
+  SUBSTRATA_PRIVATE_API Status begin(std::string_view region);
   // Notes the values within an open region. kMisc when the thread has begun no region, kInvalid when not this
   // one.
-  Status read(std::string_view region);
+  SUBSTRATA_PRIVATE_API Status read(std::string_view region);
   // Closes the innermost region of that name; refusals as read.
-  Status end(std::string_view region);
+  SUBSTRATA_PRIVATE_API Status end(std::string_view region);
   // Stops the calling thread's eventsets until its next begin. kNoEvent when nothing runs.
-  Status stop();
+  SUBSTRATA_PRIVATE_API Status stop();
   // Writes the report, if any region was ended, and forgets everything. At shutdown and at exit.
-  void finish();
+  SUBSTRATA_PRIVATE_API void finish();
 
   // How the report names the interface's version ("7.3.0.0"); the last one set counts.
-  void set_interface_version(std::string_view version);
+  SUBSTRATA_PRIVATE_API void set_interface_version(std::string_view version);
 
  private:
   struct PlannedSet {

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -60,5 +61,6 @@ int substrata_sde_read(uint32_t counter_id, long long* value, substrata_sde_natu
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #endif

@@ -704,6 +704,7 @@ __attribute__((destructor)) void at_end() { Runtime::instance().end(); }
 
 using substrata::memory_probe::Runtime;
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 void substrata_memory_begin(volatile uint64_t* salt, substrata_memory_thread* first) {
@@ -801,3 +802,4 @@ void __wrap__ZdaPv(void* memory) {
   ::operator delete[](memory);
 }
 }
+#pragma GCC visibility pop

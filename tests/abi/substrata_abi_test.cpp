@@ -1,0 +1,120 @@
+// What libsubstrata exports, and the types and functions of its public headers, beside the records in this folder.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/shell_command.hpp"
+
+namespace {
+
+using substrata::shell::has_tool;
+using substrata::shell::Outcome;
+using substrata::shell::run;
+
+using Names = std::set<std::string>;
+
+const std::string kPublicNode = "SUBSTRATA";
+const std::string kPrivateNode = "SUBSTRATA_PRIVATE_" VERSION;
+
+// A constructor or destructor has a second name for the same function, for derived classes: the first one for both.
+std::string first_name(std::string name) {
+  for (const char* second : {"C2E", "D2E"})
+    if (const size_t at = name.find(second); name.starts_with("_Z") && at != std::string::npos)
+      name[at + 1] = '1';
+  return name;
+}
+
+// The names of a dynamic symbol table that have this version node, without it; `which` is nm's option.
+Names names_of(const std::string& libraries, const std::string& which, const std::string& node) {
+  const Outcome listed = run(std::string(NM) + " -D " + which + " " + libraries);
+  EXPECT_EQ(listed.status, 0) << listed.text;
+  std::istringstream words(listed.text);
+  Names names;
+  for (std::string word; words >> word;) {
+    const size_t at = word.find('@');
+    if (at != std::string::npos && word.substr(word.find_first_not_of('@', at)) == node)
+      names.insert(first_name(word.substr(0, at)));
+  }
+  return names;
+}
+
+Names exported(const std::string& node) { return names_of(LIBRARY, "--defined-only", node); }
+
+std::vector<std::string> without(const Names& all, const Names& left_out) {
+  std::vector<std::string> rest;
+  std::set_difference(all.begin(), all.end(), left_out.begin(), left_out.end(), std::back_inserter(rest));
+  return rest;
+}
+
+const std::vector<std::string> kNone;
+
+TEST(SubstrataAbi, EveryRecordedFunctionIsExported) {
+  std::ifstream file(RECORDS "/libsubstrata.symbols");
+  const Names recorded{std::istream_iterator<std::string>(file), {}};
+  ASSERT_GT(recorded.size(), 100u);
+  EXPECT_EQ(without(recorded, exported(kPublicNode)), kNone);
+}
+
+TEST(SubstrataAbi, NoOtherFunctionIsExportedThanThoseRecorded) {
+  std::ifstream file(RECORDS "/libsubstrata.symbols");
+  const Names recorded{std::istream_iterator<std::string>(file), {}};
+  Names ours = exported(kPublicNode);
+  ours.erase(kPublicNode);  // the node itself
+  EXPECT_EQ(without(ours, recorded), kNone) << "an intended one is recorded by tests/abi/record";
+}
+
+TEST(SubstrataAbi, NoCxxSymbolIsExportedOutsideThePrivateNode) {
+  const Outcome outside = run(
+      std::string(NM) + " -D --defined-only '" LIBRARY "' | grep ' _Z' | grep -v '@@" + kPrivateNode + "$'");
+  EXPECT_EQ(outside.text, "");
+}
+
+TEST(SubstrataAbi, ThePrivateNodeHoldsAllThatTheCompanionsNeed) {
+  const Names needed = names_of(COMPANIONS, "--undefined-only", kPrivateNode);
+  ASSERT_GT(needed.size(), 50u);
+  EXPECT_EQ(without(needed, exported(kPrivateNode)), kNone);
+}
+
+TEST(SubstrataAbi, ThePrivateNodeHoldsNothingThatNoCompanionNeeds) {
+#ifndef EVERY_COMPANION
+  GTEST_SKIP() << "a library that needs the private node is not built here: no MPI library was found, or "
+                  "sanitizers are on";
+#endif
+  Names ours = exported(kPrivateNode);
+  ours.erase(kPrivateNode);
+  EXPECT_EQ(without(ours, names_of(COMPANIONS, "--undefined-only", kPrivateNode)), kNone)
+      << "SUBSTRATA_PRIVATE_API marks these, in vain";
+}
+
+class Interface : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_tool("abidiff")) GTEST_SKIP() << "abidiff is missing (package abigail-tools)";
+#ifndef __x86_64__
+    GTEST_SKIP() << "the record is of x86-64";
+#endif
+  }
+  static Outcome compare(const std::string& interface) {
+    return run("abidiff '" RECORDS "/interface.abi' '" + interface + "'");
+  }
+};
+
+TEST_F(Interface, TypesFunctionsAndNumbersOfThePublicHeadersAreThoseRecorded) {
+  const Outcome outcome = compare(INTERFACE);
+  EXPECT_EQ(outcome.status, 0) << outcome.text << "An intended change is recorded by tests/abi/record.";
+}
+
+// The comparison sees a member that was put into the plug-ins' Configuration.
+TEST_F(Interface, AStructureThatGrewInItsMiddleIsFound) {
+  const Outcome outcome = compare(CHANGED_INTERFACE);
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_NE(outcome.text.find("substrata::Configuration"), std::string::npos) << outcome.text;
+}
+
+}  // namespace
