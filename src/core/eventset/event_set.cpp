@@ -418,12 +418,12 @@ Status set_multiplex(int handle, uint64_t period_ns, bool force_software) {
   Configuration wanted = set->configuration;
   wanted.multiplex = 1;
   wanted.multiplex_period_ns = period_ns != 0 ? period_ns : default_multiplex_ns();
-  const bool rotating = force_software || !set->component->has(kKernelMultiplex);
+  const bool by_layer = force_software || !set->component->has(kKernelMultiplex);
   const Status status =
-      rotating == (set->rotation != nullptr) ? set->apply(wanted) : set->exchange(rotating, wanted);
+      by_layer == (set->multiplexer != nullptr) ? set->apply(wanted) : set->exchange(by_layer, wanted);
   if (!status.ok()) return status;
   set->state |= kSetMultiplexing;
-  return rotating ? prepare_turns(*set) : kSuccess;
+  return by_layer ? prepare_turns(*set) : kSuccess;
 }
 
 Result<MultiplexOption> multiplex_of(int handle) {
@@ -432,7 +432,7 @@ Result<MultiplexOption> multiplex_of(int handle) {
   MultiplexOption option;
   option.on = (set->state & kSetMultiplexing) != 0;
   option.period_ns = option.on ? set->configuration.multiplex_period_ns : default_multiplex_ns();
-  option.software = set->rotation != nullptr;
+  option.software = set->multiplexer != nullptr;
   return option;
 }
 
@@ -464,9 +464,9 @@ Status arm_event(int handle, uint32_t code, int64_t threshold, uint32_t flags, c
   EventSet::Entry& entry = set->entries[*place];
   if (entry.formula.kind() != DerivedKind::kNone)
     return refuse(Code::kNoSupport, "a derived event does not overflow; its native events do");
-  if (!set->component->arms_itself() || set->rotation != nullptr)
+  if (!set->component->arms_itself() || set->multiplexer != nullptr)
     return refuse(Code::kComponent, "%s does not tell overflows by itself%s", set->component->name(),
-                  set->rotation != nullptr ? " of events that take turns" : "");
+                  set->multiplexer != nullptr ? " of events that take turns" : "");
   const Status status = keep_note(set->table->arm(set->set, entry.positions[0], threshold, flags, &sink));
   if (!status.ok()) return status;
   entry.armed = true;

@@ -10,7 +10,7 @@
 #include "eventset/library.hpp"
 #include "eventset/options.hpp"
 #include "eventset/overflow.hpp"
-#include "multiplex/rotation.hpp"
+#include "multiplex/multiplexer.hpp"
 #include "system/timers.hpp"
 
 namespace substrata {
@@ -38,11 +38,11 @@ Status EventSet::current_values(int64_t* out) noexcept {
   return status;
 }
 
-Result<EventSet::Fresh> EventSet::make_set(Component& of, Thread* attached, bool rotating) {
+Result<EventSet::Fresh> EventSet::make_set(Component& of, Thread* attached, bool multiplexed) {
   Fresh fresh;
-  if (rotating) {
-    fresh.rotation = new Rotation(of, attached);
-    fresh.set = fresh.rotation->set();
+  if (multiplexed) {
+    fresh.multiplexer = new Multiplexer(of, attached);
+    fresh.set = fresh.multiplexer->set();
     return fresh;
   }
   if (const Status status = keep_note(of.table().create_set(of.device(), attached, &fresh.set)); !status.ok())
@@ -51,27 +51,28 @@ Result<EventSet::Fresh> EventSet::make_set(Component& of, Thread* attached, bool
 }
 
 Status EventSet::configure(const Configuration& wanted) {
-  return rotation != nullptr ? keep_note(rotation->configure(wanted)) : component->configure(set, wanted);
+  return multiplexer != nullptr ? keep_note(multiplexer->configure(wanted))
+                                : component->configure(set, wanted);
 }
 
 void EventSet::take(const Fresh& fresh) noexcept {
   set = fresh.set;
-  rotation = fresh.rotation;
-  table = rotation != nullptr ? &rotation->table() : &component->table();
+  multiplexer = fresh.multiplexer;
+  table = multiplexer != nullptr ? &multiplexer->table() : &component->table();
 }
 
-Status EventSet::exchange(bool rotating, const Configuration& wanted) {
+Status EventSet::exchange(bool multiplexed, const Configuration& wanted) {
   if (const Status status = renew_in_child(); !status.ok()) return status;
   if (std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.armed; }))
     return refuse(Code::kConflict,
                   "an event of the eventset is armed for overflow; take that away before multiplexing");
   const Result<Thread*> attached = attach_thread(*this_thread_state(), *component);
   if (!attached) return attached.error();
-  const Result<Fresh> fresh = make_set(*component, *attached, rotating);
+  const Result<Fresh> fresh = make_set(*component, *attached, multiplexed);
   if (!fresh) return fresh.error();
-  const SubstrateTable& slots = rotating ? fresh->rotation->table() : component->table();
-  Status status =
-      rotating ? keep_note(fresh->rotation->configure(wanted)) : component->configure(fresh->set, wanted);
+  const SubstrateTable& slots = multiplexed ? fresh->multiplexer->table() : component->table();
+  Status status = multiplexed ? keep_note(fresh->multiplexer->configure(wanted))
+                              : component->configure(fresh->set, wanted);
   if (status.ok() && !natives.empty())
     status = keep_note(slots.program(fresh->set, natives.data(), static_cast<uint32_t>(natives.size())));
   if (!status.ok()) {
@@ -140,7 +141,7 @@ void EventSet::unbind() noexcept {
   thread = nullptr;
   configuration = Configuration{};
   state = kSetStopped;
-  rotation = nullptr;
+  multiplexer = nullptr;
   started_once = false;
 }
 
@@ -149,11 +150,12 @@ Status EventSet::renew_in_child() {
   ThreadState* own = this_thread_state();
   const Result<Thread*> attached = attach_thread(*own, *component);
   if (!attached) return attached.error();
-  const Result<Fresh> fresh = make_set(*component, *attached, rotation != nullptr);
+  const Result<Fresh> fresh = make_set(*component, *attached, multiplexer != nullptr);
   if (!fresh) return fresh.error();
-  const SubstrateTable& slots = fresh->rotation != nullptr ? fresh->rotation->table() : component->table();
-  Status status = fresh->rotation != nullptr ? keep_note(fresh->rotation->configure(configuration))
-                                             : component->configure(fresh->set, configuration);
+  const SubstrateTable& slots =
+      fresh->multiplexer != nullptr ? fresh->multiplexer->table() : component->table();
+  Status status = fresh->multiplexer != nullptr ? keep_note(fresh->multiplexer->configure(configuration))
+                                                : component->configure(fresh->set, configuration);
   if (status.ok())
     status = keep_note(slots.program(fresh->set, natives.data(), static_cast<uint32_t>(natives.size())));
   if (!status.ok()) {

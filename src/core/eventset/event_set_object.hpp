@@ -14,7 +14,7 @@
 namespace substrata {
 
 class OverflowPlan;
-class Rotation;
+class Multiplexer;
 
 // Never freed; recycled for later handles. Every field is guarded by `lock`.
 class EventSet {
@@ -42,7 +42,7 @@ class EventSet {
   std::vector<int64_t> native_values, values, last;
   std::vector<ValueDetail> native_details;
   Configuration configuration;
-  Rotation* rotation = nullptr;  // behind `set` and `table` while the layer multiplexes, else null
+  Multiplexer* multiplexer = nullptr;  // behind `set` and `table` while the layer multiplexes, else null
   bool started_once = false;
   double clock_hz = 0;               // for per-second events
   OverflowPlan* overflow = nullptr;  // once it ever overflowed; kept with the object
@@ -60,8 +60,8 @@ class EventSet {
   // The whole new list: all or nothing.
   Status program(const std::vector<Entry>& new_entries, const std::vector<uint32_t>& new_natives);
   Status apply(const Configuration& wanted);
-  // The same with a new set of the substrate, whose events take turns or not.
-  Status exchange(bool rotating, const Configuration& wanted);
+  // The same with a new set of the substrate, multiplexed by the layer or not.
+  Status exchange(bool multiplexed, const Configuration& wanted);
   Status start() noexcept;
   Status stop(int64_t* out) noexcept;
   // After a fork: the set in the child no longer shares the parent's counters.
@@ -72,9 +72,9 @@ class EventSet {
  private:
   struct Fresh {
     Set* set = nullptr;
-    Rotation* rotation = nullptr;
+    Multiplexer* multiplexer = nullptr;
   };
-  Result<Fresh> make_set(Component& of, Thread* attached, bool rotating);
+  Result<Fresh> make_set(Component& of, Thread* attached, bool multiplexed);
   Status configure(const Configuration& wanted);
   void take(const Fresh& fresh) noexcept;
 };

@@ -19,7 +19,7 @@
 
 #include "eventset/event_set_object.hpp"
 #include "eventset/options.hpp"
-#include "multiplex/rotation.hpp"
+#include "multiplex/multiplexer.hpp"
 
 namespace substrata {
 namespace {
@@ -344,8 +344,8 @@ namespace {
 
 // Whether the timer can let the turns of the layer's multiplexing pass. If not, reads do.
 bool turns_pass_by_timer(const EventSet& set) noexcept {
-  return set.rotation != nullptr && set.rotation->turns() > 1 && set.component->has(kSwitchesInSignal) &&
-         set.lock.owner() == this_thread_number();
+  return set.multiplexer != nullptr && set.multiplexer->group_count() > 1 &&
+         set.component->has(kSwitchesInSignal) && set.lock.owner() == this_thread_number();
 }
 
 }  // namespace
@@ -362,7 +362,8 @@ Status start_watching(EventSet& set) noexcept {
                     "an eventset that overflows by the timer is started by the thread that made it");
     // Events that came later, or that the program published since.
     if (const Status status = check_readable(set); !status.ok()) return status;
-    if (set.rotation != nullptr && set.rotation->turns() > 1 && !set.component->has(kSwitchesInSignal))
+    if (set.multiplexer != nullptr && set.multiplexer->group_count() > 1 &&
+        !set.component->has(kSwitchesInSignal))
       return refuse(Code::kComponent,
                     "events of %s that take turns cannot overflow by the timer; count fewer at once",
                     set.component->name());
@@ -450,7 +451,7 @@ struct Hit {
 // Profiles count at once; the handlers to call are left in `hits`.
 size_t look_at(EventSet& set, uint64_t address, Hit* hits) noexcept {
   OverflowPlan& plan = *set.overflow;
-  if (set.rotation != nullptr) set.rotation->tick();
+  if (set.multiplexer != nullptr) set.multiplexer->tick();
   if (!plan.looks || !set.table->read(set.set, plan.values.data()).ok()) return 0;
   size_t count = 0;
   for (Watch& watch : plan.watches) {

@@ -49,7 +49,7 @@ int overflow_signal() noexcept;
 
 // The eventset's side; the set's lock is held. start_watching comes right before the substrate's start and
 // take_baseline right after it; stop_watching may come twice.
-// prepare_turns makes room for a timer that lets the layer's turns pass (core/rotation.hpp).
+// prepare_turns makes room for a timer that lets the layer's turns pass (multiplex/multiplexer.hpp).
 Status prepare_turns(EventSet& set);
 Status start_watching(EventSet& set) noexcept;
 void take_baseline(EventSet& set) noexcept;
