@@ -1,5 +1,5 @@
 // Profiles: histograms of program addresses that overflows fill.
-#include "eventset/profile.hpp"
+#include "overflow/profile.hpp"
 
 #include <utility>
 #include <vector>

@@ -9,7 +9,6 @@
 #include "base/log.hpp"
 #include "eventset/library.hpp"
 #include "eventset/options.hpp"
-#include "eventset/overflow.hpp"
 #include "multiplex/multiplexer.hpp"
 #include "system/timers.hpp"
 
@@ -169,7 +168,7 @@ Status EventSet::renew_in_child() {
   take(*fresh);
   fork_count = substrata::fork_count();
   started_once = false;
-  return rearm_in_child(*this);
+  return rearm_in_child();
 }
 
 Status EventSet::program(const std::vector<Entry>& new_entries, const std::vector<uint32_t>& new_natives) {
@@ -219,9 +218,9 @@ Status EventSet::apply(const Configuration& wanted) {
     if (back.ok()) back = programmed();
     if (!back.ok())
       return refuse(Code::kCountersLost, "%s: neither the new nor the old way works", why.c_str());
-    Status told = refuse(status.code, "%s", why.c_str());
-    told.os_error = status.os_error;
-    return told;
+    Status refusal = refuse(status.code, "%s", why.c_str());
+    refusal.os_error = status.os_error;
+    return refusal;
   }
   configuration = wanted;
   return kSuccess;
@@ -234,7 +233,7 @@ Status EventSet::start() noexcept {
   if (fork_count != substrata::fork_count()) {
     if (const Status status = renew_in_child(); !status.ok()) return status;
   }
-  // Sets that watch somebody else do not compete for this thread's counters.
+  // Sets that measure another target do not compete for this thread's counters.
   std::atomic<EventSet*>* place = nullptr;
   if (configuration.target == Target::kSelf) {
     place = &thread->running[static_cast<size_t>(component->index())];
@@ -243,10 +242,10 @@ Status EventSet::start() noexcept {
       return refuse(Code::kRunning, "another eventset of %s runs in this thread; stop it first",
                     component->name());
   }
-  Status status = overflow == nullptr ? kSuccess : start_watching(*this);
+  Status status = overflow == nullptr ? kSuccess : start_watching();
   if (status.ok()) {
     status = table->start(set);
-    if (!status.ok()) stop_watching(*this);
+    if (!status.ok()) stop_watching();
   }
   if (!status.ok()) {
     if (place != nullptr) place->store(nullptr, std::memory_order_release);
@@ -254,7 +253,7 @@ Status EventSet::start() noexcept {
   }
   state = (state & ~static_cast<uint32_t>(kSetStopped)) | kSetRunning;
   started_once = true;
-  if (overflow != nullptr) take_baseline(*this);
+  if (overflow != nullptr) take_baseline();
   return kSuccess;
 }
 
@@ -266,7 +265,7 @@ Status EventSet::stop(int64_t* out) noexcept {
   const bool ours = fork_count == substrata::fork_count();
   if (ours) status = table->stop(set);
   if (!status.ok()) return keep_note(status);
-  stop_watching(*this);
+  stop_watching();
   int64_t* reported = last.data();
   if (direct) {
     status = keep_note(table->read(set, reported));
@@ -286,9 +285,9 @@ void EventSet::dismantle() noexcept {
     // What cannot be stopped is destroyed all the same.
     if (configuration.target == Target::kSelf)
       thread->running[static_cast<size_t>(component->index())].store(nullptr, std::memory_order_release);
-    stop_watching(*this);
+    stop_watching();
   }
-  forget_overflow(*this, 0);
+  forget_overflow(0);
   unbind();
   entries.clear();
   natives.clear();

@@ -1,6 +1,6 @@
 // The object behind an eventset handle.
-#ifndef SUBSTRATA_CORE_EVENT_SET_OBJECT_HPP
-#define SUBSTRATA_CORE_EVENT_SET_OBJECT_HPP
+#ifndef SUBSTRATA_EVENTSET_EVENT_SET_OBJECT_HPP
+#define SUBSTRATA_EVENTSET_EVENT_SET_OBJECT_HPP
 
 #include <cstdint>
 #include <vector>
@@ -10,10 +10,10 @@
 #include "events/catalogue.hpp"
 #include "eventset/event_set.hpp"
 #include "eventset/thread_state.hpp"
+#include "overflow/plan.hpp"
 
 namespace substrata {
 
-class OverflowPlan;
 class Multiplexer;
 
 // Never freed; recycled for later handles. Every field is guarded by `lock`.
@@ -69,6 +69,17 @@ class EventSet {
   // Stops, empties and frees for reuse, whatever the state.
   void dismantle() noexcept;
 
+  // Overflow. Makes the plan, which also holds the timer that switches the multiplexer's groups.
+  OverflowPlan& overflow_plan();
+  // The bits of `state` that report overflow and profiling.
+  void update_overflow_state() noexcept;
+  // The event left the set; 0: all events.
+  void forget_overflow(uint32_t code) noexcept;
+  // What the timer's signal does, in the set's own thread. How many `hits`.
+  size_t look_for_overflows(uint64_t address, OverflowHits* hits) noexcept;
+  // Whether the timer can find an overflow of the event by looking at it in a signal handler.
+  Status check_timed(const Entry& entry) const;
+
  private:
   struct Fresh {
     Set* set = nullptr;
@@ -77,6 +88,16 @@ class EventSet {
   Result<Fresh> make_set(Component& of, Thread* attached, bool multiplexed);
   Status configure(const Configuration& wanted);
   void take(const Fresh& fresh) noexcept;
+
+  // start_watching comes right before the substrate's start and take_baseline right after it; stop_watching
+  // may come twice.
+  Status start_watching() noexcept;
+  void take_baseline() noexcept;
+  void stop_watching() noexcept;
+  // Arms a forked child's new counters as the parent's were.
+  Status rearm_in_child() noexcept;
+  Status check_readable() const;
+  bool timer_switches_groups() const noexcept;
 };
 
 inline constexpr size_t kMaxEventSets = 65536;

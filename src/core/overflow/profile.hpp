@@ -1,6 +1,6 @@
 // Histograms of program addresses: which bucket an overflow counts into, and by how much.
-#ifndef SUBSTRATA_CORE_PROFILE_HPP
-#define SUBSTRATA_CORE_PROFILE_HPP
+#ifndef SUBSTRATA_OVERFLOW_PROFILE_HPP
+#define SUBSTRATA_OVERFLOW_PROFILE_HPP
 
 #include <atomic>
 #include <cstddef>

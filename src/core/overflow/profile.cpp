@@ -1,5 +1,5 @@
 // Bucket arithmetic of profiles.
-#include "eventset/profile.hpp"
+#include "overflow/profile.hpp"
 
 #include <limits>
 #include <utility>
