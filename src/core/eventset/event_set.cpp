@@ -32,9 +32,9 @@ std::vector<std::vector<uint32_t>> terms_of(const EventSet& set) {
   return terms;
 }
 
-Status add_to(EventSet& set, uint32_t code) {
-  Result<Composition> composition = Library::instance().catalogue().compose(code);
+Status add_resolved(EventSet& set, Result<Composition> composition) {
   if (!composition) return composition.error();
+  const uint32_t code = composition->code;
   Component* component = Library::instance().registry().at(composition->component);
   if (component == nullptr) return refuse(Code::kNoComponent, "no component has an event 0x%08x", code);
   if (set.component != nullptr && set.component != component)
@@ -56,6 +56,10 @@ Status add_to(EventSet& set, uint32_t code) {
   const Status status = set.program(entries, natives);
   if (!status.ok() && fresh) set.unbind();
   return status;
+}
+
+Status add_to(EventSet& set, uint32_t code) {
+  return add_resolved(set, Library::instance().catalogue().compose(code));
 }
 
 Status remove_from(EventSet& set, uint32_t code) {
@@ -105,8 +109,7 @@ Status add_event(int handle, uint32_t code) {
 
 Status add_named_event(int handle, std::string_view name) {
   SUBSTRATA_LOCK_STOPPED_SET(set, handle);
-  const Result<uint32_t> code = Library::instance().catalogue().find(name);
-  return code ? add_to(*set, *code) : code.error();
+  return add_resolved(*set, Library::instance().catalogue().resolve(name));
 }
 
 Status remove_event(int handle, uint32_t code) {
@@ -168,7 +171,7 @@ Result<uint32_t> state_of(int handle) {
 Status invoke(int index, int handle, const char* verb, const void* in, size_t in_size, void* out,
               size_t* out_size) {
   if (const Status status = Library::instance().require_initialised(); !status.ok()) return status;
-  if (verb == nullptr) return refuse(Code::kInvalid, "a device command wants a verb");
+  if (verb == nullptr) return refuse(Code::kInvalid, "a device command needs a verb");
   if (handle >= 0) {
     LockedSet set(handle);
     if (!set) return set.absent();

@@ -177,7 +177,7 @@ Status EventSet::program(const std::vector<Entry>& new_entries, const std::vecto
   if (new_natives.size() > limit)
     return refuse(Code::kConflict, "%s counts at most %u events at once%s", component->name(), limit,
                   (state & kSetMultiplexing) != 0 ? "" : "; multiplexing may allow more");
-  // Room first, so that nothing can fail once the substrate has agreed.
+  // Memory first, so that nothing can fail once the substrate has agreed.
   std::vector<Entry> kept = new_entries;
   std::vector<uint32_t> kept_natives = new_natives;
   std::vector<int64_t> new_native_values(new_natives.size()), new_values(new_entries.size()),
@@ -297,29 +297,6 @@ void EventSet::dismantle() noexcept {
   native_details.clear();
   state = kSetStopped;
   direct = true;
-}
-
-Status try_natives(Component& component, const std::vector<uint32_t>& natives) {
-  if (const Status status = component.ensure_open(); !status.ok()) return status;
-  const Result<Thread*> attached = attach_thread(*this_thread_state(), component);
-  if (!attached) return attached.error();
-  const SubstrateTable& table = component.table();
-  Set* scratch = nullptr;
-  if (const Status status = keep_note(table.create_set(component.device(), *attached, &scratch));
-      !status.ok())
-    return status;
-  // A recipe may name one event twice.
-  std::vector<uint32_t> once;
-  for (const uint32_t native : natives) {
-    if (std::find(once.begin(), once.end(), native) == once.end()) once.push_back(native);
-  }
-  Status status = keep_note(table.program(scratch, once.data(), static_cast<uint32_t>(once.size())));
-  if (status.ok()) {
-    status = keep_note(table.start(scratch));
-    if (status.ok()) status = keep_note(table.stop(scratch));
-  }
-  table.destroy_set(scratch);
-  return status;
 }
 
 }  // namespace substrata

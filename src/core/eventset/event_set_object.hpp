@@ -112,8 +112,6 @@ void destroy_sets_of(const ThreadState* thread) noexcept;
 void abandon_all_sets() noexcept;
 // Right after a fork, in the child.
 void renew_set_locks_in_child() noexcept;
-// Opens, programs, starts and stops natives once on a scratch set.
-Status try_natives(Component& component, const std::vector<uint32_t>& natives);
 // Remembers what a forked child gives up without freeing it, since it is half the parent's: reachable, so not
 // a leak. Thread-safe.
 void keep_given_up(const void* parents) noexcept;

@@ -13,7 +13,7 @@
 
 namespace substrata {
 
-// Loading calls entry points, which only copy tables; nothing is detected or opened before somebody asks.
+// Loading calls entry points, which only copy tables; nothing is detected or opened before it is needed.
 // Thread-safe.
 class Registry {
  public:
@@ -45,7 +45,7 @@ class Registry {
   Status disable(int index);
   Status disable(std::string_view name);
 
-  // Every plug-in that was found and not taken, one sentence each.
+  // One message for every plug-in that was found and not taken.
   std::vector<std::string> refusals();
 
   const Host& host() const noexcept { return host_; }
