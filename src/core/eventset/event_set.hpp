@@ -71,7 +71,7 @@ Status attach_set(int handle, unsigned long tid);
 Status detach_set(int handle);
 // kInvalid for a processor that does not exist.
 Status bind_set_to_cpu(int handle, int cpu);
-// The events take turns: by the substrate's own means (kKernelMultiplex) unless `force_software`, else by the
+// Multiplexes: by the substrate's own means (kKernelMultiplex) unless `force_software`, else by the
 // layer (multiplex/multiplexer.hpp), for good. `period_ns` 0: the default. kConflict while an event is armed
 // for overflow and the means change.
 Status set_multiplex(int handle, uint64_t period_ns, bool force_software);

@@ -63,7 +63,7 @@ namespace {
 // `object` is dead and unlocked.
 void give_back(int handle, EventSet* object) {
   const std::lock_guard guard(pool().lock);
-  // Who found the object just before this sees by its own handle that it is no longer meant.
+  // A caller that found the object just before this sees by its handle that the set is gone.
   event_sets.put(handle, nullptr);
   event_sets.give_back(handle);
   pool().free.push_back(object);

@@ -196,7 +196,7 @@ Regions::Thread* Regions::this_thread(bool make) {
 }
 
 void Regions::stop_sets(Thread* thread) noexcept {
-  // Handles of an earlier life of the library are somebody else's now.
+  // Handles of an earlier life of the library may belong to other eventsets now.
   if (thread->epoch == Library::instance().epoch()) {
     for (const int handle : thread->handles) {
       stop_set(handle, nullptr);
