@@ -180,6 +180,7 @@ constexpr SubstrateTable kTable = Slots::table({
     .max_multiplexed = 512,
     .detect = detect,
     .invoke = invoke,
+    .event_names = "*-*:*,*-*.*.*,hwmon*:*,thermal*:*",
 });
 
 }  // namespace

@@ -246,6 +246,7 @@ constexpr SubstrateTable kTable{
     .read = read,
     .reset = reset,
     .write = write,
+    .event_names = "zero,constant,reads,ticks,echo:*",
 };
 
 }  // namespace

@@ -214,6 +214,7 @@ constexpr SubstrateTable kTable = Slots::table({
     .read_bound_ns = 2'000'000'000,
     .detect = detect,
     .close = close,
+    .event_names = "*-*.*.*,*-*:*",
 });
 
 }  // namespace

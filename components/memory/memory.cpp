@@ -101,7 +101,8 @@ class MemoryMonitor final : public monitor::Monitor {
 constexpr SubstrateTable kTable = monitor::table<MemoryMonitor>(
     {.name = "memory",
      .summary = "A modelled cache machine on the memory accesses of live programs, traces and workloads",
-     .version = "1"});
+     .version = "1",
+     .event_names = monitor::kNamesOf<kEvents>});
 
 // Here, beside the entry point that the library always holds, and not beside the machine, which a static link
 // would drop.

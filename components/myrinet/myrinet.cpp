@@ -149,7 +149,8 @@ class MyrinetMonitor final : public monitor::Monitor {
 constexpr SubstrateTable kTable = monitor::table<MyrinetMonitor>(
     {.name = "myrinet",
      .summary = "The firmware monitor of modelled Myrinet interfaces: packets, latencies, faults, clocks",
-     .version = "1"});
+     .version = "1",
+     .event_names = monitor::kNamesOf<kEvents>});
 
 // Here, beside the entry point that the library always holds.
 SUBSTRATA_AT_LOAD void announce() { myrinet::announce_machine(); }

@@ -253,6 +253,7 @@ constexpr SubstrateTable kTable = Slots::table({
     .max_events = 512,
     .max_multiplexed = 512,
     .detect = detect,
+    .event_names = "*:[rt]x:*,*.[rt]x.*",
 });
 
 }  // namespace

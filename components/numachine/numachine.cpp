@@ -243,7 +243,8 @@ constexpr SubstrateTable kTable = monitor::table<NumachineMonitor>(
      .reset = reset,
      .write = write,
      .arm = arm,
-     .disarm = disarm});
+     .disarm = disarm,
+     .event_names = monitor::kNamesOf<kEvents>});
 
 // Here, beside the entry point that the library always holds, and not beside the machine, which a static link
 // would drop.

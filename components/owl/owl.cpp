@@ -425,6 +425,7 @@ constexpr SubstrateTable kTable = {
     .write = write,
     .arm = arm,
     .disarm = disarm,
+    .event_names = "*.*.*",
 };
 
 }  // namespace

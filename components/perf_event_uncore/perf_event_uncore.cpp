@@ -69,6 +69,7 @@ const SubstrateTable& uncore_table() noexcept {
     made.default_granularity = kGranularitySystem;
     made.granularities = kGranularitySystem;
     made.prefixes = nullptr;
+    made.event_names = "*::*,*/*";
     made.detect = detect;
     made.open = open;
     made.arm = nullptr;

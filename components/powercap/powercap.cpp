@@ -227,6 +227,8 @@ constexpr SubstrateTable kTable = Slots::table({
     .max_events = 512,
     .max_multiplexed = 512,
     .detect = detect,
+    .event_names = "ENERGY_UJ:*,MAX_ENERGY_RANGE_UJ:*,MAX_POWER_?_UW:*,POWER_LIMIT_?_UW:*,TIME_WINDOW_?*:*,"
+                   "ENABLED:*,NAME:*",
 });
 
 }  // namespace

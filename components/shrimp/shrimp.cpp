@@ -237,7 +237,8 @@ constexpr SubstrateTable kTable = monitor::table<ShrimpMonitor>(
      .start = start,
      .stop = stop,
      .arm = arm,
-     .disarm = disarm});
+     .disarm = disarm,
+     .event_names = monitor::kNamesOf<kEvents>});
 
 // Here, beside the entry point that the library always holds.
 SUBSTRATA_AT_LOAD void announce() { shrimp::announce_machine(); }

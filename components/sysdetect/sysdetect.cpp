@@ -44,6 +44,7 @@ constexpr SubstrateTable kTable{
     .stop = stop,
     .read = read,
     .reset = reset,
+    .event_names = "",
 };
 
 }  // namespace

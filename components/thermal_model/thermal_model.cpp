@@ -317,6 +317,7 @@ constexpr SubstrateTable kTable = Slots::table({
     .max_events = 64,
     .max_multiplexed = 64,
     .detect = detect,
+    .event_names = "package*:temperature,package*:power",
 });
 
 }  // namespace

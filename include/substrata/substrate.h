@@ -283,6 +283,11 @@ struct SubstrateTable {
   ArmSlot* arm = nullptr;                   // default: kComponent; the layer then overflows by a timer
   DisarmSlot* disarm = nullptr;
   InvokeSlot* invoke = nullptr;  // device commands; default: kComponent
+  // The names that its events may have, as shell patterns separated by commas ("*:rx:*,*:tx:*"), compared
+  // with the name and with the name less its qualifiers. While the substrate is closed, a name without a
+  // component is looked for here only if it matches: so a misspelt name opens nothing. Patterns without a
+  // wildcard are suggested for misspelt names. Null: any name.
+  const char* event_names = nullptr;
 };
 
 // Copies the table into *out, no more than the caller has room for, so that an older host and a newer

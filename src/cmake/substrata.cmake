@@ -95,7 +95,7 @@ function(substrata_exports library script)
 endfunction()
 
 # The layer's modules, which tests and fuzzers with INTERNAL see.
-set(SUBSTRATA_LAYER base registry events multiplex system eventset high_level)
+set(SUBSTRATA_LAYER base registry events multiplex overflow system eventset high_level)
 
 option(SUBSTRATA_PCH "precompile the headers that most tests and the tool include; a build without shows what a file forgets" ON)
 

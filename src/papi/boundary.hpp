@@ -43,7 +43,7 @@ template <class T>
 int answer(const Result<T>& result) noexcept {
   return result ? static_cast<int>(*result) : answer(result.status());
 }
-// Writes the value where the client wants it.
+// Writes the value to the client's variable.
 template <class T, class Out>
 int answer_into(const Result<T>& result, Out* out) noexcept {
   if (!result) return answer(result.status());

@@ -83,7 +83,7 @@ class ComponentInfos {
         info.num_preset_events = static_cast<int>(library().catalogue().preset_count(component.index()));
       }
     }
-    // PMUs are told by the prefixes their events carry: "perf::" is the PMU perf.
+    // PMUs are recognised by the prefixes of their events: "perf::" is the PMU perf.
     entry->pmu_names.clear();
     for (std::string prefix : component.prefixes()) {
       while (!prefix.empty() && prefix.back() == ':') prefix.pop_back();

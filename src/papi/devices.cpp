@@ -20,7 +20,7 @@ int cache_value(const HardwareInfo& machine, size_t level, int type, Value Cache
       *out = static_cast<unsigned>(cache.*field);
       return PAPI_OK;
     }
-  return answer(refuse(Code::kNoSupport, "this machine does not tell of such a level %zu cache", level));
+  return answer(refuse(Code::kNoSupport, "this machine does not report such a level %zu cache", level));
 }
 
 int processor_value(const HardwareInfo& machine, int socket, PAPI_dev_attr_e attribute, unsigned* out) {
@@ -141,7 +141,7 @@ CAPI int PAPI_get_dev_type_attr(void* handle, PAPI_dev_type_attr_e attr, void* v
         *static_cast<const char**>(val) = "Device Initialized";
         return PAPI_OK;
     }
-    return answer(refuse(Code::kInvalid, "%d is no attribute of a kind of device", static_cast<int>(attr)));
+    return answer(refuse(Code::kInvalid, "%d is not an attribute of a device type", static_cast<int>(attr)));
   });
 }
 

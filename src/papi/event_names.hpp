@@ -1,4 +1,4 @@
-// How each generation answers for a name nobody knows.
+// How each generation answers an unknown name.
 #ifndef SUBSTRATA_CAPI_EVENT_NAMES_HPP
 #define SUBSTRATA_CAPI_EVENT_NAMES_HPP
 

@@ -13,13 +13,13 @@ namespace {
 
 // Generation 7.0 calls a preset it does not know an invalid argument, 7.3 an event without component.
 Status check_code(int code) noexcept {
-  if (code == 0) return refuse(Code::kInvalid, "0 is no event code");
+  if (code == 0) return refuse(Code::kInvalid, "0 is not an event code");
   if (!unknown_to_generation(code)) return kSuccess;
-  return refuse(kGeneration70 ? Code::kInvalid : Code::kNoComponent, "0x%x is no preset of this interface",
+  return refuse(kGeneration70 ? Code::kInvalid : Code::kNoComponent, "0x%x is not a preset of this interface",
                 static_cast<unsigned>(code));
 }
 
-// PAPI tells how many of a list were taken where it could not take all of them.
+// PAPI reports how many of a list were taken if it could not take all of them.
 int answer_for_many(const ManyOutcome& outcome) noexcept {
   if (outcome.status.ok()) return PAPI_OK;
   return outcome.done > 0 ? outcome.done : answer(outcome.status);
@@ -101,7 +101,7 @@ CAPI int PAPI_num_events(int EventSet) {
   return guarded([&] { return answer(event_count_of(EventSet)); });
 }
 
-// *number: in, room in Events; out, events written, or events there are when there was no room at all.
+// *number: in, places in Events; out, events written, or the events of the set when there is no place at all.
 CAPI int PAPI_list_events(int EventSet, int* Events, int* number) {
   return guarded([&] {
     const Result<std::vector<uint32_t>> codes = events_of(EventSet);

@@ -132,7 +132,7 @@ void fill(const EventInfo& from, PAPI_event_info_t* to) noexcept {
 }
 
 Status not_a_preset(int code) noexcept {
-  return refuse(Code::kNotPreset, "0x%x is no preset of this interface", static_cast<unsigned>(code));
+  return refuse(Code::kNotPreset, "0x%x is not a preset of this interface", static_cast<unsigned>(code));
 }
 
 }  // namespace
@@ -155,14 +155,14 @@ CAPI int PAPI_event_code_to_name(int EventCode, char* out) {
   return guarded([&] {
     if (out == nullptr) return answer(refuse(Code::kInvalid, "no place to put the name"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
-    if (EventCode == 0) return answer(refuse(Code::kNoEvent, "0 is no event code"));
+    if (EventCode == 0) return answer(refuse(Code::kNoEvent, "0 is not an event code"));
     if (unknown_to_generation(EventCode)) return answer(not_a_preset(EventCode));
     const Result<std::string> name = library().catalogue().name_of(static_cast<uint32_t>(EventCode));
     if (!name) {
       const bool seven_zero_native = kGeneration70 && name.status().code == Code::kNoComponent;
       return seven_zero_native ? answer(Code::kNoEvent) : answer(name.status());
     }
-    // The room every client gives; a longer name is cut rather than written past it.
+    // The size every client provides; a longer name is cut rather than written past it.
     const size_t length = name->size() < PAPI_MAX_STR_LEN ? name->size() : PAPI_MAX_STR_LEN - 1;
     std::memcpy(out, name->data(), length);
     out[length] = '\0';
@@ -190,7 +190,7 @@ CAPI int PAPI_enum_event(int* EventCode, int modifier) {
     if (EventCode == nullptr) return answer(refuse(Code::kInvalid, "no event code to start from"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     const std::optional<Enumerate> how = enumerate_of(modifier);
-    if (!how) return answer(refuse(Code::kInvalid, "%d is no way to enumerate", modifier));
+    if (!how) return answer(refuse(Code::kInvalid, "%d is not a way to enumerate", modifier));
     const Result<uint32_t> next = library().catalogue().next(static_cast<uint32_t>(*EventCode), *how);
     const bool at_end =
         next ? unknown_to_generation(static_cast<int>(*next)) : next.status().code == Code::kInvalid;
@@ -208,7 +208,7 @@ CAPI int PAPI_enum_cmp_event(int* EventCode, int modifier, int cidx) {
     const Result<uint32_t> next = library().catalogue().next_in_component(
         static_cast<uint32_t>(*EventCode), how.value_or(Enumerate::kFirst), cidx);
     if (!next && next.status().code == Code::kNoComponent) return answer(next.status());
-    if (!how) return answer(refuse(Code::kInvalid, "%d is no way to enumerate", modifier));
+    if (!how) return answer(refuse(Code::kInvalid, "%d is not a way to enumerate", modifier));
     if (next && unknown_to_generation(static_cast<int>(*next))) return at_its_end(Code::kInvalid);
     if (!next && (next.status().code == Code::kInvalid || next.status().code == Code::kNoEvent))
       return at_its_end(next.status().code);
@@ -219,7 +219,7 @@ CAPI int PAPI_enum_cmp_event(int* EventCode, int modifier, int cidx) {
 CAPI int PAPI_query_event(int EventCode) {
   return guarded([&] {
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
-    if (EventCode == 0) return answer(refuse(Code::kNoEvent, "0 is no event code"));
+    if (EventCode == 0) return answer(refuse(Code::kNoEvent, "0 is not an event code"));
     if (unknown_to_generation(EventCode)) return answer(not_a_preset(EventCode));
     return answer(library().catalogue().query(static_cast<uint32_t>(EventCode)));
   });

@@ -6,7 +6,7 @@
 
 namespace substrata::capi {
 
-// At fixed places; null before initialisation or where the system does not tell. Thread-safe.
+// At fixed places; null before initialisation or where the system does not report it. Thread-safe.
 const PAPI_hw_info_t* hardware();
 const PAPI_exe_info_t* executable();
 // Read anew at each call; a list handed out stays valid for the life of the process.

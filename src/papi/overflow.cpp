@@ -27,7 +27,8 @@ CAPI int PAPI_overflow(int EventSet, int EventCode, int threshold, int flags,
 CAPI int PAPI_get_overflow_event_index(int Eventset, long long overflow_vector, int* array, int* number) {
   return guarded([&] {
     if (overflow_vector == 0 || array == nullptr || number == nullptr || *number < 1)
-      return answer(refuse(Code::kInvalid, "an overflow vector and room for event positions"));
+      return answer(
+          refuse(Code::kInvalid, "an overflow vector and places for event positions were expected"));
     const Result<std::vector<int>> positions =
         events_of_vector(Eventset, static_cast<uint64_t>(overflow_vector));
     if (!positions) return answer(positions.status());

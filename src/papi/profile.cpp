@@ -1,5 +1,5 @@
 // Profiles: histograms of program addresses that overflows fill.
-#include "eventset/profile.hpp"
+#include "overflow/profile.hpp"
 
 #include <utility>
 #include <vector>
@@ -47,11 +47,11 @@ int profile_event(std::vector<ProfileSegment> segments, int set, int event, int 
     return answer(refuse(Code::kNoSupport, "event address registers are of Itanium processors only"));
   Result<std::unique_ptr<Profile>> profile =
       Profile::make(std::move(segments), bucket_bytes_of(flags), static_cast<uint32_t>(flags), threshold);
-  // What is wrong with the set or the event is told first, as PAPI does.
+  // What is wrong with the set or the event is reported first, as PAPI does.
   if (!profile) {
-    const Status told = profile.status();
+    const Status refusal = profile.status();
     const Status earlier = set_profile(set, code, threshold, OverflowBy::kEither, nullptr);
-    return answer(earlier.code == Code::kInvalid ? told : earlier);
+    return answer(earlier.code == Code::kInvalid ? refusal : earlier);
   }
   const OverflowBy by = (flags & PAPI_PROFIL_FORCE_SW) != 0 ? OverflowBy::kTimer : OverflowBy::kEither;
   return answer(set_profile(set, code, threshold, by, std::move(*profile)));
@@ -72,7 +72,7 @@ CAPI int PAPI_sprofil(PAPI_sprofil_t* prof, int profcnt, int EventSet, int Event
                       int flags) {
   return guarded([&] {
     if (const int refusal = check_flags(flags); refusal != PAPI_OK) return refusal;
-    // As in PAPI, no segments are no error: then nothing is counted.
+    // As in PAPI, an empty list of segments is accepted: nothing is counted.
     std::vector<ProfileSegment> segments;
     for (int i = 0; prof != nullptr && i < profcnt; ++i)
       segments.push_back(

@@ -30,7 +30,7 @@ CAPI int PAPI_unregister_thread(void) {
   return guarded([] { return answer(unregister_thread()); });
 }
 
-// *number: in, room in tids; out, ids written, or threads there are when tids is null.
+// *number: in, places in tids; out, ids written, or threads there are when tids is null.
 CAPI int PAPI_list_threads(PAPI_thread_id_t* tids, int* number) {
   return guarded([&] {
     if (number == nullptr || (tids != nullptr && *number <= 0))

@@ -3,12 +3,8 @@
 #define SUBSTRATA_EVENTS_CATALOGUE_HPP
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/fork_lock.hpp"
@@ -16,6 +12,9 @@
 #include "base/visibility.hpp"
 #include "events/derived.hpp"
 #include "events/event_code.hpp"
+#include "events/listing.hpp"
+#include "events/native_codes.hpp"
+#include "events/preset_recipes.hpp"
 #include "events/user_events.hpp"
 #include "registry/registry.hpp"
 
@@ -51,14 +50,11 @@ enum class Enumerate {
   kGroups,
 };
 
-// A native event: which substrate, which index there.
-struct NativeEvent {
-  int component = -1;
-  uint32_t index = 0;
-};
+struct EventSpec;
 
 // What an event is made of, ready for an eventset.
 struct Composition {
+  uint32_t code = 0;
   int component = -1;
   std::vector<uint32_t> natives;  // indices in the component's catalogue, in the order of the formula's terms
   Formula formula;
@@ -93,20 +89,20 @@ struct EventInfo {
 // Thread-safe. Codes stay valid until clear().
 class Catalogue {
  public:
-  explicit Catalogue(Registry& registry) : registry_(registry) {}
+  explicit Catalogue(Registry& registry) : registry_(registry), presets_(registry) {}
 
   // Forgets codes, presets' answers and user events (library shutdown).
   void clear();
 
-  // Tries whether natives of a component open together: set by core, used for presets (PA-23).
-  using Trial = std::function<Status(Component& component, const std::vector<uint32_t>& natives)>;
-  void set_trial(Trial trial) { trial_ = std::move(trial); }
-
   // Any spelling: preset, user event, "<component>:::<event>", a listed prefix ("perf::..."), a bare event
-  // name. Refusals: kNoComponent for an unknown "<component>:::", kNoEvent otherwise, with near names.
-  // (Generation 7.0 answers PAPI_ECMP for a bare unknown name, and ENOEVNT for an unknown component: the C
-  // boundary's business.)
+  // name. Refusals: kNoComponent for an unknown "<component>:::", kNoEvent otherwise, with near names, which
+  // come from open components and from descriptions. (Generation 7.0 answers PAPI_ECMP for a bare unknown
+  // name, and ENOEVNT for an unknown component; the C boundary does that.)
+  // Opens the component that the name states by "<component>:::" or a listed prefix, else those whose events
+  // can have such a name (SubstrateTable::event_names).
   SUBSTRATA_PRIVATE_API Result<uint32_t> find(std::string_view name);
+  // The same, ready for an eventset. Also the refusals of compose().
+  Result<Composition> resolve(std::string_view name);
   // kNotPreset for an unknown preset, kNoComponent for an unknown native code, kNoEvent for code 0 and the
   // like.
   SUBSTRATA_PRIVATE_API Result<std::string> name_of(uint32_t code);
@@ -116,12 +112,8 @@ class Catalogue {
   SUBSTRATA_PRIVATE_API Status query(uint32_t code);
   // The component of an event; presets and code 0 belong to the processor component (0 when there is none).
   SUBSTRATA_PRIVATE_API Result<int> component_of(uint32_t code);
-  Result<NativeEvent> native(uint32_t code);
   // What to program for an event. kNoEvent when it is not available here.
   Result<Composition> compose(uint32_t code);
-
-  // The code of a substrate's event; the same pair always gives the same code.
-  Result<uint32_t> code_of(int component, uint32_t index);
 
   // PAPI_enum_cmp_event: the code that follows `code` within one component. Only events that open here are
   // listed. kInvalid at the end or for a modifier that makes no sense there, kNoComponent for a bad
@@ -133,45 +125,38 @@ class Catalogue {
   // How many native events of a component open here; how many presets it forms here.
   SUBSTRATA_PRIVATE_API uint32_t native_count(int component);
   SUBSTRATA_PRIVATE_API uint32_t preset_count(int component);
-  bool preset_available(uint32_t preset_index);
 
   // Replaces the user-defined events. kInvalid with the line, or kSystem when the file cannot be read.
   Status load_user_events(const std::string& path);
   Status set_user_events(std::vector<UserEvent> events);
 
  private:
-  struct PresetAnswer {
-    bool asked = false;
-    bool available = false;
-    int component = -1;
-    Recipe recipe{};
-    std::string why;
+  struct Found {
+    uint32_t code = 0;
+    NativeEvent native;  // component -1: a preset or user event
   };
-  Result<uint32_t> find_native(std::string_view name);
-  Result<Composition> compose_depth(uint32_t code, int depth);
-  const PresetAnswer& answer(uint32_t preset_index);
-  // `word`: what the substrate said, told where no name comes near.
-  Status unknown(std::string_view name, Component* only, std::string_view word = {});
-  // The names of one component's catalogue, read as far as it has grown.
-  struct Names {
-    uint32_t scanned = 0;
-    std::unordered_set<std::string> all;
-    std::unordered_map<std::string, std::vector<uint32_t>> qualified;  // by the name without qualifiers
-  };
-  Names& names_of(Component& component);
-  bool listed(Component& component, uint32_t index, Event* out);
+  Result<Found> look_up(std::string_view name);
+  Result<NativeEvent> find_in(const EventSpec& spec);
+  Result<NativeEvent> find_bare(const EventSpec& spec);
+  // `reason`: the substrate's, reported where no name is near.
+  Status unknown(std::string_view name, Component* only, std::string_view reason = {});
+
+  Result<Composition> resolve_name(std::string_view name, int depth);
+  Result<Composition> compose_code(uint32_t code, int depth);
+  Result<Composition> compose_native(uint32_t code, NativeEvent event);
+  Result<Composition> compose_preset(uint32_t code);
+  Result<Composition> compose_user_event(uint32_t code, int depth);
+
   Result<uint32_t> next_preset(uint32_t code, Enumerate how, int component);
   Result<uint32_t> next_native(uint32_t code, Enumerate how, Component& component);
   Result<uint32_t> next_user(uint32_t code, Enumerate how);
   int processor();
 
   Registry& registry_;
-  Trial trial_;
   ForkLock lock_;
-  std::vector<NativeEvent> natives_;
-  std::vector<std::vector<uint32_t>> code_by_index_;  // [component][index] = native number + 1, 0: none yet
-  std::vector<PresetAnswer> presets_;
-  std::unordered_map<int, Names> names_;
+  NativeCodes codes_;
+  PresetRecipes presets_;
+  Listing listing_;
   std::vector<UserEvent> user_events_;
 };
 

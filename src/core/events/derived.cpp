@@ -74,7 +74,7 @@ struct FormulaReader {
       const char* end = text.data() + text.size();
       unsigned term = 0;
       const auto [stop, error] = std::from_chars(begin, end, term);
-      if (error != std::errc() || stop == begin) return bad("N wants a number");
+      if (error != std::errc() || stop == begin) return bad("N needs a number");
       if (term >= term_count) return bad("there is no such term");
       at = static_cast<size_t>(stop - text.data());
       items.push_back({'n', static_cast<uint16_t>(term), 0});
@@ -183,10 +183,10 @@ Result<Formula> Formula::make(DerivedKind kind, std::string_view text, uint32_t 
       if (term_count != 1) return refuse(Code::kInvalid, "an event that is not derived has one term");
       break;
     case DerivedKind::kPerSecond:
-      if (term_count != 2) return refuse(Code::kInvalid, "DERIVED_PS wants two terms: cycles and the event");
+      if (term_count != 2) return refuse(Code::kInvalid, "DERIVED_PS needs two terms: cycles and the event");
       break;
     case DerivedKind::kAddPerSecond:
-      if (term_count < 2) return refuse(Code::kInvalid, "DERIVED_ADD_PS wants cycles and at least one event");
+      if (term_count < 2) return refuse(Code::kInvalid, "DERIVED_ADD_PS needs cycles and at least one event");
       break;
     case DerivedKind::kPostfix:
     case DerivedKind::kInfix: {

@@ -53,10 +53,10 @@ Result<UserEvent> parse_line(unsigned number, std::string_view line) {
     return bad(number, "a quoted field does not end with '\"' before ','", "");
   if (fields[0] != "EVENT") return bad(number, "a line begins with EVENT, not with", fields[0]);
   if (fields.size() < 4)
-    return bad(number, "an event wants a name, a derived type and at least one term", "");
+    return bad(number, "an event needs a name, a derived type and at least one term", "");
   UserEvent event;
   event.name = fields[1];
-  if (!good_event_name(event.name)) return bad(number, "this is no event name:", event.name);
+  if (!good_event_name(event.name)) return bad(number, "this is not an event name:", event.name);
   const Result<DerivedKind> kind = parse_derived_kind(fields[2]);
   if (!kind) return bad(number, "unknown derived type", fields[2]);
   event.kind = *kind;

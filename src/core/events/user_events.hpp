@@ -23,7 +23,7 @@ inline constexpr size_t kMaxUserEvents = 50;  // PAPI_MAX_USER_EVENTS
 // One line per event, in the form of PAPI's own tables:
 //   EVENT,<name>,<derived type>,[<formula>,]<event>,<event>...[,LDESC,"text"][,SDESC,"text"][,NOTE,"text"]
 // The formula is there for DERIVED_POSTFIX and DERIVED_INFIX only. '#' begins a comment line. A bad line
-// refuses the whole text and is told by number (kInvalid).
+// refuses the whole text; the refusal states its number (kInvalid).
 Result<std::vector<UserEvent>> parse_user_events(std::string_view text);
 
 }  // namespace substrata

@@ -72,9 +72,9 @@ SUBSTRATA_PRIVATE_API Status attach_set(int handle, unsigned long tid);
 SUBSTRATA_PRIVATE_API Status detach_set(int handle);
 // kInvalid for a processor that does not exist.
 SUBSTRATA_PRIVATE_API Status bind_set_to_cpu(int handle, int cpu);
-// The events take turns: by the substrate's own means (kKernelMultiplex) unless `force_software`, else by the
-// layer (core/rotation.hpp), for good. `period_ns` 0: the default. kConflict while an event is armed for
-// overflow and the means change.
+// Multiplexes: by the substrate's own means (kKernelMultiplex) unless `force_software`, else by the
+// layer (multiplex/multiplexer.hpp), for good. `period_ns` 0: the default. kConflict while an event is armed
+// for overflow and the means change.
 SUBSTRATA_PRIVATE_API Status set_multiplex(int handle, uint64_t period_ns, bool force_software);
 struct MultiplexOption {
   bool on = false;
@@ -90,8 +90,6 @@ SUBSTRATA_PRIVATE_API Result<Configuration> configuration_of(int handle);
 // for the caller to take. kNoEvent when the event is not in the set, kNoSupport for a derived event.
 Status arm_event(int handle, uint32_t code, int64_t threshold, uint32_t flags, const SampleSink& sink);
 Status disarm_event(int handle, uint32_t code);
-// Marks kSetOverflowing, kSetProfiling in the state of a set that somebody overflows by other means.
-Status mark_set(int handle, uint32_t bits, bool on);
 // A device command, on one set's substrate or (handle -1) on a component. kComponent where it has no verbs.
 Status invoke(int component, int handle, const char* verb, const void* in, size_t in_size, void* out,
               size_t* out_size);

@@ -9,8 +9,7 @@
 #include "base/log.hpp"
 #include "eventset/library.hpp"
 #include "eventset/options.hpp"
-#include "eventset/overflow.hpp"
-#include "multiplex/rotation.hpp"
+#include "multiplex/multiplexer.hpp"
 #include "system/timers.hpp"
 
 namespace substrata {
@@ -38,11 +37,11 @@ Status EventSet::current_values(int64_t* out) noexcept {
   return status;
 }
 
-Result<EventSet::Fresh> EventSet::make_set(Component& of, Thread* attached, bool rotating) {
+Result<EventSet::Fresh> EventSet::make_set(Component& of, Thread* attached, bool multiplexed) {
   Fresh fresh;
-  if (rotating) {
-    fresh.rotation = new Rotation(of, attached);
-    fresh.set = fresh.rotation->set();
+  if (multiplexed) {
+    fresh.multiplexer = new Multiplexer(of, attached);
+    fresh.set = fresh.multiplexer->set();
     return fresh;
   }
   if (const Status status = keep_note(of.table().create_set(of.device(), attached, &fresh.set)); !status.ok())
@@ -51,27 +50,28 @@ Result<EventSet::Fresh> EventSet::make_set(Component& of, Thread* attached, bool
 }
 
 Status EventSet::configure(const Configuration& wanted) {
-  return rotation != nullptr ? keep_note(rotation->configure(wanted)) : component->configure(set, wanted);
+  return multiplexer != nullptr ? keep_note(multiplexer->configure(wanted))
+                                : component->configure(set, wanted);
 }
 
 void EventSet::take(const Fresh& fresh) noexcept {
   set = fresh.set;
-  rotation = fresh.rotation;
-  table = rotation != nullptr ? &rotation->table() : &component->table();
+  multiplexer = fresh.multiplexer;
+  table = multiplexer != nullptr ? &multiplexer->table() : &component->table();
 }
 
-Status EventSet::exchange(bool rotating, const Configuration& wanted) {
+Status EventSet::exchange(bool multiplexed, const Configuration& wanted) {
   if (const Status status = renew_in_child(); !status.ok()) return status;
   if (std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.armed; }))
     return refuse(Code::kConflict,
                   "an event of the eventset is armed for overflow; take that away before multiplexing");
   const Result<Thread*> attached = attach_thread(*this_thread_state(), *component);
   if (!attached) return attached.error();
-  const Result<Fresh> fresh = make_set(*component, *attached, rotating);
+  const Result<Fresh> fresh = make_set(*component, *attached, multiplexed);
   if (!fresh) return fresh.error();
-  const SubstrateTable& slots = rotating ? fresh->rotation->table() : component->table();
-  Status status =
-      rotating ? keep_note(fresh->rotation->configure(wanted)) : component->configure(fresh->set, wanted);
+  const SubstrateTable& slots = multiplexed ? fresh->multiplexer->table() : component->table();
+  Status status = multiplexed ? keep_note(fresh->multiplexer->configure(wanted))
+                              : component->configure(fresh->set, wanted);
   if (status.ok() && !natives.empty())
     status = keep_note(slots.program(fresh->set, natives.data(), static_cast<uint32_t>(natives.size())));
   if (!status.ok()) {
@@ -140,7 +140,7 @@ void EventSet::unbind() noexcept {
   thread = nullptr;
   configuration = Configuration{};
   state = kSetStopped;
-  rotation = nullptr;
+  multiplexer = nullptr;
   started_once = false;
 }
 
@@ -149,11 +149,12 @@ Status EventSet::renew_in_child() {
   ThreadState* own = this_thread_state();
   const Result<Thread*> attached = attach_thread(*own, *component);
   if (!attached) return attached.error();
-  const Result<Fresh> fresh = make_set(*component, *attached, rotation != nullptr);
+  const Result<Fresh> fresh = make_set(*component, *attached, multiplexer != nullptr);
   if (!fresh) return fresh.error();
-  const SubstrateTable& slots = fresh->rotation != nullptr ? fresh->rotation->table() : component->table();
-  Status status = fresh->rotation != nullptr ? keep_note(fresh->rotation->configure(configuration))
-                                             : component->configure(fresh->set, configuration);
+  const SubstrateTable& slots =
+      fresh->multiplexer != nullptr ? fresh->multiplexer->table() : component->table();
+  Status status = fresh->multiplexer != nullptr ? keep_note(fresh->multiplexer->configure(configuration))
+                                                : component->configure(fresh->set, configuration);
   if (status.ok())
     status = keep_note(slots.program(fresh->set, natives.data(), static_cast<uint32_t>(natives.size())));
   if (!status.ok()) {
@@ -167,7 +168,7 @@ Status EventSet::renew_in_child() {
   take(*fresh);
   fork_count = substrata::fork_count();
   started_once = false;
-  return rearm_in_child(*this);
+  return rearm_in_child();
 }
 
 Status EventSet::program(const std::vector<Entry>& new_entries, const std::vector<uint32_t>& new_natives) {
@@ -176,7 +177,7 @@ Status EventSet::program(const std::vector<Entry>& new_entries, const std::vecto
   if (new_natives.size() > limit)
     return refuse(Code::kConflict, "%s counts at most %u events at once%s", component->name(), limit,
                   (state & kSetMultiplexing) != 0 ? "" : "; multiplexing may allow more");
-  // Room first, so that nothing can fail once the substrate has agreed.
+  // Memory first, so that nothing can fail once the substrate has agreed.
   std::vector<Entry> kept = new_entries;
   std::vector<uint32_t> kept_natives = new_natives;
   std::vector<int64_t> new_native_values(new_natives.size()), new_values(new_entries.size()),
@@ -217,9 +218,9 @@ Status EventSet::apply(const Configuration& wanted) {
     if (back.ok()) back = programmed();
     if (!back.ok())
       return refuse(Code::kCountersLost, "%s: neither the new nor the old way works", why.c_str());
-    Status told = refuse(status.code, "%s", why.c_str());
-    told.os_error = status.os_error;
-    return told;
+    Status refusal = refuse(status.code, "%s", why.c_str());
+    refusal.os_error = status.os_error;
+    return refusal;
   }
   configuration = wanted;
   return kSuccess;
@@ -232,7 +233,7 @@ Status EventSet::start() noexcept {
   if (fork_count != substrata::fork_count()) {
     if (const Status status = renew_in_child(); !status.ok()) return status;
   }
-  // Sets that watch somebody else do not compete for this thread's counters.
+  // Sets that measure another target do not compete for this thread's counters.
   std::atomic<EventSet*>* place = nullptr;
   if (configuration.target == Target::kSelf) {
     place = &thread->running[static_cast<size_t>(component->index())];
@@ -241,10 +242,10 @@ Status EventSet::start() noexcept {
       return refuse(Code::kRunning, "another eventset of %s runs in this thread; stop it first",
                     component->name());
   }
-  Status status = overflow == nullptr ? kSuccess : start_watching(*this);
+  Status status = overflow == nullptr ? kSuccess : start_watching();
   if (status.ok()) {
     status = table->start(set);
-    if (!status.ok()) stop_watching(*this);
+    if (!status.ok()) stop_watching();
   }
   if (!status.ok()) {
     if (place != nullptr) place->store(nullptr, std::memory_order_release);
@@ -252,7 +253,7 @@ Status EventSet::start() noexcept {
   }
   state = (state & ~static_cast<uint32_t>(kSetStopped)) | kSetRunning;
   started_once = true;
-  if (overflow != nullptr) take_baseline(*this);
+  if (overflow != nullptr) take_baseline();
   return kSuccess;
 }
 
@@ -264,7 +265,7 @@ Status EventSet::stop(int64_t* out) noexcept {
   const bool ours = fork_count == substrata::fork_count();
   if (ours) status = table->stop(set);
   if (!status.ok()) return keep_note(status);
-  stop_watching(*this);
+  stop_watching();
   int64_t* reported = last.data();
   if (direct) {
     status = keep_note(table->read(set, reported));
@@ -284,9 +285,9 @@ void EventSet::dismantle() noexcept {
     // What cannot be stopped is destroyed all the same.
     if (configuration.target == Target::kSelf)
       thread->running[static_cast<size_t>(component->index())].store(nullptr, std::memory_order_release);
-    stop_watching(*this);
+    stop_watching();
   }
-  forget_overflow(*this, 0);
+  forget_overflow(0);
   unbind();
   entries.clear();
   natives.clear();
@@ -296,29 +297,6 @@ void EventSet::dismantle() noexcept {
   native_details.clear();
   state = kSetStopped;
   direct = true;
-}
-
-Status try_natives(Component& component, const std::vector<uint32_t>& natives) {
-  if (const Status status = component.ensure_open(); !status.ok()) return status;
-  const Result<Thread*> attached = attach_thread(*this_thread_state(), component);
-  if (!attached) return attached.error();
-  const SubstrateTable& table = component.table();
-  Set* scratch = nullptr;
-  if (const Status status = keep_note(table.create_set(component.device(), *attached, &scratch));
-      !status.ok())
-    return status;
-  // A recipe may name one event twice.
-  std::vector<uint32_t> once;
-  for (const uint32_t native : natives) {
-    if (std::find(once.begin(), once.end(), native) == once.end()) once.push_back(native);
-  }
-  Status status = keep_note(table.program(scratch, once.data(), static_cast<uint32_t>(once.size())));
-  if (status.ok()) {
-    status = keep_note(table.start(scratch));
-    if (status.ok()) status = keep_note(table.stop(scratch));
-  }
-  table.destroy_set(scratch);
-  return status;
 }
 
 }  // namespace substrata

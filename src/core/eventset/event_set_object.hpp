@@ -1,6 +1,6 @@
 // The object behind an eventset handle.
-#ifndef SUBSTRATA_CORE_EVENT_SET_OBJECT_HPP
-#define SUBSTRATA_CORE_EVENT_SET_OBJECT_HPP
+#ifndef SUBSTRATA_EVENTSET_EVENT_SET_OBJECT_HPP
+#define SUBSTRATA_EVENTSET_EVENT_SET_OBJECT_HPP
 
 #include <cstdint>
 #include <vector>
@@ -10,11 +10,11 @@
 #include "events/catalogue.hpp"
 #include "eventset/event_set.hpp"
 #include "eventset/thread_state.hpp"
+#include "overflow/plan.hpp"
 
 namespace substrata {
 
-class OverflowPlan;
-class Rotation;
+class Multiplexer;
 
 // Never freed; recycled for later handles. Every field is guarded by `lock`.
 class EventSet {
@@ -42,7 +42,7 @@ class EventSet {
   std::vector<int64_t> native_values, values, last;
   std::vector<ValueDetail> native_details;
   Configuration configuration;
-  Rotation* rotation = nullptr;  // behind `set` and `table` while the layer multiplexes, else null
+  Multiplexer* multiplexer = nullptr;  // behind `set` and `table` while the layer multiplexes, else null
   bool started_once = false;
   double clock_hz = 0;               // for per-second events
   OverflowPlan* overflow = nullptr;  // once it ever overflowed; kept with the object
@@ -60,8 +60,8 @@ class EventSet {
   // The whole new list: all or nothing.
   Status program(const std::vector<Entry>& new_entries, const std::vector<uint32_t>& new_natives);
   Status apply(const Configuration& wanted);
-  // The same with a new set of the substrate, whose events take turns or not.
-  Status exchange(bool rotating, const Configuration& wanted);
+  // The same with a new set of the substrate, multiplexed by the layer or not.
+  Status exchange(bool multiplexed, const Configuration& wanted);
   Status start() noexcept;
   Status stop(int64_t* out) noexcept;
   // After a fork: the set in the child no longer shares the parent's counters.
@@ -69,14 +69,35 @@ class EventSet {
   // Stops, empties and frees for reuse, whatever the state.
   void dismantle() noexcept;
 
+  // Overflow. Makes the plan, which also holds the timer that switches the multiplexer's groups.
+  OverflowPlan& overflow_plan();
+  // The bits of `state` that report overflow and profiling.
+  void update_overflow_state() noexcept;
+  // The event left the set; 0: all events.
+  void forget_overflow(uint32_t code) noexcept;
+  // What the timer's signal does, in the set's own thread. How many `hits`.
+  size_t look_for_overflows(uint64_t address, OverflowHits* hits) noexcept;
+  // Whether the timer can find an overflow of the event by looking at it in a signal handler.
+  Status check_timed(const Entry& entry) const;
+
  private:
   struct Fresh {
     Set* set = nullptr;
-    Rotation* rotation = nullptr;
+    Multiplexer* multiplexer = nullptr;
   };
-  Result<Fresh> make_set(Component& of, Thread* attached, bool rotating);
+  Result<Fresh> make_set(Component& of, Thread* attached, bool multiplexed);
   Status configure(const Configuration& wanted);
   void take(const Fresh& fresh) noexcept;
+
+  // start_watching comes right before the substrate's start and take_baseline right after it; stop_watching
+  // may come twice.
+  Status start_watching() noexcept;
+  void take_baseline() noexcept;
+  void stop_watching() noexcept;
+  // Arms a forked child's new counters as the parent's were.
+  Status rearm_in_child() noexcept;
+  Status check_readable() const;
+  bool timer_switches_groups() const noexcept;
 };
 
 inline constexpr size_t kMaxEventSets = 65536;
@@ -91,8 +112,6 @@ void destroy_sets_of(const ThreadState* thread) noexcept;
 void abandon_all_sets() noexcept;
 // Right after a fork, in the child.
 void renew_set_locks_in_child() noexcept;
-// Opens, programs, starts and stops natives once on a scratch set.
-Status try_natives(Component& component, const std::vector<uint32_t>& natives);
 // Remembers what a forked child gives up without freeing it, since it is half the parent's: reachable, so not
 // a leak. Thread-safe.
 void keep_given_up(const void* parents) noexcept;

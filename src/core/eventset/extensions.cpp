@@ -18,7 +18,7 @@ using namespace substrata;
 
 int number(const Status& status) noexcept { return static_cast<int>(status.code); }
 
-// No exception crosses the C boundary; the only one that can arise is want of memory.
+// No exception crosses the C boundary; the only one that can arise is a lack of memory.
 template <class Function>
 int guarded(Function&& function) noexcept {
   try {
@@ -88,7 +88,7 @@ int substrata_event_info(int code, substrata_event* out) {
     std::snprintf(event.unit, sizeof event.unit, "%s", info->unit.c_str());
     std::snprintf(event.why, sizeof event.why, "%s", info->why.c_str());
     std::memcpy(out, &event, event.struct_size);
-    // A client of a shorter structure gets a shorter sentence, ended all the same.
+    // A client of a shorter structure gets a shorter message, null-terminated all the same.
     if (event.struct_size < sizeof event && event.struct_size > offsetof(substrata_event, why))
       reinterpret_cast<char*>(out)[event.struct_size - 1] = '\0';
     return 0;
@@ -101,12 +101,12 @@ const char* substrata_component_origin(int component) {
 }
 
 const char* substrata_plugin_refusal(unsigned i) {
-  static thread_local std::string sentence;
+  static thread_local std::string message;
   try {
     const std::vector<std::string> refusals = Library::instance().registry().refusals();
     if (i >= refusals.size()) return nullptr;
-    sentence = refusals[i];
-    return sentence.c_str();
+    message = refusals[i];
+    return message.c_str();
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

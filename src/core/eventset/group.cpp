@@ -15,7 +15,7 @@ void stamp_interval(int64_t before, int64_t after, GroupStamp* stamp) {
 }
 
 Status check_list(const int* handles, uint32_t count) {
-  if (handles == nullptr || count == 0) return refuse(Code::kInvalid, "a group wants at least one eventset");
+  if (handles == nullptr || count == 0) return refuse(Code::kInvalid, "a group needs at least one eventset");
   return kSuccess;
 }
 
@@ -45,17 +45,17 @@ Status start_group(const int* handles, uint32_t count, GroupStamp* stamp) {
   for (uint32_t i = 0; i < count; ++i) {
     const Status status = start_set(handles[i]);
     if (status.ok()) continue;
-    // The first refusal is the one to tell; the sentence would not survive the stops' own.
-    char sentence[1024];
+    // The first refusal is the one to report; its message would not survive those of the stops.
+    char message[1024];
     size_t length = 0;
-    for (const char* from = status.note; from != nullptr && *from != '\0' && length < sizeof sentence - 1;
+    for (const char* from = status.note; from != nullptr && *from != '\0' && length < sizeof message - 1;
          ++from)
-      sentence[length++] = *from;
-    sentence[length] = '\0';
+      message[length++] = *from;
+    message[length] = '\0';
     while (i-- > 0) stop_set(handles[i], nullptr);
-    Status told = refuse(status.code, "%s", sentence);
-    told.os_error = status.os_error;
-    return told;
+    Status refusal = refuse(status.code, "%s", message);
+    refusal.os_error = status.os_error;
+    return refusal;
   }
   stamp_interval(before, clock_now_ns(), stamp);
   return kSuccess;

@@ -27,12 +27,7 @@ Library& Library::instance() noexcept {
   return *library;
 }
 
-Library::Library() : catalogue_(registry_) {
-  catalogue_.set_trial([](Component& component, const std::vector<uint32_t>& natives) {
-    return try_natives(component, natives);
-  });
-  pthread_atfork(nullptr, nullptr, after_fork_in_child);
-}
+Library::Library() : catalogue_(registry_) { pthread_atfork(nullptr, nullptr, after_fork_in_child); }
 
 void Library::after_fork_in_child() noexcept {
   forks.fetch_add(1, std::memory_order_release);
@@ -65,7 +60,7 @@ Status Library::initialise() {
   configure_log();
   registry_.load();
   if (const char* path = environment("PAPI_USER_EVENTS_FILE"); path != nullptr && *path != '\0') {
-    // A bad file does not keep the library from coming up, as in PAPI; its sentence is kept for whoever asks.
+    // A bad file does not keep the library from coming up, as in PAPI; its message is logged.
     if (const Status status = set_user_events_file(path); !status.ok()) log_line(kLogApi, "%s", status.note);
   }
   up_.store(true, std::memory_order_release);

@@ -26,7 +26,7 @@ class Library {
   // Down: stops and destroys every eventset, ends every thread's state, closes substrates. Idempotent.
   SUBSTRATA_PRIVATE_API void shutdown();
   bool initialised() const noexcept { return up_.load(std::memory_order_acquire); }
-  // kSuccess, or kNotInitialised with its sentence.
+  // kSuccess, or kNotInitialised with its message.
   SUBSTRATA_PRIVATE_API Status require_initialised() const noexcept;
 
   // Usable before initialisation (the list of substrates is then loaded on demand).

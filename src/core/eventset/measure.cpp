@@ -138,7 +138,7 @@ Status read_set_details(int handle, ValueDetail* details, uint32_t room) {
     return refuse(Code::kBufferTooSmall, "the eventset has %u values; there is room for %u",
                   static_cast<unsigned>(set->entries.size()), room);
   const uint32_t modelled = set->component->has(kModelled) ? static_cast<uint32_t>(kValueModelled) : 0u;
-  // What was multiplexed is told apart from what was counted all the time, also after the stop.
+  // Multiplexed values are distinguished from those counted all the time, also after the stop.
   const bool stopped_turns =
       !set->running() && set->started_once && (set->state & kSetMultiplexing) != 0 && set->direct;
   if ((!set->running() && !stopped_turns) || set->table->read_details == nullptr) {

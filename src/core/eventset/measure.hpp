@@ -1,4 +1,6 @@
-// Measuring with eventsets: the hot path. No allocation and no lock in read, reset, accumulate.
+// Measuring with eventsets: the hot path. No allocation in read, reset, accumulate, and no lock but the
+// set's, which costs its owner two plain stores (base/owner_lock.hpp); what a substrate does in its read is
+// its own.
 #ifndef SUBSTRATA_CORE_MEASURE_HPP
 #define SUBSTRATA_CORE_MEASURE_HPP
 
@@ -19,9 +21,10 @@ SUBSTRATA_PRIVATE_API Status start_set(int handle);
 SUBSTRATA_PRIVATE_API Status stop_set(int handle, int64_t* values);
 // A stopped set gives the values of its stop, one never started zeros.
 SUBSTRATA_PRIVATE_API Status read_set(int handle, int64_t* values);
-// The same as the end of a C function: PAPI_OK, or what `refused` makes of the error's number. A call whose
-// caller has nothing to do afterwards needs no return of its own: after a system call each one is
-// mispredicted.
+// The same as the end of a C function: PAPI_OK, or what `refused` makes of the error's number. The caller
+// passes down how it answers errors, which differs by generation, and has nothing left to do: PAPI_read is a
+// load and a jump. Mapping the number there instead would put a frame, a call, a test and a second return on
+// the path of every read, and after a system call each return is mispredicted.
 SUBSTRATA_PRIVATE_API int read_set(int handle, int64_t* values, int (*refused)(int code) noexcept) noexcept;
 // Also the cycle counter (real_cycles) right after the values were taken; `cycles` must not be null
 // (kInvalid).

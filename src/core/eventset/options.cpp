@@ -102,7 +102,7 @@ uint64_t default_multiplex_ns() noexcept {
 
 Status set_default_multiplex_ns(uint64_t ns) {
   if (const Status status = Library::instance().require_initialised(); !status.ok()) return status;
-  if (ns == 0) return refuse(Code::kInvalid, "a multiplex period of 0 ns is none");
+  if (ns == 0) return refuse(Code::kInvalid, "the multiplex period must be positive");
   const std::lock_guard guard(options().lock);
   options().multiplex_ns = ns;
   return kSuccess;
@@ -124,7 +124,8 @@ Status set_default_timer(const TimerOption& option) {
                   "ITIMER_PROF SIGPROF",
                   option.timer, option.signal);
   if (option.ns <= 0)
-    return refuse(Code::kInvalid, "a timer period of %ld ns is none", static_cast<long>(option.ns));
+    return refuse(Code::kInvalid, "the timer period must be positive, not %ld ns",
+                  static_cast<long>(option.ns));
   const std::lock_guard guard(options().lock);
   options().timer = option;
   return kSuccess;

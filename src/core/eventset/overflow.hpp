@@ -1,27 +1,15 @@
-// Overflow of eventsets: told by the substrate where it can, else found by a timer that looks at the values.
-#ifndef SUBSTRATA_CORE_OVERFLOW_HPP
-#define SUBSTRATA_CORE_OVERFLOW_HPP
+// Overflow of an eventset's events: reported by the substrate where it can, else found by a timer.
+#ifndef SUBSTRATA_EVENTSET_OVERFLOW_HPP
+#define SUBSTRATA_EVENTSET_OVERFLOW_HPP
 
 #include <cstdint>
 #include <memory>
 
 #include "base/result.hpp"
 #include "base/visibility.hpp"
-#include "eventset/profile.hpp"
+#include "overflow/plan.hpp"
 
 namespace substrata {
-
-class EventSet;
-
-// Called in a signal handler: the eventset, the interrupted program counter (null: unknown), bit i for the
-// i-th native event of the set, the signal's ucontext_t (or null).
-using OverflowHandler = void (*)(int handle, void* address, long long vector, void* context);
-
-enum class OverflowBy {
-  kEither,     // the substrate's own means, else the timer
-  kSubstrate,  // kComponent where it has none
-  kTimer,      // the timer, whatever the substrate can
-};
 
 // From the set's next start on, `handler` is called whenever the event advanced by `threshold` or more since
 // the last call; setting an event again replaces its threshold and receiver.
@@ -46,20 +34,6 @@ SUBSTRATA_PRIVATE_API Status clear_overflow(int handle, uint32_t code);
 
 // What the timer's signal does. Signal-safe; does nothing for a set that does not run in this thread.
 void look_for_overflows(int handle, void* context) noexcept;
-// The signal of the timer while a set needs it, else 0. Thread-safe.
-int overflow_signal() noexcept;
-
-// The eventset's side; the set's lock is held. start_watching comes right before the substrate's start and
-// take_baseline right after it; stop_watching may come twice.
-// prepare_turns makes room for a timer that lets the layer's turns pass (core/rotation.hpp).
-Status prepare_turns(EventSet& set);
-Status start_watching(EventSet& set) noexcept;
-void take_baseline(EventSet& set) noexcept;
-void stop_watching(EventSet& set) noexcept;
-// The event left the set; 0: all events.
-void forget_overflow(EventSet& set, uint32_t code) noexcept;
-// Arms a forked child's new counters as the parent's were.
-Status rearm_in_child(EventSet& set) noexcept;
 
 }  // namespace substrata
 

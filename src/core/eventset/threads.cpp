@@ -253,7 +253,7 @@ Result<std::vector<ThreadValue>> all_thread_specific(int tag) {
   return values;
 }
 
-// Not recursive and not bound to a thread, as PAPI's: whoever has the number may unlock.
+// Not recursive and not bound to a thread, as PAPI's: any thread may unlock.
 Status lock_user(int number) {
   if (number < 0 || number >= kUserLocks)
     return refuse(Code::kInvalid, "there are locks 0 to %d, not %d", kUserLocks - 1, number);

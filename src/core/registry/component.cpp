@@ -1,7 +1,11 @@
 // Lazy detection and opening of one substrate, and its catalogue with defaults.
 #include "registry/component.hpp"
 
+#include <fnmatch.h>
+
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 
 #include "base/environment.hpp"
@@ -16,7 +20,9 @@ Component::Component(int index, const SubstrateTable& table, const Host* host, S
       host_(host),
       library_(std::move(library)),
       origin_(std::move(origin)),
-      prefixes_(table.prefixes != nullptr ? split_list(table.prefixes, ", ") : std::vector<std::string>{}) {}
+      prefixes_(table.prefixes != nullptr ? split_list(table.prefixes, ", ") : std::vector<std::string>{}),
+      event_names_(table.event_names != nullptr ? split_list(table.event_names, ", ")
+                                                : std::vector<std::string>{}) {}
 
 Component::~Component() { close(); }
 
@@ -136,6 +142,21 @@ std::string Component::full_name(std::string_view event) const {
   name += ":::";
   name += event;
   return name;
+}
+
+bool Component::may_have(std::string_view event) const {
+  if (table_.event_names == nullptr) return true;
+  const std::string name(event);
+  return std::any_of(event_names_.begin(), event_names_.end(), [&](const std::string& pattern) {
+    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
+std::vector<std::string> Component::known_events() const {
+  std::vector<std::string> known;
+  std::copy_if(event_names_.begin(), event_names_.end(), std::back_inserter(known),
+               [](const std::string& pattern) { return pattern.find_first_of("*?[") == std::string::npos; });
+  return known;
 }
 
 Configuration Component::default_configuration() const noexcept {

@@ -39,13 +39,13 @@ class Component {
   // the cure (kDisabled when the user disabled it, else the code of detect or open).
   Status ensure_open();
   // The same answer as data, for listings: 0 when usable, 1 when disabled by the user, else the negative
-  // code. Detects and opens if nobody asked before.
+  // code. Detects and opens at the first call.
   SUBSTRATA_PRIVATE_API int disabled();
   // "" when usable.
   SUBSTRATA_PRIVATE_API std::string disabled_reason();
   // Whether detect and open have run yet (PAPI's `initialized`).
   bool asked() const noexcept { return state_.load(std::memory_order_acquire) != kUnknown; }
-  // The user does not want it: it will answer kDisabled. No effect once open.
+  // Disabled by the user: it will answer kDisabled. No effect once open.
   void disable(std::string reason);
 
   // Valid after ensure_open() said ok.
@@ -64,6 +64,10 @@ class Component {
   std::string full_name(std::string_view event) const;
   // The prefixes a name may carry besides "<name>:::".
   const std::vector<std::string>& prefixes() const noexcept { return prefixes_; }
+  // By the table's event_names, without opening: whether an event can have this name, and the names among
+  // them that are whole.
+  bool may_have(std::string_view event) const;
+  std::vector<std::string> known_events() const;
 
   // The configuration slot, or the default answer where the substrate has none.
   Status configure(Set* set, const Configuration& configuration) const;
@@ -82,6 +86,7 @@ class Component {
   SharedLibrary library_;
   std::string origin_;
   std::vector<std::string> prefixes_;
+  std::vector<std::string> event_names_;
   ForkLock lock_;
   std::atomic<int> state_{kUnknown};
   std::atomic<uint64_t> opened_{0};

@@ -14,7 +14,7 @@
 
 namespace substrata {
 
-// Loading calls entry points, which only copy tables; nothing is detected or opened before somebody asks.
+// Loading calls entry points, which only copy tables; nothing is detected or opened before it is needed.
 // Thread-safe.
 class Registry {
  public:
@@ -46,7 +46,7 @@ class Registry {
   SUBSTRATA_PRIVATE_API Status disable(int index);
   SUBSTRATA_PRIVATE_API Status disable(std::string_view name);
 
-  // Every plug-in that was found and not taken, one sentence each.
+  // One message for every plug-in that was found and not taken.
   std::vector<std::string> refusals();
 
   const Host& host() const noexcept { return host_; }

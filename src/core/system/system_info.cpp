@@ -308,7 +308,7 @@ Result<MemoryInfo> parse_status(const std::string& text) {
   MemoryInfo info;
   info.peak_kib = number_after(text, "VmPeak:");
   info.size_kib = number_after(text, "VmSize:");
-  if (info.size_kib < 0) return refuse(Code::kInvalid, "the status of the process does not tell its size");
+  if (info.size_kib < 0) return refuse(Code::kInvalid, "the status of the process does not contain its size");
   info.resident_kib = number_after(text, "VmRSS:");
   info.high_water_kib = number_after(text, "VmHWM:");
   info.shared_kib = std::max<int64_t>(0, number_after(text, "RssFile:")) +

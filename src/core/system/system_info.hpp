@@ -35,7 +35,7 @@ struct TlbInfo {
 };
 struct MemoryLevel {
   std::vector<CacheInfo> caches;  // instruction before data, or unified
-  std::vector<TlbInfo> tlbs;      // empty where the processor does not tell
+  std::vector<TlbInfo> tlbs;      // empty where the processor does not report them
 };
 struct NumaNode {
   int os_index = 0;
@@ -65,7 +65,7 @@ struct HardwareInfo {
   std::vector<int> node_of_cpu;  // by operating-system CPU number; -1 unknown
 };
 
-// Loaded once, at the first call. Null when hwloc cannot tell. The object lives as long as the process.
+// Loaded once, at the first call. Null when hwloc fails. The object lives as long as the process.
 // Thread-safe.
 SUBSTRATA_PRIVATE_API const HardwareInfo* hardware_info();
 

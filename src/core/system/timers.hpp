@@ -28,7 +28,7 @@ struct ClockPoint {
   int64_t ns;
 };
 SUBSTRATA_PRIVATE_API ClockPoint clock_point(int tries, int64_t quick) noexcept;
-// Ticks of real_cycles per second: what the processor tells, else measured once against CLOCK_MONOTONIC_RAW
+// Ticks of real_cycles per second: what the processor reports, else measured once against CLOCK_MONOTONIC_RAW
 // since the library was loaded; takes up to 2 ms where that was just now. Not signal-safe at first use.
 SUBSTRATA_PRIVATE_API double cycle_hz() noexcept;
 

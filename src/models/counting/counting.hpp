@@ -12,11 +12,13 @@
 #include <substrata/feed.h>
 #include <substrata/substrate.h>
 
+#include <array>
 #include <deque>
 #include <mutex>
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -143,6 +145,28 @@ Status open(const Host* host, Device** out) noexcept {
 // A read waits for a batch that another thread is running through the models, and runs what is waiting
 // itself.
 inline constexpr int64_t kReadBound_ns = 1'000'000;
+
+// The names of a monitor's events, as SubstrateTable::event_names has them.
+template <const auto& kEvents>
+struct JoinedNames {
+  static constexpr size_t kLength = [] {
+    size_t length = 0;
+    for (const EventDescription& event : kEvents) length += std::string_view(event.name).size() + 1;
+    return length;
+  }();
+  static constexpr std::array<char, kLength> kText = [] {
+    std::array<char, kLength> text{};
+    size_t at = 0;
+    for (const EventDescription& event : kEvents) {
+      for (const char c : std::string_view(event.name)) text[at++] = c;
+      text[at++] = ',';
+    }
+    text[at - 1] = '\0';
+    return text;
+  }();
+};
+template <const auto& kEvents>
+inline constexpr const char* kNamesOf = JoinedNames<kEvents>::kText.data();
 
 // Fills the slots of a table that has its data; slots that are set already stay.
 template <typename M>

@@ -13,7 +13,7 @@
 #include "eventset/library.hpp"
 #include "eventset/measure.hpp"
 #include "eventset/threads.hpp"
-#include "high_level/announcement.hpp"
+#include "high_level/region_file.hpp"
 #include "substrata/feed.h"
 #include "system/system_info.hpp"
 #include "system/timers.hpp"
@@ -196,7 +196,7 @@ Regions::Thread* Regions::this_thread(bool make) {
 }
 
 void Regions::stop_sets(Thread* thread) noexcept {
-  // Handles of an earlier life of the library are somebody else's now.
+  // Handles of an earlier life of the library may belong to other eventsets now.
   if (thread->epoch == Library::instance().epoch()) {
     for (const int handle : thread->handles) {
       stop_set(handle, nullptr);
@@ -269,7 +269,7 @@ Status Regions::begin(std::string_view region) {
   enter_phase(passage.region, thread->open.empty(), &thread->outer_phase);
   thread->open.push_back(thread->passages.size());
   thread->passages.push_back(std::move(passage));
-  announce_begin(region);
+  write_region_begin(region);
   return kSuccess;
 }
 
@@ -298,7 +298,7 @@ Status Regions::end(std::string_view region) {
     if (passage.region != region) continue;
     if (const Status taken = take(thread, &passage.end, false); !taken.ok()) return taken;
     passage.ended = true;
-    announce_end(region);
+    write_region_end(region);
     thread->open.erase(thread->open.begin() + static_cast<std::ptrdiff_t>(i));
     substrata_set_phase(thread->open.empty()
                             ? thread->outer_phase
@@ -317,7 +317,7 @@ Status Regions::stop() {
   // Open regions cannot end without their eventsets: they are given up.
   if (!thread->open.empty()) substrata_set_phase(thread->outer_phase);
   for (auto index = thread->open.rbegin(); index != thread->open.rend(); ++index)
-    announce_end(thread->passages[*index].region);
+    write_region_end(thread->passages[*index].region);
   thread->open.clear();
   stop_sets(thread);
   return kSuccess;

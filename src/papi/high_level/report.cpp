@@ -89,7 +89,7 @@ int64_t value_at(const Moment& moment, size_t column) {
 }
 
 // The number a passage gives for a column at a later moment of it.
-int64_t told(const Column& column, size_t index, const Passage& passage, const Moment& later) {
+int64_t reported(const Column& column, size_t index, const Passage& passage, const Moment& later) {
   const int64_t now = value_at(later, index);
   return column.instant ? now : now - value_at(passage.begin, index);
 }
@@ -141,7 +141,7 @@ void put_thread(Json* json, const ProcessReport& report, const std::vector<Passa
     put_quantity(json, "real_time_nsec", passage, [&](const Moment& m) { return m.ns - passage.begin.ns; });
     for (size_t c = 0; c < report.columns.size(); ++c)
       put_quantity(json, report.columns[c].name, passage,
-                   [&](const Moment& m) { return told(report.columns[c], c, passage, m); });
+                   [&](const Moment& m) { return reported(report.columns[c], c, passage, m); });
     json->close();
   }
   json->close();
@@ -241,7 +241,7 @@ std::string summary_json(const ProcessReport& report) {
       sum.spreads[0].add(passage.end.cycles - passage.begin.cycles);
       sum.spreads[1].add(passage.end.ns - passage.begin.ns);
       for (size_t c = 0; c < report.columns.size(); ++c)
-        sum.spreads[c + 2].add(told(report.columns[c], c, passage, passage.end));
+        sum.spreads[c + 2].add(reported(report.columns[c], c, passage, passage.end));
     }
   }
   Json json;

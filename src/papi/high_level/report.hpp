@@ -14,7 +14,7 @@ namespace substrata::high_level {
 struct Column {
   std::string name;
   std::string component;
-  bool instant = false;  // the value itself is told, not the difference to the region's begin
+  bool instant = false;  // the value itself is reported, not the difference to the region's begin
 };
 
 // Clock and events at one moment; values in the order of the columns.
@@ -45,7 +45,7 @@ struct ProcessReport {
 // "read_2". Passages that have not ended are left out, with what hangs below them attached to -1.
 std::string detailed_json(const ProcessReport& report);
 // JSON with one entry a region: passages, threads, and sum, least and greatest of each column's passages (an
-// instant column has no sum that means something: its last value is told).
+// instant column has no sum that means something: its last value is reported).
 std::string summary_json(const ProcessReport& report);
 
 // Where reports go: <parent>/papi_hl_output/rank_<rank>.json, the rank with four digits, or the process id

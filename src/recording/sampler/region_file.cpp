@@ -1,4 +1,4 @@
-// Parsing "TIME RANK THREAD begin NAME" (src/high_level/announcement.hpp).
+// Parsing "TIME RANK THREAD begin NAME" (src/papi/high_level/region_file.hpp).
 #include "sampler/region_file.hpp"
 
 #include <fcntl.h>

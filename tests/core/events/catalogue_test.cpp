@@ -32,6 +32,52 @@ TEST_F(CatalogueCalls, EverySpellingOfAnEventGivesOneCode) {  // PA-16
   EXPECT_EQ(catalogue().component_of(code("b")).value_or(-1), 1);
 }
 
+TEST_F(CatalogueCalls, MisspeltNameOpensNothing) {
+  const int opens = fake::calls.opens, detects = fake::calls.detects;
+  for (const char* name : {"CYCELS", "bb", "aa:u", "PAPI_TOT_CYCS", "no such event", "", "delt:::a"})
+    EXPECT_FALSE(catalogue().find(name).has_value()) << name;
+  EXPECT_EQ(fake::calls.opens, opens);
+  EXPECT_EQ(fake::calls.detects, detects);
+}
+
+TEST_F(CatalogueCalls, MisspeltNameIsAnsweredFromWhatClosedComponentsDescribe) {
+  const int detects = fake::calls.detects;
+  const Result<uint32_t> close = catalogue().find("INSTRUCTION");
+  EXPECT_NE(std::string(close.error().note).find("did you mean INSTRUCTIONS"), std::string::npos)
+      << close.error().note;
+  EXPECT_EQ(fake::calls.detects, detects);
+}
+
+TEST_F(CatalogueCalls, NameOpensTheComponentItStatesAndNoOther) {
+  const int opens = fake::calls.opens, detects = fake::calls.detects;
+  EXPECT_TRUE(catalogue().find("delta:::b").has_value());
+  EXPECT_EQ(fake::calls.opens, opens + 1);
+  EXPECT_FALSE(catalogue().find("alpha::CYCELS").has_value());
+  EXPECT_EQ(fake::calls.opens, opens + 2);
+  EXPECT_EQ(fake::calls.detects, detects + 2);
+}
+
+TEST_F(CatalogueCalls, BareNameIsFoundInTheFirstComponentThatHasIt) {
+  const int opens = fake::calls.opens;
+  const Result<uint32_t> found = catalogue().find("b");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(catalogue().component_of(*found).value_or(-1), 1);
+  EXPECT_EQ(fake::calls.opens, opens) << "neither alpha nor delta is needed for it";
+}
+
+TEST_F(CatalogueCalls, ResolvingANameGivesWhatItsCodeGives) {
+  for (const char* name : {"alpha::CYCLES", "b", "PAPI_LST_INS"}) {
+    const Result<Composition> resolved = catalogue().resolve(name);
+    ASSERT_TRUE(resolved.has_value()) << name;
+    EXPECT_EQ(resolved->code, code(name));
+    const Result<Composition> composed = catalogue().compose(resolved->code);
+    ASSERT_TRUE(composed.has_value()) << name;
+    EXPECT_EQ(resolved->component, composed->component);
+    EXPECT_EQ(resolved->natives, composed->natives);
+  }
+  EXPECT_EQ(catalogue().resolve("alpha::HIDDEN").error().code, Code::kNoEvent);
+}
+
 TEST_F(CatalogueCalls, UnknownNamesAreAnsweredWithNearOnes) {  // PA-16
   const Result<uint32_t> close = catalogue().find("alpha::CYCELS");
   EXPECT_EQ(close.error().code, Code::kNoEvent);

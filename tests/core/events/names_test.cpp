@@ -1,6 +1,7 @@
 // Near names and the reader of user-defined events.
 #include <gtest/gtest.h>
 
+#include "events/event_spec.hpp"
 #include "events/near_names.hpp"
 #include "events/user_events.hpp"
 
@@ -24,6 +25,21 @@ TEST(NearNamesSearch, BestComeFirstAndStrangersNotAtAll) {
   EXPECT_TRUE(NearNames("xyzzy").best().empty());
 }
 
+TEST(EventSpecOfAName, DividesComponentEventAndQualifiers) {
+  const EventSpec whole = parse_event_spec("net:::lo:rx:bytes");
+  EXPECT_TRUE(whole.has_component);
+  EXPECT_EQ(whole.component, "net");
+  EXPECT_EQ(whole.event, "lo:rx:bytes");
+  const EventSpec prefixed = parse_event_spec("perf::CYCLES:u=1:k=0");
+  EXPECT_FALSE(prefixed.has_component);
+  EXPECT_EQ(prefixed.event, "perf::CYCLES:u=1:k=0");
+  EXPECT_EQ(prefixed.plain, "perf::CYCLES");
+  EXPECT_TRUE(parse_event_spec("perf::CYCLES").plain.empty());
+  EXPECT_TRUE(parse_event_spec("").event.empty());
+  EXPECT_TRUE(parse_event_spec(":::").has_component);
+  EXPECT_TRUE(parse_event_spec(":::").event.empty());
+}
+
 TEST(UserEventsFile, BadLinesAreToldByNumber) {
   struct Case {
     const char* text;
@@ -31,8 +47,8 @@ TEST(UserEventsFile, BadLinesAreToldByNumber) {
   };
   for (const Case& bad :
        {Case{"\nPRESET,A,NOT_DERIVED,x\n", "line 2: a line begins with EVENT"},
-        Case{"EVENT,A,NOT_DERIVED\n", "line 1: an event wants"},
-        Case{"EVENT,A B,NOT_DERIVED,x\n", "no event name"},
+        Case{"EVENT,A,NOT_DERIVED\n", "line 1: an event needs"},
+        Case{"EVENT,A B,NOT_DERIVED,x\n", "not an event name"},
         Case{"EVENT,A,DERIVED_X,x\n", "unknown derived type"},
         Case{"EVENT,A,DERIVED_POSTFIX,N0|N1|+,x\n", "no such term"},
         Case{"EVENT,A,NOT_DERIVED,\"x\n", "quoted"},

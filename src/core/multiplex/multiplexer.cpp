@@ -1,5 +1,5 @@
-// Divides events into turns, lets one turn follow the other and extrapolates what each counted.
-#include "multiplex/rotation.hpp"
+// Divides events into groups, counts one group after the other and extrapolates each count.
+#include "multiplex/multiplexer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,9 +13,9 @@
 namespace substrata {
 namespace {
 
-Rotation& of(Set* set) noexcept { return *reinterpret_cast<Rotation*>(set); }
+Multiplexer& of(Set* set) noexcept { return *reinterpret_cast<Multiplexer*>(set); }
 
-// What a substrate says of events that it cannot count at once, though each alone.
+// The refusals of events that a substrate counts alone but not together.
 bool too_many(Code code) noexcept {
   return code == Code::kConflict || code == Code::kTooMany || code == Code::kNoCounter ||
          code == Code::kCombination;
@@ -58,7 +58,7 @@ Status guarded(Body body) noexcept {
   try {
     return body();
   } catch (const std::bad_alloc&) {
-    return {Code::kNoMemory, 0, "no memory for events that take turns"};
+    return {Code::kNoMemory, 0, "no memory for multiplexed events"};
   }
 }
 
@@ -75,18 +75,18 @@ Status read_set_of(Set* set, int64_t* values) noexcept { return of(set).read(val
 Status read_details_of(Set* set, ValueDetail* details) noexcept { return of(set).read_details(details); }
 Status reset_set_of(Set* set) noexcept { return of(set).reset(); }
 Status refuse_write(Set*, const int64_t*) noexcept {
-  return {Code::kNoSupport, 0, "events that take turns cannot be written while they count"};
+  return {Code::kNoSupport, 0, "multiplexed events cannot be written while they count"};
 }
 Status refuse_arm(Set*, uint32_t, int64_t, uint32_t, const SampleSink*) noexcept {
-  return {Code::kComponent, 0, "events that take turns tell no overflow; a timer has to look at them"};
+  return {Code::kComponent, 0, "multiplexed events do not report overflows; use the timer"};
 }
 Status refuse_disarm(Set*, uint32_t) noexcept {
-  return {Code::kInvalid, 0, "events that take turns are never armed"};
+  return {Code::kInvalid, 0, "multiplexed events are never armed"};
 }
 
 }  // namespace
 
-Rotation::Rotation(Component& component, Thread* thread)
+Multiplexer::Multiplexer(Component& component, Thread* thread)
     : component_(component),
       inner_(component.table()),
       thread_(thread),
@@ -107,86 +107,86 @@ Rotation::Rotation(Component& component, Thread* thread)
   table_.disarm = refuse_disarm;
 }
 
-Rotation::~Rotation() { destroy(turns_); }
+Multiplexer::~Multiplexer() { destroy(groups_); }
 
-void Rotation::destroy(std::vector<Turn>& turns) noexcept {
-  for (Turn& turn : turns) inner_.destroy_set(turn.set);
-  turns.clear();
+void Multiplexer::destroy(std::vector<Group>& groups) noexcept {
+  for (Group& group : groups) inner_.destroy_set(group.set);
+  groups.clear();
 }
 
-Result<Rotation::Turn> Rotation::make_turn(const Configuration& configuration) {
-  Turn turn;
-  if (const Status status = keep_note(inner_.create_set(component_.device(), thread_, &turn.set));
+Result<Multiplexer::Group> Multiplexer::make_group(const Configuration& configuration) {
+  Group group;
+  if (const Status status = keep_note(inner_.create_set(component_.device(), thread_, &group.set));
       !status.ok())
     return status;
   const Configuration usual = component_.default_configuration();
   const bool differs = configuration.domain != usual.domain ||
                        configuration.granularity != usual.granularity ||
                        configuration.target != usual.target || configuration.inherit != usual.inherit;
-  if (!differs) return turn;
-  if (const Status status = component_.configure(turn.set, configuration); !status.ok()) {
-    inner_.destroy_set(turn.set);
+  if (!differs) return group;
+  if (const Status status = component_.configure(group.set, configuration); !status.ok()) {
+    inner_.destroy_set(group.set);
     return status;
   }
-  return turn;
+  return group;
 }
 
-Status Rotation::divide(const std::vector<uint32_t>& events, const Configuration& configuration,
-                        std::vector<Turn>* turns) {
+Status Multiplexer::divide(const std::vector<uint32_t>& events, const Configuration& configuration,
+                           std::vector<Group>* groups) {
   for (uint32_t place = 0; place < events.size(); ++place) {
     Status status{Code::kConflict, 0, nullptr};
-    for (Turn& turn : *turns) {
-      if (turn.events.size() >= inner_.max_events) continue;
-      turn.places.push_back(place);
-      turn.events.push_back(events[place]);
-      status = inner_.program(turn.set, turn.events.data(), static_cast<uint32_t>(turn.events.size()));
+    for (Group& group : *groups) {
+      if (group.events.size() >= inner_.max_events) continue;
+      group.places.push_back(place);
+      group.events.push_back(events[place]);
+      status = inner_.program(group.set, group.events.data(), static_cast<uint32_t>(group.events.size()));
       if (status.ok()) break;
-      turn.events.pop_back();
-      turn.places.pop_back();
+      group.events.pop_back();
+      group.places.pop_back();
       if (!too_many(status.code)) return keep_note(status);
     }
     if (status.ok()) continue;
-    turns->reserve(turns->size() + 1);
-    Result<Turn> fresh = make_turn(configuration);
+    groups->reserve(groups->size() + 1);
+    Result<Group> fresh = make_group(configuration);
     if (!fresh) return fresh.error();
-    turns->push_back(std::move(*fresh));
-    Turn& turn = turns->back();
-    turn.places.push_back(place);
-    turn.events.push_back(events[place]);
-    status = keep_note(inner_.program(turn.set, turn.events.data(), 1));
+    groups->push_back(std::move(*fresh));
+    Group& group = groups->back();
+    group.places.push_back(place);
+    group.events.push_back(events[place]);
+    status = keep_note(inner_.program(group.set, group.events.data(), 1));
     if (!status.ok()) return status;
   }
   return kSuccess;
 }
 
-Status Rotation::replace(std::vector<uint32_t> events, const Configuration& configuration) {
+Status Multiplexer::replace(std::vector<uint32_t> events, const Configuration& configuration) {
   if (running_) return {Code::kRunning, 0, "the set is counting; stop it before changing it"};
   struct Owned {
-    Rotation& rotation;
-    std::vector<Turn> turns;
-    ~Owned() { rotation.destroy(turns); }
+    Multiplexer& owner;
+    std::vector<Group> groups;
+    ~Owned() { owner.destroy(groups); }
   } fresh{*this, {}};
-  // An empty set is configured too, so that what the substrate cannot do is refused at once.
+  // An empty set is configured too, so that an impossible configuration is refused at once.
   if (events.empty()) {
-    Result<Turn> trial = make_turn(configuration);
+    Result<Group> trial = make_group(configuration);
     if (!trial) return trial.error();
     inner_.destroy_set(trial->set);
   }
-  if (const Status status = divide(events, configuration, &fresh.turns); !status.ok()) return status;
+  if (const Status status = divide(events, configuration, &fresh.groups); !status.ok()) return status;
   std::vector<Tally> tallies(events.size());
   size_t longest = 0;
-  for (uint32_t number = 0; number < fresh.turns.size(); ++number) {
-    longest = std::max(longest, fresh.turns[number].events.size());
-    for (const uint32_t place : fresh.turns[number].places) tallies[place].turn = number;
+  for (uint32_t number = 0; number < fresh.groups.size(); ++number) {
+    longest = std::max(longest, fresh.groups[number].events.size());
+    for (const uint32_t place : fresh.groups[number].places) tallies[place].group = number;
   }
-  for (size_t place = 0; place < events.size() && fresh.turns.size() > 1; ++place) {
+  for (size_t place = 0; place < events.size() && fresh.groups.size() > 1; ++place) {
     Event event;
     if (const Status status = component_.event_at(events[place], &event); !status.ok()) return status;
     tallies[place].kind = event.kind;
     tallies[place].type = event.type;
   }
   std::vector<int64_t> scratch(longest), now_value(events.size());
-  turns_.swap(fresh.turns);  // the old ones go with `fresh`
+  groups_.swap(fresh.groups);  // the old ones go with `fresh`
   tallies_.swap(tallies);
   scratch_.swap(scratch);
   now_value_.swap(now_value);
@@ -196,7 +196,7 @@ Status Rotation::replace(std::vector<uint32_t> events, const Configuration& conf
   return kSuccess;
 }
 
-Status Rotation::configure(const Configuration& wanted) {
+Status Multiplexer::configure(const Configuration& wanted) {
   Configuration inner = wanted;
   inner.multiplex = 0;
   inner.multiplex_period_ns = 0;
@@ -206,80 +206,80 @@ Status Rotation::configure(const Configuration& wanted) {
   return kSuccess;
 }
 
-Status Rotation::program(const uint32_t* events, uint32_t count) {
+Status Multiplexer::program(const uint32_t* events, uint32_t count) {
   return replace(std::vector<uint32_t>(events, events + count), configuration_);
 }
 
-void Rotation::clear() noexcept {
-  for (Turn& turn : turns_) turn.active_ns = 0;
+void Multiplexer::clear() noexcept {
+  for (Group& group : groups_) group.active_ns = 0;
   for (Tally& tally : tallies_) {
     if (tally.kind != ValueKind::kGauge) tally.value = 0;
   }
   std::fill(now_value_.begin(), now_value_.end(), 0);
 }
 
-// Starts the first turn from `first` on that the substrate lets start.
-Status Rotation::begin_turn(size_t first) noexcept {
+// Starts the first group, from `first` on, that the substrate accepts.
+Status Multiplexer::begin_group(size_t first) noexcept {
   Status status = kSuccess;
-  for (size_t tried = 0; tried < turns_.size(); ++tried) {
-    current_ = (first + tried) % turns_.size();
-    turn_began_ns_ = clock_now_ns();
-    status = inner_.start(turns_[current_].set);
+  for (size_t tried = 0; tried < groups_.size(); ++tried) {
+    current_ = (first + tried) % groups_.size();
+    group_began_ns_ = clock_now_ns();
+    status = inner_.start(groups_[current_].set);
     counting_ = status.ok();
     if (counting_) return kSuccess;
   }
   return status;
 }
 
-Status Rotation::end_turn() noexcept {
+Status Multiplexer::end_group() noexcept {
   if (!counting_) return kSuccess;
-  Turn& turn = turns_[current_];
-  Status status = inner_.stop(turn.set);
+  Group& group = groups_[current_];
+  Status status = inner_.stop(group.set);
   const int64_t now = clock_now_ns();
   counting_ = false;  // a substrate that lost the counters does not count either
-  if (status.ok()) status = inner_.read(turn.set, scratch_.data());
+  if (status.ok()) status = inner_.read(group.set, scratch_.data());
   if (!status.ok()) return status;
-  turn.active_ns += now - turn_began_ns_;
-  for (size_t i = 0; i < turn.places.size(); ++i) {
-    Tally& tally = tallies_[turn.places[i]];
+  group.active_ns += now - group_began_ns_;
+  for (size_t i = 0; i < group.places.size(); ++i) {
+    Tally& tally = tallies_[group.places[i]];
     tally.value = tally.kind == ValueKind::kGauge ? scratch_[i] : sum(tally.type, tally.value, scratch_[i]);
     tally.taken_ns = now;
-    now_value_[turn.places[i]] = 0;
+    now_value_[group.places[i]] = 0;
   }
   return kSuccess;
 }
 
-Status Rotation::pass_on() noexcept {
-  if (const Status status = end_turn(); !status.ok()) return status;
-  return begin_turn((current_ + 1) % turns_.size());
+Status Multiplexer::next_group() noexcept {
+  if (const Status status = end_group(); !status.ok()) return status;
+  return begin_group((current_ + 1) % groups_.size());
 }
 
-// Every turn that was never had is had now.
-Status Rotation::serve_the_unserved() noexcept {
-  for (size_t number = 0; number < turns_.size(); ++number) {
-    if (number == current_ || turns_[number].active_ns > 0) continue;
-    if (const Status status = end_turn(); !status.ok()) return status;
-    if (const Status status = begin_turn(number); !status.ok()) return status;
+// Counts every group once that has not counted yet.
+Status Multiplexer::count_the_uncounted() noexcept {
+  for (size_t number = 0; number < groups_.size(); ++number) {
+    if (number == current_ || groups_[number].active_ns > 0) continue;
+    if (const Status status = end_group(); !status.ok()) return status;
+    if (const Status status = begin_group(number); !status.ok()) return status;
     if (current_ != number)
       return {Code::kCountersLost, 0,
-              "some events of the set found no free counter for their turn; another user holds them"};
+              "some events of the set found no free counter; another user holds them"};
   }
   return kSuccess;
 }
 
-Status Rotation::start() noexcept {
-  if (turns_.empty()) return {Code::kInvalid, 0, "the set has no events"};
+Status Multiplexer::start() noexcept {
+  if (groups_.empty()) return {Code::kInvalid, 0, "the set has no events"};
   clear();
   began_ns_ = clock_now_ns();
-  if (const Status status = begin_turn(0); !status.ok()) return status;
+  if (const Status status = begin_group(0); !status.ok()) return status;
   running_ = true;
   return kSuccess;
 }
 
-Status Rotation::stop() noexcept {
+Status Multiplexer::stop() noexcept {
   if (!running_) return {Code::kNotRunning, 0, "the set is not counting"};
-  if (turns_.size() > 1) serve_the_unserved();  // what it could not serve, a read tells
-  const Status status = turns_.size() > 1 ? end_turn() : inner_.stop(current_set());
+  if (groups_.size() > 1) count_the_uncounted();  // a read reports what found no counter
+  const Status status = groups_.size() > 1 ? end_group() : inner_.stop(current_set());
   if (!status.ok()) return status;
   counting_ = false;
   running_ = false;
@@ -288,32 +288,32 @@ Status Rotation::stop() noexcept {
 }
 
 // The values as they are now: tallies_ and now_value_.
-Status Rotation::look() noexcept {
+Status Multiplexer::look() noexcept {
   if (!running_) return kSuccess;
   if (!counting_) {
-    if (const Status status = begin_turn(current_); !status.ok()) return status;
+    if (const Status status = begin_group(current_); !status.ok()) return status;
   }
-  if (const Status status = serve_the_unserved(); !status.ok()) return status;
-  const Turn& turn = turns_[current_];
-  if (const Status status = inner_.read(turn.set, scratch_.data()); !status.ok()) return status;
+  if (const Status status = count_the_uncounted(); !status.ok()) return status;
+  const Group& group = groups_[current_];
+  if (const Status status = inner_.read(group.set, scratch_.data()); !status.ok()) return status;
   looked_ns_ = clock_now_ns();
-  for (size_t i = 0; i < turn.places.size(); ++i) now_value_[turn.places[i]] = scratch_[i];
+  for (size_t i = 0; i < group.places.size(); ++i) now_value_[group.places[i]] = scratch_[i];
   return kSuccess;
 }
 
-void Rotation::tick() noexcept {
-  if (!running_ || turns_.size() < 2) return;
-  // What refuses is tried again, and told, by the next read.
-  if (!counting_ || clock_now_ns() - turn_began_ns_ >= period_ns_) pass_on();
+void Multiplexer::tick() noexcept {
+  if (!running_ || groups_.size() < 2) return;
+  // After a refusal the next read tries again and reports it.
+  if (!counting_ || clock_now_ns() - group_began_ns_ >= period_ns_) next_group();
 }
 
-ValueDetail Rotation::detail_of(size_t place) const noexcept {
+ValueDetail Multiplexer::detail_of(size_t place) const noexcept {
   const Tally& tally = tallies_[place];
-  const bool present = counting_ && tally.turn == current_;
+  const bool present = counting_ && tally.group == current_;
   ValueDetail detail;
   detail.time_ns = looked_ns_;
   detail.enabled_ns = looked_ns_ - began_ns_;
-  detail.running_ns = turns_[tally.turn].active_ns + (present ? looked_ns_ - turn_began_ns_ : int64_t{0});
+  detail.running_ns = groups_[tally.group].active_ns + (present ? looked_ns_ - group_began_ns_ : int64_t{0});
   if (tally.kind == ValueKind::kGauge) {
     detail.value = present ? now_value_[place] : tally.value;
     detail.age_ns = present ? 0 : looked_ns_ - tally.taken_ns;
@@ -327,25 +327,25 @@ ValueDetail Rotation::detail_of(size_t place) const noexcept {
   return detail;
 }
 
-Status Rotation::read(int64_t* values) noexcept {
-  if (turns_.size() == 1) return inner_.read(turns_[0].set, values);
+Status Multiplexer::read(int64_t* values) noexcept {
+  if (groups_.size() == 1) return inner_.read(groups_[0].set, values);
   if (const Status status = look(); !status.ok()) return status;
-  for (const Turn& turn : turns_) {
-    const bool present = counting_ && &turn == &turns_[current_];
-    if (turn.active_ns == 0 && (!present || looked_ns_ == turn_began_ns_) && looked_ns_ != began_ns_)
+  for (const Group& group : groups_) {
+    const bool present = counting_ && &group == &groups_[current_];
+    if (group.active_ns == 0 && (!present || looked_ns_ == group_began_ns_) && looked_ns_ != began_ns_)
       return {Code::kCountersLost, 0,
-              "some events of the set had no turn by the layer's clock yet; let the set run longer"};
+              "some events of the set have not counted yet by the layer's clock; let the set run longer"};
   }
   for (size_t place = 0; place < events_.size(); ++place) values[place] = detail_of(place).value;
   tick();
   return kSuccess;
 }
 
-Status Rotation::read_details(ValueDetail* details) noexcept {
-  if (turns_.size() == 1) {
-    if (inner_.read_details != nullptr) return inner_.read_details(turns_[0].set, details);
+Status Multiplexer::read_details(ValueDetail* details) noexcept {
+  if (groups_.size() == 1) {
+    if (inner_.read_details != nullptr) return inner_.read_details(groups_[0].set, details);
     for (size_t place = 0; place < events_.size(); ++place) details[place] = ValueDetail{};
-    if (const Status status = inner_.read(turns_[0].set, scratch_.data()); !status.ok()) return status;
+    if (const Status status = inner_.read(groups_[0].set, scratch_.data()); !status.ok()) return status;
     const int64_t now = running_ ? clock_now_ns() : looked_ns_;
     for (size_t place = 0; place < events_.size(); ++place) {
       details[place].value = scratch_[place];
@@ -360,19 +360,19 @@ Status Rotation::read_details(ValueDetail* details) noexcept {
   return kSuccess;
 }
 
-Status Rotation::reset() noexcept {
-  if (turns_.empty()) return kSuccess;
-  if (!running_ || turns_.size() == 1) {
+Status Multiplexer::reset() noexcept {
+  if (groups_.empty()) return kSuccess;
+  if (!running_ || groups_.size() == 1) {
     clear();
     began_ns_ = looked_ns_ = clock_now_ns();
     return inner_.reset(current_set());
   }
   if (!counting_) {
-    if (const Status status = begin_turn(current_); !status.ok()) return status;
+    if (const Status status = begin_group(current_); !status.ok()) return status;
   }
   if (const Status status = inner_.reset(current_set()); !status.ok()) return status;
   clear();
-  began_ns_ = turn_began_ns_ = clock_now_ns();
+  began_ns_ = group_began_ns_ = clock_now_ns();
   return kSuccess;
 }
 

@@ -1,6 +1,6 @@
 // Histograms of program addresses: which bucket an overflow counts into, and by how much.
-#ifndef SUBSTRATA_CORE_PROFILE_HPP
-#define SUBSTRATA_CORE_PROFILE_HPP
+#ifndef SUBSTRATA_OVERFLOW_PROFILE_HPP
+#define SUBSTRATA_OVERFLOW_PROFILE_HPP
 
 #include <atomic>
 #include <cstddef>
@@ -32,8 +32,8 @@ struct ProfileSegment {
 
 // No bucket: the address is below the segment or beyond its buffer.
 inline constexpr uint64_t kNoBucket = UINT64_MAX;
-// The bucket of an address: (address - offset) * scale / 2^17. Scale 2 needs room for one bucket only, which
-// a size of 1 also tells, as in PAPI_sprofil(3)'s example. Signal-safe.
+// The bucket of an address: (address - offset) * scale / 2^17. Scale 2 needs one bucket only; a size
+// of 1 also means that, as in PAPI_sprofil(3)'s example. Signal-safe.
 uint64_t bucket_of(const ProfileSegment& segment, size_t bucket_bytes, uint64_t address) noexcept;
 
 // Several segments filled by the overflows of one event. count() is thread-safe and signal-safe: it neither

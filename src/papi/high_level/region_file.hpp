@@ -1,6 +1,6 @@
-// Tells a recorder outside when a region of the high-level interface begins and ends.
-#ifndef SUBSTRATA_HIGH_LEVEL_ANNOUNCEMENT_HPP
-#define SUBSTRATA_HIGH_LEVEL_ANNOUNCEMENT_HPP
+// Writes the begins and ends of high-level regions to a file that a recorder outside the program reads.
+#ifndef SUBSTRATA_HIGH_LEVEL_REGION_FILE_HPP
+#define SUBSTRATA_HIGH_LEVEL_REGION_FILE_HPP
 
 #include <cstdint>
 #include <string_view>
@@ -12,8 +12,8 @@ namespace substrata::high_level {
 // write() a line, so that processes may share the file. After 100,000 lines of a process one line "... full"
 // follows and nothing more. Without the setting every call costs one load. Thread-safe, never fails towards
 // the caller.
-void announce_begin(std::string_view region) noexcept;
-void announce_end(std::string_view region) noexcept;
+void write_region_begin(std::string_view region) noexcept;
+void write_region_end(std::string_view region) noexcept;
 
 }  // namespace substrata::high_level
 

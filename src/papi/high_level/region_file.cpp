@@ -1,5 +1,5 @@
-// Lines of text with O_APPEND.
-#include "high_level/announcement.hpp"
+// Appends lines of text with O_APPEND.
+#include "high_level/region_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ int file() noexcept {
   return kFile;
 }
 
-void announce(const char* verb, std::string_view region) noexcept {
+void write_line(const char* verb, std::string_view region) noexcept {
   const int to = file();
   if (to < 0) return;
   static std::atomic<uint32_t> lines{0};
@@ -54,7 +54,7 @@ void announce(const char* verb, std::string_view region) noexcept {
 
 }  // namespace
 
-void announce_begin(std::string_view region) noexcept { announce("begin", region); }
-void announce_end(std::string_view region) noexcept { announce("end", region); }
+void write_region_begin(std::string_view region) noexcept { write_line("begin", region); }
+void write_region_end(std::string_view region) noexcept { write_line("end", region); }
 
 }  // namespace substrata::high_level

@@ -1,5 +1,5 @@
 // Bucket arithmetic of profiles.
-#include "eventset/profile.hpp"
+#include "overflow/profile.hpp"
 
 #include <limits>
 #include <utility>
@@ -71,8 +71,8 @@ void Profile::count_in(void* base, uint64_t index, int64_t excess) noexcept {
   if (more == 0) return;
   Bucket next;
   do {
-    const Bucket room = static_cast<Bucket>(std::numeric_limits<Bucket>::max() - value);
-    next = room < more ? std::numeric_limits<Bucket>::max() : static_cast<Bucket>(value + more);
+    const Bucket left = static_cast<Bucket>(std::numeric_limits<Bucket>::max() - value);
+    next = left < more ? std::numeric_limits<Bucket>::max() : static_cast<Bucket>(value + more);
   } while (!__atomic_compare_exchange_n(bucket, &value, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 

@@ -1,0 +1,141 @@
+// From an event's name to the event: which components are asked, and what a misspelt name is answered.
+#include <algorithm>
+#include <mutex>
+
+#include "events/catalogue.hpp"
+#include "events/event_spec.hpp"
+#include "events/near_names.hpp"
+#include "events/preset.hpp"
+
+namespace substrata {
+namespace {
+
+// Whether a bare name may be looked for in the component. One that is open is asked; a closed one would have
+// to be opened, which only a name that can be one of its events is worth.
+bool asked_for(const Component& component, const EventSpec& spec) {
+  if (component.has(kPrefixNeeded)) return false;
+  if (component.opened() != 0) return true;
+  if (spec.event.starts_with("PAPI_")) return false;  // a preset's name
+  return component.may_have(spec.event) || (!spec.plain.empty() && component.may_have(spec.plain));
+}
+
+Status unknown_component(Registry& registry, const EventSpec& spec) {
+  NearNames near(spec.component);
+  for (int i = 0; i < registry.count(); ++i) near.offer(registry.at(i)->name());
+  const std::vector<std::string> best = near.best();
+  return refuse(Code::kNoComponent, "no component is called \"%.*s\"%s%s%s",
+                static_cast<int>(spec.component.size()), spec.component.data(),
+                best.empty() ? "" : "; did you mean ", best.empty() ? "" : best[0].c_str(),
+                best.empty() ? "" : "?");
+}
+
+}  // namespace
+
+Status Catalogue::unknown(std::string_view name, Component* only, std::string_view reason) {
+  NearNames near(name);
+  for (int i = 0; i < registry_.count(); ++i) {
+    Component* component = registry_.at(i);
+    if (only != nullptr && component != only) continue;
+    if (component->opened() == 0) {
+      if (component->asked()) continue;  // it is not available here
+      for (const std::string& event : component->known_events()) near.offer(component->full_name(event));
+      continue;
+    }
+    const uint32_t count = component->event_count();
+    for (uint32_t index = 0; index < count; ++index) {
+      Event event;
+      if (listing_.shows(*component, index, &event)) near.offer(component->full_name(event.name));
+    }
+  }
+  if (only == nullptr) {
+    for (uint32_t i = 0; i < kPresetCount; ++i) near.offer(preset_at(i)->name);
+    for (const UserEvent& event : user_events_) near.offer(event.name);
+  }
+  std::string list;
+  for (const std::string& best : near.best()) {
+    list += list.empty() ? "; did you mean " : " or ";
+    list += best;
+  }
+  if (list.empty() && !reason.empty()) {
+    list = ": ";
+    list += reason;
+  } else if (!list.empty()) {
+    list += '?';
+  }
+  return refuse(Code::kNoEvent, "no event is called \"%.*s\"%s",
+                static_cast<int>(std::min<size_t>(name.size(), 200)), name.data(), list.c_str());
+}
+
+Result<NativeEvent> Catalogue::find_in(const EventSpec& spec) {
+  Component* component = registry_.find(spec.component);
+  if (component == nullptr) return unknown_component(registry_, spec);
+  if (const Status status = component->ensure_open(); !status.ok())
+    return refuse(Code::kNoEvent, "%.*s: %s", static_cast<int>(spec.text.size()), spec.text.data(),
+                  status.note);
+  const Result<uint32_t> index = component->find_event(std::string(spec.event).c_str());
+  if (index) return NativeEvent{component->index(), *index};
+  // The substrate's own reason for a bad qualifier is better than ours for a bad name.
+  if (index.error().code != Code::kNoEvent) return index.error();
+  // Kept: looking for near names asks the substrate again.
+  const std::string reason = index.error().note != nullptr ? index.error().note : "";
+  return unknown(spec.text, component, reason);
+}
+
+Result<NativeEvent> Catalogue::find_bare(const EventSpec& spec) {
+  const std::string whole(spec.text);
+  // A component that claims the beginning of the name answers for it.
+  for (int i = 0; i < registry_.count(); ++i) {
+    Component* component = registry_.at(i);
+    for (const std::string& prefix : component->prefixes()) {
+      if (!spec.text.starts_with(prefix)) continue;
+      if (const Status status = component->ensure_open(); !status.ok())
+        return refuse(Code::kNoEvent, "%s: %s", whole.c_str(), status.note);
+      const Result<uint32_t> index = component->find_event(whole.c_str());
+      if (index) return NativeEvent{i, *index};
+      if (index.error().code != Code::kNoEvent) return index.error();
+    }
+  }
+  if (whole.empty()) return unknown(whole, nullptr);
+  Status refusal = kSuccess;
+  for (int i = 0; i < registry_.count(); ++i) {
+    Component* component = registry_.at(i);
+    if (!asked_for(*component, spec)) continue;
+    Result<uint32_t> index = component->find_event(whole.c_str());
+    for (const std::string& prefix : component->prefixes()) {
+      if (index) break;
+      if (prefix.ends_with("::")) index = component->find_event((prefix + whole).c_str());
+    }
+    if (index) return NativeEvent{i, *index};
+    if (index.error().code == Code::kAttribute && refusal.ok()) refusal = keep_note(index.error());
+  }
+  return refusal.ok() ? unknown(whole, nullptr) : refusal;
+}
+
+// A preset or user event by its code, a native event by component and index.
+Result<Catalogue::Found> Catalogue::look_up(std::string_view name) {
+  if (const int preset = find_preset(name); preset >= 0)
+    return Found{kPresetMask | static_cast<uint32_t>(preset), {}};
+  for (size_t i = 0; i < user_events_.size(); ++i) {
+    if (name == user_events_[i].name) return Found{kUserMask | static_cast<uint32_t>(i), {}};
+  }
+  const EventSpec spec = parse_event_spec(name);
+  const Result<NativeEvent> native = spec.has_component ? find_in(spec) : find_bare(spec);
+  if (!native) return native.error();
+  const Result<uint32_t> code = codes_.code_of(*native);
+  if (!code) return code.error();
+  return Found{*code, *native};
+}
+
+Result<uint32_t> Catalogue::find(std::string_view name) {
+  const std::lock_guard guard(lock_);
+  const Result<Found> found = look_up(name);
+  if (!found) return found.error();
+  return found->code;
+}
+
+Result<Composition> Catalogue::resolve(std::string_view name) {
+  const std::lock_guard guard(lock_);
+  return resolve_name(name, 0);
+}
+
+}  // namespace substrata

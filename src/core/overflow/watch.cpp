@@ -1,0 +1,56 @@
+// Delivery of one event's overflows, and the arithmetic of its threshold.
+#include "overflow/watch.hpp"
+
+#include <sched.h>
+
+#include "base/owner_lock.hpp"
+
+namespace substrata {
+namespace {
+
+void deliver(void* owner, const Sample* sample) noexcept {
+  Watch& watch = *static_cast<Watch*>(owner);
+  watch.busy.fetch_add(1, std::memory_order_seq_cst);
+  watch.busy_thread.store(this_thread_number(), std::memory_order_seq_cst);
+  if (watch.live.load(std::memory_order_seq_cst)) {
+    if (watch.profile != nullptr)
+      watch.profile->count(sample->address, 0);
+    else
+      watch.handler(watch.handle, reinterpret_cast<void*>(sample->address),
+                    static_cast<long long>(sample->event_mask), sample->context);
+  }
+  watch.busy.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+}  // namespace
+
+SampleSink Watch::sink() noexcept { return {deliver, this}; }
+
+void Watch::retire(uint64_t forks_now) noexcept {
+  live.store(false, std::memory_order_seq_cst);
+  // What other threads were doing at a fork, they do not end in the child.
+  if (forks != forks_now) busy.store(0, std::memory_order_seq_cst);
+  while (busy.load(std::memory_order_seq_cst) != 0 &&
+         busy_thread.load(std::memory_order_seq_cst) != this_thread_number())
+    sched_yield();
+  profile.reset();
+}
+
+int64_t Watch::value_from(const int64_t* natives) const noexcept {
+  return formula->evaluate(natives, positions, clock_hz);
+}
+
+bool Watch::advanced(int64_t value, int64_t* excess) noexcept {
+  int64_t distance = 0;
+  if (value < last || __builtin_sub_overflow(value, last, &distance)) {
+    last = value;  // it was reset or written
+    return false;
+  }
+  if (distance < threshold) return false;
+  // The multiple of the threshold that was reached last, however far one look is from the other.
+  last += distance - distance % threshold;
+  *excess = distance - threshold;
+  return true;
+}
+
+}  // namespace substrata
