@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "bottleneck.hpp"
-#include "carriage.hpp"
 #include "clock_experiment.hpp"
+#include "coscheduled_run.hpp"
 #include "counting/counting.hpp"
 #include "host_store.hpp"
+#include "offline_replay.hpp"
 #include "operations.hpp"
 #include "recorder.hpp"
-#include "together.hpp"
 
 namespace {
 
@@ -235,8 +235,8 @@ std::string objection(const substrata_myrinet_operation* operations, size_t coun
 
 struct __attribute__((visibility("hidden"))) substrata_myrinet_carried {
   substrata_myrinet_carried(const ClusterParameters& parameters, uint32_t phases)
-      : carriage(parameters, phases) {}
-  Carriage carriage;
+      : replay(parameters, phases) {}
+  OfflineReplay replay;
 };
 
 extern "C" {
@@ -574,10 +574,10 @@ int substrata_myrinet_run_together(const char* first, const char* second,
     MachineParameters parameters;
     std::string wrong;
     if (!parse_machine_parameters(text, seed, &parameters, wrong)) return fail(kInvalid, "%s", wrong.c_str());
-    const Reports reports = run_together({first, second}, parameters, nodes, seed);
+    const Reports reports = run_coscheduled({first, second}, parameters, nodes, seed);
     substrata_flush();
     substrata_run_result* const results[] = {first_result, second_result};
-    for (uint32_t i = 0; i < kTogether; ++i) {
+    for (uint32_t i = 0; i < kCoscheduled; ++i) {
       const workloads::Report& report = reports[i];
       results[i]->correct = report.correct ? 1 : 0;
       results[i]->simulated_ticks = report.outcome.time;
@@ -635,7 +635,7 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
     if (options->nodes < 2 || options->nodes > kMostNodes || phases > kMostPrograms)
       return fail(kInvalid, "%u nodes and %u phases are asked for, 2 to %u and 1 to %u are possible",
                   options->nodes, phases, kMostNodes, kMostPrograms);
-    std::vector<Carriage::Operations> programs;
+    std::vector<OfflineReplay::Operations> programs;
     for (uint32_t node = 0; node < options->nodes; ++node) {
       if (operations[node] == nullptr && counts[node] != 0)
         return fail(kInvalid, "node %u has operations, and no place where they are", node);
@@ -649,7 +649,7 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
     std::string wrong;
     if (!parse_machine_parameters(text, options->seed, &parameters, wrong))
       return fail(kInvalid, "%s", wrong.c_str());
-    const uint64_t bytes = Carriage::shape_of(options->nodes, phases).bytes() * options->nodes;
+    const uint64_t bytes = OfflineReplay::shape_of(options->nodes, phases).bytes() * options->nodes;
     constexpr uint64_t kMostBytes = uint64_t{1} << 30;
     if (bytes > kMostBytes)
       return fail(kNoMemory,
@@ -657,7 +657,7 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
                   "fewer phases",
                   options->nodes, phases, static_cast<unsigned long long>(bytes >> 20));
     auto made = std::make_unique<substrata_myrinet_carried>(parameters.cluster, phases);
-    made->carriage.carry(programs);
+    made->replay.run(programs);
     *out = made.release();
     return 0;
   });
@@ -669,7 +669,7 @@ int substrata_myrinet_carried_outcome(const substrata_myrinet_carried* carried,
     return fail(kInvalid,
                 "a result of substrata_myrinet_carry and a summary with struct_size set are needed");
   const uint32_t size = out->struct_size;
-  *out = carried->carriage.outcome();
+  *out = carried->replay.outcome();
   out->struct_size = size;
   return 0;
 }
@@ -678,11 +678,11 @@ int substrata_myrinet_carried_counts(const substrata_myrinet_carried* carried, u
                                      substrata_myrinet_counts* out) {
   if (carried == nullptr || out == nullptr || out->struct_size < sizeof *out)
     return fail(kInvalid, "a result of substrata_myrinet_carry and counts with struct_size set are needed");
-  const Carriage& carriage = carried->carriage;
-  if (const std::string wrong = objection(carriage.memory().shape(), node, phase, 0); !wrong.empty())
+  const OfflineReplay& replay = carried->replay;
+  if (const std::string wrong = objection(replay.memory().shape(), node, phase, 0); !wrong.empty())
     return fail(kInvalid, "%s", wrong.c_str());
   const uint32_t size = out->struct_size;
-  *out = carriage.counts(node, phase);
+  *out = replay.counts(node, phase);
   out->struct_size = size;
   return 0;
 }
@@ -693,7 +693,7 @@ int substrata_myrinet_carried_signature(const substrata_myrinet_carried* carried
   return command([&](Recorder&) {
     if (carried == nullptr || count == nullptr || (out == nullptr && room != 0))
       return fail(kInvalid, "a result of substrata_myrinet_carry and places for points and count are needed");
-    const MonitorMemory& memory = carried->carriage.memory();
+    const MonitorMemory& memory = carried->replay.memory();
     if (const std::string wrong = objection(memory.shape(), node, phase, static_cast<int>(axis));
         !wrong.empty())
       return fail(kInvalid, "%s", wrong.c_str());

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace substrata::memory_probe {
+namespace substrata::access_tracer {
 namespace {
 
 bool any_matches(const std::vector<std::string>& patterns, std::string_view name) {
@@ -79,4 +79,4 @@ std::string parse_burst(std::string_view text, Burst& out) {
   return {};
 }
 
-}  // namespace substrata::memory_probe
+}  // namespace substrata::access_tracer

@@ -20,7 +20,7 @@ static volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 #define PC ((uintptr_t)__builtin_return_address(0))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-/* A watched access that is no plain record for a taker. What is not as usual - accesses in bursts, a full
+/* A watched access that is no plain record for a sink. What is not as usual - accesses in bursts, a full
  * ring, nobody there any more - is the runtime's. */
 static __attribute__((noinline)) void publish(struct substrata_memory_thread* thread, uintptr_t address,
                                               unsigned kind, unsigned size) {
@@ -236,7 +236,7 @@ ATOMICS(8)
 ATOMICS(16)
 ATOMICS(32)
 ATOMICS(64)
-#ifdef SUBSTRATA_MEMORY_PROBE_128
+#ifdef SUBSTRATA_ACCESS_TRACER_128
 ATOMICS(128)
 #endif
 // clang-format on

@@ -1,7 +1,7 @@
 /* What the hooks (linked into the probed program) and the runtime (a shared library) share: a thread's table
  * of access sites, and the calls from one to the other. Private to the memory probe. */
-#ifndef SUBSTRATA_MEMORY_PROBE_INTERFACE_H
-#define SUBSTRATA_MEMORY_PROBE_INTERFACE_H
+#ifndef SUBSTRATA_ACCESS_TRACER_INTERFACE_H
+#define SUBSTRATA_ACCESS_TRACER_INTERFACE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ struct substrata_memory_thread {
   uint64_t sequence;                  /* of the newest transaction */
   uint32_t number;                    /* the thread's */
   uint32_t taken_phase;               /* of the newest record */
-  /* Where the hooks put the next record for a taker (records.h), and where they put none any more but ask the
+  /* Where the hooks put the next record for a sink (records.h), and where they put none any more but ask the
    * runtime; null: nobody takes. */
   uint64_t* next;
   uint64_t* last;

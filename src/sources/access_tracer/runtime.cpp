@@ -26,7 +26,7 @@
 #include "records.h"
 #include "symbols.hpp"
 
-namespace substrata::memory_probe {
+namespace substrata::access_tracer {
 namespace {
 
 // A place of memory with a name: a variable, the heap objects of one allocation site, a stack, or what nobody
@@ -66,22 +66,22 @@ struct ThreadState {
   bool in_bursts = false;  // not every access is published
   uint64_t burst_position = 0;
   Tallies moved;  // counts of sites that have been bound to something else since
-  // Records for a taker, from `given` to the table's `next`. The thread writes them without the mutex and
+  // Records for a sink, from `given` to the table's `next`. The thread writes them without the mutex and
   // begins at the front again with it.
   std::mutex giving;
   std::unique_ptr<uint64_t[]> records;
   uint64_t* given = nullptr;
-  uint64_t taking = 0;  // which taker they are for
-  substrata_memory_taker taker{};
+  uint64_t taking = 0;  // which sink they are for
+  substrata_access_sink sink{};
   bool one_by_one = false;  // the hooks write none, as observers of the feed want them too
 };
 
 constexpr uintptr_t kPage = 4096;
-// Records that a thread gathers for a taker: much more than a call costs, much less than a core's first
+// Records that a thread gathers for a sink: much more than a call costs, much less than a core's first
 // cache.
 constexpr size_t kRecords = 1024;
 
-// Is this thread giving records away right now? What the taker's own calls access is left out.
+// Is this thread giving records away right now? What the sink's own calls access is left out.
 thread_local bool giving_here = false;
 
 // The last records of a thread go with it.
@@ -226,21 +226,21 @@ class Runtime {
     if (heap_.erase(reinterpret_cast<uintptr_t>(memory)) != 0) forget_bindings();
   }
 
-  int taken_by(const substrata_memory_taker* taker) {
+  int set_sink(const substrata_access_sink* sink) {
     std::vector<ThreadState*> threads;
     {
       const std::lock_guard guard(lock_);
-      if (taker != nullptr && (taker_.take != nullptr || burst_.on != 0)) return -1;
-      taker_ = taker != nullptr ? *taker : substrata_memory_taker{};
-      taking_.store(taker != nullptr ? ++takers_ : 0);
+      if (sink != nullptr && (sink_.take != nullptr || burst_.on != 0)) return -1;
+      sink_ = sink != nullptr ? *sink : substrata_access_sink{};
+      taking_.store(sink != nullptr ? ++sinks_ : 0);
       threads = threads_;
       forget_bindings();
     }
-    if (taker != nullptr) return 0;
+    if (sink != nullptr) return 0;
     for (ThreadState* state : threads) {
       const std::lock_guard guard(state->giving);
       give(*state);
-      state->taker = {};
+      state->sink = {};
     }
     return 0;
   }
@@ -314,8 +314,8 @@ class Runtime {
   };
   // Who is interested in a thread's accesses, and in one of them.
   struct Watchers {
-    substrata_memory_taker taker{};
-    uint64_t taking = 0;    // the taker's number; 0: there is none
+    substrata_access_sink sink{};
+    uint64_t taking = 0;    // the sink's number; 0: there is none
     bool observed = false;  // through the feed
     bool wanted = false;    // that access: somebody is there, and the filter lets it through
   };
@@ -399,7 +399,7 @@ class Runtime {
     return watchers;
   }
   Watchers watchers_of(const ThreadState& state, bool taken) const {
-    Watchers watchers{.taker = taker_, .taking = taking_.load()};
+    Watchers watchers{.sink = sink_, .taking = taking_.load()};
     watchers.observed = state.publisher != nullptr && substrata_observed(state.publisher);
     watchers.wanted = taken && (watchers.taking != 0 || watchers.observed);
     return watchers;
@@ -414,7 +414,7 @@ class Runtime {
       const std::lock_guard guard(state.giving);
       // Who has ended meanwhile waits for this lock, or had it before.
       state.taking = taking_.load() == watchers.taking ? watchers.taking : 0;
-      state.taker = state.taking != 0 ? watchers.taker : substrata_memory_taker{};
+      state.sink = state.taking != 0 ? watchers.sink : substrata_access_sink{};
       if (state.taking != 0 && state.records == nullptr) state.records.reset(new uint64_t[kRecords]);
       state.given = state.taking != 0 ? state.records.get() : nullptr;
       table.taken_phase = 0;
@@ -424,12 +424,12 @@ class Runtime {
     table.last = state.one_by_one ? table.next : state.taking != 0 ? end_of(state) : nullptr;
     return true;
   }
-  // With the state's mutex: the taker gets what it has not got yet.
+  // With the state's mutex: the sink gets what it has not got yet.
   static void give(ThreadState& state) {
     uint64_t* const next = __atomic_load_n(&state.table.next, __ATOMIC_ACQUIRE);
-    if (state.taker.take != nullptr && next != state.given)
-      state.taker.take(state.taker.owner, state.table.number, state.given,
-                       static_cast<size_t>(next - state.given));
+    if (state.sink.take != nullptr && next != state.given)
+      state.sink.take(state.sink.owner, state.table.number, state.given,
+                      static_cast<size_t>(next - state.given));
     state.given = next;
   }
   static void put_record(ThreadState& state, uint64_t record) {
@@ -580,12 +580,12 @@ class Runtime {
       for (auto& site : state->table.sites) site.count = 0;
       state->publisher = state->table.direct = nullptr;
       new (&state->giving) std::mutex;
-      state->taker = {};
+      state->sink = {};
       state->taking = 0;
       state->one_by_one = false;
       state->given = state->table.next = state->table.last = nullptr;
     }
-    taker_ = {};
+    sink_ = {};
     taking_.store(0);
     recorder_ = nullptr;
     forget_bindings();
@@ -688,8 +688,8 @@ class Runtime {
   std::unordered_map<uint32_t, uint32_t> stacks_;
   uint32_t elsewhere_ = UINT32_MAX;
   uint32_t call_object_ = UINT32_MAX;
-  substrata_memory_taker taker_{};
-  uint64_t takers_ = 0;              // so far
+  substrata_access_sink sink_{};
+  uint64_t sinks_ = 0;               // so far
   std::atomic<uint64_t> taking_{0};  // the number of the one there is
 };
 
@@ -700,9 +700,9 @@ LastRecords::~LastRecords() {
 __attribute__((destructor)) void at_end() { Runtime::instance().end(); }
 
 }  // namespace
-}  // namespace substrata::memory_probe
+}  // namespace substrata::access_tracer
 
-using substrata::memory_probe::Runtime;
+using substrata::access_tracer::Runtime;
 
 extern "C" {
 
@@ -730,8 +730,8 @@ void substrata_memory_barrier(substrata_memory_thread* thread, uintptr_t pc, con
   Runtime::instance().barrier(thread, pc, reinterpret_cast<uintptr_t>(barrier));
 }
 
-int substrata_memory_taken_by(const substrata_memory_taker* taker) {
-  return Runtime::instance().taken_by(taker);
+int substrata_memory_set_sink(const substrata_access_sink* sink) {
+  return Runtime::instance().set_sink(sink);
 }
 void substrata_memory_hand_over() { Runtime::instance().hand_over(); }
 

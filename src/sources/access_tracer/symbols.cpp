@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace substrata::memory_probe {
+namespace substrata::access_tracer {
 namespace {
 
 std::string demangled(const char* name) {
@@ -116,4 +116,4 @@ Symbols::Symbols() {
 const Symbol* Symbols::function_at(uintptr_t address) const { return covering(functions_, address); }
 const Symbol* Symbols::variable_at(uintptr_t address) const { return covering(variables_, address); }
 
-}  // namespace substrata::memory_probe
+}  // namespace substrata::access_tracer

@@ -13,7 +13,7 @@
 
 #include "shim.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 namespace {
 
 // The next definition of a function after ours: another tool's, or the library's own.
@@ -229,9 +229,9 @@ bool find_quick_tests() {
          quick_tests.test_any == next<decltype(MPI_Testany)>("PMPI_Testany");
 }
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi
 
-using namespace substrata::mpi_shim;
+using namespace substrata::mpi;
 
 // clang-format off
 #define EXPORT extern "C" __attribute__((visibility("default")))

@@ -12,7 +12,7 @@
 
 #include "shim.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 namespace {
 
 constexpr uint32_t kMostPhases = 64;
@@ -96,7 +96,7 @@ void write_messages(const Shim& self, const std::string& folder, const MessageLo
   written = written && std::rename(temporary.c_str(), path.c_str()) == 0;
   const int why = errno;
   if (written) {
-    unlink((folder + "/" + kCarriedName).c_str());
+    unlink((folder + "/" + kReplayName).c_str());
     return;
   }
   if (file != nullptr) unlink(temporary.c_str());
@@ -158,7 +158,7 @@ void end_cluster(Shim& self) {
   unsigned long sums[kSums] = {};
   PMPI_Reduce(own, sums, kSums, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   std::string names;
-  for (const std::string& phase : self.ledger.phases()) names += phase + '\0';
+  for (const std::string& phase : self.counts.phases()) names += phase + '\0';
   const std::vector<std::string> all_names = gather_texts(self, names);
   Operations operations = gather_operations(self);
   if (self.rank != 0) return;
@@ -172,4 +172,4 @@ void end_cluster(Shim& self) {
   write_messages(self, folder != nullptr ? folder : ".", header, operations.all);
 }
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

@@ -4,7 +4,7 @@
 
 #include "shim.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 #ifdef OPEN_MPI
 namespace {
@@ -72,4 +72,4 @@ bool let_tell(MPI_Request) { return false; }
 bool let_not_tell(MPI_Request) { return false; }
 #endif
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

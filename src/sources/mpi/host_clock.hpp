@@ -1,13 +1,13 @@
 // This host's clocks as a message needs them, from one reading of the time-stamp counter each.
-#ifndef SUBSTRATA_MPI_SHIM_HOST_CLOCK_HPP
-#define SUBSTRATA_MPI_SHIM_HOST_CLOCK_HPP
+#ifndef SUBSTRATA_MPI_HOST_CLOCK_HPP
+#define SUBSTRATA_MPI_HOST_CLOCK_HPP
 
 #include <algorithm>
 #include <cstdint>
 
 #include "system/timers.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 // A span of the counter in nanoseconds; 0 for a negative one.
 inline int64_t nanoseconds_of_ticks(int64_t ticks) {
@@ -72,6 +72,6 @@ class ThreadTime {
   int64_t ns_ = 0;
 };
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi
 
 #endif

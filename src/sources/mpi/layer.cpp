@@ -8,7 +8,7 @@
 
 #include "shim.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 #ifdef OPEN_MPI
 namespace {
@@ -175,4 +175,4 @@ bool hook_layer() { return false; }
 void unhook_layer() {}
 #endif
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

@@ -22,7 +22,7 @@
 
 #include "system/timers.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 namespace {
 
 #ifdef OPEN_MPI
@@ -98,7 +98,7 @@ int world_rank(const Communicator& comm, int rank) {
              : -1;
 }
 
-// The place of the program's present phase in the ledger.
+// The place of the program's present phase in the counts.
 uint32_t present_place(Shim& self) {
   const uint16_t region = substrata_phase();
   const uint32_t section = self.board->current.load(std::memory_order_relaxed);
@@ -106,7 +106,7 @@ uint32_t present_place(Shim& self) {
   const char* const name = region != 0 ? substrata_region_name(region) : nullptr;
   std::string phase = name != nullptr ? name : self.board->name();
   if (phase.empty()) phase = "(outside)";
-  self.place = self.ledger.place_of(phase);
+  self.place = self.counts.place_of(phase);
   self.place_region = region;
   self.place_section = section;
   return self.place;
@@ -119,7 +119,7 @@ bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_
   Stamp stamp;
   if (!self.stamps.take(source, self.rank, channel, ordinal, &stamp)) return false;
   const int64_t modelled = self.clock.receive(stamp.modelled, stamp.bytes);
-  self.ledger.on_its_virtual_way(modelled - stamp.modelled);
+  self.counts.on_its_virtual_way(modelled - stamp.modelled);
   self.noticed.push_back(stamp.real);
   this_thread.has_noticed = true;
   if (self.log.is_open()) self.log.received(source, stamp.number);
@@ -143,7 +143,7 @@ bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_
 
 // The same for a message whose stamp is not known.
 void arrived_unknown(Shim& self, int source, uint64_t bytes, uint16_t flags, void* site) {
-  self.ledger.received_without_stamp();
+  self.counts.received_without_stamp();
   if (self.arrivals == nullptr) return;
   substrata_transaction* slot = substrata_reserve(self.arrivals);
   if (slot == nullptr) return;
@@ -162,7 +162,7 @@ void arrived_unknown(Shim& self, int source, uint64_t bytes, uint16_t flags, voi
 // The program learns now of the messages that have arrived.
 void tell_noticed(Shim& self, int64_t ticks) {
   const int64_t now = self.real_time.at(ticks);
-  for (const int64_t sent : self.noticed) self.ledger.on_its_way(now - sent);
+  for (const int64_t sent : self.noticed) self.counts.on_its_way(now - sent);
   self.noticed.clear();
   this_thread.has_noticed = false;
 }
@@ -255,8 +255,8 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
   const int target = world_rank(among, to);
   const bool collective = (flags & SUBSTRATA_FLAG_COLLECTIVE) != 0;
   const uint32_t phase = present_place(self);
-  self.ledger.sent(phase, target, bytes, collective);
-  self.live.sent(bytes);
+  self.counts.sent(phase, target, bytes, collective);
+  self.status.sent(bytes);
   // A message of the program goes out when the call begins.
   const int64_t ticks = collective || !Call::inside() ? real_cycles() : this_thread.entered_at;
   Stamp stamp{.real = self.real_time.at(ticks), .modelled = self.clock.send(), .number = 0, .bytes = bytes};
@@ -486,7 +486,7 @@ void share_board(Shim& self) {
 // A table of stamps that the ranks of one node share. Collective.
 void share_stamps(Shim& self) {
   char name[64] = "";
-  const size_t bytes = StampBoard::bytes(self.ranks);
+  const size_t bytes = TimestampBoard::bytes(self.ranks);
   if (self.rank == 0) {
     std::strcpy(name, "/dev/shm/substrata-mpi-XXXXXX");
     const int file = mkstemp(name);
@@ -508,7 +508,7 @@ void share_stamps(Shim& self) {
   }
   PMPI_Barrier(MPI_COMM_WORLD);
   if (self.rank == 0 && name[0] != '\0') unlink(name);
-  self.stamps = StampBoard(memory, self.ranks);
+  self.stamps = TimestampBoard(memory, self.ranks);
   self.has_stamps = memory != nullptr;
 }
 
@@ -579,8 +579,8 @@ void read_settings(Shim& self) {
 // Gathers every rank's account at rank 0 and writes the file. What a rank received is what the others counted
 // for it.
 void write_summary(Shim& self, const char* path) {
-  std::vector<unsigned long> messages(self.ledger.messages_to().begin(), self.ledger.messages_to().end());
-  std::vector<unsigned long> bytes(self.ledger.bytes_to().begin(), self.ledger.bytes_to().end());
+  std::vector<unsigned long> messages(self.counts.messages_to().begin(), self.counts.messages_to().end());
+  std::vector<unsigned long> bytes(self.counts.bytes_to().begin(), self.counts.bytes_to().end());
   std::vector<unsigned long> messages_from(messages.size());
   std::vector<unsigned long> bytes_from(bytes.size());
   PMPI_Alltoall(messages.data(), 1, MPI_UNSIGNED_LONG, messages_from.data(), 1, MPI_UNSIGNED_LONG,
@@ -590,7 +590,7 @@ void write_summary(Shim& self, const char* path) {
   uint64_t received_bytes = 0;
   for (const unsigned long count : messages_from) received += count;
   for (const unsigned long count : bytes_from) received_bytes += count;
-  const std::string text = rank_as_json(self.ledger, self.rank, received, received_bytes, self.level);
+  const std::string text = rank_as_json(self.counts, self.rank, received, received_bytes, self.level);
 
   const std::vector<std::string> texts = gather_texts(self, text);
   if (self.rank != 0) return;
@@ -618,8 +618,8 @@ void measure_clocks(Shim& self) {
   constexpr int kTag = 1;
   // As many bytes in every rank.
   char reference[sizeof(substrata_live_clock::reference)] = "";
-  const std::string own = clock_name();
-  unsigned long mine[2] = {std::hash<std::string>{}(own), self.live.is_open() && !own.empty() ? 1UL : 0UL};
+  const std::string own = mpi_exchange::clock_name();
+  unsigned long mine[2] = {std::hash<std::string>{}(own), self.status.is_open() && !own.empty() ? 1UL : 0UL};
   std::vector<unsigned long> all(2 * static_cast<size_t>(self.ranks));
   PMPI_Allgather(mine, 2, MPI_UNSIGNED_LONG, all.data(), 2, MPI_UNSIGNED_LONG, MPI_COMM_WORLD);
   std::vector<uint64_t> clocks;
@@ -628,7 +628,7 @@ void measure_clocks(Shim& self) {
     clocks.push_back(all[i]);
     wanted = wanted || all[i + 1] != 0;
   }
-  const std::vector<int> leaders = clock_leaders(clocks);
+  const std::vector<int> leaders = mpi_exchange::clock_leaders(clocks);
   if (!wanted || leaders.empty()) return;
   std::snprintf(reference, sizeof reference, "%s", own.c_str());
   PMPI_Bcast(reference, static_cast<int>(sizeof reference), MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -636,7 +636,7 @@ void measure_clocks(Shim& self) {
   PMPI_Comm_dup(MPI_COMM_WORLD, &apart);
   for (const int leader : leaders) {
     if (self.rank != 0 && self.rank != leader) continue;
-    std::vector<ClockExchange> exchanges;
+    std::vector<mpi_exchange::ClockExchange> exchanges;
     for (int i = 0; i < kExchanges; ++i) {
       long there = 0;
       if (self.rank == 0) {
@@ -645,7 +645,7 @@ void measure_clocks(Shim& self) {
         PMPI_Send(&there, 1, MPI_LONG, leader, kTag, apart);
         continue;
       }
-      ClockExchange one;
+      mpi_exchange::ClockExchange one;
       one.sent = real_ns();
       PMPI_Send(&there, 1, MPI_LONG, 0, kTag, apart);
       PMPI_Recv(&there, 1, MPI_LONG, 0, kTag, apart, MPI_STATUS_IGNORE);
@@ -653,7 +653,7 @@ void measure_clocks(Shim& self) {
       one.remote = there;
       exchanges.push_back(one);
     }
-    if (self.rank == leader) self.live.clock(best_offset(exchanges), reference);
+    if (self.rank == leader) self.status.clock(mpi_exchange::best_offset(exchanges), reference);
   }
   PMPI_Comm_free(&apart);
 }
@@ -686,7 +686,7 @@ void begin() {
   PMPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &self.ranks);
   const auto ranks = static_cast<size_t>(self.ranks);
-  self.ledger = Ledger(self.ranks);
+  self.counts = MessageCounts(self.ranks);
   self.sent_to.resize(ranks);
   self.received_from.resize(ranks);
   self.number_to.resize(ranks);
@@ -694,7 +694,7 @@ void begin() {
   share_board(self);
   share_stamps(self);
   open_feed(self);
-  self.live.find();
+  self.status.find();
   measure_clocks(self);
   begin_cluster(self);
   self.level = hook_layer() ? 2 : 1;
@@ -704,7 +704,7 @@ void begin() {
   self.may_test_quickly = !self.lock.is_needed() && find_quick_tests();
   self.requests_tell = self.may_test_quickly && self.level == 2 && requests_can_tell();
   const std::lock_guard guard(self.lock);
-  self.live.open(self.rank, self.level == 1);
+  self.status.open(self.rank, self.level == 1);
   may_be_interrupted(nanoseconds_of_ticks(0));  // the first calls take the counter's rate
   self.counting = true;
 }
@@ -742,7 +742,7 @@ void look_for_mark(const char* text, size_t size) {
   std::string name;
   if (!find_section_mark({text, size}, name)) return;
   self.board->enter(name);
-  self.live.enter(name, real_ns());
+  self.status.enter(name, real_ns());
 }
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

@@ -1,6 +1,6 @@
 // The shim's state in one process, and what its parts call: the wrapped calls, the hooked layer, the account.
-#ifndef SUBSTRATA_MPI_SHIM_SHIM_HPP
-#define SUBSTRATA_MPI_SHIM_SHIM_HPP
+#ifndef SUBSTRATA_MPI_SHIM_HPP
+#define SUBSTRATA_MPI_SHIM_HPP
 
 #include <mpi.h>
 #include <substrata/feed.h>
@@ -17,10 +17,10 @@
 
 #include "cluster_log.hpp"
 #include "host_clock.hpp"
-#include "ledger.hpp"
-#include "live.hpp"
+#include "message_counts.hpp"
 #include "recent_map.hpp"
-#include "stamps.hpp"
+#include "shared_status.hpp"
+#include "timestamp_board.hpp"
 #include "virtual_clock.hpp"
 
 #ifdef OPEN_MPI
@@ -40,7 +40,7 @@
 #pragma weak ompi_mpi_op_sum
 #endif
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 // A communicator: the world's ranks of those it sends to (-1: of another job), and a number that all its
 // members give it, 0 while it is not known.
@@ -96,15 +96,15 @@ struct Shim {
   int level = 1;
   int rank = 0;
   int ranks = 1;
-  Ledger ledger{1};
+  MessageCounts counts{1};
   SectionBoard own_board{};
   SectionBoard* board = &own_board;
   // The phase of the last message.
   uint32_t place = 0;
   uint32_t place_section = UINT32_MAX;
   uint16_t place_region = 0;
-  LiveEntry live;
-  StampBoard stamps{nullptr, 1};
+  SharedStatus status;
+  TimestampBoard stamps{nullptr, 1};
   bool has_stamps = false;
   RecentMap<std::unordered_map<MPI_Comm, Communicator>> communicators;
   std::unordered_map<uint64_t, uint32_t> communicators_of_group;  // how many were made of these ranks
@@ -298,6 +298,6 @@ void end();
 // The program prints this: a section mark names the phase.
 void look_for_mark(const char* text, size_t size);
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi
 
 #endif

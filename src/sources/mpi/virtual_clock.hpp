@@ -1,12 +1,12 @@
 // A rank's virtual time: its own computing, scaled, and its messages on a modelled network.
-#ifndef SUBSTRATA_MPI_SHIM_VIRTUAL_CLOCK_HPP
-#define SUBSTRATA_MPI_SHIM_VIRTUAL_CLOCK_HPP
+#ifndef SUBSTRATA_MPI_VIRTUAL_CLOCK_HPP
+#define SUBSTRATA_MPI_VIRTUAL_CLOCK_HPP
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 // The network of the virtual clock, in the manner of LogGP (Alexandrov, Ionescu, Schauser, Scheiman, SPAA
 // 1995): overhead o at each end, latency L, gap G for each byte; and how much slower than this host the
@@ -54,6 +54,6 @@ class VirtualClock {
   double now_ = 0;
 };
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi
 
 #endif

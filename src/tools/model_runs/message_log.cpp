@@ -20,9 +20,9 @@ MessageLog parse_message_log(std::string_view bytes) {
   try {
     const nlohmann::json header = nlohmann::json::parse(bytes.substr(0, line));
     if (const auto version = header.at("substrata_mpi_messages").get<std::uint64_t>();
-        version != mpi_shim::MessageLogHeader::kVersion)
+        version != mpi::MessageLogHeader::kVersion)
       throw std::runtime_error("it is of version " + std::to_string(version) + "; " +
-                               std::to_string(mpi_shim::MessageLogHeader::kVersion) + " can be read");
+                               std::to_string(mpi::MessageLogHeader::kVersion) + " can be read");
     if (header.at("machine").get<std::string>() != "myrinet")
       throw std::runtime_error("it is for another machine than myrinet");
     if (header.at("operation_bytes").get<std::uint64_t>() != kBytes)

@@ -1,4 +1,4 @@
-// The messages of an MPI program as its ranks leave them for the modelled cluster (mpi_shim/cluster_log.hpp).
+// The messages of an MPI program as its ranks leave them for the modelled cluster (mpi/cluster_log.hpp).
 #ifndef SUBSTRATA_TOOL_CLUSTER_MESSAGE_LOG_HPP
 #define SUBSTRATA_TOOL_CLUSTER_MESSAGE_LOG_HPP
 
@@ -13,7 +13,7 @@
 namespace substrata::tool {
 
 struct MessageLog {
-  mpi_shim::MessageLogHeader header;
+  mpi::MessageLogHeader header;
   std::vector<substrata_myrinet_operation> operations;  // rank after rank
 };
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace substrata::memory_probe {
+namespace substrata::access_tracer {
 namespace {
 
 TEST(MemoryFilter, EmptyTextTakesEverything) {
@@ -51,4 +51,4 @@ TEST(MemoryBurst, NeedsTwoPositiveNumbers) {
 }
 
 }  // namespace
-}  // namespace substrata::memory_probe
+}  // namespace substrata::access_tracer

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
-#include "model_runs/carried_run.hpp"
 #include "model_runs/myrinet_run.hpp"
+#include "model_runs/offline_replay.hpp"
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
@@ -80,7 +80,7 @@ Signature baseline_of(std::uint32_t nodes, const std::string& parameters) {
     }
     log.header.operations.push_back(kMost / kBin);
   }
-  return CarriedRun(std::move(log))
+  return OfflineReplay(std::move(log))
       .signature(SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_BY_SIZE);
 }
 
@@ -176,7 +176,7 @@ void print_points(const std::string& by, substrata_myrinet_axis axis, const Sign
 // An MPI program's messages, carried on one cluster: the whole as a table, then what each phase sent.
 void carry_and_print(const std::string& folder, const std::string& parameters, const std::string& by,
                      substrata_myrinet_axis axis, unsigned node, const std::string& out) {
-  const CarriedRun run = carry_folder(folder, parameters);
+  const OfflineReplay run = replay_folder(folder, parameters);
   print_points(by, axis, run.signature(node, SUBSTRATA_MYRINET_ALL, axis));
   if (!run.phases().empty())
     std::printf("\n%-28s %10s %14s %10s %12s %12s %12s %12s\n", "phase", "packets", "bytes", "received",
@@ -196,7 +196,7 @@ void carry_and_print(const std::string& folder, const std::string& parameters, c
     }
     std::printf("\n");
   }
-  write_carried(run, out.empty() ? folder : out);
+  write_replay(run, out.empty() ? folder : out);
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, ProbedKernel, testing::ValuesIn(cases()), [](c
          std::to_string(tested.param.threads);
 });
 
-TEST(MemoryProbe, NamesHeapObjectsByTheirAllocationSiteAndFunctionsByName) {  // FE-6
+TEST(AccessTracer, NamesHeapObjectsByTheirAllocationSiteAndFunctionsByName) {  // FE-6
   Folder folder;
   output_of(kBin + "substrata-cc -O1 -o " + (folder / "objects") + " " + kSources + "objects.c");
   const Json summary = summary_of(folder, folder / "objects");
@@ -128,7 +128,7 @@ TEST(MemoryProbe, NamesHeapObjectsByTheirAllocationSiteAndFunctionsByName) {  //
   EXPECT_EQ(total["atomics"], 10);
 }
 
-TEST(MemoryProbe, CompilesAndLinksInTwoSteps) {
+TEST(AccessTracer, CompilesAndLinksInTwoSteps) {
   Folder folder;
   output_of(kBin + "substrata-cc -O2 -c -o " + (folder / "objects.o") + " " + kSources + "objects.c");
   output_of(kBin + "substrata-cc -o " + (folder / "objects") + " " + (folder / "objects.o"));
@@ -138,7 +138,7 @@ TEST(MemoryProbe, CompilesAndLinksInTwoSteps) {
 }
 
 // FE-6: sites that were bound while nobody watched, and sites bound to an observer that has gone
-TEST(MemoryProbe, AnObserverThatComesAndGoesIsGivenEveryAccessBetween) {
+TEST(AccessTracer, AnObserverThatComesAndGoesIsGivenEveryAccessBetween) {
   Folder folder;
   const std::string program = folder / "watched";
   output_of(kBin + "substrata-cc -O2 -I" + SUBSTRATA_SOURCE_DIR + "/include -o " + program + " " + kSources +
@@ -149,7 +149,7 @@ TEST(MemoryProbe, AnObserverThatComesAndGoesIsGivenEveryAccessBetween) {
   EXPECT_EQ(entry(summary["by_function"], "write_all")["writes"], 3000);
 }
 
-TEST(MemoryProbe, CountsAFortranProgram) {  // FE-6
+TEST(AccessTracer, CountsAFortranProgram) {  // FE-6
   if (!can_run("gfortran")) GTEST_SKIP() << "no gfortran here";
   Folder folder;
   std::ofstream(folder / "sum.f90") << "program sum_of_squares\n"
@@ -172,7 +172,7 @@ TEST(MemoryProbe, CountsAFortranProgram) {  // FE-6
   EXPECT_GE(summary["writes"], 1000);
 }
 
-TEST(MemoryProbe, CountsNewAndDeleteOfACxxProgram) {  // FE-6
+TEST(AccessTracer, CountsNewAndDeleteOfACxxProgram) {  // FE-6
   Folder folder;
   std::ofstream(folder / "vector.cpp") << "#include <vector>\n"
                                           "int main() {\n"
@@ -192,7 +192,7 @@ TEST(MemoryProbe, CountsNewAndDeleteOfACxxProgram) {  // FE-6
   EXPECT_EQ(heap_reads, 1000u);
 }
 
-TEST(MemoryProbe, AChildProcessDoesNotOverwriteItsParentsSummary) {
+TEST(AccessTracer, AChildProcessDoesNotOverwriteItsParentsSummary) {
   Folder folder;
   std::ofstream(folder / "fork.c")
       << "#include <sys/wait.h>\n#include <unistd.h>\n#include <stdlib.h>\n"
@@ -210,14 +210,14 @@ TEST(MemoryProbe, AChildProcessDoesNotOverwriteItsParentsSummary) {
   EXPECT_EQ(entry(summary["by_object"], "values")["writes"], 100);
 }
 
-TEST(MemoryProbe, AFilterThatCannotBeReadIsToldAndIgnored) {
+TEST(AccessTracer, AFilterThatCannotBeReadIsToldAndIgnored) {
   Folder folder;
   output_of(kBin + "substrata-cc -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");
   const std::string text = output_of("SUBSTRATA_MEMORY_FILTER=colour=red " + (folder / "objects"));
   EXPECT_NE(text.find("'colour' is not known"), std::string::npos) << text;
 }
 
-TEST(MemoryProbe, AMissingCompilerIsToldByName) {
+TEST(AccessTracer, AMissingCompilerIsToldByName) {
   const std::string text = [] {
     std::string all;
     FILE* pipe = popen(("SUBSTRATA_CC=no-such-compiler " + kBin + "substrata-cc -c x.c 2>&1").c_str(), "r");

@@ -1,5 +1,5 @@
 // Turns by simulated time, and processors shared by time slices without any coscheduling.
-#include "together.hpp"
+#include "coscheduled_run.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -36,7 +36,7 @@ class Turns {
   std::uint32_t choose() const noexcept { return at_[0] <= at_[1] ? 0 : 1; }
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::array<Time, kTogether> at_{};
+  std::array<Time, kCoscheduled> at_{};
 };
 
 // The processors: the programs take turns in slices, whether they compute or wait, because a process that
@@ -46,13 +46,13 @@ class Processors {
  public:
   Processors(std::uint32_t nodes, std::uint64_t seed) {
     for (std::uint32_t i = 0; i < nodes; ++i)
-      phases_.push_back(workloads::random_at(seed ^ 0x51CE, i) % (kTogether * kSlice));
+      phases_.push_back(workloads::random_at(seed ^ 0x51CE, i) % (kCoscheduled * kSlice));
   }
   // When the program's process at the node next has the processor; now if it has it.
   Time runs(std::uint32_t program, ProcessId node, Time now) const noexcept {
     if (ended_[1 - program]) return now;
     const Time at = now + phases_[node];
-    if (at / kSlice % kTogether == program) return now;
+    if (at / kSlice % kCoscheduled == program) return now;
     return (at / kSlice + 1) * kSlice - phases_[node];
   }
   // When its present slice ends at the latest.
@@ -65,7 +65,7 @@ class Processors {
  private:
   static constexpr Time kSlice = 200'000 * kMicrosecond;  // Linux 2.0's time slice: 20 ticks of 10 ms
   std::vector<Time> phases_;
-  std::array<bool, kTogether> ended_{};
+  std::array<bool, kCoscheduled> ended_{};
 };
 
 // The machine of one of the programs.
@@ -125,13 +125,13 @@ class Sharing final : public workloads::Machine {
 
 }  // namespace
 
-Reports run_together(const std::array<std::string, kTogether>& workloads, const MachineParameters& parameters,
-                     std::uint32_t nodes, std::uint64_t seed) {
+Reports run_coscheduled(const std::array<std::string, kCoscheduled>& workloads,
+                        const MachineParameters& parameters, std::uint32_t nodes, std::uint64_t seed) {
   Turns turns;
   Processors processors(nodes, seed);
   ClusterParameters cluster = parameters.cluster;
   cluster.nodes = nodes;
-  const auto shared = std::make_shared<SharedCluster>(cluster, kTogether);
+  const auto shared = std::make_shared<SharedCluster>(cluster, kCoscheduled);
   Reports reports;
   const auto run = [&](std::uint32_t program) {
     turns.wait(program, 0);

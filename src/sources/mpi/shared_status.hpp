@@ -1,6 +1,6 @@
 // Tells a recorder outside, while the program runs, what this rank sends and which section the program is in.
-#ifndef SUBSTRATA_MPI_SHIM_LIVE_HPP
-#define SUBSTRATA_MPI_SHIM_LIVE_HPP
+#ifndef SUBSTRATA_MPI_SHARED_STATUS_HPP
+#define SUBSTRATA_MPI_SHARED_STATUS_HPP
 
 #include <substrata/live_board.h>
 
@@ -9,11 +9,11 @@
 
 #include "mpi_exchange/clock_exchange.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 // This rank's entry of the board that SUBSTRATA_MPI_LIVE names. Without one, or without room, every call does
 // nothing. Thread-compatible; the shim serialises.
-class LiveEntry {
+class SharedStatus {
  public:
   // Maps the board.
   void find();
@@ -26,7 +26,7 @@ class LiveEntry {
   }
   bool is_open() const noexcept { return board_ != nullptr; }
   // This node's clock beside that of the reference.
-  void clock(const ClockOffset& offset, std::string_view reference) noexcept;
+  void clock(const mpi_exchange::ClockOffset& offset, std::string_view reference) noexcept;
   // "": out of all sections.
   void enter(std::string_view section, int64_t now) noexcept;
 
@@ -37,6 +37,6 @@ class LiveEntry {
   uint64_t bytes_ = 0;
 };
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi
 
 #endif

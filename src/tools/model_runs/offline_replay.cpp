@@ -1,4 +1,4 @@
-#include "model_runs/carried_run.hpp"
+#include "model_runs/offline_replay.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -18,7 +18,7 @@ void check(int result) {
 
 }  // namespace
 
-CarriedRun::CarriedRun(MessageLog log) : log_(std::move(log)), phases_(log_.header.phases) {
+OfflineReplay::OfflineReplay(MessageLog log) : log_(std::move(log)), phases_(log_.header.phases) {
   const std::vector<std::size_t>& ranks = log_.header.operations;
   nodes_ = static_cast<std::uint32_t>(std::max<std::size_t>(2, ranks.size()));
   substrata_myrinet_carry_options options{};
@@ -48,22 +48,22 @@ CarriedRun::CarriedRun(MessageLog log) : log_(std::move(log)), phases_(log_.head
   run_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-substrata_myrinet_outcome CarriedRun::outcome() const {
+substrata_myrinet_outcome OfflineReplay::outcome() const {
   struct substrata_myrinet_outcome out {};
   out.struct_size = sizeof out;
   check(substrata_myrinet_carried_outcome(carried_.get(), &out));
   return out;
 }
 
-substrata_myrinet_counts CarriedRun::counts(std::uint32_t node, std::uint32_t phase) const {
+substrata_myrinet_counts OfflineReplay::counts(std::uint32_t node, std::uint32_t phase) const {
   substrata_myrinet_counts out{};
   out.struct_size = sizeof out;
   check(substrata_myrinet_carried_counts(carried_.get(), node, phase, &out));
   return out;
 }
 
-std::vector<substrata_myrinet_point> CarriedRun::signature(std::uint32_t node, std::uint32_t phase,
-                                                           substrata_myrinet_axis axis) const {
+std::vector<substrata_myrinet_point> OfflineReplay::signature(std::uint32_t node, std::uint32_t phase,
+                                                              substrata_myrinet_axis axis) const {
   std::uint32_t count = 0;
   check(substrata_myrinet_carried_signature(carried_.get(), node, phase, axis, nullptr, 0, &count));
   std::vector<substrata_myrinet_point> points(count);
@@ -71,8 +71,8 @@ std::vector<substrata_myrinet_point> CarriedRun::signature(std::uint32_t node, s
   return points;
 }
 
-CarriedRun carry_folder(const std::string& folder, const std::string& parameters) {
-  const std::string path = folder + "/" + mpi_shim::kMessageLogName;
+OfflineReplay replay_folder(const std::string& folder, const std::string& parameters) {
+  const std::string path = folder + "/" + mpi::kMessageLogName;
   std::ifstream file(path, std::ios::binary);
   if (!file)
     throw std::runtime_error("there is no " + path +
@@ -82,7 +82,7 @@ CarriedRun carry_folder(const std::string& folder, const std::string& parameters
   try {
     MessageLog log = parse_message_log(bytes);
     if (!parameters.empty()) log.header.parameters = parameters;
-    return CarriedRun(std::move(log));
+    return OfflineReplay(std::move(log));
   } catch (const std::runtime_error& error) {
     throw std::runtime_error("the messages in " + path + " are not carried: " + error.what());
   }

@@ -1,7 +1,7 @@
 // The forms in which a rank's signatures are written: one part for the whole program, then one for each
 // phase.
-#ifndef SUBSTRATA_TOOL_CLUSTER_CARRIED_FILES_HPP
-#define SUBSTRATA_TOOL_CLUSTER_CARRIED_FILES_HPP
+#ifndef SUBSTRATA_MODEL_RUNS_REPLAY_FILES_HPP
+#define SUBSTRATA_MODEL_RUNS_REPLAY_FILES_HPP
 
 #include <substrata/myrinet.h>
 
@@ -12,7 +12,7 @@
 namespace substrata::tool {
 
 // One signature, with the counts it belongs to.
-struct CarriedPart {
+struct ReplayPart {
   std::string name;  // of the phase; "" of all
   substrata_myrinet_counts counts{};
   std::vector<substrata_myrinet_point> points;
@@ -21,10 +21,10 @@ struct CarriedPart {
 // Counts under the names of the events.
 nlohmann::ordered_json counts_as_json(const substrata_myrinet_counts& counts);
 // A rank's entry of cluster.json; `parts` has one at least.
-nlohmann::ordered_json rank_as_json(unsigned rank, const std::vector<CarriedPart>& parts);
+nlohmann::ordered_json rank_as_json(unsigned rank, const std::vector<ReplayPart>& parts);
 // The same for gnuplot: one block for each part that has packets, and the commands that draw rank `rank`'s.
-std::string rank_as_table(const std::vector<CarriedPart>& parts);
-std::string rank_as_plot(unsigned rank, const std::vector<CarriedPart>& parts);
+std::string rank_as_table(const std::vector<ReplayPart>& parts);
+std::string rank_as_plot(unsigned rank, const std::vector<ReplayPart>& parts);
 
 }  // namespace substrata::tool
 

@@ -1,7 +1,7 @@
 // What one rank has sent, by phase: counts, bytes and sizes; and the phases' names, shared by the ranks of a
 // node.
-#ifndef SUBSTRATA_MPI_SHIM_LEDGER_HPP
-#define SUBSTRATA_MPI_SHIM_LEDGER_HPP
+#ifndef SUBSTRATA_MPI_MESSAGE_COUNTS_HPP
+#define SUBSTRATA_MPI_MESSAGE_COUNTS_HPP
 
 #include <atomic>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "recent_map.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 // Messages of one phase of one rank.
 struct PhaseTotals {
@@ -39,9 +39,9 @@ struct Latencies {
 
 // One rank's account of what it sent, and of the way of what it received. Not thread-safe: the shim
 // serialises.
-class Ledger {
+class MessageCounts {
  public:
-  explicit Ledger(int ranks)
+  explicit MessageCounts(int ranks)
       : messages_to_(static_cast<size_t>(ranks)), bytes_to_(static_cast<size_t>(ranks)) {}
   // The phase's place among the phases, which are in the order of their first message: about to come, for a
   // new one.
@@ -93,8 +93,8 @@ class Ledger {
 };
 
 // One rank's entry of the summary file, as JSON text.
-std::string rank_as_json(const Ledger& ledger, int rank, uint64_t messages_received, uint64_t bytes_received,
-                         int level);
+std::string rank_as_json(const MessageCounts& counts, int rank, uint64_t messages_received,
+                         uint64_t bytes_received, int level);
 // `text` within quotation marks, with JSON's escapes; bytes that are no valid text become '?'.
 std::string quoted(std::string_view text);
 
@@ -153,6 +153,6 @@ std::vector<ModelledMessage> expand_ring(int me, const std::vector<uint64_t>& bl
 std::vector<int> sources_pairwise(int me, const std::vector<uint64_t>& blocks);
 std::vector<int> sources_ring(int me, const std::vector<uint64_t>& blocks);
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi
 
 #endif

@@ -1,5 +1,5 @@
 // The account of messages, section marks, and the textbook algorithms of collective operations.
-#include "mpi/ledger.hpp"
+#include "mpi/message_counts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,39 +9,39 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "mpi/stamps.hpp"
+#include "mpi/timestamp_board.hpp"
 #include "mpi/virtual_clock.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 namespace {
 
-TEST(MpiLedger, SumsByPhaseSizeAndReceiver) {
-  Ledger ledger(3);
-  const uint32_t a = ledger.place_of("a");
-  ledger.sent(a, 1, 100);
-  ledger.sent(ledger.place_of("a"), 2, 100, true);
-  ledger.sent(ledger.place_of("b"), 1, 7);
-  EXPECT_EQ(ledger.messages(), 3u);
-  EXPECT_EQ(ledger.bytes(), 207u);
-  EXPECT_EQ(ledger.messages_to(), (std::vector<uint64_t>{0, 2, 1}));
-  EXPECT_EQ(ledger.bytes_to(), (std::vector<uint64_t>{0, 107, 100}));
-  EXPECT_EQ(ledger.phase(a).sizes.all().at(100), 2u);
-  EXPECT_EQ(ledger.phase(a).own_messages, 1u) << "the other one is a collective operation's";
-  EXPECT_EQ(ledger.phase(a).own_bytes, 100u);
-  EXPECT_EQ(ledger.phases(), (std::vector<std::string>{"a", "b"}));
+TEST(MessageCounts, SumsByPhaseSizeAndReceiver) {
+  MessageCounts counts(3);
+  const uint32_t a = counts.place_of("a");
+  counts.sent(a, 1, 100);
+  counts.sent(counts.place_of("a"), 2, 100, true);
+  counts.sent(counts.place_of("b"), 1, 7);
+  EXPECT_EQ(counts.messages(), 3u);
+  EXPECT_EQ(counts.bytes(), 207u);
+  EXPECT_EQ(counts.messages_to(), (std::vector<uint64_t>{0, 2, 1}));
+  EXPECT_EQ(counts.bytes_to(), (std::vector<uint64_t>{0, 107, 100}));
+  EXPECT_EQ(counts.phase(a).sizes.all().at(100), 2u);
+  EXPECT_EQ(counts.phase(a).own_messages, 1u) << "the other one is a collective operation's";
+  EXPECT_EQ(counts.phase(a).own_bytes, 100u);
+  EXPECT_EQ(counts.phases(), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(MpiLedger, AReceiverOutsideTheWorldCountsOnlyInTheTotals) {
-  Ledger ledger(2);
-  ledger.sent(ledger.place_of("a"), -1, 5);
-  EXPECT_EQ(ledger.messages(), 1u);
-  EXPECT_EQ(ledger.messages_to(), (std::vector<uint64_t>{0, 0}));
+TEST(MessageCounts, AReceiverOutsideTheWorldCountsOnlyInTheTotals) {
+  MessageCounts counts(2);
+  counts.sent(counts.place_of("a"), -1, 5);
+  EXPECT_EQ(counts.messages(), 1u);
+  EXPECT_EQ(counts.messages_to(), (std::vector<uint64_t>{0, 0}));
 }
 
-TEST(MpiLedger, ItsJsonIsReadByAnotherReaderWhateverThePhaseIsCalled) {
-  Ledger ledger(2);
-  ledger.sent(ledger.place_of("quote \" backslash \\ tab \t high \xff"), 1, 65536);
-  const auto json = nlohmann::json::parse(rank_as_json(ledger, 1, 4, 44, 2));
+TEST(MessageCounts, ItsJsonIsReadByAnotherReaderWhateverThePhaseIsCalled) {
+  MessageCounts counts(2);
+  counts.sent(counts.place_of("quote \" backslash \\ tab \t high \xff"), 1, 65536);
+  const auto json = nlohmann::json::parse(rank_as_json(counts, 1, 4, 44, 2));
   EXPECT_EQ(json["rank"], 1);
   EXPECT_EQ(json["messages_sent"], 1);
   EXPECT_EQ(json["messages_received"], 4);
@@ -202,7 +202,7 @@ TEST(Collectives, OneRankAloneSendsNothing) {
 
 struct Board {
   explicit Board(int ranks)
-      : bytes(StampBoard::bytes(ranks)), memory(::operator new (bytes, std::align_val_t{64})) {
+      : bytes(TimestampBoard::bytes(ranks)), memory(::operator new (bytes, std::align_val_t{64})) {
     std::memset(memory, 0, bytes);
   }
   Board(const Board&) = delete;
@@ -212,9 +212,9 @@ struct Board {
   void* memory;
 };
 
-TEST(StampBoard, GivesEachMessageItsStampInWhateverOrderTheyAreTaken) {  // FE-5
+TEST(TimestampBoard, GivesEachMessageItsStampInWhateverOrderTheyAreTaken) {  // FE-5
   const Board memory(3);
-  StampBoard board(memory.memory, 3);
+  TimestampBoard board(memory.memory, 3);
   for (uint64_t i = 0; i < 20; ++i) {
     EXPECT_TRUE(board.put(0, 1, channel_of(7, 1), i, {static_cast<int64_t>(i), 0, i + 1, 100 + i}));
     EXPECT_TRUE(board.put(2, 1, channel_of(7, 1), i, {-1, 0, 0, 0}));
@@ -230,9 +230,9 @@ TEST(StampBoard, GivesEachMessageItsStampInWhateverOrderTheyAreTaken) {  // FE-5
   EXPECT_FALSE(board.take(1, 0, channel_of(7, 1), 0, &stamp)) << "the other direction";
 }
 
-TEST(StampBoard, ThatIsFullDropsStampsAndKeepsTheOthersRight) {  // FE-5
+TEST(TimestampBoard, ThatIsFullDropsStampsAndKeepsTheOthersRight) {  // FE-5
   const Board memory(2);
-  StampBoard board(memory.memory, 2);
+  TimestampBoard board(memory.memory, 2);
   uint64_t kept = 0;
   for (uint64_t i = 0; i < 5000; ++i)
     kept += board.put(0, 1, 9, i, {static_cast<int64_t>(i), 0, i, 0}) ? 1 : 0;
@@ -248,8 +248,8 @@ TEST(StampBoard, ThatIsFullDropsStampsAndKeepsTheOthersRight) {  // FE-5
   EXPECT_EQ(found, kept);
 }
 
-TEST(StampBoard, WithoutMemoryKnowsNothing) {
-  StampBoard board(nullptr, 4);
+TEST(TimestampBoard, WithoutMemoryKnowsNothing) {
+  TimestampBoard board(nullptr, 4);
   Stamp stamp;
   EXPECT_FALSE(board.put(0, 1, 1, 0, {}));
   EXPECT_FALSE(board.take(0, 1, 1, 0, &stamp));
@@ -279,12 +279,12 @@ TEST(NetworkModel, IsReadFromTextAndRefusedWithASentence) {  // FE-5
   EXPECT_EQ(describe(model), "factor=20:overhead=1000:latency=10000:byte=12.5");
 }
 
-TEST(MpiLedger, KeepsLatenciesOfBothTimeBasesApart) {  // FE-5
-  Ledger ledger(2);
-  for (const int64_t real : {100, -20}) ledger.on_its_way(real);
-  for (const int64_t modelled : {12000, 14000}) ledger.on_its_virtual_way(modelled);
-  ledger.received_without_stamp();
-  const auto json = nlohmann::json::parse(rank_as_json(ledger, 0, 3, 0, 2))["latencies"];
+TEST(MessageCounts, KeepsLatenciesOfBothTimeBasesApart) {  // FE-5
+  MessageCounts counts(2);
+  for (const int64_t real : {100, -20}) counts.on_its_way(real);
+  for (const int64_t modelled : {12000, 14000}) counts.on_its_virtual_way(modelled);
+  counts.received_without_stamp();
+  const auto json = nlohmann::json::parse(rank_as_json(counts, 0, 3, 0, 2))["latencies"];
   EXPECT_EQ(json["real"]["least_ns"], -20);
   EXPECT_EQ(json["real"]["mean_ns"], 40);
   EXPECT_EQ(json["virtual"]["most_ns"], 14000);
@@ -293,4 +293,4 @@ TEST(MpiLedger, KeepsLatenciesOfBothTimeBasesApart) {  // FE-5
 }
 
 }  // namespace
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

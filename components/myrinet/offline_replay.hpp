@@ -1,6 +1,6 @@
 // A logged parallel program run again on one cluster, and what its interfaces' monitors keep of it by phase.
-#ifndef SUBSTRATA_MYRINET_CARRIAGE_HPP
-#define SUBSTRATA_MYRINET_CARRIAGE_HPP
+#ifndef SUBSTRATA_MYRINET_OFFLINE_REPLAY_HPP
+#define SUBSTRATA_MYRINET_OFFLINE_REPLAY_HPP
 
 #include <substrata/myrinet.h>
 
@@ -17,17 +17,17 @@
 namespace substrata::myrinet {
 
 // Thread-compatible. The statistics have the program tags of MonitorMemory as phases.
-class __attribute__((visibility("hidden"))) Carriage final : private Delivery, private StageWatch {
+class __attribute__((visibility("hidden"))) OfflineReplay final : private Delivery, private StageWatch {
  public:
   using Operations = std::span<const substrata_myrinet_operation>;
   static Shape shape_of(std::uint32_t nodes, std::uint32_t phases);
 
   // `phases` up to kMostPrograms. May throw std::bad_alloc.
-  Carriage(const ClusterParameters& parameters, std::uint32_t phases);
-  Carriage(const Carriage&) = delete;
-  Carriage& operator=(const Carriage&) = delete;
+  OfflineReplay(const ClusterParameters& parameters, std::uint32_t phases);
+  OfflineReplay(const OfflineReplay&) = delete;
+  OfflineReplay& operator=(const OfflineReplay&) = delete;
   // To the last delivery, once. One program a node, all of it right: other ends and phases that exist.
-  void carry(std::span<const Operations> programs);
+  void run(std::span<const Operations> programs);
 
   // SUBSTRATA_MYRINET_ALL: together.
   substrata_myrinet_counts counts(std::uint32_t node, std::uint32_t phase) const noexcept;

@@ -1,6 +1,6 @@
 // A live MPI program, or its trace, on the modelled cluster: one node a rank.
-#ifndef SUBSTRATA_MYRINET_FOLLOWER_HPP
-#define SUBSTRATA_MYRINET_FOLLOWER_HPP
+#ifndef SUBSTRATA_MYRINET_LIVE_ADAPTER_HPP
+#define SUBSTRATA_MYRINET_LIVE_ADAPTER_HPP
 
 #include "cluster.hpp"
 #include "counting/counting.hpp"
@@ -12,12 +12,12 @@ namespace substrata::myrinet {
 // is modelled to its end, with the spacing of its messages' stamps, so that counts are exact whenever they
 // are read; messages of different batches do not meet. A host waits where its interface's queue is full.
 // While nobody looks at the packets nothing is modelled.
-class __attribute__((visibility("hidden"))) Follower final : public monitor::ObservingInstrument,
-                                                             private Delivery {
+class __attribute__((visibility("hidden"))) LiveAdapter final : public monitor::ObservingInstrument,
+                                                                private Delivery {
  public:
   // Throws std::runtime_error with the feed's sentence.
-  explicit Follower(const ClusterParameters& parameters);
-  ~Follower() override;
+  explicit LiveAdapter(const ClusterParameters& parameters);
+  ~LiveAdapter() override;
 
  protected:
   void observe(const substrata_transaction* batch, size_t count) noexcept override;

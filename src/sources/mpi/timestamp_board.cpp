@@ -1,9 +1,9 @@
 // The table of stamps: a few neighbouring places are tried for each.
-#include "stamps.hpp"
+#include "timestamp_board.hpp"
 
 #include <algorithm>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 namespace {
 constexpr size_t kTries = 8;
 
@@ -19,29 +19,29 @@ void fetch_to_write(const void* line) {
 }
 }  // namespace
 
-size_t StampBoard::slots_of_pair(int ranks) {
+size_t TimestampBoard::slots_of_pair(int ranks) {
   // About 16 KiB to 256 KiB for each rank's senders together.
   size_t slots = 512;
   while (slots > 16 && slots * static_cast<size_t>(ranks) > 4096) slots /= 2;
   return slots;
 }
 
-size_t StampBoard::bytes(int ranks) {
+size_t TimestampBoard::bytes(int ranks) {
   const auto count = static_cast<size_t>(ranks);
   return count * count * slots_of_pair(ranks) * sizeof(Slot);
 }
 
-StampBoard::StampBoard(void* memory, int ranks)
+TimestampBoard::TimestampBoard(void* memory, int ranks)
     : slots_(static_cast<Slot*>(memory)),
       per_pair_(slots_of_pair(ranks)),
       ranks_(static_cast<size_t>(ranks)) {}
 
-StampBoard::Slot& StampBoard::slot(int from, int to, uint64_t index) {
+TimestampBoard::Slot& TimestampBoard::slot(int from, int to, uint64_t index) {
   const size_t pair = static_cast<size_t>(from) * ranks_ + static_cast<size_t>(to);
   return slots_[pair * per_pair_ + (index & (per_pair_ - 1))];
 }
 
-bool StampBoard::put(int from, int to, uint64_t channel, uint64_t ordinal, const Stamp& stamp) {
+bool TimestampBoard::put(int from, int to, uint64_t channel, uint64_t ordinal, const Stamp& stamp) {
   if (slots_ == nullptr) return false;
   const uint64_t first = (channel >> 32) + ordinal;
   for (size_t i = 0; i < std::min(kTries, per_pair_); ++i) {
@@ -57,7 +57,7 @@ bool StampBoard::put(int from, int to, uint64_t channel, uint64_t ordinal, const
   return false;
 }
 
-bool StampBoard::take(int from, int to, uint64_t channel, uint64_t ordinal, Stamp* out) {
+bool TimestampBoard::take(int from, int to, uint64_t channel, uint64_t ordinal, Stamp* out) {
   if (slots_ == nullptr) return false;
   const uint64_t first = (channel >> 32) + ordinal;
   for (size_t i = 0; i < std::min(kTries, per_pair_); ++i) {
@@ -72,4 +72,4 @@ bool StampBoard::take(int from, int to, uint64_t channel, uint64_t ordinal, Stam
   return false;
 }
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

@@ -1,5 +1,5 @@
 // Mapping the recorder's board and taking an entry of it.
-#include "live.hpp"
+#include "shared_status.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
-void LiveEntry::find() {
+void SharedStatus::find() {
   const char* path = std::getenv("SUBSTRATA_MPI_LIVE");
   if (path == nullptr || path[0] == '\0' || board_ != nullptr) return;
   const int file = ::open(path, O_RDWR | O_CLOEXEC);
@@ -31,7 +31,7 @@ void LiveEntry::find() {
   board_ = board;
 }
 
-void LiveEntry::open(int rank, bool modelled) {
+void SharedStatus::open(int rank, bool modelled) {
   if (board_ == nullptr || rank_ != nullptr) return;
   substrata_live_board* const board = board_;
   const uint64_t place = __atomic_fetch_add(&board->ranks_used, 1, __ATOMIC_RELAXED);
@@ -41,7 +41,7 @@ void LiveEntry::open(int rank, bool modelled) {
   __atomic_store_n(&rank_->rank_plus_1, static_cast<uint64_t>(rank) + 1, __ATOMIC_RELEASE);
 }
 
-void LiveEntry::enter(std::string_view section, int64_t now) noexcept {
+void SharedStatus::enter(std::string_view section, int64_t now) noexcept {
   if (board_ == nullptr) return;
   const uint64_t place = __atomic_fetch_add(&board_->sections_used, 1, __ATOMIC_RELAXED);
   if (place >= SUBSTRATA_LIVE_SECTIONS) return;
@@ -53,7 +53,7 @@ void LiveEntry::enter(std::string_view section, int64_t now) noexcept {
   __atomic_store_n(&entry.ready, 1, __ATOMIC_RELEASE);
 }
 
-void LiveEntry::clock(const ClockOffset& offset, std::string_view reference) noexcept {
+void SharedStatus::clock(const mpi_exchange::ClockOffset& offset, std::string_view reference) noexcept {
   if (board_ == nullptr || offset.uncertainty < 0) return;
   const uint64_t place = __atomic_fetch_add(&board_->clocks_used, 1, __ATOMIC_RELAXED);
   if (place >= SUBSTRATA_LIVE_CLOCKS) return;
@@ -67,4 +67,4 @@ void LiveEntry::clock(const ClockOffset& offset, std::string_view reference) noe
   __atomic_store_n(&entry.ready, 1, __ATOMIC_RELEASE);
 }
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

@@ -1,5 +1,5 @@
 // Turns messages of MPI ranks into messages of nodes.
-#include "follower.hpp"
+#include "live_adapter.hpp"
 
 #include "operations.hpp"
 #include "packet_counters.hpp"
@@ -12,16 +12,16 @@ constexpr Time kPicosecondsPerNanosecond = 1000;
 
 }  // namespace
 
-Follower::Follower(const ClusterParameters& parameters)
+LiveAdapter::LiveAdapter(const ClusterParameters& parameters)
     : ObservingInstrument("mpi.rank*.send,mpi.rank*.receive"),
       cluster_(parameters, static_cast<Delivery&>(*this), true) {}
 
-Follower::~Follower() {
+LiveAdapter::~LiveAdapter() {
   end_observation();
   set_own_node(-1);
 }
 
-void Follower::observe(const substrata_transaction* batch, size_t count) noexcept {
+void LiveAdapter::observe(const substrata_transaction* batch, size_t count) noexcept {
   try {
     const uint32_t nodes = cluster_.parameters().nodes;
     const bool looked_at = cluster_.looked_at();
@@ -65,7 +65,7 @@ void Follower::observe(const substrata_transaction* batch, size_t count) noexcep
   }
 }
 
-void Follower::delivered(const Message& message, Time, Time now) {
+void LiveAdapter::delivered(const Message& message, Time, Time now) {
   if (message.operation == 0) return;
   const std::uint32_t packet = cluster_.parameters().packet_bytes;
   substrata_transaction seen{};

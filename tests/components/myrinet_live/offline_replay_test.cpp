@@ -99,7 +99,7 @@ std::vector<std::vector<Operation>> random_programs(uint32_t nodes, int messages
   return programs;
 }
 
-TEST(MyrinetCarriage, WhatIsSentIsReceivedPacketByPacketAndByteByByte) {  // MY-21
+TEST(MyrinetOfflineReplay, WhatIsSentIsReceivedPacketByPacketAndByteByByte) {  // MY-21
   uint64_t bytes = 0;
   uint64_t packets = 0;
   const Carried ran(random_programs(5, 2000, &bytes, &packets), nullptr, 3);
@@ -124,7 +124,7 @@ TEST(MyrinetCarriage, WhatIsSentIsReceivedPacketByPacketAndByteByByte) {  // MY-
   EXPECT_EQ(points, packets);
 }
 
-TEST(MyrinetCarriage, WithFaultsEveryAttemptIsReceivedOrCountedAsLost) {  // MY-22
+TEST(MyrinetOfflineReplay, WithFaultsEveryAttemptIsReceivedOrCountedAsLost) {  // MY-22
   uint64_t bytes = 0;
   uint64_t packets = 0;
   const Carried ran(random_programs(4, 2000, &bytes, &packets),
@@ -141,7 +141,7 @@ TEST(MyrinetCarriage, WithFaultsEveryAttemptIsReceivedOrCountedAsLost) {  // MY-
   EXPECT_EQ(ran.outcome().unmatched, 0u);
 }
 
-TEST(MyrinetCarriage, AProcessThatReceivesWaitsForItsMessage) {  // MY-21
+TEST(MyrinetOfflineReplay, AProcessThatReceivesWaitsForItsMessage) {  // MY-21
   const Carried one_way({{send(1, 64)}, {}});
   const Carried there_and_back({{send(1, 64), receive(1, 1)}, {receive(0, 1), send(0, 64)}});
   const Carried late({{send(1, 64, 5'000'000)}, {receive(0, 1), send(0, 64)}});
@@ -151,7 +151,7 @@ TEST(MyrinetCarriage, AProcessThatReceivesWaitsForItsMessage) {  // MY-21
   EXPECT_GE(late.outcome().simulated_ns, 5'000'000 + 2 * once);
 }
 
-TEST(MyrinetCarriage, WhoSendsFasterThanTheNetworkWaits) {  // MY-20
+TEST(MyrinetOfflineReplay, WhoSendsFasterThanTheNetworkWaits) {  // MY-20
   // Without waiting the second node would have computed its millisecond and be done when the others still
   // send.
   std::vector<Operation> flood(200, send(1, 4096));
@@ -165,14 +165,14 @@ TEST(MyrinetCarriage, WhoSendsFasterThanTheNetworkWaits) {  // MY-20
   EXPECT_GT(ran.outcome().simulated_ns, 200u * 30'000u);
 }
 
-TEST(MyrinetCarriage, AReceiveOfWhatNobodySentIsGivenUpWhenNothingElseGoesOn) {  // MY-21
+TEST(MyrinetOfflineReplay, AReceiveOfWhatNobodySentIsGivenUpWhenNothingElseGoesOn) {  // MY-21
   const Carried ran({{receive(1, 3), send(1, 100)}, {send(0, 10), receive(0, 1), receive(0, 2)}});
   ASSERT_EQ(ran.status, 0) << ran.error;
   EXPECT_EQ(ran.outcome().unmatched, 2u);
   EXPECT_EQ(ran.counts().packets_received, 2u);
 }
 
-TEST(MyrinetCarriage, TheOutcomeDependsOnTheSeedAlone) {  // MY-22
+TEST(MyrinetOfflineReplay, TheOutcomeDependsOnTheSeedAlone) {  // MY-22
   uint64_t bytes = 0;
   uint64_t packets = 0;
   const auto programs = random_programs(4, 300, &bytes, &packets);
@@ -184,7 +184,7 @@ TEST(MyrinetCarriage, TheOutcomeDependsOnTheSeedAlone) {  // MY-22
   EXPECT_NE(first.outcome().simulated_ns, other.outcome().simulated_ns);
 }
 
-TEST(MyrinetCarriage, WhatCannotBeCarriedIsRefusedWithASentence) {
+TEST(MyrinetOfflineReplay, WhatCannotBeCarriedIsRefusedWithASentence) {
   const auto refused = [](const std::vector<std::vector<Operation>>& programs, const char* parameters,
                           uint32_t phases) {
     const Carried ran(programs, parameters, phases);
@@ -199,7 +199,7 @@ TEST(MyrinetCarriage, WhatCannotBeCarriedIsRefusedWithASentence) {
   EXPECT_NE(refused(std::vector<std::vector<Operation>>(256), nullptr, 64).find("MiB"), std::string::npos);
 }
 
-TEST(MyrinetCarriage, NothingToCarryIsAnEmptyCluster) {
+TEST(MyrinetOfflineReplay, NothingToCarryIsAnEmptyCluster) {
   const Carried ran(std::vector<std::vector<Operation>>(2));
   ASSERT_EQ(ran.status, 0) << ran.error;
   EXPECT_EQ(ran.counts().packets_sent, 0u);

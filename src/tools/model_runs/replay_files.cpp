@@ -1,12 +1,12 @@
 // What the cluster carried, as cluster.json and as tables and commands for gnuplot.
-#include "model_runs/carried_files.hpp"
+#include "model_runs/replay_files.hpp"
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
-#include "model_runs/carried_run.hpp"
+#include "model_runs/offline_replay.hpp"
 
 namespace substrata::tool {
 namespace {
@@ -48,11 +48,12 @@ void write(const std::string& path, const std::string& text) {
                              (failed ? ": " + failed.message() : ""));
 }
 
-CarriedPart part_of(const CarriedRun& run, std::uint32_t rank, std::uint32_t phase, const std::string& name) {
+ReplayPart part_of(const OfflineReplay& run, std::uint32_t rank, std::uint32_t phase,
+                   const std::string& name) {
   return {name, run.counts(rank, phase), run.signature(rank, phase, SUBSTRATA_MYRINET_BY_SIZE)};
 }
 
-Json part_as_json(const CarriedPart& part) {
+Json part_as_json(const ReplayPart& part) {
   Json out = counts_as_json(part.counts);
   out["signature"] = Json::array();
   for (const substrata_myrinet_point& point : part.points) {
@@ -82,7 +83,7 @@ Json counts_as_json(const substrata_myrinet_counts& counts) {
   return out;
 }
 
-Json rank_as_json(unsigned rank, const std::vector<CarriedPart>& parts) {
+Json rank_as_json(unsigned rank, const std::vector<ReplayPart>& parts) {
   Json out = {{"rank", rank}};
   out.update(part_as_json(parts.front()));
   for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -93,10 +94,10 @@ Json rank_as_json(unsigned rank, const std::vector<CarriedPart>& parts) {
   return out;
 }
 
-std::string rank_as_table(const std::vector<CarriedPart>& parts) {
+std::string rank_as_table(const std::vector<ReplayPart>& parts) {
   std::string out =
       "# modelled; x x_end sent received source_us lanai_us net_us dest_us; a block for each phase\n";
-  for (const CarriedPart& part : parts) {
+  for (const ReplayPart& part : parts) {
     if (part.points.empty()) continue;
     out += "# " + (part.name.empty() ? "all phases" : Json(part.name).dump()) + "\n";
     for (const substrata_myrinet_point& point : part.points) {
@@ -110,10 +111,10 @@ std::string rank_as_table(const std::vector<CarriedPart>& parts) {
   return out;
 }
 
-std::string rank_as_plot(unsigned rank, const std::vector<CarriedPart>& parts) {
+std::string rank_as_plot(unsigned rank, const std::vector<ReplayPart>& parts) {
   const std::string name = "signature.rank" + std::to_string(rank);
   std::size_t rows = 0;
-  for (const CarriedPart& part : parts) rows += part.points.empty() ? 0 : 1;
+  for (const ReplayPart& part : parts) rows += part.points.empty() ? 0 : 1;
   constexpr std::size_t kRowPixels = 340;
   std::string out = "# gnuplot " + name + ".gp draws " + name + ".png\nset terminal pngcairo size 1200," +
                     std::to_string(kRowPixels * (rows == 0 ? 1 : rows)) + "\nset output '" + name +
@@ -121,7 +122,7 @@ std::string rank_as_plot(unsigned rank, const std::vector<CarriedPart>& parts) {
                     ",2\nset xlabel 'packet size (bytes)'\nset xrange [0:4200]\nset key left top\n";
   if (rows == 0) out += "set label 'no packets' at graph 0.5,0.5 center\nplot [0:1] NaN notitle\n";
   std::size_t blocks = 0;
-  for (const CarriedPart& part : parts) {
+  for (const ReplayPart& part : parts) {
     if (part.points.empty()) continue;
     const std::string title =
         "rank " + std::to_string(rank) + ", " + (part.name.empty() ? "all phases" : plain(part.name));
@@ -145,11 +146,11 @@ std::string rank_as_plot(unsigned rank, const std::vector<CarriedPart>& parts) {
   return out + "unset multiplot\n";
 }
 
-void write_carried(const CarriedRun& run, const std::string& folder) {
+void write_replay(const OfflineReplay& run, const std::string& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) throw std::runtime_error("the folder " + folder + " cannot be made: " + failed.message());
-  const mpi_shim::MessageLogHeader& header = run.log().header;
+  const mpi::MessageLogHeader& header = run.log().header;
   const substrata_myrinet_outcome outcome = run.outcome();
   Json json = {{"machine", "myrinet"},
                {"modelled", true},
@@ -170,7 +171,7 @@ void write_carried(const CarriedRun& run, const std::string& folder) {
                {"carried", counts_as_json(run.counts(SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL))},
                {"ranks", Json::array()}};
   for (std::uint32_t rank = 0; rank < header.operations.size(); ++rank) {
-    std::vector<CarriedPart> parts = {part_of(run, rank, SUBSTRATA_MYRINET_ALL, "")};
+    std::vector<ReplayPart> parts = {part_of(run, rank, SUBSTRATA_MYRINET_ALL, "")};
     for (std::uint32_t i = 0; i < run.phases().size(); ++i)
       parts.push_back(part_of(run, rank, i, run.phases()[i]));
     const std::string base = folder + "/signature.rank" + std::to_string(rank);
@@ -178,7 +179,7 @@ void write_carried(const CarriedRun& run, const std::string& folder) {
     write(base + ".gp", rank_as_plot(rank, parts));
     json["ranks"].push_back(rank_as_json(rank, parts));
   }
-  write(folder + "/" + mpi_shim::kCarriedName, json.dump() + "\n");
+  write(folder + "/" + mpi::kReplayName, json.dump() + "\n");
 }
 
 }  // namespace substrata::tool

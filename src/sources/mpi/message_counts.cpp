@@ -1,14 +1,14 @@
 // The account of messages, its JSON form, section marks, and the textbook algorithms of collective
 // operations.
-#include "ledger.hpp"
+#include "message_counts.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
-uint32_t Ledger::place_of(const std::string& phase) {
+uint32_t MessageCounts::place_of(const std::string& phase) {
   const auto [at, is_new] = places_.try_emplace(phase, static_cast<uint32_t>(order_.size()));
   if (is_new) {
     order_.push_back(phase);
@@ -46,21 +46,21 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-std::string rank_as_json(const Ledger& ledger, int rank, uint64_t messages_received, uint64_t bytes_received,
-                         int level) {
+std::string rank_as_json(const MessageCounts& counts, int rank, uint64_t messages_received,
+                         uint64_t bytes_received, int level) {
   std::string out =
-      "{\"rank\":" + std::to_string(rank) + ",\"messages_sent\":" + std::to_string(ledger.messages()) +
+      "{\"rank\":" + std::to_string(rank) + ",\"messages_sent\":" + std::to_string(counts.messages()) +
       ",\"messages_received\":" + std::to_string(messages_received) +
-      ",\"bytes_sent\":" + std::to_string(ledger.bytes()) +
+      ",\"bytes_sent\":" + std::to_string(counts.bytes()) +
       ",\"bytes_received\":" + std::to_string(bytes_received) + ",\"level\":" + std::to_string(level) +
-      ",\"latencies\":{\"real\":" + latencies_as_json(ledger.real_latencies()) +
-      ",\"virtual\":" + latencies_as_json(ledger.virtual_latencies()) +
-      ",\"unknown\":" + std::to_string(ledger.received_without_stamps()) + "},\"phases\":[";
+      ",\"latencies\":{\"real\":" + latencies_as_json(counts.real_latencies()) +
+      ",\"virtual\":" + latencies_as_json(counts.virtual_latencies()) +
+      ",\"unknown\":" + std::to_string(counts.received_without_stamps()) + "},\"phases\":[";
   const char* separator = "";
-  for (uint32_t place = 0; place < ledger.phases().size(); ++place) {
-    const PhaseTotals& phase = ledger.phase(place);
+  for (uint32_t place = 0; place < counts.phases().size(); ++place) {
+    const PhaseTotals& phase = counts.phase(place);
     out += separator;
-    out += "{\"name\":" + quoted(ledger.phases()[place]) +
+    out += "{\"name\":" + quoted(counts.phases()[place]) +
            ",\"messages_sent\":" + std::to_string(phase.messages) +
            ",\"bytes_sent\":" + std::to_string(phase.bytes) +
            ",\"own_messages_sent\":" + std::to_string(phase.own_messages) +
@@ -271,4 +271,4 @@ std::vector<int> sources_ring(int me, const std::vector<uint64_t>& blocks) {
   return out;
 }
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

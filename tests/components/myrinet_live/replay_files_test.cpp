@@ -1,5 +1,5 @@
 // The messages of an MPI program read back from their file, carried, and written as figures.
-#include "model_runs/carried_files.hpp"
+#include "model_runs/replay_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "model_runs/carried_run.hpp"
+#include "model_runs/offline_replay.hpp"
 
 namespace substrata::tool {
 namespace {
 
-using mpi_shim::MessageLogHeader;
+using mpi::MessageLogHeader;
 using testing::HasSubstr;
 
 substrata_myrinet_operation send(uint32_t to, uint64_t bytes, uint16_t phase) {
@@ -35,7 +35,7 @@ substrata_myrinet_operation receive(uint32_t from, uint32_t number) {
 
 std::string as_file(const MessageLogHeader& header,
                     const std::vector<substrata_myrinet_operation>& operations) {
-  std::string out = mpi_shim::header_line(header);
+  std::string out = mpi::header_line(header);
   const char* const bytes = reinterpret_cast<const char*>(operations.data());
   return out.append(bytes, operations.size() * sizeof operations[0]);
 }
@@ -98,8 +98,8 @@ TEST(MessageLog, CountsThatOverflowTogetherAreRefused) {
   EXPECT_THAT(refusal(as_file(header, kOperations)), HasSubstr("not whole"));
 }
 
-TEST(CarriedRun, CountsEachPhaseByItself) {  // MY-21
-  const CarriedRun run(parse_message_log(as_file(two_ranks(), kOperations)));
+TEST(OfflineReplay, CountsEachPhaseByItself) {  // MY-21
+  const OfflineReplay run(parse_message_log(as_file(two_ranks(), kOperations)));
   EXPECT_EQ(run.outcome().messages, 2u);
   EXPECT_EQ(run.outcome().unmatched, 0u);
   EXPECT_EQ(run.counts(SUBSTRATA_MYRINET_ALL, 0).packets_sent, 1u);
@@ -107,14 +107,14 @@ TEST(CarriedRun, CountsEachPhaseByItself) {  // MY-21
   EXPECT_EQ(run.counts(1, SUBSTRATA_MYRINET_ALL).bytes_received, 10'064u);
 }
 
-TEST(CarriedRun, ANodeThatIsNotThereIsRefusedBeforeAnythingRuns) {
+TEST(OfflineReplay, ANodeThatIsNotThereIsRefusedBeforeAnythingRuns) {
   std::vector<substrata_myrinet_operation> operations = kOperations;
   operations[0].peer = 9;
-  EXPECT_THROW(CarriedRun(parse_message_log(as_file(two_ranks(), operations))), std::runtime_error);
+  EXPECT_THROW(OfflineReplay(parse_message_log(as_file(two_ranks(), operations))), std::runtime_error);
 }
 
-std::vector<CarriedPart> parts() {
-  std::vector<CarriedPart> all(3);
+std::vector<ReplayPart> parts() {
+  std::vector<ReplayPart> all(3);
   all[1].name = "quote \" it's_here";
   all[2].name = "empty";
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
@@ -129,7 +129,7 @@ std::vector<CarriedPart> parts() {
   return all;
 }
 
-TEST(CarriedFiles, TheJsonHasTheWholeAndItsPhases) {  // MY-9
+TEST(ReplayFiles, TheJsonHasTheWholeAndItsPhases) {  // MY-9
   const nlohmann::ordered_json json = rank_as_json(2, parts());
   EXPECT_EQ(json["rank"], 2);
   EXPECT_EQ(json["packets_sent"], 5);
@@ -138,10 +138,10 @@ TEST(CarriedFiles, TheJsonHasTheWholeAndItsPhases) {  // MY-9
   EXPECT_EQ(json["phases"][0]["name"], "quote \" it's_here");
   EXPECT_EQ(json["phases"][0]["packets_sent"], 6);
   EXPECT_TRUE(json["phases"][1]["signature"].empty());
-  EXPECT_TRUE(rank_as_json(0, {CarriedPart{}}).contains("signature"));
+  EXPECT_TRUE(rank_as_json(0, {ReplayPart{}}).contains("signature"));
 }
 
-TEST(CarriedFiles, ThePlotDrawsTheBlocksThatTheTableHas) {  // MY-9
+TEST(ReplayFiles, ThePlotDrawsTheBlocksThatTheTableHas) {  // MY-9
   const std::string table = rank_as_table(parts());
   const std::string plot = rank_as_plot(2, parts());
   EXPECT_NE(table.find("33 65 5 0 10.500 0.000 0.000 0.000\n"), std::string::npos) << table;

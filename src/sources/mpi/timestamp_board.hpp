@@ -1,12 +1,12 @@
 // The senders' time stamps on their way to the receivers, in memory that the ranks of one node share.
-#ifndef SUBSTRATA_MPI_SHIM_STAMPS_HPP
-#define SUBSTRATA_MPI_SHIM_STAMPS_HPP
+#ifndef SUBSTRATA_MPI_TIMESTAMP_BOARD_HPP
+#define SUBSTRATA_MPI_TIMESTAMP_BOARD_HPP
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 // What a receiver learns of a message.
 struct Stamp {
@@ -21,12 +21,12 @@ struct Stamp {
 // tag) and ordinal finds a stamp. A table that is full drops a stamp; the ordinals keep the others right.
 // Lives zeroed in mapped memory. Thread-safe for one writer (the sender) and one reader (the receiver) of a
 // pair.
-class StampBoard {
+class TimestampBoard {
  public:
   // Bytes of memory for so many ranks.
   static size_t bytes(int ranks);
   // `memory`: zeroed, of that size, aligned to 64 bytes; null: no stamp is kept or found.
-  StampBoard(void* memory, int ranks);
+  TimestampBoard(void* memory, int ranks);
 
   // False when there is no room.
   bool put(int from, int to, uint64_t channel, uint64_t ordinal, const Stamp& stamp);
@@ -55,6 +55,6 @@ constexpr uint64_t channel_of(uint64_t communicator, int tag) {
   return communicator ^ (static_cast<uint64_t>(static_cast<uint32_t>(tag)) * 0x9e3779b97f4a7c15u);
 }
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi
 
 #endif

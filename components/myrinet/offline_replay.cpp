@@ -1,5 +1,5 @@
 // Runs the processes in the order of simulated time, and sorts their packets' stages by node and phase.
-#include "carriage.hpp"
+#include "offline_replay.hpp"
 
 #include <algorithm>
 #include <new>
@@ -7,7 +7,7 @@
 namespace substrata::myrinet {
 namespace {
 
-constexpr Time kHostSend = kMicrosecond;     // the host's own work for a message, as the follower's
+constexpr Time kHostSend = kMicrosecond;     // the host's own work for a message, as the live adapter's
 constexpr Time kHostReceive = kMicrosecond;  // the waiting process polls
 constexpr std::int64_t kPicosecondsPerNanosecond = 1000;
 // A longer message is posted in parts, each of whole packets.
@@ -16,14 +16,14 @@ constexpr std::uint64_t kWholeMessage = 1;  // cookie of a message's last part
 
 }  // namespace
 
-Shape Carriage::shape_of(std::uint32_t nodes, std::uint32_t phases) {
+Shape OfflineReplay::shape_of(std::uint32_t nodes, std::uint32_t phases) {
   Shape shape;
   shape.nodes = nodes;
   shape.programs = phases;
   return shape;
 }
 
-Carriage::Carriage(const ClusterParameters& parameters, std::uint32_t phases)
+OfflineReplay::OfflineReplay(const ClusterParameters& parameters, std::uint32_t phases)
     : nodes_(parameters.nodes),
       phases_(phases),
       memory_(shape_of(parameters.nodes, phases)),
@@ -34,7 +34,7 @@ Carriage::Carriage(const ClusterParameters& parameters, std::uint32_t phases)
   cluster_.watch(this);
 }
 
-void Carriage::carry(std::span<const Operations> programs) {
+void OfflineReplay::run(std::span<const Operations> programs) {
   for (std::uint32_t node = 0; node < nodes_; ++node) {
     processes_[node].left = programs[node];
     proceed(node, 0);
@@ -56,7 +56,7 @@ void Carriage::carry(std::span<const Operations> programs) {
 }
 
 // The node's next operation is due when what is computed before it is done.
-void Carriage::proceed(std::uint32_t node, Time now) {
+void OfflineReplay::proceed(std::uint32_t node, Time now) {
   const Process& process = processes_[node];
   if (process.left.empty()) return;
   const Time due = now + process.left.front().compute_ns * Time{kPicosecondsPerNanosecond};
@@ -64,14 +64,14 @@ void Carriage::proceed(std::uint32_t node, Time now) {
   first_due_ = std::min(first_due_, due);
 }
 
-void Carriage::resume(std::uint32_t node, Time now) {
+void OfflineReplay::resume(std::uint32_t node, Time now) {
   Process& process = processes_[node];
   process.waits = false;
   process.left = process.left.subspan(1);
   proceed(node, now);
 }
 
-void Carriage::perform(std::uint32_t node, Time now) {
+void OfflineReplay::perform(std::uint32_t node, Time now) {
   Process& process = processes_[node];
   const substrata_myrinet_operation& operation = process.left.front();
   if (operation.receives != 0) {
@@ -98,7 +98,7 @@ void Carriage::perform(std::uint32_t node, Time now) {
 }
 
 // Nothing goes on, and processes wait: the one that waits longest does not get its message.
-bool Carriage::give_up_one() {
+bool OfflineReplay::give_up_one() {
   const auto longest =
       std::min_element(processes_.begin(), processes_.end(), [](const auto& a, const auto& b) {
         return (a.waits ? a.since : kNever) < (b.waits ? b.since : kNever);
@@ -109,7 +109,7 @@ bool Carriage::give_up_one() {
   return true;
 }
 
-void Carriage::delivered(const Message& message, Time, Time now) {
+void OfflineReplay::delivered(const Message& message, Time, Time now) {
   if (message.cookie != kWholeMessage) return;
   ++messages_;
   const std::uint64_t there = ++pair(message.from, message.to);
@@ -119,7 +119,7 @@ void Carriage::delivered(const Message& message, Time, Time now) {
   resume(message.to, std::max(now, process.since) + kHostReceive);
 }
 
-void Carriage::stage(std::uint32_t node, const substrata_transaction& stage) noexcept {
+void OfflineReplay::stage(std::uint32_t node, const substrata_transaction& stage) noexcept {
   Sums& sums = sums_[std::size_t{node} * phases_ + stage.program];
   const int latency = latency_of(stage.state);
   if (latency < 0) {
@@ -136,7 +136,7 @@ void Carriage::stage(std::uint32_t node, const substrata_transaction& stage) noe
   }
 }
 
-void Carriage::count_fault(Sums& sums, const substrata_transaction& stage) noexcept {
+void OfflineReplay::count_fault(Sums& sums, const substrata_transaction& stage) noexcept {
   switch (stage.state) {
     case SUBSTRATA_CORRUPT:
       ++sums.checksum_errors;
@@ -153,7 +153,7 @@ void Carriage::count_fault(Sums& sums, const substrata_transaction& stage) noexc
   sums.bytes_lost += stage.size;
 }
 
-substrata_myrinet_counts Carriage::counts(std::uint32_t node, std::uint32_t phase) const noexcept {
+substrata_myrinet_counts OfflineReplay::counts(std::uint32_t node, std::uint32_t phase) const noexcept {
   substrata_myrinet_counts sum{};
   for (std::uint32_t n = 0; n < nodes_; ++n) {
     if (node != SUBSTRATA_MYRINET_ALL && n != node) continue;
@@ -174,7 +174,7 @@ substrata_myrinet_counts Carriage::counts(std::uint32_t node, std::uint32_t phas
   return sum;
 }
 
-substrata_myrinet_outcome Carriage::outcome() const noexcept {
+substrata_myrinet_outcome OfflineReplay::outcome() const noexcept {
   substrata_myrinet_outcome out{};
   out.simulated_ns = cluster_.now() / std::uint64_t{kPicosecondsPerNanosecond};
   out.messages = messages_;

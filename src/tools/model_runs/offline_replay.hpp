@@ -1,6 +1,6 @@
 // An MPI program's messages on one modelled cluster, a node for each rank, and what its interfaces saw.
-#ifndef SUBSTRATA_TOOL_CLUSTER_CARRIED_RUN_HPP
-#define SUBSTRATA_TOOL_CLUSTER_CARRIED_RUN_HPP
+#ifndef SUBSTRATA_MODEL_RUNS_OFFLINE_REPLAY_HPP
+#define SUBSTRATA_MODEL_RUNS_OFFLINE_REPLAY_HPP
 
 #include <substrata/myrinet.h>
 
@@ -13,11 +13,11 @@
 
 namespace substrata::tool {
 
-class CarriedRun {
+class OfflineReplay {
  public:
   // Carries them, in the calling thread. Where the statistics of all phases have no room, the phases are put
   // into one. Throws std::runtime_error with the reason.
-  explicit CarriedRun(MessageLog log);
+  explicit OfflineReplay(MessageLog log);
 
   const MessageLog& log() const { return log_; }
   std::uint32_t nodes() const { return nodes_; }
@@ -43,11 +43,11 @@ class CarriedRun {
 
 // The log that a program's ranks left in a folder, with the machine's `parameters` in the place of those the
 // program ran with, unless they are empty. Throws std::runtime_error with the reason.
-CarriedRun carry_folder(const std::string& folder, const std::string& parameters);
+OfflineReplay replay_folder(const std::string& folder, const std::string& parameters);
 
 // cluster.json, and each rank's signature as data and as gnuplot's commands, whole and by phase
 // (docs/myrinet.md). cluster.json comes last, whole. Throws std::runtime_error with the reason.
-void write_carried(const CarriedRun& run, const std::string& folder);
+void write_replay(const OfflineReplay& run, const std::string& folder);
 
 }  // namespace substrata::tool
 
