@@ -17,7 +17,7 @@ struct ClusterChoice {
   bool wanted = false;
   std::string parameters;  // of the machine, "" or "name=value:..."
 };
-// On an error the sentence, and `out` unchanged; else "".
+// On an error the message, and `out` unchanged; else "".
 std::string parse_cluster_choice(std::string_view text, ClusterChoice* out);
 
 // One rank's operations in their order. Not thread-safe: the shim serialises. Grows by blocks, so that no
@@ -48,7 +48,7 @@ class ClusterLog {
     uint64_t bytes = 0;
     uint64_t to_itself = 0;
     uint64_t to_itself_bytes = 0;
-    uint64_t left_out = 0;  // to other jobs, and what had no room
+    uint64_t left_out = 0;  // to other jobs, and what was beyond kMost
     uint64_t left_out_bytes = 0;
   };
   const Totals& totals() const { return totals_; }

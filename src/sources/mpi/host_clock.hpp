@@ -53,7 +53,7 @@ class RealTime {
 };
 
 // The calling thread's processor time. Asking the kernel costs more than sending a small message, so between
-// two questions that follow each other closely the counter tells. For one thread.
+// two questions that follow each other closely the counter is used. For one thread.
 class ThreadTime {
  public:
   // Nanoseconds at a reading of real_cycles() just taken.

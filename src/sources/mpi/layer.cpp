@@ -1,10 +1,13 @@
-// Level 2: the point-to-point layer's table of Open MPI, whose entries are replaced while the program
-// communicates.
+// Replaces the entries of Open MPI's table of point-to-point functions while the program communicates.
+#include "layer.hpp"
+
 #include <dlfcn.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 
 #include "shim.hpp"
 

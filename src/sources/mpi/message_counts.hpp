@@ -1,9 +1,7 @@
-// What one rank has sent, by phase: counts, bytes and sizes; and the phases' names, shared by the ranks of a
-// node.
+// What one rank has sent, by phase: counts, bytes and sizes; and how long what it received was on its way.
 #ifndef SUBSTRATA_MPI_MESSAGE_COUNTS_HPP
 #define SUBSTRATA_MPI_MESSAGE_COUNTS_HPP
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -97,61 +95,6 @@ std::string rank_as_json(const MessageCounts& counts, int rank, uint64_t message
                          uint64_t bytes_received, int level);
 // `text` within quotation marks, with JSON's escapes; bytes that are no valid text become '?'.
 std::string quoted(std::string_view text);
-
-// The section mark a line of output holds: "Begin of NAME section" gives NAME, "End of NAME section" gives
-// "". False when it holds none; `name` is then unchanged.
-bool find_section_mark(std::string_view line, std::string& name);
-
-// The current section of the program, in memory that all ranks of a node share: the rank that prints the
-// marks sets it, all read it. Lock-free; lies zeroed in a mapped file.
-struct SectionBoard {
-  static constexpr uint32_t kMost = 64;
-  static constexpr uint32_t kLength = 64;
-  std::atomic<uint32_t> current;  // 0: none
-  std::atomic<uint32_t> count;
-  char names[kMost][kLength];
-
-  // Called by one thread of one process at a time. A name beyond the 63rd is not kept: the section is then
-  // "none".
-  void enter(std::string_view name);
-  // "" outside of any section.
-  std::string name() const;
-};
-
-// How many messages rank `me` of `size` sends in a collective operation, and to whom (ranks of the
-// communicator), when it is carried out by its textbook algorithm. The form modelled where an MPI library
-// does not show its own messages.
-enum class Collective {
-  kBarrier,
-  kBroadcast,
-  kReduce,
-  kAllreduce,
-  kGather,
-  kScatter,
-  kAllgather,
-  kAlltoall,
-  kScan
-};
-struct ModelledMessage {
-  int to;
-  uint64_t bytes;
-};
-// `bytes` is one rank's block. Barrier: dissemination. Broadcast, reduce, scatter, gather: binomial tree.
-// Allreduce: recursive doubling (the ranks beyond a power of two hand over first). Allgather: ring. Alltoall:
-// one message to each. Scan: a chain.
-std::vector<ModelledMessage> expand(Collective operation, int me, int size, int root, uint64_t bytes);
-// From whom rank `me` receives in it: one entry a message, in the order in which each source sends them.
-std::vector<int> sources_in(Collective operation, int me, int size, int root);
-
-// The same where each rank has a block of its own size (bytes by rank). An empty block is no message.
-// One message to each other rank: the calls alltoallv and alltoallw, scatterv at its root, reduce_scatter.
-std::vector<ModelledMessage> expand_pairwise(int me, const std::vector<uint64_t>& blocks);
-// allgatherv by a ring: block after block goes on to the next rank.
-std::vector<ModelledMessage> expand_ring(int me, const std::vector<uint64_t>& blocks);
-// From whom: each other rank whose block for me is not empty; the rank before me, once for each block that is
-// not my own.
-std::vector<int> sources_pairwise(int me, const std::vector<uint64_t>& blocks);
-std::vector<int> sources_ring(int me, const std::vector<uint64_t>& blocks);
 
 }  // namespace substrata::mpi
 

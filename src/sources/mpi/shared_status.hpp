@@ -1,4 +1,5 @@
-// Tells a recorder outside, while the program runs, what this rank sends and which section the program is in.
+// What a recorder outside sees while the program runs: what this rank sends and which section the program is
+// in.
 #ifndef SUBSTRATA_MPI_SHARED_STATUS_HPP
 #define SUBSTRATA_MPI_SHARED_STATUS_HPP
 
@@ -11,8 +12,8 @@
 
 namespace substrata::mpi {
 
-// This rank's entry of the board that SUBSTRATA_MPI_LIVE names. Without one, or without room, every call does
-// nothing. Thread-compatible; the shim serialises.
+// This rank's entry of the board that SUBSTRATA_MPI_LIVE names. Without one, or when it is full, every call
+// does nothing. Thread-compatible; the shim serialises.
 class SharedStatus {
  public:
   // Maps the board.

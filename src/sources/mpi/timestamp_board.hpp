@@ -28,7 +28,7 @@ class TimestampBoard {
   // `memory`: zeroed, of that size, aligned to 64 bytes; null: no stamp is kept or found.
   TimestampBoard(void* memory, int ranks);
 
-  // False when there is no room.
+  // False when there is no free slot.
   bool put(int from, int to, uint64_t channel, uint64_t ordinal, const Stamp& stamp);
   // False when it is not there (yet). Takes it out.
   bool take(int from, int to, uint64_t channel, uint64_t ordinal, Stamp* out);

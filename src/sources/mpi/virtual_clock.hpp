@@ -19,7 +19,7 @@ struct NetworkModel {
 };
 
 // Reads "factor=20:latency=9000:byte=12.5:overhead=1500", any of them, numbers from 0 on. On an error the
-// sentence, and `out` unchanged; else "".
+// message, and `out` unchanged; else "".
 std::string parse_network_model(std::string_view text, NetworkModel* out);
 // The same text with all four.
 std::string describe(const NetworkModel& model);

@@ -30,7 +30,7 @@ struct ClockOffset {
 ClockOffset best_offset(const std::vector<ClockExchange>& exchanges);
 
 // A name that all processes with this CLOCK_MONOTONIC_RAW have in common, and no others: the boot, and where
-// the process lives in a time namespace with an offset, that. Empty when the kernel does not tell its boot.
+// the process lives in a time namespace with an offset, that. Empty when the kernel does not show its boot.
 std::string clock_name();
 // From the texts of /proc/sys/kernel/random/boot_id and /proc/self/timens_offsets.
 std::string clock_name(std::string_view boot, std::string_view offsets);
