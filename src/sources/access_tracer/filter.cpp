@@ -1,4 +1,4 @@
-// Parses and applies the filters of the memory probe.
+// Parses and applies the filters of the access tracer.
 #include "filter.hpp"
 
 #include <fnmatch.h>

@@ -21,7 +21,7 @@ struct Filter {
   bool takes_address(uintptr_t address) const;
 };
 
-// Reads "function=sort*,object=keys,range=0x1000-0x2000" into `out`. Returns "" or a sentence that says what
+// Reads "function=sort*,object=keys,range=0x1000-0x2000" into `out`. Returns "" or a message that says what
 // is wrong; then `out` is unchanged.
 std::string parse_filter(std::string_view text, Filter& out);
 

@@ -72,8 +72,8 @@ ElfSymbols read_elf_symbols(const unsigned char* bytes, size_t size) {
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0 || symbol.st_name >= strings.sh_size) continue;
     if (type != STT_FUNC && type != STT_OBJECT) continue;
     const char* name = reinterpret_cast<const char*>(bytes) + strings.sh_offset + symbol.st_name;
-    const uint64_t room = strings.sh_size - symbol.st_name;
-    if (strnlen(name, room) == room) continue;
+    const uint64_t left = strings.sh_size - symbol.st_name;
+    if (strnlen(name, left) == left) continue;
     (type == STT_FUNC ? found.functions : found.variables)
         .push_back({symbol.st_value, symbol.st_size, demangled(name)});
   }

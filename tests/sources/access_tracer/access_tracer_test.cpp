@@ -1,4 +1,5 @@
-// The memory probe on real programs: compiled by its wrappers, run, and its counts compared with an oracle's.
+// The access tracer on real programs: compiled by its wrappers, run, and its counts compared with an
+// oracle's.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -137,7 +138,7 @@ TEST(AccessTracer, CompilesAndLinksInTwoSteps) {
   EXPECT_GT(summary["writes"], 350);
 }
 
-// FE-6: sites that were bound while nobody watched, and sites bound to an observer that has gone
+// FE-6: sites that were bound while there was no watcher, and sites bound to an observer that has gone
 TEST(AccessTracer, AnObserverThatComesAndGoesIsGivenEveryAccessBetween) {
   Folder folder;
   const std::string program = folder / "watched";

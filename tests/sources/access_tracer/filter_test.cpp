@@ -1,4 +1,4 @@
-// The filters of the memory probe: what they take, and the sentences for what they cannot read.
+// The filters of the access tracer: what they take, and the messages for what they cannot read.
 #include "access_tracer/filter.hpp"
 
 #include <gtest/gtest.h>
