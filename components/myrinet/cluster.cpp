@@ -56,7 +56,7 @@ template <typename T>
 std::uint32_t Cluster::take_place(std::vector<T>& places, std::vector<std::uint32_t>& free) {
   if (free.empty()) {
     if (places.size() == EventQueue::kMostPackets)
-      throw std::length_error("the Myrinet cluster has no room for more packets under way");
+      throw std::length_error("the Myrinet cluster cannot hold more packets under way");
     places.emplace_back();
     return static_cast<std::uint32_t>(places.size() - 1);
   }
@@ -138,7 +138,7 @@ void Cluster::launch(std::uint32_t from, Time ready, Time length, Kind kind, std
   // The stamp of a clock packet is the last thing before its insertion.
   if (kind == kQuerySeen) exchange_.sent = clocks_.local(0, begin);
   if (kind == kAnswered) exchange_.answered = clocks_.local(from, begin);
-  // The port is asked for when the head is there, so that nobody waits for a worm that is yet to come.
+  // The port is asked for when the head is there, so that none waits for a worm that is yet to come.
   events_.push(begin + parameters_.switch_latency, kHead, from);
 }
 
@@ -473,7 +473,6 @@ void Cluster::hand_over(std::uint32_t slot) {
 
 // What must be moved first holds up all that the processor does next.
 void Cluster::keep_in_store(std::uint32_t index, const Packet& packet, Time earlier_begin, Time earlier_end) {
-  constexpr std::int64_t kPicosecondsPerNanosecond = 1000;
   const HostStore::Forced forced =
       store_->keep(index, packet.shown,
                    static_cast<std::int64_t>(earlier_end - earlier_begin) / kPicosecondsPerNanosecond);
@@ -550,7 +549,7 @@ void Cluster::on_query_seen() {
   ++counts_.clock_packets;
 }
 
-// A round trip much longer than the quickest was held up on one of its ways, nobody knows which: again.
+// A round trip much longer than the quickest was held up on one of its ways, it is not known which: again.
 void Cluster::on_answered() {
   constexpr double kSlack = 1e6;  // picoseconds
   Node& node = nodes_[0];

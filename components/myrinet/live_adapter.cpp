@@ -5,12 +5,6 @@
 #include "packet_counters.hpp"
 
 namespace substrata::myrinet {
-namespace {
-
-constexpr Time kHostSend = kMicrosecond;
-constexpr Time kPicosecondsPerNanosecond = 1000;
-
-}  // namespace
 
 LiveAdapter::LiveAdapter(const ClusterParameters& parameters)
     : ObservingInstrument("mpi.rank*.send,mpi.rank*.receive"),
@@ -55,7 +49,8 @@ void LiveAdapter::observe(const substrata_transaction* batch, size_t count) noex
       begun = true;
       const bool alone = message.type == SUBSTRATA_MYRINET_MESSAGE;
       if (alone) message.operation = operation_word(SUBSTRATA_MYRINET_MESSAGE_SEND, ++operations_, false);
-      const Time wanted = origin + (stamp > first_ns ? (stamp - first_ns) * kPicosecondsPerNanosecond : 0);
+      const Time wanted =
+          origin + (stamp > first_ns ? (stamp - first_ns) * Time{kPicosecondsPerNanosecond} : 0);
       message.cookie = wanted;
       cluster_.post(message, cluster_.free_entry(t.initiator, t.size, wanted) + kHostSend);
     }

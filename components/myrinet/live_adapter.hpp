@@ -11,11 +11,11 @@ namespace substrata::myrinet {
 // the interfaces; messages that other ranks send each other are not seen here. Each batch of one probe point
 // is modelled to its end, with the spacing of its messages' stamps, so that counts are exact whenever they
 // are read; messages of different batches do not meet. A host waits where its interface's queue is full.
-// While nobody looks at the packets nothing is modelled.
+// While the packets are not observed nothing is modelled.
 class __attribute__((visibility("hidden"))) LiveAdapter final : public monitor::ObservingInstrument,
                                                                 private Delivery {
  public:
-  // Throws std::runtime_error with the feed's sentence.
+  // Throws std::runtime_error with the feed's message.
   explicit LiveAdapter(const ClusterParameters& parameters);
   ~LiveAdapter() override;
 

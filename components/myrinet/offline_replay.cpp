@@ -7,9 +7,6 @@
 namespace substrata::myrinet {
 namespace {
 
-constexpr Time kHostSend = kMicrosecond;     // the host's own work for a message, as the live adapter's
-constexpr Time kHostReceive = kMicrosecond;  // the waiting process polls
-constexpr std::int64_t kPicosecondsPerNanosecond = 1000;
 // A longer message is posted in parts, each of whole packets.
 constexpr std::uint64_t kLongestPart = std::uint64_t{1} << 30;
 constexpr std::uint64_t kWholeMessage = 1;  // cookie of a message's last part
