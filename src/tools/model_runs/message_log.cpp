@@ -1,3 +1,4 @@
+// Reads the log back: a line of JSON, then the operations as they lie in memory.
 #include "model_runs/message_log.hpp"
 
 #include <cstdint>
@@ -5,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 namespace {
 
 constexpr std::size_t kMostRanks = 256;
@@ -56,4 +57,4 @@ MessageLog parse_message_log(std::string_view bytes) {
   return log;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs

@@ -1,3 +1,4 @@
+// Hands the log of all ranks to the Myrinet cluster, and asks for what came of it.
 #include "model_runs/offline_replay.hpp"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 namespace {
 
 constexpr int kNoRoom = -2;
@@ -88,4 +89,4 @@ OfflineReplay replay_folder(const std::string& folder, const std::string& parame
   }
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs

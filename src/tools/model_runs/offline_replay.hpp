@@ -11,12 +11,12 @@
 
 #include "model_runs/message_log.hpp"
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 
 class OfflineReplay {
  public:
-  // Carries them, in the calling thread. Where the statistics of all phases have no room, the phases are put
-  // into one. Throws std::runtime_error with the reason.
+  // Runs them, in the calling thread. Where the statistics of all phases would take too much memory, the
+  // phases are put into one. Throws std::runtime_error with the reason.
   explicit OfflineReplay(MessageLog log);
 
   const MessageLog& log() const { return log_; }
@@ -49,6 +49,6 @@ OfflineReplay replay_folder(const std::string& folder, const std::string& parame
 // (docs/myrinet.md). cluster.json comes last, whole. Throws std::runtime_error with the reason.
 void write_replay(const OfflineReplay& run, const std::string& folder);
 
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs
 
 #endif

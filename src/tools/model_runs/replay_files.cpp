@@ -8,7 +8,7 @@
 
 #include "model_runs/offline_replay.hpp"
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -182,4 +182,4 @@ void write_replay(const OfflineReplay& run, const std::string& folder) {
   write(folder + "/" + mpi::kReplayName, json.dump() + "\n");
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 
 // One signature, with the counts it belongs to.
 struct ReplayPart {
@@ -26,6 +26,6 @@ nlohmann::ordered_json rank_as_json(unsigned rank, const std::vector<ReplayPart>
 std::string rank_as_table(const std::vector<ReplayPart>& parts);
 std::string rank_as_plot(unsigned rank, const std::vector<ReplayPart>& parts);
 
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "model_runs/offline_replay.hpp"
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 namespace {
 
 using mpi::MessageLogHeader;
@@ -152,4 +152,4 @@ TEST(ReplayFiles, ThePlotDrawsTheBlocksThatTheTableHas) {  // MY-9
 }
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs

@@ -49,8 +49,8 @@ int run_and_replay(const std::vector<std::string>& command, const std::string& f
                  child.how_it_ended().c_str(), folder.c_str());
     return status != 0 ? status : 1;
   }
-  const OfflineReplay run = replay_folder(folder, "");
-  write_replay(run, folder);
+  const model_runs::OfflineReplay run = model_runs::replay_folder(folder, "");
+  model_runs::write_replay(run, folder);
   std::fprintf(
       stderr,
       "substrata mpirun: %llu packets (modelled) in %.2f s after the program's end; %s/cluster.json\n",
