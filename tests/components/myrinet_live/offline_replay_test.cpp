@@ -1,4 +1,5 @@
-// A logged program run again on the cluster: what is sent arrives or is counted as lost, and who waits waits.
+// A logged program run again on the cluster: what is sent arrives or is counted as lost, and a process that
+// receives waits.
 #include <gtest/gtest.h>
 #include <substrata/myrinet.h>
 
