@@ -9,7 +9,7 @@ namespace substrata::access_tracer {
 
 // Nothing for an empty message.
 inline void report(const std::string& message) {
-  if (!message.empty()) std::fprintf(stderr, "substrata memory probe: %s\n", message.c_str());
+  if (!message.empty()) std::fprintf(stderr, "substrata access tracer: %s\n", message.c_str());
 }
 
 }  // namespace substrata::access_tracer

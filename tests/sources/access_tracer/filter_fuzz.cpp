@@ -1,4 +1,4 @@
-// Fuzzes the parsers of the memory probe's settings.
+// Fuzzes the parsers of the access tracer's settings.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
