@@ -248,6 +248,12 @@ void Cluster::commit(std::uint32_t node, Place place, const substrata_transactio
   ++published_;
 }
 
+Time Cluster::send(const Message& message, Time now) {
+  const Time posted = free_entry(message.from, message.bytes, now) + kHostSend;
+  post(message, posted);
+  return posted;
+}
+
 void Cluster::post(const Message& message, Time now) {
   const std::uint32_t number = take_place(messages_, free_messages_);
   Posted& posted = messages_[number];

@@ -89,6 +89,9 @@ class __attribute__((visibility("hidden"))) Cluster {
   void watch(StageWatch* watch) noexcept { watch_ = watch; }
   // Does anybody look at the packets' stages: the watch, or an observer of a probe point?
   bool looked_at() const noexcept;
+  // Sends a message as a host's software that may begin at `now`: it waits for a free entry in the queue of
+  // its interface and puts the message there. Gives the time at which it goes on.
+  Time send(const Message& message, Time now);
   // Puts a message into the queue of its sender's interface at `now`, which is not before the present.
   void post(const Message& message, Time now);
   // The time at which a host that wants to post at `now` finds a free entry in the queue (an estimate by the

@@ -52,7 +52,7 @@ void LiveAdapter::observe(const substrata_transaction* batch, size_t count) noex
       const Time wanted =
           origin + (stamp > first_ns ? (stamp - first_ns) * Time{kPicosecondsPerNanosecond} : 0);
       message.cookie = wanted;
-      cluster_.post(message, cluster_.free_entry(t.initiator, t.size, wanted) + kHostSend);
+      cluster_.send(message, wanted);
     }
     cluster_.run_out();
   } catch (...) {

@@ -88,8 +88,7 @@ void OfflineReplay::perform(std::uint32_t node, Time now) {
     message.bytes = static_cast<std::uint32_t>(std::min(left, kLongestPart));
     left -= message.bytes;
     message.cookie = left == 0 ? kWholeMessage : 0;
-    at = cluster_.free_entry(node, message.bytes, at) + kHostSend;
-    cluster_.post(message, at);
+    at = cluster_.send(message, at);
   } while (left != 0);
   resume(node, at);
 }

@@ -14,7 +14,6 @@ namespace substrata::myrinet {
 
 // What the host's software costs, picoseconds.
 struct HostCosts {
-  Time send = kHostSend;
   std::uint32_t header = 16;  // of a protocol's packet; data carry it in the network's header
   // A page goes straight into its place and may contain anything, so its receiver polls a word that follows
   // as a message of its own: VMMC has no receive operation and keeps the order of a pair's messages
