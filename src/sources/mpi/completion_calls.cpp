@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "requests.hpp"
+#include "shim.hpp"
 #include "wrap.hpp"
 
 namespace substrata::mpi {

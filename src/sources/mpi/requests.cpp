@@ -158,11 +158,6 @@ void forget(MPI_Request request) {
   all.any.store(!all.receives.empty(), std::memory_order_relaxed);
 }
 
-bool watches_requests() {
-  const Shim& self = shim();
-  return self.counting && self.requests.any.load(std::memory_order_relaxed);
-}
-
 void persistent_send(MPI_Request request, MPI_Comm comm, int to, int tag, int count, MPI_Datatype type) {
   const std::lock_guard guard(persistent().lock);
   persistent().sends[request] = {comm, to, tag, count, type};

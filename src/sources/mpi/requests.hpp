@@ -50,8 +50,6 @@ void completed(MPI_Request request, const MPI_Status& status);
 void completed_by_callback(MPI_Request request, const MPI_Status& status);
 // The program gives it up.
 void forget(MPI_Request request);
-// May a wait or a test complete a known receive?
-bool watches_requests();
 
 // Persistent requests, at both levels: what is made here is accounted each time it is started.
 void persistent_send(MPI_Request request, MPI_Comm comm, int to, int tag, int count, MPI_Datatype type);

@@ -61,6 +61,12 @@ inline Shim& shim() {
   return *one;
 }
 
+// May a wait or a test complete a known receive?
+inline bool watches_requests() {
+  const Shim& self = shim();
+  return self.counting && self.requests.any.load(std::memory_order_relaxed);
+}
+
 }  // namespace substrata::mpi
 
 #endif
