@@ -8,8 +8,6 @@
 namespace substrata::myrinet {
 namespace {
 
-constexpr int64_t kPicosecondsPerNanosecond = 1000;
-
 // Nobody waits for the packets; their stages are kept.
 class Alone final : private Delivery, private StageWatch {
  public:

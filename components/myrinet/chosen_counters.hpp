@@ -1,4 +1,4 @@
-// Counters for every choice that somebody asked for, found while others count.
+// Counters for every choice that was asked for, found while others count.
 #ifndef SUBSTRATA_MYRINET_CHOSEN_COUNTERS_HPP
 #define SUBSTRATA_MYRINET_CHOSEN_COUNTERS_HPP
 

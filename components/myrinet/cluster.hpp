@@ -34,7 +34,7 @@ struct Message {
   std::uint64_t cookie = 0;     // the sender's own
 };
 
-// Is told when a message is whole in its receiver's memory; messages of a pair of nodes in their order.
+// Is called when a message is whole in its receiver's memory; messages of a pair of nodes in their order.
 class Delivery {
  public:
   virtual void delivered(const Message& message, Time posted, Time now) = 0;
@@ -80,15 +80,18 @@ struct ClusterCounts {
 // Thread-bound.
 class Cluster {
  public:
-  // Opens the probe points if `publishing`; throws std::runtime_error with the feed's sentence.
+  // Opens the probe points if `publishing`; throws std::runtime_error with the feed's message.
   Cluster(const ClusterParameters& parameters, Delivery& delivery, bool publishing);
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // From now on; null: nobody. Besides the probe points.
+  // From now on; null: none. Besides the probe points.
   void watch(StageWatch* watch) noexcept { watch_ = watch; }
   // Does anybody look at the packets' stages: the watch, or an observer of a probe point?
   bool looked_at() const noexcept;
+  // Sends a message as a host's software that may begin at `now`: it waits for a free entry in the queue of
+  // its interface and puts the message there. Gives the time at which it goes on.
+  Time send(const Message& message, Time now);
   // Puts a message into the queue of its sender's interface at `now`, which is not before the present.
   void post(const Message& message, Time now);
   // The time at which a host that wants to post at `now` finds a free entry in the queue (an estimate by the
@@ -195,7 +198,7 @@ class Cluster {
     Ring<Worm> outgoing;  // behind it
     Time link_free = 0;
     // Receiving.
-    Time armed = 0;           // the processor has told the receiving side where the next packet goes
+    Time armed = 0;           // the receiving side knows from the processor where the next packet goes
     bool port_taken = false;  // a packet is on its way through the node's port
     std::uint32_t buffers = 0;
     Ring<std::uint32_t> waiting;  // nodes whose worms wait in the switch for the port

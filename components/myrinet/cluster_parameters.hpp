@@ -11,6 +11,12 @@ using Time = std::uint64_t;
 inline constexpr Time kNever = ~Time{0};
 inline constexpr Time kMicrosecond = 1'000'000;
 inline constexpr Time kSecond = 1'000'000'000'000;
+inline constexpr std::int64_t kPicosecondsPerNanosecond = 1000;
+
+// The host's own work: to put a message into the interface's queue, and to find one that it polls for;
+// assumption.
+inline constexpr Time kHostSend = kMicrosecond;
+inline constexpr Time kHostReceive = kMicrosecond;
 
 // What of the firmware's monitor runs (figures 7 to 10 of the paper show each alone).
 struct MonitorParts {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster_parameters.hpp"
+
 namespace substrata::myrinet {
 namespace {
-
-constexpr int64_t kPicosecondsPerNanosecond = 1000;
 
 struct Counters {
   monitor::Counter of[kMostNodes + 1][kHostCounts];
@@ -55,7 +55,7 @@ std::string HostLayout::objection() const {
   if (trace_ring > kMost || trace_buffer > kMost)
     return "at most " + std::to_string(kMost) + " packet records are possible";
   if (trace_ring != 0 && trace_buffer < HostStore::kRecordsAtOnce)
-    return "a trace needs room for " + std::to_string(HostStore::kRecordsAtOnce) +
+    return "a trace needs space for " + std::to_string(HostStore::kRecordsAtOnce) +
            " packet records on the interface, " + std::to_string(trace_buffer) + " are asked for";
   return {};
 }
@@ -186,7 +186,7 @@ void HostStore::trace(uint32_t node, const substrata_transaction& stage, uint32_
   count(node, kTraceRecords);
 }
 
-// What the ring has no room for is lost.
+// What a full ring cannot take is lost.
 uint32_t HostStore::move_records(uint32_t node) {
   Interface& own = interfaces_[node];
   const auto records = static_cast<uint32_t>(std::min<size_t>(own.records.size(), kRecordsAtOnce));
@@ -235,12 +235,12 @@ void HostStore::counts(uint32_t node, substrata_myrinet_host_counts* out) const 
   *out = sum;
 }
 
-uint32_t HostStore::read_trace(uint32_t node, substrata_myrinet_packet* out, uint32_t room) {
+uint32_t HostStore::read_trace(uint32_t node, substrata_myrinet_packet* out, uint32_t most) {
   const std::lock_guard lock(mutex_);
   Interface& own = interfaces_[node];
   uint32_t read = 0;
   for (Ring<substrata_myrinet_packet>* const ring : {&own.host, &own.records}) {
-    for (; read < room && !ring->empty(); ++read) {
+    for (; read < most && !ring->empty(); ++read) {
       out[read] = ring->front();
       ring->pop_front();
     }

@@ -23,9 +23,9 @@ namespace substrata::myrinet {
 struct HostLayout {
   uint32_t cache_lines = 256;  // of counts that the host has not seen
   uint32_t trace_buffer = 0;   // packet records on their way to the host; 0: no trace
-  uint32_t trace_ring = 0;     // packet records of one interface that the host has room for
+  uint32_t trace_ring = 0;     // packet records of one interface that the host keeps
 
-  // A sentence: what is wrong with it. Empty: nothing. The size of the interface's memory is not looked at.
+  // What is wrong with it. Empty: nothing. The size of the interface's memory is not looked at.
   std::string objection() const;
   // The sums of all rows, the cache and the records.
   uint64_t interface_bytes(const Shape& shape) const noexcept;
@@ -88,7 +88,7 @@ class HostStore {
   // Of one node or all. The struct_size stays.
   void counts(uint32_t node, substrata_myrinet_host_counts* out) const;
   // Takes the oldest records of a node: out of the ring, then out of its interface. Gives how many.
-  uint32_t read_trace(uint32_t node, substrata_myrinet_packet* out, uint32_t room);
+  uint32_t read_trace(uint32_t node, substrata_myrinet_packet* out, uint32_t most);
 
  private:
   struct Line {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "follower.hpp"
+#include "live_adapter.hpp"
 #include "workloads/run.hpp"
 #include "workloads/spec.hpp"
 
@@ -125,12 +125,12 @@ void* follow(const substrata_run_options* options, substrata_run_result* result)
       std::snprintf(result->message, sizeof result->message, "%s: %s", kSource, error.c_str());
       return nullptr;
     }
-    auto follower = std::make_unique<Follower>(parameters.cluster);
-    if (const Status refused = follower->begin(); !refused.ok()) {
+    auto adapter = std::make_unique<LiveAdapter>(parameters.cluster);
+    if (const Status refused = adapter->begin(); !refused.ok()) {
       std::snprintf(result->message, sizeof result->message, "%s: %s", kSource, refused.note);
       return nullptr;
     }
-    return follower.release();
+    return adapter.release();
   } catch (const std::exception& error) {
     std::snprintf(result->message, sizeof result->message, "%s: %s", kSource, error.what());
     return nullptr;
@@ -138,8 +138,8 @@ void* follow(const substrata_run_options* options, substrata_run_result* result)
 }
 
 void unfollow(void* following) {
-  const std::unique_ptr<Follower> follower(static_cast<Follower*>(following));
-  follower->end();
+  const std::unique_ptr<LiveAdapter> adapter(static_cast<LiveAdapter*>(following));
+  adapter->end();
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ struct MachineParameters {
   svm::SvmParameters svm;
 };
 
-// False with a sentence in `error`: not understood.
+// False with a message in `error`: not understood.
 bool parse_machine_parameters(std::string_view text, std::uint64_t seed, MachineParameters* out,
                               std::string& error);
 

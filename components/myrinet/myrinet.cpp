@@ -98,7 +98,7 @@ constexpr monitor::EventDescription kEvents[] = {
     in_host("HISTOGRAM_WRITEBACKS_FORCED", "Of them, those for which packets had to wait: no line was free.",
             "lines"),
     in_host("TRACE_RECORDS", "Packet records made for a trace in host memory.", "records"),
-    in_host("TRACE_DROPPED", "Of them, those for which the host's ring had no room.", "records"),
+    in_host("TRACE_DROPPED", "Of them, those for which the host's ring was full.", "records"),
 };
 static_assert(std::size(kEvents) == kFirstInHost + myrinet::kHostCounts);
 

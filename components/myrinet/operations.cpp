@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cluster_parameters.hpp"
 #include "packet_counters.hpp"
 
 namespace substrata::myrinet {
 namespace {
-
-constexpr int64_t kPicosecondsPerNanosecond = 1000;
 
 const std::string& patterns() {
   static const auto* const all = new std::string(std::string(kLanaiProbes) + "," + kOperationProbes);

@@ -71,7 +71,7 @@ class OperationMemory {
   // Bytes of one interface's memory.
   static uint64_t bytes(uint32_t nodes, uint32_t programs) noexcept;
   // A stage of a packet, or an operation that has ended, seen at `node`. What belongs to no operation, or to
-  // nodes and programs without room, is not kept. May throw std::bad_alloc.
+  // nodes and programs beyond the shape, is not kept. May throw std::bad_alloc.
   void take(uint32_t node, const substrata_transaction& seen);
   void clear() noexcept;
   // Of one node or program or all of them (SUBSTRATA_MYRINET_ALL).

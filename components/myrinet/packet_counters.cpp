@@ -3,11 +3,12 @@
 
 #include <atomic>
 
+#include "cluster_parameters.hpp"
+
 namespace substrata::myrinet {
 namespace {
 
 std::atomic<int> own_node_number{-1};
-constexpr int64_t kPicosecondsPerNanosecond = 1000;
 
 }  // namespace
 

@@ -37,7 +37,7 @@ namespace {
 // Places in the block are numbers of 32 bits.
 const Shape& placeable(const Shape& shape) {
   if (shape.bytes() / shape.programs >= uint64_t{UINT32_MAX} * sizeof(uint32_t))
-    throw std::length_error("the statistics of one program at one interface have room for 16 GB");
+    throw std::length_error("the statistics of one program at one interface may take 16 GB");
   return shape;
 }
 

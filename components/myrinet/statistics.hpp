@@ -29,7 +29,7 @@ struct Shape {
   uint32_t latency_bins = 64;
   uint32_t latency_bin_ns[kLatencies] = {1000, 1000, 2000, 1000};
 
-  // A sentence: what is wrong with it. Empty: nothing. The size of the interface's memory is not looked at.
+  // What is wrong with it. Empty: nothing. The size of the interface's memory is not looked at.
   std::string objection() const;
   // 32-bit counts and 64-bit sums of one program at one interface.
   uint64_t counts_of_program() const noexcept;
@@ -91,7 +91,7 @@ class Layout {
     uint32_t to_count;  // from each of them to its count
     uint32_t by_both;   // the count by length and peer
   };
-  // A packet's latency; peer is the node at the other end. Types beyond the room and peers beyond the shape's
+  // A packet's latency; peer is the node at the other end. Types beyond kTypes and peers beyond the shape's
   // nodes must not come here. Has no branch on the latency or the length: which comes next is anything.
   Sample sample(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) const noexcept {
     const Kind& kind = kinds_[latency];

@@ -138,8 +138,7 @@ Time SvmNetwork::send(svm::Packet&& packet, Time now) {
       operation->bytes += message.bytes;
     }
     message.cookie = SharedCluster::cookie(slot_, of);
-    now = shared_->cluster().free_entry(message.from, message.bytes, now) + costs_.send;
-    shared_->cluster().post(message, now);
+    now = shared_->cluster().send(message, now);
   };
   ++under_way_;
   if (flagged) {

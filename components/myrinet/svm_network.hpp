@@ -14,7 +14,6 @@ namespace substrata::myrinet {
 
 // What the host's software costs, picoseconds.
 struct HostCosts {
-  Time send = 1'000'000;      // to put a request into the interface's queue; assumption
   std::uint32_t header = 16;  // of a protocol's packet; data carry it in the network's header
   // A page goes straight into its place and may contain anything, so its receiver polls a word that follows
   // as a message of its own: VMMC has no receive operation and keeps the order of a pair's messages
@@ -29,7 +28,7 @@ class SharedCluster final : private Delivery {
   SharedCluster(const ClusterParameters& parameters, std::uint32_t programs)
       : cluster_(parameters, static_cast<Delivery&>(*this), true), arrived_(programs) {}
   Cluster& cluster() noexcept { return cluster_; }
-  // The number of messages whose arrival nobody waits for.
+  // The number of messages whose arrival is not waited for.
   static constexpr std::uint64_t kSilent = (std::uint64_t{1} << 56) - 1;
   // The cookie of a message of this slot, number being the program's own or kSilent.
   static std::uint64_t cookie(std::uint32_t slot, std::uint64_t number) noexcept {

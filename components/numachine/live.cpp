@@ -33,7 +33,7 @@ constexpr std::size_t kWorthIt = 4096;
 // How many records a thread may be ahead of the model while another thread runs it.
 constexpr std::size_t kBacklog = 16384;
 
-// As memory_probe/records.h has them.
+// As access_tracer/records.h has them.
 class Record {
  public:
   Record() = default;
@@ -100,7 +100,7 @@ class Follower {
   ~Follower() {
     {
       const Running running;
-      if (probe_ != nullptr) probe_->taken_by(nullptr);
+      if (probe_ != nullptr) probe_->set_sink(nullptr);
     }
     substrata_observer_destroy(observer_);
     const std::lock_guard lock(mutex_);
@@ -114,8 +114,8 @@ class Follower {
 
   // From the memory probe itself where this program was built with it, else from the feed.
   bool begin() {
-    const substrata_memory_taker taker{.owner = this, .take = take_records};
-    if (const Probe* const probe = Probe::here(); probe != nullptr && probe->taken_by(&taker) == 0) {
+    const substrata_access_sink sink{.owner = this, .take = take_records};
+    if (const Probe* const probe = Probe::here(); probe != nullptr && probe->set_sink(&sink) == 0) {
       probe_ = probe;
       return true;
     }
@@ -142,16 +142,16 @@ class Follower {
  private:
   // The memory probe's runtime, which a program has that was built with it.
   struct Probe {
-    int (*taken_by)(const substrata_memory_taker*);
+    int (*set_sink)(const substrata_access_sink*);
     void (*hand_over)();
     int (*name_at)(std::uintptr_t, char*, std::size_t, std::uintptr_t*, std::uintptr_t*);
 
     static const Probe* here() noexcept {
       static const Probe found{
-          reinterpret_cast<decltype(taken_by)>(dlsym(RTLD_DEFAULT, "substrata_memory_taken_by")),
+          reinterpret_cast<decltype(set_sink)>(dlsym(RTLD_DEFAULT, "substrata_memory_set_sink")),
           reinterpret_cast<decltype(hand_over)>(dlsym(RTLD_DEFAULT, "substrata_memory_hand_over")),
           reinterpret_cast<decltype(name_at)>(dlsym(RTLD_DEFAULT, "substrata_memory_name_at"))};
-      return found.taken_by != nullptr && found.hand_over != nullptr && found.name_at != nullptr ? &found
+      return found.set_sink != nullptr && found.hand_over != nullptr && found.name_at != nullptr ? &found
                                                                                                  : nullptr;
     }
   };

@@ -10,7 +10,7 @@ namespace {
 // The message's type alone, without the barrier at the end of the run.
 substrata_myrinet_point messages(unsigned node) {
   for (const substrata_myrinet_point& point :
-       myrinet_signature(SUBSTRATA_MYRINET_BY_TYPE, SUBSTRATA_MYRINET_ALL, node))
+       model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_TYPE, SUBSTRATA_MYRINET_ALL, node))
     if (point.x == SUBSTRATA_MYRINET_MESSAGE) return point;
   return {};
 }

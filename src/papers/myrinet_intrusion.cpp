@@ -23,8 +23,8 @@ std::vector<Claim> run(const Setting& setting) {
   for (const unsigned bytes : {4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u, 1024u, 2048u, 4096u, 65536u}) {
     const std::string stream = "ping-pong:mode=stream:bytes=" + std::to_string(bytes) +
                                ":rounds=" + std::to_string(bytes > 4096 ? kMessages / 10 : kMessages);
-    const double without = myrinet_run(stream, 2, "monitor=none");
-    const double with = myrinet_run(stream, 2, "monitor=full");
+    const double without = model_runs::myrinet_run(stream, 2, "monitor=none");
+    const double with = model_runs::myrinet_run(stream, 2, "monitor=full");
     const double loss = 1 - without / with;
     if (bytes <= 128) {
       worst_short = std::max(worst_short, loss);
@@ -35,7 +35,7 @@ std::vector<Claim> run(const Setting& setting) {
     }
     if (data) data << bytes << ' ' << without << ' ' << with;
     for (const char* part : {"sending", "receiving", "clock"}) {
-      const double alone = myrinet_run(stream, 2, std::string("monitor=") + part);
+      const double alone = model_runs::myrinet_run(stream, 2, std::string("monitor=") + part);
       parts = std::max(parts, alone / with - 1);
       if (data) data << ' ' << alone;
     }
@@ -47,16 +47,18 @@ std::vector<Claim> run(const Setting& setting) {
     constexpr unsigned kRounds = 1000;
     const std::string there_and_back =
         "ping-pong:bytes=" + std::to_string(bytes) + ":rounds=" + std::to_string(kRounds);
-    const double more =
-        (myrinet_run(there_and_back, 2, "monitor=full") - myrinet_run(there_and_back, 2, "monitor=none")) /
-        (2 * kRounds) * 1e6;
+    const double more = (model_runs::myrinet_run(there_and_back, 2, "monitor=full") -
+                         model_runs::myrinet_run(there_and_back, 2, "monitor=none")) /
+                        (2 * kRounds) * 1e6;
     least_way = std::min(least_way, more);
     most_way = std::max(most_way, more);
   }
   double slowdown = 0;
   std::string each;
   for (const char* program : {"fft:points=262144", "radix:keys=2097152", "gauss:n=1024:pivoting=1"}) {
-    const double cost = myrinet_run(program, 8, "monitor=full") / myrinet_run(program, 8, "monitor=none") - 1;
+    const double cost = model_runs::myrinet_run(program, 8, "monitor=full") /
+                            model_runs::myrinet_run(program, 8, "monitor=none") -
+                        1;
     slowdown = std::max(slowdown, cost);
     each += (each.empty() ? "" : ", ") + std::string(program) + " " + percent(cost);
   }

@@ -19,7 +19,7 @@ constexpr const char* kGaussOfOwners = "gauss:n=1024";
 // One message of that size in an idle cluster, as figure 5 has it.
 Averages baseline(unsigned bytes) {
   myrinet_recorded("ping-pong:bytes=" + std::to_string(bytes) + ":rounds=1", 2);
-  for (const substrata_myrinet_point& point : myrinet_signature(SUBSTRATA_MYRINET_BY_TYPE, 0, 0))
+  for (const substrata_myrinet_point& point : model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_TYPE, 0, 0))
     if (point.x == SUBSTRATA_MYRINET_MESSAGE)
       return {1, point.average_ns[0] / 1000, point.average_ns[1] / 1000, 0, point.average_ns[3] / 1000};
   throw std::runtime_error("the message was not recorded");
@@ -33,7 +33,7 @@ std::string seconds(double value) {
 
 std::vector<Claim> run_fft(const Setting& setting) {
   myrinet_recorded(kFft, kNodes);
-  const Signature by_size = myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE);
+  const model_runs::Signature by_size = model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE);
   write_signature(setting, "myrinet-fft", "FFT, 256 K points", by_size);
   const Averages of_short = average_of(by_size, 0, kShort);
   const Averages all = average_of(by_size, 0, kLongest);
@@ -53,9 +53,9 @@ std::vector<Claim> run_fft(const Setting& setting) {
 
 std::vector<Claim> run_radix(const Setting& setting) {
   myrinet_recorded(kFft, kNodes);
-  const Averages fft = average_of(myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), 0, kShort);
+  const Averages fft = average_of(model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), 0, kShort);
   myrinet_recorded(kRadix, kNodes);
-  const Signature by_size = myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE);
+  const model_runs::Signature by_size = model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE);
   write_signature(setting, "myrinet-radix", "RADIX, 2 M keys", by_size);
   const Averages radix = average_of(by_size, 0, kShort);
   const double idle = baseline(64).source;
@@ -73,12 +73,13 @@ constexpr unsigned kMostLine = 4064;
 
 std::vector<Claim> run_gauss(const Setting& setting) {
   myrinet_recorded(kGaussOfOwners, kNodes);
-  const Averages of_owners = average_of(myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), kLeastLine, kMostLine);
+  const Averages of_owners =
+      average_of(model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), kLeastLine, kMostLine);
   myrinet_recorded(kGauss, kNodes);
-  const Signature by_size = myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE);
+  const model_runs::Signature by_size = model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE);
   write_signature(setting, "myrinet-gauss", "Gaussian elimination, 1024 x 1024", by_size);
   substrata_myrinet_operation_point broadcasts{};
-  for (const substrata_myrinet_operation_point& point : myrinet_operations())
+  for (const substrata_myrinet_operation_point& point : model_runs::myrinet_operations())
     if (point.kind == SUBSTRATA_MYRINET_BROADCAST) broadcasts = point;
   // Line k has 1025 - k numbers of 8 bytes. As long as that is more than a packet of 4 KB every node offers
   // one.
@@ -110,10 +111,10 @@ std::vector<Claim> run_gauss(const Setting& setting) {
 
 std::vector<Claim> run_multiprogram(const Setting& setting) {
   const double fft_alone = myrinet_recorded(kFft, kNodes);
-  const Averages fft = average_of(myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), 0, kLongest);
+  const Averages fft = average_of(model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), 0, kLongest);
   const double radix_alone = myrinet_recorded(kRadix, kNodes);
-  const Averages radix = average_of(myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), 0, kLongest);
-  myrinet_begin(2);
+  const Averages radix = average_of(model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), 0, kLongest);
+  model_runs::myrinet_begin(2);
   substrata_run_options options{};
   options.struct_size = sizeof options;
   options.processes = kNodes;
@@ -126,9 +127,9 @@ std::vector<Claim> run_multiprogram(const Setting& setting) {
     throw std::runtime_error(substrata_myrinet_error());
   if (first.correct == 0 || second.correct == 0)
     throw std::runtime_error(std::string(first.message) + "; " + second.message);
-  myrinet_end();
-  const Signature fft_both = myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE, 0);
-  const Signature radix_both = myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE, 1);
+  model_runs::myrinet_end();
+  const model_runs::Signature fft_both = model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE, 0);
+  const model_runs::Signature radix_both = model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE, 1);
   write_signature(setting, "myrinet-fft-with-radix", "FFT when run with RADIX", fft_both);
   write_signature(setting, "myrinet-radix-with-fft", "RADIX when run with FFT", radix_both);
   const Averages fft_with = average_of(fft_both, 0, kLongest);

@@ -9,13 +9,13 @@
 
 namespace substrata::tool {
 double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters) {
-  myrinet_begin(1);
-  const double seconds = myrinet_run(workload, nodes, parameters);
-  myrinet_end();
+  model_runs::myrinet_begin(1);
+  const double seconds = model_runs::myrinet_run(workload, nodes, parameters);
+  model_runs::myrinet_end();
   return seconds;
 }
 
-Averages average_of(const Signature& signature, unsigned least, unsigned most) {
+Averages average_of(const model_runs::Signature& signature, unsigned least, unsigned most) {
   Averages sum;
   double received = 0;
   for (const substrata_myrinet_point& point : signature) {
@@ -40,7 +40,7 @@ Averages average_of(const Signature& signature, unsigned least, unsigned most) {
 }
 
 void write_signature(const Setting& setting, const std::string& name, const std::string& title,
-                     const Signature& signature) {
+                     const model_runs::Signature& signature) {
   if (setting.out.empty()) return;
   const std::string base = setting.out + "/" + name;
   std::ofstream data(base + ".dat");

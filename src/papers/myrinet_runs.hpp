@@ -25,12 +25,12 @@ struct Averages {
   double net_only = 0;
   double dest = 0;
 };
-Averages average_of(const Signature& signature, unsigned least, unsigned most);
+Averages average_of(const model_runs::Signature& signature, unsigned least, unsigned most);
 
 // A signature as a table for gnuplot into the setting's folder, with the commands that draw it; nothing
 // without a folder.
 void write_signature(const Setting& setting, const std::string& name, const std::string& title,
-                     const Signature& signature);
+                     const model_runs::Signature& signature);
 
 // "9.1 us"
 std::string microseconds(double value);

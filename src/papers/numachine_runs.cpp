@@ -20,7 +20,7 @@ void must(int code) {
 
 std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t processors,
                                const std::string& parameters) {
-  return run_workload("numachine", workload, processors, parameters).simulated_ticks / 20'000;
+  return model_runs::run_workload("numachine", workload, processors, parameters).simulated_ticks / 20'000;
 }
 
 NumachineSet::NumachineSet(const std::vector<std::string>& events) : set_(PAPI_NULL) {

@@ -45,9 +45,9 @@ std::vector<long long> ShrimpSet::stop() {
 
 double run_on_shrimp(const std::string& workload, std::uint32_t nodes, const std::string& parameters,
                      std::string* message) {
-  const substrata_run_result result = run_workload("shrimp", workload, nodes, parameters);
+  const substrata_run_result result = model_runs::run_workload("shrimp", workload, nodes, parameters);
   if (message != nullptr) *message = result.message;
-  return seconds_of(result);
+  return model_runs::seconds_of(result);
 }
 
 void command_all(std::uint32_t reg, std::uint64_t value) {

@@ -487,8 +487,8 @@ void Reduction::write(const std::string& path) const {
   file.end(end_, first_end_);
 }
 
-std::vector<ToldSpread> told_spreads(const Properties& properties) {
-  std::vector<ToldSpread> out;
+std::vector<NamedSpread> spreads_of(const Properties& properties) {
+  std::vector<NamedSpread> out;
   for (const auto& [name, value] : properties) {
     if (name.rfind("spread.", 0) != 0) continue;
     std::vector<std::string> fields;
@@ -498,7 +498,7 @@ std::vector<ToldSpread> told_spreads(const Properties& properties) {
       begin = end + 1;
     }
     if (fields.size() != 8) continue;
-    ToldSpread one{fields[0], fields[1], fields[2], {}};
+    NamedSpread one{fields[0], fields[1], fields[2], {}};
     one.spread.count = static_cast<std::size_t>(std::strtoull(fields[3].c_str(), nullptr, 10));
     one.spread.min = std::strtod(fields[4].c_str(), nullptr);
     one.spread.mean = std::strtod(fields[5].c_str(), nullptr);

@@ -97,13 +97,13 @@ class Reduction {
 };
 
 // The spreads that a reduced record tells in its properties; none of any other.
-struct ToldSpread {
+struct NamedSpread {
   std::string name;
   std::string unit;
   std::string what;
   Spread spread;
 };
-std::vector<ToldSpread> told_spreads(const Properties& properties);
+std::vector<NamedSpread> spreads_of(const Properties& properties);
 
 }  // namespace substrata::record
 

@@ -233,7 +233,7 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
     out << "\n";
     gauges.print(out);
   }
-  for (const ToldSpread& told : told_spreads(timeline.recording->writers.front().properties))
+  for (const NamedSpread& told : spreads_of(timeline.recording->writers.front().properties))
     spreads.row({shown(told.name), shown(told.unit), std::to_string(told.spread.count),
                  compact(told.spread.min), compact(told.spread.mean), compact(told.spread.max),
                  compact(told.spread.deviation), shown(told.what)});

@@ -45,7 +45,7 @@ record::Properties machine_properties() {
   add("start.real_ns", clock_text(CLOCK_REALTIME));
   add("host", host_name());
   add("machine.boot_id", first_line("/proc/sys/kernel/random/boot_id"));
-  add("clock", mpi_shim::clock_name());
+  add("clock", mpi_exchange::clock_name());
   utsname name{};
   if (uname(&name) == 0)
     add("machine.kernel", std::string(name.sysname) + " " + name.release + " " + name.machine);

@@ -1,4 +1,4 @@
-// Parses and applies the filters of the memory probe.
+// Parses and applies the filters of the access tracer.
 #include "filter.hpp"
 
 #include <fnmatch.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace substrata::memory_probe {
+namespace substrata::access_tracer {
 namespace {
 
 bool any_matches(const std::vector<std::string>& patterns, std::string_view name) {
@@ -79,4 +79,4 @@ std::string parse_burst(std::string_view text, Burst& out) {
   return {};
 }
 
-}  // namespace substrata::memory_probe
+}  // namespace substrata::access_tracer

@@ -1,6 +1,6 @@
 // Which accesses go to the feed: by function, by object, by address range; read from SUBSTRATA_MEMORY_FILTER.
-#ifndef SUBSTRATA_MEMORY_PROBE_FILTER_HPP
-#define SUBSTRATA_MEMORY_PROBE_FILTER_HPP
+#ifndef SUBSTRATA_ACCESS_TRACER_FILTER_HPP
+#define SUBSTRATA_ACCESS_TRACER_FILTER_HPP
 
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace substrata::memory_probe {
+namespace substrata::access_tracer {
 
 // Conditions of one kind are alternatives, kinds must all hold; no condition of a kind means any.
 struct Filter {
@@ -21,7 +21,7 @@ struct Filter {
   bool takes_address(uintptr_t address) const;
 };
 
-// Reads "function=sort*,object=keys,range=0x1000-0x2000" into `out`. Returns "" or a sentence that says what
+// Reads "function=sort*,object=keys,range=0x1000-0x2000" into `out`. Returns "" or a message that says what
 // is wrong; then `out` is unchanged.
 std::string parse_filter(std::string_view text, Filter& out);
 
@@ -32,6 +32,6 @@ struct Burst {
 };
 std::string parse_burst(std::string_view text, Burst& out);
 
-}  // namespace substrata::memory_probe
+}  // namespace substrata::access_tracer
 
 #endif

@@ -1,5 +1,5 @@
 /* The functions that -fsanitize=thread calls at every memory access, defined to count instead of to look for
- * races. Linked statically into the probed program, so that a hook is a direct call and its state is a direct
+ * races. Linked statically into the traced program, so that a hook is a direct call and its state is a direct
  * thread-local. */
 #include <pthread.h>
 #include <stddef.h>
@@ -20,8 +20,8 @@ static volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 #define PC ((uintptr_t)__builtin_return_address(0))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-/* A watched access that is no plain record for a taker. What is not as usual - accesses in bursts, a full
- * ring, nobody there any more - is the runtime's. */
+/* A watched access that is no plain record for a sink. What is not as usual - accesses in bursts, a full
+ * ring, no observer any more - is the runtime's. */
 static __attribute__((noinline)) void publish(struct substrata_memory_thread* thread, uintptr_t address,
                                               unsigned kind, unsigned size) {
   struct substrata_publisher* const publisher = thread->direct;
@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t a
       return;
     }
     if (offset < site->extent) {
-      /* Read anew, so that an access that nobody watches needs no register for it. */
+      /* Read anew, so that an access without a watcher needs no register for it. */
       struct substrata_memory_thread* const thread =
           *(struct substrata_memory_thread* volatile*)&substrata_memory_current;
       uint64_t* const next = thread->next;
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t a
   miss(address, pc, kind, size);
 }
 
-/* Sites are told apart by their return address; volatile and unaligned accesses count as what they are. */
+/* Sites are distinguished by their return address; volatile and unaligned accesses count as what they are. */
 #define ACCESS(name, kind, size) \
   void __tsan_##name(void* address) { seen(PC, (uintptr_t)address, kind, size); }
 // clang-format off
@@ -158,7 +158,7 @@ void* __wrap_memset(void* to, int value, size_t size) {
   return __real_memset(to, value, size);
 }
 
-/* Barriers, so that models of several processors know who waited for whom. */
+/* Barriers, so that models of several processors know which waited for which. */
 int __real_pthread_barrier_init(pthread_barrier_t*, const pthread_barrierattr_t*, unsigned);
 int __real_pthread_barrier_wait(pthread_barrier_t*);
 int __wrap_pthread_barrier_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes,
@@ -236,7 +236,7 @@ ATOMICS(8)
 ATOMICS(16)
 ATOMICS(32)
 ATOMICS(64)
-#ifdef SUBSTRATA_MEMORY_PROBE_128
+#ifdef SUBSTRATA_ACCESS_TRACER_128
 ATOMICS(128)
 #endif
 // clang-format on

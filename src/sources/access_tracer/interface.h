@@ -1,7 +1,7 @@
-/* What the hooks (linked into the probed program) and the runtime (a shared library) share: a thread's table
- * of access sites, and the calls from one to the other. Private to the memory probe. */
-#ifndef SUBSTRATA_MEMORY_PROBE_INTERFACE_H
-#define SUBSTRATA_MEMORY_PROBE_INTERFACE_H
+/* What the hooks (linked into the traced program) and the runtime (a shared library) share: a thread's table
+ * of access sites, and the calls from one to the other. Private to the access tracer. */
+#ifndef SUBSTRATA_ACCESS_TRACER_INTERFACE_H
+#define SUBSTRATA_ACCESS_TRACER_INTERFACE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ struct substrata_memory_site {
   uint64_t
       key; /* the return address and the salt when it was bound: a free, or a new observer, makes it stale */
   uintptr_t low;
-  uintptr_t length; /* 0: unbound, or somebody watches */
+  uintptr_t length; /* 0: unbound, or watched */
   uint64_t count;
   uintptr_t extent; /* of the object; with length 0 every access to it is published */
   uintptr_t pc;
@@ -44,8 +44,8 @@ struct substrata_memory_thread {
   uint64_t sequence;                  /* of the newest transaction */
   uint32_t number;                    /* the thread's */
   uint32_t taken_phase;               /* of the newest record */
-  /* Where the hooks put the next record for a taker (records.h), and where they put none any more but ask the
-   * runtime; null: nobody takes. */
+  /* Where the hooks put the next record for a sink (records.h), and where they put none any more but ask the
+   * runtime; null: there is no sink. */
   uint64_t* next;
   uint64_t* last;
   struct substrata_memory_site sites[SUBSTRATA_MEMORY_SITES] __attribute__((aligned(64)));
@@ -72,6 +72,7 @@ static inline void substrata_memory_fill(struct substrata_transaction* slot,
   slot->flags = 0;
 }
 
+#pragma GCC visibility push(default)
 /* In the runtime. begin is called once, before any access; bind when a site does not match; publish for an
  * access whose site is watched and that the hooks do not put into a record or ring themselves; range for
  * block operations of any length. */
@@ -86,6 +87,7 @@ void substrata_memory_range(struct substrata_memory_thread* thread, uintptr_t pc
 /* A barrier was made for so many threads; this thread is about to wait at it. */
 void substrata_memory_barrier_made(const void* barrier, unsigned threads);
 void substrata_memory_barrier(struct substrata_memory_thread* thread, uintptr_t pc, const void* barrier);
+#pragma GCC visibility pop
 
 /* Sites of 8 KiB of code do not meet. */
 static inline uint32_t substrata_memory_slot(uintptr_t pc) {

@@ -1,7 +1,7 @@
-/* Accesses as records of eight bytes: what the memory probe gives to a model that takes every access of the
- * program, instead of transactions of the feed. Private to the library and the memory probe. */
-#ifndef SUBSTRATA_MEMORY_PROBE_RECORDS_H
-#define SUBSTRATA_MEMORY_PROBE_RECORDS_H
+/* Accesses as records of eight bytes: what the access tracer gives to a model that wants every access of the
+ * program, instead of transactions of the feed. Private to the library and the access tracer. */
+#ifndef SUBSTRATA_ACCESS_TRACER_RECORDS_H
+#define SUBSTRATA_ACCESS_TRACER_RECORDS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,23 +38,25 @@ static inline int substrata_record_is_plain(uint64_t address, unsigned size) {
   return (address & (UINT64_C(0xffff) << 48 | (size - 1u))) == 0;
 }
 
-/* Who takes the records of all threads. take is called by the thread whose records they are, or by one that
+/* Who gets the records of all threads. take is called by the thread whose records they are, or by one that
  * asks for what there is; for one thread never twice at once. It must not wait for threads of the program. */
-struct substrata_memory_taker {
+struct substrata_access_sink {
   void* owner;
   void (*take)(void* owner, uint32_t thread, const uint64_t* records, size_t count);
 };
 
-/* In the memory probe's runtime; found by name in a program that was built with the probe. From now on the
- * taker, which is copied, gets every access that the filter lets through; null: nobody does, and when this
- * returns the taker has got everything and will not be called again. -1: not now, as somebody takes already,
+#pragma GCC visibility push(default)
+/* In the access tracer's runtime; found by name in a program that was built with it. From now on the
+ * sink, which is copied, gets every access that the filter lets through; null: there is none, and when this
+ * returns the sink has got everything and will not be called again. -1: not now, as there is a sink already,
  * or accesses are sampled. */
-int substrata_memory_taken_by(const struct substrata_memory_taker* taker);
-/* The taker gets what the threads have so far. */
+int substrata_memory_set_sink(const struct substrata_access_sink* sink);
+/* The sink gets what the threads have so far. */
 void substrata_memory_hand_over(void);
 /* The name of the variable, allocation site or stack at an address, and where that begins and how long it is.
  * -1: not to be had now, as another thread is being bound. */
-int substrata_memory_name_at(uintptr_t address, char* out, size_t room, uintptr_t* low, uintptr_t* length);
+int substrata_memory_name_at(uintptr_t address, char* out, size_t size, uintptr_t* low, uintptr_t* length);
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

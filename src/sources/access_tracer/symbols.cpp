@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace substrata::memory_probe {
+namespace substrata::access_tracer {
 namespace {
 
 std::string demangled(const char* name) {
@@ -72,8 +72,8 @@ ElfSymbols read_elf_symbols(const unsigned char* bytes, size_t size) {
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0 || symbol.st_name >= strings.sh_size) continue;
     if (type != STT_FUNC && type != STT_OBJECT) continue;
     const char* name = reinterpret_cast<const char*>(bytes) + strings.sh_offset + symbol.st_name;
-    const uint64_t room = strings.sh_size - symbol.st_name;
-    if (strnlen(name, room) == room) continue;
+    const uint64_t left = strings.sh_size - symbol.st_name;
+    if (strnlen(name, left) == left) continue;
     (type == STT_FUNC ? found.functions : found.variables)
         .push_back({symbol.st_value, symbol.st_size, demangled(name)});
   }
@@ -116,4 +116,4 @@ Symbols::Symbols() {
 const Symbol* Symbols::function_at(uintptr_t address) const { return covering(functions_, address); }
 const Symbol* Symbols::variable_at(uintptr_t address) const { return covering(variables_, address); }
 
-}  // namespace substrata::memory_probe
+}  // namespace substrata::access_tracer

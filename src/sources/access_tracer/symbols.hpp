@@ -1,14 +1,14 @@
 // Names for addresses: functions and variables of the program and its shared objects, from their ELF symbol
 // tables.
-#ifndef SUBSTRATA_MEMORY_PROBE_SYMBOLS_HPP
-#define SUBSTRATA_MEMORY_PROBE_SYMBOLS_HPP
+#ifndef SUBSTRATA_ACCESS_TRACER_SYMBOLS_HPP
+#define SUBSTRATA_ACCESS_TRACER_SYMBOLS_HPP
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace substrata::memory_probe {
+namespace substrata::access_tracer {
 
 struct Symbol {
   uintptr_t low = 0;
@@ -39,6 +39,6 @@ class Symbols {
   std::vector<Symbol> variables_;
 };
 
-}  // namespace substrata::memory_probe
+}  // namespace substrata::access_tracer
 
 #endif

@@ -1,5 +1,7 @@
-// The ranks as nodes of a modelled cluster: followed in each process for who reads counters there, and logged
-// for the cluster that carries all messages when the program has ended.
+// Lets each process's model follow its rank, and leaves the messages of all ranks in a file for the run of
+// the cluster after the program's end.
+#include "cluster.hpp"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,44 +12,20 @@
 #include <cstring>
 #include <map>
 
+#include "gather.hpp"
 #include "shim.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 namespace {
 
 constexpr uint32_t kMostPhases = 64;
 constexpr uint32_t kMostNodes = 256;
 
-void tell(const Shim& self, const std::string& sentence) {
-  if (self.rank == 0) std::fprintf(stderr, "substrata MPI shim: %s\n", sentence.c_str());
+void report(const Shim& self, const std::string& message) {
+  if (self.rank == 0) std::fprintf(stderr, "substrata MPI shim: %s\n", message.c_str());
 }
 
-// Every rank's operations at rank 0, in the order of the ranks. Collective.
-struct Operations {
-  std::vector<substrata_myrinet_operation> all;
-  std::vector<int> counts;
-};
-Operations gather_operations(Shim& self) {
-  const std::vector<substrata_myrinet_operation> mine = self.log.take();
-  MPI_Datatype operation;
-  PMPI_Type_contiguous(static_cast<int>(sizeof(substrata_myrinet_operation)), MPI_BYTE, &operation);
-  PMPI_Type_commit(&operation);
-  Operations out;
-  out.counts.resize(static_cast<size_t>(self.ranks));
-  int count = static_cast<int>(mine.size());
-  PMPI_Gather(&count, 1, MPI_INT, out.counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-  std::vector<int> places(out.counts.size());
-  int total = 0;
-  for (size_t i = 0; i < places.size(); ++i) {
-    places[i] = total;
-    total += out.counts[i];
-  }
-  if (self.rank == 0) out.all.resize(static_cast<size_t>(total));
-  PMPI_Gatherv(mine.data(), count, operation, out.all.data(), out.counts.data(), places.data(), operation, 0,
-               MPI_COMM_WORLD);
-  PMPI_Type_free(&operation);
-  return out;
-}
+using Operations = Pieces<substrata_myrinet_operation>;
 
 // The ranks number their phases themselves: here by name, in the order of the first rank that has them. What
 // is beyond the most phases is of the last one.
@@ -74,13 +52,12 @@ std::vector<std::string> number_phases(const std::vector<std::string>& of_ranks,
   }
   auto one = operations.all.begin();
   for (size_t rank = 0; rank < by_rank.size(); ++rank)
-    for (int i = 0; i < operations.counts[rank]; ++i, ++one)
+    for (int i = 0; i < operations.lengths[rank]; ++i, ++one)
       if (one->receives == 0) one->phase = by_rank[rank][one->phase];
   return names;
 }
 
-// Rank 0. The file is whole or as it was before; what an earlier program's cluster has carried goes with its
-// messages.
+// Rank 0. The file is whole or as it was before; what came of an earlier program's messages goes with them.
 void write_messages(const Shim& self, const std::string& folder, const MessageLogHeader& header,
                     const std::vector<substrata_myrinet_operation>& operations) {
   const std::string path = folder + "/" + kMessageLogName;
@@ -96,11 +73,11 @@ void write_messages(const Shim& self, const std::string& folder, const MessageLo
   written = written && std::rename(temporary.c_str(), path.c_str()) == 0;
   const int why = errno;
   if (written) {
-    unlink((folder + "/" + kCarriedName).c_str());
+    unlink((folder + "/" + kReplayName).c_str());
     return;
   }
   if (file != nullptr) unlink(temporary.c_str());
-  tell(self, "the messages cannot be written into " + folder + " for the cluster: " + std::strerror(why));
+  report(self, "the messages cannot be written into " + folder + " for the cluster: " + std::strerror(why));
 }
 
 }  // namespace
@@ -110,13 +87,13 @@ void begin_cluster(Shim& self) {
   ClusterChoice choice;
   if (self.rank == 0 && text != nullptr && text[0] != '\0')
     if (const std::string wrong = parse_cluster_choice(text, &choice); !wrong.empty())
-      tell(self, "SUBSTRATA_MPI_CLUSTER: " + wrong);
+      report(self, "SUBSTRATA_MPI_CLUSTER: " + wrong);
   if (choice.wanted && static_cast<uint32_t>(self.ranks) > kMostNodes) {
-    tell(self, "SUBSTRATA_MPI_CLUSTER: the cluster has a node for 256 ranks at most, not for " +
-                   std::to_string(self.ranks));
+    report(self, "SUBSTRATA_MPI_CLUSTER: the cluster has a node for 256 ranks at most, not for " +
+                     std::to_string(self.ranks));
     choice.wanted = false;
   }
-  // A rank's own cluster, for who reads counters in this process; also the check of the parameters.
+  // A rank's own cluster, for readers of counters in this process; also the check of the parameters.
   int wanted = choice.wanted ? 1 : 0;
   PMPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (wanted == 0) return;
@@ -127,49 +104,50 @@ void begin_cluster(Shim& self) {
   substrata_run_options options{};
   options.struct_size = sizeof options;
   options.parameters = parameters.c_str();
-  int followed = substrata_follow("myrinet", &options, &self.following) == 0 ? 1 : 0;
+  int followed = substrata_follow("myrinet", &options, &self.cluster.following) == 0 ? 1 : 0;
   if (followed == 0) {
-    self.following = nullptr;
-    tell(self, "SUBSTRATA_MPI_CLUSTER: " + std::string(substrata_feed_error()));
+    self.cluster.following = nullptr;
+    report(self, "SUBSTRATA_MPI_CLUSTER: " + std::string(substrata_feed_error()));
   }
   int all_follow = 0;
   PMPI_Allreduce(&followed, &all_follow, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (all_follow == 0) {
-    substrata_unfollow(self.following);
-    self.following = nullptr;
+    substrata_unfollow(self.cluster.following);
+    self.cluster.following = nullptr;
     return;
   }
-  self.cluster = choice;
-  self.cluster.wanted = true;
+  self.cluster.choice = choice;
+  self.cluster.choice.wanted = true;
   const char* const folder = std::getenv("SUBSTRATA_MPI_CLUSTER_OUT");
   int kept = self.rank == 0 && folder != nullptr && folder[0] != '\0' ? 1 : 0;
   PMPI_Bcast(&kept, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  if (kept != 0) self.log.open(self.rank);
+  if (kept != 0) self.cluster.log.open(self.rank);
 }
 
 void end_cluster(Shim& self) {
-  if (self.following != nullptr) substrata_unfollow(self.following);
-  self.following = nullptr;
-  if (!self.log.is_open()) return;
-  const ClusterLog::Totals& mine = self.log.totals();
+  if (self.cluster.following != nullptr) substrata_unfollow(self.cluster.following);
+  self.cluster.following = nullptr;
+  if (!self.cluster.log.is_open()) return;
+  const ClusterLog::Totals& mine = self.cluster.log.totals();
   const unsigned long own[] = {mine.messages,        mine.bytes,    mine.to_itself,
                                mine.to_itself_bytes, mine.left_out, mine.left_out_bytes};
   constexpr int kSums = 6;
   unsigned long sums[kSums] = {};
   PMPI_Reduce(own, sums, kSums, MPI_UNSIGNED_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   std::string names;
-  for (const std::string& phase : self.ledger.phases()) names += phase + '\0';
+  for (const std::string& phase : self.counts.phases()) names += phase + '\0';
   const std::vector<std::string> all_names = gather_texts(self, names);
-  Operations operations = gather_operations(self);
+  const std::vector<substrata_myrinet_operation> own_operations = self.cluster.log.take();
+  Operations operations = gather(self, own_operations.data(), own_operations.size());
   if (self.rank != 0) return;
   MessageLogHeader header;
-  header.parameters = self.cluster.parameters;
+  header.parameters = self.cluster.choice.parameters;
   header.factor = self.network.factor;
   header.totals = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
   header.phases = number_phases(all_names, operations);
-  header.operations.assign(operations.counts.begin(), operations.counts.end());
+  header.operations.assign(operations.lengths.begin(), operations.lengths.end());
   const char* const folder = std::getenv("SUBSTRATA_MPI_CLUSTER_OUT");
   write_messages(self, folder != nullptr ? folder : ".", header, operations.all);
 }
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

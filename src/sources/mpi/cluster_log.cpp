@@ -3,9 +3,9 @@
 
 #include <cstdio>
 
-#include "ledger.hpp"
+#include "message_counts.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 namespace {
 
 constexpr const char* kMachine = "myrinet";
@@ -99,4 +99,4 @@ std::string header_line(const MessageLogHeader& header) {
   return out + "]}\n";
 }
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

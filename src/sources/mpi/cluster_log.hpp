@@ -1,7 +1,7 @@
 // What a rank sends, kept for the modelled cluster that carries the messages of all ranks when the program
 // has ended, and the file in which they wait for it.
-#ifndef SUBSTRATA_MPI_SHIM_CLUSTER_LOG_HPP
-#define SUBSTRATA_MPI_SHIM_CLUSTER_LOG_HPP
+#ifndef SUBSTRATA_MPI_CLUSTER_LOG_HPP
+#define SUBSTRATA_MPI_CLUSTER_LOG_HPP
 
 #include <substrata/myrinet.h>
 
@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 // Which cluster SUBSTRATA_MPI_CLUSTER asks for: "myrinet" or "myrinet:name=value:...".
 struct ClusterChoice {
   bool wanted = false;
   std::string parameters;  // of the machine, "" or "name=value:..."
 };
-// On an error the sentence, and `out` unchanged; else "".
+// On an error the message, and `out` unchanged; else "".
 std::string parse_cluster_choice(std::string_view text, ClusterChoice* out);
 
 // One rank's operations in their order. Not thread-safe: the shim serialises. Grows by blocks, so that no
@@ -35,7 +35,7 @@ class ClusterLog {
   void computed(double nanoseconds) {
     if (nanoseconds > 0) computed_ += nanoseconds;
   }
-  // `phase`: its place in the rank's ledger. Messages to the rank itself and to other jobs pass no interface
+  // `phase`: its place in the rank's counts. Messages to the rank itself and to other jobs pass no interface
   // and are counted only.
   void sent(int to, uint64_t bytes, uint32_t phase, bool collective);
   // `number`: of the message between the two, from 1.
@@ -48,7 +48,7 @@ class ClusterLog {
     uint64_t bytes = 0;
     uint64_t to_itself = 0;
     uint64_t to_itself_bytes = 0;
-    uint64_t left_out = 0;  // to other jobs, and what had no room
+    uint64_t left_out = 0;  // to other jobs, and what was beyond kMost
     uint64_t left_out_bytes = 0;
   };
   const Totals& totals() const { return totals_; }
@@ -68,7 +68,7 @@ class ClusterLog {
 // operations, in the order of the ranks, as they lie in the memory of a little-endian host.
 inline constexpr const char* kMessageLogName = "messages.log";
 // What the cluster makes of them, beside it.
-inline constexpr const char* kCarriedName = "cluster.json";
+inline constexpr const char* kReplayName = "cluster.json";
 struct MessageLogHeader {
   static constexpr int kVersion = 1;
   std::string parameters;  // of the machine, without nodes; "" or "name=value:..."
@@ -80,6 +80,6 @@ struct MessageLogHeader {
 // With its line end.
 std::string header_line(const MessageLogHeader& header);
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi
 
 #endif

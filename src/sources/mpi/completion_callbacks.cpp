@@ -1,10 +1,11 @@
-// Receives of Open MPI that tell their end: the library calls a function of the request's when it is
-// complete, in whatever call that happens.
+// Sets the function that Open MPI calls when a request is complete, in whatever call that happens.
+#include "completion_callbacks.hpp"
+
 #include <cstddef>
 
-#include "shim.hpp"
+#include "requests.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 #ifdef OPEN_MPI
 namespace {
@@ -36,40 +37,40 @@ bool call_when_complete(MPI_Request request, int (*function)(MPI_Request)) {
   if (open) one.when_complete = function;
   return open;
 }
-int tell_end(MPI_Request request) {
-  ended_by_itself(request, laid_out(request).status);
+int on_completion(MPI_Request request) {
+  completed_by_callback(request, laid_out(request).status);
   return 0;
 }
 
 constexpr int kTag = 4711;
-MPI_Request told = nullptr;
-int tell_trial(MPI_Request request) {
-  if (laid_out(request).status.MPI_TAG == kTag) told = request;
+MPI_Request tried = nullptr;
+int on_trial(MPI_Request request) {
+  if (laid_out(request).status.MPI_TAG == kTag) tried = request;
   return 0;
 }
 
 }  // namespace
 
-bool requests_can_tell() {
+bool callbacks_work() {
   MPI_Request request = nullptr;
   if (PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, kTag, MPI_COMM_SELF, &request) != MPI_SUCCESS) return false;
   MPI_Request const asked = request;
-  const bool known = laid_out(asked).comm == MPI_COMM_SELF && call_when_complete(asked, tell_trial);
+  const bool known = laid_out(asked).comm == MPI_COMM_SELF && call_when_complete(asked, on_trial);
   PMPI_Send(nullptr, 0, MPI_BYTE, 0, kTag, MPI_COMM_SELF);
   PMPI_Wait(&request, MPI_STATUS_IGNORE);
-  return known && told == asked;
+  return known && tried == asked;
 }
-bool let_tell(MPI_Request request) { return call_when_complete(request, tell_end); }
-bool let_not_tell(MPI_Request request) {
+bool add_callback(MPI_Request request) { return call_when_complete(request, on_completion); }
+bool remove_callback(MPI_Request request) {
   RequestLayout& one = laid_out(request);
-  if (one.when_complete != tell_end) return false;
+  if (one.when_complete != on_completion) return false;
   one.when_complete = nullptr;
   return true;
 }
 #else
-bool requests_can_tell() { return false; }
-bool let_tell(MPI_Request) { return false; }
-bool let_not_tell(MPI_Request) { return false; }
+bool callbacks_work() { return false; }
+bool add_callback(MPI_Request) { return false; }
+bool remove_callback(MPI_Request) { return false; }
 #endif
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

@@ -1,13 +1,13 @@
 // This host's clocks as a message needs them, from one reading of the time-stamp counter each.
-#ifndef SUBSTRATA_MPI_SHIM_HOST_CLOCK_HPP
-#define SUBSTRATA_MPI_SHIM_HOST_CLOCK_HPP
+#ifndef SUBSTRATA_MPI_HOST_CLOCK_HPP
+#define SUBSTRATA_MPI_HOST_CLOCK_HPP
 
 #include <algorithm>
 #include <cstdint>
 
 #include "system/timers.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 // A span of the counter in nanoseconds; 0 for a negative one.
 inline int64_t nanoseconds_of_ticks(int64_t ticks) {
@@ -53,7 +53,7 @@ class RealTime {
 };
 
 // The calling thread's processor time. Asking the kernel costs more than sending a small message, so between
-// two questions that follow each other closely the counter tells. For one thread.
+// two questions that follow each other closely the counter is used. For one thread.
 class ThreadTime {
  public:
   // Nanoseconds at a reading of real_cycles() just taken.
@@ -72,6 +72,6 @@ class ThreadTime {
   int64_t ns_ = 0;
 };
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi
 
 #endif

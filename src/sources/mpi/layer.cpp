@@ -1,14 +1,17 @@
-// Level 2: the point-to-point layer's table of Open MPI, whose entries are replaced while the program
-// communicates.
+// Replaces the entries of Open MPI's table of point-to-point functions while the program communicates.
+#include "layer.hpp"
+
 #include <dlfcn.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 
 #include "shim.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 #ifdef OPEN_MPI
 namespace {
@@ -175,4 +178,4 @@ bool hook_layer() { return false; }
 void unhook_layer() {}
 #endif
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

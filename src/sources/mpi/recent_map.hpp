@@ -1,8 +1,8 @@
 // A map for questions that mostly repeat the last one.
-#ifndef SUBSTRATA_MPI_SHIM_RECENT_MAP_HPP
-#define SUBSTRATA_MPI_SHIM_RECENT_MAP_HPP
+#ifndef SUBSTRATA_MPI_RECENT_MAP_HPP
+#define SUBSTRATA_MPI_RECENT_MAP_HPP
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 // Map: std::map or std::unordered_map, whose entries stay where they are. Moved, not copied.
 // Thread-compatible.
@@ -29,6 +29,6 @@ class RecentMap {
   typename Map::value_type* recent_ = nullptr;
 };
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi
 
 #endif

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 std::string parse_network_model(std::string_view text, NetworkModel* out) {
   NetworkModel model = *out;
@@ -40,4 +40,4 @@ std::string describe(const NetworkModel& model) {
   return text;
 }
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

@@ -1,12 +1,12 @@
 // A rank's virtual time: its own computing, scaled, and its messages on a modelled network.
-#ifndef SUBSTRATA_MPI_SHIM_VIRTUAL_CLOCK_HPP
-#define SUBSTRATA_MPI_SHIM_VIRTUAL_CLOCK_HPP
+#ifndef SUBSTRATA_MPI_VIRTUAL_CLOCK_HPP
+#define SUBSTRATA_MPI_VIRTUAL_CLOCK_HPP
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 
 // The network of the virtual clock, in the manner of LogGP (Alexandrov, Ionescu, Schauser, Scheiman, SPAA
 // 1995): overhead o at each end, latency L, gap G for each byte; and how much slower than this host the
@@ -19,7 +19,7 @@ struct NetworkModel {
 };
 
 // Reads "factor=20:latency=9000:byte=12.5:overhead=1500", any of them, numbers from 0 on. On an error the
-// sentence, and `out` unchanged; else "".
+// message, and `out` unchanged; else "".
 std::string parse_network_model(std::string_view text, NetworkModel* out);
 // The same text with all four.
 std::string describe(const NetworkModel& model);
@@ -54,6 +54,6 @@ class VirtualClock {
   double now_ = 0;
 };
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi
 
 #endif

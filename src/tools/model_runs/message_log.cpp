@@ -1,3 +1,4 @@
+// Reads the log back: a line of JSON, then the operations as they lie in memory.
 #include "model_runs/message_log.hpp"
 
 #include <cstdint>
@@ -5,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 namespace {
 
 constexpr std::size_t kMostRanks = 256;
@@ -20,9 +21,9 @@ MessageLog parse_message_log(std::string_view bytes) {
   try {
     const nlohmann::json header = nlohmann::json::parse(bytes.substr(0, line));
     if (const auto version = header.at("substrata_mpi_messages").get<std::uint64_t>();
-        version != mpi_shim::MessageLogHeader::kVersion)
+        version != mpi::MessageLogHeader::kVersion)
       throw std::runtime_error("it is of version " + std::to_string(version) + "; " +
-                               std::to_string(mpi_shim::MessageLogHeader::kVersion) + " can be read");
+                               std::to_string(mpi::MessageLogHeader::kVersion) + " can be read");
     if (header.at("machine").get<std::string>() != "myrinet")
       throw std::runtime_error("it is for another machine than myrinet");
     if (header.at("operation_bytes").get<std::uint64_t>() != kBytes)
@@ -56,4 +57,4 @@ MessageLog parse_message_log(std::string_view bytes) {
   return log;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs

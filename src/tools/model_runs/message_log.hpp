@@ -1,6 +1,6 @@
-// The messages of an MPI program as its ranks leave them for the modelled cluster (mpi_shim/cluster_log.hpp).
-#ifndef SUBSTRATA_TOOL_CLUSTER_MESSAGE_LOG_HPP
-#define SUBSTRATA_TOOL_CLUSTER_MESSAGE_LOG_HPP
+// The messages of an MPI program as its ranks leave them for the modelled cluster (mpi/cluster_log.hpp).
+#ifndef SUBSTRATA_MODEL_RUNS_MESSAGE_LOG_HPP
+#define SUBSTRATA_MODEL_RUNS_MESSAGE_LOG_HPP
 
 #include <substrata/myrinet.h>
 
@@ -10,10 +10,10 @@
 
 #include "mpi/cluster_log.hpp"
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 
 struct MessageLog {
-  mpi_shim::MessageLogHeader header;
+  mpi::MessageLogHeader header;
   std::vector<substrata_myrinet_operation> operations;  // rank after rank
 };
 
@@ -21,6 +21,6 @@ struct MessageLog {
 // at (substrata_myrinet_carry refuses wrong ones).
 MessageLog parse_message_log(std::string_view bytes);
 
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs
 
 #endif

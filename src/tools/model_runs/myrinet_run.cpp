@@ -5,7 +5,7 @@
 
 #include "workload_run.hpp"
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 namespace {
 
 void demand(int code) {
@@ -47,4 +47,4 @@ std::vector<substrata_myrinet_operation_point> myrinet_operations(unsigned node)
   return points;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs

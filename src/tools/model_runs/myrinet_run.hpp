@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 
 using Signature = std::vector<substrata_myrinet_point>;
 
@@ -26,6 +26,6 @@ Signature myrinet_signature(substrata_myrinet_axis axis, unsigned program = SUBS
 // The operations of the layer above that were recorded, one point a kind, of all programs.
 std::vector<substrata_myrinet_operation_point> myrinet_operations(unsigned node = SUBSTRATA_MYRINET_ALL);
 
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs
 
 #endif

@@ -5,11 +5,11 @@
 
 #include "terminal/progress.hpp"
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 
 substrata_run_result run_workload(const char* machine, const std::string& workload, std::uint32_t processes,
                                   const std::string& parameters) {
-  show_progress(workload + " on " + machine + ", " + std::to_string(processes) + " processors");
+  tool::show_progress(workload + " on " + machine + ", " + std::to_string(processes) + " processors");
   substrata_run_options options{};
   options.struct_size = sizeof options;
   options.processes = processes;
@@ -23,4 +23,4 @@ substrata_run_result run_workload(const char* machine, const std::string& worklo
   return result;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs

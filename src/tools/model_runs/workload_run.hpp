@@ -1,16 +1,16 @@
 // A workload that runs on a machine to its end with the right result, or not at all.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_WORKLOAD_RUN_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_WORKLOAD_RUN_HPP
+#ifndef SUBSTRATA_MODEL_RUNS_WORKLOAD_RUN_HPP
+#define SUBSTRATA_MODEL_RUNS_WORKLOAD_RUN_HPP
 
 #include <substrata/feed.h>
 
 #include <cstdint>
 #include <string>
 
-namespace substrata::tool {
+namespace substrata::model_runs {
 
-// What substrata_run told, seed 1. Throws std::runtime_error with its sentence when the workload does not run
-// or its result is wrong.
+// What substrata_run reported, seed 1. Throws std::runtime_error with its message when the workload does not
+// run or its result is wrong.
 substrata_run_result run_workload(const char* machine, const std::string& workload, std::uint32_t processes,
                                   const std::string& parameters);
 
@@ -19,6 +19,6 @@ inline double seconds_of(const substrata_run_result& result) {
   return static_cast<double>(result.simulated_ticks) / static_cast<double>(result.ticks_per_second);
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::model_runs
 
 #endif

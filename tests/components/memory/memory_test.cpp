@@ -72,7 +72,7 @@ class Counting {
   Set* set_ = nullptr;
 };
 
-// A live program's thread as the memory probe would publish it.
+// A live program's thread as the access tracer would publish it.
 class LiveCpu {
  public:
   explicit LiveCpu(uint32_t cpu) : cpu_(cpu) {

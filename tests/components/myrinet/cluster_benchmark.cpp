@@ -167,8 +167,8 @@ double run_simgrid() {
   if (child < 0) return 0;
   if (child == 0) {
     const double rate = simgrid_messages();
-    const bool told = write(ends[1], &rate, sizeof rate) == static_cast<ssize_t>(sizeof rate);
-    _exit(told ? 0 : 1);
+    const bool written = write(ends[1], &rate, sizeof rate) == static_cast<ssize_t>(sizeof rate);
+    _exit(written ? 0 : 1);
   }
   close(ends[1]);
   double rate = 0;

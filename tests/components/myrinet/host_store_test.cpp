@@ -376,9 +376,9 @@ TEST_F(MyrinetHostMemory, WhatDoesNotFitTheInterfaceIsRefusedWithItsBytes) {  //
   ASSERT_EQ(substrata_myrinet_host_memory(&shape_, &store_, &bytes, nullptr), 0);
   ASSERT_GT(bytes, SUBSTRATA_MYRINET_SRAM_BYTES);
   EXPECT_EQ(substrata_myrinet_configure_host(&shape_, &store_), -1);
-  const std::string sentence = substrata_myrinet_error();
-  EXPECT_NE(sentence.find(std::to_string(bytes)), std::string::npos) << sentence;
-  EXPECT_NE(sentence.find("1048576"), std::string::npos) << sentence;
+  const std::string message = substrata_myrinet_error();
+  EXPECT_NE(message.find(std::to_string(bytes)), std::string::npos) << message;
+  EXPECT_NE(message.find("1048576"), std::string::npos) << message;
   store_.cache_lines = 3;
   EXPECT_EQ(substrata_myrinet_configure_host(&shape_, &store_), -1);
   store_.cache_lines = 0;

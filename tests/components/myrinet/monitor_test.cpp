@@ -124,7 +124,7 @@ TEST_F(Myrinet, AStreamThroughAllNodesKeepsItsBytesWhateverHappensToPackets) {  
   const auto plain = run("pipeline:bytes=40000:window=3000:segment=1000", 4);
   const auto harmed = run("pipeline:bytes=40000:window=3000:segment=1000", 4, faults);
   EXPECT_GT(harmed.simulated_ticks, plain.simulated_ticks);
-  // Less room at the reader, more waiting for credits.
+  // A smaller window at the reader, more waiting for credits.
   EXPECT_GT(run("pipeline:bytes=40000:window=500:segment=1000", 4).simulated_ticks, plain.simulated_ticks);
 }
 
@@ -284,7 +284,7 @@ TEST_F(Myrinet, TagsSeparateThePrograms) {  // MY-8
   run("ping-pong:bytes=600:rounds=20", 4, nullptr, 1);
   EXPECT_EQ(by_size(0), alone);
   EXPECT_EQ(by_size(1).at(577).first, 80u);
-  run(kSmall, 4, nullptr, 2);  // no room for a third
+  run(kSmall, 4, nullptr, 2);  // no slot for a third
   uint64_t left_out = 0;
   ASSERT_EQ(substrata_myrinet_recorded(nullptr, &left_out), 0);
   EXPECT_GT(left_out, 0u);
@@ -292,7 +292,7 @@ TEST_F(Myrinet, TagsSeparateThePrograms) {  // MY-8
 }
 
 TEST_F(Myrinet, EachPageIsFollowedByAWordThatTellsOfIt) {  // MY-20
-  // Homes by block: nobody asks for them, so that all else of the protocol's type are these words.
+  // Homes by block: none is asked for, so that all else of the protocol's type are these words.
   Counting set(table_, device_,
                {"PACKETS_SENT:type=2", "PACKETS_SENT:type=3", "PACKETS_SENT:type=7", "BYTES_SENT:type=3",
                 "BYTES_SENT:type=7"});

@@ -485,7 +485,7 @@ TEST(MyrinetOperationMemory, KeepsWhatASlowSumKeeps) {  // MY-42
     const auto kind = static_cast<uint32_t>(random() % kOperationKinds);
     const uint64_t ns = random() % (uint64_t{1} << random() % 36);
     substrata_transaction seen{};
-    seen.program = static_cast<uint16_t>(random() % 3);  // the last has no room
+    seen.program = static_cast<uint16_t>(random() % 3);  // the last is beyond the shape
     seen.time = 1'000'000'000'000'000 + ns * 1000;
     seen.start = 1'000'000'000'000'000;
     seen.initiator = node;
@@ -525,11 +525,11 @@ TEST(MyrinetOperationMemory, KeepsWhatASlowSumKeeps) {  // MY-42
       const double deviation = std::sqrt(squared / size - sum / size * (sum / size));
       EXPECT_NEAR(point.deviation_ns, deviation, 1e-6 * deviation);
       EXPECT_EQ(point.longest_ns, static_cast<double>(all.back()));
-      const auto above = [&](double share, double told) {
+      const auto above = [&](double share, double reported) {
         const auto exact = static_cast<double>(all[static_cast<size_t>(std::ceil(share * size)) - 1]);
-        if (told == point.longest_ns) return;
-        EXPECT_GE(told, exact);
-        EXPECT_LE(told, std::max(1000.0, 1.25 * exact + 1));
+        if (reported == point.longest_ns) return;
+        EXPECT_GE(reported, exact);
+        EXPECT_LE(reported, std::max(1000.0, 1.25 * exact + 1));
       };
       above(0.5, point.median_ns);
       above(0.9, point.p90_ns);

@@ -44,9 +44,9 @@ TEST(MyrinetMemory, AShapeThatDoesNotFitIsRefusedWithItsBytes) {  // MY-3
   ASSERT_EQ(substrata_myrinet_memory(&shape, &bytes), 0);
   ASSERT_GT(bytes, SUBSTRATA_MYRINET_SRAM_BYTES);
   EXPECT_EQ(substrata_myrinet_configure(&shape), -1);
-  const std::string sentence = substrata_myrinet_error();
-  EXPECT_NE(sentence.find(std::to_string(bytes)), std::string::npos) << sentence;
-  EXPECT_NE(sentence.find("1048576"), std::string::npos) << sentence;
+  const std::string message = substrata_myrinet_error();
+  EXPECT_NE(message.find(std::to_string(bytes)), std::string::npos) << message;
+  EXPECT_NE(message.find("1048576"), std::string::npos) << message;
   uint64_t still = 0;
   ASSERT_EQ(substrata_myrinet_memory(nullptr, &still), 0);
   EXPECT_EQ(still, Shape{}.bytes() + OperationMemory::bytes(8, 1));  // a failed call has no effect

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 namespace {
 
 TEST(ClusterChoice, NamesTheMachineAndItsParameters) {
@@ -94,4 +94,4 @@ TEST(MessageLogHeader, IsALineOfJsonThatAnotherReaderTakes) {  // MY-21
 }
 
 }  // namespace
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
                          "myrinet:::BYTES_RECEIVED", own_node};
   for (int i = 0; i < 5; i++) demand(PAPI_add_named_event(set, names[i]) == PAPI_OK, names[i]);
   char data[10000] = {0}, in[10000];
-  /* Everybody's clocks and counters begin behind this; its messages may still be counted by who is late. */
+  /* All clocks and counters begin behind this; a late rank may still count its messages. */
   MPI_Barrier(MPI_COMM_WORLD);
   demand(PAPI_start(set) == PAPI_OK, "PAPI_start");
   long long own[4] = {0};

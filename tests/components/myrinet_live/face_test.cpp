@@ -104,11 +104,11 @@ TEST(MyrinetFace, OperationsAreTheCInterfacesWithUnits) {  // MY-42
 }
 
 TEST(MyrinetFace, AWatchFiresWhileItsScopeLastsAndMovesWithItsFunction) {  // MY-43
-  std::uint64_t told = 0;
+  std::uint64_t reported = 0;
   Firing last;
   {
     Watch first = Watch::start(Rule{.ratio = 1.5}, [&](const Firing& firing) {
-                    ++told;
+                    ++reported;
                     last = firing;
                   }).value();
     const Watch watch = std::move(first);
@@ -119,7 +119,7 @@ TEST(MyrinetFace, AWatchFiresWhileItsScopeLastsAndMovesWithItsFunction) {  // MY
     fft();
     const Fired fired = watch.fired().value();
     EXPECT_GT(fired.times, 1u);
-    EXPECT_EQ(fired.times, told);
+    EXPECT_EQ(fired.times, reported);
     ASSERT_TRUE(fired.last);
     EXPECT_EQ(fired.last->begin, last.begin);
     EXPECT_EQ(fired.last->node, last.node);
@@ -127,9 +127,9 @@ TEST(MyrinetFace, AWatchFiresWhileItsScopeLastsAndMovesWithItsFunction) {  // MY
     EXPECT_GT(last.average, last.idle);
     EXPECT_GT(last.packets, Packets{0});
   }
-  const std::uint64_t until_the_end = told;
+  const std::uint64_t until_the_end = reported;
   fft();
-  EXPECT_EQ(told, until_the_end) << "nothing fires behind the scope";
+  EXPECT_EQ(reported, until_the_end) << "nothing fires behind the scope";
 }
 
 TEST(MyrinetFace, AWatchMayGoWithoutAFunctionAndIsRefusedWithASentence) {  // MY-43

@@ -8,7 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
-    (void)substrata::tool::parse_message_log({reinterpret_cast<const char*>(data), size});
+    (void)substrata::model_runs::parse_message_log({reinterpret_cast<const char*>(data), size});
   } catch (const std::runtime_error&) {
   }
   return 0;

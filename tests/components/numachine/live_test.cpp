@@ -1,4 +1,4 @@
-// A program of four threads, compiled with the memory probe, on the modelled NUMAchine: its results, and what
+// A program of four threads, compiled with the access tracer, on the modelled NUMAchine: its results, and what
 // is read of it through PAPI's calls.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-// A program of the tree, compiled with the memory probe and run; what it printed.
+// A program of the tree, compiled with the access tracer and run; what it printed.
 std::string run_probed(const std::string& source) {
   char folder[] = "/tmp/numachine_liveXXXXXX";
   if (mkdtemp(folder) == nullptr) return "no folder";

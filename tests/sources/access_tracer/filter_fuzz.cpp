@@ -1,4 +1,4 @@
-// Fuzzes the parsers of the memory probe's settings.
+// Fuzzes the parsers of the access tracer's settings.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -7,9 +7,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  substrata::memory_probe::Filter filter;
-  substrata::memory_probe::Burst burst;
-  (void)substrata::memory_probe::parse_filter(text, filter);
-  (void)substrata::memory_probe::parse_burst(text, burst);
+  substrata::access_tracer::Filter filter;
+  substrata::access_tracer::Burst burst;
+  (void)substrata::access_tracer::parse_filter(text, filter);
+  (void)substrata::access_tracer::parse_burst(text, burst);
   return 0;
 }

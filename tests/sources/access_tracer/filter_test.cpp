@@ -1,9 +1,9 @@
-// The filters of the memory probe: what they take, and the sentences for what they cannot read.
+// The filters of the access tracer: what they take, and the messages for what they cannot read.
 #include "access_tracer/filter.hpp"
 
 #include <gtest/gtest.h>
 
-namespace substrata::memory_probe {
+namespace substrata::access_tracer {
 namespace {
 
 TEST(MemoryFilter, EmptyTextTakesEverything) {
@@ -51,4 +51,4 @@ TEST(MemoryBurst, NeedsTwoPositiveNumbers) {
 }
 
 }  // namespace
-}  // namespace substrata::memory_probe
+}  // namespace substrata::access_tracer

@@ -1,6 +1,6 @@
 /* Three parallel kernels on volatile arrays, so that a compiler may neither drop nor add an access to them: a
  * radix sort, an FFT and an LU factorisation. Compiled with -DORACLE by a plain compiler, the program counts
- * its accesses itself and prints them; compiled by the memory probe's wrapper, the probe must come to the
+ * its accesses itself and prints them; compiled by the access tracer's wrapper, the tracer must come to the
  * same numbers. Both check their results. kernels sort|fft|lu THREADS */
 #include <math.h>
 #include <pthread.h>

@@ -5,6 +5,6 @@
 #include "access_tracer/symbols.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  (void)substrata::memory_probe::read_elf_symbols(data, size);
+  (void)substrata::access_tracer::read_elf_symbols(data, size);
   return 0;
 }

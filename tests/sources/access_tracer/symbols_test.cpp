@@ -10,7 +10,7 @@
 int a_variable_of_this_test[10];
 extern "C" __attribute__((noinline)) int a_function_of_this_test() { return a_variable_of_this_test[3]; }
 
-namespace substrata::memory_probe {
+namespace substrata::access_tracer {
 namespace {
 
 std::vector<unsigned char> own_file() {
@@ -53,4 +53,4 @@ TEST(ElfSymbols, WhatIsNoElfFileGivesNothing) {
 }
 
 }  // namespace
-}  // namespace substrata::memory_probe
+}  // namespace substrata::access_tracer

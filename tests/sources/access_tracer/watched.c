@@ -1,5 +1,5 @@
-/* One loop of 1000 writes, run before, while and after somebody watches this thread's memory accesses. Prints
- * how many of them the observer was given. */
+/* One loop of 1000 writes, run before, while and after an observer watches this thread's memory accesses.
+ * Prints how many of them the observer was given. */
 #include <stdio.h>
 #include <substrata/feed.h>
 

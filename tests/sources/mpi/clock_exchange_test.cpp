@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <random>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi_exchange {
 namespace {
 
 // CO-6
@@ -53,4 +53,4 @@ TEST(ClockExchange, OneRankOfEachOtherClockLeads) {
 }
 
 }  // namespace
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi_exchange

@@ -1,5 +1,5 @@
 /* An MPI program of pairs of ranks, one of which asks for messages and gives some of them up: frees the
- * request of one that still comes, cancels one that never comes, and has too little room for one. Between
+ * request of one that still comes, cancels one that never comes, and has too small a buffer for one. Between
  * them it tests in long loops for others, and prints for each of those "got RANK SOURCE BYTES". */
 #include <mpi.h>
 #include <stdio.h>

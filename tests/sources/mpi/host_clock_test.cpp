@@ -10,7 +10,7 @@
 
 #include "mpi/recent_map.hpp"
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi {
 namespace {
 
 // The clock is asked before and after; the reading of the counter lies between.
@@ -115,4 +115,4 @@ TEST(RecentMap, KeepsItsEntriesWhenItIsMoved) {
 }
 
 }  // namespace
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi

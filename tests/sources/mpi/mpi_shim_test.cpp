@@ -156,7 +156,7 @@ class MpiShim : public testing::Test {
       }
     }
     size_t received = 0;
-    std::vector<std::string> told(kRanks);
+    std::vector<std::string> published(kRanks);
     for (int rank = 0; rank < kRanks; ++rank) {
       for (const auto& [probe, t] : traces[static_cast<size_t>(rank)].all) {
         if (t.kind != SUBSTRATA_RECEIVE) continue;
@@ -170,9 +170,9 @@ class MpiShim : public testing::Test {
         EXPECT_EQ(t.flags, found->second.flags);
         EXPECT_GE(t.time, t.start);
         if ((t.flags & SUBSTRATA_FLAG_COLLECTIVE) == 0)
-          told[static_cast<size_t>(rank)] += "got " + std::to_string(rank) + " " +
-                                             std::to_string(t.initiator) + " " + std::to_string(t.size) +
-                                             "\n";
+          published[static_cast<size_t>(rank)] += "got " + std::to_string(rank) + " " +
+                                                  std::to_string(t.initiator) + " " + std::to_string(t.size) +
+                                                  "\n";
       }
     }
     EXPECT_EQ(received + given_up, sent.size());
@@ -183,7 +183,7 @@ class MpiShim : public testing::Test {
       if (std::sscanf(line.c_str(), "got %d", &rank) == 1 && rank < kRanks)
         printed[static_cast<size_t>(rank)] += line + "\n";
     }
-    EXPECT_EQ(told, printed);
+    EXPECT_EQ(published, printed);
   }
   void expect_own_counts_of_blocks() {
     std::istringstream lines(output_);

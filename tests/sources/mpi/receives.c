@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   }
   MPI_Waitall(size, sending, MPI_STATUSES_IGNORE);
   MPI_Barrier(MPI_COMM_WORLD);
-  /* Any, some, all; statuses that nobody wants are told by the shim all the same. */
+  /* Any, some, all; messages whose statuses the program ignores are accounted all the same. */
   for (int i = 0; i < 6; i++) MPI_Irecv(in[i], 65536, MPI_CHAR, before, 20 + i, second, &requests[i]);
   for (int i = 0; i < 6; i++) MPI_Send(data, 300 + i, MPI_CHAR, next, 20 + i, second);
   int index, count, indices[16];

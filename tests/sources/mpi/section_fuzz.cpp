@@ -4,15 +4,16 @@
 #include <string>
 #include <string_view>
 
-#include "mpi/ledger.hpp"
+#include "mpi/message_counts.hpp"
+#include "mpi/section_marks.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::string name;
-  if (substrata::mpi_shim::find_section_mark(text, name)) {
-    substrata::mpi_shim::SectionBoard board{};
+  if (substrata::mpi::find_section_mark(text, name)) {
+    substrata::mpi::SectionBoard board{};
     board.enter(name);
   }
-  (void)substrata::mpi_shim::quoted(text);
+  (void)substrata::mpi::quoted(text);
   return 0;
 }

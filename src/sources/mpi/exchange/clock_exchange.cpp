@@ -7,7 +7,7 @@
 #include <iterator>
 #include <unordered_set>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi_exchange {
 namespace {
 
 std::string text_of(const char* path) {
@@ -57,4 +57,4 @@ std::vector<int> clock_leaders(const std::vector<uint64_t>& clock_of_rank) {
   return leaders;
 }
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi_exchange

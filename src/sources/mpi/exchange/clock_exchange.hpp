@@ -1,14 +1,14 @@
 // How far the clocks of two nodes are apart, from messages that went to and fro between them; and which ranks
 // share a clock.
-#ifndef SUBSTRATA_MPI_SHIM_CLOCK_EXCHANGE_HPP
-#define SUBSTRATA_MPI_SHIM_CLOCK_EXCHANGE_HPP
+#ifndef SUBSTRATA_MPI_EXCHANGE_CLOCK_EXCHANGE_HPP
+#define SUBSTRATA_MPI_EXCHANGE_CLOCK_EXCHANGE_HPP
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace substrata::mpi_shim {
+namespace substrata::mpi_exchange {
 
 // One message to the reference and back: nanoseconds of the own clock when it left and when the answer was
 // there, and of the reference's clock in between.
@@ -30,7 +30,7 @@ struct ClockOffset {
 ClockOffset best_offset(const std::vector<ClockExchange>& exchanges);
 
 // A name that all processes with this CLOCK_MONOTONIC_RAW have in common, and no others: the boot, and where
-// the process lives in a time namespace with an offset, that. Empty when the kernel does not tell its boot.
+// the process lives in a time namespace with an offset, that. Empty when the kernel does not show its boot.
 std::string clock_name();
 // From the texts of /proc/sys/kernel/random/boot_id and /proc/self/timens_offsets.
 std::string clock_name(std::string_view boot, std::string_view offsets);
@@ -38,6 +38,6 @@ std::string clock_name(std::string_view boot, std::string_view offsets);
 // The first rank of each clock other than rank 0's, in their order.
 std::vector<int> clock_leaders(const std::vector<uint64_t>& clock_of_rank);
 
-}  // namespace substrata::mpi_shim
+}  // namespace substrata::mpi_exchange
 
 #endif

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
-#include "model_runs/carried_run.hpp"
+#include "model_runs/offline_replay.hpp"
 #include "sampler/child.hpp"
 #include "sampler/mpi_launching.hpp"
 #include "substrata_tool/commands.hpp"
@@ -27,12 +27,12 @@ namespace fs = std::filesystem;
 // What tells a log from the one that was there before.
 struct stat log_in(const std::string& folder) {
   struct stat out {};
-  if (stat((folder + "/" + mpi_shim::kMessageLogName).c_str(), &out) != 0) out = {};
+  if (stat((folder + "/" + mpi::kMessageLogName).c_str(), &out) != 0) out = {};
   return out;
 }
 
 // Runs the program, then the cluster on the messages that its ranks left. The program's status is ours.
-int run_and_carry(const std::vector<std::string>& command, const std::string& folder) {
+int run_and_replay(const std::vector<std::string>& command, const std::string& folder) {
   const struct stat before = log_in(folder);
   Child child(command, {});
   child.go();
@@ -49,8 +49,8 @@ int run_and_carry(const std::vector<std::string>& command, const std::string& fo
                  child.how_it_ended().c_str(), folder.c_str());
     return status != 0 ? status : 1;
   }
-  const CarriedRun run = carry_folder(folder, "");
-  write_carried(run, folder);
+  const model_runs::OfflineReplay run = model_runs::replay_folder(folder, "");
+  model_runs::write_replay(run, folder);
   std::fprintf(
       stderr,
       "substrata mpirun: %llu packets (modelled) in %.2f s after the program's end; %s/cluster.json\n",
@@ -141,7 +141,7 @@ int mpirun(int argc, char** argv) {
       std::printf("%s%s", command[i].c_str(), i + 1 == command.size() ? "\n" : " ");
     return 0;
   }
-  if (!out.empty()) return run_and_carry(command, out);
+  if (!out.empty()) return run_and_replay(command, out);
   std::vector<char*> words;
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
-#include "model_runs/carried_run.hpp"
 #include "model_runs/myrinet_run.hpp"
+#include "model_runs/offline_replay.hpp"
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
@@ -64,11 +64,11 @@ substrata_myrinet_axis axis_of(const std::string& name) {
 
 // What packets of each size take in a cluster in which nothing else happens: every node sends one of each
 // size to its neighbour, one at a time.
-Signature baseline_of(std::uint32_t nodes, const std::string& parameters) {
+model_runs::Signature baseline_of(std::uint32_t nodes, const std::string& parameters) {
   constexpr std::uint64_t kApart_ns = 1'000'000;
   constexpr std::uint32_t kBin = 32;
   constexpr std::uint32_t kMost = 4096;
-  MessageLog log;
+  model_runs::MessageLog log;
   log.header.parameters = parameters;
   for (std::uint32_t node = 0; node < nodes; ++node) {
     for (std::uint32_t bytes = kBin; bytes <= kMost; bytes += kBin) {
@@ -80,11 +80,11 @@ Signature baseline_of(std::uint32_t nodes, const std::string& parameters) {
     }
     log.header.operations.push_back(kMost / kBin);
   }
-  return CarriedRun(std::move(log))
+  return model_runs::OfflineReplay(std::move(log))
       .signature(SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_BY_SIZE);
 }
 
-void write_table(const std::string& path, const Signature& points) {
+void write_table(const std::string& path, const model_runs::Signature& points) {
   std::ofstream data(path);
   data << "# modelled; x x_end sent received source_us lanai_us net_us dest_us\n";
   for (const substrata_myrinet_point& point : points) {
@@ -130,7 +130,7 @@ void write_operations(const std::string& folder,
 // The paper's picture (section 2.4): packets on a log scale, average latencies, and the idle cluster's beside
 // them where there are any.
 void write_files(const std::string& folder, const std::string& title, const std::string& axis,
-                 const Signature& points, const Signature& baseline) {
+                 const model_runs::Signature& points, const model_runs::Signature& baseline) {
   std::filesystem::create_directories(folder);
   write_table(folder + "/signature.dat", points);
   if (!baseline.empty()) write_table(folder + "/baseline.dat", baseline);
@@ -159,7 +159,7 @@ void write_files(const std::string& folder, const std::string& title, const std:
   if (!plot.flush()) throw std::runtime_error("the plot's commands cannot be written to " + folder);
 }
 
-void print_points(const std::string& by, substrata_myrinet_axis axis, const Signature& points) {
+void print_points(const std::string& by, substrata_myrinet_axis axis, const model_runs::Signature& points) {
   std::printf("%-13s %10s %10s %12s %12s %12s %12s\n", by.c_str(), "sent", "received", "Source us",
               "LANai us", "Net us", "Dest us");
   for (const substrata_myrinet_point& point : points) {
@@ -176,7 +176,7 @@ void print_points(const std::string& by, substrata_myrinet_axis axis, const Sign
 // An MPI program's messages, carried on one cluster: the whole as a table, then what each phase sent.
 void carry_and_print(const std::string& folder, const std::string& parameters, const std::string& by,
                      substrata_myrinet_axis axis, unsigned node, const std::string& out) {
-  const CarriedRun run = carry_folder(folder, parameters);
+  const model_runs::OfflineReplay run = model_runs::replay_folder(folder, parameters);
   print_points(by, axis, run.signature(node, SUBSTRATA_MYRINET_ALL, axis));
   if (!run.phases().empty())
     std::printf("\n%-28s %10s %14s %10s %12s %12s %12s %12s\n", "phase", "packets", "bytes", "received",
@@ -196,7 +196,7 @@ void carry_and_print(const std::string& folder, const std::string& parameters, c
     }
     std::printf("\n");
   }
-  write_carried(run, out.empty() ? folder : out);
+  model_runs::write_replay(run, out.empty() ? folder : out);
 }
 
 }  // namespace
@@ -242,16 +242,16 @@ int signature(int argc, char** argv) {
     carry_and_print(trace, parameters, by, axis, one, out);
     return 0;
   }
-  myrinet_begin(1);
+  model_runs::myrinet_begin(1);
   if (workload.empty()) {
     replay_into_monitor(trace);
   } else {
-    myrinet_run(workload, static_cast<unsigned>(nodes), parameters);
+    model_runs::myrinet_run(workload, static_cast<unsigned>(nodes), parameters);
   }
-  myrinet_end();
-  const Signature points = myrinet_signature(axis, SUBSTRATA_MYRINET_ALL, one);
+  model_runs::myrinet_end();
+  const model_runs::Signature points = model_runs::myrinet_signature(axis, SUBSTRATA_MYRINET_ALL, one);
   print_points(by, axis, points);
-  const std::vector<substrata_myrinet_operation_point> operations = myrinet_operations(one);
+  const std::vector<substrata_myrinet_operation_point> operations = model_runs::myrinet_operations(one);
   print_operations(operations);
   std::uint64_t left_out = 0;
   if (substrata_myrinet_recorded(nullptr, &left_out) == 0 && left_out != 0)
@@ -262,7 +262,7 @@ int signature(int argc, char** argv) {
         out, workload.empty() ? trace : workload, by, points,
         axis == SUBSTRATA_MYRINET_BY_SIZE
             ? baseline_of(std::max(2u, workload.empty() ? 8u : static_cast<unsigned>(nodes)), parameters)
-            : Signature{});
+            : model_runs::Signature{});
     write_operations(out, operations);
   }
   return 0;

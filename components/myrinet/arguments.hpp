@@ -1,0 +1,29 @@
+// The checks of what commands are given: shapes, stores in host memory, places to look at.
+#ifndef SUBSTRATA_MYRINET_ARGUMENTS_HPP
+#define SUBSTRATA_MYRINET_ARGUMENTS_HPP
+
+#include <substrata/myrinet.h>
+
+#include <cstdint>
+#include <string>
+
+#include "host_store.hpp"
+#include "statistics.hpp"
+
+namespace substrata::myrinet {
+
+// Bytes of each interface's memory that statistics of the shape take.
+uint64_t bytes_of(const Shape& shape) noexcept;
+uint64_t bytes_of(const Shape& shape, const HostLayout& layout) noexcept;
+
+// False with the reason in `wrong`.
+bool read_shape(const substrata_myrinet_shape& from, Shape* out, std::string* wrong);
+bool read_host(const substrata_myrinet_shape* shape, const substrata_myrinet_host* host, Shape* out,
+               HostLayout* layout, std::string* wrong);
+
+// What is wrong with a place to look at; empty: nothing.
+std::string objection(const Shape& shape, uint32_t node, uint32_t program, int axis);
+
+}  // namespace substrata::myrinet
+
+#endif

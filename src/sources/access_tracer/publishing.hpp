@@ -1,0 +1,50 @@
+// The accesses of one thread as transactions of the feed, all of them or in bursts.
+#ifndef SUBSTRATA_ACCESS_TRACER_PUBLISHING_HPP
+#define SUBSTRATA_ACCESS_TRACER_PUBLISHING_HPP
+
+#include <substrata/feed.h>
+
+#include <cstdint>
+
+#include "filter.hpp"
+#include "interface.h"
+
+namespace substrata::access_tracer {
+
+// The probe point of one thread. For that thread.
+class ThreadPublisher {
+ public:
+  explicit ThreadPublisher(substrata_memory_thread& table) : table_(table) {}
+  ThreadPublisher(const ThreadPublisher&) = delete;
+  ThreadPublisher& operator=(const ThreadPublisher&) = delete;
+
+  // Adds the probe point; while that is observed or ceases to be, the feed changes `salt`.
+  void open(const Burst& burst, uint64_t* salt);
+  bool is_observed() const { return publisher_ != nullptr && substrata_observed(publisher_); }
+  // An access of any length, in parts where it is long; pc 0: of no site.
+  void access(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
+    if (publisher_ == nullptr) return;
+    if (burst_.on == 0 || in_burst()) put(pc, address, kind, size);
+  }
+  void barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening, uint32_t threads);
+  // In a child process, which has no feed.
+  void after_fork() { publisher_ = table_.direct = nullptr; }
+
+ private:
+  bool in_burst() { return position_++ % (burst_.on + burst_.off) < burst_.on; }
+  void put(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size);
+
+  substrata_memory_thread& table_;
+  substrata_publisher* publisher_ = nullptr;
+  Burst burst_;
+  uint64_t position_ = 0;  // in bursts and between them
+};
+
+// The feed's source of which all these are; false: there is no feed.
+bool add_source();
+// The trace that SUBSTRATA_MEMORY_TRACE asks for; null: none, or it is reported why not.
+substrata_recorder* begin_trace();
+
+}  // namespace substrata::access_tracer
+
+#endif

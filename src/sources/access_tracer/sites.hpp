@@ -1,0 +1,60 @@
+// Access sites: which object an instruction accessed last, and how often.
+#ifndef SUBSTRATA_ACCESS_TRACER_SITES_HPP
+#define SUBSTRATA_ACCESS_TRACER_SITES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "interface.h"
+#include "objects.hpp"
+
+namespace substrata::access_tracer {
+
+struct Tally {
+  uint64_t accesses = 0;
+  uint64_t bytes = 0;
+};
+
+// One site's accesses to one object.
+struct SiteKey {
+  uintptr_t pc;
+  uint32_t object;
+  uint32_t kind;
+  bool operator==(const SiteKey&) const = default;
+};
+struct SiteHash {
+  size_t operator()(const SiteKey& key) const {
+    return (key.pc * 0x9e3779b97f4a7c15u) ^ (uint64_t{key.object} << 20) ^ key.kind;
+  }
+};
+using Tallies = std::unordered_map<SiteKey, Tally, SiteHash>;
+
+// The site's count goes into the tallies.
+void move_away(Tallies& tallies, substrata_memory_site& site);
+// The tallies with what the thread's sites have counted since; the thread may go on.
+Tallies counts_of(const Tallies& moved, const substrata_memory_thread& table);
+
+// The site of an access to an object, counted once. Of a watched one every access is handed on.
+substrata_memory_site bound_to(uint64_t key, uintptr_t pc, const Extent& extent, bool watched, unsigned kind,
+                               unsigned size);
+// The site of a function's entry.
+substrata_memory_site bound_to_calls(uint64_t key, uintptr_t pc, uint32_t object);
+
+// The number that sites of the program's hooks are bound under. Once it has changed, every site looks its
+// object up again. Thread-safe.
+class BindingSalt {
+ public:
+  void begin(volatile uint64_t* salt) { salt_ = salt; }
+  void forget_bindings() { __atomic_fetch_add(salt_, 0x9e3779b97f4a7c15u, __ATOMIC_RELEASE); }
+  uint64_t key_of(uintptr_t pc) const { return pc ^ __atomic_load_n(salt_, __ATOMIC_ACQUIRE); }
+  // The feed changes it as well.
+  uint64_t* word() const { return const_cast<uint64_t*>(salt_); }
+
+ private:
+  volatile uint64_t* salt_ = nullptr;
+};
+
+}  // namespace substrata::access_tracer
+
+#endif

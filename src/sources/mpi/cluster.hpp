@@ -1,0 +1,24 @@
+// The ranks as nodes of a modelled cluster.
+#ifndef SUBSTRATA_MPI_CLUSTER_HPP
+#define SUBSTRATA_MPI_CLUSTER_HPP
+
+#include <substrata/feed.h>
+
+#include "cluster_log.hpp"
+
+namespace substrata::mpi {
+
+struct Shim;
+
+struct Cluster {
+  ClusterChoice choice;  // the same in every rank
+  ClusterLog log;
+  substrata_following* following = nullptr;  // of this process alone, for its readers of counters
+};
+// Both are collective.
+void begin_cluster(Shim& self);
+void end_cluster(Shim& self);
+
+}  // namespace substrata::mpi
+
+#endif

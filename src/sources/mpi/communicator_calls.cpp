@@ -1,0 +1,31 @@
+// The calls that make and free communicators: all members make them in the same order, which gives them one
+// number.
+#include "communicators.hpp"
+#include "wrap.hpp"
+
+using namespace substrata::mpi;
+
+// clang-format off
+#define MAKES(name, made, parameters, arguments)                                                              \
+  CALL(name, parameters, arguments, {                                                                         \
+    const int result = original arguments;                                                                    \
+    if (result == MPI_SUCCESS) communicator_made(*made);                                                      \
+    return result;                                                                                            \
+  })
+MAKES(Comm_dup, out, (MPI_Comm comm, MPI_Comm* out), (comm, out))
+MAKES(Comm_dup_with_info, out, (MPI_Comm comm, MPI_Info info, MPI_Comm* out), (comm, info, out))
+MAKES(Comm_split, out, (MPI_Comm comm, int colour, int key, MPI_Comm* out), (comm, colour, key, out))
+MAKES(Comm_split_type, out, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* out),
+      (comm, type, key, info, out))
+MAKES(Comm_create, out, (MPI_Comm comm, MPI_Group group, MPI_Comm* out), (comm, group, out))
+MAKES(Comm_create_group, out, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* out), (comm, group, tag, out))
+MAKES(Cart_create, out, (MPI_Comm comm, int dimensions, const int sizes[], const int periods[], int reorder,
+                         MPI_Comm* out), (comm, dimensions, sizes, periods, reorder, out))
+MAKES(Cart_sub, out, (MPI_Comm comm, const int kept[], MPI_Comm* out), (comm, kept, out))
+MAKES(Graph_create, out, (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
+                          MPI_Comm* out), (comm, nodes, index, edges, reorder, out))
+MAKES(Intercomm_create, out, (MPI_Comm comm, int leader, MPI_Comm peer, int remote, int tag, MPI_Comm* out),
+      (comm, leader, peer, remote, tag, out))
+MAKES(Intercomm_merge, out, (MPI_Comm comm, int high, MPI_Comm* out), (comm, high, out))
+CALL_AFTER(Comm_free, (MPI_Comm* comm), (comm), communicator_freed(*comm))
+// clang-format on

@@ -1,0 +1,69 @@
+// Communicators as groups of the world's ranks, and how many messages each channel between two ranks has had.
+#ifndef SUBSTRATA_MPI_COMMUNICATORS_HPP
+#define SUBSTRATA_MPI_COMMUNICATORS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "mpi_library.hpp"
+#include "recent_map.hpp"
+
+namespace substrata::mpi {
+
+// A communicator: the world's ranks of those it sends to (-1: of another job), and a number that all its
+// members give it, 0 while it is not known.
+struct Communicator {
+  std::vector<int> world_ranks;
+  uint64_t id = 0;
+};
+// Asks the MPI library.
+Communicator describe_communicator(MPI_Comm comm);
+// -1: of another job, or no such rank.
+inline int world_rank(const Communicator& comm, int rank) {
+  return rank >= 0 && static_cast<size_t>(rank) < comm.world_ranks.size()
+             ? comm.world_ranks[static_cast<size_t>(rank)]
+             : -1;
+}
+
+// Of one process. A channel is a communicator and a tag between two ranks (channel_of). Not thread-safe: the
+// shim serialises.
+class Channels {
+ public:
+  void open(int ranks);
+  // Valid until it is freed.
+  const Communicator& communicator(MPI_Comm comm) {
+    Communicator& one = communicators_[comm];
+    if (one.id == 0) one = describe_communicator(comm);
+    return one;
+  }
+  // A communicator that all its members made together.
+  void made(MPI_Comm comm, Communicator communicator);
+  void freed(MPI_Comm comm) { communicators_.erase(comm); }
+
+  // The number of the next message to a rank of the world, from 1, and its ordinal in its channel, from 0.
+  uint64_t next_number(int to) { return ++number_to_[static_cast<size_t>(to)]; }
+  uint64_t next_sent(int to, uint64_t channel) { return sent_to_[static_cast<size_t>(to)][channel]++; }
+  // The ordinal of the next message from a rank of the world; the caller that takes it adds one.
+  uint64_t& next_received(int from, uint64_t channel) {
+    return received_from_[static_cast<size_t>(from)][channel];
+  }
+
+ private:
+  using Ordinals = RecentMap<std::unordered_map<uint64_t, uint64_t>>;
+  RecentMap<std::unordered_map<MPI_Comm, Communicator>> communicators_;
+  std::unordered_map<uint64_t, uint32_t> made_of_group_;  // communicators, by their ranks
+  std::vector<Ordinals> sent_to_;                         // by rank: channel -> messages so far
+  std::vector<Ordinals> received_from_;
+  std::vector<uint64_t> number_to_;  // messages to each rank so far
+};
+
+// A communicator was made or freed by all its members together. They take the lock themselves.
+void communicator_made(MPI_Comm comm);
+void communicator_freed(MPI_Comm comm);
+
+}  // namespace substrata::mpi
+
+#endif

@@ -1,0 +1,175 @@
+// Accounts messages one by one: counts, stamps, the modelled cluster's log, and the transactions of the feed.
+#include "messages.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "call_time.hpp"
+#include "shim.hpp"
+
+namespace substrata::mpi {
+namespace {
+
+// How often a message of a collective is looked for before its stamp counts as lost.
+constexpr int kMostTries = 256;
+constexpr int kModelledTag = -1;
+
+}  // namespace
+
+uint64_t bytes_of(size_t count, MPI_Datatype type) {
+  int size = 0;
+  PMPI_Type_size(type, &size);
+  return count * static_cast<uint64_t>(size);
+}
+
+void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_t flags, void* site) {
+  if (to == MPI_PROC_NULL) return;
+  const Communicator& among = self.channels.communicator(comm);
+  const int target = world_rank(among, to);
+  const bool collective = (flags & SUBSTRATA_FLAG_COLLECTIVE) != 0;
+  const uint32_t phase = self.phases.present(self.counts);
+  self.counts.sent(phase, target, bytes, collective);
+  self.status.sent(bytes);
+  // A message of the program goes out when the call begins.
+  const int64_t ticks = collective || !Call::inside() ? real_cycles() : this_thread.entered_at;
+  Stamp stamp{.real = self.real_time.at(ticks), .modelled = self.clock.send(), .number = 0, .bytes = bytes};
+  if (target >= 0) {
+    stamp.number = self.channels.next_number(target);
+    const uint64_t channel = channel_of(among.id, tag);
+    // What the reader looks at is in order before the message itself goes out.
+    self.arrivals.stamps.put(self.rank, target, channel, self.channels.next_sent(target, channel), stamp);
+  }
+  if (self.cluster.log.is_open()) self.cluster.log.sent(target, bytes, phase, collective);
+  publish(self.publishing.sends, [&](substrata_transaction& slot) {
+    slot.time = static_cast<uint64_t>(self.virtual_time ? stamp.modelled : stamp.real);
+    slot.site = reinterpret_cast<uint64_t>(site);
+    slot.detail = stamp.number;
+    slot.initiator = static_cast<uint32_t>(self.rank);
+    slot.target = static_cast<uint32_t>(target);
+    slot.size = size_field(bytes);
+    slot.kind = SUBSTRATA_SEND;
+    slot.flags = flags;
+  });
+}
+
+bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_t flags, void* site) {
+  Stamp stamp;
+  if (!self.arrivals.stamps.take(source, self.rank, channel, ordinal, &stamp)) return false;
+  const int64_t modelled = self.clock.receive(stamp.modelled, stamp.bytes);
+  self.counts.on_its_virtual_way(modelled - stamp.modelled);
+  self.arrivals.noticed.push_back(stamp.real);
+  this_thread.has_noticed = true;
+  if (self.cluster.log.is_open()) self.cluster.log.received(source, stamp.number);
+  publish(self.publishing.arrivals, [&](substrata_transaction& slot) {
+    slot.time = static_cast<uint64_t>(self.virtual_time ? modelled : self.real_time.at(real_cycles()));
+    slot.start = static_cast<uint64_t>(self.virtual_time ? stamp.modelled : stamp.real);
+    slot.site = reinterpret_cast<uint64_t>(site);
+    slot.detail = stamp.number;
+    slot.initiator = static_cast<uint32_t>(source);
+    slot.target = static_cast<uint32_t>(self.rank);
+    slot.size = size_field(stamp.bytes);
+    slot.kind = SUBSTRATA_RECEIVE;
+    slot.flags = flags;
+  });
+  return true;
+}
+
+void arrived_unknown(Shim& self, int source, uint64_t bytes, uint16_t flags, void* site) {
+  self.counts.received_without_stamp();
+  publish(self.publishing.arrivals, [&](substrata_transaction& slot) {
+    slot.time =
+        static_cast<uint64_t>(self.virtual_time ? self.clock.now() : self.real_time.at(real_cycles()));
+    slot.site = reinterpret_cast<uint64_t>(site);
+    slot.initiator = static_cast<uint32_t>(source);
+    slot.target = static_cast<uint32_t>(self.rank);
+    slot.size = size_field(bytes);
+    slot.kind = SUBSTRATA_RECEIVE;
+    slot.flags = flags;
+  });
+}
+
+void account_noticed(Shim& self, int64_t ticks) {
+  const int64_t now = self.real_time.at(ticks);
+  for (const int64_t sent : self.arrivals.noticed) self.counts.on_its_way(now - sent);
+  self.arrivals.noticed.clear();
+  this_thread.has_noticed = false;
+}
+
+void account_noticed() {
+  Shim& self = shim();
+  const std::lock_guard guard(self.lock);
+  account_noticed(self, real_cycles());
+}
+
+void await(Shim& self, MPI_Comm comm, int from, int tag, uint16_t flags, void* site) {
+  if (from == MPI_PROC_NULL) return;
+  const Communicator& among = self.channels.communicator(comm);
+  const uint64_t channel = channel_of(among.id, tag);
+  const int source = from == MPI_ANY_SOURCE ? -1 : world_rank(among, from);
+  if (from != MPI_ANY_SOURCE && source < 0) return;
+  const uint64_t ordinal = source < 0 ? 0 : self.channels.next_received(source, channel)++;
+  self.arrivals.awaited.push_back({channel, source, ordinal, flags, site, 0});
+}
+
+void settle(Shim& self) {
+  std::deque<AwaitedMessage>& awaited = self.arrivals.awaited;
+  if (awaited.empty()) return;
+  const auto accounted = [&](AwaitedMessage& one) {
+    if (one.source >= 0) {
+      if (arrived(self, one.source, one.channel, one.ordinal, one.flags, one.site)) return true;
+    } else {
+      for (int source = 0; source < self.ranks; ++source) {
+        uint64_t& ordinal = self.channels.next_received(source, one.channel);
+        if (!arrived(self, source, one.channel, ordinal, one.flags, one.site)) continue;
+        ++ordinal;
+        return true;
+      }
+    }
+    if (++one.tries < kMostTries && self.arrivals.has_stamps) return false;
+    arrived_unknown(self, one.source, 0, one.flags, one.site);
+    return true;
+  };
+  awaited.erase(std::remove_if(awaited.begin(), awaited.end(), accounted), awaited.end());
+  // In a call that the shim does not stand before, as those of files, no end is seen.
+  if (!Call::inside() && this_thread.has_noticed) account_noticed(self, real_cycles());
+}
+
+void give_up_awaited(Shim& self) {
+  for (const AwaitedMessage& one : self.arrivals.awaited)
+    arrived_unknown(self, one.source, 0, one.flags, one.site);
+  self.arrivals.awaited.clear();
+}
+
+bool level_one() { return shim().counting && shim().level == 1; }
+
+void called(MPI_Comm comm, int to, size_t count, MPI_Datatype type, int tag, void* site) {
+  if (!level_one()) return;
+  Shim& self = shim();
+  const std::lock_guard guard(self.lock);
+  account(self, comm, to, bytes_of(count, type), tag, 0, site);
+}
+
+void called_collective(MPI_Comm comm, const std::vector<ModelledMessage>& messages,
+                       const std::vector<int>& sources, void* site) {
+  constexpr uint16_t kFlags = SUBSTRATA_FLAG_MODELLED | SUBSTRATA_FLAG_COLLECTIVE;
+  Shim& self = shim();
+  const std::lock_guard guard(self.lock);
+  for (const ModelledMessage& message : messages)
+    account(self, comm, message.to, message.bytes, kModelledTag, kFlags, site);
+  for (const int source : sources) await(self, comm, source, kModelledTag, kFlags, site);
+}
+
+void called_collective(Collective operation, MPI_Comm comm, int root, uint64_t bytes, void* site) {
+  if (!level_one()) return;
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  if (inter) return;  // two groups: no textbook form
+  int me = 0;
+  int size = 1;
+  PMPI_Comm_rank(comm, &me);
+  PMPI_Comm_size(comm, &size);
+  called_collective(comm, expand(operation, me, size, root, bytes), sources_in(operation, me, size, root),
+                    site);
+}
+
+}  // namespace substrata::mpi

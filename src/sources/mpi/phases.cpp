@@ -1,0 +1,50 @@
+// Watches what the program prints for section marks, and names the phase of each message.
+#include "phases.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "node_memory.hpp"
+#include "shim.hpp"
+#include "wrap.hpp"
+
+namespace substrata::mpi {
+
+void Phases::share(const Shim& self) {
+  if (void* const memory = share_memory(self, sizeof(SectionBoard)); memory != nullptr)
+    board_ = static_cast<SectionBoard*>(memory);
+}
+
+void Phases::look_up(MessageCounts& counts, uint16_t region, uint32_t section) {
+  const char* const name = region != 0 ? substrata_region_name(region) : nullptr;
+  std::string phase = name != nullptr ? name : board_->name();
+  if (phase.empty()) phase = "(outside)";
+  place_ = counts.place_of(phase);
+  region_ = region;
+  section_ = section;
+}
+
+void look_for_mark(const char* text, size_t size) {
+  Shim& self = shim();
+  if (!self.counting || size > 512) return;
+  std::string name;
+  if (!find_section_mark({text, size}, name)) return;
+  self.phases.board().enter(name);
+  self.status.enter(name, real_ns());
+}
+
+}  // namespace substrata::mpi
+
+using namespace substrata::mpi;
+
+EXPORT size_t fwrite(const void* data, size_t size, size_t count, FILE* file) {
+  static auto* const original = next<decltype(fwrite)>("fwrite");
+  look_for_mark(static_cast<const char*>(data), size * count);
+  return original(data, size, count, file);
+}
+EXPORT int fputs(const char* text, FILE* file) {
+  static auto* const original = next<decltype(fputs)>("fputs");
+  look_for_mark(text, std::strlen(text));
+  return original(text, file);
+}

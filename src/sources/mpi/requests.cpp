@@ -1,0 +1,219 @@
+// Finds for each completed request the receive that it was, also of persistent requests and matched probes.
+#include "requests.hpp"
+
+#include <iterator>
+#include <mutex>
+
+#include "call_time.hpp"
+#include "completion_callbacks.hpp"
+#include "messages.hpp"
+#include "shim.hpp"
+
+namespace substrata::mpi {
+namespace {
+
+void account_receive(Shim& self, const PostedReceive& receive, const MPI_Status& status) {
+  const Communicator& among = self.channels.communicator(receive.comm);
+  const int source = world_rank(among, status.MPI_SOURCE);
+  if (source >= 0) {
+    const uint64_t channel = channel_of(among.id, status.MPI_TAG);
+    const uint64_t ordinal =
+        receive.numbered ? receive.ordinal : self.channels.next_received(source, channel)++;
+    if (arrived(self, source, channel, ordinal, 0, receive.site)) return;
+  }
+  int bytes = 0;
+  if (PMPI_Get_count(&status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
+  arrived_unknown(self, source, static_cast<uint64_t>(bytes), 0, receive.site);
+}
+
+bool fits(const PostedReceive& receive, const MPI_Status& status) {
+  return (receive.source == MPI_ANY_SOURCE || receive.source == status.MPI_SOURCE) &&
+         (receive.tag == MPI_ANY_TAG || receive.tag == status.MPI_TAG);
+}
+
+// A posted receive is over.
+void close_wildcard(Shim& self, const PostedReceive& receive) {
+  if (!receive.persistent && receive.is_open_to_any() && self.requests.wildcards != 0)
+    --self.requests.wildcards;
+}
+
+struct PersistentSend {
+  MPI_Comm comm;
+  int to;
+  int tag;
+  int count;
+  MPI_Datatype type;
+};
+struct PersistentRequests {
+  std::mutex lock;
+  std::unordered_map<MPI_Request, PersistentSend> sends;
+  std::unordered_map<MPI_Request, PostedReceive> receives;
+};
+PersistentRequests& persistent() {
+  static auto* const one = new PersistentRequests;
+  return *one;
+}
+
+struct ProbedMessages {
+  std::mutex lock;
+  std::unordered_map<MPI_Message, PostedReceive> known;
+};
+ProbedMessages& probed_messages() {
+  static auto* const one = new ProbedMessages;
+  return *one;
+}
+
+}  // namespace
+
+PostedReceive posted(MPI_Comm comm, int from, int tag, void* site) {
+  PostedReceive out{.comm = comm, .source = from, .tag = tag, .site = site};
+  Shim& self = shim();
+  if (!self.counting || from == MPI_PROC_NULL) return out;
+  const std::lock_guard guard(self.lock);
+  if (out.is_open_to_any()) {
+    ++self.requests.wildcards;
+    return out;
+  }
+  // With receives open to any message it is not known yet which of them gets the next one.
+  if (self.requests.wildcards != 0) return out;
+  const Communicator& among = self.channels.communicator(comm);
+  const int source = world_rank(among, from);
+  if (source < 0) return out;
+  out.numbered = true;
+  out.ordinal = self.channels.next_received(source, channel_of(among.id, tag))++;
+  return out;
+}
+
+void received(const PostedReceive& receive, const MPI_Status& status) {
+  Shim& self = shim();
+  if (!self.counting || receive.source == MPI_PROC_NULL || status.MPI_SOURCE == MPI_PROC_NULL) return;
+  const std::lock_guard guard(self.lock);
+  close_wildcard(self, receive);
+  account_receive(self, receive, status);
+}
+
+void remember(MPI_Request request, PostedReceive receive) {
+  Shim& self = shim();
+  if (!self.counting) return;
+  const std::lock_guard guard(self.lock);
+  Requests& all = self.requests;
+  receive.age = ++all.remembered;
+  const auto known = all.receives.find(request);
+  if (known != all.receives.end() && (known->second.persistent || !self.lock.is_needed())) {
+    known->second = receive;
+  } else if (all.spare.empty()) {
+    all.receives.emplace(request, receive);
+  } else {
+    all.spare.key() = request;
+    all.spare.mapped() = receive;
+    all.receives.insert(std::move(all.spare));
+  }
+  all.any.store(true, std::memory_order_relaxed);
+  if (all.have_callbacks && !receive.persistent && add_callback(request)) ++all.with_callback;
+}
+
+void completed_by_callback(MPI_Request request, const MPI_Status& status) {
+  Shim& self = shim();
+  --self.requests.with_callback;
+  if (!self.counting) return;
+  if (status.MPI_ERROR != MPI_SUCCESS || !quick_tests.asks_for(request)) {
+    // The program does not know yet: the test or wait that completes it will be looked at.
+    stop_quick_tests();
+    return;
+  }
+  completed(request, status);
+  if (this_thread.has_noticed) account_noticed();
+}
+
+void completed(MPI_Request request, const MPI_Status& status) {
+  Shim& self = shim();
+  const std::lock_guard guard(self.lock);
+  Requests& all = self.requests;
+  const auto [first, last] = all.receives.equal_range(request);
+  if (first == last) return;
+  // Of several the oldest that the message fits.
+  auto found = first;
+  for (auto other = std::next(first); other != last; ++other)
+    if (fits(other->second, status) &&
+        (!fits(found->second, status) || other->second.age < found->second.age))
+      found = other;
+  const PostedReceive receive = found->second;
+  if (!receive.persistent) {
+    all.spare = all.receives.extract(found);
+    if (all.receives.empty()) all.any.store(false, std::memory_order_relaxed);
+  }
+  if (!self.counting || receive.source == MPI_PROC_NULL || status.MPI_SOURCE == MPI_PROC_NULL) return;
+  close_wildcard(self, receive);
+  int cancelled = 0;
+  PMPI_Test_cancelled(&status, &cancelled);
+  if (!cancelled) account_receive(self, receive, status);
+}
+
+void forget(MPI_Request request) {
+  Shim& self = shim();
+  const std::lock_guard guard(self.lock);
+  Requests& all = self.requests;
+  if (all.have_callbacks && remove_callback(request)) --all.with_callback;
+  all.receives.erase(request);
+  all.any.store(!all.receives.empty(), std::memory_order_relaxed);
+}
+
+void persistent_send(MPI_Request request, MPI_Comm comm, int to, int tag, int count, MPI_Datatype type) {
+  const std::lock_guard guard(persistent().lock);
+  persistent().sends[request] = {comm, to, tag, count, type};
+}
+
+void persistent_receive(MPI_Request request, MPI_Comm comm, int from, int tag) {
+  PostedReceive one;
+  one.comm = comm;
+  one.source = from;
+  one.tag = tag;
+  const std::lock_guard guard(persistent().lock);
+  persistent().receives[request] = one;
+}
+
+void started(MPI_Request request, void* site) {
+  PersistentRequests& all = persistent();
+  const std::lock_guard guard(all.lock);
+  if (const auto found = all.sends.find(request); found != all.sends.end()) {
+    const PersistentSend& send = found->second;
+    Shim& self = shim();
+    const std::lock_guard account_guard(self.lock);
+    if (self.counting)
+      account(self, send.comm, send.to, bytes_of(static_cast<size_t>(send.count), send.type), send.tag, 0,
+              site);
+  } else if (const auto receive = all.receives.find(request); receive != all.receives.end()) {
+    PostedReceive one = posted(receive->second.comm, receive->second.source, receive->second.tag, site);
+    one.persistent = true;
+    remember(request, one);
+  }
+}
+
+void persistent_freed(MPI_Request request) {
+  const std::lock_guard guard(persistent().lock);
+  persistent().sends.erase(request);
+  persistent().receives.erase(request);
+}
+
+void probed(MPI_Message message, MPI_Comm comm, const MPI_Status& status) {
+  if (message == MPI_MESSAGE_NO_PROC || message == MPI_MESSAGE_NULL) return;
+  const PostedReceive one = posted(comm, status.MPI_SOURCE, status.MPI_TAG, nullptr);
+  ProbedMessages& all = probed_messages();
+  const std::lock_guard guard(all.lock);
+  all.known[message] = one;
+}
+
+PostedReceive matched(MPI_Message message, void* site) {
+  ProbedMessages& all = probed_messages();
+  const std::lock_guard guard(all.lock);
+  PostedReceive out;
+  out.source = MPI_PROC_NULL;  // a message that is not known is not accounted
+  if (const auto found = all.known.find(message); found != all.known.end()) {
+    out = found->second;
+    out.site = site;
+    all.known.erase(found);
+  }
+  return out;
+}
+
+}  // namespace substrata::mpi

@@ -1,0 +1,134 @@
+// Begins the account when the program initialises MPI and ends it before MPI is finalised.
+//
+// The preloaded MPI shim counts an unmodified program's messages and publishes them. It is compiled once for
+// each MPI library's binary interface. Level 1, any MPI: the calls themselves; a collective operation is
+// expanded by its textbook algorithm and marked modelled. Level 2, Open MPI of the series it was built for:
+// the messages of the point-to-point layer, also those of collectives. Each call goes on to the next
+// definition in the process, so that other tools keep working. Polls are not recorded.
+#include <link.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "call_time.hpp"
+#include "completion_callbacks.hpp"
+#include "layer.hpp"
+#include "node_clocks.hpp"
+#include "node_memory.hpp"
+#include "shim.hpp"
+#include "summary.hpp"
+#include "wrap.hpp"
+
+namespace substrata::mpi {
+namespace {
+
+#ifdef OPEN_MPI
+constexpr const char* kLibrary = "libmpi.so.40";
+#else
+constexpr const char* kLibrary = "libmpich.so.12";
+#endif
+
+bool right_library_loaded() {
+  static const bool loaded = [] {
+    bool found = false;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* out) -> int {
+          if (info->dlpi_name != nullptr && std::strstr(info->dlpi_name, kLibrary) != nullptr)
+            *static_cast<bool*>(out) = true;
+          return 0;
+        },
+        &found);
+    return found;
+  }();
+  return loaded;
+}
+
+// The settings of time; rank 0 reports those that cannot be obeyed.
+void read_settings(Shim& self) {
+  std::string wrong;
+  if (const char* base = std::getenv("SUBSTRATA_MPI_TIME"); base != nullptr && base[0] != '\0') {
+    if (std::strcmp(base, "real") == 0)
+      self.virtual_time = false;
+    else if (std::strcmp(base, "virtual") != 0)
+      wrong = "SUBSTRATA_MPI_TIME is 'real' or 'virtual', not '" + std::string(base) + "'";
+  }
+  if (const char* network = std::getenv("SUBSTRATA_MPI_NETWORK"))
+    if (const std::string error = parse_network_model(network, &self.network); !error.empty())
+      wrong = "SUBSTRATA_MPI_NETWORK: " + error;
+  if (!wrong.empty() && self.rank == 0)
+    std::fprintf(stderr, "substrata MPI shim: %s; the default is used\n", wrong.c_str());
+  self.clock = VirtualClock(self.network);
+}
+
+// After MPI_Init.
+void begin() {
+  if (!right_library_loaded()) return;
+  Shim& self = shim();
+  PMPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &self.ranks);
+  self.counts = MessageCounts(self.ranks);
+  self.channels.open(self.ranks);
+  read_settings(self);
+  self.phases.share(self);
+  void* const stamps = share_memory(self, TimestampBoard::bytes(self.ranks));
+  self.arrivals.stamps = TimestampBoard(stamps, self.ranks);
+  self.arrivals.has_stamps = stamps != nullptr;
+  open_publishing(self);
+  self.status.find();
+  measure_clocks(self);
+  begin_cluster(self);
+  self.level = hook_layer() ? 2 : 1;
+  int threads = MPI_THREAD_MULTIPLE;
+  PMPI_Query_thread(&threads);
+  self.lock.need(threads == MPI_THREAD_MULTIPLE);
+  Requests& requests = self.requests;
+  requests.may_test_quickly = !self.lock.is_needed() && find_quick_tests();
+  requests.have_callbacks = requests.may_test_quickly && self.level == 2 && callbacks_work();
+  const std::lock_guard guard(self.lock);
+  self.status.open(self.rank, self.level == 1);
+  may_be_interrupted(nanoseconds_of_ticks(0));  // the first calls take the counter's rate
+  self.counting = true;
+}
+
+// Before MPI_Finalize.
+void end() {
+  Shim& self = shim();
+  {
+    const std::lock_guard guard(self.lock);
+    if (!self.counting) return;
+    settle(self);
+    give_up_awaited(self);
+    if (!self.arrivals.noticed.empty()) account_noticed(self, real_cycles());
+    self.counting = false;
+    self.requests.may_test_quickly = false;
+  }
+  if (self.level == 2) unhook_layer();
+  measure_clocks(self);
+  write_summary(self);
+  close_publishing(self.publishing);
+  end_cluster(self);
+}
+
+}  // namespace
+}  // namespace substrata::mpi
+
+using namespace substrata::mpi;
+
+// clang-format off
+CALL(Init, (int* argc, char*** argv), (argc, argv), {
+  const int result = original(argc, argv);
+  if (result == MPI_SUCCESS) begin();
+  return result;
+})
+CALL(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided), {
+  const int result = original(argc, argv, required, provided);
+  if (result == MPI_SUCCESS) begin();
+  return result;
+})
+CALL(Finalize, (void), (), {
+  end();
+  return original();
+})
+// clang-format on

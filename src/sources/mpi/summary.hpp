@@ -1,0 +1,14 @@
+// The summary file of all ranks, which SUBSTRATA_MPI_SUMMARY asks for.
+#ifndef SUBSTRATA_MPI_SUMMARY_HPP
+#define SUBSTRATA_MPI_SUMMARY_HPP
+
+namespace substrata::mpi {
+
+struct Shim;
+
+// Rank 0 decides, and writes the file. Collective.
+void write_summary(const Shim& self);
+
+}  // namespace substrata::mpi
+
+#endif

@@ -1,0 +1,233 @@
+// The access tracer on real programs: compiled by its wrappers, run, and its counts compared with an
+// oracle's.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const std::string kSources = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/sources/access_tracer/";
+const std::string kBin = std::string(SUBSTRATA_BUILD_DIR) + "/bin/";
+
+struct Folder {
+  fs::path path;
+  Folder() {
+    char name[] = "/tmp/substrata-probe-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const char* name) const { return (path / name).string(); }
+};
+
+// Runs a command; its standard output is returned, its exit status expected to be 0.
+std::string output_of(const std::string& command) {
+  std::string text;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return text;
+  char buffer[4096];
+  while (const size_t size = fread(buffer, 1, sizeof buffer, pipe)) text.append(buffer, size);
+  const int status = pclose(pipe);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command << "\n" << text;
+  return text;
+}
+
+bool can_run(const std::string& compiler) {
+  return std::system((compiler + " --version >/dev/null 2>&1").c_str()) == 0;
+}
+
+Json summary_of(const Folder& folder, const std::string& program) {
+  const std::string file = folder / "summary.json";
+  output_of("SUBSTRATA_MEMORY_SUMMARY=" + file + " " + program);
+  std::ifstream stream(file);
+  return stream ? Json::parse(stream, nullptr, false) : Json();
+}
+
+Json entry(const Json& list, const std::string& name) {
+  for (const Json& item : list)
+    if (item["name"].get<std::string>() == name) return item;
+  return Json();
+}
+
+struct Case {
+  const char* compiler;
+  const char* kernel;
+  int threads;
+};
+
+class ProbedKernel : public testing::TestWithParam<Case> {};
+
+TEST_P(ProbedKernel, SeesEveryAccessThatTheOracleCounts) {  // FE-6
+  const Case& tested = GetParam();
+  if (!can_run(tested.compiler)) GTEST_SKIP() << "no compiler " << tested.compiler << " here";
+  Folder folder;
+  const std::string source = kSources + "kernels.c";
+  const std::string arguments = std::string(tested.kernel) + " " + std::to_string(tested.threads);
+  output_of("cc -O1 -DORACLE -pthread -o " + (folder / "oracle") + " " + source + " -lm");
+  output_of(std::string("SUBSTRATA_CC=") + tested.compiler + " " + kBin + "substrata-cc -O2 -o " +
+            (folder / "probed") + " " + source + " -lm");
+  const Json summary = summary_of(folder, (folder / "probed") + " " + arguments);
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(summary["threads"], tested.threads);
+  std::istringstream counts(output_of((folder / "oracle") + " " + arguments));
+  std::string name;
+  unsigned long reads = 0;
+  unsigned long writes = 0;
+  int compared = 0;
+  while (counts >> name >> reads >> writes) {
+    if (reads + writes == 0) continue;
+    const Json object = entry(summary["by_object"], name);
+    ASSERT_TRUE(object.is_object()) << name;
+    EXPECT_EQ(object["reads"], reads) << name;
+    EXPECT_EQ(object["writes"], writes) << name;
+    ++compared;
+  }
+  EXPECT_GE(compared, 1);
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const char* compiler : {"gcc", "clang"})
+    for (const char* kernel : {"sort", "fft", "lu"})
+      for (const int threads : {1, 2, 4}) all.push_back({compiler, kernel, threads});
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Kernels, ProbedKernel, testing::ValuesIn(cases()), [](const auto& tested) {
+  return std::string(tested.param.compiler) + "_" + tested.param.kernel + "_" +
+         std::to_string(tested.param.threads);
+});
+
+TEST(AccessTracer, NamesHeapObjectsByTheirAllocationSiteAndFunctionsByName) {  // FE-6
+  Folder folder;
+  output_of(kBin + "substrata-cc -O1 -o " + (folder / "objects") + " " + kSources + "objects.c");
+  const Json summary = summary_of(folder, folder / "objects");
+  ASSERT_TRUE(summary.is_object());
+  uint64_t first_writes = 0;
+  uint64_t second_writes = 0;
+  for (const Json& object : summary["by_object"]) {
+    const std::string name = object["name"];
+    if (name.find("make_first") != std::string::npos) first_writes = object["writes"];
+    if (name.find("make_second") != std::string::npos) second_writes = object["writes"];
+  }
+  EXPECT_EQ(first_writes, 300u);
+  EXPECT_EQ(second_writes, 50u);
+  const Json fill = entry(summary["by_function"], "fill");
+  ASSERT_TRUE(fill.is_object());
+  EXPECT_EQ(fill["writes"], 350);
+  EXPECT_EQ(fill["calls"], 4);
+  EXPECT_EQ(summary["atomics"], 10);
+  const Json total = entry(summary["by_object"], "total");
+  EXPECT_EQ(total["atomics"], 10);
+}
+
+TEST(AccessTracer, CompilesAndLinksInTwoSteps) {
+  Folder folder;
+  output_of(kBin + "substrata-cc -O2 -c -o " + (folder / "objects.o") + " " + kSources + "objects.c");
+  output_of(kBin + "substrata-cc -o " + (folder / "objects") + " " + (folder / "objects.o"));
+  const Json summary = summary_of(folder, folder / "objects");
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_GT(summary["writes"], 350);
+}
+
+// FE-6: sites that were bound while there was no watcher, and sites bound to an observer that has gone
+TEST(AccessTracer, AnObserverThatComesAndGoesIsGivenEveryAccessBetween) {
+  Folder folder;
+  const std::string program = folder / "watched";
+  output_of(kBin + "substrata-cc -O2 -I" + SUBSTRATA_SOURCE_DIR + "/include -o " + program + " " + kSources +
+            "watched.c -L" + SUBSTRATA_BUILD_DIR + "/lib -lsubstrata");
+  EXPECT_EQ(output_of(program), "1000 0\n");
+  const Json summary = summary_of(folder, program);
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(entry(summary["by_function"], "write_all")["writes"], 3000);
+}
+
+TEST(AccessTracer, CountsAFortranProgram) {  // FE-6
+  if (!can_run("gfortran")) GTEST_SKIP() << "no gfortran here";
+  Folder folder;
+  std::ofstream(folder / "sum.f90") << "program sum_of_squares\n"
+                                       "  implicit none\n"
+                                       "  integer(8), volatile, save :: values(1000)\n"
+                                       "  integer(8) :: i, total\n"
+                                       "  do i = 1, 1000\n"
+                                       "    values(i) = i * i\n"
+                                       "  end do\n"
+                                       "  total = 0\n"
+                                       "  do i = 1, 1000\n"
+                                       "    total = total + values(i)\n"
+                                       "  end do\n"
+                                       "  if (total /= 333833500_8) stop 1\n"
+                                       "end program\n";
+  output_of(kBin + "substrata-fc -O2 -o " + (folder / "sum") + " " + (folder / "sum.f90"));
+  const Json summary = summary_of(folder, folder / "sum");
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_GE(summary["reads"], 1000);
+  EXPECT_GE(summary["writes"], 1000);
+}
+
+TEST(AccessTracer, CountsNewAndDeleteOfACxxProgram) {  // FE-6
+  Folder folder;
+  std::ofstream(folder / "vector.cpp") << "#include <vector>\n"
+                                          "int main() {\n"
+                                          "  std::vector<long> v(1000);\n"
+                                          "  volatile long* p = v.data();\n"
+                                          "  for (long i = 0; i < 1000; ++i) p[i] = i;\n"
+                                          "  long sum = 0;\n"
+                                          "  for (long i = 0; i < 1000; ++i) sum += p[i];\n"
+                                          "  return sum == 499500 ? 0 : 1;\n"
+                                          "}\n";
+  output_of(kBin + "substrata-c++ -O2 -o " + (folder / "vector") + " " + (folder / "vector.cpp"));
+  const Json summary = summary_of(folder, folder / "vector");
+  ASSERT_TRUE(summary.is_object());
+  uint64_t heap_reads = 0;
+  for (const Json& object : summary["by_object"])
+    if (object["kind"] == "heap") heap_reads += object["reads"].get<uint64_t>();
+  EXPECT_EQ(heap_reads, 1000u);
+}
+
+TEST(AccessTracer, AChildProcessDoesNotOverwriteItsParentsSummary) {
+  Folder folder;
+  std::ofstream(folder / "fork.c")
+      << "#include <sys/wait.h>\n#include <unistd.h>\n#include <stdlib.h>\n"
+         "volatile int values[100];\n"
+         "int main(void) {\n"
+         "  for (int i = 0; i < 100; i++) values[i] = i;\n"
+         "  pid_t child = fork();\n"
+         "  if (child == 0) { for (int i = 0; i < 50; i++) values[i] = 0; exit(0); }\n"
+         "  int status; waitpid(child, &status, 0);\n"
+         "  return status;\n"
+         "}\n";
+  output_of(kBin + "substrata-cc -O2 -o " + (folder / "fork") + " " + (folder / "fork.c"));
+  const Json summary = summary_of(folder, folder / "fork");
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(entry(summary["by_object"], "values")["writes"], 100);
+}
+
+TEST(AccessTracer, AFilterThatCannotBeReadIsToldAndIgnored) {
+  Folder folder;
+  output_of(kBin + "substrata-cc -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");
+  const std::string text = output_of("SUBSTRATA_MEMORY_FILTER=colour=red " + (folder / "objects"));
+  EXPECT_NE(text.find("'colour' is not known"), std::string::npos) << text;
+}
+
+TEST(AccessTracer, AMissingCompilerIsToldByName) {
+  const std::string text = [] {
+    std::string all;
+    FILE* pipe = popen(("SUBSTRATA_CC=no-such-compiler " + kBin + "substrata-cc -c x.c 2>&1").c_str(), "r");
+    char buffer[512];
+    while (const size_t size = fread(buffer, 1, sizeof buffer, pipe)) all.append(buffer, size);
+    EXPECT_NE(pclose(pipe), 0);
+    return all;
+  }();
+  EXPECT_NE(text.find("no-such-compiler"), std::string::npos) << text;
+}
+
+}  // namespace
