@@ -2,14 +2,12 @@
 #include <substrata/myrinet.h>
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <iterator>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "bottleneck.hpp"
 #include "carriage.hpp"
 #include "clock_experiment.hpp"
@@ -23,33 +21,6 @@ namespace {
 
 using namespace substrata;
 using namespace substrata::myrinet;
-
-constexpr int kInvalid = -1;
-constexpr int kNoMemory = -2;
-constexpr int kRunning = -10;
-
-thread_local char* sentence = nullptr;  // of kSentence bytes, made by the first failure
-constexpr size_t kSentence = 256;
-
-// Frees the sentence when its thread ends.
-struct SentenceOwner {
-  ~SentenceOwner() {
-    delete[] sentence;
-    sentence = nullptr;
-  }
-};
-
-__attribute__((format(printf, 2, 3))) int fail(int code, const char* format, ...) noexcept {
-  static thread_local SentenceOwner owner;
-  static_cast<void>(owner);
-  if (sentence == nullptr) sentence = new (std::nothrow) char[kSentence];
-  if (sentence == nullptr) return code;
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(sentence, kSentence, format, arguments);
-  va_end(arguments);
-  return code;
-}
 
 // Observes the interfaces while it records. The statistics have a lock of their own: a reader on another
 // thread may come while a batch is taken.
@@ -150,14 +121,10 @@ Recorder& recorder() {
   return *one;
 }
 
-// Runs a command: bad_alloc becomes an error.
+// Runs a command on the recorder.
 template <typename Function>
 int command(Function&& function) noexcept {
-  try {
-    return function(recorder());
-  } catch (...) {
-    return fail(kNoMemory, "no memory for the Myrinet monitor's statistics");
-  }
+  return guarded([&] { return function(recorder()); });
 }
 
 // Of each interface's memory.
@@ -243,7 +210,7 @@ extern "C" {
 
 int substrata_myrinet_default_shape(substrata_myrinet_shape* out) {
   if (out == nullptr || out->struct_size < sizeof *out)
-    return fail(kInvalid, "a shape with struct_size set is needed");
+    return fail(Code::kInvalid, "a shape with struct_size set is needed");
   const Shape shape;
   out->nodes = shape.nodes;
   out->programs = shape.programs;
@@ -256,13 +223,13 @@ int substrata_myrinet_default_shape(substrata_myrinet_shape* out) {
 
 int substrata_myrinet_memory(const substrata_myrinet_shape* wanted, uint64_t* bytes) {
   return command([&](Recorder& self) {
-    if (bytes == nullptr) return fail(kInvalid, "there is no place for the byte count");
+    if (bytes == nullptr) return fail(Code::kInvalid, "there is no place for the byte count");
     Shape shape;
     std::string wrong;
     if (wanted == nullptr) {
       self.with_memory([&](auto& memory) { shape = memory->shape(); });
     } else if (!read_shape(*wanted, &shape, &wrong)) {
-      return fail(kInvalid, "%s", wrong.c_str());
+      return fail(Code::kInvalid, "%s", wrong.c_str());
     }
     const std::shared_ptr<HostStore> store = wanted == nullptr ? host_store() : nullptr;
     *bytes = store != nullptr ? bytes_of(shape, store->layout()) : bytes_of(shape);
@@ -274,17 +241,17 @@ int substrata_myrinet_configure(const substrata_myrinet_shape* wanted) {
   return command([&](Recorder& self) {
     Shape shape;
     std::string wrong;
-    if (wanted == nullptr) return fail(kInvalid, "there is no shape");
-    if (!read_shape(*wanted, &shape, &wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    if (wanted == nullptr) return fail(Code::kInvalid, "there is no shape");
+    if (!read_shape(*wanted, &shape, &wrong)) return fail(Code::kInvalid, "%s", wrong.c_str());
     if (bytes_of(shape) > SUBSTRATA_MYRINET_SRAM_BYTES) {
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "the statistics would take %llu bytes of each interface, whose memory has %u; ask for "
                   "fewer or wider bins, nodes or programs",
                   static_cast<unsigned long long>(bytes_of(shape)), SUBSTRATA_MYRINET_SRAM_BYTES);
     }
     const std::lock_guard lock(self.commands);
     if (self.recording)
-      return fail(kRunning, "the shape cannot change while the monitor records; stop it first");
+      return fail(Code::kRunning, "the shape cannot change while the monitor records; stop it first");
     self.replace(std::make_unique<MonitorMemory>(shape),
                  std::make_unique<OperationMemory>(shape.nodes, shape.programs), nullptr);
     return 0;
@@ -341,7 +308,7 @@ int substrata_myrinet_host_memory(const substrata_myrinet_shape* wanted, const s
     Shape shape;
     HostLayout layout;
     std::string wrong;
-    if (!read_host(wanted, host, &shape, &layout, &wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    if (!read_host(wanted, host, &shape, &layout, &wrong)) return fail(Code::kInvalid, "%s", wrong.c_str());
     if (interface_bytes != nullptr) *interface_bytes = bytes_of(shape, layout);
     if (host_bytes != nullptr) *host_bytes = layout.host_bytes(shape);
     return 0;
@@ -354,9 +321,9 @@ int substrata_myrinet_configure_host(const substrata_myrinet_shape* wanted,
     Shape shape;
     HostLayout layout;
     std::string wrong;
-    if (!read_host(wanted, host, &shape, &layout, &wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    if (!read_host(wanted, host, &shape, &layout, &wrong)) return fail(Code::kInvalid, "%s", wrong.c_str());
     if (const uint64_t bytes = bytes_of(shape, layout); bytes > SUBSTRATA_MYRINET_SRAM_BYTES) {
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "sums, cache and packet records would take %llu bytes of each interface, whose memory has "
                   "%u; ask for fewer lines, records, lengths, nodes or programs",
                   static_cast<unsigned long long>(bytes), SUBSTRATA_MYRINET_SRAM_BYTES);
@@ -365,13 +332,13 @@ int substrata_myrinet_configure_host(const substrata_myrinet_shape* wanted,
     // The model holds what is on the interfaces as well.
     const uint64_t bytes = (layout.host_bytes(shape) + layout.interface_bytes(shape)) * shape.nodes;
     if (bytes > kMostBytes) {
-      return fail(kNoMemory,
+      return fail(Code::kNoMemory,
                   "the histograms and records would take %llu MiB of host memory, 1024 are possible",
                   static_cast<unsigned long long>(bytes >> 20));
     }
     const std::lock_guard lock(self.commands);
     if (self.recording)
-      return fail(kRunning, "the shape cannot change while the monitor records; stop it first");
+      return fail(Code::kRunning, "the shape cannot change while the monitor records; stop it first");
     self.replace(nullptr, std::make_unique<OperationMemory>(shape.nodes, shape.programs),
                  std::make_shared<HostStore>(shape, layout));
     return 0;
@@ -381,11 +348,12 @@ int substrata_myrinet_configure_host(const substrata_myrinet_shape* wanted,
 int substrata_myrinet_host_counted(uint32_t node, substrata_myrinet_host_counts* out) {
   return command([&](Recorder&) {
     const auto store = host_store();
-    if (store == nullptr) return fail(kInvalid, "the histograms are on the interfaces, not in host memory");
+    if (store == nullptr)
+      return fail(Code::kInvalid, "the histograms are on the interfaces, not in host memory");
     if (out == nullptr || out->struct_size < sizeof *out)
-      return fail(kInvalid, "counts with struct_size set are needed");
+      return fail(Code::kInvalid, "counts with struct_size set are needed");
     if (node != SUBSTRATA_MYRINET_ALL && node >= store->nodes())
-      return fail(kInvalid, "node %u is asked for; the shape has %u", node, store->nodes());
+      return fail(Code::kInvalid, "node %u is asked for; the shape has %u", node, store->nodes());
     store->counts(node, out);
     return 0;
   });
@@ -395,11 +363,11 @@ int substrata_myrinet_trace(uint32_t node, substrata_myrinet_packet* out, uint32
   return command([&](Recorder&) {
     const auto store = host_store();
     if (store == nullptr || store->layout().trace_ring == 0)
-      return fail(kInvalid, "there is no trace; substrata_myrinet_configure_host makes one");
+      return fail(Code::kInvalid, "there is no trace; substrata_myrinet_configure_host makes one");
     if (node >= store->nodes())
-      return fail(kInvalid, "node %u is asked for; the shape has %u", node, store->nodes());
+      return fail(Code::kInvalid, "node %u is asked for; the shape has %u", node, store->nodes());
     if (count == nullptr || (out == nullptr && room != 0))
-      return fail(kInvalid, "there is no place for the records or their count");
+      return fail(Code::kInvalid, "there is no place for the records or their count");
     *count = store->read_trace(node, out, room);
     return 0;
   });
@@ -408,15 +376,16 @@ int substrata_myrinet_trace(uint32_t node, substrata_myrinet_packet* out, uint32
 int substrata_myrinet_watch(const substrata_myrinet_rule* rule, substrata_myrinet_firing_function function,
                             void* owner, uint32_t* number) {
   return command([&](Recorder&) {
-    if (rule == nullptr || number == nullptr) return fail(kInvalid, "a rule and a place for its number");
+    if (rule == nullptr || number == nullptr)
+      return fail(Code::kInvalid, "a rule and a place for its number");
     if (const std::string wrong = objection(*rule); !wrong.empty())
-      return fail(kInvalid, "%s", wrong.c_str());
+      return fail(Code::kInvalid, "%s", wrong.c_str());
     Rules& all = rules();
     const std::lock_guard lock(all.mutex);
     const auto place = std::find(all.watches.begin(), all.watches.end(), nullptr);
     const auto index = static_cast<size_t>(place - all.watches.begin());
     if (index == Rules::kMost)
-      return fail(kNoMemory, "there are %zu rules already; take one back first", Rules::kMost);
+      return fail(Code::kNoMemory, "there are %zu rules already; take one back first", Rules::kMost);
     if (all.idle == nullptr) all.idle = std::make_unique<IdleLatencies>();
     if (index == all.watches.size()) all.watches.emplace_back();
     auto made = std::make_shared<BottleneckWatch>(*rule, *all.idle, function, owner);
@@ -432,9 +401,9 @@ int substrata_myrinet_watch(const substrata_myrinet_rule* rule, substrata_myrine
 int substrata_myrinet_fired(uint32_t number, uint64_t* times, substrata_myrinet_firing* last) {
   return command([&](Recorder&) {
     const std::shared_ptr<BottleneckWatch> watch = rules().of(number);
-    if (watch == nullptr) return fail(kInvalid, "there is no rule %u", number);
+    if (watch == nullptr) return fail(Code::kInvalid, "there is no rule %u", number);
     if (last != nullptr && last->struct_size < sizeof *last)
-      return fail(kInvalid, "a firing with struct_size set is needed");
+      return fail(Code::kInvalid, "a firing with struct_size set is needed");
     const uint64_t fired = watch->fired(last);
     if (times != nullptr) *times = fired;
     return 0;
@@ -449,7 +418,7 @@ int substrata_myrinet_unwatch(uint32_t number) {
       const std::lock_guard lock(all.mutex);
       if (number < all.watches.size()) watch.swap(all.watches[number]);
     }
-    if (watch == nullptr) return fail(kInvalid, "there is no rule %u", number);
+    if (watch == nullptr) return fail(Code::kInvalid, "there is no rule %u", number);
     watch->end();
     return 0;
   });
@@ -483,7 +452,7 @@ int substrata_myrinet_histogram(uint32_t node, uint32_t program, substrata_myrin
       if (wrong.empty() && (counts == nullptr || room < shape.latency_bins))
         wrong = "the histogram has " + std::to_string(shape.latency_bins) + " bins, there is room for " +
                 std::to_string(counts == nullptr ? 0 : room);
-      if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+      if (!wrong.empty()) return fail(Code::kInvalid, "%s", wrong.c_str());
       const std::vector<uint64_t> bins =
           histogram(*memory, node, program, static_cast<uint32_t>(latency), axis, x);
       std::copy(bins.begin(), bins.end(), counts);
@@ -500,7 +469,7 @@ int substrata_myrinet_signature(uint32_t node, uint32_t program, substrata_myrin
       std::string wrong = objection(memory->shape(), node, program, static_cast<int>(axis));
       if (wrong.empty() && (count == nullptr || (out == nullptr && room != 0)))
         wrong = "there is no place for the points or their count";
-      if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+      if (!wrong.empty()) return fail(Code::kInvalid, "%s", wrong.c_str());
       const std::vector<substrata_myrinet_point> points = signature(*memory, node, program, axis);
       std::copy_n(points.begin(), std::min<size_t>(points.size(), room), out);
       *count = static_cast<uint32_t>(points.size());
@@ -518,7 +487,7 @@ int substrata_myrinet_operations(uint32_t node, uint32_t program, substrata_myri
     std::string wrong = objection(shape, node, program, SUBSTRATA_MYRINET_BY_TYPE);
     if (wrong.empty() && (count == nullptr || (out == nullptr && room != 0)))
       wrong = "there is no place for the operations or their count";
-    if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+    if (!wrong.empty()) return fail(Code::kInvalid, "%s", wrong.c_str());
     return self.operations.with_memory([&](auto& memory) {
       const auto points = operation_points(*memory, node, program);
       std::copy_n(points.begin(), std::min<size_t>(points.size(), room), out);
@@ -540,7 +509,7 @@ int substrata_myrinet_operation_histogram(uint32_t node, uint32_t program, uint3
     if (wrong.empty() && (counts == nullptr || room < kOperationBins))
       wrong = "the histogram has " + std::to_string(kOperationBins) + " bins, there is room for " +
               std::to_string(counts == nullptr ? 0 : room);
-    if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+    if (!wrong.empty()) return fail(Code::kInvalid, "%s", wrong.c_str());
     return self.operations.with_memory([&](auto& memory) {
       const OperationSums sums = memory->sums(node, program, kind);
       std::copy(sums.bins.begin(), sums.bins.end(), counts);
@@ -564,16 +533,17 @@ int substrata_myrinet_run_together(const char* first, const char* second,
     if (first == nullptr || second == nullptr || first_result == nullptr || second_result == nullptr ||
         first_result->struct_size < sizeof *first_result ||
         second_result->struct_size < sizeof *second_result)
-      return fail(kInvalid, "two workloads and two results with struct_size set are needed");
+      return fail(Code::kInvalid, "two workloads and two results with struct_size set are needed");
     constexpr uint32_t kDefaultNodes = 8;
     const uint32_t nodes = options != nullptr && options->processes != 0 ? options->processes : kDefaultNodes;
     const char* const text = options != nullptr && options->parameters != nullptr ? options->parameters : "";
     const uint64_t seed = options != nullptr ? options->seed : 0;
     if (nodes > kMostNodes)
-      return fail(kInvalid, "%u nodes are asked for, %u are possible", nodes, kMostNodes);
+      return fail(Code::kInvalid, "%u nodes are asked for, %u are possible", nodes, kMostNodes);
     MachineParameters parameters;
     std::string wrong;
-    if (!parse_machine_parameters(text, seed, &parameters, wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    if (!parse_machine_parameters(text, seed, &parameters, wrong))
+      return fail(Code::kInvalid, "%s", wrong.c_str());
     const Reports reports = run_together({first, second}, parameters, nodes, seed);
     substrata_flush();
     substrata_run_result* const results[] = {first_result, second_result};
@@ -584,7 +554,7 @@ int substrata_myrinet_run_together(const char* first, const char* second,
       results[i]->ticks_per_second = kSecond;
       results[i]->operations = report.outcome.operations();
       std::snprintf(results[i]->message, sizeof results[i]->message, "%s", report.message.c_str());
-      if (!report.ran) return fail(kInvalid, "%s", report.message.c_str());
+      if (!report.ran) return fail(Code::kInvalid, "%s", report.message.c_str());
     }
     return 0;
   });
@@ -595,7 +565,7 @@ int substrata_myrinet_clock_experiment(const substrata_myrinet_clock_options* op
   return command([&](Recorder&) {
     if (options == nullptr || result == nullptr || options->struct_size < sizeof *options ||
         result->struct_size < sizeof *result)
-      return fail(kInvalid, "options and a result with struct_size set are needed");
+      return fail(Code::kInvalid, "options and a result with struct_size set are needed");
     ClusterParameters parameters;
     parameters.clock = ClockMode::kPeriodic;
     if (options->nodes != 0) parameters.nodes = options->nodes;
@@ -603,10 +573,11 @@ int substrata_myrinet_clock_experiment(const substrata_myrinet_clock_options* op
     const double period = options->period_seconds != 0 ? options->period_seconds : 300;
     constexpr double kMostSeconds = 36'000;
     if (parameters.nodes < 2 || parameters.nodes > kMostNodes)
-      return fail(kInvalid, "%u nodes are asked for, 2 to %u are possible", parameters.nodes, kMostNodes);
+      return fail(Code::kInvalid, "%u nodes are asked for, 2 to %u are possible", parameters.nodes,
+                  kMostNodes);
     if (!(seconds > 0 && seconds <= kMostSeconds) || !(period >= 0.01 && period <= kMostSeconds) ||
         !(options->drift_ppm >= 0 && options->drift_ppm <= 1000))
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "times must be up to 36000 s, a period of at least 0.01 s, the drift 0 to 1000 ppm");
     parameters.seed = options->seed;
     parameters.period = static_cast<Time>(period * static_cast<double>(kSecond));
@@ -630,17 +601,18 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
   return command([&](Recorder&) {
     if (options == nullptr || options->struct_size < sizeof *options || out == nullptr ||
         operations == nullptr || counts == nullptr)
-      return fail(kInvalid, "operations, options with struct_size set and a place for the result are needed");
+      return fail(Code::kInvalid,
+                  "operations, options with struct_size set and a place for the result are needed");
     const uint32_t phases = options->phases != 0 ? options->phases : 1;
     if (options->nodes < 2 || options->nodes > kMostNodes || phases > kMostPrograms)
-      return fail(kInvalid, "%u nodes and %u phases are asked for, 2 to %u and 1 to %u are possible",
+      return fail(Code::kInvalid, "%u nodes and %u phases are asked for, 2 to %u and 1 to %u are possible",
                   options->nodes, phases, kMostNodes, kMostPrograms);
     std::vector<Carriage::Operations> programs;
     for (uint32_t node = 0; node < options->nodes; ++node) {
       if (operations[node] == nullptr && counts[node] != 0)
-        return fail(kInvalid, "node %u has operations, and no place where they are", node);
+        return fail(Code::kInvalid, "node %u has operations, and no place where they are", node);
       const std::string wrong = objection(operations[node], counts[node], node, options->nodes, phases);
-      if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+      if (!wrong.empty()) return fail(Code::kInvalid, "%s", wrong.c_str());
       programs.emplace_back(operations[node], counts[node]);
     }
     const std::string given = options->parameters != nullptr ? options->parameters : "";
@@ -648,11 +620,11 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
     MachineParameters parameters;
     std::string wrong;
     if (!parse_machine_parameters(text, options->seed, &parameters, wrong))
-      return fail(kInvalid, "%s", wrong.c_str());
+      return fail(Code::kInvalid, "%s", wrong.c_str());
     const uint64_t bytes = Carriage::shape_of(options->nodes, phases).bytes() * options->nodes;
     constexpr uint64_t kMostBytes = uint64_t{1} << 30;
     if (bytes > kMostBytes)
-      return fail(kNoMemory,
+      return fail(Code::kNoMemory,
                   "the statistics of %u nodes and %u phases would take %llu MiB, 1024 are possible; ask for "
                   "fewer phases",
                   options->nodes, phases, static_cast<unsigned long long>(bytes >> 20));
@@ -666,7 +638,7 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
 int substrata_myrinet_carried_outcome(const substrata_myrinet_carried* carried,
                                       struct substrata_myrinet_outcome* out) {
   if (carried == nullptr || out == nullptr || out->struct_size < sizeof *out)
-    return fail(kInvalid,
+    return fail(Code::kInvalid,
                 "a result of substrata_myrinet_carry and a summary with struct_size set are needed");
   const uint32_t size = out->struct_size;
   *out = carried->carriage.outcome();
@@ -677,10 +649,11 @@ int substrata_myrinet_carried_outcome(const substrata_myrinet_carried* carried,
 int substrata_myrinet_carried_counts(const substrata_myrinet_carried* carried, uint32_t node, uint32_t phase,
                                      substrata_myrinet_counts* out) {
   if (carried == nullptr || out == nullptr || out->struct_size < sizeof *out)
-    return fail(kInvalid, "a result of substrata_myrinet_carry and counts with struct_size set are needed");
+    return fail(Code::kInvalid,
+                "a result of substrata_myrinet_carry and counts with struct_size set are needed");
   const Carriage& carriage = carried->carriage;
   if (const std::string wrong = objection(carriage.memory().shape(), node, phase, 0); !wrong.empty())
-    return fail(kInvalid, "%s", wrong.c_str());
+    return fail(Code::kInvalid, "%s", wrong.c_str());
   const uint32_t size = out->struct_size;
   *out = carriage.counts(node, phase);
   out->struct_size = size;
@@ -692,11 +665,12 @@ int substrata_myrinet_carried_signature(const substrata_myrinet_carried* carried
                                         substrata_myrinet_point* out, uint32_t room, uint32_t* count) {
   return command([&](Recorder&) {
     if (carried == nullptr || count == nullptr || (out == nullptr && room != 0))
-      return fail(kInvalid, "a result of substrata_myrinet_carry and places for points and count are needed");
+      return fail(Code::kInvalid,
+                  "a result of substrata_myrinet_carry and places for points and count are needed");
     const MonitorMemory& memory = carried->carriage.memory();
     if (const std::string wrong = objection(memory.shape(), node, phase, static_cast<int>(axis));
         !wrong.empty())
-      return fail(kInvalid, "%s", wrong.c_str());
+      return fail(Code::kInvalid, "%s", wrong.c_str());
     const std::vector<substrata_myrinet_point> points = signature(memory, node, phase, axis);
     std::copy_n(points.begin(), std::min<size_t>(points.size(), room), out);
     *count = static_cast<uint32_t>(points.size());
@@ -706,6 +680,6 @@ int substrata_myrinet_carried_signature(const substrata_myrinet_carried* carried
 
 void substrata_myrinet_carried_free(substrata_myrinet_carried* carried) { delete carried; }
 
-const char* substrata_myrinet_error(void) { return sentence != nullptr ? sentence : ""; }
+const char* substrata_myrinet_error(void) { return last_refusal(); }
 
 }  // extern "C"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "expression.hpp"
-#include "failure.hpp"
 #include "library.hpp"
 #include "module.hpp"
 #include "names.hpp"
@@ -778,7 +778,8 @@ const char* describe(Composition& c) {
 }
 
 int compile(std::string_view text, const std::string& origin, std::unique_ptr<Composition>* out) {
-  if (text.size() > kMostText) return fail(kInvalid, "%s: a composition has at most 1 MiB", origin.c_str());
+  if (text.size() > kMostText)
+    return fail(Code::kInvalid, "%s: a composition has at most 1 MiB", origin.c_str());
   try {
     std::unique_ptr<Composition> made = Parser(text).parse();
     if (const char* wrong = describe(*made)) throw SyntaxError{0, wrong};
@@ -789,7 +790,7 @@ int compile(std::string_view text, const std::string& origin, std::unique_ptr<Co
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const size_t column =
         before.size() - (before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1) + 1;
-    return fail(kInvalid, "%s:%td:%zu: %s", origin.c_str(), line, column, error.sentence.c_str());
+    return fail(Code::kInvalid, "%s:%td:%zu: %s", origin.c_str(), line, column, error.sentence.c_str());
   }
 }
 

@@ -85,5 +85,5 @@ CAPI void PAPI_perror(const char* msg) {
 }
 
 CAPI int PAPI_set_debug(int level) {
-  return guarded([&] { return answer(set_debug_level(level)); });
+  return answered([&] { return answer(set_debug_level(level)); });
 }

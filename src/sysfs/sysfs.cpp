@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 
@@ -28,16 +27,6 @@ std::string_view number_at_front(std::string_view text, size_t* taken) noexcept 
 }
 
 }  // namespace
-
-const char* Note::format(const char* pattern, ...) noexcept {
-  if (!text_) text_.reset(new (std::nothrow) char[kRoom]());
-  if (!text_) return "no memory is left for the reason";
-  va_list arguments;
-  va_start(arguments, pattern);
-  vsnprintf(text_.get(), kRoom, pattern, arguments);
-  va_end(arguments);
-  return text_.get();
-}
 
 std::string below_root(const Host& host, std::string_view path) {
   std::string whole = host.root == nullptr ? "" : host.root;

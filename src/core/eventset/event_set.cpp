@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/immortal.hpp"
 #include "eventset/event_set_object.hpp"
 #include "eventset/library.hpp"
 #include "eventset/options.hpp"
@@ -27,7 +28,7 @@ struct Pool {
 };
 
 Pool& pool() {
-  static Pool* const all = new Pool;
+  static Immortal<Pool> all;
   return *all;
 }
 

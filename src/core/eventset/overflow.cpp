@@ -17,6 +17,7 @@
 #include <new>
 #include <utility>
 
+#include "base/immortal.hpp"
 #include "eventset/event_set_object.hpp"
 #include "eventset/options.hpp"
 #include "multiplex/rotation.hpp"
@@ -93,7 +94,7 @@ struct Tick {
   struct sigaction previous = {};
 };
 Tick& tick() {
-  static Tick* const one = new Tick;
+  static Immortal<Tick> one;
   return *one;
 }
 
