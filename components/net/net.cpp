@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
+#include "base/parse.hpp"
 #include "interface_table.hpp"
 #include "sysfs/sampled_slots.hpp"
 
@@ -203,7 +204,7 @@ class Interfaces : public kernel_files::SampledDevice {
     const char* text = kernel_files::setting(host_, "PAPI_NET_REFRESH_LATENCY");
     int64_t microseconds = 0;
     constexpr int64_t kDay = int64_t{86400} * 1000000;
-    if (text == nullptr || !kernel_files::parse_integer(text, &microseconds)) return 0;
+    if (text == nullptr || !parse_integer(text, &microseconds)) return 0;
     if (microseconds < 0) return 0;
     return (microseconds < kDay ? microseconds : kDay) * 1000;
   }

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "names.hpp"
+#include "base/glob.hpp"
+#include "base/parse.hpp"
 #include "objects.hpp"
 
 namespace substrata::owl {
@@ -111,7 +112,7 @@ int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out) 
                 options.module);
   }
   const std::string name =
-      options.name != nullptr ? options.name : std::string(trim(split(options.probes, ',').front()));
+      options.name != nullptr ? options.name : std::string(trimmed(split(options.probes, ',').front()));
   if (!is_capsule_name(name)) {
     return fail(Code::kInvalid, "'%.80s' is no name for a capsule: letters, digits and _.-*? up to %zu",
                 name.c_str(), kLongestName);
@@ -241,7 +242,7 @@ int Capsule::begin() {
     take_registers();
   }
   for (const std::string& piece : split(probes_, ',')) {
-    std::string pattern(trim(piece));
+    std::string pattern(trimmed(piece));
     int refused = substrata_subscribe(observer_, pattern.c_str());
     if (refused == static_cast<int>(Code::kNoEvent) && !pattern.empty()) {
       // A plain name that does not exist yet: waited for with the nearest pattern, and compared in accepts().
@@ -289,7 +290,7 @@ bool Capsule::accepts(std::vector<uint8_t>& known, uint16_t probe) const {
   if (known[probe] == 0) {
     substrata_probe_info info{};
     info.struct_size = sizeof info;
-    known[probe] = substrata_probe_at(probe, &info) == 0 && matches(probes_, info.name) ? 2 : 1;
+    known[probe] = substrata_probe_at(probe, &info) == 0 && any_glob(probes_, info.name) ? 2 : 1;
   }
   return known[probe] == 2;
 }

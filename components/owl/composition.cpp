@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/parse.hpp"
 #include "expression.hpp"
 #include "library.hpp"
 #include "module.hpp"
-#include "names.hpp"
 
 namespace substrata::owl {
 namespace {
@@ -187,7 +187,7 @@ class Parser {
     size_t end = begin;
     while (end < text_.size() && in_name(text_[end] == '.' ? '?' : text_[end])) ++end;
     uint64_t value = 0;
-    if (end == begin || !parse_number(text_.substr(begin, end - begin), &value)) {
+    if (end == begin || !parse_size(text_.substr(begin, end - begin), &value)) {
       throw SyntaxError{begin, "a number is missing before " + shown()};
     }
     at_ = end;

@@ -21,8 +21,8 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/parse.hpp"
 #include "composition.hpp"
-#include "names.hpp"
 
 namespace substrata::owl {
 namespace {
@@ -350,7 +350,7 @@ int parse_registers(const Module& module, const char* text, uint64_t* values) {
   if (text == nullptr || *text == '\0') return 0;
   for (const std::string& item : split(text, ':')) {
     const size_t equals = item.find('=');
-    const std::string_view name = trim(std::string_view(item).substr(0, equals));
+    const std::string_view name = trimmed(std::string_view(item).substr(0, equals));
     uint32_t at = 0;
     while (at < module.register_count && name != module.registers[at].name) ++at;
     if (at == module.register_count) {
@@ -365,7 +365,7 @@ int parse_registers(const Module& module, const char* text, uint64_t* values) {
     const Register& r = module.registers[at];
     uint64_t value = 0;
     if (equals == std::string::npos ||
-        !parse_number(trim(std::string_view(item).substr(equals + 1)), &value) || value < r.least ||
+        !parse_size(trimmed(std::string_view(item).substr(equals + 1)), &value) || value < r.least ||
         value > r.most) {
       return fail(Code::kInvalid,
                   "register '%s' of module '%s' takes a number from %llu to %llu, not '%.80s'", r.name,

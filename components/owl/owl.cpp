@@ -14,7 +14,6 @@
 #include "base/guard.hpp"
 #include "capsule.hpp"
 #include "counting/counting.hpp"
-#include "names.hpp"
 
 namespace {
 

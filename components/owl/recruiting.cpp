@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/guard.hpp"
-#include "names.hpp"
+#include "base/parse.hpp"
 #include "objects.hpp"
 
 using namespace substrata;
@@ -85,7 +85,7 @@ int substrata_owl_rule::parse(const char* text) {
     };
     if (w[0] == "watch") {
       if (w.size() != 10 || w[2] != "of" || w[4] != "per" || w[6] != "of" || w[8] != "every" ||
-          !parse_number(w[9], &every_) || every_ == 0) {
+          !parse_size(w[9], &every_) || every_ == 0) {
         return malformed("watch MODULE.METRIC of CAPSULE per MODULE.METRIC of CAPSULE every N");
       }
       watched_ = {w[1], w[3], nullptr, 0};
@@ -112,7 +112,7 @@ int substrata_owl_rule::parse(const char* text) {
         return refused;
       recruits_.push_back(std::move(recruit));
     } else if (w[0] == "for") {
-      if (w.size() != 2 || !parse_number(w[1], &duration_) || duration_ == 0) return malformed("for N");
+      if (w.size() != 2 || !parse_size(w[1], &duration_) || duration_ == 0) return malformed("for N");
     } else if (w[0] == "report") {
       if (w.size() != 2 || (w[1] != "conflicts" && w[1] != "objects"))
         return malformed("report conflicts | objects");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
+#include "base/parse.hpp"
 #include "sysfs/sampled_slots.hpp"
 
 namespace {
@@ -104,8 +105,7 @@ bool parse_zone(const std::string& folder, ZoneNumber* zone) {
   while (at != std::string::npos) {
     const size_t next = folder.find(':', at + 1);
     int64_t number = 0;
-    if (!kernel_files::parse_integer(folder.substr(at + 1, next == std::string::npos ? next : next - at - 1),
-                                     &number)) {
+    if (!parse_integer(folder.substr(at + 1, next == std::string::npos ? next : next - at - 1), &number)) {
       return false;
     }
     zone->path.push_back(number);

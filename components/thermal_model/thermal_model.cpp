@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
+#include "base/parse.hpp"
 #include "heat.hpp"
 #include "processor_use.hpp"
 #include "sysfs/sampled_slots.hpp"
@@ -223,7 +224,7 @@ class Model : public kernel_files::SampledDevice {
     for (const std::string& name : kernel_files::list_folder(folder)) {
       int64_t number = 0;
       int64_t package = 0;
-      if (name.compare(0, 3, "cpu") != 0 || !kernel_files::parse_integer(name.substr(3), &number)) continue;
+      if (name.compare(0, 3, "cpu") != 0 || !parse_integer(name.substr(3), &number)) continue;
       if (number < 0 || number >= kMostProcessors) continue;
       if (!kernel_files::read_integer(folder + "/" + name + "/topology/physical_package_id", &package) ||
           package < 0) {

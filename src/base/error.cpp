@@ -66,7 +66,8 @@ Slot grow(pid_t me) noexcept {
 Slot claim() noexcept {
   const pid_t me = thread_id();
   using Owner = std::atomic<pid_t>;
-  // One under this number is of this thread, claimed by a signal handler in between, or of one that has ended.
+  // One under this number is of this thread, claimed by a signal handler in between, or of one that has
+  // ended.
   Slot slot = search([&](Owner& owner) { return owner.load(std::memory_order_acquire) == me; });
   if (slot.text == nullptr)
     slot = search([&](Owner& owner) {

@@ -9,8 +9,8 @@
 
 namespace substrata {
 
-// Inside a handler: the refusal that the exception in flight stands for. kNoMemory for std::bad_alloc and for a container
-// asked to be larger than one can be, else kBug with the exception's own text.
+// Inside a handler: the refusal that the exception in flight stands for. kNoMemory for std::bad_alloc and for
+// a container asked to be larger than one can be, else kBug with the exception's own text.
 Status caught() noexcept;
 
 // Runs the body of a function that C calls. What the body throws becomes `refused(status)`.
@@ -23,7 +23,8 @@ auto guarded(Body&& body, Refused&& refused) noexcept -> decltype(body()) {
   }
 }
 
-// What functions of the usual results answer: the status, its code, or a value-initialised result (a null pointer).
+// What functions of the usual results answer: the status, its code, or a value-initialised result (a null
+// pointer).
 template <typename Body>
 auto guarded(Body&& body) noexcept -> decltype(body()) {
   using Answer = decltype(body());

@@ -7,8 +7,8 @@
 
 namespace substrata {
 
-// A function's static object that is never destroyed, since threads and exit handlers may still call. It stands in static
-// storage: making it needs no memory beyond what its constructor asks for.
+// A function's static object that is never destroyed, since threads and exit handlers may still call. It
+// stands in static storage: making it needs no memory beyond what its constructor asks for.
 template <class T>
 class Immortal {
  public:

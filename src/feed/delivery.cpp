@@ -3,6 +3,7 @@
 #include <bit>
 #include <new>
 
+#include "base/glob.hpp"
 #include "base/guard.hpp"
 #include "registry.hpp"
 
@@ -10,9 +11,9 @@ namespace substrata::feed {
 namespace {
 
 // How deep this thread is in observers' callbacks.
-thread_local uint32_t callback_depth = 0;
+thread_local uint32_t callback_depth __attribute__((tls_model("initial-exec"))) = 0;
 // Its address tells threads apart.
-thread_local const char thread_identity = 0;
+thread_local const char thread_identity __attribute__((tls_model("initial-exec"))) = 0;
 
 // Models stand in a row (accesses -> first-level misses -> second-level misses); each pass of a flush moves
 // what the row's previous member published. A bound, because live publishers may keep rings filled for ever.
@@ -319,7 +320,7 @@ int substrata_subscribe(substrata_observer* observer, const char* patterns) {
     if (observer == nullptr || patterns == nullptr || *patterns == '\0') {
       return fail(Code::kInvalid, "substrata_subscribe needs an observer and a pattern of names");
     }
-    const auto chosen = [&](const Probe& probe) { return matches(patterns, probe.name); };
+    const auto chosen = [&](const Probe& probe) { return any_glob(patterns, probe.name); };
     // What was published before is for those who observed before.
     flush_chosen(chosen);
     Registry& all = registry();
@@ -343,7 +344,7 @@ int substrata_unsubscribe(substrata_observer* observer, const char* patterns) {
   return guarded([&] {
     if (observer == nullptr) return fail(Code::kInvalid, "substrata_unsubscribe needs an observer");
     const std::string_view wanted = patterns != nullptr ? patterns : "*";
-    const auto chosen = [&](const Probe& probe) { return matches(wanted, probe.name); };
+    const auto chosen = [&](const Probe& probe) { return any_glob(wanted, probe.name); };
     // What was published before is still delivered to it.
     flush_chosen(chosen);
     Registry& all = registry();

@@ -7,6 +7,7 @@
 
 #include <substrata/feed.h>
 
+#include "base/glob.hpp"
 #include "base/guard.hpp"
 #include "registry.hpp"
 #include "trace_writer.hpp"
@@ -87,7 +88,7 @@ int substrata_record_start(const char* path, const char* patterns, const substra
       bool any = false;
       Registry& all = registry();
       const std::lock_guard lock(all.mutex);
-      for (const Probe& probe : all.probes) any = any || matches(patterns, probe.name);
+      for (const Probe& probe : all.probes) any = any || any_glob(patterns, probe.name);
       if (!any)
         return fail(Code::kNoEvent, "there is no probe point '%s'; `substrata probes` lists them", patterns);
     }

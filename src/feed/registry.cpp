@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/glob.hpp"
 #include "base/guard.hpp"
 #include "base/immortal.hpp"
 
@@ -18,29 +19,6 @@ bool valid_name(const char* name, std::string_view punctuation) noexcept {
     if (!alphanumeric && punctuation.find(c) == std::string_view::npos) return false;
   }
   return length <= 255;
-}
-
-bool glob(std::string_view pattern, std::string_view name) noexcept {
-  size_t p = 0;
-  size_t n = 0;
-  size_t star = std::string_view::npos;
-  size_t resume = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      ++p;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
 }
 
 Source* find_source(Registry& all, std::string_view name) noexcept {
@@ -75,15 +53,6 @@ Registry& registry() noexcept {
 
 // Made while the library is loaded: a flush must not be what finds no memory for it.
 [[maybe_unused]] static const Registry& made = registry();
-
-bool matches(std::string_view patterns, std::string_view name) noexcept {
-  while (true) {
-    const size_t comma = patterns.find(',');
-    if (glob(patterns.substr(0, comma), name)) return true;
-    if (comma == std::string_view::npos) return false;
-    patterns.remove_prefix(comma + 1);
-  }
-}
 
 bool has_wildcard(std::string_view patterns) noexcept {
   return patterns.find_first_of("*?") != std::string_view::npos;
@@ -198,7 +167,7 @@ int substrata_probe_add(const substrata_probe_info* info, uint32_t* number) {
     probe.source = source;
     ++source->probe_count;
     for (const StandingSubscription& standing : all.standing) {
-      if (matches(standing.patterns, probe.name)) add_observer(probe, standing.observer);
+      if (any_glob(standing.patterns, probe.name)) add_observer(probe, standing.observer);
     }
     *number = probe.number;
     return 0;

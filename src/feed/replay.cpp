@@ -6,6 +6,7 @@
 
 #include <substrata/feed.h>
 
+#include "base/glob.hpp"
 #include "base/guard.hpp"
 #include "registry.hpp"
 #include "trace_reader.hpp"
@@ -177,7 +178,7 @@ int substrata_replay(const char* path, const char* patterns, substrata_replay_su
       publishers.all.resize(reader->probes().size());
       for (uint32_t i = 0; i < publishers.all.size() && code == 0; ++i) {
         const TraceProbe& probe = reader->probes()[i];
-        if (patterns != nullptr && !matches(patterns, probe.name)) continue;
+        if (patterns != nullptr && !any_glob(patterns, probe.name)) continue;
         uint32_t number = 0;
         code = open_publisher(*reader, probe, &number, &publishers.all[i]);
         reader->number_probe(i, number);

@@ -49,7 +49,7 @@ const char* text_of(int code) noexcept {
   return kTexts[-code];
 }
 
-thread_local int last_error = PAPI_OK;
+thread_local int last_error __attribute__((tls_model("initial-exec"))) = PAPI_OK;
 
 }  // namespace
 

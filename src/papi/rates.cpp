@@ -97,7 +97,7 @@ class Rates {
   std::array<int64_t, 3> counts_{};
 };
 
-thread_local Rates rates;
+thread_local Rates rates __attribute__((tls_model("initial-exec")));
 
 // Counts a microsecond of process time: millions a second.
 float millions_a_second(int64_t count, float seconds) noexcept {

@@ -26,10 +26,6 @@ inline const char* setting(const Host& host, const char* name) noexcept {
 // host.root followed by path, which starts with '/'.
 std::string below_root(const Host& host, std::string_view path);
 
-// One number in decimal, as the kernel writes it: optional sign, digits, then nothing but white space. False,
-// and *value untouched, for anything else and for what does not fit. Signal-safe.
-bool parse_integer(std::string_view text, int64_t* value) noexcept;
-
 // The whole of a small file without its closing white space; false with errno set when it cannot be read.
 bool read_text(const std::string& path, std::string* text);
 

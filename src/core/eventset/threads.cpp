@@ -38,7 +38,7 @@ struct Own {
   ThreadState* state = nullptr;
   uint64_t epoch = 0;
 };
-constinit thread_local Own own;
+constinit thread_local Own own __attribute__((tls_model("initial-exec")));
 
 unsigned long system_thread_id() { return static_cast<unsigned long>(syscall(SYS_gettid)); }
 
@@ -81,7 +81,7 @@ void note_end() noexcept {
     if (state->sets == 0) free_state(*state);
   }
 }
-constinit thread_local AtThreadEnd end_of_thread{note_end};
+constinit thread_local AtThreadEnd end_of_thread __attribute__((tls_model("initial-exec"))) = {note_end};
 
 }  // namespace
 

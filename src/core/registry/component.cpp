@@ -6,6 +6,7 @@
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "base/parse.hpp"
 
 namespace substrata {
 

@@ -2,54 +2,12 @@
 #include "event_names.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/error.hpp"
+#include "base/parse.hpp"
 
 namespace substrata::monitor {
 namespace {
-
-// One number with its optional suffix, the whole text.
-bool parse_number(std::string_view text, uint64_t* out) noexcept {
-  unsigned shift = 0;
-  if (!text.empty()) {
-    switch (text.back()) {
-      case 'K':
-      case 'k':
-        shift = 10;
-        break;
-      case 'M':
-      case 'm':
-        shift = 20;
-        break;
-      case 'G':
-      case 'g':
-        shift = 30;
-        break;
-      default:
-        break;
-    }
-    if (shift != 0) text.remove_suffix(1);
-  }
-  unsigned base = 10;
-  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-    base = 16;
-    text.remove_prefix(2);
-  }
-  if (text.empty()) return false;
-  uint64_t value = 0;
-  for (const char c : text) {
-    const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
-                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a') + 10
-                           : c >= 'A' && c <= 'F' ? static_cast<unsigned>(c - 'A') + 10
-                                                  : 99;
-    if (digit >= base || value > (std::numeric_limits<uint64_t>::max() - digit) / base) return false;
-    value = value * base + digit;
-  }
-  if (shift != 0 && value > std::numeric_limits<uint64_t>::max() >> shift) return false;
-  *out = value << shift;
-  return true;
-}
 
 // The whole text is one of the names.
 bool parse_name(const char* names, std::string_view text, uint64_t least, uint64_t* out) noexcept {
@@ -112,8 +70,8 @@ Status parse_event_name(std::span<const EventDescription> events, std::span<cons
     const size_t dash = qualifier.range ? text.find('-') : std::string_view::npos;
     const bool named = parse_name(qualifier.names, text, qualifier.least, &value.low);
     const bool parsed =
-        named || (parse_number(text.substr(0, dash), &value.low) &&
-                  (dash == std::string_view::npos || parse_number(text.substr(dash + 1), &value.high)));
+        named || (parse_size(text.substr(0, dash), &value.low) &&
+                  (dash == std::string_view::npos || parse_size(text.substr(dash + 1), &value.high)));
     if (!parsed) {
       return refuse(Code::kAttribute, "'%s' of event %s is not understood; write %s=NUMBER%s%s",
                     shown.c_str(), event.name, qualifier.key, qualifier.range ? " or LOW-HIGH" : "",

@@ -12,6 +12,7 @@
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "base/parse.hpp"
 #include "base/thread_end.hpp"
 #include "eventset/event_set.hpp"
 #include "eventset/library.hpp"
@@ -49,7 +50,8 @@ void enter_phase(const std::string& region, bool outermost, uint16_t* outer_phas
 
 // What the calling thread measures. Its eventsets are stopped when it ends; what it measured stays with the process.
 struct Regions::ThisThread {
-  static inline constinit thread_local std::shared_ptr<Thread>* measured = nullptr;
+  static inline constinit thread_local std::shared_ptr<Thread>* measured
+      __attribute__((tls_model("initial-exec"))) = nullptr;
 
   static void ended() noexcept {
     const std::unique_ptr<std::shared_ptr<Thread>> mine(std::exchange(measured, nullptr));
@@ -57,7 +59,7 @@ struct Regions::ThisThread {
     const std::lock_guard guard((*mine)->lock);
     stop_sets(mine->get());
   }
-  static inline constinit thread_local AtThreadEnd duty{ended};
+  static inline constinit thread_local AtThreadEnd duty __attribute__((tls_model("initial-exec"))) = {ended};
 };
 
 Regions& Regions::instance() {

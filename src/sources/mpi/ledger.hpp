@@ -95,7 +95,7 @@ class Ledger {
 // One rank's entry of the summary file, as JSON text.
 std::string rank_as_json(const Ledger& ledger, int rank, uint64_t messages_received, uint64_t bytes_received,
                          int level);
-// `text` within quotation marks, with JSON's escapes; bytes that are no valid text become '?'.
+// `text` within quotation marks, with JSON's escapes; bytes beyond ASCII become '?'.
 std::string quoted(std::string_view text);
 
 // The section mark a line of output holds: "Begin of NAME section" gives NAME, "End of NAME section" gives
