@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "foreign_events.hpp"
 #include "foreign_papi.hpp"
 #include "sysfs/sysfs.hpp"
@@ -20,9 +21,6 @@ using bridge::ForeignEvent;
 using bridge::ForeignEvents;
 using bridge::ForeignPapi;
 using bridge::Wish;
-using kernel_files::guarded;
-
-thread_local kernel_files::Note note;
 
 struct Bridge {
   explicit Bridge(const ForeignPapi& loaded) noexcept : papi(loaded), events(loaded) {}
@@ -91,8 +89,8 @@ Bridge* bridge_of(Device* device) noexcept { return reinterpret_cast<Bridge*>(de
 BridgeSet* set_of(Set* set) noexcept { return reinterpret_cast<BridgeSet*>(set); }
 
 Status refused(const ForeignPapi& papi, int error, const char* what) noexcept {
-  return {bridge::code_of(error), 0,
-          note.format("PAPI at %s refuses %s: %s", papi.path().c_str(), what, papi.error_text(error))};
+  return refuse(bridge::code_of(error), "PAPI at %s refuses %s: %s", papi.path().c_str(), what,
+                papi.error_text(error));
 }
 
 Status detect(const Host* host) noexcept {
@@ -117,9 +115,9 @@ Status open(const Host* host, Device** out) noexcept {
     const Wish wish = bridge::wish_of(*host);
     std::string why;
     const ForeignPapi* papi = ForeignPapi::bring_up(wish, &why);
-    if (papi == nullptr) return {Code::kNoSupport, 0, note.format("%s", why.c_str())};
+    if (papi == nullptr) return refuse(Code::kNoSupport, "%s", why.c_str());
     auto device = std::make_unique<Bridge>(*papi);
-    if (!device->events.scan(wish, &why)) return {Code::kNoSupport, 0, note.format("%s", why.c_str())};
+    if (!device->events.scan(wish, &why)) return refuse(Code::kNoSupport, "%s", why.c_str());
     *out = reinterpret_cast<Device*>(device.release());
     return kSuccess;
   });

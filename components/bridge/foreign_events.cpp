@@ -4,12 +4,11 @@
 #include <cstring>
 #include <memory>
 
+#include "base/error.hpp"
 #include "sysfs/sysfs.hpp"
 
 namespace substrata::bridge {
 namespace {
-
-thread_local kernel_files::Note note;
 
 // A field of characters that need not end.
 template <size_t kSize>
@@ -135,14 +134,13 @@ Status ForeignEvents::find(const char* name, uint32_t* index) {
   int code = PAPI_NATIVE_MASK;
   const int error = papi_.event_name_to_code(name, &code);
   if (error != PAPI_OK) {
-    return {error == PAPI_EATTR ? Code::kAttribute : Code::kNoEvent, 0,
-            note.format("PAPI %s does not know %.200s: %s", papi_.version_text().c_str(), name,
-                        papi_.error_text(error))};
+    return refuse(error == PAPI_EATTR ? Code::kAttribute : Code::kNoEvent, "PAPI %s does not know %.200s: %s",
+                  papi_.version_text().c_str(), name, papi_.error_text(error));
   }
   if ((code & PAPI_PRESET_MASK) == PAPI_PRESET_MASK)
     return {Code::kNoEvent, 0, "presets are the layer's, not the bridge's"};
   if (!enter(code, name, index))
-    return {Code::kNoEvent, 0, note.format("%.200s is of a component that the bridge does not offer", name)};
+    return refuse(Code::kNoEvent, "%.200s is of a component that the bridge does not offer", name);
   return kSuccess;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "hardware_monitors.hpp"
 #include "sysfs/sampled_slots.hpp"
 
@@ -15,8 +16,6 @@ namespace {
 
 using namespace substrata;
 using kernel_files::KeptFile;
-
-thread_local kernel_files::Note note;
 
 // One selected channel: its descriptors and what to call it when it fails.
 struct Selected {
@@ -40,8 +39,7 @@ class Sampler {
         const int error = one.fault.read_integer(&broken);
         if (error != 0) return failed(one, error);
         if (broken != 0) {
-          return {Code::kSystem, EIO,
-                  note.format("sensor %s: the chip reports it as broken or not connected", one.name)};
+          return refuse_system(EIO, "sensor %s: the chip reports it as broken or not connected", one.name);
         }
       }
       const int error = one.value.read_integer(&raw[i]);
@@ -52,9 +50,8 @@ class Sampler {
 
   Status growth(uint32_t i, int64_t from, int64_t to, int64_t* out) noexcept {
     if (to < from) {
-      return {Code::kCountersLost, 0,
-              note.format("energy meter %s went backwards: it was reset; start the set again",
-                          selected_[i].name)};
+      return refuse(Code::kCountersLost, "energy meter %s went backwards: it was reset; start the set again",
+                    selected_[i].name);
     }
     *out = to - from;
     return kSuccess;
@@ -63,13 +60,13 @@ class Sampler {
  private:
   static Status failed(const Selected& one, int error) noexcept {
     if (error == ENODEV || error == ENOENT) {
-      return {Code::kSystem, error,
-              note.format("sensor %s has vanished (its driver was unloaded or the device removed); remove it "
-                          "from the set",
-                          one.name)};
+      return refuse_system(
+          error,
+          "sensor %s has vanished (its driver was unloaded or the device removed); remove it "
+          "from the set",
+          one.name);
     }
-    return {Code::kSystem, error,
-            note.format("sensor %s cannot be read: %s", one.name, std::strerror(error))};
+    return refuse_system(error, "sensor %s cannot be read: %s", one.name, std::strerror(error));
   }
 
   std::vector<Selected> selected_;
@@ -112,8 +109,8 @@ class Monitors : public kernel_files::SampledDevice {
       int error = one.value.open(channel.path);
       if (error == 0 && !channel.fault_path.empty()) error = one.fault.open(channel.fault_path);
       if (error != 0) {
-        return {error == EACCES ? Code::kPermission : Code::kSystem, error,
-                note.format("sensor %s cannot be opened: %s", one.name, std::strerror(error))};
+        return refuse(error == EACCES ? Code::kPermission : Code::kSystem, error,
+                      "sensor %s cannot be opened: %s", one.name, std::strerror(error));
       }
       sampler.add(std::move(one));
     }
@@ -128,7 +125,7 @@ class Monitors : public kernel_files::SampledDevice {
 using Slots = kernel_files::SampledSlots<Monitors, Sampler>;
 
 Status detect(const Host* host) noexcept {
-  return kernel_files::guarded([&]() -> Status {
+  return guarded([&]() -> Status {
     const std::string chips = kernel_files::below_root(*host, "/sys/class/hwmon");
     if (!kernel_files::list_folder(chips).empty()) return kSuccess;
     for (const std::string& name :
@@ -149,7 +146,7 @@ Status invoke(Device* device, Set*, const char* verb, const void* in, size_t in_
   if (verb == nullptr || std::strcmp(verb, "sensor") != 0) {
     return {Code::kComponent, 0, "coretemp has one device command, \"sensor\""};
   }
-  return kernel_files::guarded([&]() -> Status {
+  return guarded([&]() -> Status {
     const Monitors& monitors = *Slots::device_of(device);
     uint32_t index = 0;
     if (in == nullptr || in_size != sizeof index || out_size == nullptr) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/parse.hpp"
 #include "sysfs/sysfs.hpp"
 
 namespace substrata::coretemp {
@@ -17,7 +18,6 @@ namespace {
 using kernel_files::below_root;
 using kernel_files::last_part;
 using kernel_files::list_folder;
-using kernel_files::parse_integer;
 using kernel_files::plain_name;
 using kernel_files::read_integer;
 using kernel_files::read_text;

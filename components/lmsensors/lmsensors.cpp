@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "sensor_library.hpp"
 #include "sysfs/sampled_slots.hpp"
 
@@ -19,8 +20,6 @@ namespace {
 
 using namespace substrata;
 using lmsensors::SensorLibrary;
-
-thread_local kernel_files::Note note;
 
 // libsensors keeps its tables in process-wide variables and makes no promise to threads; its reads open and
 // read a file of the kernel, which may wait for the chip (kReadBlocks). One at a time, then.
@@ -76,20 +75,19 @@ class Sampler : public kernel_files::LevelSampler {
       if (channel.fault_number >= 0) {
         error = library_->get_value(channel.chip, channel.fault_number, &value);
         if (error == 0 && value != 0) {
-          return {Code::kSystem, EIO,
-                  note.format("sensor %s: the chip reports it as broken or not connected", names_[i])};
+          return refuse_system(EIO, "sensor %s: the chip reports it as broken or not connected", names_[i]);
         }
       }
       if (error == 0) error = library_->get_value(channel.chip, channel.number, &value);
       if (error != 0) {
-        return {Code::kSystem, error == -SENSORS_ERR_IO ? EIO : 0,
-                note.format("sensor %s cannot be read: %s (a chip that has gone, a sensor that fails or one "
-                            "that is not connected)",
-                            names_[i], library_->strerror(error))};
+        return refuse_system(error == -SENSORS_ERR_IO ? EIO : 0,
+                             "sensor %s cannot be read: %s (a chip that has gone, a sensor that fails or one "
+                             "that is not connected)",
+                             names_[i], library_->strerror(error));
       }
       const double scaled = value * 1000.0;
       if (!(std::fabs(scaled) < 9.2e18)) {
-        return {Code::kSystem, ERANGE, note.format("sensor %s gives a value that is no number", names_[i])};
+        return refuse_system(ERANGE, "sensor %s gives a value that is no number", names_[i]);
       }
       raw[i] = std::llround(scaled);
     }
@@ -110,12 +108,11 @@ class Chips : public kernel_files::SampledDevice {
     const std::lock_guard<std::mutex> alone(one_at_a_time);
     std::string why;
     if (!library_.load(kernel_files::setting(host_, "PAPI_LMSENSORS_ROOT"), &why))
-      return {Code::kNoSupport, 0, note.format("%s", why.c_str())};
+      return refuse(Code::kNoSupport, "%s", why.c_str());
     const int error = library_.begin();
     if (error != 0) {
-      return {
-          Code::kSystem, 0,
-          note.format("libsensors does not start: %s; look at /etc/sensors3.conf", library_.strerror(error))};
+      return refuse(Code::kSystem, "libsensors does not start: %s; look at /etc/sensors3.conf",
+                    library_.strerror(error));
     }
     int number = 0;
     while (const sensors_chip_name* chip = library_.get_detected_chips(nullptr, &number)) add_chip(chip);
@@ -184,7 +181,7 @@ void close(Device* device) noexcept {
 }
 
 Status detect(const Host* host) noexcept {
-  return kernel_files::guarded([&]() -> Status {
+  return guarded([&]() -> Status {
     if (host->root != nullptr && *host->root != '\0') {
       return {
           Code::kNoSupport, 0,
@@ -199,7 +196,7 @@ Status detect(const Host* host) noexcept {
     SensorLibrary library;
     std::string why;
     if (!library.load(kernel_files::setting(*host, "PAPI_LMSENSORS_ROOT"), &why))
-      return {Code::kNoSupport, 0, note.format("%s", why.c_str())};
+      return refuse(Code::kNoSupport, "%s", why.c_str());
     return kSuccess;
   });
 }

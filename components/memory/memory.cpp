@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/error.hpp"
 #include "cache/cache_model.hpp"
 #include "cache_instrument.hpp"
 #include "counting/counting.hpp"
@@ -77,7 +78,7 @@ class MemoryMonitor final : public monitor::Monitor {
                         request.value_or(kLine, machine.line_bytes),
                         request.value_or(kInclusive, machine.inclusive ? 1 : 0) != 0};
       if (const char* wrong = memory::objection(*wanted)) {
-        return monitor::refuse(Code::kAttribute, 0, "the caches asked for cannot be built: %s", wrong);
+        return refuse(Code::kAttribute, "the caches asked for cannot be built: %s", wrong);
       }
     }
     for (Model& model : models_) {

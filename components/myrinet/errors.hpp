@@ -1,15 +1,14 @@
-// The calling thread's last error.
+// The codes of refused calls; the text is the calling thread's last refusal.
 #ifndef SUBSTRATA_MYRINET_ERRORS_HPP
 #define SUBSTRATA_MYRINET_ERRORS_HPP
+
+#include "base/error.hpp"
 
 namespace substrata::myrinet {
 
 inline constexpr int kInvalid = -1;
 inline constexpr int kNoMemory = -2;
 inline constexpr int kRunning = -10;
-
-// Keeps the message, and gives the code.
-__attribute__((format(printf, 2, 3))) int fail(int code, const char* format, ...) noexcept;
 
 }  // namespace substrata::myrinet
 

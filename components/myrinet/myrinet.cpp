@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/error.hpp"
 #include "counting/counting.hpp"
 #include "host_store.hpp"
 #include "machine.hpp"
@@ -121,9 +122,8 @@ class MyrinetMonitor final : public monitor::Monitor {
       const monitor::Counter* const counted =
           operations_.counter(of, static_cast<myrinet::OperationCount>(request.event - myrinet::kCounts));
       if (counted == nullptr)
-        return monitor::refuse(Code::kTooMany, 0,
-                               "%zu choices of node, program and kind are counted, no more are kept",
-                               myrinet::OperationCounters::Choices::kMost);
+        return refuse(Code::kTooMany, "%zu choices of node, program and kind are counted, no more are kept",
+                      myrinet::OperationCounters::Choices::kMost);
       out->counters = {counted};
       out->instrument = &operations_;
       return kSuccess;
@@ -132,9 +132,9 @@ class MyrinetMonitor final : public monitor::Monitor {
     const auto count = static_cast<Count>(request.event);
     const monitor::Counter* const counter = counters_.counter(choice, count);
     if (counter == nullptr) {
-      return monitor::refuse(Code::kTooMany, 0,
-                             "%zu choices of node, peer, program and type are counted, no more are kept",
-                             myrinet::PacketCounters::Choices::kMost);
+      return refuse(Code::kTooMany,
+                    "%zu choices of node, peer, program and type are counted, no more are kept",
+                    myrinet::PacketCounters::Choices::kMost);
     }
     out->counters = {counter};
     out->instrument = &counters_;

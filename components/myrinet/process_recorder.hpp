@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "counting/counting.hpp"
+#include "base/guard.hpp"
 #include "errors.hpp"
 #include "host_store.hpp"
 #include "operations.hpp"
@@ -89,11 +90,7 @@ inline Recorder& recorder() {
 // Runs a command: bad_alloc becomes an error.
 template <typename Function>
 int command(Function&& function) noexcept {
-  try {
-    return function(recorder());
-  } catch (...) {
-    return fail(kNoMemory, "no memory for the Myrinet monitor's statistics");
-  }
+  return guarded([&]() -> int { return function(recorder()); });
 }
 
 }  // namespace substrata::myrinet

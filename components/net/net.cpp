@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/guard.hpp"
+#include "base/parse.hpp"
 #include "interface_table.hpp"
 #include "sysfs/sampled_slots.hpp"
 
@@ -16,8 +18,6 @@ namespace {
 using namespace substrata;
 using kernel_files::KeptFile;
 using net::kColumns;
-
-thread_local kernel_files::Note note;
 
 constexpr const char* kInterfaceTable = "/proc/net/dev";
 
@@ -69,8 +69,7 @@ class Sampler {
   Status prepare(const std::string& table_path, size_t room) {
     const int error = table_.open(table_path);
     if (error != 0) {
-      return {Code::kSystem, error,
-              note.format("%s does not open: %s", table_path.c_str(), std::strerror(error))};
+      return refuse_system(error, "%s does not open: %s", table_path.c_str(), std::strerror(error));
     }
     text_.resize(room);
     return kSuccess;
@@ -100,7 +99,7 @@ class Sampler {
     }
     if (got < 0) {
       const int error = static_cast<int>(-got);
-      return {Code::kSystem, error, note.format("/proc/net/dev cannot be read: %s", std::strerror(error))};
+      return refuse_system(error, "/proc/net/dev cannot be read: %s", std::strerror(error));
     }
     for (Watched& watched : watched_) watched.found = false;
     std::string_view text(text_.data(), static_cast<size_t>(got));
@@ -115,17 +114,16 @@ class Sampler {
     }
     for (const Watched& watched : watched_) {
       if (!watched.found) {
-        return {
-            Code::kSystem, ENODEV,
-            note.format("interface %s has vanished; remove its events from the set", watched.name.c_str())};
+        return refuse_system(ENODEV, "interface %s has vanished; remove its events from the set",
+                             watched.name.c_str());
       }
       int64_t index = watched.index;
       if (watched.index_file.is_open() &&
           (watched.index_file.read_integer(&index) != 0 || index != watched.index)) {
-        return {Code::kCountersLost, ENODEV,
-                note.format("interface %s was removed and made again, its counts began anew; add its events "
-                            "again",
-                            watched.name.c_str())};
+        return refuse(Code::kCountersLost, ENODEV,
+                      "interface %s was removed and made again, its counts began anew; add its events "
+                      "again",
+                      watched.name.c_str());
       }
     }
     for (uint32_t i = 0; i < size(); ++i) {
@@ -149,9 +147,9 @@ class Sampler {
       *out = static_cast<int64_t>(around);
       return kSuccess;
     }
-    return {Code::kCountersLost, 0,
-            note.format("%s of interface %s went backwards: its driver reset it; start the set again",
-                        kColumn[selected_[i].column].name, watched_[selected_[i].watched].name.c_str())};
+    return refuse(Code::kCountersLost,
+                  "%s of interface %s went backwards: its driver reset it; start the set again",
+                  kColumn[selected_[i].column].name, watched_[selected_[i].watched].name.c_str());
   }
 
  private:
@@ -170,7 +168,7 @@ class Interfaces : public kernel_files::SampledDevice {
     std::string whole;
     if (!kernel_files::read_text(path, &whole)) {
       const int error = errno;
-      return {Code::kSystem, error, note.format("%s cannot be read: %s", path.c_str(), std::strerror(error))};
+      return refuse_system(error, "%s cannot be read: %s", path.c_str(), std::strerror(error));
     }
     table_size_ = whole.size();
     std::string_view text = whole;
@@ -196,8 +194,7 @@ class Interfaces : public kernel_files::SampledDevice {
     }
     catalogue_.index_aliases();
     if (bad && catalogue_.size() == 0) {
-      return {Code::kSystem, EINVAL,
-              note.format("%s is not as expected: no line could be read", path.c_str())};
+      return refuse_system(EINVAL, "%s is not as expected: no line could be read", path.c_str());
     }
     return kSuccess;
   }
@@ -207,7 +204,7 @@ class Interfaces : public kernel_files::SampledDevice {
     const char* text = kernel_files::setting(host_, "PAPI_NET_REFRESH_LATENCY");
     int64_t microseconds = 0;
     constexpr int64_t kDay = int64_t{86400} * 1000000;
-    if (text == nullptr || !kernel_files::parse_integer(text, &microseconds)) return 0;
+    if (text == nullptr || !parse_integer(text, &microseconds)) return 0;
     if (microseconds < 0) return 0;
     return (microseconds < kDay ? microseconds : kDay) * 1000;
   }
@@ -233,14 +230,14 @@ class Interfaces : public kernel_files::SampledDevice {
 using Slots = kernel_files::SampledSlots<Interfaces, Sampler>;
 
 Status detect(const Host* host) noexcept {
-  return kernel_files::guarded([&]() -> Status {
+  return guarded([&]() -> Status {
     const std::string path = kernel_files::below_root(*host, kInterfaceTable);
     std::string whole;
     if (!kernel_files::read_text(path, &whole)) {
       const int error = errno;
-      return {Code::kNoSupport, error,
-              note.format("%s cannot be read (%s): mount /proc, or allow the process to see it", path.c_str(),
-                          std::strerror(error))};
+      return refuse(Code::kNoSupport, error,
+                    "%s cannot be read (%s): mount /proc, or allow the process to see it", path.c_str(),
+                    std::strerror(error));
     }
     return kSuccess;
   });

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <mutex>
 
-#include "feed/failure.hpp"
+#include "base/guard.hpp"
 #include "live.hpp"
 
 namespace substrata::numachine {
@@ -47,14 +47,14 @@ LastRun last_run() {
 
 }  // namespace substrata::numachine
 
+using namespace substrata;
 using namespace substrata::numachine;
 
 extern "C" {
 
 int substrata_numachine_objects(struct substrata_numachine_object* objects, uint32_t* count) {
-  using namespace substrata::feed;
   if (count == nullptr || (objects == nullptr && *count != 0))
-    return fail(kInvalid, "no place for the objects that are to be read");
+    return fail(Code::kInvalid, "no place for the objects that are to be read");
   return guarded([&] {
     refresh_live_findings();
     const LastRun run = last_run();
@@ -78,9 +78,8 @@ int substrata_numachine_objects(struct substrata_numachine_object* objects, uint
 }
 
 int substrata_numachine_spikes(struct substrata_numachine_spike* spikes, uint32_t* count) {
-  using namespace substrata::feed;
   if (count == nullptr || (spikes == nullptr && *count != 0))
-    return fail(kInvalid, "no place for the cache lines that are to be read");
+    return fail(Code::kInvalid, "no place for the cache lines that are to be read");
   return guarded([&] {
     refresh_live_findings();
     const LastRun run = last_run();
@@ -102,15 +101,14 @@ int substrata_numachine_spikes(struct substrata_numachine_spike* spikes, uint32_
 }
 
 int substrata_numachine_profile(uint32_t cpu, uint32_t* misses, uint32_t* count) {
-  using namespace substrata::feed;
   if (count == nullptr || (misses == nullptr && *count != 0))
-    return fail(kInvalid, "no place for the profile that is to be read");
+    return fail(Code::kInvalid, "no place for the profile that is to be read");
   return guarded([&] {
     refresh_live_findings();
     const LastRun run = last_run();
     if (cpu >= run.profiles.size())
-      return fail(kInvalid, "the last machine had %zu processors, %u was asked for", run.profiles.size(),
-                  cpu);
+      return fail(Code::kInvalid, "the last machine had %zu processors, %u was asked for",
+                  run.profiles.size(), cpu);
     const auto& profile = run.profiles[cpu];
     std::copy_n(profile.begin(), std::min<std::size_t>(*count, profile.size()), misses);
     *count = static_cast<uint32_t>(profile.size());
@@ -119,13 +117,13 @@ int substrata_numachine_profile(uint32_t cpu, uint32_t* misses, uint32_t* count)
 }
 
 int substrata_numachine_known(uint32_t cpu, struct substrata_numachine_truth* truth) {
-  using namespace substrata::feed;
-  if (truth == nullptr) return fail(kInvalid, "no place for what is known of the processor");
+  if (truth == nullptr) return fail(Code::kInvalid, "no place for what is known of the processor");
   return guarded([&] {
     refresh_live_findings();
     const LastRun run = last_run();
     if (cpu >= run.truths.size())
-      return fail(kInvalid, "the last machine had %zu processors, %u was asked for", run.truths.size(), cpu);
+      return fail(Code::kInvalid, "the last machine had %zu processors, %u was asked for", run.truths.size(),
+                  cpu);
     const Truth& from = run.truths[cpu];
     *truth = {};
     truth->instructions = from.instructions();

@@ -5,6 +5,7 @@
 #include <new>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "counting/counting.hpp"
 #include "instrument.hpp"
 #include "live.hpp"
@@ -157,15 +158,13 @@ void destroy_set(Set* set) noexcept {
 
 Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
   NumachineSet& self = set_of(set);
-  try {
+  return guarded([&]() -> Status {
     std::vector<uint32_t> wanted(events, events + count);
     if (const Status refused = monitor::program(self.counting, events, count); !refused.ok()) return refused;
     self.monitor->instrument().remove_alarms(&self, ~uint64_t{0});
     self.events.swap(wanted);
     return kSuccess;
-  } catch (...) {
-    return {Code::kNoMemory, 0, "no memory for the eventset"};
-  }
+  });
 }
 
 Status start(Set* set) noexcept {
@@ -203,7 +202,7 @@ Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const Sampl
   NumachineSet& self = set_of(set);
   if (position >= self.events.size() || position >= 64 || threshold <= 0 || sink == nullptr)
     return {Code::kInvalid, 0, "the event or the threshold for the counter interrupt is out of range"};
-  try {
+  return guarded([&]() -> Status {
     const monitor::Counter* const counter = self.monitor->counter_at(self.events[position]);
     if (counter == nullptr)
       return {
@@ -217,9 +216,7 @@ Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const Sampl
                                           .owner = &self,
                                           .running = false});
     return kSuccess;
-  } catch (...) {
-    return {Code::kNoMemory, 0, "no memory for the counter interrupt"};
-  }
+  });
 }
 
 Status disarm(Set* set, uint32_t position) noexcept {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "feed/failure.hpp"
+#include "base/guard.hpp"
 
 namespace substrata::numachine {
 
@@ -67,15 +67,13 @@ void Rack::reset() {
 
 namespace {
 
-using feed::fail;
-using feed::guarded;
-using feed::kInvalid;
-
 int no_processor(std::uint32_t cpu) {
-  return fail(kInvalid, "NUMAchine's processors are 0 to %u, %u was asked for", kMostProcessors - 1, cpu);
+  return fail(Code::kInvalid, "NUMAchine's processors are 0 to %u, %u was asked for", kMostProcessors - 1,
+              cpu);
 }
 int no_station(std::uint32_t station) {
-  return fail(kInvalid, "NUMAchine's stations are 0 to %u, %u was asked for", kMostStations - 1, station);
+  return fail(Code::kInvalid, "NUMAchine's stations are 0 to %u, %u was asked for", kMostStations - 1,
+              station);
 }
 
 int told(Answer answer, std::uint32_t address) {
@@ -83,13 +81,13 @@ int told(Answer answer, std::uint32_t address) {
     case Answer::kDone:
       return 0;
     case Answer::kReserved:
-      return fail(kInvalid, "address 0x%x of the processor card's monitor is reserved", address);
+      return fail(Code::kInvalid, "address 0x%x of the processor card's monitor is reserved", address);
     case Answer::kReadOnly:
-      return fail(kInvalid, "address 0x%x of the processor card's monitor can only be read", address);
+      return fail(Code::kInvalid, "address 0x%x of the processor card's monitor can only be read", address);
     case Answer::kMisaligned:
-      return fail(kInvalid, "a doubleword has an even address, 0x%x was asked for", address);
+      return fail(Code::kInvalid, "a doubleword has an even address, 0x%x was asked for", address);
   }
-  return kInvalid;
+  return static_cast<int>(Code::kInvalid);
 }
 
 // The card of a processor, brought up to now.
@@ -121,19 +119,20 @@ substrata_numachine_fifo told(const FifoDepth& fifo) {
 }  // namespace
 }  // namespace substrata::numachine
 
+using namespace substrata;
 using namespace substrata::numachine;
 
 extern "C" {
 
 int substrata_numachine_read(uint32_t cpu, uint32_t address, uint32_t* value) {
-  if (value == nullptr) return fail(kInvalid, "no place for the word that is to be read");
+  if (value == nullptr) return fail(Code::kInvalid, "no place for the word that is to be read");
   return with_card(cpu, [&](ProcessorCard& card) { return told(card.read(address, value), address); });
 }
 int substrata_numachine_write(uint32_t cpu, uint32_t address, uint32_t value) {
   return with_card(cpu, [&](ProcessorCard& card) { return told(card.write(address, value), address); });
 }
 int substrata_numachine_read_doubleword(uint32_t cpu, uint32_t address, uint64_t* value) {
-  if (value == nullptr) return fail(kInvalid, "no place for the doubleword that is to be read");
+  if (value == nullptr) return fail(Code::kInvalid, "no place for the doubleword that is to be read");
   return with_card(cpu, [&](ProcessorCard& card) {
     std::uint64_t both = 0;
     const int code = told(card.read_doubleword(address, &both), address);
@@ -163,7 +162,8 @@ int substrata_numachine_broadcast(uint32_t cpus, uint32_t address, uint32_t valu
 
 int substrata_numachine_read_sram(uint32_t cpu, uint32_t first, uint32_t count, uint32_t* words) {
   if (!is_inside_sram(first, count) || (words == nullptr && count != 0))
-    return fail(kInvalid, "the SRAM has %u words; %u from %u on were asked for", kSramWords, count, first);
+    return fail(Code::kInvalid, "the SRAM has %u words; %u from %u on were asked for", kSramWords, count,
+                first);
   return with_card(cpu, [&](ProcessorCard& card) {
     std::copy_n(card.sram().begin() + first, count, words);
     return 0;
@@ -171,7 +171,8 @@ int substrata_numachine_read_sram(uint32_t cpu, uint32_t first, uint32_t count, 
 }
 int substrata_numachine_fill_sram(uint32_t cpu, uint32_t first, uint32_t count, uint32_t value) {
   if (!is_inside_sram(first, count))
-    return fail(kInvalid, "the SRAM has %u words; %u from %u on were asked for", kSramWords, count, first);
+    return fail(Code::kInvalid, "the SRAM has %u words; %u from %u on were asked for", kSramWords, count,
+                first);
   return with_card(cpu, [&](ProcessorCard& card) {
     for (std::uint32_t word = first; word < first + count; ++word) {
       if (const int code = told(card.write(kSram + word, value), word); code != 0) return code;
@@ -182,7 +183,7 @@ int substrata_numachine_fill_sram(uint32_t cpu, uint32_t first, uint32_t count, 
 
 int substrata_numachine_bucket(uint32_t compact, uint32_t* first, uint32_t* last) {
   if (compact > 127 || first == nullptr || last == nullptr)
-    return fail(kInvalid, "the compact latency timer's values are 0 to 127, %u was asked for", compact);
+    return fail(Code::kInvalid, "the compact latency timer's values are 0 to 127, %u was asked for", compact);
   const LatencyBucket bucket = latency_bucket(static_cast<std::uint8_t>(compact));
   *first = bucket.first;
   *last = bucket.last;
@@ -251,7 +252,7 @@ int substrata_numachine_state_hits(uint32_t station, uint64_t table[4][4]) {
 int substrata_numachine_pages(uint32_t station, struct substrata_numachine_page* pages, uint32_t* count) {
   if (station >= kMostStations) return no_station(station);
   if (count == nullptr || (pages == nullptr && *count != 0))
-    return fail(kInvalid, "no place for the pages that are to be read");
+    return fail(Code::kInvalid, "no place for the pages that are to be read");
   return guarded([&] {
     Rack& rack = Rack::instance();
     const Rack::Use use(rack);

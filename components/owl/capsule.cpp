@@ -6,8 +6,9 @@
 #include <deque>
 #include <utility>
 
-#include "failure.hpp"
-#include "names.hpp"
+#include "base/error.hpp"
+#include "base/glob.hpp"
+#include "base/parse.hpp"
 #include "objects.hpp"
 
 namespace substrata::owl {
@@ -103,24 +104,24 @@ std::shared_ptr<CapsuleRecord> find_record(const std::string& capsule, const std
 
 int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out) {
   if (options.module == nullptr || options.probes == nullptr || *options.probes == '\0') {
-    return fail(kInvalid, "a capsule needs probe points and a module");
+    return fail(Code::kInvalid, "a capsule needs probe points and a module");
   }
   const LibraryEntry* const entry = find_module(options.module);
   if (entry == nullptr) {
-    return fail(kNoName, "there is no module '%.80s'; `substrata module list` shows what there is",
+    return fail(Code::kNoEvent, "there is no module '%.80s'; `substrata module list` shows what there is",
                 options.module);
   }
   const std::string name =
-      options.name != nullptr ? options.name : std::string(trim(split(options.probes, ',').front()));
+      options.name != nullptr ? options.name : std::string(trimmed(split(options.probes, ',').front()));
   if (!is_capsule_name(name)) {
-    return fail(kInvalid, "'%.80s' is no name for a capsule: letters, digits and _.-*? up to %zu",
+    return fail(Code::kInvalid, "'%.80s' is no name for a capsule: letters, digits and _.-*? up to %zu",
                 name.c_str(), kLongestName);
   }
   if (options.policy > SUBSTRATA_OWL_OVERWRITE_OLD || options.near_full_percent > 100 ||
       (options.flags & ~static_cast<uint32_t>(SUBSTRATA_OWL_PER_THREAD)) != 0 ||
       (options.ring_bytes != 0 &&
        (options.ring_bytes < kLeastRingBytes || options.ring_bytes > kMostRingBytes))) {
-    return fail(kInvalid,
+    return fail(Code::kInvalid,
                 "the capsule '%s' asks for a ring that cannot be: 4096 to 2^34 bytes, a mark of 1 to 100 "
                 "percent, a known policy, known flags",
                 name.c_str());
@@ -146,7 +147,7 @@ int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out) 
   }
   const std::lock_guard life(record->life);
   if (record->capsule != nullptr) {
-    return fail(kConflict, "there is a capsule '%s' with the module '%s' already", name.c_str(),
+    return fail(Code::kConflict, "there is a capsule '%s' with the module '%s' already", name.c_str(),
                 entry->module->name);
   }
   for (const monitor::Counter& value : record->values) capsule->base_.push_back(value.value());
@@ -171,7 +172,7 @@ int Capsule::build(const substrata_owl_capsule_options& options) {
       cost_.comparators > budget_.comparators) {
     const auto u = [](uint64_t value) { return static_cast<unsigned long long>(value); };
     return fail(
-        kConflict,
+        Code::kConflict,
         "the module '%s' is too large for the capsule '%s': it needs %llu counters, %llu table bits and %llu "
         "comparators, the capsule has %llu, %llu and %llu",
         module.name, name_.c_str(), u(cost_.counters), u(cost_.table_bits), u(cost_.comparators),
@@ -204,7 +205,7 @@ int Capsule::build(const substrata_owl_capsule_options& options) {
   };
   apart_ = (options.flags & SUBSTRATA_OWL_PER_THREAD) != 0 && merge_of(module) != nullptr;
   if (const char* why = module.create(&module, registers_, &services, &instance_)) {
-    return fail(kInvalid, "the module '%s' does not start in the capsule '%s': %s", module.name,
+    return fail(Code::kInvalid, "the module '%s' does not start in the capsule '%s': %s", module.name,
                 name_.c_str(), why);
   }
   return 0;
@@ -232,7 +233,8 @@ Capsule::~Capsule() {
 int Capsule::begin() {
   if (observer_ == nullptr &&
       substrata_observer_create(batch, this, apart_ ? SUBSTRATA_OBSERVER_CONCURRENT : 0, &observer_) != 0) {
-    return fail(kNoMemory, "the capsule '%s' does not start: %s", name_.c_str(), substrata_feed_error());
+    return fail(Code::kNoMemory, "the capsule '%s' does not start: %s", name_.c_str(),
+                substrata_feed_error());
   }
   {
     const std::lock_guard lock(mutex_);
@@ -240,9 +242,9 @@ int Capsule::begin() {
     take_registers();
   }
   for (const std::string& piece : split(probes_, ',')) {
-    std::string pattern(trim(piece));
+    std::string pattern(trimmed(piece));
     int refused = substrata_subscribe(observer_, pattern.c_str());
-    if (refused == kNoName && !pattern.empty()) {
+    if (refused == static_cast<int>(Code::kNoEvent) && !pattern.empty()) {
       // A plain name that does not exist yet: waited for with the nearest pattern, and compared in accepts().
       {
         const std::lock_guard lock(mutex_);
@@ -288,7 +290,7 @@ bool Capsule::accepts(std::vector<uint8_t>& known, uint16_t probe) const {
   if (known[probe] == 0) {
     substrata_probe_info info{};
     info.struct_size = sizeof info;
-    known[probe] = substrata_probe_at(probe, &info) == 0 && matches(probes_, info.name) ? 2 : 1;
+    known[probe] = substrata_probe_at(probe, &info) == 0 && any_glob(probes_, info.name) ? 2 : 1;
   }
   return known[probe] == 2;
 }
@@ -546,7 +548,7 @@ int Capsule::read_register(const char* name, uint64_t* value) {
     *value = ring_.mapping().header().registers[i].value.load(std::memory_order_relaxed);
     return 0;
   }
-  return fail(kNoName, "the module '%s' has no register '%.80s'", module.name, name);
+  return fail(Code::kNoEvent, "the module '%s' has no register '%.80s'", module.name, name);
 }
 
 int Capsule::write_register(const char* name, uint64_t value) {
@@ -555,19 +557,19 @@ int Capsule::write_register(const char* name, uint64_t value) {
     const Register& r = module.registers[i];
     if (std::strcmp(r.name, name) != 0) continue;
     if (value < r.least || value > r.most) {
-      return fail(kInvalid, "register '%s' takes %llu to %llu", name,
+      return fail(Code::kInvalid, "register '%s' takes %llu to %llu", name,
                   static_cast<unsigned long long>(r.least), static_cast<unsigned long long>(r.most));
     }
     RingHeader& header = ring_.mapping().header();
     if (header.registers[i].live.load() == 0) {
-      return fail(kConflict, "register '%s' of the module '%s' is fixed when its capsule is attached", name,
-                  module.name);
+      return fail(Code::kConflict, "register '%s' of the module '%s' is fixed when its capsule is attached",
+                  name, module.name);
     }
     header.registers[i].value.store(value);
     header.register_changes.fetch_add(1, std::memory_order_release);
     return 0;
   }
-  return fail(kNoName, "the module '%s' has no register '%.80s'", module.name, name);
+  return fail(Code::kNoEvent, "the module '%s' has no register '%.80s'", module.name, name);
 }
 
 int Capsule::metric(const char* name, uint64_t* value) {
@@ -581,7 +583,7 @@ int Capsule::metric(const char* name, uint64_t* value) {
     *value = metrics_[i];
     return 0;
   }
-  return fail(kNoName, "the module '%s' has no metric '%.80s'", module.name, name);
+  return fail(Code::kNoEvent, "the module '%s' has no metric '%.80s'", module.name, name);
 }
 
 void Capsule::statistics(substrata_owl_statistics* out) noexcept {

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/parse.hpp"
 #include "expression.hpp"
-#include "failure.hpp"
 #include "library.hpp"
 #include "module.hpp"
-#include "names.hpp"
 
 namespace substrata::owl {
 namespace {
@@ -187,7 +187,7 @@ class Parser {
     size_t end = begin;
     while (end < text_.size() && in_name(text_[end] == '.' ? '?' : text_[end])) ++end;
     uint64_t value = 0;
-    if (end == begin || !parse_number(text_.substr(begin, end - begin), &value)) {
+    if (end == begin || !parse_size(text_.substr(begin, end - begin), &value)) {
       throw SyntaxError{begin, "a number is missing before " + shown()};
     }
     at_ = end;
@@ -778,7 +778,8 @@ const char* describe(Composition& c) {
 }
 
 int compile(std::string_view text, const std::string& origin, std::unique_ptr<Composition>* out) {
-  if (text.size() > kMostText) return fail(kInvalid, "%s: a composition has at most 1 MiB", origin.c_str());
+  if (text.size() > kMostText)
+    return fail(Code::kInvalid, "%s: a composition has at most 1 MiB", origin.c_str());
   try {
     std::unique_ptr<Composition> made = Parser(text).parse();
     if (const char* wrong = describe(*made)) throw SyntaxError{0, wrong};
@@ -789,7 +790,7 @@ int compile(std::string_view text, const std::string& origin, std::unique_ptr<Co
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const size_t column =
         before.size() - (before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1) + 1;
-    return fail(kInvalid, "%s:%td:%zu: %s", origin.c_str(), line, column, error.sentence.c_str());
+    return fail(Code::kInvalid, "%s:%td:%zu: %s", origin.c_str(), line, column, error.sentence.c_str());
   }
 }
 

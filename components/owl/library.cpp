@@ -20,9 +20,9 @@
 #include <mutex>
 #include <sstream>
 
+#include "base/error.hpp"
+#include "base/parse.hpp"
 #include "composition.hpp"
-#include "failure.hpp"
-#include "names.hpp"
 
 namespace substrata::owl {
 namespace {
@@ -62,7 +62,7 @@ Library& library() {
   if (begun) return all;
   begun = true;
   const char* const folder = secure_getenv("SUBSTRATA_OWL_LIBRARY");
-  if (folder != nullptr && *folder != '\0' && load_folder(folder) < 0) keep_refusal(last_failure());
+  if (folder != nullptr && *folder != '\0' && load_folder(folder) < 0) keep_refusal(last_refusal());
   done.store(true, std::memory_order_release);
   return all;
 }
@@ -154,7 +154,7 @@ constexpr char kPassed[] = "passed";
 int try_in_child(const char* path) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    return fail(kSystem, "the modules of '%s' are not loaded: no pipe for the trial: %s", path,
+    return fail(Code::kSystem, "the modules of '%s' are not loaded: no pipe for the trial: %s", path,
                 std::strerror(errno));
   }
   const pid_t child = fork();
@@ -162,7 +162,7 @@ int try_in_child(const char* path) {
     const int error = errno;
     close(ends[0]);
     close(ends[1]);
-    return fail(kSystem, "the modules of '%s' are not loaded: no process for the trial: %s", path,
+    return fail(Code::kSystem, "the modules of '%s' are not loaded: no process for the trial: %s", path,
                 std::strerror(error));
   }
   if (child == 0) trial(path, ends[1]);
@@ -179,37 +179,38 @@ int try_in_child(const char* path) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR)
-      return fail(kSystem, "the modules of '%s' are not loaded: the trial's end is unknown", path);
+      return fail(Code::kSystem, "the modules of '%s' are not loaded: the trial's end is unknown", path);
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && wrong == kPassed) return 0;
   if (!wrong.empty() && wrong != kPassed)
-    return fail(kInvalid, "the modules of '%s' are refused: %s", path, wrong.c_str());
+    return fail(Code::kInvalid, "the modules of '%s' are refused: %s", path, wrong.c_str());
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-    return fail(kInvalid, "the modules of '%s' are refused: loading takes longer than %u s", path,
+    return fail(Code::kInvalid, "the modules of '%s' are refused: loading takes longer than %u s", path,
                 kTrialSeconds);
   }
   if (WIFSIGNALED(status)) {
-    return fail(kInvalid,
+    return fail(Code::kInvalid,
                 "the modules of '%s' are refused: loading them crashes a process with signal %d (%s)", path,
                 WTERMSIG(status), strsignal(WTERMSIG(status)));
   }
-  return fail(kInvalid, "the modules of '%s' are refused: loading them ends the process, with status %d",
-              path, WEXITSTATUS(status));
+  return fail(Code::kInvalid,
+              "the modules of '%s' are refused: loading them ends the process, with status %d", path,
+              WEXITSTATUS(status));
 }
 
 int load_object(const char* path) {
   if (access(path, R_OK) != 0) {
-    return fail(kSystem, "the modules of '%s' are not loaded: %s", path, std::strerror(errno));
+    return fail(Code::kSystem, "the modules of '%s' are not loaded: %s", path, std::strerror(errno));
   }
   // With a slash, so that the loader does not search its path.
   const std::string exact = std::strchr(path, '/') != nullptr ? path : std::string("./") + path;
   if (const int refused = try_in_child(exact.c_str())) return refused;
   void* const object = dlopen(exact.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (object == nullptr) return fail(kInvalid, "the modules of '%s' are refused: %s", path, dlerror());
+  if (object == nullptr) return fail(Code::kInvalid, "the modules of '%s' are refused: %s", path, dlerror());
   std::vector<const Module*> modules;
   if (const std::string wrong = list_modules(object, modules); !wrong.empty()) {
     dlclose(object);
-    return fail(kInvalid, "the modules of '%s' are refused: %s", path, wrong.c_str());
+    return fail(Code::kInvalid, "the modules of '%s' are refused: %s", path, wrong.c_str());
   }
   const int refused = add_modules(modules, path);
   if (refused != 0) dlclose(object);
@@ -274,8 +275,8 @@ int add_modules(const std::vector<const Module*>& modules, const std::string& or
   for (const Module* module : modules) {
     const auto taken = all.entries.find(std::string_view(module->name));
     if (taken != all.entries.end()) {
-      return fail(kConflict, "the module '%s' of '%s' is refused: the name is taken by %s", module->name,
-                  origin.c_str(), taken->second.origin.c_str());
+      return fail(Code::kConflict, "the module '%s' of '%s' is refused: the name is taken by %s",
+                  module->name, origin.c_str(), taken->second.origin.c_str());
     }
   }
   std::vector<std::string> added;
@@ -285,22 +286,23 @@ int add_modules(const std::vector<const Module*>& modules, const std::string& or
       continue;
     }
     for (const std::string& name : added) all.entries.erase(name);
-    return fail(kConflict, "the modules of '%s' are refused: two of them are called '%s'", origin.c_str(),
-                module->name);
+    return fail(Code::kConflict, "the modules of '%s' are refused: two of them are called '%s'",
+                origin.c_str(), module->name);
   }
   return 0;
 }
 
 int load_modules(const char* path) {
   const int refused = load_object(path);
-  if (refused != 0) keep_refusal(last_failure());
+  if (refused != 0) keep_refusal(last_refusal());
   return refused;
 }
 
 int load_folder(const char* folder) {
   DIR* const open = opendir(folder);
   if (open == nullptr) {
-    return fail(kSystem, "the module library's folder '%s' cannot be read: %s", folder, std::strerror(errno));
+    return fail(Code::kSystem, "the module library's folder '%s' cannot be read: %s", folder,
+                std::strerror(errno));
   }
   std::vector<std::string> files;
   while (const dirent* entry = readdir(open)) {
@@ -320,10 +322,10 @@ int load_folder(const char* folder) {
       std::ostringstream text;
       text << file.rdbuf();
       refused = file ? compose_and_add(text.str(), path)
-                     : fail(kSystem, "the composition '%s' cannot be read", path.c_str());
+                     : fail(Code::kSystem, "the composition '%s' cannot be read", path.c_str());
     }
     if (refused != 0) {
-      keep_refusal(last_failure());
+      keep_refusal(last_refusal());
     } else {
       ++added;
     }
@@ -348,7 +350,7 @@ int parse_registers(const Module& module, const char* text, uint64_t* values) {
   if (text == nullptr || *text == '\0') return 0;
   for (const std::string& item : split(text, ':')) {
     const size_t equals = item.find('=');
-    const std::string_view name = trim(std::string_view(item).substr(0, equals));
+    const std::string_view name = trimmed(std::string_view(item).substr(0, equals));
     uint32_t at = 0;
     while (at < module.register_count && name != module.registers[at].name) ++at;
     if (at == module.register_count) {
@@ -356,17 +358,18 @@ int parse_registers(const Module& module, const char* text, uint64_t* values) {
       for (uint32_t i = 0; i < module.register_count; ++i) {
         known += (i == 0 ? "" : ", ") + std::string(module.registers[i].name);
       }
-      return fail(kInvalid, "module '%s' has no register '%.*s'; it has: %s", module.name,
+      return fail(Code::kInvalid, "module '%s' has no register '%.*s'; it has: %s", module.name,
                   static_cast<int>(std::min<size_t>(name.size(), 80)), name.data(),
                   known.empty() ? "none" : known.c_str());
     }
     const Register& r = module.registers[at];
     uint64_t value = 0;
     if (equals == std::string::npos ||
-        !parse_number(trim(std::string_view(item).substr(equals + 1)), &value) || value < r.least ||
+        !parse_size(trimmed(std::string_view(item).substr(equals + 1)), &value) || value < r.least ||
         value > r.most) {
-      return fail(kInvalid, "register '%s' of module '%s' takes a number from %llu to %llu, not '%.80s'",
-                  r.name, module.name, static_cast<unsigned long long>(r.least),
+      return fail(Code::kInvalid,
+                  "register '%s' of module '%s' takes a number from %llu to %llu, not '%.80s'", r.name,
+                  module.name, static_cast<unsigned long long>(r.least),
                   static_cast<unsigned long long>(r.most), item.c_str());
     }
     values[at] = value;

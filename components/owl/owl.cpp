@@ -11,15 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "capsule.hpp"
 #include "counting/counting.hpp"
-#include "failure.hpp"
-#include "names.hpp"
 
 namespace {
 
 using namespace substrata;
-using monitor::refuse;
 using owl::Capsule;
 using owl::CapsuleRecord;
 using owl::kStatistics;
@@ -139,7 +137,7 @@ std::string attach_by_name(const std::string& name) {
   options.name = probes.c_str();
   options.module = module.c_str();
   Capsule* capsule = nullptr;
-  if (owl::attach_capsule(options, &capsule) != 0) return owl::last_failure();
+  if (owl::attach_capsule(options, &capsule) != 0) return last_refusal();
   static std::mutex mutex;
   static auto* const kept = new std::vector<Capsule*>;
   const std::lock_guard lock(mutex);
@@ -223,19 +221,13 @@ struct OwlSet {
 
 OwlSet& set_of(Set* set) noexcept { return *reinterpret_cast<OwlSet*>(set); }
 
-Status no_memory() noexcept { return {Code::kNoMemory, 0, "no memory for what was asked of the capsules"}; }
-
 uint32_t event_count(Device*) noexcept {
-  try {
-    return catalogue().count();
-  } catch (...) {
-    return kStatistics;
-  }
+  return guarded([] { return catalogue().count(); }, [](const Status&) { return uint32_t{kStatistics}; });
 }
 
 Status event_at(Device*, uint32_t index, Event* out) noexcept {
   const OwlEvent* const event = catalogue().at(index);
-  if (event == nullptr) return refuse(Code::kNoEvent, 0, "event %u was asked for; there are fewer", index);
+  if (event == nullptr) return refuse(Code::kNoEvent, "event %u was asked for; there are fewer", index);
   *out = Event{};
   out->name = event->name.c_str();
   out->text = event->text.c_str();
@@ -246,19 +238,17 @@ Status event_at(Device*, uint32_t index, Event* out) noexcept {
 }
 
 Status find_event(Device*, const char* name, uint32_t* index) noexcept {
-  try {
+  return guarded([&]() -> Status {
     if (catalogue().find(name, index)) return kSuccess;
     const std::string why = attach_by_name(name);
     if (catalogue().find(name, index)) return kSuccess;
-    return refuse(Code::kNoEvent, 0, "%.300s", why.empty() ? "there is no such event" : why.c_str());
-  } catch (...) {
-    return no_memory();
-  }
+    return refuse(Code::kNoEvent, "%.300s", why.empty() ? "there is no such event" : why.c_str());
+  });
 }
 
 Status create_set(Device*, Thread*, Set** out) noexcept {
   auto* const set = new (std::nothrow) OwlSet;
-  if (set == nullptr) return no_memory();
+  if (set == nullptr) return {Code::kNoMemory, 0, "no memory for the eventset"};
   *out = reinterpret_cast<Set*>(set);
   return kSuccess;
 }
@@ -273,13 +263,13 @@ void destroy_set(Set* set) noexcept {
 Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
   OwlSet& self = set_of(set);
   if (self.running) return {Code::kRunning, 0, "the eventset is running; stop it before changing its events"};
-  try {
+  return guarded([&]() -> Status {
     std::vector<OwlSet::Bound> bound;
     std::vector<std::shared_ptr<CapsuleRecord>> used;
     for (uint32_t i = 0; i < count; ++i) {
       const OwlEvent* const event = catalogue().at(events[i]);
       if (event == nullptr)
-        return refuse(Code::kNoEvent, 0, "event %u was asked for; there are fewer", events[i]);
+        return refuse(Code::kNoEvent, "event %u was asked for; there are fewer", events[i]);
       bound.push_back({event, 0, 0});
       if (event->record != nullptr && std::find(used.begin(), used.end(), event->record) == used.end()) {
         used.push_back(event->record);
@@ -293,20 +283,18 @@ Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
     self.all.swap(all);
     self.armed.clear();
     return kSuccess;
-  } catch (...) {
-    return no_memory();
-  }
+  });
 }
 
 Status start(Set* set) noexcept {
   OwlSet& self = set_of(set);
-  try {
+  const auto begin = [&]() -> Status {
     for (size_t i = 0; i < self.used.size(); ++i) {
       CapsuleRecord& record = *self.used[i];
       const std::lock_guard life(record.life);
       if (record.capsule == nullptr) continue;  // detached: its last values stay
       if (const int refused = record.capsule->start(); refused != 0) {
-        const Status why = refuse(static_cast<Code>(refused), 0, "%s", owl::last_failure());
+        const Status why = refuse(static_cast<Code>(refused), "%s", last_refusal());
         for (size_t k = 0; k < i; ++k) {
           if (self.started[k] == 0) continue;
           const std::lock_guard other(self.used[k]->life);
@@ -323,11 +311,12 @@ Status start(Set* set) noexcept {
     for (auto& [position, each] : self.armed) self.begin_watcher(position, *each);
     self.running = true;
     return kSuccess;
-  } catch (...) {
+  };
+  return guarded(begin, [&](const Status& why) {
     self.end_watchers();
     self.stop_capsules();
-    return no_memory();
-  }
+    return why;
+  });
 }
 
 Status stop(Set* set) noexcept {
@@ -380,7 +369,7 @@ Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const Sampl
     return {Code::kComponent, 0,
             "overflow works on the counts of one capsule, not on levels or sums over capsules"};
   }
-  try {
+  return guarded([&]() -> Status {
     auto armed = std::make_unique<Armed>();
     armed->threshold = threshold;
     armed->sink = *sink;
@@ -392,9 +381,7 @@ Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const Sampl
     }
     self.armed[position] = std::move(armed);
     return kSuccess;
-  } catch (...) {
-    return no_memory();
-  }
+  });
 }
 
 Status disarm(Set* set, uint32_t position) noexcept {

@@ -6,15 +6,16 @@
 #include <memory>
 #include <string>
 
+#include "base/guard.hpp"
 #include "capsule.hpp"
 #include "composition.hpp"
-#include "failure.hpp"
 #include "library.hpp"
 #include "log_codec.hpp"
 #include "objects.hpp"
 #include "pattern.hpp"
 #include "recruiting.hpp"
 
+using namespace substrata;
 using namespace substrata::owl;
 
 namespace {
@@ -23,7 +24,7 @@ namespace {
 template <typename T>
 int give(const T& filled, T* out) noexcept {
   if (out == nullptr || out->struct_size < sizeof(uint32_t)) {
-    return fail(kInvalid, "the structure to fill in needs its struct_size");
+    return fail(Code::kInvalid, "the structure to fill in needs its struct_size");
   }
   const uint32_t size = out->struct_size;
   std::memcpy(static_cast<void*>(out), &filled, std::min<size_t>(size, sizeof filled));
@@ -48,28 +49,24 @@ int describe(const LibraryEntry& entry, substrata_owl_module_info* out) noexcept
   return give(info, out);
 }
 
-int need_capsule() noexcept { return fail(kInvalid, "there is no capsule"); }
-int need_reader() noexcept { return fail(kInvalid, "there is no reader"); }
+int need_capsule() noexcept { return fail(Code::kInvalid, "there is no capsule"); }
+int need_reader() noexcept { return fail(Code::kInvalid, "there is no reader"); }
 
 }  // namespace
 
 extern "C" {
 
-const char* substrata_owl_error(void) { return last_failure(); }
+const char* substrata_owl_error(void) { return last_refusal(); }
 
 uint32_t substrata_owl_module_count(void) {
-  try {
-    return static_cast<uint32_t>(all_modules().size());
-  } catch (...) {
-    return 0;
-  }
+  return guarded([] { return static_cast<uint32_t>(all_modules().size()); });
 }
 
 int substrata_owl_module_at(uint32_t index, substrata_owl_module_info* out) {
   return guarded([&] {
     const auto all = all_modules();
     if (index >= all.size())
-      return fail(kInvalid, "module %u was asked for; there are %zu", index, all.size());
+      return fail(Code::kInvalid, "module %u was asked for; there are %zu", index, all.size());
     return describe(*all[index], out);
   });
 }
@@ -77,50 +74,49 @@ int substrata_owl_module_at(uint32_t index, substrata_owl_module_info* out) {
 int substrata_owl_module_find(const char* name, substrata_owl_module_info* out) {
   return guarded([&] {
     const LibraryEntry* const entry = name != nullptr ? find_module(name) : nullptr;
-    if (entry == nullptr) return fail(kNoName, "there is no module '%.80s'", name != nullptr ? name : "");
+    if (entry == nullptr)
+      return fail(Code::kNoEvent, "there is no module '%.80s'", name != nullptr ? name : "");
     return describe(*entry, out);
   });
 }
 
 int substrata_owl_load(const char* path) {
   return guarded([&] {
-    if (path == nullptr) return fail(kInvalid, "substrata_owl_load needs a path");
+    if (path == nullptr) return fail(Code::kInvalid, "substrata_owl_load needs a path");
     return load_modules(path);
   });
 }
 
 int substrata_owl_add(const substrata_owl_module* module) {
   return guarded([&] {
-    if (const char* wrong = objection(module)) return fail(kInvalid, "the module is refused: %s", wrong);
+    if (const char* wrong = objection(module))
+      return fail(Code::kInvalid, "the module is refused: %s", wrong);
     return add_modules({module}, "the program");
   });
 }
 
 const char* substrata_owl_refusal(uint32_t index) {
-  try {
-    return refusal_at(index);
-  } catch (...) {
-    return nullptr;
-  }
+  return guarded([&] { return refusal_at(index); });
 }
 
 int substrata_owl_compose(const char* text, size_t bytes, const char* origin) {
   return guarded([&] {
-    if (text == nullptr) return fail(kInvalid, "substrata_owl_compose needs a text");
+    if (text == nullptr) return fail(Code::kInvalid, "substrata_owl_compose needs a text");
     return compose_and_add(std::string_view(text, bytes), origin != nullptr ? origin : "text");
   });
 }
 
 int substrata_owl_check(const char* text, size_t bytes, const char* origin, char* name, size_t room) {
   return guarded([&] {
-    if (text == nullptr) return fail(kInvalid, "substrata_owl_check needs a text");
+    if (text == nullptr) return fail(Code::kInvalid, "substrata_owl_check needs a text");
     std::string found;
     if (const int refused =
             check_composition(std::string_view(text, bytes), origin != nullptr ? origin : "text", &found)) {
       return refused;
     }
     if (name == nullptr) return 0;
-    if (room <= found.size()) return fail(kTooSmall, "the module's name has %zu bytes", found.size());
+    if (room <= found.size())
+      return fail(Code::kBufferTooSmall, "the module's name has %zu bytes", found.size());
     std::memcpy(name, found.c_str(), found.size() + 1);
     return 0;
   });
@@ -128,7 +124,7 @@ int substrata_owl_check(const char* text, size_t bytes, const char* origin, char
 
 int substrata_owl_load_folder(const char* folder) {
   return guarded([&] {
-    if (folder == nullptr) return fail(kInvalid, "substrata_owl_load_folder needs a folder");
+    if (folder == nullptr) return fail(Code::kInvalid, "substrata_owl_load_folder needs a folder");
     return load_folder(folder);
   });
 }
@@ -136,7 +132,7 @@ int substrata_owl_load_folder(const char* folder) {
 int substrata_owl_attach(const substrata_owl_capsule_options* options, substrata_owl_capsule** out) {
   return guarded([&] {
     if (options == nullptr || out == nullptr || options->struct_size < sizeof(uint32_t)) {
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "substrata_owl_attach needs options with their struct_size, and room for the capsule");
     }
     substrata_owl_capsule_options whole{};
@@ -167,13 +163,13 @@ int substrata_owl_write_back(substrata_owl_capsule* capsule) {
 int substrata_owl_read_register(substrata_owl_capsule* capsule, const char* name, uint64_t* value) {
   if (capsule == nullptr) return need_capsule();
   if (name == nullptr || value == nullptr)
-    return fail(kInvalid, "a register's name and room for it are needed");
+    return fail(Code::kInvalid, "a register's name and room for it are needed");
   return capsule->read_register(name, value);
 }
 
 int substrata_owl_write_register(substrata_owl_capsule* capsule, const char* name, uint64_t value) {
   if (capsule == nullptr) return need_capsule();
-  if (name == nullptr) return fail(kInvalid, "a register's name is needed");
+  if (name == nullptr) return fail(Code::kInvalid, "a register's name is needed");
   return capsule->write_register(name, value);
 }
 
@@ -187,7 +183,7 @@ int substrata_owl_read_statistics(substrata_owl_capsule* capsule, substrata_owl_
 int substrata_owl_read_metric(substrata_owl_capsule* capsule, const char* name, uint64_t* value) {
   if (capsule == nullptr) return need_capsule();
   if (name == nullptr || value == nullptr)
-    return fail(kInvalid, "a metric's name and room for it are needed");
+    return fail(Code::kInvalid, "a metric's name and room for it are needed");
   return capsule->metric(name, value);
 }
 
@@ -212,7 +208,7 @@ const char* substrata_owl_ring_path(substrata_owl_capsule* capsule) {
 int substrata_owl_reader_open(const char* path, uint32_t flags, substrata_owl_reader** out) {
   return guarded([&] {
     if (path == nullptr || out == nullptr || (flags & ~static_cast<uint32_t>(SUBSTRATA_OWL_WATCH)) != 0) {
-      return fail(kInvalid, "a reader needs the ring's path, known flags and room for the result");
+      return fail(Code::kInvalid, "a reader needs the ring's path, known flags and room for the result");
     }
     auto reader = std::make_unique<substrata_owl_reader>();
     if (const int refused = reader->open(path, flags)) return refused;
@@ -227,7 +223,7 @@ int substrata_owl_reader_peek(substrata_owl_reader* reader, substrata_owl_packet
                               size_t room) {
   if (reader == nullptr) return need_reader();
   if (packet == nullptr || (data == nullptr && room != 0))
-    return fail(kInvalid, "peeking needs room for a packet");
+    return fail(Code::kInvalid, "peeking needs room for a packet");
   return reader->peek(packet, data, room);
 }
 
@@ -245,14 +241,14 @@ int substrata_owl_reader_wait(substrata_owl_reader* reader, uint32_t millisecond
 
 int substrata_owl_reader_write_register(substrata_owl_reader* reader, const char* name, uint64_t value) {
   if (reader == nullptr) return need_reader();
-  if (name == nullptr) return fail(kInvalid, "a register's name is needed");
+  if (name == nullptr) return fail(Code::kInvalid, "a register's name is needed");
   return reader->write_register(name, value);
 }
 
 int substrata_owl_object_add(const char* name, uint64_t address, uint64_t bytes) {
   return guarded([&] {
     if (name == nullptr || *name == '\0' || bytes == 0)
-      return fail(kInvalid, "an object needs a name and a size");
+      return fail(Code::kInvalid, "an object needs a name and a size");
     add_object(name, address, bytes);
     return 0;
   });
@@ -265,10 +261,10 @@ int substrata_owl_expand_log(const void* packet, size_t bytes,
                              void (*call)(void*, const substrata_transaction*), void* owner) {
   return guarded([&] {
     if (packet == nullptr || call == nullptr)
-      return fail(kInvalid, "expanding needs a packet and a function");
+      return fail(Code::kInvalid, "expanding needs a packet and a function");
     size_t offset = 0;
     if (const char* wrong = decode_log(packet, bytes, call, owner, &offset)) {
-      return fail(kInvalid, "a log packet is damaged at byte %zu: %s", offset, wrong);
+      return fail(Code::kInvalid, "a log packet is damaged at byte %zu: %s", offset, wrong);
     }
     return 0;
   });

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "failure.hpp"
+#include "base/guard.hpp"
 #include "module.hpp"
 
 namespace substrata::owl {
@@ -397,11 +397,13 @@ constexpr Module kPatternModule = make_module<Pattern>(
 
 }  // namespace substrata::owl
 
+using namespace substrata;
 using namespace substrata::owl;
 
 int substrata_owl_expander::take(const void* packet, size_t bytes, void (*call)(void*, uint64_t, uint64_t),
                                  void* owner) {
-  if (bytes < sizeof(uint32_t)) return fail(kInvalid, "a pattern packet of %zu bytes is too short", bytes);
+  if (bytes < sizeof(uint32_t))
+    return fail(Code::kInvalid, "a pattern packet of %zu bytes is too short", bytes);
   uint32_t kind = 0;
   std::memcpy(&kind, packet, sizeof kind);
   if (kind == kWideLiteral && bytes == 24) {
@@ -412,7 +414,8 @@ int substrata_owl_expander::take(const void* packet, size_t bytes, void (*call)(
   }
   if (kind > kDefinition || bytes < sizeof(PatternPacket) ||
       (kind != kDefinition && bytes != sizeof(PatternPacket))) {
-    return fail(kInvalid, "a packet of %zu bytes and kind %u is none of the module pattern", bytes, kind);
+    return fail(Code::kInvalid, "a packet of %zu bytes and kind %u is none of the module pattern", bytes,
+                kind);
   }
   PatternPacket head;
   std::memcpy(&head, packet, sizeof head);
@@ -423,7 +426,7 @@ int substrata_owl_expander::take(const void* packet, size_t bytes, void (*call)(
   if (kind == kDefinition) {
     const uint64_t steps = head.address & 0xffffffff;
     if (steps == 0 || steps >= kLongestPattern || bytes != sizeof head + steps * sizeof(PatternStep)) {
-      return fail(kInvalid, "the definition of pattern %u has %llu steps in %zu bytes", head.symbol,
+      return fail(Code::kInvalid, "the definition of pattern %u has %llu steps in %zu bytes", head.symbol,
                   static_cast<unsigned long long>(steps), bytes);
     }
     Pattern& pattern = patterns_[head.symbol];
@@ -435,7 +438,8 @@ int substrata_owl_expander::take(const void* packet, size_t bytes, void (*call)(
   }
   const auto known = patterns_.find(head.symbol);
   if (known == patterns_.end()) {
-    return fail(kNoName, "pattern %u was never defined: packets before this one are missing", head.symbol);
+    return fail(Code::kNoEvent, "pattern %u was never defined: packets before this one are missing",
+                head.symbol);
   }
   uint64_t address = head.address;
   call(owner, address, known->second.head);
@@ -450,7 +454,7 @@ extern "C" {
 
 int substrata_owl_expander_open(substrata_owl_expander** out) {
   return guarded([&] {
-    if (out == nullptr) return fail(kInvalid, "an expander needs room for the result");
+    if (out == nullptr) return fail(Code::kInvalid, "an expander needs room for the result");
     *out = new substrata_owl_expander;
     return 0;
   });
@@ -462,7 +466,7 @@ int substrata_owl_expander_take(substrata_owl_expander* expander, const void* pa
                                 void (*call)(void*, uint64_t, uint64_t), void* owner) {
   return guarded([&] {
     if (expander == nullptr || packet == nullptr || call == nullptr) {
-      return fail(kInvalid, "expanding needs an expander, a packet and a function");
+      return fail(Code::kInvalid, "expanding needs an expander, a packet and a function");
     }
     return expander->take(packet, bytes, call, owner);
   });

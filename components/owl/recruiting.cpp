@@ -11,10 +11,11 @@
 #include <sstream>
 #include <utility>
 
-#include "failure.hpp"
-#include "names.hpp"
+#include "base/guard.hpp"
+#include "base/parse.hpp"
 #include "objects.hpp"
 
+using namespace substrata;
 using namespace substrata::owl;
 
 namespace {
@@ -53,13 +54,13 @@ std::vector<std::string> words_of(const std::string& line) {
 int substrata_owl_rule::find(Number& number, unsigned line) const {
   const size_t dot = number.metric.find('.');
   if (dot == std::string::npos) {
-    return fail(kInvalid, "line %u: '%s' is no MODULE.METRIC", line, number.metric.c_str());
+    return fail(Code::kInvalid, "line %u: '%s' is no MODULE.METRIC", line, number.metric.c_str());
   }
   const std::string module = number.metric.substr(0, dot);
   const std::string metric = number.metric.substr(dot + 1);
   number.record = find_record(number.capsule, module);
   if (number.record == nullptr) {
-    return fail(kNoName, "line %u: there is no capsule '%s' with the module '%s'", line,
+    return fail(Code::kNoEvent, "line %u: there is no capsule '%s' with the module '%s'", line,
                 number.capsule.c_str(), module.c_str());
   }
   const Module& described = *number.record->entry->module;
@@ -68,7 +69,8 @@ int substrata_owl_rule::find(Number& number, unsigned line) const {
     number.value = kStatistics + i;
     return 0;
   }
-  return fail(kNoName, "line %u: the module '%s' has no metric '%s'", line, module.c_str(), metric.c_str());
+  return fail(Code::kNoEvent, "line %u: the module '%s' has no metric '%s'", line, module.c_str(),
+              metric.c_str());
 }
 
 int substrata_owl_rule::parse(const char* text) {
@@ -79,11 +81,11 @@ int substrata_owl_rule::parse(const char* text) {
     const std::vector<std::string> w = words_of(line.substr(0, line.find('#')));
     if (w.empty()) continue;
     const auto malformed = [&](const char* form) {
-      return fail(kInvalid, "line %u of the rule is not understood; write: %s", number, form);
+      return fail(Code::kInvalid, "line %u of the rule is not understood; write: %s", number, form);
     };
     if (w[0] == "watch") {
       if (w.size() != 10 || w[2] != "of" || w[4] != "per" || w[6] != "of" || w[8] != "every" ||
-          !parse_number(w[9], &every_) || every_ == 0) {
+          !parse_size(w[9], &every_) || every_ == 0) {
         return malformed("watch MODULE.METRIC of CAPSULE per MODULE.METRIC of CAPSULE every N");
       }
       watched_ = {w[1], w[3], nullptr, 0};
@@ -101,7 +103,8 @@ int substrata_owl_rule::parse(const char* text) {
         return malformed("attach MODULE at PROBES [with REGISTER=VALUE:...]");
       }
       const LibraryEntry* const entry = find_module(w[1]);
-      if (entry == nullptr) return fail(kNoName, "line %u: there is no module '%s'", number, w[1].c_str());
+      if (entry == nullptr)
+        return fail(Code::kNoEvent, "line %u: there is no module '%s'", number, w[1].c_str());
       Recruit recruit{w[1], w[3], w.size() == 6 ? w[5] : "", {}, nullptr};
       recruit.name = "rule" + std::to_string(rule) + "-" + std::to_string(recruits_.size());
       uint64_t registers[SUBSTRATA_OWL_MOST_REGISTERS] = {};
@@ -109,19 +112,19 @@ int substrata_owl_rule::parse(const char* text) {
         return refused;
       recruits_.push_back(std::move(recruit));
     } else if (w[0] == "for") {
-      if (w.size() != 2 || !parse_number(w[1], &duration_) || duration_ == 0) return malformed("for N");
+      if (w.size() != 2 || !parse_size(w[1], &duration_) || duration_ == 0) return malformed("for N");
     } else if (w[0] == "report") {
       if (w.size() != 2 || (w[1] != "conflicts" && w[1] != "objects"))
         return malformed("report conflicts | objects");
       reports_.push_back(w[1] == "conflicts" ? Report::kConflicts : Report::kObjects);
     } else {
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "line %u of the rule begins with '%.40s'; watch, when, attach, for and report are known",
                   number, w[0].c_str());
     }
   }
   if (watched_.record == nullptr || recruits_.empty() || duration_ == 0) {
-    return fail(kInvalid, "a rule needs the lines watch, when, attach and for");
+    return fail(Code::kInvalid, "a rule needs the lines watch, when, attach and for");
   }
   return 0;
 }
@@ -180,11 +183,11 @@ void substrata_owl_rule::act() {
       options.registers = recruit.registers.c_str();
       options.ring_bytes = 1 << 22;
       if (attach_capsule(options, &recruit.capsule) != 0) {
-        found_ = std::string("not attached: ") + last_failure();
+        found_ = std::string("not attached: ") + last_refusal();
         continue;
       }
     }
-    if (recruit.capsule->begin() != 0) found_ = std::string("not started: ") + last_failure();
+    if (recruit.capsule->begin() != 0) found_ = std::string("not started: ") + last_refusal();
   }
   acting_ = true;
 }
@@ -267,7 +270,7 @@ extern "C" {
 int substrata_owl_recruit(const char* text, substrata_owl_rule** out) {
   return guarded([&] {
     if (text == nullptr || out == nullptr)
-      return fail(kInvalid, "a rule needs its text and room for the result");
+      return fail(Code::kInvalid, "a rule needs its text and room for the result");
     auto rule = std::make_unique<substrata_owl_rule>();
     if (const int refused = rule->parse(text)) return refused;
     if (const int refused = rule->begin()) return refused;
@@ -279,7 +282,7 @@ int substrata_owl_recruit(const char* text, substrata_owl_rule** out) {
 int substrata_owl_recruited(substrata_owl_rule* rule, uint64_t* times, const char** report) {
   return guarded([&] {
     if (rule == nullptr || times == nullptr || report == nullptr) {
-      return fail(kInvalid, "a rule and room for its report are needed");
+      return fail(Code::kInvalid, "a rule and room for its report are needed");
     }
     substrata_flush();
     *report = rule->report(times);

@@ -16,7 +16,7 @@
 #include <ctime>
 #include <new>
 
-#include "failure.hpp"
+#include "base/error.hpp"
 
 namespace substrata::owl {
 namespace {
@@ -37,7 +37,7 @@ int RingMapping::map(int file, uint64_t bytes, const char* path) {
   if (at == MAP_FAILED) {
     const int error = errno;
     close(file);
-    return fail(kSystem, "the ring '%s' of %llu bytes cannot be mapped: %s", path,
+    return fail(Code::kSystem, "the ring '%s' of %llu bytes cannot be mapped: %s", path,
                 static_cast<unsigned long long>(bytes), std::strerror(error));
   }
   header_ = static_cast<RingHeader*>(at);
@@ -51,12 +51,12 @@ int RingMapping::create(const char* path, uint64_t words) {
   const char* const shown = path != nullptr ? path : "memory";
   const int file = path != nullptr ? ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
                                    : memfd_create("substrata-owl-ring", MFD_CLOEXEC);
-  if (file < 0) return fail(kSystem, "the ring '%s' cannot be made: %s", shown, std::strerror(errno));
+  if (file < 0) return fail(Code::kSystem, "the ring '%s' cannot be made: %s", shown, std::strerror(errno));
   const uint64_t bytes = kRingOffset + words * 8;
   if (ftruncate(file, static_cast<off_t>(bytes)) != 0) {
     const int error = errno;
     close(file);
-    return fail(kSystem, "the ring '%s' cannot have %llu bytes: %s", shown,
+    return fail(Code::kSystem, "the ring '%s' cannot have %llu bytes: %s", shown,
                 static_cast<unsigned long long>(bytes), std::strerror(error));
   }
   if (const int refused = map(file, bytes, shown)) return refused;
@@ -69,19 +69,19 @@ int RingMapping::create(const char* path, uint64_t words) {
 
 int RingMapping::open(const char* path) {
   const int file = ::open(path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return fail(kSystem, "the ring '%s' cannot be opened: %s", path, std::strerror(errno));
+  if (file < 0) return fail(Code::kSystem, "the ring '%s' cannot be opened: %s", path, std::strerror(errno));
   struct stat about {};
   if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) ||
       about.st_size < static_cast<off_t>(kRingOffset + 8)) {
     close(file);
-    return fail(kInvalid, "'%s' is no ring: it is too short", path);
+    return fail(Code::kInvalid, "'%s' is no ring: it is too short", path);
   }
   const uint64_t bytes = static_cast<uint64_t>(about.st_size);
   if (const int refused = map(file, bytes, path)) return refused;
   const RingHeader& made = *header_;
   if (made.magic.load(std::memory_order_acquire) != RingHeader::kMagic || !std::has_single_bit(made.words) ||
       made.words > (bytes - kRingOffset) / 8 || made.register_count > SUBSTRATA_OWL_MOST_REGISTERS) {
-    return fail(kInvalid, "'%s' is no ring of this version: its header does not fit", path);
+    return fail(Code::kInvalid, "'%s' is no ring of this version: its header does not fit", path);
   }
   path_ = path;
   return 0;
@@ -190,6 +190,7 @@ bool RingProducer::put_at_limit(const void* data, uint32_t bytes, uint32_t stage
 
 }  // namespace substrata::owl
 
+using namespace substrata;
 using namespace substrata::owl;
 
 int substrata_owl_reader::open(const char* path, uint32_t flags) {
@@ -256,11 +257,11 @@ int substrata_owl_reader::peek(substrata_owl_packet* packet, void* data, size_t 
         position_ = oldest;
         continue;
       }
-      return fail(kInvalid, "the ring '%s' is damaged: its oldest record has been overwritten",
+      return fail(Code::kInvalid, "the ring '%s' is damaged: its oldest record has been overwritten",
                   mapping_.path().c_str());
     }
     if (!sound) {
-      return fail(kInvalid, "the ring '%s' is damaged at word %llu", mapping_.path().c_str(),
+      return fail(Code::kInvalid, "the ring '%s' is damaged at word %llu", mapping_.path().c_str(),
                   static_cast<unsigned long long>(position_));
     }
     if (pass) {
@@ -277,7 +278,8 @@ int substrata_owl_reader::peek(substrata_owl_packet* packet, void* data, size_t 
     packet->sequence = sequence;
     packet->stage = static_cast<uint32_t>(first >> 32);
     packet->bytes = bytes;
-    if (!fits) return fail(kTooSmall, "a packet has %u bytes, there is room for %zu", bytes, room);
+    if (!fits)
+      return fail(Code::kBufferTooSmall, "a packet has %u bytes, there is room for %zu", bytes, room);
     peeked_words_ = length;
     return 1;
   }
@@ -314,9 +316,9 @@ int substrata_owl_reader::write_register(const char* name, uint64_t value) noexc
     RingHeader::Register& each = header.registers[i];
     if (std::strncmp(each.name, name, sizeof each.name) != 0) continue;
     if (each.live.load() == 0)
-      return fail(kConflict, "register '%s' cannot change while its capsule runs", name);
+      return fail(Code::kConflict, "register '%s' cannot change while its capsule runs", name);
     if (value < each.least.load() || value > each.most.load()) {
-      return fail(kInvalid, "register '%s' takes %llu to %llu", name,
+      return fail(Code::kInvalid, "register '%s' takes %llu to %llu", name,
                   static_cast<unsigned long long>(each.least.load()),
                   static_cast<unsigned long long>(each.most.load()));
     }
@@ -324,5 +326,5 @@ int substrata_owl_reader::write_register(const char* name, uint64_t value) noexc
     header.register_changes.fetch_add(1, std::memory_order_release);
     return 0;
   }
-  return fail(kNoName, "the ring '%s' has no register '%s'", mapping_.path().c_str(), name);
+  return fail(Code::kNoEvent, "the ring '%s' has no register '%s'", mapping_.path().c_str(), name);
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/guard.hpp"
 #include "perf_events/device.hpp"
 #include "perf_events/note.hpp"
 
@@ -14,20 +15,6 @@ namespace {
 
 DeviceState& state(Device* device) noexcept { return *reinterpret_cast<DeviceState*>(device); }
 EventSet& event_set(Set* set) noexcept { return *reinterpret_cast<EventSet*>(set); }
-
-constexpr Status kNoMemoryLeft{Code::kNoMemory, ENOMEM, "no memory is left"};
-
-// No exception crosses the table.
-template <typename Body>
-Status guarded(Body body) noexcept {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return kNoMemoryLeft;
-  } catch (...) {
-    return {Code::kBug, 0, "an unexpected exception inside the substrate"};
-  }
-}
 
 // Software events or the tick counter count nearly everywhere; what does not open says so event by event.
 Status detect(const Host* host) noexcept {

@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "base/guard.hpp"
 #include "perf_events/device.hpp"
 #include "perf_events/note.hpp"
 #include "uncore.hpp"
@@ -14,19 +15,17 @@ namespace {
 Status detect(const Host* host) noexcept { return detect_uncore(*host, real_kernel()); }
 
 Status open(const Host* host, Device** out) noexcept {
-  try {
+  return guarded([&] {
     *out = reinterpret_cast<Device*>(
         new DeviceState(*host, real_kernel(), libpfm_encoder(PmuKind::kUncore), PmuKind::kUncore));
     return kSuccess;
-  } catch (const std::bad_alloc&) {
-    return {Code::kNoMemory, 0, "no memory is left"};
-  }
+  });
 }
 
 }  // namespace
 
 Status detect_uncore(const Host& host, const Kernel& kernel) noexcept {
-  try {
+  return guarded([&]() -> Status {
     const char* const root = host.root == nullptr ? "" : host.root;
     int cpu = -1;
     for (const Pmu& pmu : read_pmus(root)) {
@@ -35,7 +34,7 @@ Status detect_uncore(const Host& host, const Kernel& kernel) noexcept {
       break;
     }
     if (cpu < 0)
-      return refuse(Code::kNoSupport, 0,
+      return refuse(Code::kNoSupport,
                     "the kernel shows no counter unit beside the cores (no cpumask below "
                     "/sys/bus/event_source/devices): a virtual machine, or the processor's uncore driver is "
                     "not loaded (modprobe intel_uncore, amd_uncore, rapl)");
@@ -52,9 +51,7 @@ Status detect_uncore(const Host& host, const Kernel& kernel) noexcept {
                         explain_refusal(root, -descriptor, true));
     kernel.close(kernel.context, descriptor);
     return kSuccess;
-  } catch (const std::bad_alloc&) {
-    return {Code::kNoMemory, 0, "no memory is left"};
-  }
+  });
 }
 
 const SubstrateTable& uncore_table() noexcept {

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/guard.hpp"
+#include "base/parse.hpp"
 #include "sysfs/sampled_slots.hpp"
 
 namespace {
@@ -16,8 +18,6 @@ namespace {
 using namespace substrata;
 using kernel_files::KeptFile;
 using kernel_files::list_folder;
-
-thread_local kernel_files::Note note;
 
 constexpr const char* kZones = "/sys/class/powercap";
 
@@ -67,8 +67,7 @@ class Sampler {
     for (uint32_t i = 0; i < size(); ++i) {
       const int error = selected_[i].value.read_integer(&raw[i]);
       if (error != 0) {
-        return {Code::kSystem, error,
-                note.format("%s cannot be read: %s", selected_[i].name, std::strerror(error))};
+        return refuse_system(error, "%s cannot be read: %s", selected_[i].name, std::strerror(error));
       }
     }
     return kSuccess;
@@ -83,8 +82,8 @@ class Sampler {
     } else if (one.range_uj >= from) {
       *out = one.range_uj - from + to;
     } else {
-      return {Code::kCountersLost, 0,
-              note.format("%s went backwards and its range is not known; start the set again", one.name)};
+      return refuse(Code::kCountersLost, "%s went backwards and its range is not known; start the set again",
+                    one.name);
     }
     return kSuccess;
   }
@@ -106,8 +105,7 @@ bool parse_zone(const std::string& folder, ZoneNumber* zone) {
   while (at != std::string::npos) {
     const size_t next = folder.find(':', at + 1);
     int64_t number = 0;
-    if (!kernel_files::parse_integer(folder.substr(at + 1, next == std::string::npos ? next : next - at - 1),
-                                     &number)) {
+    if (!parse_integer(folder.substr(at + 1, next == std::string::npos ? next : next - at - 1), &number)) {
       return false;
     }
     zone->path.push_back(number);
@@ -140,8 +138,8 @@ class Zones : public kernel_files::SampledDevice {
       one.range_uj = channel.range_uj;
       const int error = one.value.open(channel.path);
       if (error != 0) {
-        return {error == EACCES ? Code::kPermission : Code::kSystem, error,
-                note.format("%s cannot be opened: %s", one.name, std::strerror(error))};
+        return refuse(error == EACCES ? Code::kPermission : Code::kSystem, error, "%s cannot be opened: %s",
+                      one.name, std::strerror(error));
       }
       sampler.add(std::move(one));
     }
@@ -207,7 +205,7 @@ class Zones : public kernel_files::SampledDevice {
 using Slots = kernel_files::SampledSlots<Zones, Sampler>;
 
 Status detect(const Host* host) noexcept {
-  return kernel_files::guarded([&]() -> Status {
+  return guarded([&]() -> Status {
     const std::string root = kernel_files::below_root(*host, kZones);
     for (const std::string& folder : list_folder(root)) {
       ZoneNumber zone;

@@ -3,10 +3,9 @@
 #include <substrata/shrimp.h>
 
 #include <array>
-#include <new>
 #include <vector>
 
-#include "counting/event_names.hpp"
+#include "base/guard.hpp"
 #include "rack.hpp"
 
 namespace substrata::shrimp {
@@ -19,13 +18,6 @@ static_assert(SUBSTRATA_SHRIMP_CATEGORY == 1u << kCategoryNibble);
 static_assert(SUBSTRATA_SHRIMP_SENDER == 3u << kSenderNibble);
 static_assert(SUBSTRATA_SHRIMP_SIZE(0) == 1u << kSizeNibble);
 
-constinit thread_local const char* last_error = "";
-
-int fail(Code code, const char* what, const char* why) noexcept {
-  last_error = monitor::refuse(code, 0, "%s: %s", what, why).note;
-  return static_cast<int>(code);
-}
-
 bool is_node(uint32_t node) noexcept { return node < kNodes; }
 constexpr const char* kNoNode = "there are nodes 0 to 255";
 
@@ -37,13 +29,13 @@ using namespace substrata::shrimp;
 
 extern "C" {
 
-const char* substrata_shrimp_error(void) { return last_error; }
+const char* substrata_shrimp_error(void) { return last_refusal(); }
 
 int substrata_shrimp_command(uint32_t from, uint32_t node, uint32_t reg, uint64_t value) {
   if (!is_node(from) || (!is_node(node) && node != kEveryNode))
-    return fail(Code::kInvalid, "command", kNoNode);
+    return fail(Code::kInvalid, "command: %s", kNoNode);
   if (reg >= kRegisters)
-    return fail(Code::kInvalid, "command", "there is no such register; substrata/shrimp.h lists them");
+    return fail(Code::kInvalid, "command: %s", "there is no such register; substrata/shrimp.h lists them");
   substrata_flush();
   const auto which = static_cast<Register>(reg);
   std::array<uint64_t, kNodes> before{};
@@ -61,16 +53,16 @@ int substrata_shrimp_command(uint32_t from, uint32_t node, uint32_t reg, uint64_
       if (next < written) board.write(which, before[next++]);
       return nullptr;
     });
-    return fail(Code::kInvalid, "command", refused);
+    return fail(Code::kInvalid, "command: %s", refused);
   }
   rack().count_command(node);
   return 0;
 }
 
 int substrata_shrimp_register_value(uint32_t node, uint32_t reg, uint64_t* value) {
-  if (!is_node(node)) return fail(Code::kInvalid, "register", kNoNode);
+  if (!is_node(node)) return fail(Code::kInvalid, "register: %s", kNoNode);
   if (reg >= kRegisters || value == nullptr)
-    return fail(Code::kInvalid, "register", "there is no such register, or nowhere to put its value");
+    return fail(Code::kInvalid, "register: %s", "there is no such register, or nowhere to put its value");
   substrata_flush();
   rack().with(node, [&](Board& board) -> const char* {
     *value = board.read(static_cast<Register>(reg));
@@ -87,38 +79,38 @@ void substrata_shrimp_power_on(void) {
 int substrata_shrimp_initialise(uint32_t from, uint32_t node, uint32_t first, uint32_t count,
                                 uint64_t value) {
   if (!is_node(from) || (!is_node(node) && node != kEveryNode))
-    return fail(Code::kInvalid, "initialise", kNoNode);
+    return fail(Code::kInvalid, "initialise: %s", kNoNode);
   substrata_flush();
   // Every board is asked first, so that all are written or none.
   const char* refused = rack().with(node, [&](Board& board) -> const char* {
     if (first > board.words() || count > board.words() - first) return "the range goes beyond the memory";
     return value > kWordMost ? "a word of the memory has 40 bits" : nullptr;
   });
-  if (refused != nullptr) return fail(Code::kInvalid, "initialise", refused);
+  if (refused != nullptr) return fail(Code::kInvalid, "initialise: %s", refused);
   refused = rack().with(node, [&](Board& board) { return board.initialise(first, count, value); });
-  if (refused != nullptr) return fail(Code::kNoMemory, "initialise", refused);
+  if (refused != nullptr) return fail(Code::kNoMemory, "initialise: %s", refused);
   rack().count_command(node);
   return 0;
 }
 
 int substrata_shrimp_read(uint32_t node, uint32_t first, uint32_t count, uint64_t* out) {
-  if (!is_node(node)) return fail(Code::kInvalid, "read", kNoNode);
-  if (out == nullptr && count != 0) return fail(Code::kInvalid, "read", "nowhere to put the words");
+  if (!is_node(node)) return fail(Code::kInvalid, "read: %s", kNoNode);
+  if (out == nullptr && count != 0) return fail(Code::kInvalid, "read: %s", "nowhere to put the words");
   substrata_flush();
   const char* refused = rack().with(node, [&](Board& board) { return board.read(first, count, out); });
-  if (refused != nullptr) return fail(Code::kInvalid, "read", refused);
+  if (refused != nullptr) return fail(Code::kInvalid, "read: %s", refused);
   rack().count_command(node);
   return 0;
 }
 
 int substrata_shrimp_read_sum(uint32_t first, uint32_t count, uint64_t* out) {
-  if (out == nullptr && count != 0) return fail(Code::kInvalid, "read", "nowhere to put the words");
+  if (out == nullptr && count != 0) return fail(Code::kInvalid, "read: %s", "nowhere to put the words");
   substrata_flush();
   const char* refused = rack().with(kEveryNode, [&](Board& board) -> const char* {
     return first > board.words() || count > board.words() - first ? "the range goes beyond the memory"
                                                                   : nullptr;
   });
-  if (refused != nullptr) return fail(Code::kInvalid, "read", refused);
+  if (refused != nullptr) return fail(Code::kInvalid, "read: %s", refused);
   for (uint32_t i = 0; i < count; ++i) out[i] = 0;
   rack().with(kEveryNode, [&](Board& board) -> const char* {
     if (board.untouched()) return nullptr;
@@ -131,17 +123,18 @@ int substrata_shrimp_read_sum(uint32_t first, uint32_t count, uint64_t* out) {
 
 int substrata_shrimp_check_selection(uint32_t selection) {
   const char* refused = Selection::objection(selection);
-  return refused == nullptr ? 0 : fail(Code::kInvalid, "selection", refused);
+  return refused == nullptr ? 0 : fail(Code::kInvalid, "selection: %s", refused);
 }
 
 int substrata_shrimp_address(uint32_t selection, const substrata_shrimp_variables* variables,
                              uint32_t* address) {
   if (const char* refused = Selection::objection(selection))
-    return fail(Code::kInvalid, "selection", refused);
-  if (variables == nullptr || address == nullptr) return fail(Code::kInvalid, "address", "a pointer is null");
+    return fail(Code::kInvalid, "selection: %s", refused);
+  if (variables == nullptr || address == nullptr)
+    return fail(Code::kInvalid, "address: %s", "a pointer is null");
   if (variables->latency > 0xfffff || variables->size > 0xfff || variables->tag > 0xf ||
       variables->category > 0xf)
-    return fail(Code::kInvalid, "address",
+    return fail(Code::kInvalid, "address: %s",
                 "latency has 20 bits, size 12, sender 8, page tag and category 4 each");
   *address = Selection(selection).address(
       pack({variables->latency, variables->size, variables->sender, variables->tag, variables->category}));
@@ -151,9 +144,9 @@ int substrata_shrimp_address(uint32_t selection, const substrata_shrimp_variable
 int substrata_shrimp_variables_of(uint32_t selection, uint32_t address,
                                   substrata_shrimp_variables* variables) {
   if (const char* refused = Selection::objection(selection))
-    return fail(Code::kInvalid, "selection", refused);
+    return fail(Code::kInvalid, "selection: %s", refused);
   if (variables == nullptr || address >> kAddressBits != 0)
-    return fail(Code::kInvalid, "variables", "an address has 20 bits, and a pointer must not be null");
+    return fail(Code::kInvalid, "variables: %s", "an address has 20 bits, and a pointer must not be null");
   const Variables v = unpack(Selection(selection).variables(address));
   *variables = {v.latency, v.size, v.sender, v.tag, v.category, {}};
   return 0;
@@ -161,9 +154,9 @@ int substrata_shrimp_variables_of(uint32_t selection, uint32_t address,
 
 int substrata_shrimp_read_trace(uint32_t node, uint32_t first, uint32_t room,
                                 substrata_shrimp_trace_entry* out, uint32_t* count) {
-  if (!is_node(node)) return fail(Code::kInvalid, "trace", kNoNode);
+  if (!is_node(node)) return fail(Code::kInvalid, "trace: %s", kNoNode);
   if (count == nullptr || (out == nullptr && room != 0))
-    return fail(Code::kInvalid, "trace", "a pointer is null");
+    return fail(Code::kInvalid, "trace: %s", "a pointer is null");
   substrata_flush();
   rack().with(node, [&](Board& board) -> const char* {
     const uint32_t length = board.trace_length();
@@ -180,8 +173,9 @@ int substrata_shrimp_read_trace(uint32_t node, uint32_t first, uint32_t room,
 }
 
 int substrata_shrimp_next_interrupt(uint32_t node, uint32_t* address, uint32_t* found, uint32_t* overflowed) {
-  if (!is_node(node)) return fail(Code::kInvalid, "interrupt", kNoNode);
-  if (address == nullptr || found == nullptr) return fail(Code::kInvalid, "interrupt", "a pointer is null");
+  if (!is_node(node)) return fail(Code::kInvalid, "interrupt: %s", kNoNode);
+  if (address == nullptr || found == nullptr)
+    return fail(Code::kInvalid, "interrupt: %s", "a pointer is null");
   substrata_flush();
   rack().with(node, [&](Board& board) -> const char* {
     *found = board.next_interrupt(address) ? 1 : 0;
@@ -192,14 +186,12 @@ int substrata_shrimp_next_interrupt(uint32_t node, uint32_t* address, uint32_t* 
 }
 
 int substrata_shrimp_set_tag(uint32_t node, uint64_t page, uint32_t tag) {
-  if (!is_node(node)) return fail(Code::kInvalid, "page tag", kNoNode);
+  if (!is_node(node)) return fail(Code::kInvalid, "page tag: %s", kNoNode);
   substrata_flush();
-  try {
+  return guarded([&] {
     const char* refused = rack().with(node, [&](Board& board) { return board.set_tag(page, tag); });
-    return refused == nullptr ? 0 : fail(Code::kInvalid, "page tag", refused);
-  } catch (const std::bad_alloc&) {
-    return fail(Code::kNoMemory, "page tag", "no memory for the page table");
-  }
+    return refused == nullptr ? 0 : fail(Code::kInvalid, "page tag: %s", refused);
+  });
 }
 
 }  // extern "C"

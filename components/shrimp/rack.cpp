@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/error.hpp"
 #include "counting/event_names.hpp"
 
 namespace substrata::shrimp {
@@ -38,9 +39,9 @@ Status Rack::begin() noexcept {
   const std::lock_guard guard(users_mutex_);
   if (users_ == 0) {
     if (observer_ == nullptr && substrata_observer_create(call, this, 0, &observer_) != 0)
-      return monitor::refuse(Code::kNoMemory, 0, "%s", substrata_feed_error());
+      return refuse(Code::kNoMemory, "%s", substrata_feed_error());
     if (const int refused = substrata_subscribe(observer_, kArrivalProbes); refused != 0)
-      return monitor::refuse(static_cast<Code>(refused), 0, "%s", substrata_feed_error());
+      return refuse(static_cast<Code>(refused), "%s", substrata_feed_error());
   }
   ++users_;
   return kSuccess;

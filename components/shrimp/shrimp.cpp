@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "counting/counting.hpp"
 #include "machine.hpp"
 #include "rack.hpp"
@@ -148,20 +149,19 @@ ShrimpMonitor* monitor_of(Set* set) noexcept {
   return found == sets().monitors.end() ? nullptr : found->second;
 }
 
-constexpr Status kNoMemory{Code::kNoMemory, 0, "no memory for the monitor's eventset"};
-
 Status create_set(Device* device, Thread* thread, Set** out) noexcept {
   Set* made = nullptr;
   if (const Status refused = monitor::create_set(device, thread, &made); !refused.ok()) return refused;
-  try {
+  const Status entered = guarded([&] {
     const std::lock_guard guard(sets().mutex);
     sets().monitors[made] = static_cast<ShrimpMonitor*>(reinterpret_cast<monitor::Monitor*>(device));
-  } catch (const std::bad_alloc&) {
+    return kSuccess;
+  });
+  if (entered.ok())
+    *out = made;
+  else
     monitor::destroy_set(made);
-    return kNoMemory;
-  }
-  *out = made;
-  return kSuccess;
+  return entered;
 }
 
 void destroy_set(Set* set) noexcept {
@@ -176,12 +176,10 @@ void destroy_set(Set* set) noexcept {
 
 Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
   if (const Status refused = monitor::program(set, events, count); !refused.ok()) return refused;
-  try {
+  return guarded([&] {
     if (ShrimpMonitor* const monitor = monitor_of(set)) monitor->remember(set, events, count);
-  } catch (const std::bad_alloc&) {
-    return kNoMemory;
-  }
-  return kSuccess;
+    return kSuccess;
+  });
 }
 
 Status start(Set* set) noexcept {
@@ -201,7 +199,7 @@ Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const Sampl
   if (monitor == nullptr) return {Code::kInvalid, 0, "the eventset is not one of this substrate"};
   if (threshold < 0 || static_cast<uint64_t>(threshold) > shrimp::kWordMost)
     return {Code::kInvalid, 0, "the threshold register has 40 bits, as the histogram's words"};
-  try {
+  return guarded([&]() -> Status {
     uint32_t event = 0;
     if (const Status refused = monitor->event_of(set, position, &event); !refused.ok()) return refused;
     monitor::Request request;
@@ -215,9 +213,7 @@ Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const Sampl
                 .sink = *sink},
                static_cast<uint64_t>(threshold));
     return kSuccess;
-  } catch (const std::bad_alloc&) {
-    return kNoMemory;
-  }
+  });
 }
 
 Status disarm(Set* set, uint32_t position) noexcept {

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/guard.hpp"
+#include "base/parse.hpp"
 #include "heat.hpp"
 #include "processor_use.hpp"
 #include "sysfs/sampled_slots.hpp"
@@ -22,8 +24,6 @@ namespace {
 using namespace substrata;
 using kernel_files::KeptFile;
 using thermal_model::Parameters;
-
-thread_local kernel_files::Note note;
 
 constexpr const char* kSetting = "SUBSTRATA_THERMAL_MODEL";
 constexpr const char* kUseTable = "/proc/stat";
@@ -54,7 +54,7 @@ class Sampler : public kernel_files::LevelSampler {
     host_ = &host;
     const int error = table_.open(path);
     if (error != 0) {
-      return {Code::kSystem, error, note.format("%s does not open: %s", path.c_str(), std::strerror(error))};
+      return refuse_system(error, "%s does not open: %s", path.c_str(), std::strerror(error));
     }
     package_of_ = package_of;
     packages_ = packages;
@@ -116,7 +116,7 @@ class Sampler : public kernel_files::LevelSampler {
     const int64_t got = table_.read_front(text_.data(), text_.size());
     if (got < 0) {
       const int error = static_cast<int>(-got);
-      return {Code::kSystem, error, note.format("/proc/stat cannot be read: %s", std::strerror(error))};
+      return refuse_system(error, "/proc/stat cannot be read: %s", std::strerror(error));
     }
     for (PackageState& package : next_) package.busy = package.total = 0;
     std::string_view text(text_.data(), static_cast<size_t>(got));
@@ -177,7 +177,7 @@ const char* request(const Host& host) noexcept {
 }
 
 Status detect(const Host* host) noexcept {
-  return kernel_files::guarded([&]() -> Status {
+  return guarded([&]() -> Status {
     const char* text = request(*host);
     if (text == nullptr) {
       return {Code::kDisabled, 0,
@@ -186,17 +186,17 @@ Status detect(const Host* host) noexcept {
     Parameters parameters;
     std::string wrong;
     if (!parse_parameters(text, &parameters, &wrong)) {
-      return {Code::kInvalid, 0,
-              note.format("SUBSTRATA_THERMAL_MODEL: '%s' is not understood; use 1, or peak_w=65,idle=0.3,"
-                          "ambient_c=45",
-                          wrong.c_str())};
+      return refuse(Code::kInvalid,
+                    "SUBSTRATA_THERMAL_MODEL: '%s' is not understood; use 1, or peak_w=65,idle=0.3,"
+                    "ambient_c=45",
+                    wrong.c_str());
     }
     const std::string path = kernel_files::below_root(*host, kUseTable);
     KeptFile table;
     const int error = table.open(path);
     if (error != 0) {
-      return {Code::kNoSupport, error,
-              note.format("the model needs %s, which does not open: %s", path.c_str(), std::strerror(error))};
+      return refuse(Code::kNoSupport, error, "the model needs %s, which does not open: %s", path.c_str(),
+                    std::strerror(error));
     }
     return kSuccess;
   });
@@ -224,7 +224,7 @@ class Model : public kernel_files::SampledDevice {
     for (const std::string& name : kernel_files::list_folder(folder)) {
       int64_t number = 0;
       int64_t package = 0;
-      if (name.compare(0, 3, "cpu") != 0 || !kernel_files::parse_integer(name.substr(3), &number)) continue;
+      if (name.compare(0, 3, "cpu") != 0 || !parse_integer(name.substr(3), &number)) continue;
       if (number < 0 || number >= kMostProcessors) continue;
       if (!kernel_files::read_integer(folder + "/" + name + "/topology/physical_package_id", &package) ||
           package < 0) {

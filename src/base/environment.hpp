@@ -2,18 +2,11 @@
 #ifndef SUBSTRATA_SUPPORT_ENVIRONMENT_HPP
 #define SUBSTRATA_SUPPORT_ENVIRONMENT_HPP
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace substrata {
 
 // The value of a setting; null when it is absent or the program runs with raised rights. Thread-safe as far
 // as nobody changes the environment at the same time.
 const char* environment(const char* name) noexcept;
-
-// The non-empty pieces of a list, separated by any character of `separators`.
-std::vector<std::string> split_list(std::string_view list, std::string_view separators);
 
 }  // namespace substrata
 

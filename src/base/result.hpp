@@ -1,14 +1,12 @@
 // Result<T>: a value or the Status that says why there is none (std::expected's names, for C++20).
-#ifndef SUBSTRATA_SUPPORT_RESULT_HPP
-#define SUBSTRATA_SUPPORT_RESULT_HPP
-
-#include <substrata/substrate.h>
+#ifndef SUBSTRATA_BASE_RESULT_HPP
+#define SUBSTRATA_BASE_RESULT_HPP
 
 #include <cassert>
 #include <optional>
 #include <utility>
 
-#include "base/visibility.hpp"
+#include "base/error.hpp"
 
 namespace substrata {
 
@@ -40,21 +38,6 @@ class Result {
   std::optional<T> value_;
   Status error_{};
 };
-
-// A refusal with a sentence of its own: what was asked, what refused, what to do. The sentence lives in a
-// buffer of the calling thread and is valid until that thread's next refusal. Thread-safe; allocates at a
-// thread's first refusal only.
-SUBSTRATA_PRIVATE_API Status refuse(Code code, const char* format, ...) noexcept
-    __attribute__((format(printf, 2, 3)));
-
-// As refuse, with the number a system call left in errno.
-Status refuse_system(int os_error, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
-
-// The sentence of the calling thread's last refusal, "" if there was none.
-SUBSTRATA_PRIVATE_API const char* last_refusal() noexcept;
-
-// Copies a substrate's note into the calling thread's buffer, so that it outlives the substrate's next call.
-Status keep_note(Status status) noexcept;
 
 }  // namespace substrata
 

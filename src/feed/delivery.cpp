@@ -3,16 +3,17 @@
 #include <bit>
 #include <new>
 
-#include "failure.hpp"
+#include "base/glob.hpp"
+#include "base/guard.hpp"
 #include "registry.hpp"
 
 namespace substrata::feed {
 namespace {
 
 // How deep this thread is in observers' callbacks.
-thread_local uint32_t callback_depth = 0;
+thread_local uint32_t callback_depth __attribute__((tls_model("initial-exec"))) = 0;
 // Its address tells threads apart.
-thread_local const char thread_identity = 0;
+thread_local const char thread_identity __attribute__((tls_model("initial-exec"))) = 0;
 
 // Models stand in a row (accesses -> first-level misses -> second-level misses); each pass of a flush moves
 // what the row's previous member published. A bound, because live publishers may keep rings filled for ever.
@@ -190,6 +191,7 @@ void deliver_array(Publisher& publisher, const substrata_transaction* transactio
 
 }  // namespace substrata::feed
 
+using namespace substrata;
 using namespace substrata::feed;
 
 extern "C" {
@@ -197,9 +199,9 @@ extern "C" {
 int substrata_publisher_open(uint32_t probe, uint32_t slots, substrata_publisher** out) {
   return guarded([&] {
     constexpr uint32_t kMostSlots = 1u << 20;
-    if (out == nullptr) return fail(kInvalid, "substrata_publisher_open needs room for the publisher");
+    if (out == nullptr) return fail(Code::kInvalid, "substrata_publisher_open needs room for the publisher");
     if (slots > kMostSlots)
-      return fail(kInvalid, "a ring of %u slots was asked for; at most %u", slots, kMostSlots);
+      return fail(Code::kInvalid, "a ring of %u slots was asked for; at most %u", slots, kMostSlots);
     const uint32_t size = std::bit_ceil(slots == 0 ? 512u : slots);
     auto publisher = std::make_unique<Publisher>();
     publisher->mask = size - 1;
@@ -211,7 +213,7 @@ int substrata_publisher_open(uint32_t probe, uint32_t slots, substrata_publisher
     const std::lock_guard lock(all.mutex);
     if (probe >= all.probes.size()) {
       ::operator delete (publisher->ring, std::align_val_t{64});
-      return fail(kInvalid, "a publisher was asked for at probe point %u; there are %zu", probe,
+      return fail(Code::kInvalid, "a publisher was asked for at probe point %u; there are %zu", probe,
                   all.probes.size());
     }
     Probe& owner = all.probes[probe];
@@ -270,7 +272,7 @@ void substrata_flush(void) {
 int substrata_flush_source(const char* source) {
   return guarded([&] {
     if (source == nullptr)
-      return fail(kInvalid, "substrata_flush_source needs a source; substrata_flush takes all");
+      return fail(Code::kInvalid, "substrata_flush_source needs a source; substrata_flush takes all");
     Registry& all = registry();
     const Source* wanted = nullptr;
     {
@@ -279,7 +281,7 @@ int substrata_flush_source(const char* source) {
         if (known.name == source) wanted = &known;
       }
     }
-    if (wanted == nullptr) return fail(kNoName, "there is no source '%s'", source);
+    if (wanted == nullptr) return fail(Code::kNoEvent, "there is no source '%s'", source);
     flush_chosen([&](const Probe& probe) { return probe.source == wanted; });
     return 0;
   });
@@ -290,7 +292,7 @@ int substrata_observer_create(substrata_batch_function call, void* owner, uint32
   return guarded([&] {
     if (call == nullptr || out == nullptr ||
         (flags & ~static_cast<uint32_t>(SUBSTRATA_OBSERVER_CONCURRENT)) != 0) {
-      return fail(kInvalid, "an observer needs a function, known flags and room for the result");
+      return fail(Code::kInvalid, "an observer needs a function, known flags and room for the result");
     }
     auto observer = std::make_shared<substrata_observer>();
     observer->call = call;
@@ -316,20 +318,20 @@ void substrata_observer_destroy(substrata_observer* observer) {
 int substrata_subscribe(substrata_observer* observer, const char* patterns) {
   return guarded([&] {
     if (observer == nullptr || patterns == nullptr || *patterns == '\0') {
-      return fail(kInvalid, "substrata_subscribe needs an observer and a pattern of names");
+      return fail(Code::kInvalid, "substrata_subscribe needs an observer and a pattern of names");
     }
-    const auto chosen = [&](const Probe& probe) { return matches(patterns, probe.name); };
+    const auto chosen = [&](const Probe& probe) { return any_glob(patterns, probe.name); };
     // What was published before is for those who observed before.
     flush_chosen(chosen);
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
     const std::shared_ptr<substrata_observer> known = find_observer(all, observer);
     if (known == nullptr)
-      return fail(kInvalid, "substrata_subscribe was given an observer that does not exist");
+      return fail(Code::kInvalid, "substrata_subscribe was given an observer that does not exist");
     const bool standing = has_wildcard(patterns);
     const bool any = std::any_of(all.probes.begin(), all.probes.end(), chosen);
     if (!any && !standing)
-      return fail(kNoName, "there is no probe point '%s'; `substrata probes` lists them", patterns);
+      return fail(Code::kNoEvent, "there is no probe point '%s'; `substrata probes` lists them", patterns);
     if (standing) all.standing.push_back({known, patterns});
     for (Probe& probe : all.probes) {
       if (chosen(probe)) add_observer(probe, known);
@@ -340,16 +342,16 @@ int substrata_subscribe(substrata_observer* observer, const char* patterns) {
 
 int substrata_unsubscribe(substrata_observer* observer, const char* patterns) {
   return guarded([&] {
-    if (observer == nullptr) return fail(kInvalid, "substrata_unsubscribe needs an observer");
+    if (observer == nullptr) return fail(Code::kInvalid, "substrata_unsubscribe needs an observer");
     const std::string_view wanted = patterns != nullptr ? patterns : "*";
-    const auto chosen = [&](const Probe& probe) { return matches(wanted, probe.name); };
+    const auto chosen = [&](const Probe& probe) { return any_glob(wanted, probe.name); };
     // What was published before is still delivered to it.
     flush_chosen(chosen);
     Registry& all = registry();
     {
       const std::lock_guard lock(all.mutex);
       if (find_observer(all, observer) == nullptr) {
-        return fail(kInvalid, "substrata_unsubscribe was given an observer that does not exist");
+        return fail(Code::kInvalid, "substrata_unsubscribe was given an observer that does not exist");
       }
       std::erase_if(all.standing, [&](const StandingSubscription& standing) {
         return standing.observer.get() == observer && (wanted == "*" || standing.patterns == wanted);

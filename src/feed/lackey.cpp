@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "failure.hpp"
+#include "base/guard.hpp"
 #include "trace_writer.hpp"
 
 namespace substrata::feed {
@@ -95,18 +95,19 @@ LackeyLine parse_lackey_line(std::string_view line, substrata_transaction* out) 
 
 }  // namespace substrata::feed
 
+using namespace substrata;
 using namespace substrata::feed;
 
 extern "C" int substrata_import_lackey(const char* text_path, const char* trace_path,
                                        substrata_import_summary* summary) {
   return guarded([&] {
     if (text_path == nullptr || trace_path == nullptr) {
-      return fail(kInvalid, "substrata_import_lackey needs a text file and a trace file");
+      return fail(Code::kInvalid, "substrata_import_lackey needs a text file and a trace file");
     }
     const bool standard_input = std::strcmp(text_path, "-") == 0;
     const std::unique_ptr<std::FILE, CloseFile> text(standard_input ? stdin : std::fopen(text_path, "re"));
     if (text == nullptr)
-      return fail(kSystem, "the text '%s' cannot be opened: %s", text_path, std::strerror(errno));
+      return fail(Code::kSystem, "the text '%s' cannot be opened: %s", text_path, std::strerror(errno));
     TraceWriter writer(trace_path, 16384, 3);
     if (const int refused = writer.open(std::string("valgrind lackey, from ") + text_path)) return refused;
     const uint32_t source =
@@ -152,7 +153,7 @@ extern "C" int substrata_import_lackey(const char* text_path, const char* trace_
     output.write();
     int code = writer.finish();
     if (malformed) {
-      code = fail(kInvalid,
+      code = fail(Code::kInvalid,
                   "'%s' line %llu, byte offset %llu, is not of valgrind lackey's --trace-mem=yes; the %llu "
                   "transactions "
                   "before it are in '%s'",
@@ -160,7 +161,7 @@ extern "C" int substrata_import_lackey(const char* text_path, const char* trace_
                   static_cast<unsigned long long>(offset), static_cast<unsigned long long>(told.transactions),
                   trace_path);
     } else if (unreadable) {
-      code = fail(kSystem, "the text '%s' cannot be read beyond byte offset %llu", text_path,
+      code = fail(Code::kSystem, "the text '%s' cannot be read beyond byte offset %llu", text_path,
                   static_cast<unsigned long long>(offset));
     }
     if (summary != nullptr) {

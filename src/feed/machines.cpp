@@ -8,16 +8,13 @@
 
 #include <substrata/feed.h>
 
-#include "failure.hpp"
+#include "base/guard.hpp"
 
 namespace {
 
-using substrata::feed::fail;
-using substrata::feed::guarded;
-using substrata::feed::kInvalid;
-using substrata::feed::kNoName;
-using substrata::feed::kNotSupported;
-using substrata::feed::kTaken;
+using substrata::Code;
+using substrata::fail;
+using substrata::guarded;
 
 // Linked through the entries themselves, so that registration before main allocates nothing.
 template <typename Entry>
@@ -42,7 +39,7 @@ int add(List<Entry>& list, Entry* entry, const char* what) {
   Entry** place = &list.first;
   while (*place != nullptr && std::strcmp((*place)->name, entry->name) < 0) place = &(*place)->next;
   if (*place != nullptr && std::strcmp((*place)->name, entry->name) == 0) {
-    return fail(kTaken, "there is already a %s '%s'", what, entry->name);
+    return fail(Code::kConflict, "there is already a %s '%s'", what, entry->name);
   }
   entry->next = *place;
   *place = entry;
@@ -100,7 +97,7 @@ int substrata_machine_add(substrata_machine* machine) {
   return guarded([&] {
     if (machine == nullptr || machine->struct_size < offsetof(substrata_machine, follow) ||
         machine->name == nullptr || machine->run == nullptr) {
-      return fail(kInvalid, "a machine needs its struct_size, a name and a run function");
+      return fail(Code::kInvalid, "a machine needs its struct_size, a name and a run function");
     }
     return add(machines(), machine, "machine");
   });
@@ -110,7 +107,7 @@ int substrata_workload_add(substrata_workload* workload) {
   return guarded([&] {
     if (workload == nullptr || workload->struct_size < sizeof(substrata_workload) ||
         workload->name == nullptr) {
-      return fail(kInvalid, "a workload needs its struct_size and a name");
+      return fail(Code::kInvalid, "a workload needs its struct_size and a name");
     }
     return add(workloads(), workload, "workload");
   });
@@ -124,22 +121,23 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
                   substrata_run_result* result) {
   return guarded([&] {
     if (machine == nullptr || workload == nullptr) {
-      return fail(kInvalid, "substrata_run needs the name of a machine and a workload");
+      return fail(Code::kInvalid, "substrata_run needs the name of a machine and a workload");
     }
     const substrata_machine* model = find(machines(), machine);
     if (model == nullptr) {
-      return fail(kNoName, "there is no machine '%s'; there are: %s", machine, names(machines()).c_str());
+      return fail(Code::kNoEvent, "there is no machine '%s'; there are: %s", machine,
+                  names(machines()).c_str());
     }
     const std::string_view spec = workload;
     const std::string kernel(spec.substr(0, spec.find(':')));
     if (find(workloads(), kernel) == nullptr) {
-      return fail(kNoName, "there is no workload '%s'; there are: %s", kernel.c_str(),
+      return fail(Code::kNoEvent, "there is no workload '%s'; there are: %s", kernel.c_str(),
                   names(workloads()).c_str());
     }
     substrata_run_options wanted = known_options(options);
     if (wanted.processes == 0) wanted.processes = model->default_processes;
     if (model->max_processes != 0 && wanted.processes > model->max_processes) {
-      return fail(kInvalid, "machine '%s' was asked for %u processes; it takes at most %u", machine,
+      return fail(Code::kInvalid, "machine '%s' was asked for %u processes; it takes at most %u", machine,
                   wanted.processes, model->max_processes);
     }
     substrata_recorder* recorder = nullptr;
@@ -174,21 +172,22 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
 int substrata_follow(const char* machine, const substrata_run_options* options, substrata_following** out) {
   return guarded([&] {
     if (machine == nullptr || out == nullptr)
-      return fail(kInvalid, "substrata_follow needs the name of a machine");
+      return fail(Code::kInvalid, "substrata_follow needs the name of a machine");
     const substrata_machine* model = find(machines(), machine);
     if (model == nullptr) {
-      return fail(kNoName, "there is no machine '%s'; there are: %s", machine, names(machines()).c_str());
+      return fail(Code::kNoEvent, "there is no machine '%s'; there are: %s", machine,
+                  names(machines()).c_str());
     }
     if (model->struct_size < sizeof *model || model->follow == nullptr || model->unfollow == nullptr) {
-      return fail(kNotSupported, "machine '%s' runs workloads, it does not follow live programs or replays",
-                  machine);
+      return fail(Code::kNoSupport,
+                  "machine '%s' runs workloads, it does not follow live programs or replays", machine);
     }
     auto following = std::make_unique<substrata_following>(substrata_following{model, nullptr});
     const substrata_run_options wanted = known_options(options);
     substrata_run_result outcome{};
     outcome.struct_size = sizeof outcome;
     following->following = model->follow(&wanted, &outcome);
-    if (following->following == nullptr) return fail(kInvalid, "%s", outcome.message);
+    if (following->following == nullptr) return fail(Code::kInvalid, "%s", outcome.message);
     *out = following.release();
     return 0;
   });

@@ -7,10 +7,12 @@
 
 #include <substrata/feed.h>
 
-#include "failure.hpp"
+#include "base/glob.hpp"
+#include "base/guard.hpp"
 #include "registry.hpp"
 #include "trace_writer.hpp"
 
+using namespace substrata;
 using namespace substrata::feed;
 
 struct substrata_recorder {
@@ -66,7 +68,7 @@ int substrata_record_start(const char* path, const char* patterns, const substra
                            substrata_recorder** out) {
   return guarded([&] {
     if (path == nullptr || patterns == nullptr || *patterns == '\0' || out == nullptr) {
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "substrata_record_start needs a file, a pattern of probe points and room for the recorder");
     }
     substrata_record_options wanted{};
@@ -78,7 +80,7 @@ int substrata_record_start(const char* path, const char* patterns, const substra
     if (wanted.compression_level == 0) wanted.compression_level = 3;
     if (wanted.block_transactions > kMostSegmentTransactions || wanted.compression_level < 1 ||
         wanted.compression_level > 19) {
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "a recording with blocks of %u transactions at level %d was asked for; at most %u, 1 to 19",
                   wanted.block_transactions, wanted.compression_level, kMostSegmentTransactions);
     }
@@ -86,8 +88,9 @@ int substrata_record_start(const char* path, const char* patterns, const substra
       bool any = false;
       Registry& all = registry();
       const std::lock_guard lock(all.mutex);
-      for (const Probe& probe : all.probes) any = any || matches(patterns, probe.name);
-      if (!any) return fail(kNoName, "there is no probe point '%s'; `substrata probes` lists them", patterns);
+      for (const Probe& probe : all.probes) any = any || any_glob(patterns, probe.name);
+      if (!any)
+        return fail(Code::kNoEvent, "there is no probe point '%s'; `substrata probes` lists them", patterns);
     }
     auto recorder = std::make_unique<substrata_recorder>();
     recorder->writer =
@@ -107,7 +110,7 @@ int substrata_record_start(const char* path, const char* patterns, const substra
 
 int substrata_record_flush(substrata_recorder* recorder) {
   return guarded([&] {
-    if (recorder == nullptr) return fail(kInvalid, "substrata_record_flush needs a recorder");
+    if (recorder == nullptr) return fail(Code::kInvalid, "substrata_record_flush needs a recorder");
     substrata_flush();
     const std::lock_guard lock(recorder->mutex);
     recorder->writer->write_block();
@@ -116,7 +119,7 @@ int substrata_record_flush(substrata_recorder* recorder) {
 }
 
 int substrata_record_stop(substrata_recorder* recorder, substrata_record_summary* summary) {
-  if (recorder == nullptr) return fail(kInvalid, "substrata_record_stop needs a recorder");
+  if (recorder == nullptr) return fail(Code::kInvalid, "substrata_record_stop needs a recorder");
   const std::unique_ptr<substrata_recorder> ending(recorder);
   substrata_flush();
   substrata_observer_destroy(ending->observer);
@@ -134,7 +137,8 @@ int substrata_record_stop(substrata_recorder* recorder, substrata_record_summary
       summary->struct_size = room;
     }
     if (ending->out_of_memory)
-      return fail(kNoMemory, "the recording ended early for want of memory; the file reads up to there");
+      return fail(Code::kNoMemory,
+                  "the recording ended early for want of memory; the file reads up to there");
     return code;
   });
 }

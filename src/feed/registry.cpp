@@ -1,20 +1,14 @@
-// Sources and probe points by name, the error sentence, and patterns of names.
+// Sources and probe points by name, and patterns of names.
 #include "registry.hpp"
 
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
-#include <memory>
-#include <new>
 
-#include "failure.hpp"
+#include "base/glob.hpp"
+#include "base/guard.hpp"
+#include "base/immortal.hpp"
 
 namespace substrata::feed {
 namespace {
-
-// On the heap: large thread-local objects keep the library from being loaded at run time.
-constexpr size_t kSentence = 1024;
-constinit thread_local std::unique_ptr<char[]> last_error;
 
 bool valid_name(const char* name, std::string_view punctuation) noexcept {
   if (name == nullptr || *name == '\0') return false;
@@ -25,29 +19,6 @@ bool valid_name(const char* name, std::string_view punctuation) noexcept {
     if (!alphanumeric && punctuation.find(c) == std::string_view::npos) return false;
   }
   return length <= 255;
-}
-
-bool glob(std::string_view pattern, std::string_view name) noexcept {
-  size_t p = 0;
-  size_t n = 0;
-  size_t star = std::string_view::npos;
-  size_t resume = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = n;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
-      ++p;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
 }
 
 Source* find_source(Registry& all, std::string_view name) noexcept {
@@ -75,31 +46,13 @@ void hand_out(const Info& info, Info* out) noexcept {
 
 }  // namespace
 
-int fail(int code, const char* format, ...) noexcept {
-  // A caller may pass the current sentence on as part of the new one.
-  char sentence[kSentence];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(sentence, sizeof sentence, format, arguments);
-  va_end(arguments);
-  if (!last_error) last_error.reset(new (std::nothrow) char[kSentence]());
-  if (last_error) std::memcpy(last_error.get(), sentence, sizeof sentence);
-  return code;
-}
-
 Registry& registry() noexcept {
-  static Registry* const all = new Registry;
+  static Immortal<Registry> all;
   return *all;
 }
 
-bool matches(std::string_view patterns, std::string_view name) noexcept {
-  while (true) {
-    const size_t comma = patterns.find(',');
-    if (glob(patterns.substr(0, comma), name)) return true;
-    if (comma == std::string_view::npos) return false;
-    patterns.remove_prefix(comma + 1);
-  }
-}
+// Made while the library is loaded: a flush must not be what finds no memory for it.
+[[maybe_unused]] static const Registry& made = registry();
 
 bool has_wildcard(std::string_view patterns) noexcept {
   return patterns.find_first_of("*?") != std::string_view::npos;
@@ -107,25 +60,26 @@ bool has_wildcard(std::string_view patterns) noexcept {
 
 }  // namespace substrata::feed
 
+using namespace substrata;
 using namespace substrata::feed;
 
 extern "C" {
 
 uint32_t substrata_feed_abi(void) { return SUBSTRATA_FEED_ABI; }
 
-const char* substrata_feed_error(void) { return last_error ? last_error.get() : ""; }
+const char* substrata_feed_error(void) { return substrata::last_refusal(); }
 
 int substrata_source_add(const substrata_source_info* info) {
   return guarded([&] {
     if (info == nullptr || info->struct_size < sizeof(substrata_source_info)) {
-      return fail(kInvalid, "substrata_source_add needs an info whose struct_size is set");
+      return fail(Code::kInvalid, "substrata_source_add needs an info whose struct_size is set");
     }
     if (!valid_name(info->name, "_-")) {
-      return fail(kInvalid, "a source was named '%s'; use 1 to 255 letters, digits, '_' and '-'",
+      return fail(Code::kInvalid, "a source was named '%s'; use 1 to 255 letters, digits, '_' and '-'",
                   info->name != nullptr ? info->name : "(null)");
     }
     if (info->kind > SUBSTRATA_SOURCE_TEST || info->time_base > SUBSTRATA_TIME_SIMULATED) {
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "source '%s' has kind %u and time base %u; the kinds are 0 to 3, the time bases 0 to 3",
                   info->name, info->kind, info->time_base);
     }
@@ -161,7 +115,7 @@ int substrata_source_at(uint32_t index, substrata_source_info* out) {
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
     if (out == nullptr || index >= all.sources.size()) {
-      return fail(kInvalid, "source %u was asked for; there are %zu", index, all.sources.size());
+      return fail(Code::kInvalid, "source %u was asked for; there are %zu", index, all.sources.size());
     }
     const Source& source = all.sources[index];
     substrata_source_info info{};
@@ -182,11 +136,12 @@ int substrata_probe_add(const substrata_probe_info* info, uint32_t* number) {
   return guarded([&] {
     if (info == nullptr || number == nullptr ||
         info->struct_size < offsetof(substrata_probe_info, publishers)) {
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "substrata_probe_add needs an info whose struct_size is set, and room for the number");
     }
     if (!valid_name(info->name, "_.-")) {
-      return fail(kInvalid, "a probe point was named '%s'; use 1 to 255 letters, digits, '_', '-' and '.'",
+      return fail(Code::kInvalid,
+                  "a probe point was named '%s'; use 1 to 255 letters, digits, '_', '-' and '.'",
                   info->name != nullptr ? info->name : "(null)");
     }
     Registry& all = registry();
@@ -198,12 +153,12 @@ int substrata_probe_add(const substrata_probe_info* info, uint32_t* number) {
     Source* source = info->source != nullptr ? find_source(all, info->source) : nullptr;
     if (source == nullptr) {
       return fail(
-          kNoName,
+          Code::kNoEvent,
           "probe point '%s' names the source '%s', which is not registered; call substrata_source_add first",
           info->name, info->source != nullptr ? info->source : "(null)");
     }
     if (all.probes.size() >= 65535) {
-      return fail(kInvalid, "probe point '%s' would be the 65536th; there may be 65535", info->name);
+      return fail(Code::kInvalid, "probe point '%s' would be the 65536th; there may be 65535", info->name);
     }
     Probe& probe = all.probes.emplace_back();
     probe.number = static_cast<uint32_t>(all.probes.size() - 1);
@@ -212,7 +167,7 @@ int substrata_probe_add(const substrata_probe_info* info, uint32_t* number) {
     probe.source = source;
     ++source->probe_count;
     for (const StandingSubscription& standing : all.standing) {
-      if (matches(standing.patterns, probe.name)) add_observer(probe, standing.observer);
+      if (any_glob(standing.patterns, probe.name)) add_observer(probe, standing.observer);
     }
     *number = probe.number;
     return 0;
@@ -222,12 +177,12 @@ int substrata_probe_add(const substrata_probe_info* info, uint32_t* number) {
 int substrata_probe_find(const char* name, uint32_t* number) {
   return guarded([&] {
     if (name == nullptr || number == nullptr)
-      return fail(kInvalid, "substrata_probe_find needs a name and room for the number");
+      return fail(Code::kInvalid, "substrata_probe_find needs a name and room for the number");
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
     const Probe* probe = find_probe(all, name);
     if (probe == nullptr)
-      return fail(kNoName, "there is no probe point '%s'; `substrata probes` lists them", name);
+      return fail(Code::kNoEvent, "there is no probe point '%s'; `substrata probes` lists them", name);
     *number = probe->number;
     return 0;
   });
@@ -244,7 +199,7 @@ int substrata_probe_at(uint32_t number, substrata_probe_info* out) {
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
     if (out == nullptr || number >= all.probes.size()) {
-      return fail(kInvalid, "probe point %u was asked for; there are %zu", number, all.probes.size());
+      return fail(Code::kInvalid, "probe point %u was asked for; there are %zu", number, all.probes.size());
     }
     Probe& probe = all.probes[number];
     substrata_probe_info info{};

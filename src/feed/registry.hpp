@@ -81,8 +81,7 @@ struct Registry {
 // Lives as long as the process, so that publishers may be closed by static destructors.
 Registry& registry() noexcept;
 
-// Does the name match one of the comma-separated patterns ('*', '?')? Thread-safe: pure.
-bool matches(std::string_view patterns, std::string_view name) noexcept;
+// Does a pattern stand among the names? Thread-safe: pure.
 bool has_wildcard(std::string_view patterns) noexcept;
 
 // Sets what publishers of the probe test; with Registry::mutex held.

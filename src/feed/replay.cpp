@@ -6,10 +6,12 @@
 
 #include <substrata/feed.h>
 
-#include "failure.hpp"
+#include "base/glob.hpp"
+#include "base/guard.hpp"
 #include "registry.hpp"
 #include "trace_reader.hpp"
 
+using namespace substrata;
 using namespace substrata::feed;
 
 struct substrata_trace {
@@ -79,7 +81,7 @@ extern "C" {
 int substrata_trace_open(const char* path, substrata_trace** out) {
   return guarded([&] {
     if (path == nullptr || out == nullptr)
-      return fail(kInvalid, "substrata_trace_open needs a file and room for the trace");
+      return fail(Code::kInvalid, "substrata_trace_open needs a file and room for the trace");
     int code = 0;
     std::unique_ptr<TraceReader> reader = open_reader(path, &code);
     if (reader == nullptr) return code;
@@ -92,7 +94,7 @@ void substrata_trace_close(substrata_trace* trace) { delete trace; }
 
 int substrata_trace_describe(const substrata_trace* trace, substrata_trace_info* out) {
   if (trace == nullptr || out == nullptr)
-    return fail(kInvalid, "substrata_trace_describe needs a trace and room for the info");
+    return fail(Code::kInvalid, "substrata_trace_describe needs a trace and room for the info");
   const TraceReader& reader = *trace->reader;
   substrata_trace_info info{};
   info.struct_size = sizeof info;
@@ -112,7 +114,7 @@ int substrata_trace_describe(const substrata_trace* trace, substrata_trace_info*
 
 int substrata_trace_probe(const substrata_trace* trace, uint32_t index, substrata_probe_info* out) {
   if (trace == nullptr || out == nullptr || index >= trace->reader->probes().size()) {
-    return fail(kInvalid, "probe point %u of a trace was asked for; it has %zu", index,
+    return fail(Code::kInvalid, "probe point %u of a trace was asked for; it has %zu", index,
                 trace != nullptr ? trace->reader->probes().size() : 0);
   }
   const TraceProbe& probe = trace->reader->probes()[index];
@@ -129,7 +131,7 @@ int substrata_trace_probe(const substrata_trace* trace, uint32_t index, substrat
 
 int substrata_trace_source(const substrata_trace* trace, uint32_t index, substrata_source_info* out) {
   if (trace == nullptr || out == nullptr || index >= trace->reader->sources().size()) {
-    return fail(kInvalid, "source %u of a trace was asked for; it has %zu", index,
+    return fail(Code::kInvalid, "source %u of a trace was asked for; it has %zu", index,
                 trace != nullptr ? trace->reader->sources().size() : 0);
   }
   const TraceSource& source = trace->reader->sources()[index];
@@ -148,7 +150,7 @@ int substrata_trace_source(const substrata_trace* trace, uint32_t index, substra
 int substrata_trace_next(substrata_trace* trace, const substrata_transaction** batch, size_t* count) {
   return guarded([&] {
     if (trace == nullptr || batch == nullptr || count == nullptr) {
-      return fail(kInvalid, "substrata_trace_next needs a trace and room for the batch");
+      return fail(Code::kInvalid, "substrata_trace_next needs a trace and room for the batch");
     }
     TraceReader::Batch next;
     const int code = trace->reader->next(&next);
@@ -160,14 +162,14 @@ int substrata_trace_next(substrata_trace* trace, const substrata_transaction** b
 
 int substrata_trace_seek(substrata_trace* trace, uint64_t transaction) {
   return guarded([&] {
-    if (trace == nullptr) return fail(kInvalid, "substrata_trace_seek needs a trace");
+    if (trace == nullptr) return fail(Code::kInvalid, "substrata_trace_seek needs a trace");
     return trace->reader->seek(transaction);
   });
 }
 
 int substrata_replay(const char* path, const char* patterns, substrata_replay_summary* summary) {
   return guarded([&] {
-    if (path == nullptr) return fail(kInvalid, "substrata_replay needs a file");
+    if (path == nullptr) return fail(Code::kInvalid, "substrata_replay needs a file");
     substrata_replay_summary told{};
     told.struct_size = sizeof told;
     int code = 0;
@@ -176,7 +178,7 @@ int substrata_replay(const char* path, const char* patterns, substrata_replay_su
       publishers.all.resize(reader->probes().size());
       for (uint32_t i = 0; i < publishers.all.size() && code == 0; ++i) {
         const TraceProbe& probe = reader->probes()[i];
-        if (patterns != nullptr && !matches(patterns, probe.name)) continue;
+        if (patterns != nullptr && !any_glob(patterns, probe.name)) continue;
         uint32_t number = 0;
         code = open_publisher(*reader, probe, &number, &publishers.all[i]);
         reader->number_probe(i, number);

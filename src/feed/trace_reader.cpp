@@ -12,7 +12,7 @@
 #include <limits>
 #include <new>
 
-#include "failure.hpp"
+#include "base/error.hpp"
 
 namespace substrata::feed {
 
@@ -40,14 +40,16 @@ unsigned long long printed(uint64_t value) noexcept { return value; }
 std::unique_ptr<FileBytes> FileBytes::open(const std::string& path, int* code) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
-    *code = fail(kSystem, "the trace file '%s' cannot be opened: %s", path.c_str(), std::strerror(errno));
+    *code =
+        fail(Code::kSystem, "the trace file '%s' cannot be opened: %s", path.c_str(), std::strerror(errno));
     return nullptr;
   }
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(descriptor);
-    *code = fail(kInvalid, "'%s' is not a regular file; a trace must be one, because it is read by offset",
-                 path.c_str());
+    *code =
+        fail(Code::kInvalid, "'%s' is not a regular file; a trace must be one, because it is read by offset",
+             path.c_str());
     return nullptr;
   }
   *code = 0;
@@ -80,7 +82,7 @@ TraceReader::TraceReader(std::string name, std::unique_ptr<ByteSource> bytes)
 TraceReader::~TraceReader() = default;
 
 int TraceReader::refuse(const char* what) {
-  return fail(kInvalid, "trace '%s': at byte offset %llu %s; %llu transactions before it are whole",
+  return fail(Code::kInvalid, "trace '%s': at byte offset %llu %s; %llu transactions before it are whole",
               name_.c_str(), printed(readable_bytes_), what, printed(passed_));
 }
 
@@ -241,12 +243,12 @@ int TraceReader::open() {
   unsigned char preamble[kPreambleBytes];
   if (size < sizeof preamble || !bytes_->read(0, preamble, sizeof preamble) ||
       std::memcmp(preamble, kTraceMagic, sizeof kTraceMagic) != 0) {
-    return fail(kInvalid, "'%s' is no trace: at byte offset 0 there is no 'SUBTRACE'", name_.c_str());
+    return fail(Code::kInvalid, "'%s' is no trace: at byte offset 0 there is no 'SUBTRACE'", name_.c_str());
   }
   uint32_t version = 0;
   std::memcpy(&version, preamble + 8, sizeof version);
   if (version != kTraceVersion) {
-    return fail(kNotSupported,
+    return fail(Code::kNoSupport,
                 "trace '%s' has format version %u (byte offset 8); this library reads version %u",
                 name_.c_str(), version, kTraceVersion);
   }
@@ -331,7 +333,7 @@ int TraceReader::next(Batch* batch) {
 
 int TraceReader::seek(uint64_t transaction) {
   if (transaction >= transactions_) {
-    return fail(kInvalid, "trace '%s': transaction %llu was asked for; it has %llu, numbered from 0",
+    return fail(Code::kInvalid, "trace '%s': transaction %llu was asked for; it has %llu, numbered from 0",
                 name_.c_str(), printed(transaction), printed(transactions_));
   }
   const auto after =

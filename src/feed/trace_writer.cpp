@@ -10,7 +10,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "failure.hpp"
+#include "base/error.hpp"
 
 namespace substrata::feed {
 
@@ -38,7 +38,8 @@ TraceWriter::~TraceWriter() {
 int TraceWriter::open(const std::string& comment) {
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) {
-    return fail(kSystem, "the trace file '%s' cannot be created: %s", path_.c_str(), std::strerror(errno));
+    return fail(Code::kSystem, "the trace file '%s' cannot be created: %s", path_.c_str(),
+                std::strerror(errno));
   }
   unsigned char preamble[16] = {};
   std::memcpy(preamble, kTraceMagic, sizeof kTraceMagic);
@@ -50,7 +51,8 @@ int TraceWriter::open(const std::string& comment) {
   header.text(comment);
   write_chunk(ChunkType::kHeader, header.bytes(), 0, 0);
   if (os_error_ == 0) return 0;
-  return fail(kSystem, "the trace file '%s' cannot be written: %s", path_.c_str(), std::strerror(os_error_));
+  return fail(Code::kSystem, "the trace file '%s' cannot be written: %s", path_.c_str(),
+              std::strerror(os_error_));
 }
 
 uint32_t TraceWriter::add_source(TraceSource source) {
@@ -162,7 +164,7 @@ int TraceWriter::finish() {
   descriptor_ = -1;
   if (os_error_ == 0) return 0;
   return fail(
-      kSystem,
+      Code::kSystem,
       "the trace file '%s' could not be written beyond byte %llu: %s; it reads up to its last whole block",
       path_.c_str(), static_cast<unsigned long long>(offset_), std::strerror(os_error_));
 }

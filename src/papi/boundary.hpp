@@ -5,10 +5,10 @@
 #include <papi.h>
 
 #include <cstdint>
-#include <new>
 #include <string_view>
 #include <utility>
 
+#include "base/guard.hpp"
 #include "base/result.hpp"
 #include "eventset/library.hpp"
 
@@ -51,25 +51,11 @@ int answer_into(const Result<T>& result, Out* out) noexcept {
   return PAPI_OK;
 }
 
-// Runs the body of a C function: an exception becomes an error number.
+// Runs the body of a C function; what it throws leaves as an error number.
 template <class Body>
-auto guarded(Body&& body) noexcept -> decltype(body()) {
-  try {
-    return std::forward<Body>(body)();
-  } catch (const std::bad_alloc&) {
-    return static_cast<decltype(body())>(answer(Code::kNoMemory));
-  } catch (...) {
-    return static_cast<decltype(body())>(answer(Code::kBug));
-  }
-}
-// The same for a function that returns a pointer, null on failure.
-template <class Body>
-auto guarded_pointer(Body&& body) noexcept -> decltype(body()) {
-  try {
-    return std::forward<Body>(body)();
-  } catch (...) {
-    return nullptr;
-  }
+auto answered(Body&& body) noexcept -> decltype(body()) {
+  return guarded(std::forward<Body>(body),
+                 [](const Status& why) { return static_cast<decltype(body())>(answer(why)); });
 }
 
 inline Library& library() noexcept { return Library::instance(); }

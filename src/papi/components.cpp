@@ -108,15 +108,15 @@ using namespace substrata;
 using namespace substrata::capi;
 
 CAPI int PAPI_num_components(void) {
-  return guarded([] { return library().registry().count(); });
+  return answered([] { return library().registry().count(); });
 }
 
 CAPI const PAPI_component_info_t* PAPI_get_component_info(int cidx) {
-  return guarded_pointer([&] { return component_info(cidx); });
+  return guarded([&] { return component_info(cidx); });
 }
 
 CAPI int PAPI_get_component_index(const char* name) {
-  return guarded([&] {
+  return answered([&] {
     if (name == nullptr) return answer(refuse(Code::kInvalid, "no component name given"));
     const int index = library().registry().index_of(name);
     return index >= 0 ? index : answer(refuse(Code::kNoComponent, "there is no component '%s'", name));
@@ -124,7 +124,7 @@ CAPI int PAPI_get_component_index(const char* name) {
 }
 
 CAPI int PAPI_disable_component(int cidx) {
-  return guarded([&] {
+  return answered([&] {
     if (library().initialised())
       return answer(refuse(Code::kNotInitialised, "components are disabled before PAPI_library_init"));
     return answer(library().registry().disable(cidx));
@@ -132,7 +132,7 @@ CAPI int PAPI_disable_component(int cidx) {
 }
 
 CAPI int PAPI_disable_component_by_name(const char* name) {
-  return guarded([&] {
+  return answered([&] {
     if (name == nullptr) return answer(refuse(Code::kInvalid, "no component name given"));
     if (library().initialised())
       return answer(refuse(Code::kNotInitialised, "components are disabled before PAPI_library_init"));
@@ -141,7 +141,7 @@ CAPI int PAPI_disable_component_by_name(const char* name) {
 }
 
 CAPI int PAPI_num_cmp_hwctrs(int cidx) {
-  return guarded([&] {
+  return answered([&] {
     if (!library().initialised()) return 0;
     return answer(counters_of_component(cidx));
   });

@@ -106,7 +106,7 @@ using namespace substrata::capi;
 
 // *handle: in, the kind before (null: none yet); out, the next kind, or null with PAPI_EINVAL at the end.
 CAPI int PAPI_enum_dev_type(int enum_modifier, void** handle) {
-  return guarded([&] {
+  return answered([&] {
     if (handle == nullptr) return answer(refuse(Code::kInvalid, "no place to put the handle"));
     const bool wanted =
         (enum_modifier & PAPI_DEV_TYPE_ENUM__CPU) != 0 || enum_modifier == PAPI_DEV_TYPE_ENUM__FIRST;
@@ -120,7 +120,7 @@ CAPI int PAPI_enum_dev_type(int enum_modifier, void** handle) {
 }
 
 CAPI int PAPI_get_dev_type_attr(void* handle, PAPI_dev_type_attr_e attr, void* val) {
-  return guarded([&] {
+  return answered([&] {
     const HardwareInfo* const machine = hardware_info();
     if (handle != &kProcessors || val == nullptr || machine == nullptr)
       return answer(refuse(Code::kInvalid, "a handle of PAPI_enum_dev_type and a place for the value"));
@@ -146,7 +146,7 @@ CAPI int PAPI_get_dev_type_attr(void* handle, PAPI_dev_type_attr_e attr, void* v
 }
 
 CAPI int PAPI_get_dev_attr(void* handle, int id, PAPI_dev_attr_e attr, void* val) {
-  return guarded([&] {
+  return answered([&] {
     const HardwareInfo* const machine = hardware_info();
     if (handle != &kProcessors || val == nullptr || machine == nullptr || id < 0)
       return answer(refuse(Code::kInvalid, "a handle of PAPI_enum_dev_type and a place for the value"));

@@ -49,7 +49,7 @@ const char* text_of(int code) noexcept {
   return kTexts[-code];
 }
 
-thread_local int last_error = PAPI_OK;
+thread_local int last_error __attribute__((tls_model("initial-exec"))) = PAPI_OK;
 
 }  // namespace
 
@@ -85,5 +85,5 @@ CAPI void PAPI_perror(const char* msg) {
 }
 
 CAPI int PAPI_set_debug(int level) {
-  return guarded([&] { return answer(set_debug_level(level)); });
+  return answered([&] { return answer(set_debug_level(level)); });
 }

@@ -28,7 +28,7 @@ int answer_for_many(const ManyOutcome& outcome) noexcept {
 }  // namespace
 
 CAPI int PAPI_create_eventset(int* EventSet) {
-  return guarded([&] {
+  return answered([&] {
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     if (EventSet == nullptr) return answer(refuse(Code::kInvalid, "no place to put the eventset's handle"));
     if (*EventSet != PAPI_NULL)
@@ -38,7 +38,7 @@ CAPI int PAPI_create_eventset(int* EventSet) {
 }
 
 CAPI int PAPI_destroy_eventset(int* EventSet) {
-  return guarded([&] {
+  return answered([&] {
     if (EventSet == nullptr) return answer(Code::kInvalid);
     // PAPI has no such set before initialisation either.
     if (!library().initialised()) return answer(Code::kNoEventSet);
@@ -49,19 +49,19 @@ CAPI int PAPI_destroy_eventset(int* EventSet) {
 }
 
 CAPI int PAPI_cleanup_eventset(int EventSet) {
-  return guarded([&] { return answer(cleanup_event_set(EventSet)); });
+  return answered([&] { return answer(cleanup_event_set(EventSet)); });
 }
 
 CAPI int PAPI_assign_eventset_component(int EventSet, int cidx) {
-  return guarded([&] { return answer(assign_component(EventSet, cidx)); });
+  return answered([&] { return answer(assign_component(EventSet, cidx)); });
 }
 
 CAPI int PAPI_get_eventset_component(int EventSet) {
-  return guarded([&] { return answer(component_of_set(EventSet)); });
+  return answered([&] { return answer(component_of_set(EventSet)); });
 }
 
 CAPI int PAPI_add_event(int EventSet, int Event) {
-  return guarded([&] {
+  return answered([&] {
     const Result<uint32_t> state = state_of(EventSet);
     if (!state) return answer(state.status());
     if ((*state & kSetRunning) != 0) return answer(Code::kRunning);
@@ -71,7 +71,7 @@ CAPI int PAPI_add_event(int EventSet, int Event) {
 }
 
 CAPI int PAPI_add_named_event(int EventSet, const char* EventName) {
-  return guarded([&] {
+  return answered([&] {
     if (EventName == nullptr) return answer(refuse(Code::kInvalid, "no event name given"));
     const Status status = add_named_event(EventSet, EventName);
     return answer_for_name(status, EventName);
@@ -79,31 +79,31 @@ CAPI int PAPI_add_named_event(int EventSet, const char* EventName) {
 }
 
 CAPI int PAPI_add_events(int EventSet, int* Events, int number) {
-  return guarded([&] { return answer_for_many(add_events(EventSet, Events, number)); });
+  return answered([&] { return answer_for_many(add_events(EventSet, Events, number)); });
 }
 
 CAPI int PAPI_remove_event(int EventSet, int EventCode) {
-  return guarded([&] { return answer(remove_event(EventSet, static_cast<uint32_t>(EventCode))); });
+  return answered([&] { return answer(remove_event(EventSet, static_cast<uint32_t>(EventCode))); });
 }
 
 CAPI int PAPI_remove_named_event(int EventSet, const char* EventName) {
-  return guarded([&] {
+  return answered([&] {
     if (EventName == nullptr) return answer(refuse(Code::kInvalid, "no event name given"));
     return answer_for_name(remove_named_event(EventSet, EventName), EventName);
   });
 }
 
 CAPI int PAPI_remove_events(int EventSet, int* Events, int number) {
-  return guarded([&] { return answer_for_many(remove_events(EventSet, Events, number)); });
+  return answered([&] { return answer_for_many(remove_events(EventSet, Events, number)); });
 }
 
 CAPI int PAPI_num_events(int EventSet) {
-  return guarded([&] { return answer(event_count_of(EventSet)); });
+  return answered([&] { return answer(event_count_of(EventSet)); });
 }
 
 // *number: in, places in Events; out, events written, or the events of the set when there is no place at all.
 CAPI int PAPI_list_events(int EventSet, int* Events, int* number) {
-  return guarded([&] {
+  return answered([&] {
     const Result<std::vector<uint32_t>> codes = events_of(EventSet);
     if (!codes) return answer(codes.status());
     if (number == nullptr || *number < 0 || (Events == nullptr && *number > 0))

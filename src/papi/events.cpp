@@ -138,7 +138,7 @@ Status not_a_preset(int code) noexcept {
 }  // namespace
 
 CAPI int PAPI_event_name_to_code(const char* in, int* out) {
-  return guarded([&] {
+  return answered([&] {
     if (in == nullptr || out == nullptr)
       return answer(refuse(Code::kInvalid, "a name and a place for its code"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
@@ -152,7 +152,7 @@ CAPI int PAPI_event_name_to_code(const char* in, int* out) {
 }
 
 CAPI int PAPI_event_code_to_name(int EventCode, char* out) {
-  return guarded([&] {
+  return answered([&] {
     if (out == nullptr) return answer(refuse(Code::kInvalid, "no place to put the name"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     if (EventCode == 0) return answer(refuse(Code::kNoEvent, "0 is not an event code"));
@@ -171,7 +171,7 @@ CAPI int PAPI_event_code_to_name(int EventCode, char* out) {
 }
 
 CAPI int PAPI_get_event_info(int EventCode, PAPI_event_info_t* info) {
-  return guarded([&] {
+  return answered([&] {
     if (info == nullptr) return answer(refuse(Code::kInvalid, "no place to put the description"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     if (EventCode == 0 || unknown_to_generation(EventCode)) return answer(not_a_preset(EventCode));
@@ -186,7 +186,7 @@ CAPI int PAPI_get_event_info(int EventCode, PAPI_event_info_t* info) {
 static int at_its_end(Code code) noexcept { return static_cast<int>(code); }
 
 CAPI int PAPI_enum_event(int* EventCode, int modifier) {
-  return guarded([&] {
+  return answered([&] {
     if (EventCode == nullptr) return answer(refuse(Code::kInvalid, "no event code to start from"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     const std::optional<Enumerate> how = enumerate_of(modifier);
@@ -201,7 +201,7 @@ CAPI int PAPI_enum_event(int* EventCode, int modifier) {
 }
 
 CAPI int PAPI_enum_cmp_event(int* EventCode, int modifier, int cidx) {
-  return guarded([&] {
+  return answered([&] {
     if (EventCode == nullptr) return answer(refuse(Code::kInvalid, "no event code to start from"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     const std::optional<Enumerate> how = enumerate_of(modifier);
@@ -217,7 +217,7 @@ CAPI int PAPI_enum_cmp_event(int* EventCode, int modifier, int cidx) {
 }
 
 CAPI int PAPI_query_event(int EventCode) {
-  return guarded([&] {
+  return answered([&] {
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     if (EventCode == 0) return answer(refuse(Code::kNoEvent, "0 is not an event code"));
     if (unknown_to_generation(EventCode)) return answer(not_a_preset(EventCode));
@@ -226,7 +226,7 @@ CAPI int PAPI_query_event(int EventCode) {
 }
 
 CAPI int PAPI_query_named_event(const char* EventName) {
-  return guarded([&] {
+  return answered([&] {
     if (EventName == nullptr) return answer(refuse(Code::kInvalid, "no event name given"));
     int code = 0;
     const int found = PAPI_event_name_to_code(EventName, &code);
@@ -235,7 +235,7 @@ CAPI int PAPI_query_named_event(const char* EventName) {
 }
 
 CAPI int PAPI_get_event_component(int EventCode) {
-  return guarded([&] {
+  return answered([&] {
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     const Result<int> component = library().catalogue().component_of(static_cast<uint32_t>(EventCode));
     if (!component && component.status().code == Code::kNoComponent) return answer(Code::kNoEvent);

@@ -7,7 +7,7 @@ using namespace substrata::capi;
 using substrata::high_level::Regions;
 
 CAPI int PAPI_hl_region_begin(const char* region) {
-  return guarded([&] {
+  return answered([&] {
     if (region == nullptr) return answer(refuse(Code::kInvalid, "a region needs a name"));
     [[maybe_unused]] static const bool kTold = [] {
       Regions::instance().set_interface_version(kGeneration70 ? "7.0.0.0" : "7.3.0.0");
@@ -18,19 +18,19 @@ CAPI int PAPI_hl_region_begin(const char* region) {
 }
 
 CAPI int PAPI_hl_read(const char* region) {
-  return guarded([&] {
+  return answered([&] {
     if (region == nullptr) return answer(refuse(Code::kInvalid, "a region needs a name"));
     return answer(Regions::instance().read(region));
   });
 }
 
 CAPI int PAPI_hl_region_end(const char* region) {
-  return guarded([&] {
+  return answered([&] {
     if (region == nullptr) return answer(refuse(Code::kInvalid, "a region needs a name"));
     return answer(Regions::instance().end(region));
   });
 }
 
 CAPI int PAPI_hl_stop(void) {
-  return guarded([] { return answer(Regions::instance().stop()); });
+  return answered([] { return answer(Regions::instance().stop()); });
 }

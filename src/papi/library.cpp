@@ -9,7 +9,7 @@ using namespace substrata::capi;
 CAPI int PAPI_library_init(int version) {
   // The integer is the only sign of the header, hence of the layouts, a client was compiled with (PA-11).
   if (version != PAPI_VER_CURRENT) return answer(Code::kInvalid);
-  return guarded([&] {
+  return answered([&] {
     const Status status = library().initialise();
     return status.ok() ? PAPI_VER_CURRENT : answer(status);
   });
@@ -21,7 +21,7 @@ CAPI int PAPI_is_initialized(void) {
 }
 
 CAPI void PAPI_shutdown(void) {
-  guarded([&] {
+  answered([&] {
     high_level::Regions::instance().finish();
     library().shutdown();
     return PAPI_OK;

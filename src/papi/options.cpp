@@ -194,7 +194,7 @@ Status set_option(int option, const PAPI_option_t& value) {
 }  // namespace
 
 CAPI int PAPI_get_opt(int option, PAPI_option_t* ptr) {
-  return guarded([&] {
+  return answered([&] {
     if (option == PAPI_LIB_VERSION) return PAPI_VERSION;
     // How the debug level stands can be asked at any time; everything else needs the library.
     if (const Status up = library().require_initialised(); !up.ok() && option != PAPI_DEBUG)
@@ -206,7 +206,7 @@ CAPI int PAPI_get_opt(int option, PAPI_option_t* ptr) {
 }
 
 CAPI int PAPI_get_cmp_opt(int option, PAPI_option_t* ptr, int cidx) {
-  return guarded([&] {
+  return answered([&] {
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     if (library().registry().at(cidx) == nullptr)
       return answer(refuse(Code::kComponent, "no component %d", cidx));
@@ -221,7 +221,7 @@ CAPI int PAPI_get_cmp_opt(int option, PAPI_option_t* ptr, int cidx) {
 }
 
 CAPI int PAPI_set_opt(int option, PAPI_option_t* ptr) {
-  return guarded([&] {
+  return answered([&] {
     if (ptr == nullptr) return answer(refuse(Code::kInvalid, "no value for option %d", option));
     if (const Status up = library().require_initialised(); !up.ok() && option != PAPI_DEBUG)
       return answer(up);
@@ -232,33 +232,33 @@ CAPI int PAPI_set_opt(int option, PAPI_option_t* ptr) {
 CAPI int PAPI_set_domain(int domain) { return PAPI_set_cmp_domain(domain, 0); }
 
 CAPI int PAPI_set_cmp_domain(int domain, int cidx) {
-  return guarded([&] { return answer(set_default_domain(static_cast<uint32_t>(domain), cidx)); });
+  return answered([&] { return answer(set_default_domain(static_cast<uint32_t>(domain), cidx)); });
 }
 
 CAPI int PAPI_set_granularity(int granularity) { return PAPI_set_cmp_granularity(granularity, 0); }
 
 CAPI int PAPI_set_cmp_granularity(int granularity, int cidx) {
-  return guarded([&] { return answer(set_default_granularity(static_cast<uint32_t>(granularity), cidx)); });
+  return answered([&] { return answer(set_default_granularity(static_cast<uint32_t>(granularity), cidx)); });
 }
 
 CAPI int PAPI_attach(int EventSet, unsigned long tid) {
-  return guarded([&] { return answer(attach_set(EventSet, tid)); });
+  return answered([&] { return answer(attach_set(EventSet, tid)); });
 }
 
 CAPI int PAPI_detach(int EventSet) {
-  return guarded([&] { return answer(detach_set(EventSet)); });
+  return answered([&] { return answer(detach_set(EventSet)); });
 }
 
 // Nothing to prepare: a set that is multiplexed brings its own means.
 CAPI int PAPI_multiplex_init(void) { return PAPI_OK; }
 
 CAPI int PAPI_set_multiplex(int EventSet) {
-  return guarded([&] { return answer(set_multiplex(EventSet, 0, false)); });
+  return answered([&] { return answer(set_multiplex(EventSet, 0, false)); });
 }
 
 // PAPI answers 0 for a handle it does not know.
 CAPI int PAPI_get_multiplex(int EventSet) {
-  return guarded([&] {
+  return answered([&] {
     const Result<MultiplexOption> multiplex = multiplex_of(EventSet);
     return multiplex && multiplex->on ? 1 : 0;
   });

@@ -11,7 +11,7 @@ using namespace substrata::capi;
 
 CAPI int PAPI_overflow(int EventSet, int EventCode, int threshold, int flags,
                        PAPI_overflow_handler_t handler) {
-  return guarded([&] {
+  return answered([&] {
     const auto code = static_cast<uint32_t>(EventCode);
     if (threshold == 0) return answer(clear_overflow(EventSet, code));
     constexpr int kKnown = PAPI_OVERFLOW_FORCE_SW | PAPI_OVERFLOW_HARDWARE;
@@ -25,7 +25,7 @@ CAPI int PAPI_overflow(int EventSet, int EventCode, int threshold, int flags,
 }
 
 CAPI int PAPI_get_overflow_event_index(int Eventset, long long overflow_vector, int* array, int* number) {
-  return guarded([&] {
+  return answered([&] {
     if (overflow_vector == 0 || array == nullptr || number == nullptr || *number < 1)
       return answer(
           refuse(Code::kInvalid, "an overflow vector and places for event positions were expected"));

@@ -61,7 +61,7 @@ int profile_event(std::vector<ProfileSegment> segments, int set, int event, int 
 
 CAPI int PAPI_profil(void* buf, unsigned bufsiz, vptr_t offset, unsigned scale, int EventSet, int EventCode,
                      int threshold, int flags) {
-  return guarded([&] {
+  return answered([&] {
     if (const int refusal = check_flags(flags); refusal != PAPI_OK) return refusal;
     return profile_event({{buf, bufsiz, reinterpret_cast<uint64_t>(offset), scale}}, EventSet, EventCode,
                          threshold, flags);
@@ -70,7 +70,7 @@ CAPI int PAPI_profil(void* buf, unsigned bufsiz, vptr_t offset, unsigned scale, 
 
 CAPI int PAPI_sprofil(PAPI_sprofil_t* prof, int profcnt, int EventSet, int EventCode, int threshold,
                       int flags) {
-  return guarded([&] {
+  return answered([&] {
     if (const int refusal = check_flags(flags); refusal != PAPI_OK) return refusal;
     // As in PAPI, an empty list of segments is accepted: nothing is counted.
     std::vector<ProfileSegment> segments;

@@ -97,7 +97,7 @@ class Rates {
   std::array<int64_t, 3> counts_{};
 };
 
-thread_local Rates rates;
+thread_local Rates rates __attribute__((tls_model("initial-exec")));
 
 // Counts a microsecond of process time: millions a second.
 float millions_a_second(int64_t count, float seconds) noexcept {
@@ -109,7 +109,7 @@ float ratio(int64_t a, int64_t b) noexcept {
 }
 
 int floating_rate(RateKind kind, int event, float* rtime, float* ptime, long long* count, float* rate) {
-  return guarded([&] {
+  return answered([&] {
     if (rtime == nullptr || ptime == nullptr || count == nullptr || rate == nullptr)
       return answer(refuse(Code::kInvalid, "a place for each of the four values"));
     Rates::Interval interval;
@@ -137,7 +137,7 @@ CAPI int PAPI_flops_rate(int event, float* rtime, float* ptime, long long* flpop
 }
 
 CAPI int PAPI_ipc(float* rtime, float* ptime, long long* ins, float* ipc) {
-  return guarded([&] {
+  return answered([&] {
     if (rtime == nullptr || ptime == nullptr || ins == nullptr || ipc == nullptr)
       return answer(refuse(Code::kInvalid, "a place for each of the four values"));
     Rates::Interval interval;
@@ -153,7 +153,7 @@ CAPI int PAPI_ipc(float* rtime, float* ptime, long long* ins, float* ipc) {
 
 CAPI int PAPI_epc(int event, float* rtime, float* ptime, long long* ref, long long* core, long long* evt,
                   float* epc) {
-  return guarded([&] {
+  return answered([&] {
     if (rtime == nullptr || ptime == nullptr || ref == nullptr || core == nullptr || evt == nullptr ||
         epc == nullptr)
       return answer(refuse(Code::kInvalid, "a place for each of the six values"));
@@ -172,5 +172,5 @@ CAPI int PAPI_epc(int event, float* rtime, float* ptime, long long* ref, long lo
 }
 
 CAPI int PAPI_rate_stop(void) {
-  return guarded([] { return answer(rates.stop()); });
+  return answered([] { return answer(rates.stop()); });
 }

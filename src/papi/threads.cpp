@@ -9,30 +9,28 @@ using namespace substrata;
 using namespace substrata::capi;
 
 CAPI int PAPI_thread_init(unsigned long (*id_fn)(void)) {
-  return guarded([&] { return answer(set_thread_id_function(id_fn)); });
+  return answered([&] { return answer(set_thread_id_function(id_fn)); });
 }
 
 CAPI unsigned long PAPI_thread_id(void) {
   // The error travels in the unsigned result, as PAPI's does.
-  try {
+  return answered([] {
     const Result<unsigned long> id = thread_id();
     return id ? *id : static_cast<unsigned long>(answer(id.status()));
-  } catch (...) {
-    return static_cast<unsigned long>(answer(Code::kBug));
-  }
+  });
 }
 
 CAPI int PAPI_register_thread(void) {
-  return guarded([] { return answer(register_thread()); });
+  return answered([] { return answer(register_thread()); });
 }
 
 CAPI int PAPI_unregister_thread(void) {
-  return guarded([] { return answer(unregister_thread()); });
+  return answered([] { return answer(unregister_thread()); });
 }
 
 // *number: in, places in tids; out, ids written, or threads there are when tids is null.
 CAPI int PAPI_list_threads(PAPI_thread_id_t* tids, int* number) {
-  return guarded([&] {
+  return answered([&] {
     if (number == nullptr || (tids != nullptr && *number <= 0))
       return answer(refuse(Code::kInvalid, "no place to list the threads"));
     const std::vector<unsigned long> ids = list_threads();
@@ -48,7 +46,7 @@ CAPI int PAPI_list_threads(PAPI_thread_id_t* tids, int* number) {
 }
 
 CAPI int PAPI_get_thr_specific(int tag, void** ptr) {
-  return guarded([&] {
+  return answered([&] {
     if (ptr == nullptr) return answer(refuse(Code::kInvalid, "no place to put the pointer"));
     if (tag < 0 || (tag & PAPI_TLS_ALL_THREADS) == 0) return answer_into(thread_specific(tag), ptr);
     // Every thread's: ptr is then a PAPI_all_thr_spec_t with room for `num` ids and values.
@@ -68,13 +66,13 @@ CAPI int PAPI_get_thr_specific(int tag, void** ptr) {
 }
 
 CAPI int PAPI_set_thr_specific(int tag, void* ptr) {
-  return guarded([&] { return answer(set_thread_specific(tag, ptr)); });
+  return answered([&] { return answer(set_thread_specific(tag, ptr)); });
 }
 
 CAPI int PAPI_lock(int lck) {
-  return guarded([&] { return answer(lock_user(lck)); });
+  return answered([&] { return answer(lock_user(lck)); });
 }
 
 CAPI int PAPI_unlock(int lck) {
-  return guarded([&] { return answer(unlock_user(lck)); });
+  return answered([&] { return answer(unlock_user(lck)); });
 }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "base/parse.hpp"
 #include "note.hpp"
 
 namespace substrata::perf {
@@ -231,8 +232,7 @@ Code Catalogue::encode_tracepoint(std::string_view name, Encoding* out, std::str
     leg.attr = blank_attr();
     leg.attr.type = PERF_TYPE_TRACEPOINT;
     uint64_t number = 0;
-    const auto [end, code] = std::from_chars(id->data(), id->data() + id->size(), number);
-    if (code != std::errc() || end == id->data()) continue;
+    if (!parse_number(std::string_view(*id), &number)) continue;
     leg.attr.config = number;
     out->legs.assign(1, leg);
     out->kernel_side = true;

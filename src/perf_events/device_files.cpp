@@ -6,29 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
+
+#include "base/parse.hpp"
 
 namespace substrata::perf {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n'))
-    text.remove_suffix(1);
-  return text;
-}
-
-template <typename Number>
-bool parse_number(std::string_view text, Number* out) {
-  int base = 10;
-  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-    text.remove_prefix(2);
-    base = 16;
-  }
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out, base);
-  return !text.empty() && error == std::errc() && end == text.data() + text.size();
-}
 
 std::vector<std::string> list_folder(const std::string& path) {
   std::vector<std::string> names;

@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "base/guard.hpp"
 #include "note.hpp"
 
 namespace substrata::perf {
@@ -456,11 +457,8 @@ int64_t EventSet::ticks_now() const noexcept {
 Status EventSet::start() noexcept {
   if (running_) return {Code::kRunning, 0, "the set is already counting"};
   if (!events_.empty() && stale()) {  // a forked child counts itself, not its parent
-    try {
-      if (const Status status = replace(events_, configuration_, sampling_); !status.ok()) return status;
-    } catch (const std::bad_alloc&) {
-      return {Code::kNoMemory, ENOMEM, "no memory to open the set again after fork"};
-    }
+    const Status again = guarded([&] { return replace(events_, configuration_, sampling_); });
+    if (!again.ok()) return again;
   }
   const Kernel& kernel = shared_.kernel;
   ticks_base_ = ticks_now();

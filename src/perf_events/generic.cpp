@@ -1,7 +1,7 @@
 // The kernel's generic events under libpfm4's names, and the qualifiers such names take.
 #include <cctype>
-#include <charconv>
 
+#include "base/parse.hpp"
 #include "encoding.hpp"
 
 namespace substrata::perf {
@@ -255,14 +255,7 @@ bool apply_qualifiers(std::string_view qualifiers, bool cache_umasks, Encoding* 
     const std::string_view key = item.substr(0, equals);
     uint64_t value = 1;
     if (equals != std::string_view::npos) {
-      std::string_view text = item.substr(equals + 1);
-      int base = 10;
-      if (text.starts_with("0x")) {
-        text.remove_prefix(2);
-        base = 16;
-      }
-      const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-      if (text.empty() || code != std::errc() || end != text.data() + text.size()) {
+      if (!parse_number(item.substr(equals + 1), &value)) {
         *error = "the qualifier '" + std::string(item) + "' has no number";
         return false;
       }

@@ -4,26 +4,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <system_error>
 
 #include "device_files.hpp"
 
 namespace substrata::perf {
-
-Status refuse(Code code, int os_error, std::string_view text) noexcept {
-  // On the heap: large thread-local objects keep the library from being loaded at run time.
-  constexpr size_t kRoom = 512;
-  constinit thread_local std::unique_ptr<char[]> kept;
-  if (!kept) kept.reset(new (std::nothrow) char[kRoom]());
-  char* const buffer = kept.get();
-  if (buffer == nullptr) return {code, os_error, "no memory is left for the reason"};
-  const size_t length = text.size() < kRoom ? text.size() : kRoom - 1;
-  std::memcpy(buffer, text.data(), length);
-  buffer[length] = '\0';
-  return {code, os_error, buffer};
-}
 
 Code code_of_refusal(int os_error) noexcept {
   switch (os_error) {

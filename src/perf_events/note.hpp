@@ -5,14 +5,10 @@
 #include <substrata/substrate.h>
 
 #include <string>
-#include <string_view>
+
+#include "base/error.hpp"
 
 namespace substrata::perf {
-
-// A Status whose note is a copy of `text` (at most 511 bytes) in this thread's buffer: valid until the
-// thread's next refusal. Thread-safe; allocates at a thread's first
-// refusal only.
-Status refuse(Code code, int os_error, std::string_view text) noexcept;
 
 // Why perf_event_open refused with `os_error`, and the cure. `root` is where / is; `paranoid` and the seccomp
 // state are read below it. `has_pmu`: a processor PMU is known here.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/guard.hpp"
 #include "sysfs/catalogue.hpp"
 #include "sysfs/measurement.hpp"
 #include "sysfs/sysfs.hpp"

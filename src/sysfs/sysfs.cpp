@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <limits>
+
+#include "base/parse.hpp"
 
 namespace substrata::kernel_files {
 namespace {
@@ -29,39 +29,10 @@ std::string_view number_at_front(std::string_view text, size_t* taken) noexcept 
 
 }  // namespace
 
-const char* Note::format(const char* pattern, ...) noexcept {
-  if (!text_) text_.reset(new (std::nothrow) char[kRoom]());
-  if (!text_) return "no memory is left for the reason";
-  va_list arguments;
-  va_start(arguments, pattern);
-  vsnprintf(text_.get(), kRoom, pattern, arguments);
-  va_end(arguments);
-  return text_.get();
-}
-
 std::string below_root(const Host& host, std::string_view path) {
   std::string whole = host.root == nullptr ? "" : host.root;
   whole += path;
   return whole;
-}
-
-bool parse_integer(std::string_view text, int64_t* value) noexcept {
-  size_t at = 0;
-  const bool negative = at < text.size() && text[at] == '-';
-  if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
-  if (at >= text.size() || !is_digit(text[at])) return false;
-  uint64_t magnitude = 0;
-  const uint64_t limit = static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) + (negative ? 1 : 0);
-  for (; at < text.size() && is_digit(text[at]); ++at) {
-    const uint64_t digit = static_cast<uint64_t>(text[at] - '0');
-    if (magnitude > (limit - digit) / 10) return false;
-    magnitude = magnitude * 10 + digit;
-  }
-  for (; at < text.size(); ++at) {
-    if (!is_space(text[at])) return false;
-  }
-  *value = negative ? static_cast<int64_t>(0 - magnitude) : static_cast<int64_t>(magnitude);
-  return true;
 }
 
 bool read_text(const std::string& path, std::string* text) {

@@ -5,29 +5,13 @@
 
 #include <substrata/substrate.h>
 
-#include <cstdarg>
 #include <cstdint>
-#include <exception>
-#include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace substrata::kernel_files {
-
-// A sentence kept for Status::note: each substrate has one a thread. Thread-bound.
-class Note {
- public:
-  // Formats as printf does, cuts what is too long, and gives the text, valid until the next call.
-  const char* format(const char* pattern, ...) noexcept __attribute__((format(printf, 2, 3)));
-
- private:
-  // On the heap: large thread-local objects keep the library from being loaded at run time.
-  static constexpr size_t kRoom = 512;
-  std::unique_ptr<char[]> text_;
-};
 
 // The layer's clock; 0 where the host has none. Signal-safe.
 inline int64_t now_ns(const Host& host) noexcept {
@@ -41,10 +25,6 @@ inline const char* setting(const Host& host, const char* name) noexcept {
 
 // host.root followed by path, which starts with '/'.
 std::string below_root(const Host& host, std::string_view path);
-
-// One number in decimal, as the kernel writes it: optional sign, digits, then nothing but white space. False,
-// and *value untouched, for anything else and for what does not fit. Signal-safe.
-bool parse_integer(std::string_view text, int64_t* value) noexcept;
 
 // The whole of a small file without its closing white space; false with errno set when it cannot be read.
 bool read_text(const std::string& path, std::string* text);
@@ -101,18 +81,6 @@ class KeptFile {
  private:
   int descriptor_ = -1;
 };
-
-// Runs what may allocate at the border of a slot: exceptions become Status values.
-template <typename Work>
-Status guarded(Work&& work) noexcept {
-  try {
-    return std::forward<Work>(work)();
-  } catch (const std::bad_alloc&) {
-    return {Code::kNoMemory, 0, "not enough memory"};
-  } catch (const std::exception&) {
-    return {Code::kBug, 0, "an unexpected error inside the substrate"};
-  }
-}
 
 }  // namespace substrata::kernel_files
 

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "eventset/group.hpp"
 #include "eventset/library.hpp"
 #include "eventset/measure.hpp"
@@ -17,18 +17,6 @@ namespace {
 using namespace substrata;
 
 int number(const Status& status) noexcept { return static_cast<int>(status.code); }
-
-// No exception crosses the C boundary; the only one that can arise is a lack of memory.
-template <class Function>
-int guarded(Function&& function) noexcept {
-  try {
-    return function();
-  } catch (const std::bad_alloc&) {
-    return static_cast<int>(Code::kNoMemory);
-  } catch (...) {
-    return static_cast<int>(Code::kBug);
-  }
-}
 
 static_assert(sizeof(substrata_stamp) == sizeof(GroupStamp) &&
               offsetof(substrata_stamp, skew_ns) == offsetof(GroupStamp, skew_ns));
@@ -101,15 +89,10 @@ const char* substrata_component_origin(int component) {
 }
 
 const char* substrata_plugin_refusal(unsigned i) {
-  static thread_local std::string message;
-  try {
+  return guarded([&]() -> const char* {
     const std::vector<std::string> refusals = Library::instance().registry().refusals();
-    if (i >= refusals.size()) return nullptr;
-    message = refusals[i];
-    return message.c_str();
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+    return i < refusals.size() ? refuse(Code::kNoComponent, "%s", refusals[i].c_str()).note : nullptr;
+  });
 }
 
 int substrata_invoke(int component, int eventset, const char* verb, const void* in, size_t in_size, void* out,

@@ -22,8 +22,7 @@ constinit std::atomic<uint64_t> forks{0};
 uint64_t fork_count() noexcept { return forks.load(std::memory_order_acquire); }
 
 Library& Library::instance() noexcept {
-  // Never destroyed: threads and exit handlers may still call.
-  static Library* const library = new Library;
+  static Immortal<Library> library;
   return *library;
 }
 

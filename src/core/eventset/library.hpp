@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/fork_lock.hpp"
+#include "base/immortal.hpp"
 #include "base/result.hpp"
 #include "base/visibility.hpp"
 #include "events/catalogue.hpp"
@@ -42,6 +43,7 @@ class Library {
   ForkLock& lock() noexcept { return lock_; }
 
  private:
+  friend class Immortal<Library>;
   Library();
   static void after_fork_in_child() noexcept;
   ForkLock lock_;

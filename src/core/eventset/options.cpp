@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/immortal.hpp"
 #include "base/log.hpp"
 #include "eventset/library.hpp"
 
@@ -31,7 +32,7 @@ struct Options {
 };
 
 Options& options() {
-  static Options* const all = new Options;
+  static Immortal<Options> all;
   return *all;
 }
 

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/immortal.hpp"
 #include "eventset/library.hpp"
 #include "eventset/locked_set.hpp"
 
@@ -18,7 +19,7 @@ struct Pool {
 };
 
 Pool& pool() {
-  static Pool* const all = new Pool;
+  static Immortal<Pool> all;
   return *all;
 }
 

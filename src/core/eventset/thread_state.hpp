@@ -33,7 +33,7 @@ struct ThreadState {
   void* slots[kThreadSlots] = {};
 };
 
-// The calling thread's state, made if need be. Null before initialisation.
+// The calling thread's state, made if need be. May throw std::bad_alloc.
 ThreadState* this_thread_state();
 // The calling thread's state if it has one.
 ThreadState* known_thread_state() noexcept;
@@ -49,7 +49,7 @@ void renew_user_locks_in_child() noexcept;
 
 // Whether the thread of that number can still run code; for reuse of what was biased to it.
 bool thread_ended(uint64_t number);
-// From now on the calling thread's end is noted.
+// From now on the calling thread's end is noted. May throw std::bad_alloc.
 void watch_this_thread();
 
 }  // namespace substrata

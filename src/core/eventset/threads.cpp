@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <unordered_set>
 
+#include "base/immortal.hpp"
 #include "base/log.hpp"
+#include "base/thread_end.hpp"
 #include "eventset/event_set_object.hpp"
 #include "eventset/library.hpp"
 #include "eventset/thread_state.hpp"
@@ -25,9 +28,8 @@ struct Threads {
   std::atomic<uint32_t> user_locks[kUserLocks] = {};
 };
 
-// Never destroyed: threads may end after main has returned.
-Threads& threads() {
-  static Threads* const all = new Threads;
+Threads& threads() noexcept {
+  static Immortal<Threads> all;
   return *all;
 }
 
@@ -36,7 +38,7 @@ struct Own {
   ThreadState* state = nullptr;
   uint64_t epoch = 0;
 };
-constinit thread_local Own own;
+constinit thread_local Own own __attribute__((tls_model("initial-exec")));
 
 unsigned long system_thread_id() { return static_cast<unsigned long>(syscall(SYS_gettid)); }
 
@@ -68,21 +70,18 @@ void free_state(ThreadState& state) {
   if (place != states.end()) states.erase(place);
 }
 
-// Notes the end of its thread.
-struct ThreadEnd {
-  ~ThreadEnd() {
-    Threads& all = threads();
-    const std::lock_guard guard(all.lock);
-    all.watched.erase(this_thread_number());
-    ThreadState* state = known_thread_state();
-    if (state != nullptr) {
-      state->alive = false;
-      own = Own{};
-      if (state->sets == 0) free_state(*state);
-    }
+void note_end() noexcept {
+  Threads& all = threads();
+  const std::lock_guard guard(all.lock);
+  all.watched.erase(this_thread_number());
+  ThreadState* state = known_thread_state();
+  if (state != nullptr) {
+    state->alive = false;
+    own = Own{};
+    if (state->sets == 0) free_state(*state);
   }
-};
-thread_local bool watching = false;
+}
+constinit thread_local AtThreadEnd end_of_thread __attribute__((tls_model("initial-exec"))) = {note_end};
 
 }  // namespace
 
@@ -97,13 +96,13 @@ ThreadState::ThreadState(uint64_t thread_number, unsigned long thread_id, int co
 }
 
 void watch_this_thread() {
-  if (watching) return;
-  watching = true;
-  static thread_local ThreadEnd end;
-  static_cast<void>(end);
+  if (end_of_thread.noted) return;
   Threads& all = threads();
   const std::lock_guard guard(all.lock);
   all.watched.insert(this_thread_number());
+  if (at_thread_end(end_of_thread)) return;
+  all.watched.erase(this_thread_number());
+  throw std::bad_alloc();
 }
 
 bool thread_ended(uint64_t number) {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/guard.hpp"
 
 namespace substrata {
 namespace {
@@ -51,15 +51,6 @@ int64_t extrapolated(ValueType type, int64_t value, int64_t enabled_ns, int64_t 
   const Wide whole = static_cast<Wide>(value) * enabled_ns / running_ns;
   return static_cast<int64_t>(
       std::clamp<Wide>(whole, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()));
-}
-
-template <typename Body>
-Status guarded(Body body) noexcept {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return {Code::kNoMemory, 0, "no memory for multiplexed events"};
-  }
 }
 
 void destroy_set(Set* set) noexcept { delete &of(set); }

@@ -10,6 +10,7 @@
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "base/parse.hpp"
 
 namespace substrata {
 

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "base/parse.hpp"
 #include "registry/table_builder.hpp"
 
 namespace substrata {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
+
 namespace substrata::monitor {
 namespace {
 
@@ -61,10 +63,10 @@ void ObservingInstrument::call(void* owner, const substrata_transaction* batch, 
 
 Status ObservingInstrument::begin() noexcept {
   if (observer_ == nullptr && substrata_observer_create(call, this, 0, &observer_) != 0) {
-    return refuse(Code::kNoMemory, 0, "%s", substrata_feed_error());
+    return refuse(Code::kNoMemory, "%s", substrata_feed_error());
   }
   if (const int refused = substrata_subscribe(observer_, patterns_.c_str()); refused != 0) {
-    return refuse(static_cast<Code>(refused), 0, "%s", substrata_feed_error());
+    return refuse(static_cast<Code>(refused), "%s", substrata_feed_error());
   }
   return kSuccess;
 }
@@ -83,7 +85,7 @@ Status Monitor::event_at(uint32_t index, Event* out) const noexcept {
   if (index >= events_.size()) {
     const size_t later = index - events_.size();
     if (later >= qualified_.size()) {
-      return refuse(Code::kNoEvent, 0, "event %u was asked for; there are %zu", index,
+      return refuse(Code::kNoEvent, "event %u was asked for; there are %zu", index,
                     events_.size() + qualified_.size());
     }
     name = qualified_[later].name.c_str();
@@ -119,7 +121,7 @@ Status Monitor::find_event(const char* name, uint32_t* index) {
     return kSuccess;
   }
   if (qualified_.size() == kMostQualified) {
-    return refuse(Code::kTooMany, 0, "%zu qualified names have been asked for, no more are kept",
+    return refuse(Code::kTooMany, "%zu qualified names have been asked for, no more are kept",
                   kMostQualified);
   }
   *index = static_cast<uint32_t>(events_.size() + qualified_.size());
@@ -136,7 +138,7 @@ Status Monitor::request_at(uint32_t index, Request* out) const {
     return kSuccess;
   }
   if (index - events_.size() >= qualified_.size()) {
-    return refuse(Code::kNoEvent, 0, "event %u was asked for; there are %zu", index,
+    return refuse(Code::kNoEvent, "event %u was asked for; there are %zu", index,
                   events_.size() + qualified_.size());
   }
   *out = qualified_[index - events_.size()].request;
@@ -185,11 +187,7 @@ Status event_at(Device* device, uint32_t index, Event* out) noexcept {
 }
 
 Status find_event(Device* device, const char* name, uint32_t* index) noexcept {
-  try {
-    return monitor_of(device).find_event(name, index);
-  } catch (...) {
-    return no_memory();
-  }
+  return guarded([&] { return monitor_of(device).find_event(name, index); });
 }
 
 Status create_set(Device* device, Thread*, Set** out) noexcept {
@@ -208,7 +206,7 @@ void destroy_set(Set* set) noexcept {
 Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
   CountingSet& self = set_of(set);
   if (self.running) return {Code::kRunning, 0, "the eventset is running; stop it before changing its events"};
-  try {
+  return guarded([&]() -> Status {
     CountingSet wanted(self.monitor);
     for (uint32_t i = 0; i < count; ++i) {
       Request request;
@@ -233,9 +231,7 @@ Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
     self.base.swap(wanted.base);
     self.values.swap(wanted.values);
     return kSuccess;
-  } catch (...) {
-    return no_memory();
-  }
+  });
 }
 
 Status start(Set* set) noexcept {

@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "counter.hpp"
 #include "event_names.hpp"
 
@@ -135,11 +136,7 @@ Status write(Set* set, const int64_t* values) noexcept;
 // What open does: makes the monitor. M is constructed from the host.
 template <typename M>
 Status open(const Host* host, Device** out) noexcept {
-  try {
-    return adopt(new M(host), out);
-  } catch (...) {
-    return {Code::kNoMemory, 0, "no memory for the monitor's state"};
-  }
+  return guarded([&] { return adopt(new M(host), out); });
 }
 
 // A read waits for a batch that another thread is running through the models, and runs what is waiting

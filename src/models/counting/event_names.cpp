@@ -2,60 +2,12 @@
 #include "event_names.hpp"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
-#include <limits>
-#include <memory>
-#include <new>
+
+#include "base/error.hpp"
+#include "base/parse.hpp"
 
 namespace substrata::monitor {
 namespace {
-
-// On the heap: large thread-local objects keep the library from being loaded at run time.
-constexpr size_t kSentence = 512;
-constinit thread_local std::unique_ptr<char[]> sentence;
-
-// One number with its optional suffix, the whole text.
-bool parse_number(std::string_view text, uint64_t* out) noexcept {
-  unsigned shift = 0;
-  if (!text.empty()) {
-    switch (text.back()) {
-      case 'K':
-      case 'k':
-        shift = 10;
-        break;
-      case 'M':
-      case 'm':
-        shift = 20;
-        break;
-      case 'G':
-      case 'g':
-        shift = 30;
-        break;
-      default:
-        break;
-    }
-    if (shift != 0) text.remove_suffix(1);
-  }
-  unsigned base = 10;
-  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-    base = 16;
-    text.remove_prefix(2);
-  }
-  if (text.empty()) return false;
-  uint64_t value = 0;
-  for (const char c : text) {
-    const unsigned digit = c >= '0' && c <= '9'   ? static_cast<unsigned>(c - '0')
-                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a') + 10
-                           : c >= 'A' && c <= 'F' ? static_cast<unsigned>(c - 'A') + 10
-                                                  : 99;
-    if (digit >= base || value > (std::numeric_limits<uint64_t>::max() - digit) / base) return false;
-    value = value * base + digit;
-  }
-  if (shift != 0 && value > std::numeric_limits<uint64_t>::max() >> shift) return false;
-  *out = value << shift;
-  return true;
-}
 
 // The whole text is one of the names.
 bool parse_name(const char* names, std::string_view text, uint64_t least, uint64_t* out) noexcept {
@@ -83,22 +35,13 @@ std::string allowed_keys(std::span<const Qualifier> qualifiers, uint64_t allowed
 
 }  // namespace
 
-Status refuse(Code code, int32_t os_error, const char* format, ...) noexcept {
-  va_list arguments;
-  va_start(arguments, format);
-  if (!sentence) sentence.reset(new (std::nothrow) char[kSentence]());
-  if (sentence) std::vsnprintf(sentence.get(), kSentence, format, arguments);
-  va_end(arguments);
-  return {code, os_error, sentence ? sentence.get() : "no memory is left for the reason"};
-}
-
 Status parse_event_name(std::span<const EventDescription> events, std::span<const Qualifier> qualifiers,
                         std::string_view name, Request* out) {
   const std::string_view base = name.substr(0, name.find(':'));
   Request request;
   while (request.event < events.size() && base != events[request.event].name) ++request.event;
   if (request.event == events.size()) {
-    return refuse(Code::kNoEvent, 0, "there is no event '%.*s'; papi_native_avail lists what there is",
+    return refuse(Code::kNoEvent, "there is no event '%.*s'; papi_native_avail lists what there is",
                   static_cast<int>(base.substr(0, 200).size()), base.data());
   }
   const EventDescription& event = events[request.event];
@@ -114,30 +57,29 @@ Status parse_event_name(std::span<const EventDescription> events, std::span<cons
     size_t index = 0;
     while (index < qualifiers.size() && key != qualifiers[index].key) ++index;
     if (index == qualifiers.size() || (event.qualifiers >> index & 1) == 0) {
-      return refuse(Code::kAttribute, 0, "event %s takes no qualifier '%s'; it takes: %s", event.name,
+      return refuse(Code::kAttribute, "event %s takes no qualifier '%s'; it takes: %s", event.name,
                     shown.c_str(), allowed_keys(qualifiers, event.qualifiers).c_str());
     }
     const Qualifier& qualifier = qualifiers[index];
     QualifierValue& value = request.qualifiers[index];
     if (value.given) {
-      return refuse(Code::kAttribute, 0, "qualifier '%s' of event %s is given twice", qualifier.key,
-                    event.name);
+      return refuse(Code::kAttribute, "qualifier '%s' of event %s is given twice", qualifier.key, event.name);
     }
     const std::string_view text =
         equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
     const size_t dash = qualifier.range ? text.find('-') : std::string_view::npos;
     const bool named = parse_name(qualifier.names, text, qualifier.least, &value.low);
     const bool parsed =
-        named || (parse_number(text.substr(0, dash), &value.low) &&
-                  (dash == std::string_view::npos || parse_number(text.substr(dash + 1), &value.high)));
+        named || (parse_size(text.substr(0, dash), &value.low) &&
+                  (dash == std::string_view::npos || parse_size(text.substr(dash + 1), &value.high)));
     if (!parsed) {
-      return refuse(Code::kAttribute, 0, "'%s' of event %s is not understood; write %s=NUMBER%s%s",
+      return refuse(Code::kAttribute, "'%s' of event %s is not understood; write %s=NUMBER%s%s",
                     shown.c_str(), event.name, qualifier.key, qualifier.range ? " or LOW-HIGH" : "",
                     qualifier.names != nullptr ? (std::string(" or one of ") + qualifier.names).c_str() : "");
     }
     if (dash == std::string_view::npos) value.high = value.low;
     if (value.low < qualifier.least || value.high > qualifier.most || value.low > value.high) {
-      return refuse(Code::kAttribute, 0, "'%s' of event %s is out of bounds; %s goes from %llu to %llu",
+      return refuse(Code::kAttribute, "'%s' of event %s is out of bounds; %s goes from %llu to %llu",
                     shown.c_str(), event.name, qualifier.key,
                     static_cast<unsigned long long>(qualifier.least),
                     static_cast<unsigned long long>(qualifier.most));

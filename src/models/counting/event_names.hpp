@@ -51,10 +51,6 @@ struct Request {
   }
 };
 
-// Keeps a sentence for Status::note: valid until this thread's next call. Thread-safe.
-__attribute__((format(printf, 3, 4))) Status refuse(Code code, int32_t os_error, const char* format,
-                                                    ...) noexcept;
-
 // Parses `name`. kNoEvent: no such event; kAttribute: a qualifier that is unknown, doubled, not allowed for
 // this event, malformed or out of its bounds. May throw std::bad_alloc.
 Status parse_event_name(std::span<const EventDescription> events, std::span<const Qualifier> qualifiers,

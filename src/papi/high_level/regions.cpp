@@ -5,10 +5,15 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
+#include <new>
+#include <utility>
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
+#include "base/parse.hpp"
+#include "base/thread_end.hpp"
 #include "eventset/event_set.hpp"
 #include "eventset/library.hpp"
 #include "eventset/measure.hpp"
@@ -43,23 +48,23 @@ void enter_phase(const std::string& region, bool outermost, uint16_t* outer_phas
 
 }  // namespace
 
-// Stops a thread's eventsets when the thread ends; what it measured stays with the process.
-struct Regions::ThreadExit {
-  std::shared_ptr<Thread> thread;
-  ThreadExit() = default;
-  ThreadExit(const ThreadExit&) = delete;
-  ThreadExit& operator=(const ThreadExit&) = delete;
-  ~ThreadExit() {
-    if (thread) {
-      const std::lock_guard guard(thread->lock);
-      stop_sets(thread.get());
-    }
+// What the calling thread measures. Its eventsets are stopped when it ends; what it measured stays with the process.
+struct Regions::ThisThread {
+  static inline constinit thread_local std::shared_ptr<Thread>* measured
+      __attribute__((tls_model("initial-exec"))) = nullptr;
+
+  static void ended() noexcept {
+    const std::unique_ptr<std::shared_ptr<Thread>> mine(std::exchange(measured, nullptr));
+    if (mine == nullptr) return;
+    const std::lock_guard guard((*mine)->lock);
+    stop_sets(mine->get());
   }
+  static inline constinit thread_local AtThreadEnd duty __attribute__((tls_model("initial-exec"))) = {ended};
 };
 
 Regions& Regions::instance() {
-  static Regions* const kRegions = new Regions;  // never destroyed: regions may end in exit handlers
-  return *kRegions;
+  static Immortal<Regions> regions;
+  return *regions;
 }
 
 void Regions::set_interface_version(std::string_view version) {
@@ -183,16 +188,21 @@ Status Regions::prepare() {
 }
 
 Regions::Thread* Regions::this_thread(bool make) {
-  thread_local ThreadExit mine;
+  std::shared_ptr<Thread>*& mine = ThisThread::measured;
   const std::lock_guard guard(lock_);
-  if (mine.thread && (mine.thread->generation != generation_ || pid_ != getpid())) mine.thread.reset();
-  if (!mine.thread && make) {
-    mine.thread = std::make_shared<Thread>();
-    mine.thread->generation = generation_;
-    mine.thread->plan = plan_;
-    threads_.push_back(mine.thread);
+  if (mine != nullptr && ((*mine)->generation != generation_ || pid_ != getpid())) {
+    delete mine;
+    mine = nullptr;
   }
-  return mine.thread.get();
+  if (mine == nullptr && make) {
+    auto thread = std::make_unique<std::shared_ptr<Thread>>(std::make_shared<Thread>());
+    (*thread)->generation = generation_;
+    (*thread)->plan = plan_;
+    if (!at_thread_end(ThisThread::duty)) throw std::bad_alloc();
+    threads_.push_back(*thread);
+    mine = thread.release();
+  }
+  return mine != nullptr ? mine->get() : nullptr;
 }
 
 void Regions::stop_sets(Thread* thread) noexcept {
@@ -257,7 +267,7 @@ Status Regions::take(Thread* thread, Moment* moment, bool clock_last) {
 
 Status Regions::begin(std::string_view region) {
   if (const Status ready = prepare(); !ready.ok()) return ready;
-  // Known to the library before the thread's exit guard is made, so that the guard is undone first.
+  // Known to the library before the end of the regions is noted, so that their end comes first.
   if (const Status known = register_thread(); !known.ok()) return known;
   Thread* const thread = this_thread(true);
   const std::lock_guard guard(thread->lock);

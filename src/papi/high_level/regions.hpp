@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fork_lock.hpp"
+#include "base/immortal.hpp"
 #include "base/result.hpp"
 #include "base/visibility.hpp"
 #include "high_level/report.hpp"
@@ -53,8 +54,9 @@ class Regions {
     bool multiplex = false;
   };
   struct Thread;
-  struct ThreadExit;
+  struct ThisThread;
 
+  friend class Immortal<Regions>;
   Regions() = default;
   Status prepare();
   void make_plan();

@@ -19,6 +19,7 @@
 #include <system_error>
 
 #include "base/environment.hpp"
+#include "base/json.hpp"
 
 namespace substrata::high_level {
 namespace {
@@ -40,7 +41,7 @@ class Json {
   }
   void put(std::string_view key, std::string_view value) {
     begin_item(key);
-    quote(value);
+    text_ += json_quoted(value);
     first_ = false;
   }
   void put(std::string_view key, int64_t value) { put(key, std::string_view(std::to_string(value))); }
@@ -54,30 +55,13 @@ class Json {
     if (!first_) text_ += ',';
     if (depth_ > 0) new_line();
     if (key.data() != nullptr) {
-      quote(key);
+      text_ += json_quoted(key);
       text_ += ':';
     }
   }
   void new_line() {
     text_ += '\n';
     text_.append(2 * depth_, ' ');
-  }
-  void quote(std::string_view value) {
-    text_ += '"';
-    for (const char c : value) {
-      if (c == '"' || c == '\\') {
-        text_ += '\\';
-        text_ += c;
-      } else if (static_cast<unsigned char>(c) < 0x20) {
-        char escape[8];
-        std::snprintf(escape, sizeof(escape), "\\u%04x",
-                      static_cast<unsigned>(static_cast<unsigned char>(c)));
-        text_ += escape;
-      } else {
-        text_ += c;
-      }
-    }
-    text_ += '"';
   }
   std::string text_;
   size_t depth_ = 0;

@@ -4,12 +4,12 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <new>
 #include <string_view>
 #include <utility>
 
+#include "base/guard.hpp"
 #include "registry.hpp"
 #include "tool_interface.h"
 
@@ -63,16 +63,13 @@ int refuse(const char* call, const char* why) {
 
 // Runs one call; what it throws becomes an error.
 template <typename Call>
-int guarded(const char* name, Call&& call) noexcept {
-  try {
+int run(const char* name, Call&& call) noexcept {
+  const int result = substrata::guarded([&]() -> int {
     heed_environment();
-    const int result = call();
-    if (result != SDE_OK) SDE_ERROR("%s: refused with %d", name, result);
-    return result;
-  } catch (const std::exception&) {
-    SDE_ERROR("%s: out of memory", name);
-    return SDE_ENOMEM;
-  }
+    return call();
+  });
+  if (result != SDE_OK) SDE_ERROR("%s: refused with %d", name, result);
+  return result;
 }
 
 // A call on an event of a library, named by the program: success without effect when there is no library.
@@ -83,7 +80,7 @@ int on_event(const char* name, papi_handle_t handle, const char* event, Call&& c
   if (library == nullptr) return refuse(name, "the handle is not one of papi_sde_init");
   if (!is_name(event)) return refuse(name, "an event name of 1 to 1023 characters is needed");
   SDEDBG("%s: %s::%s\n", name, library->name.c_str(), event);
-  return guarded(name, [&] { return call(*library); });
+  return run(name, [&] { return call(*library); });
 }
 
 // A call on what stands behind a handle, if it is of the class asked for.
@@ -92,7 +89,7 @@ int on_handle(const char* name, void* handle, int event_class, Call&& call) noex
   if (handle == nullptr) return SDE_OK;
   Counter* const counter = counter_of(handle);
   if (counter == nullptr) return refuse(name, "the handle is not one of libsde");
-  return guarded(name, [&]() -> int {
+  return run(name, [&]() -> int {
     const Counter::Pin source(*counter);
     if (!source || source->event_class != event_class)
       return refuse(name, "the event was unregistered or is of another class");
@@ -104,7 +101,7 @@ template <typename Call>
 int on_number(const char* name, std::uint32_t id, Call&& call) noexcept {
   Counter* const counter = Registry::instance().at(id);
   if (counter == nullptr) return SDE_EINVAL;
-  return guarded(name, [&] { return call(*counter); });
+  return run(name, [&] { return call(*counter); });
 }
 
 int publish(const char* name, papi_handle_t handle, const char* event, std::unique_ptr<Source> source,
@@ -146,7 +143,7 @@ papi_handle_t papi_sde_init(const char* name_of_library) {
     return nullptr;
   }
   papi_handle_t handle = nullptr;
-  guarded("papi_sde_init", [&] {
+  run("papi_sde_init", [&] {
     SDEDBG("papi_sde_init: %s\n", name_of_library);
     handle = Registry::instance().open_library(name_of_library);
     return SDE_OK;
@@ -158,7 +155,7 @@ int papi_sde_shutdown(papi_handle_t handle) {
   if (handle == nullptr) return SDE_OK;
   Library* const library = library_of(handle);
   if (library == nullptr) return refuse("papi_sde_shutdown", "the handle is not one of papi_sde_init");
-  return guarded("papi_sde_shutdown", [&] { return Registry::instance().close_library(*library); });
+  return run("papi_sde_shutdown", [&] { return Registry::instance().close_library(*library); });
 }
 
 int papi_sde_register_counter(papi_handle_t handle, const char* event_name, int cntr_mode, int cntr_type,
@@ -314,7 +311,7 @@ char* sde_ti_get_event_description(int event_id) {
 int sde_ti_name_to_code(const char* event_name, uint32_t* event_code) {
   if (event_name == nullptr || event_code == nullptr) return SDE_EINVAL;
   if (::strnlen(event_name, 2 * kLongestName + 3) > 2 * kLongestName + 2) return SDE_ENOEVNT;
-  return guarded("sde_ti_name_to_code", [&] {
+  return run("sde_ti_name_to_code", [&] {
     Counter* counter = nullptr;
     const int result = Registry::instance().find_or_await(event_name, &counter);
     if (result == SDE_OK) *event_code = counter->id();

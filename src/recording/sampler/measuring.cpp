@@ -1,13 +1,13 @@
 // Measurement and the questions about events, over the public interface.
 #include "measuring.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "base/glob.hpp"
 
 namespace substrata::tool {
 namespace {
@@ -102,8 +102,7 @@ std::vector<std::string> expand(const std::vector<std::string>& items) {
       const std::size_t before = names.size();
       for (int component = 0; component < PAPI_num_components(); ++component)
         for (const int code : native_events(component))
-          if (const std::string known = event_name(code); fnmatch(name.c_str(), known.c_str(), 0) == 0)
-            names.push_back(known);
+          if (const std::string known = event_name(code); glob(name, known)) names.push_back(known);
       if (names.size() == before)
         throw std::runtime_error("no event matches '" + name + "'; `substrata events` lists them");
     }

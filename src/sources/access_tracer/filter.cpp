@@ -1,29 +1,18 @@
 // Parses and applies the filters of the access tracer.
 #include "filter.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
-#include <charconv>
+
+#include "base/glob.hpp"
+#include "base/parse.hpp"
 
 namespace substrata::access_tracer {
 namespace {
 
 bool any_matches(const std::vector<std::string>& patterns, std::string_view name) {
   if (patterns.empty()) return true;
-  const std::string text(name);
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-  });
-}
-
-// A whole number, decimal or 0x hexadecimal, that fills the text.
-bool parse_number(std::string_view text, uint64_t& out) {
-  const bool hexadecimal = text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-  if (hexadecimal) text.remove_prefix(2);
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), out, hexadecimal ? 16 : 10);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return glob(pattern, name); });
 }
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
@@ -56,10 +45,10 @@ std::string parse_filter(std::string_view text, Filter& out) {
       const size_t dash = value.find('-');
       uint64_t low = 0;
       uint64_t high = 0;
-      if (dash == std::string_view::npos || !parse_number(value.substr(0, dash), low) ||
-          !parse_number(value.substr(dash + 1), high) || low >= high)
+      if (dash == std::string_view::npos || !parse_number(value.substr(0, dash), &low) ||
+          !parse_number(value.substr(dash + 1), &high) || low >= high)
         return "the range " + quoted(value) + " is not LOW-HIGH with LOW below HIGH, as in 0x1000-0x2000";
-      filter.ranges.emplace_back(low, high);
+      filter.ranges.emplace_back(low, &high);
     } else {
       return "the filter " + quoted(key) + " is not known; there are function, object and range";
     }
@@ -71,8 +60,8 @@ std::string parse_filter(std::string_view text, Filter& out) {
 std::string parse_burst(std::string_view text, Burst& out) {
   const size_t slash = text.find('/');
   Burst burst;
-  if (slash == std::string_view::npos || !parse_number(text.substr(0, slash), burst.on) ||
-      !parse_number(text.substr(slash + 1), burst.off) || burst.on == 0 || burst.off == 0)
+  if (slash == std::string_view::npos || !parse_number(text.substr(0, slash), &burst.on) ||
+      !parse_number(text.substr(slash + 1), &burst.off) || burst.on == 0 || burst.off == 0)
     return "the sampling " + quoted(text) +
            " is not ON/OFF, two positive numbers of accesses, as in 1000/9000";
   out = burst;

@@ -1,7 +1,9 @@
 // Sums by phase, and a rank's entry of the summary as JSON.
 #include "message_counts.hpp"
 
-#include <cstdio>
+#include <string>
+
+#include "base/json.hpp"
 
 namespace substrata::mpi {
 
@@ -24,23 +26,10 @@ std::string latencies_as_json(const Latencies& of) {
 }  // namespace
 
 std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", byte);
-      out += escape;
-    } else if (byte < 0x7f) {
-      out += c;
-    } else {
-      out += '?';
-    }
-  }
-  return out + '"';
+  std::string plain(text);
+  for (char& c : plain)
+    if (static_cast<unsigned char>(c) >= 0x7f) c = '?';
+  return json_quoted(plain);
 }
 
 std::string rank_as_json(const MessageCounts& counts, int rank, uint64_t messages_received,

@@ -3,7 +3,7 @@
 
 #include <ctime>
 
-#include "feed/failure.hpp"
+#include "base/error.hpp"
 
 namespace substrata::pages {
 namespace {
@@ -37,8 +37,8 @@ int refuse_observation(int error, const char* what, pid_t process, const char* c
       : error == EINVAL ? "the frequency is above /proc/sys/kernel/perf_event_max_sample_rate; ask for less"
       : error == ENOSYS || error == ENOENT ? "this kernel has no perf events"
                                            : "ask for a smaller buffer or another process";
-  return feed::fail(feed::kSystem, "%s %d cannot be %s: %s; %s", what, static_cast<int>(process), cannot,
-                    std::strerror(error), cure);
+  return fail(Code::kSystem, "%s %d cannot be %s: %s; %s", what, static_cast<int>(process), cannot,
+              std::strerror(error), cure);
 }
 
 int Observation::open_probe(const char* name, const char* text) {

@@ -3,12 +3,12 @@
 
 #include <memory>
 
-#include "feed/failure.hpp"
+#include "base/guard.hpp"
 #include "observation/observation.hpp"
 
-using substrata::feed::fail;
-using substrata::feed::guarded;
-using substrata::feed::kInvalid;
+using substrata::Code;
+using substrata::fail;
+using substrata::guarded;
 using substrata::pages::kMostRingPages;
 using substrata::pages::Sample;
 
@@ -29,13 +29,15 @@ extern "C" {
 
 int substrata_page_faults_start(const substrata_page_faults_options* options, substrata_page_faults** out) {
   return guarded([&] {
-    if (out == nullptr) return fail(kInvalid, "substrata_page_faults_start needs a place for the handle");
+    if (out == nullptr)
+      return fail(Code::kInvalid, "substrata_page_faults_start needs a place for the handle");
     substrata_page_faults_options wanted{};
     if (options != nullptr)
       std::memcpy(static_cast<void*>(&wanted), options,
                   std::min<size_t>(options->struct_size, sizeof wanted));
     if (wanted.process < 0 || wanted.ring_pages > kMostRingPages)
-      return fail(kInvalid, "page faults need a process number from 0 on and at most %u pages of buffer",
+      return fail(Code::kInvalid,
+                  "page faults need a process number from 0 on and at most %u pages of buffer",
                   kMostRingPages);
     const pid_t process = wanted.process == 0 ? getpid() : wanted.process;
     const bool from_exec = (wanted.flags & SUBSTRATA_PAGE_FAULTS_FROM_EXEC) != 0;
@@ -50,10 +52,11 @@ int substrata_page_faults_start(const substrata_page_faults_options* options, su
             "processor, detail the process"))
       return refused;
     const std::vector<pid_t> threads = substrata::pages::threads_of(process);
-    if (threads.empty()) return fail(kInvalid, "there is no process %d", static_cast<int>(process));
+    if (threads.empty()) return fail(Code::kInvalid, "there is no process %d", static_cast<int>(process));
     if (const int error = faults->observation.open(attributes, threads, wanted.ring_pages))
       return substrata::pages::refuse_observation(error, "page faults of process", process, "observed");
-    if (faults->observation.empty()) return fail(kInvalid, "process %d has ended", static_cast<int>(process));
+    if (faults->observation.empty())
+      return fail(Code::kInvalid, "process %d has ended", static_cast<int>(process));
     if (!from_exec) faults->observation.enable();
     *out = faults.release();
     return 0;
@@ -62,7 +65,7 @@ int substrata_page_faults_start(const substrata_page_faults_options* options, su
 
 int substrata_page_faults_collect(substrata_page_faults* faults, uint64_t* lost) {
   return guarded([&] {
-    if (faults == nullptr) return fail(kInvalid, "substrata_page_faults_collect needs a handle");
+    if (faults == nullptr) return fail(Code::kInvalid, "substrata_page_faults_collect needs a handle");
     faults->collect();
     if (lost != nullptr) *lost = faults->observation.lost();
     return 0;

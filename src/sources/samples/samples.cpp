@@ -3,12 +3,12 @@
 
 #include <memory>
 
-#include "feed/failure.hpp"
+#include "base/guard.hpp"
 #include "observation/observation.hpp"
 
-using substrata::feed::fail;
-using substrata::feed::guarded;
-using substrata::feed::kInvalid;
+using substrata::Code;
+using substrata::fail;
+using substrata::guarded;
 using substrata::pages::kMostRingPages;
 using substrata::pages::Sample;
 
@@ -32,13 +32,13 @@ extern "C" {
 
 int substrata_samples_start(const substrata_samples_options* options, substrata_samples** out) {
   return guarded([&] {
-    if (out == nullptr) return fail(kInvalid, "substrata_samples_start needs a place for the handle");
+    if (out == nullptr) return fail(Code::kInvalid, "substrata_samples_start needs a place for the handle");
     substrata_samples_options wanted{};
     if (options != nullptr)
       std::memcpy(static_cast<void*>(&wanted), options,
                   std::min<size_t>(options->struct_size, sizeof wanted));
     if (wanted.process < 0 || wanted.ring_pages > kMostRingPages || wanted.frequency > kMostFrequency) {
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "samples need a process number from 0 on, at most %u samples a second and at most %u pages "
                   "of buffer",
                   kMostFrequency, kMostRingPages);
@@ -57,7 +57,7 @@ int substrata_samples_start(const substrata_samples_options* options, substrata_
                                             "thread, target the processor, detail the process"))
       return refused;
     const std::vector<pid_t> threads = substrata::pages::threads_of(process);
-    if (threads.empty()) return fail(kInvalid, "there is no process %d", static_cast<int>(process));
+    if (threads.empty()) return fail(Code::kInvalid, "there is no process %d", static_cast<int>(process));
     int error = (wanted.flags & SUBSTRATA_SAMPLES_BY_CLOCK) != 0
                     ? ENOENT
                     : samples->observation.open(attributes, threads, wanted.ring_pages);
@@ -70,7 +70,7 @@ int substrata_samples_start(const substrata_samples_options* options, substrata_
     }
     if (error != 0) return substrata::pages::refuse_observation(error, "process", process, "sampled");
     if (samples->observation.empty())
-      return fail(kInvalid, "process %d has ended", static_cast<int>(process));
+      return fail(Code::kInvalid, "process %d has ended", static_cast<int>(process));
     if (!from_exec) samples->observation.enable();
     *out = samples.release();
     return 0;
@@ -79,14 +79,14 @@ int substrata_samples_start(const substrata_samples_options* options, substrata_
 
 int substrata_samples_by(const substrata_samples* samples) {
   return guarded([&] {
-    if (samples == nullptr) return fail(kInvalid, "substrata_samples_by needs a handle");
+    if (samples == nullptr) return fail(Code::kInvalid, "substrata_samples_by needs a handle");
     return samples->by;
   });
 }
 
 int substrata_samples_collect(substrata_samples* samples, uint64_t* lost) {
   return guarded([&] {
-    if (samples == nullptr) return fail(kInvalid, "substrata_samples_collect needs a handle");
+    if (samples == nullptr) return fail(Code::kInvalid, "substrata_samples_collect needs a handle");
     samples->collect();
     if (lost != nullptr) *lost = samples->observation.lost();
     return 0;

@@ -16,14 +16,9 @@
 #include <mutex>
 #include <set>
 
-#include "feed/failure.hpp"
+#include "base/error.hpp"
 
 namespace substrata::pages {
-
-using feed::fail;
-using feed::kInvalid;
-using feed::kSystem;
-using feed::kTaken;
 
 // Zero bytes are its state before anybody came.
 struct Segment::Control {
@@ -100,8 +95,8 @@ std::unique_ptr<Segment> Segment::join(const std::string& name, const Geometry& 
   {
     const std::lock_guard<std::mutex> guard(open_names_mutex);
     if (!open_names().insert(name).second) {
-      *code =
-          fail(kTaken, "shared pages '%s' are open in this process; a process takes part once", name.c_str());
+      *code = fail(Code::kConflict, "shared pages '%s' are open in this process; a process takes part once",
+                   name.c_str());
       return nullptr;
     }
   }
@@ -112,7 +107,7 @@ std::unique_ptr<Segment> Segment::join(const std::string& name, const Geometry& 
   segment->process_ = process;
   const char* const path = segment->path_.c_str();
   const auto refuse = [&](const char* what) {
-    *code = fail(kSystem, "shared pages '%s' (/dev/shm%s): %s: %s", name.c_str(), path, what,
+    *code = fail(Code::kSystem, "shared pages '%s' (/dev/shm%s): %s: %s", name.c_str(), path, what,
                  std::strerror(errno));
     return nullptr;
   };
@@ -142,9 +137,9 @@ std::unique_ptr<Segment> Segment::join(const std::string& name, const Geometry& 
         ftruncate(segment->descriptor_, static_cast<off_t>(segment->mapped_bytes_)) != 0)
       return refuse("it cannot be given its size");
   } else if (static_cast<uint64_t>(status.st_size) != segment->mapped_bytes_) {
-    *code =
-        fail(kInvalid, "shared pages '%s' are open in other processes with another size; all need the same",
-             name.c_str());
+    *code = fail(Code::kInvalid,
+                 "shared pages '%s' are open in other processes with another size; all need the same",
+                 name.c_str());
     return nullptr;
   }
   segment->mapped_ =
@@ -166,17 +161,17 @@ std::unique_ptr<Segment> Segment::join(const std::string& name, const Geometry& 
   } else if (control.processes != geometry.processes || control.page_bytes != geometry.page_bytes ||
              control.pages != geometry.pages) {
     *code =
-        fail(kInvalid,
+        fail(Code::kInvalid,
              "shared pages '%s' are open for %u processes and pages of %u bytes; %u and %u were asked for",
              name.c_str(), control.processes, control.page_bytes, geometry.processes, geometry.page_bytes);
     return nullptr;
   } else if (control.joined.load() >= geometry.processes) {
-    *code = fail(kTaken, "all %u processes of shared pages '%s' have come already; use another name",
+    *code = fail(Code::kConflict, "all %u processes of shared pages '%s' have come already; use another name",
                  geometry.processes, name.c_str());
     return nullptr;
   }
   if (!record_lock(segment->descriptor_, F_SETLK, F_WRLCK, static_cast<off_t>(process), 1)) {
-    *code = fail(kTaken, "process %u of shared pages '%s' is there already", process, name.c_str());
+    *code = fail(Code::kConflict, "process %u of shared pages '%s' is there already", process, name.c_str());
     return nullptr;
   }
   control.joined.fetch_add(1);
@@ -190,8 +185,8 @@ std::unique_ptr<Segment> Segment::join(const std::string& name, const Geometry& 
     const uint64_t now = now_ns();
     if (now >= limit) {
       control.joined.fetch_sub(1);
-      *code = fail(kSystem, "only %u of %u processes came to shared pages '%s'", joined, geometry.processes,
-                   name.c_str());
+      *code = fail(Code::kSystem, "only %u of %u processes came to shared pages '%s'", joined,
+                   geometry.processes, name.c_str());
       return nullptr;
     }
     futex_wait(control.joined, joined, std::min(kPatience, limit - now));
@@ -220,7 +215,7 @@ bool Segment::present(uint32_t process) const noexcept {
 int Segment::usable() const {
   const uint32_t broken = control_->broken.load();
   if (broken == 0) return 0;
-  return fail(kSystem, "shared pages '%s' are of no use: process %u left while others needed it",
+  return fail(Code::kSystem, "shared pages '%s' are of no use: process %u left while others needed it",
               name_.c_str(), broken - 1);
 }
 
@@ -229,7 +224,7 @@ int Segment::break_down(uint32_t process, const char* while_what) {
   control_->broken.compare_exchange_strong(whole, process + 1);
   control_->generation.fetch_add(1);
   futex_wake(control_->generation, INT_MAX);
-  return fail(kSystem, "shared pages '%s': process %u ended %s; start all of them again", name_.c_str(),
+  return fail(Code::kSystem, "shared pages '%s': process %u ended %s; start all of them again", name_.c_str(),
               process, while_what);
 }
 
@@ -240,7 +235,7 @@ int Segment::lock(uint32_t lock) {
     uint32_t holder = 0;
     if (word.compare_exchange_strong(holder, process_ + 1, std::memory_order_acquire)) return 0;
     if (holder == process_ + 1)
-      return fail(kInvalid, "process %u has lock %u of shared pages '%s' already", process_, lock,
+      return fail(Code::kInvalid, "process %u has lock %u of shared pages '%s' already", process_, lock,
                   name_.c_str());
     control_->lock_waiters[lock].fetch_add(1);
     futex_wait(word, holder, kPatience);
@@ -254,7 +249,7 @@ int Segment::lock(uint32_t lock) {
 int Segment::unlock(uint32_t lock) {
   uint32_t holder = process_ + 1;
   if (!control_->locks[lock].compare_exchange_strong(holder, 0, std::memory_order_release))
-    return fail(kInvalid, "process %u has not got lock %u of shared pages '%s'", process_, lock,
+    return fail(Code::kInvalid, "process %u has not got lock %u of shared pages '%s'", process_, lock,
                 name_.c_str());
   if (control_->lock_waiters[lock].load() != 0) futex_wake(control_->locks[lock], 1);
   return 0;

@@ -16,14 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "feed/failure.hpp"
+#include "base/guard.hpp"
 #include "segment.hpp"
 
-using substrata::feed::fail;
-using substrata::feed::guarded;
-using substrata::feed::kInvalid;
-using substrata::feed::kNoMemory;
-using substrata::feed::kSystem;
+using substrata::Code;
+using substrata::fail;
+using substrata::guarded;
 using substrata::pages::Geometry;
 using substrata::pages::Segment;
 
@@ -188,14 +186,14 @@ int watch(substrata_shared_pages* pages) {
   const std::lock_guard<std::mutex> guard(handler_mutex);
   auto* const slot = std::find(std::begin(open_memories), std::end(open_memories), nullptr);
   if (slot == std::end(open_memories))
-    return fail(kNoMemory, "a process can have %zu memories of shared pages; close one", kMostOpen);
+    return fail(Code::kNoMemory, "a process can have %zu memories of shared pages; close one", kMostOpen);
   if (open_count == 0) {
     struct sigaction action {};
     action.sa_sigaction = on_segmentation_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&action.sa_mask);
     if (sigaction(SIGSEGV, &action, &previous_action) != 0)
-      return fail(kSystem, "SIGSEGV cannot be handled: %s", std::strerror(errno));
+      return fail(Code::kSystem, "SIGSEGV cannot be handled: %s", std::strerror(errno));
   }
   ++open_count;
   slot->store(pages, std::memory_order_release);
@@ -240,7 +238,7 @@ int substrata_shared_pages::map_views(const std::string& name) {
   const int error = errno;
   if (memory >= 0) close(memory);
   if (homes) return 0;
-  return fail(kSystem, "shared pages '%s': %llu bytes cannot be mapped: %s", name.c_str(),
+  return fail(Code::kSystem, "shared pages '%s': %llu bytes cannot be mapped: %s", name.c_str(),
               static_cast<unsigned long long>(bytes), std::strerror(error));
 }
 
@@ -440,16 +438,18 @@ int substrata_shared_pages_open(const substrata_shared_pages_options* options, s
     substrata_shared_pages_options wanted{};
     if (options == nullptr || out == nullptr ||
         options->struct_size < offsetof(substrata_shared_pages_options, wait_ms))
-      return fail(kInvalid, "substrata_shared_pages_open needs options with their struct_size and a place");
+      return fail(Code::kInvalid,
+                  "substrata_shared_pages_open needs options with their struct_size and a place");
     std::memcpy(static_cast<void*>(&wanted), options, std::min<size_t>(options->struct_size, sizeof wanted));
     const std::string name = wanted.name == nullptr ? "" : wanted.name;
     constexpr const char* kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     if (name.empty() || name.size() > 64 || name.find_first_not_of(kAllowed) != std::string::npos)
-      return fail(kInvalid, "shared pages need a name of 1 to 64 letters, digits, '.', '_' or '-', not '%s'",
+      return fail(Code::kInvalid,
+                  "shared pages need a name of 1 to 64 letters, digits, '.', '_' or '-', not '%s'",
                   name.c_str());
     if (wanted.processes == 0 || wanted.processes > SUBSTRATA_SHARED_PAGES_PROCESSES ||
         wanted.process >= wanted.processes)
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "shared pages '%s' need 1 to %u processes and a number below theirs, not %u of %u",
                   name.c_str(), SUBSTRATA_SHARED_PAGES_PROCESSES, wanted.process, wanted.processes);
     const auto system_page = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
@@ -457,11 +457,11 @@ int substrata_shared_pages_open(const substrata_shared_pages_options* options, s
     geometry.processes = wanted.processes;
     geometry.page_bytes = wanted.page_bytes == 0 ? system_page : wanted.page_bytes;
     if (geometry.page_bytes % system_page != 0 || geometry.page_bytes > (1u << 24))
-      return fail(kInvalid, "pages of %u bytes were asked for; a multiple of %u up to 16 MB is needed",
+      return fail(Code::kInvalid, "pages of %u bytes were asked for; a multiple of %u up to 16 MB is needed",
                   geometry.page_bytes, system_page);
     geometry.pages = wanted.bytes / geometry.page_bytes + (wanted.bytes % geometry.page_bytes != 0 ? 1 : 0);
     if (geometry.pages == 0 || geometry.pages > SUBSTRATA_SHARED_PAGES_MOST)
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "shared pages '%s': %llu bytes are %llu pages; 1 to %u are possible, ask for larger pages",
                   name.c_str(), static_cast<unsigned long long>(wanted.bytes),
                   static_cast<unsigned long long>(geometry.pages), SUBSTRATA_SHARED_PAGES_MOST);
@@ -484,7 +484,7 @@ void* substrata_shared_pages_memory(const substrata_shared_pages* pages) {
 int substrata_shared_pages_lock(substrata_shared_pages* pages, uint32_t lock) {
   return guarded([&] {
     if (pages == nullptr || lock >= SUBSTRATA_SHARED_PAGES_LOCKS)
-      return fail(kInvalid, "shared pages have the locks 0 to %u", SUBSTRATA_SHARED_PAGES_LOCKS - 1);
+      return fail(Code::kInvalid, "shared pages have the locks 0 to %u", SUBSTRATA_SHARED_PAGES_LOCKS - 1);
     const int code = pages->synchronise(SUBSTRATA_LOCK, lock, [&] { return pages->segment->lock(lock); });
     if (code == 0) ++pages->counts.lock_acquires;
     return code;
@@ -494,14 +494,14 @@ int substrata_shared_pages_lock(substrata_shared_pages* pages, uint32_t lock) {
 int substrata_shared_pages_unlock(substrata_shared_pages* pages, uint32_t lock) {
   return guarded([&] {
     if (pages == nullptr || lock >= SUBSTRATA_SHARED_PAGES_LOCKS)
-      return fail(kInvalid, "shared pages have the locks 0 to %u", SUBSTRATA_SHARED_PAGES_LOCKS - 1);
+      return fail(Code::kInvalid, "shared pages have the locks 0 to %u", SUBSTRATA_SHARED_PAGES_LOCKS - 1);
     return pages->synchronise(SUBSTRATA_UNLOCK, lock, [&] { return pages->segment->unlock(lock); });
   });
 }
 
 int substrata_shared_pages_barrier(substrata_shared_pages* pages) {
   return guarded([&] {
-    if (pages == nullptr) return fail(kInvalid, "substrata_shared_pages_barrier needs a memory");
+    if (pages == nullptr) return fail(Code::kInvalid, "substrata_shared_pages_barrier needs a memory");
     const uint64_t number = pages->counts.barriers;
     const int code = pages->synchronise(SUBSTRATA_BARRIER, number, [&] { return pages->segment->barrier(); });
     if (code == 0) ++pages->counts.barriers;
@@ -512,7 +512,8 @@ int substrata_shared_pages_barrier(substrata_shared_pages* pages) {
 int substrata_shared_pages_count(substrata_shared_pages* pages, substrata_shared_pages_counts* out) {
   return guarded([&] {
     if (pages == nullptr || out == nullptr || out->struct_size < 8)
-      return fail(kInvalid, "substrata_shared_pages_count needs a memory and room with its struct_size");
+      return fail(Code::kInvalid,
+                  "substrata_shared_pages_count needs a memory and room with its struct_size");
     const std::lock_guard<std::mutex> guard(pages->calls);
     substrata_shared_pages_counts told = pages->counts;
     told.struct_size = std::min<uint32_t>(out->struct_size, sizeof told);

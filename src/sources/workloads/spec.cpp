@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/parse.hpp"
+
 namespace substrata::workloads {
 namespace {
 
@@ -31,32 +33,12 @@ std::string known(std::span<const Parameter> parameters) {
   return text.empty() ? "it takes none" : "known: " + text;
 }
 
+// Decimal only.
 std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t scale = 1;
-  if (!text.empty()) {
-    switch (text.back()) {
-      case 'k':
-        scale = std::uint64_t{1} << 10;
-        break;
-      case 'm':
-        scale = std::uint64_t{1} << 20;
-        break;
-      case 'g':
-        scale = std::uint64_t{1} << 30;
-        break;
-      default:
-        break;
-    }
-    if (scale != 1) text.remove_suffix(1);
-  }
-  if (text.empty() || text.size() > 18) return std::nullopt;
   std::uint64_t value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = value * 10 + static_cast<std::uint64_t>(c - '0');
-  }
-  if (value > ~std::uint64_t{0} / scale) return std::nullopt;
-  return value * scale;
+  if (text.find_first_not_of("0123456789kmg") != std::string_view::npos || !parse_size(text, &value))
+    return std::nullopt;
+  return value;
 }
 
 std::optional<std::uint64_t> parse(const Parameter& parameter, std::string_view text, std::string& error) {

@@ -1,4 +1,5 @@
 // The room kernel_files: numbers, names and their order.
+#include "base/parse.hpp"
 #include "sysfs/sysfs.hpp"
 
 #include <gmock/gmock.h>

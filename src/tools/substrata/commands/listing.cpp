@@ -1,5 +1,4 @@
 // substrata components, events, workloads: what there is.
-#include <fnmatch.h>
 #include <substrata/feed.h>
 
 #include <cstdio>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
+#include "base/glob.hpp"
 #include "sampler/measuring.hpp"
 #include "substrata_tool/commands.hpp"
 
@@ -21,7 +21,7 @@ std::vector<int> matching_events(std::string pattern) {
     for (const int code : native_events(i)) codes.push_back(code);
   std::erase_if(codes, [&](int code) {
     const std::string name = event_name(code);
-    return name.empty() || fnmatch(pattern.c_str(), name.c_str(), 0) != 0;
+    return name.empty() || !glob(pattern, name);
   });
   return codes;
 }

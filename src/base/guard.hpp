@@ -1,0 +1,43 @@
+// The border between C and C++: no exception passes it.
+#ifndef SUBSTRATA_BASE_GUARD_HPP
+#define SUBSTRATA_BASE_GUARD_HPP
+
+#include <type_traits>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace substrata {
+
+// Inside a handler: the refusal that the exception in flight stands for. kNoMemory for std::bad_alloc and for
+// a container asked to be larger than one can be, else kBug with the exception's own text.
+SUBSTRATA_PRIVATE_API Status caught() noexcept;
+
+// Runs the body of a function that C calls. What the body throws becomes `refused(status)`.
+template <typename Body, typename Refused>
+auto guarded(Body&& body, Refused&& refused) noexcept -> decltype(body()) {
+  try {
+    return std::forward<Body>(body)();
+  } catch (...) {
+    return refused(caught());
+  }
+}
+
+// What functions of the usual results answer: the status, its code, or a value-initialised result (a null
+// pointer).
+template <typename Body>
+auto guarded(Body&& body) noexcept -> decltype(body()) {
+  using Answer = decltype(body());
+  return guarded(std::forward<Body>(body), [](const Status& why) -> Answer {
+    if constexpr (std::is_same_v<Answer, Status>)
+      return why;
+    else if constexpr (std::is_same_v<Answer, int>)
+      return static_cast<int>(why.code);
+    else
+      return Answer();
+  });
+}
+
+}  // namespace substrata
+
+#endif

@@ -1,0 +1,26 @@
+// Objects that live as long as the process.
+#ifndef SUBSTRATA_BASE_IMMORTAL_HPP
+#define SUBSTRATA_BASE_IMMORTAL_HPP
+
+#include <cstddef>
+#include <new>
+
+namespace substrata {
+
+// A function's static object that is never destroyed, since threads and exit handlers may still call. It
+// stands in static storage: making it needs no memory beyond what its constructor asks for.
+template <class T>
+class Immortal {
+ public:
+  Immortal() { new (storage_) T; }
+  Immortal(const Immortal&) = delete;
+  Immortal& operator=(const Immortal&) = delete;
+  T& operator*() noexcept { return *std::launder(reinterpret_cast<T*>(storage_)); }
+
+ private:
+  alignas(T) std::byte storage_[sizeof(T)];
+};
+
+}  // namespace substrata
+
+#endif

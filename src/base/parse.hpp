@@ -1,0 +1,100 @@
+// Numbers, sizes and lists as people and kernels write them. Headers only, for libraries that stand without
+// libsubstrata too.
+#ifndef SUBSTRATA_BASE_PARSE_HPP
+#define SUBSTRATA_BASE_PARSE_HPP
+
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace substrata {
+
+// The whole text is a number, decimal or 0x hexadecimal; a signed Number may have a '-'. False, and *out
+// untouched, for anything else and for what does not fit. Signal-safe.
+template <typename Number>
+bool parse_number(std::string_view text, Number* out) noexcept {
+  int base = 10;
+  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+    base = 16;
+    text.remove_prefix(2);
+    if (text.front() == '-') return false;
+  }
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return false;
+  *out = number;
+  return true;
+}
+
+// As parse_number, with an optional k, m or g in either case: 2^10, 2^20, 2^30. Signal-safe.
+inline bool parse_size(std::string_view text, uint64_t* out) noexcept {
+  unsigned shift = 0;
+  if (!text.empty()) {
+    const char last = text.back();
+    shift = last == 'k' || last == 'K'   ? 10
+            : last == 'm' || last == 'M' ? 20
+            : last == 'g' || last == 'G' ? 30
+                                         : 0;
+    if (shift != 0) text.remove_suffix(1);
+  }
+  uint64_t value = 0;
+  if (!parse_number(text, &value) || value > std::numeric_limits<uint64_t>::max() >> shift) return false;
+  *out = value << shift;
+  return true;
+}
+
+// One number in decimal, as the kernel writes it: optional sign, digits, then nothing but white space. False,
+// and *value untouched, for anything else and for what does not fit. Signal-safe.
+inline bool parse_integer(std::string_view text, int64_t* value) noexcept {
+  while (!text.empty() && (text.back() == ' ' || (text.back() >= '\t' && text.back() <= '\r')))
+    text.remove_suffix(1);
+  if (!text.empty() && text.front() == '+') {
+    text.remove_prefix(1);
+    if (!text.empty() && text.front() == '-') return false;
+  }
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return false;
+  *value = number;
+  return true;
+}
+
+// Without the blanks and ends of lines on both sides.
+inline std::string_view trimmed(std::string_view text) noexcept {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+// Cut at every `separator`; empty pieces are kept, so that there is always one.
+inline std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> pieces;
+  for (;;) {
+    const size_t at = text.find(separator);
+    pieces.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) return pieces;
+    text.remove_prefix(at + 1);
+  }
+}
+
+// The non-empty pieces of a list, separated by any character of `separators`.
+inline std::vector<std::string> split_list(std::string_view list, std::string_view separators) {
+  std::vector<std::string> pieces;
+  while (!list.empty()) {
+    const size_t end = list.find_first_of(separators);
+    const std::string_view piece = list.substr(0, end);
+    if (!piece.empty()) pieces.emplace_back(piece);
+    if (end == std::string_view::npos) break;
+    list.remove_prefix(end + 1);
+  }
+  return pieces;
+}
+
+}  // namespace substrata
+
+#endif
