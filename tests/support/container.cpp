@@ -1,5 +1,5 @@
-// container COMMAND [ARGUMENT...]: runs a command as a container with its defaults would: perf_event_open is refused, and
-// where this process may (root), /dev/shm holds 64 MB.
+// container COMMAND [ARGUMENT...]: runs a command as a container with its defaults would: perf_event_open is
+// refused, and where this process may (root), /dev/shm holds 64 MB.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
