@@ -151,13 +151,16 @@ function(substrata_tier_ tier test)
 endfunction()
 
 # substrata_test(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [TIER t] [TIMEOUT s] [INTERNAL] [PAPI 7.0|7.3] [SERIAL]
-# [COMPUTES] [SEQUENTIAL]): a GoogleTest program; every TEST in it is a ctest test. INTERNAL: may include the library's own
-# headers ("core/...") and links the static library, else it is an ordinary client. PAPI links that generation's libpapi
-# (implies client). TIER: its label, without it unit for what sees modules and client for the others. COMPUTES: its own code
-# runs long (an oracle, an exhaustive search), so that it is optimised as the library is. SEQUENTIAL: nothing in it runs
-# beside anything else, so that a thread sanitizer's build goes without.
+# [COMPUTES] [SEQUENTIAL] [CONTAINER]): a GoogleTest program; every TEST in it is a ctest test.
+#   INTERNAL    may include the library's own headers ("core/...") and links the static library; else an ordinary client
+#   PAPI        links that generation's libpapi (implies client)
+#   TIER        its label; without it unit for what sees modules, client for the others
+#   COMPUTES    its own code runs long (an oracle, an exhaustive search): optimised as the library is
+#   SEQUENTIAL  neither it nor a program that it starts has a second thread: a thread sanitizer, which reports races between
+#               threads of a process, would find nothing in it, and its build goes without
+#   CONTAINER   run once more as in a container with its defaults: no event of the kernel's, 64 MB of /dev/shm
 function(substrata_test name)
-  cmake_parse_arguments(ARG "INTERNAL;SERIAL;COMPUTES;SEQUENTIAL" "TIMEOUT;PAPI;TIER"
+  cmake_parse_arguments(ARG "INTERNAL;SERIAL;COMPUTES;SEQUENTIAL;CONTAINER" "TIMEOUT;PAPI;TIER"
                         "SOURCES;LIBRARIES;MODULES;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
@@ -199,6 +202,10 @@ function(substrata_test name)
       return()
     endif()
   endif()
+  if(NOT TARGET substrata_tests)
+    add_custom_target(substrata_tests)  # all test programs of this build and what they need
+  endif()
+  add_dependencies(substrata_tests ${name})
   set(properties TIMEOUT ${ARG_TIMEOUT} LABELS ${ARG_TIER})
   if(ARG_SERIAL)
     list(APPEND properties RUN_SERIAL TRUE)
@@ -208,15 +215,20 @@ function(substrata_test name)
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests
                        PROPERTIES ${properties})
+  if(ARG_CONTAINER AND NOT SUBSTRATA_SANITIZE)
+    substrata_program_test(Container.${name} TIER slow TIMEOUT ${ARG_TIMEOUT}
+                           COMMAND container $<TARGET_FILE:${name}> --gtest_brief=1)
+  endif()
 endfunction()
 
-# A test program that makes a thread, takes signals or makes a process is not sequential, whatever its CMakeLists.txt says.
+# A test program that makes a thread is not sequential, whatever its CMakeLists.txt says.
 function(substrata_check_sequential_ name sources)
+  list(FILTER sources EXCLUDE REGEX "^\\$<")
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
     file(STRINGS ${source} concurrent LIMIT_COUNT 1
-         REGEX "std::j?thread|std::async|pthread_create|thrd_create|sigaction\\(|signal\\(|fork\\(|timer_create")
+         REGEX "std::j?thread|std::async|pthread_create|thrd_create")
     if(concurrent)
       message(FATAL_ERROR "${name} is SEQUENTIAL, yet ${source} has '${concurrent}'")
     endif()
