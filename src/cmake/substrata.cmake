@@ -24,7 +24,7 @@ function(substrata_see target)
   endforeach()
 endfunction()
 
-# Optimises what computes long in a build with sanitizers: the rest is not optimised there (tests/run), which takes two thirds
+# Optimises what computes long in a build with sanitizers: the rest is not optimised there (tests/run), which takes half
 # of the compiler's time.
 function(substrata_computes target)
   if(SUBSTRATA_SANITIZE)
