@@ -24,25 +24,39 @@ function(substrata_see target)
   endforeach()
 endfunction()
 
-# substrata_module(<name> [SOURCES ...] [MODULES ...] [LIBRARIES ...]): a module that is compiled into libsubstrata. Without
-# sources it is headers only.
-function(substrata_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;MODULES" ${ARGN})
-  substrata_name_module(${name} ${ARG_MODULES})
-  if(ARG_SOURCES)
-    substrata_objects_(${name} ${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}" "${ARG_MODULES}")
+# Optimises what computes long in a build with sanitizers: the rest is not optimised there (tests/run), which takes half
+# of the compiler's time.
+function(substrata_computes target)
+  if(SUBSTRATA_SANITIZE)
+    target_compile_options(${target} PRIVATE -O1)
   endif()
 endfunction()
 
-# substrata_component(<name> [ORDER n] SOURCES ... [LIBRARIES ...] [MODULES ...]): a built-in substrate whose entry point
-# is substrata_entry_<name>. ORDER places it in the built-in list (0 first, default 50), equal orders by name.
+# substrata_module(<name> [SOURCES ...] [MODULES ...] [LIBRARIES ...] [COMPUTES]): a module that is compiled into libsubstrata.
+# Without sources it is headers only. COMPUTES: its code runs long in tests.
+function(substrata_module name)
+  cmake_parse_arguments(ARG "COMPUTES" "" "SOURCES;LIBRARIES;MODULES" ${ARGN})
+  substrata_name_module(${name} ${ARG_MODULES})
+  if(ARG_SOURCES)
+    substrata_objects_(${name} ${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}" "${ARG_MODULES}")
+    if(ARG_COMPUTES)
+      substrata_computes(${name})
+    endif()
+  endif()
+endfunction()
+
+# substrata_component(<name> [ORDER n] SOURCES ... [LIBRARIES ...] [MODULES ...] [COMPUTES]): a built-in substrate whose entry
+# point is substrata_entry_<name>. ORDER places it in the built-in list (0 first, default 50), equal orders by name.
 function(substrata_component name)
-  cmake_parse_arguments(ARG "" "ORDER" "SOURCES;LIBRARIES;MODULES" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES" "ORDER" "SOURCES;LIBRARIES;MODULES" ${ARGN})
   if(NOT DEFINED ARG_ORDER)
     set(ARG_ORDER 50)
   endif()
   substrata_name_module(${name} ${ARG_MODULES})
   substrata_objects_(${name} component_${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}" "${ARG_MODULES}")
+  if(ARG_COMPUTES)
+    substrata_computes(component_${name})
+  endif()
   string(LENGTH "${ARG_ORDER}" width)
   if(width EQUAL 1)
     set(ARG_ORDER "0${ARG_ORDER}")
@@ -148,17 +162,43 @@ function(substrata_use_prelude target prelude)
   endif()
 endfunction()
 
-# substrata_test(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [LABELS ...] [TIMEOUT s] [INTERNAL] [PAPI 7.0|7.3] [SERIAL]
-# [COMPUTES]): a GoogleTest program; every TEST in it is a ctest test. INTERNAL: may include the library's own headers
-# ("core/...") and links the static library, else it is an ordinary client. PAPI links that generation's libpapi (implies
-# client). COMPUTES: its own code runs long (an oracle, an exhaustive search), so that it is optimised as the library is.
+# Tiers of tests: each test has one of these labels, and tests/check_tiers looks whether that is so.
+#   unit    sees the insides of a module          client  uses what is installed, as a user's program does
+#   mpi     starts MPI programs                   slow    builds or runs much: a compiler, a package, a traced program
+#   fuzz    a short run of a fuzz target          lab     runs in the emulated machine only (tests/lab)
+set(SUBSTRATA_TIERS unit client mpi slow lab fuzz)
+function(substrata_tier_ tier test)
+  if(NOT tier IN_LIST SUBSTRATA_TIERS)
+    message(FATAL_ERROR "${test}: TIER must be one of ${SUBSTRATA_TIERS}, not '${tier}'")
+  endif()
+endfunction()
+
+# substrata_test(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [TIER t] [TIMEOUT s] [INTERNAL] [PAPI 7.0|7.3] [SERIAL]
+# [COMPUTES] [SEQUENTIAL] [CONTAINER]): a GoogleTest program; every TEST in it is a ctest test.
+#   INTERNAL    may include the library's own headers ("core/...") and links the static library; else an ordinary client
+#   PAPI        links that generation's libpapi (implies client)
+#   TIER        its label; without it unit for what sees modules, client for the others
+#   COMPUTES    its own code runs long (an oracle, an exhaustive search): optimised as the library is
+#   SEQUENTIAL  neither it nor a program that it starts has a second thread: a thread sanitizer, which reports races between
+#               threads of a process, would find nothing in it, and its build goes without
+#   CONTAINER   run once more as in a container with its defaults: no event of the kernel's, 64 MB of /dev/shm
 function(substrata_test name)
-  cmake_parse_arguments(ARG "INTERNAL;SERIAL;COMPUTES" "TIMEOUT;PAPI" "SOURCES;LIBRARIES;MODULES;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL;SERIAL;COMPUTES;SEQUENTIAL;CONTAINER" "TIMEOUT;PAPI;TIER"
+                        "SOURCES;LIBRARIES;MODULES;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  if(NOT ARG_TIER)
+    set(ARG_TIER client)
+    if(ARG_INTERNAL OR ARG_MODULES)
+      set(ARG_TIER unit)
+    endif()
+  endif()
+  substrata_tier_(${ARG_TIER} ${name})
   add_executable(${name} ${ARG_SOURCES})
-  if(NOT ARG_COMPUTES)
+  if(ARG_COMPUTES)
+    substrata_computes(${name})
+  else()
     substrata_unoptimised(${name})
     substrata_prelude(test_prelude UNOPTIMISED LIBRARIES GTest::gmock
       HEADERS <gmock/gmock.h> <gtest/gtest.h> <algorithm> <atomic> <chrono> <cstdint> <cstdio> <cstdlib> <cstring>
@@ -178,10 +218,18 @@ function(substrata_test name)
   endif()
   substrata_see(${name} ${ARG_MODULES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest GTest::gtest_main Threads::Threads)
-  set(properties TIMEOUT ${ARG_TIMEOUT})
-  if(ARG_LABELS)
-    list(APPEND properties LABELS "${ARG_LABELS}")
+  if(ARG_SEQUENTIAL)
+    substrata_check_sequential_(${name} "${ARG_SOURCES}")
+    if(SUBSTRATA_SANITIZE MATCHES thread)
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+      return()
+    endif()
   endif()
+  if(NOT TARGET substrata_tests)
+    add_custom_target(substrata_tests)  # all test programs of this build and what they need
+  endif()
+  add_dependencies(substrata_tests ${name})
+  set(properties TIMEOUT ${ARG_TIMEOUT} LABELS ${ARG_TIER})
   if(ARG_SERIAL)
     list(APPEND properties RUN_SERIAL TRUE)
   endif()
@@ -190,6 +238,42 @@ function(substrata_test name)
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests
                        PROPERTIES ${properties})
+  if(ARG_CONTAINER AND NOT SUBSTRATA_SANITIZE)
+    substrata_program_test(Container.${name} TIER slow TIMEOUT ${ARG_TIMEOUT}
+                           COMMAND container $<TARGET_FILE:${name}> --gtest_brief=1)
+  endif()
+endfunction()
+
+# A test program that makes a thread is not sequential, whatever its CMakeLists.txt says.
+function(substrata_check_sequential_ name sources)
+  list(FILTER sources EXCLUDE REGEX "^\\$<")
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    file(STRINGS ${source} concurrent LIMIT_COUNT 1
+         REGEX "std::j?thread|std::async|pthread_create|thrd_create")
+    if(concurrent)
+      message(FATAL_ERROR "${name} is SEQUENTIAL, yet ${source} has '${concurrent}'")
+    endif()
+  endforeach()
+endfunction()
+
+# substrata_program_test(<name> TIER t [TIMEOUT s] [ENVIRONMENT ...] [PASSES_WITH expression] COMMAND ...): a program that is a
+# test by its exit status.
+function(substrata_program_test name)
+  cmake_parse_arguments(ARG "" "TIER;TIMEOUT;PASSES_WITH" "COMMAND;ENVIRONMENT" ${ARGN})
+  substrata_tier_("${ARG_TIER}" ${name})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_TIER} TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_ENVIRONMENT)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ARG_ENVIRONMENT}")
+  endif()
+  if(ARG_PASSES_WITH)
+    set_tests_properties(${name} PROPERTIES PASS_REGULAR_EXPRESSION "${ARG_PASSES_WITH}")
+  endif()
 endfunction()
 
 # substrata_benchmark(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [INTERNAL] [PAPI v]): build/bin/bench_<name>; never a test.
@@ -228,9 +312,8 @@ function(substrata_fuzzer name)
   substrata_see(fuzz_${name} ${ARG_MODULES})
   target_link_libraries(fuzz_${name} PRIVATE ${ARG_LIBRARIES} substrata_static Threads::Threads)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/corpus_${name})
-  add_test(NAME fuzz.${name} COMMAND fuzz_${name} -max_total_time=5 -timeout=20 -verbosity=0 -print_final_stats=1
-           ${CMAKE_BINARY_DIR}/fuzz/corpus_${name} ${ARG_SEEDS})
-  set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 120 LABELS fuzz)
+  substrata_program_test(fuzz.${name} TIER fuzz COMMAND fuzz_${name} -max_total_time=5 -timeout=20 -verbosity=0
+    -print_final_stats=1 ${CMAKE_BINARY_DIR}/fuzz/corpus_${name} ${ARG_SEEDS})
 endfunction()
 
 # Adds every sub-folder of the current one that has a CMakeLists.txt: a new component, test or example is one folder.

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "allocations.hpp"
-#include "support/shell_command.hpp"
+#include "support/program.hpp"
 
 namespace substrata::client {
 namespace {
@@ -290,8 +290,8 @@ TEST_F(Client, ThreadsHaveRunsOfTheirOwn) {
 TEST(ClientExample, CountsInEachDomain) {
   EventSet probe = Library::open().value().event_set("perf_event").value();
   if (const auto clock = probe.add("perf::TASK-CLOCK"); !clock) GTEST_SKIP() << clock.error().sentence;
-  const shell::Outcome ran = shell::run(shell::shell_word(DOMAINS_PROGRAM));
-  const std::string& text = ran.text;
+  const substrata::tests::Ran ran = substrata::tests::run(substrata::tests::shell_word(DOMAINS_PROGRAM));
+  const std::string& text = ran.out;
   EXPECT_EQ(ran.status, 0) << text;
   EXPECT_NE(text.find("sum 549755289600\n"), std::string::npos) << text;
   EXPECT_NE(text.find("ms of processor time, measured"), std::string::npos) << text;

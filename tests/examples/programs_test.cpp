@@ -16,28 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "support/temporary_folder.hpp"
+
 namespace {
 
 using testing::HasSubstr;
-
-// A new folder, gone with the object.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "substrata-examples-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 struct Outcome {
   int status = -1;
@@ -49,9 +32,8 @@ struct Outcome {
 
 // A program on two ranks that talk over TCP on the loopback interface.
 Outcome run(const std::string& program, const std::string& arguments) {
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   Outcome result;
-  if (folder.path().empty()) return result;
   const std::string csv = folder.path() + "/record.csv";
   const std::string log = folder.path() + "/log";
   // Open MPI by its own settings, so that the same command also suits another MPI. It does not free all it

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "support/temporary_folder.hpp"
+
 namespace {
 
 uint32_t bench_probe(const char* name) {
@@ -106,8 +108,8 @@ constexpr uint64_t kRecorded = 2'000'000;
 // A sort-like pattern: a sequential reader, a scattered writer.
 const std::string& recorded_trace() {
   static const std::string path = [] {
-    std::string pattern = (std::filesystem::temp_directory_path() / "substrata-bench-XXXXXX").string();
-    const std::string name = std::string(::mkdtemp(pattern.data())) + "/trace";
+    static const substrata::tests::TemporaryFolder folder;
+    const std::string name = folder.file("trace");
     substrata_publisher* publisher = nullptr;
     substrata_publisher_open(bench_probe("bench.recorded"), 0, &publisher);
     substrata_recorder* recorder = nullptr;

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "feed_fixture.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace substrata::feed::test {
 namespace {
@@ -38,18 +39,14 @@ TEST(LackeyLineParser, TellsTransactionsFromMessagesAndNonsense) {
 
 class LackeyImport : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "substrata-lackey-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   int import(const std::string& text) {
     std::ofstream(folder_ / "text", std::ios::binary) << text;
     summary_ = {};
     summary_.struct_size = sizeof summary_;
     return substrata_import_lackey((folder_ / "text").c_str(), (folder_ / "trace").c_str(), &summary_);
   }
-  fs::path folder_;
+  const substrata::tests::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
   substrata_import_summary summary_{};
 };
 

@@ -15,27 +15,12 @@
 #include "feed/trace_format.hpp"
 #include "feed/trace_reader.hpp"
 #include "feed_fixture.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace substrata::feed::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder of its own, removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "substrata-trace-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const char* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 std::vector<unsigned char> bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -104,7 +89,7 @@ substrata_record_summary record_random(const std::string& path, uint64_t count, 
 
 // FE-8
 TEST(Trace, ReplayGivesTheSameTransactionsAndBatchesAsTheLiveRun) {
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   const std::string path = folder / "random.trace";
   Streams live;
   const substrata_record_summary summary = record_random(path, 20000, 1000, &live);
@@ -140,7 +125,7 @@ TEST(Trace, ReplayGivesTheSameTransactionsAndBatchesAsTheLiveRun) {
 
 // FE-8
 TEST(Trace, DescribesItself) {
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   const std::string path = folder / "random.trace";
   Streams live;
   record_random(path, 1000, 100, &live);
@@ -185,7 +170,7 @@ std::vector<substrata_transaction> read_from(substrata_trace* trace, uint64_t fi
 
 // FE-8
 TEST(Trace, IsReadFromAnyTransactionOn) {
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   const std::string path = folder / "random.trace";
   Streams live;
   record_random(path, 3000, 200, &live);
@@ -207,7 +192,7 @@ TEST(Trace, IsReadFromAnyTransactionOn) {
 
 // FE-8
 TEST(Trace, CutOffAnywhereReadsUpToItsLastWholeBlockAndTellsTheOffset) {
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   const std::string path = folder / "whole.trace";
   const std::string cut = folder / "cut.trace";
   Streams live;
@@ -254,7 +239,7 @@ TEST(Trace, CutOffAnywhereReadsUpToItsLastWholeBlockAndTellsTheOffset) {
 
 // FE-8
 TEST(Trace, DamagedInABlockIsReadUpToItAndRefusedThere) {
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   const std::string path = folder / "whole.trace";
   const std::string damaged = folder / "damaged.trace";
   Streams live;
@@ -278,7 +263,7 @@ TEST(Trace, DamagedInABlockIsReadUpToItAndRefusedThere) {
 
 // FE-8
 TEST(Trace, WithAnyByteChangedIsRefusedOrReadButNeverWrong) {
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   const std::string path = folder / "whole.trace";
   Streams live;
   record_random(path, 300, 100, &live);
@@ -308,7 +293,7 @@ TEST(Trace, WithAnyByteChangedIsRefusedOrReadButNeverWrong) {
 
 // FE-8
 TEST(Trace, OfAnEmptyRecordingIsCompleteAndReplaysNothing) {
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   const std::string path = folder / "empty.trace";
   substrata_recorder* recorder = nullptr;
   ASSERT_EQ(substrata_record_start(path.c_str(), "nothing.*", nullptr, &recorder), 0);
@@ -322,7 +307,7 @@ TEST(Trace, OfAnEmptyRecordingIsCompleteAndReplaysNothing) {
 
 // FE-8
 TEST(Trace, RefusesWhatItCannotRecordOrRead) {
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   substrata_recorder* recorder = nullptr;
   EXPECT_EQ(substrata_record_start((folder / "no/such/folder").c_str(), "rec.*", nullptr, &recorder), -3);
   EXPECT_EQ(substrata_record_start((folder / "a").c_str(), "no.such.probe.point", nullptr, &recorder), -7);
@@ -349,7 +334,7 @@ TEST(Trace, TellsADiskThatIsFull) {
 
 // FE-8
 TEST(Trace, OfAKilledProcessReplaysWhatWasFlushed) {
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   const std::string path = folder / "killed.trace";
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "support/program.hpp"
+
 namespace {
 
 // Two instructions a round; the emulator gives two cycles an instruction.
@@ -316,16 +318,10 @@ TEST_F(Lab, AThermalZoneFollowsAndABrokenOneGivesAnErrorNeverANumber) {  // PA-3
 // PA-12: the unmodified programs of Debian's papi-tools, on this library, where there are counters to be
 // read. Their output, or the reason why they did not end well.
 std::string debians(const std::string& command, bool* ended_well) {
-  const std::string whole =
-      "cd /tmp && LD_LIBRARY_PATH=" LIBRARIES " timeout 300 /usr/bin/" + command + " 2>&1";
-  std::string output;
-  FILE* const pipe = popen(whole.c_str(), "r");
-  if (pipe == nullptr) return "popen failed";
-  char part[4096];
-  for (size_t got = 0; (got = std::fread(part, 1, sizeof part, pipe)) > 0;) output.append(part, got);
-  const int status = pclose(pipe);
-  *ended_well = status == 0;
-  return output + "\nstatus " + std::to_string(status);
+  const substrata::tests::Ran ran =
+      substrata::tests::run("cd /tmp && LD_LIBRARY_PATH=" LIBRARIES " timeout 300 /usr/bin/" + command);
+  *ended_well = ran.status == 0;
+  return ran.out + "\nstatus " + std::to_string(ran.status);
 }
 
 class DebiansTool : public testing::TestWithParam<const char*> {};

@@ -10,16 +10,13 @@
 #include <sstream>
 #include <string>
 
-#include "support/shell_command.hpp"
+#include "support/program.hpp"
 
 namespace {
 
-namespace fs = std::filesystem;
+using namespace substrata::tests;
 
-using substrata::shell::has_tool;
-using substrata::shell::Outcome;
-using substrata::shell::run;
-using substrata::shell::shell_word;
+namespace fs = std::filesystem;
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
@@ -44,7 +41,7 @@ std::set<std::string> commands() {
   std::set<std::string> names;
   const fs::path tool = fs::path(PROGRAMS) / "substrata";
   if (!fs::exists(tool)) return names;
-  const std::string usage = run(shell_word(tool) + " --help").text;
+  const std::string usage = run(shell_word(tool) + " --help").out;
   const std::regex command("\n  ([a-z][a-z-]*) ");
   for (auto at = std::sregex_iterator(usage.begin(), usage.end(), command); at != std::sregex_iterator();
        ++at)
@@ -63,7 +60,7 @@ std::string rendered(const std::string& name) {
   const fs::path page = fs::path(PAGES) / (name + ".1");
   return run("printf '.ll 2000n\\n.pl 100000\\n' | cat - " + shell_word(page) +
              " | groff -man -Tascii -P-cbou")
-      .text;
+      .out;
 }
 
 // PA-13
@@ -91,9 +88,9 @@ TEST(Manual, NoPageIsLeftOfAProgramThatIsGone) {
 TEST(Manual, GroffFindsNothingWrongWithAnyPage) {
   if (!has_tool("groff")) GTEST_SKIP() << "groff is missing (package groff-base)";
   for (const std::string& name : pages()) {
-    const Outcome outcome = run("groff -man -ww -Tutf8 -z " + shell_word(fs::path(PAGES) / (name + ".1")));
+    const Ran outcome = run("groff -man -ww -Tutf8 -z " + shell_word(fs::path(PAGES) / (name + ".1")));
     EXPECT_EQ(outcome.status, 0) << name;
-    EXPECT_EQ(outcome.text, "") << name;
+    EXPECT_EQ(outcome.out, "") << name;
   }
 }
 
@@ -104,7 +101,7 @@ TEST(Manual, EachCommandHasAPageWithItsOptionsAndExamples) {
   if (all.empty()) GTEST_SKIP() << "the program substrata is not built here";
   for (const std::string& name : all) {
     const std::string page = rendered("substrata-" + name);
-    const std::string help = run(shell_word(fs::path(PROGRAMS) / "substrata") + " " + name + " --help").text;
+    const std::string help = run(shell_word(fs::path(PROGRAMS) / "substrata") + " " + name + " --help").out;
     EXPECT_NE(page.find("substrata-" + name + " - "), std::string::npos) << page;
     const std::regex option("\n  (?:-[A-Za-z],)?(--[a-z-]+)");
     for (auto at = std::sregex_iterator(help.begin(), help.end(), option); at != std::sregex_iterator(); ++at)
@@ -126,16 +123,16 @@ TEST(Manual, EachOptionOfAProgramIsInItsPage) {
   for (const std::string& name : programs()) {
     const std::string text = text_of(fs::path(TEMPLATES) / (name + ".page"));
     if (text.find("\n@options@") == std::string::npos) continue;
-    const Outcome help = run(shell_word(fs::path(PROGRAMS) / name) + " --help");
-    ASSERT_EQ(help.status, 0) << help.text;
+    const Ran help = run(shell_word(fs::path(PROGRAMS) / name) + " --help");
+    ASSERT_EQ(help.status, 0) << help.out;
     const std::string page = rendered(name);
     const std::regex option("(^|[\\s,])(--?[A-Za-z][a-z-]*)");
     int options = 0;
-    for (auto at = std::sregex_iterator(help.text.begin(), help.text.end(), option);
+    for (auto at = std::sregex_iterator(help.out.begin(), help.out.end(), option);
          at != std::sregex_iterator(); ++at, ++options)
       EXPECT_NE(page.find((*at)[2].str()), std::string::npos) << name << " " << (*at)[2].str() << "\n"
                                                               << page;
-    EXPECT_GE(options, 2) << name << "\n" << help.text;
+    EXPECT_GE(options, 2) << name << "\n" << help.out;
   }
 }
 
@@ -144,16 +141,16 @@ TEST(Manual, TheToolsPageHasEachCommandWithItsOptions) {
   const fs::path tool = fs::path(PROGRAMS) / "substrata";
   if (!fs::exists(tool)) GTEST_SKIP() << "the program substrata is not built here";
   const std::string page = rendered("substrata");
-  const std::string usage = run(shell_word(tool) + " --help").text;
+  const std::string usage = run(shell_word(tool) + " --help").out;
   const std::regex command("\n  ([a-z][a-z-]*) ");
   int commands = 0;
   for (auto at = std::sregex_iterator(usage.begin(), usage.end(), command); at != std::sregex_iterator();
        ++at, ++commands) {
     const std::string name = (*at)[1].str();
     EXPECT_NE(page.find("substrata " + name), std::string::npos) << name << "\n" << page;
-    const Outcome help = run(shell_word(tool) + " " + name + " --help");
-    EXPECT_EQ(help.status, 0) << name << "\n" << help.text;
-    EXPECT_NE(help.text.find("Usage: substrata " + name), std::string::npos) << name << "\n" << help.text;
+    const Ran help = run(shell_word(tool) + " " + name + " --help");
+    EXPECT_EQ(help.status, 0) << name << "\n" << help.out;
+    EXPECT_NE(help.out.find("Usage: substrata " + name), std::string::npos) << name << "\n" << help.out;
   }
   EXPECT_GE(commands, 8) << usage;
   for (const char* option : {"-m, --machine MACHINE", "-w, --workload WORKLOAD", "--launcher PROGRAM"})
@@ -163,9 +160,8 @@ TEST(Manual, TheToolsPageHasEachCommandWithItsOptions) {
 // What a program says with dots, quotes and backslashes at the beginning of a line stays text.
 TEST(Manual, TextOfAProgramIsNotTakenForMarkup) {
   if (!has_tool("groff")) GTEST_SKIP() << "groff is missing (package groff-base)";
-  std::string pattern = (fs::temp_directory_path() / "substrata_manual_XXXXXX").string();
-  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-  const fs::path folder = pattern;
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
   {
     std::ofstream program(folder / "odd");
     program << "#!/bin/sh\ncat <<'END'\nDoes odd things.\nUsage: odd [OPTIONS] FILE\n\nPositionals:\n"
@@ -177,11 +173,11 @@ TEST(Manual, TextOfAProgramIsNotTakenForMarkup) {
     page << "summary: does odd things\n\n.SH DESCRIPTION\nIt is odd.\n@options@\n.SH EXIT STATUS\n0.\n";
   }
   fs::permissions(folder / "odd", fs::perms::owner_all);
-  const Outcome made = run(shell_word(MAKE_PAGE) + " odd 1.0 " + shell_word(folder / "odd.page") + " " +
-                           shell_word(folder / "odd") + " > " + shell_word(folder / "odd.1"));
-  EXPECT_EQ(made.status, 0) << made.text;
-  EXPECT_EQ(run("groff -man -ww -Tascii -z " + shell_word(folder / "odd.1")).text, "");
-  const std::string text = run("groff -man -Tascii -P-cbou " + shell_word(folder / "odd.1")).text;
+  const Ran made = run(shell_word(MAKE_PAGE) + " odd 1.0 " + shell_word(folder / "odd.page") + " " +
+                       shell_word(folder / "odd") + " > " + shell_word(folder / "odd.1"));
+  EXPECT_EQ(made.status, 0) << made.out;
+  EXPECT_EQ(run("groff -man -ww -Tascii -z " + shell_word(folder / "odd.1")).out, "");
+  const std::string text = run("groff -man -Tascii -P-cbou " + shell_word(folder / "odd.1")).out;
   for (const char* piece :
        {"odd - does odd things", "odd [OPTIONS] FILE", ".br is no request here", "'quoted' and back\\slash",
         "--a-name-that-is-far-too-long TEXT", "its text is below", "one space only"})

@@ -13,16 +13,13 @@
 #include <system_error>
 #include <vector>
 
-#include "support/shell_command.hpp"
+#include "support/program.hpp"
 
 namespace {
 
-namespace fs = std::filesystem;
+using namespace substrata::tests;
 
-using substrata::shell::has_tool;
-using substrata::shell::Outcome;
-using substrata::shell::run;
-using substrata::shell::shell_word;
+namespace fs = std::filesystem;
 
 // Whether a text names a folder by its whole path (also behind -I or -L), and not as the end of another.
 bool names_folder(const std::string& text, const std::string& folder) {
@@ -46,22 +43,14 @@ class Packaging : public testing::Test {
          {"LD_LIBRARY_PATH", "LD_RUN_PATH", "LIBRARY_PATH", "CPATH", "PKG_CONFIG_PATH", "DESTDIR",
           "CMAKE_PREFIX_PATH", "PAPI_ROOT", "PAPI_DIR", "CFLAGS", "LDFLAGS", "MAKEFLAGS"})
       unsetenv(name);
-    std::string pattern = (fs::temp_directory_path() / "substrata_packaging_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = fs::canonical(pattern);
-  }
-
-  void TearDown() override {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
   }
 
   // Installs to one place and moves the tree to another, so that a path kept from the installation is found
   // out.
   void install() {
-    const Outcome installed = run(shell_word(CMAKE) + " --install " + shell_word(BUILD) + " --prefix " +
-                                  shell_word(folder_ / "first"));
-    ASSERT_EQ(installed.status, 0) << installed.text;
+    const Ran installed = run(shell_word(CMAKE) + " --install " + shell_word(BUILD) + " --prefix " +
+                              shell_word(folder_ / "first"));
+    ASSERT_EQ(installed.status, 0) << installed.out;
     fs::create_directory(folder_ / "moved");
     prefix_ = folder_ / "moved" / "prefix";
     fs::rename(folder_ / "first", prefix_);
@@ -69,16 +58,16 @@ class Packaging : public testing::Test {
 
   // The program runs, and with the libraries of our prefix, without LD_LIBRARY_PATH.
   void expect_works(const fs::path& program) {
-    const Outcome ran = run(shell_word(program));
-    EXPECT_EQ(ran.status, 0) << ran.text;
-    EXPECT_NE(ran.text.find("answered by 7.3"), std::string::npos) << ran.text;
-    const Outcome loaded = run("ldd " + shell_word(program));
-    EXPECT_EQ(loaded.status, 0) << loaded.text;
+    const Ran ran = run(shell_word(program));
+    EXPECT_EQ(ran.status, 0) << ran.out;
+    EXPECT_NE(ran.out.find("answered by 7.3"), std::string::npos) << ran.out;
+    const Ran loaded = run("ldd " + shell_word(program));
+    EXPECT_EQ(loaded.status, 0) << loaded.out;
     for (const char* library : {"libpapi.so.7.3", "libsubstrata.so.0"}) {
       std::smatch place;
-      ASSERT_TRUE(std::regex_search(loaded.text, place, std::regex(std::string(library) + " => (.*) \\(")))
-          << loaded.text;
-      EXPECT_EQ(fs::canonical(place[1].str()).parent_path(), prefix_ / "lib") << loaded.text;
+      ASSERT_TRUE(std::regex_search(loaded.out, place, std::regex(std::string(library) + " => (.*) \\(")))
+          << loaded.out;
+      EXPECT_EQ(fs::canonical(place[1].str()).parent_path(), prefix_ / "lib") << loaded.out;
     }
   }
 
@@ -91,7 +80,8 @@ class Packaging : public testing::Test {
     return copy;
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
   fs::path prefix_;
 };
 
@@ -151,7 +141,7 @@ TEST_F(Packaging, InstalledTreeNamesNoFolderOfTheBuild) {
     std::string readable = text.str();
     if (readable.starts_with("\177ELF")) {
       ++binaries;
-      readable = run("readelf -d " + shell_word(entry.path())).text;
+      readable = run("readelf -d " + shell_word(entry.path())).out;
     } else if (readable.starts_with("!<arch>")) {
       continue;
     }
@@ -165,9 +155,9 @@ TEST_F(Packaging, InstalledUtilityFindsItsLibraries) {
   ASSERT_NO_FATAL_FAILURE(install());
   const fs::path utility = prefix_ / "bin/papi_version";
   if (!fs::exists(utility)) GTEST_SKIP() << "the utilities are not built here (package libcli11-dev)";
-  const Outcome ran = run(shell_word(utility));
-  EXPECT_EQ(ran.status, 0) << ran.text;
-  EXPECT_NE(ran.text.find("7.3.0"), std::string::npos) << ran.text;
+  const Ran ran = run(shell_word(utility));
+  EXPECT_EQ(ran.status, 0) << ran.out;
+  EXPECT_NE(ran.out.find("7.3.0"), std::string::npos) << ran.out;
   EXPECT_TRUE(fs::exists(prefix_ / "share/man/man1/papi_version.1"));
   if (!fs::exists(prefix_ / "bin/substrata")) return;
   for (const char* file : {"share/man/man1/substrata.1", "share/bash-completion/completions/substrata",
@@ -178,11 +168,11 @@ TEST_F(Packaging, InstalledUtilityFindsItsLibraries) {
 // PA-14
 TEST_F(Packaging, CMakeFindsEveryTargetAndVariable) {
   ASSERT_NO_FATAL_FAILURE(install());
-  const Outcome configured =
+  const Ran configured =
       run(shell_word(CMAKE) + " -S " + shell_word(fs::path(SOURCE) / "tests/packaging/names") + " -B " +
           shell_word(folder_ / "build") + " -G " + shell_word(GENERATOR) +
           " -DPREFIX=" + shell_word(prefix_) + " -DCMAKE_PREFIX_PATH=" + shell_word(prefix_));
-  EXPECT_EQ(configured.status, 0) << configured.text;
+  EXPECT_EQ(configured.status, 0) << configured.out;
 }
 
 // PA-14
@@ -190,13 +180,13 @@ TEST_F(Packaging, CMakeConsumerIsBuiltAndRuns) {
   ASSERT_NO_FATAL_FAILURE(install());
   const fs::path source = consumers() / "cmake";
   const fs::path build = folder_ / "build";
-  const Outcome configured =
+  const Ran configured =
       run(shell_word(CMAKE) + " -S " + shell_word(source) + " -B " + shell_word(build) + " -G " +
           shell_word(GENERATOR) + " -DCMAKE_C_COMPILER=" + shell_word(C_COMPILER) +
           " -DCMAKE_PREFIX_PATH=" + shell_word(prefix_));
-  ASSERT_EQ(configured.status, 0) << configured.text;
-  const Outcome built = run(shell_word(CMAKE) + " --build " + shell_word(build));
-  ASSERT_EQ(built.status, 0) << built.text;
+  ASSERT_EQ(configured.status, 0) << configured.out;
+  const Ran built = run(shell_word(CMAKE) + " --build " + shell_word(build));
+  ASSERT_EQ(built.status, 0) << built.out;
   expect_works(build / "report");
 }
 
@@ -205,22 +195,22 @@ TEST_F(Packaging, CxxConsumerIsBuiltBothWaysAndRuns) {
   ASSERT_NO_FATAL_FAILURE(install());
   const fs::path source = consumers() / "cxx";
   const fs::path build = folder_ / "build";
-  const Outcome configured =
+  const Ran configured =
       run(shell_word(CMAKE) + " -S " + shell_word(source) + " -B " + shell_word(build) + " -G " +
           shell_word(GENERATOR) + " -DCMAKE_CXX_COMPILER=" + shell_word(CXX_COMPILER) +
           " -DCMAKE_PREFIX_PATH=" + shell_word(prefix_));
-  ASSERT_EQ(configured.status, 0) << configured.text;
-  const Outcome built = run(shell_word(CMAKE) + " --build " + shell_word(build));
-  ASSERT_EQ(built.status, 0) << built.text;
+  ASSERT_EQ(configured.status, 0) << configured.out;
+  const Ran built = run(shell_word(CMAKE) + " --build " + shell_word(build));
+  ASSERT_EQ(built.status, 0) << built.out;
   expect_works(build / "report");
   if (!has_tool("pkg-config")) return;
   const std::string flags =
       "$(PKG_CONFIG_PATH=" + shell_word(pkg_config_path()) + " pkg-config --cflags --libs substrata)";
-  const Outcome compiled =
+  const Ran compiled =
       run(shell_word(CXX_COMPILER) + " -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Werror -o " +
           shell_word(source / "report") + " " + shell_word(source / "report.cpp") + " " + flags +
           " -Wl,-rpath," + shell_word(prefix_ / "lib"));
-  ASSERT_EQ(compiled.status, 0) << compiled.text;
+  ASSERT_EQ(compiled.status, 0) << compiled.out;
   expect_works(source / "report");
 }
 
@@ -229,12 +219,12 @@ TEST_F(Packaging, MakeConsumerIsBuiltByPkgConfigAndRuns) {
   if (!has_tool("make") || !has_tool("pkg-config")) GTEST_SKIP() << "make or pkg-config is missing";
   ASSERT_NO_FATAL_FAILURE(install());
   const fs::path source = consumers() / "make";
-  const Outcome version =
+  const Ran version =
       run("PKG_CONFIG_PATH=" + shell_word(pkg_config_path()) + " pkg-config --modversion papi");
-  EXPECT_EQ(version.text, "7.3.0.0\n");
-  const Outcome built = run("make -C " + shell_word(source) + " CC=" + shell_word(C_COMPILER) +
-                            " PKG_CONFIG_PATH=" + shell_word(pkg_config_path()));
-  ASSERT_EQ(built.status, 0) << built.text;
+  EXPECT_EQ(version.out, "7.3.0.0\n");
+  const Ran built = run("make -C " + shell_word(source) + " CC=" + shell_word(C_COMPILER) +
+                        " PKG_CONFIG_PATH=" + shell_word(pkg_config_path()));
+  ASSERT_EQ(built.status, 0) << built.out;
   expect_works(source / "report");
 }
 
@@ -245,13 +235,13 @@ TEST_F(Packaging, AutoconfConsumerIsBuiltBothWaysAndRuns) {
   ASSERT_NO_FATAL_FAILURE(install());
   const fs::path source = consumers() / "autotools";
   const std::string there = "cd " + shell_word(source) + " && ";
-  const Outcome prepared = run(there + "autoreconf -i");
-  ASSERT_EQ(prepared.status, 0) << prepared.text;
+  const Ran prepared = run(there + "autoreconf -i");
+  ASSERT_EQ(prepared.status, 0) << prepared.out;
   const std::string by_folder = "./configure --with-papi=" + shell_word(prefix_);
   const std::string by_module = "PKG_CONFIG_PATH=" + shell_word(pkg_config_path()) + " ./configure";
   for (const std::string& configure : {by_folder, by_module}) {
-    const Outcome built = run(there + configure + " CC=" + shell_word(C_COMPILER) + " && make");
-    ASSERT_EQ(built.status, 0) << configure << "\n" << built.text;
+    const Ran built = run(there + configure + " CC=" + shell_word(C_COMPILER) + " && make");
+    ASSERT_EQ(built.status, 0) << configure << "\n" << built.out;
     expect_works(source / "report");
     ASSERT_EQ(run(there + "make clean").status, 0);
   }
@@ -263,9 +253,9 @@ TEST_F(Packaging, FortranConsumerIsBuiltAndRuns) {
     if (!has_tool(tool)) GTEST_SKIP() << tool << " is missing";
   ASSERT_NO_FATAL_FAILURE(install());
   const fs::path source = consumers() / "fortran";
-  const Outcome built =
+  const Ran built =
       run("make -C " + shell_word(source) + " PKG_CONFIG_PATH=" + shell_word(pkg_config_path()));
-  ASSERT_EQ(built.status, 0) << built.text;
+  ASSERT_EQ(built.status, 0) << built.out;
   expect_works(source / "report");
 }
 
@@ -273,16 +263,16 @@ TEST_F(Packaging, FortranConsumerIsBuiltAndRuns) {
 // replaced, no script run at its installation. It is looked into, not installed.
 TEST_F(Packaging, DebianPackageHoldsTheTreeAndConflictsWithNothing) {
   if (!has_tool("dpkg-deb")) GTEST_SKIP() << "dpkg-deb is missing";
-  const Outcome packed = run("cd " + shell_word(BUILD) + " && " + shell_word(CPACK) + " -G DEB -B " +
-                             shell_word(folder_ / "packed"));
-  ASSERT_EQ(packed.status, 0) << packed.text;
+  const Ran packed = run("cd " + shell_word(BUILD) + " && " + shell_word(CPACK) + " -G DEB -B " +
+                         shell_word(folder_ / "packed"));
+  ASSERT_EQ(packed.status, 0) << packed.out;
   std::vector<fs::path> packages;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_ / "packed"))
     if (entry.path().extension() == ".deb") packages.push_back(entry.path());
-  ASSERT_EQ(packages.size(), 1u) << packed.text;
+  ASSERT_EQ(packages.size(), 1u) << packed.out;
   const std::string package = shell_word(packages.front());
 
-  const std::string fields = run("dpkg-deb --field " + package).text;
+  const std::string fields = run("dpkg-deb --field " + package).out;
   EXPECT_NE(fields.find("Package: substrata\n"), std::string::npos) << fields;
   for (const char* field : {"Conflicts", "Provides", "Replaces", "Breaks"})
     EXPECT_EQ(fields.find(field), std::string::npos) << fields;

@@ -14,6 +14,7 @@
 #include "recording/reader.hpp"
 #include "recording/reduction.hpp"
 #include "recording/text_report.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
@@ -67,15 +68,14 @@ double memory_mb() {
 }  // namespace
 
 int main() {
-  std::string folder = (std::filesystem::temp_directory_path() / "substrata-reduction-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return 1;
+  const substrata::tests::TemporaryFolder folder;
   std::printf("one file a rank, reduced one after the other; then the report of the result\n");
   std::printf("%6s %10s %12s %10s %12s %10s %10s %10s\n", "ranks", "files [kB]", "reduce [s]", "a rank [ms]",
               "reports [s]", "memory [MB]", "record [kB]", "page [kB]");
   for (const int ranks : {16, 64, 256, 1024}) {
     double input = 0;
     for (int rank = 0; rank < ranks; ++rank) {
-      const std::string path = folder + "/r" + std::to_string(rank);
+      const std::string path = folder.file("r" + std::to_string(rank));
       std::filesystem::remove(path);
       write_rank(path, rank);
       input += static_cast<double>(std::filesystem::file_size(path));
@@ -83,12 +83,12 @@ int main() {
     const double begin = seconds();
     Reduction sum;
     for (int rank = 0; rank < ranks; ++rank) {
-      const Recording one = read_file(folder + "/r" + std::to_string(rank));
+      const Recording one = read_file(folder.file("r" + std::to_string(rank)));
       sum.add(lay_out(one));
     }
-    sum.write(folder + "/sum");
+    sum.write(folder.file("sum"));
     const double reduced = seconds();
-    const Recording read = read_file(folder + "/sum");
+    const Recording read = read_file(folder.file("sum"));
     const Timeline timeline = lay_out(read);
     std::ostringstream text, page;
     write_text_report(text, timeline, "sum");
@@ -98,6 +98,5 @@ int main() {
                 1e3 * (reduced - begin) / ranks, reported - reduced, memory_mb(),
                 static_cast<double>(read.file_bytes) / 1e3, static_cast<double>(page.str().size()) / 1e3);
   }
-  std::filesystem::remove_all(folder);
   return 0;
 }

@@ -31,7 +31,7 @@ bool perf_works() { return tool("stat -e perf::TASK-CLOCK -- true").status == 0;
 // CO-2, CO-3, CO-8, CO-9
 TEST(RecordCommand, SamplesTheProcessTreeAndSaysWhereItComesFrom) {
   NEEDS_PERF();
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   const Ran ran = tool(std::string("record") + kEvents + "-i 1ms -o " + path + kCommand);
   EXPECT_EQ(ran.status, 3) << ran.errors;
@@ -65,7 +65,7 @@ TEST(RecordCommand, SamplesTheProcessTreeAndSaysWhereItComesFrom) {
 }
 
 TEST(RecordCommand, AModelIsCalledAModelEverywhere) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   const Ran ran = tool("record -e 'thermal_model:::*' -i 1ms -o " + path +
                        " -- sh -c 'echo ${SUBSTRATA_THERMAL_MODEL-unset}'");
@@ -79,7 +79,7 @@ TEST(RecordCommand, AModelIsCalledAModelEverywhere) {
 
 TEST(RecordCommand, RegionsThatTheCommandMarksAreRecorded) {
   NEEDS_PERF();
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   const Ran ran = tool(
       std::string("record") + kEvents + "-o " + path +
@@ -99,7 +99,7 @@ TEST(RecordCommand, RegionsThatTheCommandMarksAreRecorded) {
 // CO-3: the command itself kills its recorder once something was flushed.
 TEST(RecordCommand, KilledItLeavesAFileThatOpensAndSaysWhereItEnds) {
   NEEDS_PERF();
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   // `exec` makes the recorder the parent of the inner shell.
   shell("exec " + std::string(SUBSTRATA_TOOL) + " record" + kEvents + "-i 1ms --flush 1ms -o " + path +
@@ -117,7 +117,7 @@ TEST(RecordCommand, KilledItLeavesAFileThatOpensAndSaysWhereItEnds) {
 }
 
 TEST(RecordCommand, SaysWhatIsWrong) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string out = " -o " + folder.file("r.sub");
   EXPECT_EQ(tool("record").status, 2);
   EXPECT_EQ(tool("stat --").status, 2);
@@ -138,7 +138,7 @@ TEST(RecordCommand, SaysWhatIsWrong) {
 
 TEST(StatCommand, JsonTellsTotalsAndGoesToTheFile) {
   NEEDS_PERF();
-  const Folder folder;
+  const TemporaryFolder folder;
   const Ran ran = tool(std::string("stat") + kEvents + "-e 'thermal_model:::*' --json -o " +
                        folder.file("s.json") + kCommand);
   EXPECT_EQ(ran.status, 3) << ran.errors;
@@ -210,7 +210,7 @@ constexpr const char* kProbe = R"(<script>
 }());
 </script></body>)";
 
-Ran browse(const Folder& folder, const std::string& page) {
+Ran browse(const TemporaryFolder& folder, const std::string& page) {
   return shell("cd " + folder.path() +
                " && timeout 90 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage "
                "--user-data-dir=" +
@@ -221,7 +221,7 @@ Ran browse(const Folder& folder, const std::string& page) {
 // CO-4: it renders, it has the series, zoom works, the console stays silent.
 TEST(ReportPage, InHeadlessChromiumItRendersAndZooms) {
   if (kSanitized) GTEST_SKIP() << "the page is not what a sanitizer looks at";
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.file("plain.html")) << "<!DOCTYPE html><title>plain</title><p>works here</p>";
   if (const Ran plain = browse(folder, folder.file("plain.html"));
       plain.out.find("works here") == std::string::npos)
@@ -273,7 +273,7 @@ TEST(ReportPage, InHeadlessChromiumItRendersAndZooms) {
 
 // CO-5: a series that follows another by a second with gain 3, through the file and the command.
 TEST(ReportCommand, ShowsWhatItReadsOnATerminalOnly) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   {
     FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
@@ -287,7 +287,7 @@ TEST(ReportCommand, ShowsWhatItReadsOnATerminalOnly) {
 }
 
 TEST(CorrelateCommand, TellsLagAndGain) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   {
     FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
@@ -317,7 +317,7 @@ TEST(CorrelateCommand, TellsLagAndGain) {
 // CO-2, CO-7: the messages of all ranks over time, one recorder for the node, the shim's own summary as the
 // oracle.
 TEST(RecordCommand, MessagesOfAnMpiProgramAreSampledAndItsSectionsAreRegions) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string program = folder.file("program"), path = folder.file("r.sub");
   if (shell("command -v mpicc.openmpi && command -v mpirun.openmpi").status != 0)
     GTEST_SKIP() << "mpicc.openmpi or mpirun.openmpi is not installed";
@@ -374,7 +374,7 @@ TEST(RecordCommand, TheClockOfAnotherNodeIsMeasuredOverMpi) {
       "unshare -u -T --monotonic 5000 --boottime 5000 --fork sh -c 'hostname node-b; exec \"$@\"' sh ";
   if (const Ran ran = shell(std::string(kNode) + "true"); ran.status != 0)
     GTEST_SKIP() << "no time and host name namespaces here: " << ran.errors;
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string program = folder.file("program");
   ASSERT_EQ(shell("mpicc.openmpi -O1 -o " + program + " " MPI_PROGRAM_SOURCE).status, 0);
   const std::string record = SUBSTRATA_TOOL " record -e 'example:::*' -i 5ms -o r.%h.sub -- ";
@@ -411,7 +411,7 @@ TEST(RecordCommand, TheClockOfAnotherNodeIsMeasuredOverMpi) {
 // CO-1: the high-level interface's regions, with their own times; those of another thread within them are not
 // mixed in.
 TEST(RecordCommand, RegionsOfTheHighLevelInterfaceAreRecorded) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   const Ran ran = shell("cd " + folder.path() + " && " SUBSTRATA_TOOL " record -e 'example:::*' -o " + path +
                         " -- " HIGH_LEVEL_PROGRAM);
@@ -433,7 +433,7 @@ TEST(RecordCommand, RegionsOfTheHighLevelInterfaceAreRecorded) {
 
 // CO-8: what recording costs is measured by runs with and without it, in turns, and told.
 TEST(RecordCommand, ItsCostIsMeasuredByInterleavedRuns) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   const Ran ran = tool("record --overhead 3 -e 'example:::*' -o " + path +
                        " -- sh -c 'echo run; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'");

@@ -226,7 +226,7 @@ TEST(TraceEventRules, MistakesAreFound) {
 
 // Oracle: the reader of the OTF2 project.
 TEST(RecordExport, Otf2IsReadByItsOwnTools) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Recording recording = sample_record();
   const std::string archive = folder.file("archive");
   if (!otf2_is_built_in()) {
@@ -269,7 +269,7 @@ TEST(RecordExport, Otf2NestsRegionsThatCross) {
   mark(MarkKind::kEnd, 350, "nothing");
   mark(MarkKind::kEnd, 400, "crossing");
   sink.end(kSecond + 500'000'000, {});
-  const Folder folder;
+  const TemporaryFolder folder;
   export_otf2(folder.file("archive"), lay_out(sink.recording()));
   const Ran events = shell("otf2-print " + folder.file("archive") + "/traces.otf2");
   EXPECT_EQ(events.status, 0) << events.errors;
@@ -314,7 +314,7 @@ TEST(RecordExport, OpenMetricsFollowsItsGrammar) {
 // Oracle: the program that takes such files into Prometheus.
 TEST(RecordExport, PromtoolTakesTheOpenMetricsText) {
   if (shell("command -v promtool").status != 0) GTEST_SKIP() << "promtool is missing (package prometheus)";
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.file("metrics")) << exported(export_openmetrics, sample_record());
   const Ran ran = shell("promtool tsdb create-blocks-from openmetrics " + folder.file("metrics") + " " +
                         folder.file("blocks"));

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 // CO-3
 TEST(RecordFormat, WhatIsWrittenIsRead) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   const std::int64_t rows[3][3] = {{0, INT64_MIN, -1}, {5, INT64_MAX, 7}, {INT64_MAX, 0, -9}};
   {
@@ -77,7 +77,7 @@ TEST(RecordFormat, WhatIsWrittenIsRead) {
   EXPECT_EQ(writer.end_time, 99);
 }
 
-std::vector<unsigned char> small_record(const Folder& folder, std::size_t flushes) {
+std::vector<unsigned char> small_record(const TemporaryFolder& folder, std::size_t flushes) {
   const std::string path = folder.file("small");
   FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
   const std::uint32_t set = writer.declare({count_series("one")});
@@ -93,7 +93,7 @@ std::vector<unsigned char> small_record(const Folder& folder, std::size_t flushe
 
 // CO-3: readable after a crash up to the last flush, wherever the file ends.
 TEST(RecordFormat, CutOffAnywhereItKeepsWhatWasFlushed) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::vector<unsigned char> whole = small_record(folder, 4);
   std::size_t rows_before = 0;
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -113,7 +113,7 @@ TEST(RecordFormat, CutOffAnywhereItKeepsWhatWasFlushed) {
 }
 
 TEST(RecordFormat, AnyChangedByteIsNoticedAndTheOtherChunksAreKept) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::vector<unsigned char> whole = small_record(folder, 4);
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::vector<unsigned char> changed = whole;
@@ -126,7 +126,7 @@ TEST(RecordFormat, AnyChangedByteIsNoticedAndTheOtherChunksAreKept) {
 }
 
 TEST(RecordFormat, RecordsPutOneAfterTheOtherAreARecord) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::vector<unsigned char> both = small_record(folder, 2);
   const std::vector<unsigned char> second = small_record(folder, 3);
   both.insert(both.end(), second.begin(), second.end());
@@ -138,7 +138,7 @@ TEST(RecordFormat, RecordsPutOneAfterTheOtherAreARecord) {
 
 // CO-3, CO-7: the ranks of a node append to one file.
 TEST(RecordFormat, SeveralProcessesAppendToOneFile) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("shared");
   constexpr int kProcesses = 8, kFlushes = 50;
   std::vector<pid_t> children;
@@ -193,7 +193,7 @@ TEST(RecordFormat, ChunksOfUnknownTypeArePassedOver) {
 }
 
 TEST(RecordFormat, ANewerVersionIsRefusedWithASentence) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::vector<unsigned char> bytes = chunk_of(1, kFormatVersion + 1, 0, {0});
   std::ofstream(folder.file("new"), std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -206,7 +206,7 @@ TEST(RecordFormat, ANewerVersionIsRefusedWithASentence) {
 }
 
 TEST(RecordFormat, WhatIsNoRecordIsRefused) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.file("text")) << "not a record\n";
   std::ofstream(folder.file("empty"));
   EXPECT_THROW(read_file(folder.file("text")), std::runtime_error);

@@ -58,14 +58,16 @@ class InTerminal {
   bool works() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
   // What the program shows until `text` was in it, since the last call; less if it
-  // falls silent.
-  std::string until(const std::string& text) {
+  // falls silent or the character `end` comes.
+  std::string until(const std::string& text, char end = '\0') {
     std::string shown = std::exchange(unread_, {});
     char c = 0;
     pollfd ready{master_, POLLIN, 0};
     while (shown.find(text) == std::string::npos && poll(&ready, 1, 100'000) == 1 &&
-           read(master_, &c, 1) == 1)
+           read(master_, &c, 1) == 1) {
       shown += c;
+      if (end != '\0' && c == end) break;
+    }
     return shown;
   }
   // What is there to be read now, and what was read while waiting.

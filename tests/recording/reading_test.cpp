@@ -17,7 +17,7 @@ using namespace substrata::tests;
 using testing::HasSubstr;
 
 // Two ranks on one node, 11 rows each; the second is cut off. One region.
-std::string two_ranks(const Folder& folder) {
+std::string two_ranks(const TemporaryFolder& folder) {
   const std::string path = folder.file("r.sub");
   for (const char* rank : {"0", "1"}) {
     Properties properties = machine("a", "boot");
@@ -41,7 +41,7 @@ std::string two_ranks(const Folder& folder) {
 }
 
 TEST(RecordingC, GivesWhatWasWritten) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = two_ranks(folder);
   const char* const name = path.c_str();
   char why[200] = "";
@@ -116,7 +116,7 @@ const std::string kPython = "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" PYTHON_MODUL
 
 TEST(RecordingPython, GivesWhatWasWritten) {
   NEEDS_PYTHON();
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = two_ranks(folder);
   std::ofstream(folder.file("t.py")) << R"(
 import sys, substrata_recording
@@ -153,7 +153,7 @@ except OSError as error:
 // Issue 9: the paper's figure 1 from a record, without a compiler.
 TEST(RecordingPython, Figure1HasComputationCommunicationAndTemperatureOfEachRank) {
   NEEDS_PYTHON();
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = two_ranks(folder);
   const Ran ran = shell(kPython + FIGURE1 " " + folder.file("f.txt") + " " + path);
   ASSERT_EQ(ran.status, 0) << ran.errors;

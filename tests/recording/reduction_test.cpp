@@ -46,7 +46,7 @@ Reduction reduced(std::size_t from, std::size_t to) {
 }
 
 Recording written(const Reduction& sum) {
-  const Folder folder;
+  const TemporaryFolder folder;
   sum.write(folder.file("r.sub"));
   return read_file(folder.file("r.sub"));
 }
@@ -226,7 +226,7 @@ TEST(Reduction, OverMpiIsThatOfOneProcess) {
   if (shell("command -v mpirun.openmpi").status != 0) GTEST_SKIP() << "mpirun.openmpi is not installed";
   if (shell("ldd " MPI_REDUCE " | grep -q libmpi.so.40").status != 0)
     GTEST_SKIP() << "substrata-mpi-reduce is not built with Open MPI";
-  const Folder folder;
+  const TemporaryFolder folder;
   Reduction sum;
   for (std::size_t w = 0; w < 5; ++w) {
     Properties properties = machine("node", "boot");

@@ -101,7 +101,7 @@ TEST(Serve, AnswersTheOlderFormatWhereOnlyThatIsTaken) {
   EXPECT_THAT(reply, HasSubstr("origin=\"modelled\""));
   EXPECT_THAT(reply, testing::ContainsRegex("# HELP substrata_thermal_model[^\n]* modelled: "));
   if (shell("command -v promtool").status != 0) return;
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.file("metrics")) << Server::body_of(reply);
   // 3: it reads the text and would like other names.
   const Ran ran = shell("promtool check metrics < " + folder.file("metrics"));
@@ -132,7 +132,7 @@ TEST(Serve, WrongRequestsAreAnsweredAndDoNotEndIt) {
 }
 
 TEST(Serve, ACommandIsCountedAndItsStatusGiven) {
-  const Folder folder;
+  const TemporaryFolder folder;
   ASSERT_EQ(shell("mkfifo " + folder.file("gate")).status, 0);
   Server server({"-e", "perf::PAGE-FAULTS", "-i", "100us", "--", "sh", "-c",
                  "head -c 1000000 /dev/zero | md5sum > " + folder.file("done") + "; read line < " +
@@ -169,7 +169,7 @@ TEST(Serve, ASignalEndsTheCommandAndThenTheServer) {
 }
 
 TEST(Serve, TheNewestValuesOfAGrowingRecord) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
   const std::uint32_t set = writer.declare({count_series("work"), gauge_series("heat")});

@@ -148,7 +148,7 @@ TEST(TopBatch, ACommandKeepsItsOutputAndItsStatus) {
 
 // A running process and what it starts: the page faults of a shell that waits for a line at first.
 TEST(TopBatch, ARunningProcessIsCounted) {
-  const Folder folder;
+  const TemporaryFolder folder;
   ASSERT_EQ(shell("mkfifo " + folder.file("gate")).status, 0);
   RunningProgram program({"/bin/sh", "-c",
                           "echo ready >&2; read line < " + folder.file("gate") +

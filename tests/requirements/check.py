@@ -15,7 +15,7 @@ PAGE = "docs/reference/requirements.md"
 ENTRY = re.compile(r"- \*\*([A-Z]{2})-(\d+)\*\* ")
 PART = re.compile(r"  - (Tests|Also|Differs|Not proven): ")
 TEST = re.compile(r"^[ \t]*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.M)
-CTEST = re.compile(r"\badd_test\(\s*NAME\s+([^\s)]+)")
+CTEST = re.compile(r"\b(?:add_test\(\s*NAME|substrata_program_test\()\s*([^\s)]+)")
 BENCHMARK = re.compile(r"\bsubstrata_benchmark\(\s*(\w+)")
 
 

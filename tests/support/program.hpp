@@ -1,15 +1,14 @@
-// Runs a built program as a shell would, and gives what it printed and its exit status.
-#ifndef SUBSTRATA_TESTS_TOOL_PROGRAM_HPP
-#define SUBSTRATA_TESTS_TOOL_PROGRAM_HPP
+// Runs programs as a shell would, and gives what they printed and their exit status.
+#ifndef SUBSTRATA_TESTS_SUPPORT_PROGRAM_HPP
+#define SUBSTRATA_TESTS_SUPPORT_PROGRAM_HPP
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 
-#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
+
+#include "support/temporary_folder.hpp"
 
 namespace substrata::tests {
 
@@ -19,40 +18,30 @@ struct Ran {
   std::string errors;
 };
 
-// A folder of its own that goes with the object.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "substrata-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-inline std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 // `command` is shell text; standard input is empty.
 inline Ran shell(const std::string& command) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string line =
       "{ " + command + "\n} </dev/null >" + folder.file("out") + " 2>" + folder.file("errors");
   const int status = std::system(line.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder.file("out")),
           contents(folder.file("errors"))};
 }
+
+// The same with standard error among the standard output, in the order in which they came.
+inline Ran run(const std::string& command) { return shell("{ " + command + "\n} 2>&1"); }
+
+// What a command prints that is expected to end well.
+inline std::string output_of(const std::string& command) {
+  const Ran ran = run(command);
+  EXPECT_EQ(ran.status, 0) << command << "\n" << ran.out;
+  return ran.out;
+}
+
+// A path as one word of a command; for paths without a quote in them.
+inline std::string shell_word(const std::string& path) { return "'" + path + "'"; }
+
+inline bool has_tool(const std::string& name) { return run("command -v " + name).status == 0; }
 
 inline std::size_t count_of(const std::string& text, const std::string& part) {
   std::size_t count = 0;

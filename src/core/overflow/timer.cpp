@@ -24,7 +24,7 @@ struct SharedSignal {
   struct sigaction previous = {};
 };
 SharedSignal& shared_signal() {
-  static SharedSignal* const one = new SharedSignal;
+  static Immortal<SharedSignal> one;
   return *one;
 }
 

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include "support/temporary_folder.hpp"
+
 extern "C" substrata::EntryPoint substrata_entry_bridge;
 
 namespace substrata {
@@ -17,9 +19,6 @@ namespace fs = std::filesystem;
 class BridgeDetection : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "substrata_bridge_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     host_.root = root_.c_str();
     host_.context = &asked_;
     host_.setting = [](void* asked, const char* name) noexcept -> const char* {
@@ -27,9 +26,9 @@ class BridgeDetection : public testing::Test {
     };
     ASSERT_EQ(substrata_entry_bridge(&host_, &table_), 0);
   }
-  void TearDown() override { fs::remove_all(root_); }
 
-  std::string root_;
+  const substrata::tests::TemporaryFolder folder_;
+  const std::string root_ = folder_.path();
   const char* asked_ = "1";
   Host host_;
   SubstrateTable table_;

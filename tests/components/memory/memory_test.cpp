@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cache_oracle.hpp"
+#include "support/temporary_folder.hpp"
 
 extern "C" substrata::EntryPoint substrata_entry_memory;
 
@@ -336,9 +337,8 @@ TEST_F(Memory, FollowsALiveProgramAndPublishesTheTrafficBetweenItsLevels) {
 
 // FE-8, FE-9
 TEST_F(Memory, RunsAWorkloadWhoseTraceReplaysToTheSameCounts) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "substrata-memory-XXXXXX").string();
-  const std::filesystem::path folder = ::mkdtemp(pattern.data());
-  const std::string trace = (folder / "radix.trace").string();
+  const substrata::tests::TemporaryFolder folder;
+  const std::string trace = folder.file("radix.trace");
   Counting set(table_, device_,
                {event("ACCESSES"), event("REFERENCES"), event("L1_MISSES"), event("L2_MISSES"),
                 event("L1_WRITE_BACKS"), event("L2_WRITE_BACKS"), event("L1_MISSES:cpu=1")});
@@ -386,14 +386,12 @@ TEST_F(Memory, RunsAWorkloadWhoseTraceReplaysToTheSameCounts) {
   EXPECT_EQ(set.read(), live);
   substrata_unfollow(following);
   set.stop();
-  std::filesystem::remove_all(folder);
 }
 
 // FE-8
 TEST_F(Memory, RecordsWhatItsMachinePublishesWhenNoProbePointIsNamed) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "substrata-memory-XXXXXX").string();
-  const std::filesystem::path folder = ::mkdtemp(pattern.data());
-  const std::string file = (folder / "stream.trace").string();
+  const substrata::tests::TemporaryFolder folder;
+  const std::string file = folder.file("stream.trace");
   substrata_run_options options{};
   options.struct_size = sizeof options;
   options.processes = 2;
@@ -409,7 +407,6 @@ TEST_F(Memory, RecordsWhatItsMachinePublishesWhenNoProbePointIsNamed) {
   EXPECT_GT(info.transactions, 0u);
   EXPECT_EQ(info.transactions, result.transactions);
   substrata_trace_close(trace);
-  std::filesystem::remove_all(folder);
 }
 
 TEST_F(Memory, RefusesARunThatIsWronglyAskedFor) {

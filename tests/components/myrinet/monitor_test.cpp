@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "support/temporary_folder.hpp"
+
 extern "C" substrata::EntryPoint substrata_entry_myrinet;
 
 namespace substrata::myrinet::test {
@@ -402,9 +404,8 @@ TEST_F(Myrinet, ClockRoundsAreEvents) {  // MY-5
 }
 
 TEST_F(Myrinet, AReplayGivesTheSameCounts) {  // FE-8, MY-21
-  char folder[] = "/tmp/substrata-myrinet-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::string trace = std::string(folder) + "/trace";
+  const substrata::tests::TemporaryFolder folder;
+  const std::string trace = folder.file("trace");
   const std::vector<std::string> names = {"PACKETS_SENT", "BYTES_RECEIVED", "NET_LATENCY_SUM",
                                           "DEST_LATENCY_SUM:node=1", "PACKETS_SENT:type=3"};
   std::vector<int64_t> live;
@@ -419,7 +420,6 @@ TEST_F(Myrinet, AReplayGivesTheSameCounts) {  // FE-8, MY-21
     ASSERT_EQ(substrata_replay(trace.c_str(), nullptr, nullptr), 0) << substrata_feed_error();
     EXPECT_EQ(set.read(), live);
   }
-  std::filesystem::remove_all(folder);
 }
 
 // A rank of an MPI program as the shim publishes it.

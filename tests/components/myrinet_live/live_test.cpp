@@ -12,7 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "support/program.hpp"
+
 namespace {
+
+using substrata::tests::Ran;
+using substrata::tests::run;
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
@@ -22,65 +27,42 @@ const std::string kBuild = SUBSTRATA_BUILD_DIR;
 const std::string kTests = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/sources/";
 const std::string kShim = kBuild + "/lib/libsubstrata_mpi_openmpi.so";
 
-struct Outcome {
-  int status = -1;
-  std::string output;
-};
-Outcome run(const std::string& command) {
-  Outcome outcome;
-  FILE* const pipe = popen((command + " 2>&1 </dev/null").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  while (const size_t size = fread(buffer, 1, sizeof buffer, pipe)) outcome.output.append(buffer, size);
-  const int status = pclose(pipe);
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  return outcome;
-}
-
 class MyrinetLive : public testing::Test {
  protected:
   using Settings = std::vector<std::pair<std::string, std::string>>;
 
   void SetUp() override {
-    char name[] = "/tmp/substrata-myrinet-live-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    folder_ = name;
     for (const char* needed : {"mpicc.openmpi", "mpirun.openmpi"})
       if (run(std::string("command -v ") + needed).status != 0) GTEST_SKIP() << needed << " is not installed";
   }
-  void TearDown() override {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-  std::string file(const std::string& name) const { return folder_ + "/" + name; }
+  std::string file(const std::string& name) const { return folder_.file(name); }
 
   // Builds the program and runs it with the shim before `preloads`.
   void launch(const std::string& source, const Settings& settings, const std::string& preloads = "") {
-    const Outcome built = run("mpicc.openmpi -O1 -I" + std::string(SUBSTRATA_SOURCE_DIR) + "/include -o " +
-                              file("program") + " " + kTests + source + " " + kBuild +
-                              "/lib/libpapi.so -Wl,--as-needed," + "-rpath," + kBuild + "/lib");
-    ASSERT_EQ(built.status, 0) << built.output;
+    const Ran built = run("mpicc.openmpi -O1 -I" + std::string(SUBSTRATA_SOURCE_DIR) + "/include -o " +
+                          file("program") + " " + kTests + source + " " + kBuild +
+                          "/lib/libpapi.so -Wl,--as-needed," + "-rpath," + kBuild + "/lib");
+    ASSERT_EQ(built.status, 0) << built.out;
     const std::string mpirun =
         "OMPI_MCA_mpi_yield_when_idle=1 timeout 200 mpirun.openmpi --allow-run-as-root --oversubscribe "
         "--mca btl self,vader,tcp -n " +
         std::to_string(kRanks);
-    const Outcome trial = run(mpirun + " true");
-    if (trial.status != 0)
-      GTEST_SKIP() << "mpirun cannot start a program here: " << trial.output.substr(0, 300);
+    const Ran trial = run(mpirun + " true");
+    if (trial.status != 0) GTEST_SKIP() << "mpirun cannot start a program here: " << trial.out.substr(0, 300);
     std::string variables = " -x LD_PRELOAD=" + kShim + (preloads.empty() ? "" : ":" + preloads) +
                             " -x SUBSTRATA_MPI_SUMMARY=" + file("summary.json");
     for (const auto& [name, value] : settings) variables += " -x " + name + "=" + value;
-    const Outcome ran = run(mpirun + variables + " " + file("program"));
-    ASSERT_EQ(ran.status, 0) << ran.output;
-    output_ = ran.output;
+    const Ran ran = run(mpirun + variables + " " + file("program"));
+    ASSERT_EQ(ran.status, 0) << ran.out;
+    output_ = ran.out;
     std::ifstream stream(file("summary.json"));
     summary_ = Json::parse(stream, nullptr, false);
     ASSERT_TRUE(summary_.is_object()) << "no summary";
   }
   // Carries the messages that the program left, and reads what came of it.
   void read_cluster() {
-    const Outcome carried = run(kBuild + "/bin/substrata signature " + file("figures"));
-    ASSERT_EQ(carried.status, 0) << carried.output << output_;
+    const Ran carried = run(kBuild + "/bin/substrata signature " + file("figures"));
+    ASSERT_EQ(carried.status, 0) << carried.out << output_;
     std::ifstream stream(file("figures/cluster.json"));
     cluster_ = Json::parse(stream, nullptr, false);
     ASSERT_TRUE(cluster_.is_object()) << "no cluster.json; " << output_;
@@ -116,7 +98,7 @@ class MyrinetLive : public testing::Test {
     return nullptr;
   }
 
-  std::string folder_;
+  substrata::tests::TemporaryFolder folder_;
   std::string output_;
   Json summary_;
   Json cluster_;
@@ -141,9 +123,9 @@ TEST_F(MyrinetLive, EachRankReadsItsOwnInterfaceByPapi) {  // MY-21
 
 TEST_F(MyrinetLive, TotalsEqualThoseOfAPlainPmpiCounterInTheSameRun) {  // MY-21
   const std::string counter = file("counter.so");
-  const Outcome built = run("mpicc.openmpi -O1 -shared -fPIC -o " + counter + " " + kTests +
-                            "../../examples/hpcc/pmpi_counter.c");
-  ASSERT_EQ(built.status, 0) << built.output;
+  const Ran built = run("mpicc.openmpi -O1 -shared -fPIC -o " + counter + " " + kTests +
+                        "../../examples/hpcc/pmpi_counter.c");
+  ASSERT_EQ(built.status, 0) << built.out;
   launch("mpi/receives.c",
          {{"PMPI_COUNTER", file("counter")},
           {"SUBSTRATA_MPI_CLUSTER", "myrinet"},
@@ -216,8 +198,8 @@ TEST_F(MyrinetLive, TheSignatureTellsTheProgramsSectionsApart) {  // MY-9
     const std::string name = "signature.rank" + std::to_string(rank);
     ASSERT_TRUE(fs::exists(file("figures/" + name + ".dat")));
     if (run("command -v gnuplot").status == 0) {
-      const Outcome drawn = run("cd " + file("figures") + " && gnuplot " + name + ".gp");
-      EXPECT_EQ(drawn.status, 0) << drawn.output;
+      const Ran drawn = run("cd " + file("figures") + " && gnuplot " + name + ".gp");
+      EXPECT_EQ(drawn.status, 0) << drawn.out;
       EXPECT_TRUE(fs::exists(file("figures/" + name + ".png")));
     }
   }
@@ -231,9 +213,9 @@ TEST_F(MyrinetLive, TheSameMessagesAreCarriedOnceMoreByAnotherMachine) {  // MY-
   if (HasFatalFailure()) return;
   const long bytes = cluster_["carried"]["bytes_received"].get<long>();
   EXPECT_EQ(cluster_["carried"]["dropped"], 0);
-  const Outcome again = run(kBuild + "/bin/substrata signature " + file("figures") +
-                            " --parameters drop_ppm=200000 --out " + file("lossy"));
-  ASSERT_EQ(again.status, 0) << again.output;
+  const Ran again = run(kBuild + "/bin/substrata signature " + file("figures") +
+                        " --parameters drop_ppm=200000 --out " + file("lossy"));
+  ASSERT_EQ(again.status, 0) << again.out;
   std::ifstream stream(file("lossy/cluster.json"));
   const Json lossy = Json::parse(stream, nullptr, false);
   ASSERT_TRUE(lossy.is_object());
@@ -245,12 +227,12 @@ TEST_F(MyrinetLive, TheSameMessagesAreCarriedOnceMoreByAnotherMachine) {  // MY-
 TEST_F(MyrinetLive, OneCommandRunsTheProgramAndThenItsCluster) {
   launch("mpi/messages.c", {});
   if (IsSkipped() || HasFatalFailure()) return;
-  const Outcome ran = run("OMPI_MCA_mpi_yield_when_idle=1 timeout 200 " + kBuild +
-                          "/bin/substrata mpirun --cluster myrinet --out " + file("figures") +
-                          " --allow-run-as-root --oversubscribe --mca btl self,vader,tcp -n " +
-                          std::to_string(kRanks) + " " + file("program"));
-  ASSERT_EQ(ran.status, 0) << ran.output;
-  EXPECT_NE(ran.output.find(" packets (modelled) in "), std::string::npos) << ran.output;
+  const Ran ran = run("OMPI_MCA_mpi_yield_when_idle=1 timeout 200 " + kBuild +
+                      "/bin/substrata mpirun --cluster myrinet --out " + file("figures") +
+                      " --allow-run-as-root --oversubscribe --mca btl self,vader,tcp -n " +
+                      std::to_string(kRanks) + " " + file("program"));
+  ASSERT_EQ(ran.status, 0) << ran.out;
+  EXPECT_NE(ran.out.find(" packets (modelled) in "), std::string::npos) << ran.out;
   EXPECT_TRUE(fs::exists(file("figures/cluster.json")));
   EXPECT_TRUE(fs::exists(file("figures/signature.rank3.gp")));
 }

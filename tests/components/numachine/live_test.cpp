@@ -10,33 +10,23 @@
 #include <sstream>
 #include <string>
 
+#include "support/program.hpp"
+
 namespace substrata::numachine::test {
 namespace {
 
-std::string output_of(const std::string& command) {
-  std::string text;
-  FILE* const pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return "no pipe";
-  char part[4096];
-  while (const size_t got = fread(part, 1, sizeof part, pipe)) text.append(part, got);
-  const int status = pclose(pipe);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command << "\n" << text;
-  return text;
-}
+using substrata::tests::output_of;
 
 // A program of the tree, compiled with the access tracer and run; what it printed.
 std::string run_probed(const std::string& source) {
-  char folder[] = "/tmp/numachine_liveXXXXXX";
-  if (mkdtemp(folder) == nullptr) return "no folder";
-  const std::string program = std::string(folder) + "/program";
+  const substrata::tests::TemporaryFolder folder;
+  const std::string program = folder.file("program");
   output_of(std::string(SUBSTRATA_BUILD_DIR "/bin/substrata-cc -O2 -g -o ") + program +
             " " SUBSTRATA_SOURCE_DIR "/" + source +
             " -I " SUBSTRATA_SOURCE_DIR "/include " SUBSTRATA_LIBRARY " " SUBSTRATA_PAPI
             " -Wl,-rpath," SUBSTRATA_BUILD_DIR "/lib -lpthread");
   // The high-level interface writes its report there.
-  std::string text = output_of(std::string("PAPI_OUTPUT_DIRECTORY=") + folder + " " + program);
-  std::filesystem::remove_all(folder);
-  return text;
+  return output_of("PAPI_OUTPUT_DIRECTORY=" + folder.path() + " " + program);
 }
 
 // NU-10, NU-23, FE-6

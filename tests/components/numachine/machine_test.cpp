@@ -19,6 +19,7 @@
 #include "numachine/instrument.hpp"
 #include "numachine/machine.hpp"
 #include "numachine/sharing_report.hpp"
+#include "support/temporary_folder.hpp"
 #include "workloads/run.hpp"
 
 extern "C" substrata::EntryPoint substrata_entry_numachine;
@@ -220,9 +221,8 @@ TEST_F(Events, PartByProcessorStationPhaseAndAddress) {
 
 // FE-8: replay gives the same counts as the run
 TEST_F(Events, OfAReplayAreThoseOfTheRun) {
-  char folder[] = "/tmp/numachine_testXXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::string file = std::string(folder) + "/trace";
+  const substrata::tests::TemporaryFolder folder;
+  const std::string file = folder.file("trace");
   const std::vector<std::string> names = {"READS",
                                           "OWNERSHIP_MISSES_CANCELLED",
                                           "INVALIDATION_MISSES",
@@ -250,7 +250,6 @@ TEST_F(Events, OfAReplayAreThoseOfTheRun) {
   ASSERT_EQ(substrata_replay(file.c_str(), nullptr, &summary), 0) << substrata_feed_error();
   EXPECT_EQ(stop(), live);
   for (const int64_t value : live) EXPECT_GT(value, 0);
-  std::filesystem::remove_all(folder);
 }
 
 // The counter interrupt by preload, as PAPI_overflow arms it

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "feeding.hpp"
+#include "support/temporary_folder.hpp"
 
 extern "C" substrata::EntryPoint substrata_entry_owl;
 extern "C" substrata::EntryPoint substrata_entry_memory;
@@ -224,9 +225,8 @@ TEST(OwlCapsule, LiveRegistersChangeBetweenBatchesAlsoFromAReader) {  // OW-1
 }
 
 TEST(OwlCapsule, AnotherProcessReadsTheRingByItsPath) {  // OW-4
-  char folder[] = "/tmp/owl-capsule-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::string path = std::string(folder) + "/ring";
+  const substrata::tests::TemporaryFolder folder;
+  const std::string path = folder.file("ring");
   Feed feed("owl.test.process");
   substrata_owl_capsule_options options{};
   options.struct_size = sizeof options;
@@ -256,7 +256,6 @@ TEST(OwlCapsule, AnotherProcessReadsTheRingByItsPath) {  // OW-4
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   substrata_owl_detach(capsule);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(OwlCapsule, NearFullIsToldToTheConsumerWhoMakesRoom) {  // OW-4

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "feeding.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace substrata::owl::test {
 namespace {
@@ -68,12 +69,10 @@ TEST(OwlLibrary, RefusesBadSharedObjectsWithAReasonAndGoesOn) {  // OW-3
 #endif
   refusal(module_path("exiting"), "ends the process");
   refusal(module_path("never_starting"), "it never starts");
-  char folder[] = "/tmp/owl-library-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::string text = std::string(folder) + "/text.so";
+  const substrata::tests::TemporaryFolder folder;
+  const std::string text = folder.file("text.so");
   std::ofstream(text) << "this is no shared object";
   refusal(text, "text.so");
-  std::filesystem::remove_all(folder);
   EXPECT_EQ(substrata_owl_module_count(), before);
   uint32_t refusals = 0;
   while (substrata_owl_refusal(refusals) != nullptr) ++refusals;
@@ -85,13 +84,12 @@ TEST(OwlLibrary, RefusesBadSharedObjectsWithAReasonAndGoesOn) {  // OW-3
 }
 
 TEST(OwlLibrary, AddsAFolderAndKeepsWhatItRefused) {
-  char folder[] = "/tmp/owl-folder-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  std::ofstream(std::string(folder) + "/a.owl") << "module folder_one { input -> counter; }";
-  std::ofstream(std::string(folder) + "/b.owl") << "module folder_two { input -> folder_one -> }";
-  std::ofstream(std::string(folder) + "/c.owl") << "module folder_three { input -> folder_one; }";
-  std::ofstream(std::string(folder) + "/d.txt") << "something else";
-  EXPECT_EQ(substrata_owl_load_folder(folder), 2);
+  const substrata::tests::TemporaryFolder folder;
+  std::ofstream(folder.file("a.owl")) << "module folder_one { input -> counter; }";
+  std::ofstream(folder.file("b.owl")) << "module folder_two { input -> folder_one -> }";
+  std::ofstream(folder.file("c.owl")) << "module folder_three { input -> folder_one; }";
+  std::ofstream(folder.file("d.txt")) << "something else";
+  EXPECT_EQ(substrata_owl_load_folder(folder.path().c_str()), 2);
   substrata_owl_module_info info{};
   info.struct_size = sizeof info;
   EXPECT_EQ(substrata_owl_module_find("folder_one", &info), 0);
@@ -101,7 +99,6 @@ TEST(OwlLibrary, AddsAFolderAndKeepsWhatItRefused) {
   for (uint32_t i = 0; substrata_owl_refusal(i) != nullptr; ++i) last = substrata_owl_refusal(i);
   EXPECT_NE(last.find("b.owl:1:"), std::string::npos) << last;
   EXPECT_EQ(substrata_owl_load_folder("/no/such/folder"), -3);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(OwlDocumentation, ShowsTheModuleThatTheseTestsLoad) {

@@ -13,6 +13,7 @@
 
 #include "feeding.hpp"
 #include "owl/ring.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace substrata::owl::test {
 namespace {
@@ -279,9 +280,8 @@ TEST(OwlRing, ConsumerInAnotherProcessMayBeStoppedKilledAndStartedAnew) {  // OW
 }
 
 TEST(OwlRing, FilesThatAreNoRingsAreRefused) {
-  char folder[] = "/tmp/owl-ring-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::string path = std::string(folder) + "/ring";
+  const substrata::tests::TemporaryFolder folder;
+  const std::string path = folder.file("ring");
   substrata_owl_reader* reader = nullptr;
   EXPECT_EQ(substrata_owl_reader_open(path.c_str(), 0, &reader), -3);
   std::ofstream(path) << "short";
@@ -289,7 +289,6 @@ TEST(OwlRing, FilesThatAreNoRingsAreRefused) {
   std::ofstream(path) << std::string(100'000, 'x');
   EXPECT_EQ(substrata_owl_reader_open(path.c_str(), 0, &reader), -1);
   EXPECT_NE(std::string(substrata_owl_error()).find("header"), std::string::npos);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(OwlRing, DamagedWordsAreFoundAndNeverReadOutside) {

@@ -155,21 +155,4 @@ class FakeEncoder final : public perf::Encoder {
 
 std::unique_ptr<perf::Encoder> fake_encoder(bool present) { return std::make_unique<FakeEncoder>(present); }
 
-ScratchTree::ScratchTree() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "substrata-perf-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  root_ = pattern;
-}
-
-ScratchTree::~ScratchTree() {
-  std::error_code ignored;
-  std::filesystem::remove_all(root_, ignored);
-}
-
-void ScratchTree::write(const std::string& path, const std::string& text) {
-  const std::filesystem::path full = root_ + "/" + path;
-  std::filesystem::create_directories(full.parent_path());
-  std::ofstream(full) << text;
-}
-
 }  // namespace substrata::test

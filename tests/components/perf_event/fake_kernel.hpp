@@ -10,6 +10,7 @@
 
 #include "perf_events/encoder.hpp"
 #include "perf_events/kernel.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace substrata::test {
 
@@ -55,20 +56,6 @@ class FakeKernel {
 // A table with the events of a PMU called "fake": INSTRUCTIONS_DONE, CYCLES_DONE and MASKED, which wants :ONE
 // or :TWO.
 std::unique_ptr<perf::Encoder> fake_encoder(bool present = true);
-
-// A folder with files, removed at the end.
-class ScratchTree {
- public:
-  ScratchTree();
-  ~ScratchTree();
-  ScratchTree(const ScratchTree&) = delete;
-  ScratchTree& operator=(const ScratchTree&) = delete;
-  void write(const std::string& path, const std::string& text);
-  const std::string& root() const { return root_; }
-
- private:
-  std::string root_;
-};
 
 }  // namespace substrata::test
 

@@ -15,13 +15,13 @@ constexpr const char* kCore = "sys/bus/event_source/devices/cpu/";
 
 class FakeMachine : public ::testing::Test {
  protected:
-  FakeMachine() : host(tree.root()) {}
+  FakeMachine() : host(tree.path()) {}
   void give_a_pmu() {
     tree.write(std::string(kCore) + "type", "4\n");
     tree.write(std::string(kCore) + "format/event", "config:0-7\n");
     tree.write(std::string(kCore) + "format/umask", "config:8-15\n");
   }
-  ScratchTree tree;
+  tests::TemporaryFolder tree;
   TestHost host;
   FakeKernel fake;
 };

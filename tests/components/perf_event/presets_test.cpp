@@ -62,7 +62,7 @@ TEST(PresetFormula, OnlySoundPostfixIsAccepted) {
 
 class PresetSources : public ::testing::Test {
  protected:
-  PresetSources() : host(tree.root()) {}
+  PresetSources() : host(tree.path()) {}
   // The name of the first event of a preset's recipe, or "" and the refusal's note in `why`.
   std::string first_term(const char* preset) {
     Driver driver(host, fake.kernel(), fake_encoder());
@@ -73,7 +73,7 @@ class PresetSources : public ::testing::Test {
     EXPECT_GE(recipe.term_count, 1u);
     return driver.at(recipe.terms[0]).name;
   }
-  ScratchTree tree;
+  tests::TemporaryFolder tree;
   TestHost host;
   FakeKernel fake;
   std::string why;
@@ -88,10 +88,10 @@ TEST_F(PresetSources, ComeInTheirOrder) {  // PA-21, PA-15
   EXPECT_EQ(first_term("PAPI_TOT_CYC"), "perf::CYCLES") << "ours adds what it lacks";
   tree.write("home/.config/substrata/presets.d/mine.csv",
              "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,CYCLES_DONE\n");
-  host.settings["HOME"] = tree.root() + "/home";
+  host.settings["HOME"] = tree.path() + "/home";
   EXPECT_EQ(first_term("PAPI_TOT_INS"), "CYCLES_DONE") << "the user's folder";
   tree.write("only.csv", "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,MASKED:ONE\n");
-  host.settings["PAPI_CSV_EVENT_FILE"] = tree.root() + "/only.csv";
+  host.settings["PAPI_CSV_EVENT_FILE"] = tree.path() + "/only.csv";
   EXPECT_EQ(first_term("PAPI_TOT_INS"), "MASKED:ONE");
   EXPECT_EQ(first_term("PAPI_TOT_CYC"), "") << "PAPI_CSV_EVENT_FILE is the whole table";
 }
@@ -100,7 +100,7 @@ TEST_F(PresetSources, LaterLinesReplaceEarlierOnes) {
   tree.write("t.csv",
              "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,CYCLES_DONE\nCPU,fake\nPRESET,PAPI_TOT_INS,NOT_"
              "DERIVED,INSTRUCTIONS_DONE\n");
-  host.settings["PAPI_CSV_EVENT_FILE"] = tree.root() + "/t.csv";
+  host.settings["PAPI_CSV_EVENT_FILE"] = tree.path() + "/t.csv";
   EXPECT_EQ(first_term("PAPI_TOT_INS"), "INSTRUCTIONS_DONE");
 }
 
@@ -108,7 +108,7 @@ TEST_F(PresetSources, PresetWhoseEventDoesNotOpenIsNotAPresetHere) {  // PA-23
   tree.write("t.csv",
              "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,INSTRUCTIONS_DONE\nPRESET,PAPI_TOT_CYC,DERIVED_ADD,"
              "CYCLES_DONE,NO_SUCH\n");
-  host.settings["PAPI_CSV_EVENT_FILE"] = tree.root() + "/t.csv";
+  host.settings["PAPI_CSV_EVENT_FILE"] = tree.path() + "/t.csv";
   fake.refuse = [](const perf_event_attr& attr, pid_t, int, int) { return attr.config == 0xc0 ? EBUSY : 0; };
   EXPECT_EQ(first_term("PAPI_TOT_INS"), "");
   EXPECT_NE(why.find("INSTRUCTIONS_DONE"), std::string::npos) << why;

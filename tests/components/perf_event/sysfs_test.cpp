@@ -50,7 +50,7 @@ TEST(SysfsCpuList, RangesAndSinglesAreExpanded) {
 }
 
 TEST(SysfsTree, PmusAreReadWithWhatTheyAre) {
-  ScratchTree tree;
+  tests::TemporaryFolder tree;
   const std::string devices = "sys/bus/event_source/devices/";
   tree.write(devices + "uncore_imc_0/type", "12\n");
   tree.write(devices + "uncore_imc_0/cpumask", "0,18\n");
@@ -60,7 +60,7 @@ TEST(SysfsTree, PmusAreReadWithWhatTheyAre) {
   tree.write(devices + "cpu_core/type", "4\n");
   tree.write(devices + "cpu_core/cpus", "0-15\n");
   tree.write(devices + "broken/type", "x\n");
-  const std::vector<perf::Pmu> pmus = perf::read_pmus(tree.root());
+  const std::vector<perf::Pmu> pmus = perf::read_pmus(tree.path());
   ASSERT_EQ(pmus.size(), 2u);
   EXPECT_TRUE(pmus[0].core);
   EXPECT_EQ(pmus[0].cpus.size(), 16u);
@@ -68,7 +68,7 @@ TEST(SysfsTree, PmusAreReadWithWhatTheyAre) {
   EXPECT_EQ(pmus[1].cpumask, (std::vector<int>{0, 18}));
   EXPECT_EQ(pmus[1].units.at("reads"), "MiB");
   EXPECT_EQ(pmus[1].events.size(), 1u);
-  EXPECT_TRUE(perf::read_pmus(tree.root() + "/nowhere").empty());
+  EXPECT_TRUE(perf::read_pmus(tree.path() + "/nowhere").empty());
 }
 
 }  // namespace

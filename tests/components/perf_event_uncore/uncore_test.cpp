@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kScale = "2.3283064365386962890625e-10";
 
 // As a Xeon of two sockets with 18 cores each shows it (Linux 6.1), shortened.
-void record_two_sockets(ScratchTree& tree) {
+void record_two_sockets(tests::TemporaryFolder& tree) {
   const std::string devices = "sys/bus/event_source/devices/";
   tree.write(devices + "cpu/type", "4\n");
   tree.write(devices + "cpu/format/event", "config:0-7\n");
@@ -46,7 +46,7 @@ void record_two_sockets(ScratchTree& tree) {
 
 class Uncore : public ::testing::Test {
  protected:
-  Uncore() : host(tree.root()) {}
+  Uncore() : host(tree.path()) {}
 
   struct Opened {
     SubstrateTable table;
@@ -96,7 +96,7 @@ class Uncore : public ::testing::Test {
     return cpus;
   }
 
-  ScratchTree tree;
+  tests::TemporaryFolder tree;
   TestHost host;
   FakeKernel fake;
 };

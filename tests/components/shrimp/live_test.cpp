@@ -9,54 +9,27 @@
 #include <string>
 #include <vector>
 
+#include "support/program.hpp"
+
 namespace {
 
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/substrata-shrimp-live-XXXXXX";
-    if (mkdtemp(name) != nullptr) path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-struct Outcome {
-  int status = -1;
-  std::string output;
-};
-Outcome run(const std::string& command) {
-  Outcome outcome;
-  FILE* const pipe = popen((command + " 2>&1 </dev/null").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  while (const size_t size = fread(buffer, 1, sizeof buffer, pipe)) outcome.output.append(buffer, size);
-  outcome.status = pclose(pipe);
-  return outcome;
-}
+using namespace substrata::tests;
 
 TEST(LiveMessages, BecomePacketsBySenderAndSizeThroughPapiCalls) {  // SH-21, SH-30
   for (const char* needed : {"mpicc.openmpi", "mpirun.openmpi", "awk"}) {
     if (run(std::string("command -v ") + needed).status != 0) GTEST_SKIP() << needed << " is not installed";
   }
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string program = folder.path() + "/messages";
-  const Outcome built = run("mpicc.openmpi -O1 -o " + program + " " MESSAGES);
-  ASSERT_EQ(built.status, 0) << built.output;
-  const Outcome ran =
-      run("timeout 200 " SENDER_BY_SIZE
-          " mpirun.openmpi --allow-run-as-root --oversubscribe --mca btl self,vader,tcp -n 4 " +
-          program);
-  ASSERT_EQ(ran.status, 0) << ran.output;
+  const Ran built = run("mpicc.openmpi -O1 -o " + program + " " MESSAGES);
+  ASSERT_EQ(built.status, 0) << built.out;
+  const Ran ran = run("timeout 200 " SENDER_BY_SIZE
+                      " mpirun.openmpi --allow-run-as-root --oversubscribe --mca btl self,vader,tcp -n 4 " +
+                      program);
+  ASSERT_EQ(ran.status, 0) << ran.out;
   // 1000 bytes are 4 x 224 and 104, three times; 65536 are 292 x 224 and 128, to three others.
   const std::vector<unsigned long long> expected = {96, 3, 128, 3, 224, 3 * 4 + 3 * 292};
-  std::istringstream lines(ran.output);
+  std::istringstream lines(ran.out);
   std::vector<unsigned long long> found;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -67,7 +40,7 @@ TEST(LiveMessages, BecomePacketsBySenderAndSizeThroughPapiCalls) {  // SH-21, SH
     found.push_back(size);
     found.push_back(ranks[0]);
   }
-  EXPECT_EQ(found, expected) << ran.output;
+  EXPECT_EQ(found, expected) << ran.out;
 }
 
 }  // namespace

@@ -15,26 +15,11 @@
 #include <vector>
 
 #include "sources/workloads/small_specs.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
 constexpr uint32_t kAll = SUBSTRATA_SHRIMP_EVERY_NODE;
-
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/substrata-shrimp-XXXXXX";
-    if (mkdtemp(name) != nullptr) path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 struct Ran {
   int status = 0;
@@ -211,7 +196,7 @@ TEST_F(Machine, ProceduresSplitTheHistogramByCategory) {
 }
 
 TEST_F(Machine, ATraceReplaysToTheCountsOfTheRun) {  // SH-21, FE-8
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   const std::string file = folder.path() + "/run.trace";
   const std::vector<std::string> events = {"PACKETS", "BYTES", "LATENCY_SUM", "COMMANDS",
                                            "PACKETS:category=2"};
@@ -326,7 +311,7 @@ TEST_F(Machine, FollowsTheMessagesOfMpiPrograms) {  // SH-21
 
 // PA-44. In a process of its own: the high-level interface reads its settings once.
 TEST_F(Machine, ARegionOfTheHighLevelInterfaceIsTheCategory) {
-  const Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   const pid_t child = fork();
   if (child == 0) {
     setenv("PAPI_EVENTS", "shrimp:::PACKETS", 1);

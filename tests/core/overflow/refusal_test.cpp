@@ -9,6 +9,7 @@
 #include "eventset/measure.hpp"
 #include "eventset/overflow.hpp"
 #include "registry/built_in.hpp"
+#include "support/smallest_substrate.hpp"
 
 namespace {
 
@@ -25,7 +26,6 @@ int set_of(const char* name, uint32_t* code) {
 
 // Two substrates that a signal handler cannot look at: one whose values are floating-point, one that may
 // block.
-uint32_t one_event(Device*) noexcept { return 1; }
 Status floating_event(Device*, uint32_t, Event* out) noexcept {
   *out = {.name = "share", .text = "A share.", .unit = "", .type = ValueType::kDouble};
   return kSuccess;
@@ -34,40 +34,18 @@ Status slow_event(Device*, uint32_t, Event* out) noexcept {
   *out = {.name = "bytes", .text = "Bytes.", .unit = "bytes"};
   return kSuccess;
 }
-int set_place = 0;
-Status create(Device*, Thread*, Set** out) noexcept {
-  *out = reinterpret_cast<Set*>(&set_place);
-  return kSuccess;
-}
-void destroy(Set*) noexcept {}
-Status program(Set*, const uint32_t*, uint32_t) noexcept { return kSuccess; }
-Status nothing(Set*) noexcept { return kSuccess; }
-Status zero(Set*, int64_t* values) noexcept {
-  values[0] = 0;
-  return kSuccess;
-}
-constexpr SubstrateTable kFloating{.name = "floating",
-                                   .event_count = one_event,
-                                   .event_at = floating_event,
-                                   .create_set = create,
-                                   .destroy_set = destroy,
-                                   .program = program,
-                                   .start = nothing,
-                                   .stop = nothing,
-                                   .read = zero,
-                                   .reset = nothing};
-constexpr SubstrateTable kSlow{.name = "slow",
-                               .traits = kReadBlocks,
-                               .read_bound_ns = 1000,
-                               .event_count = one_event,
-                               .event_at = slow_event,
-                               .create_set = create,
-                               .destroy_set = destroy,
-                               .program = program,
-                               .start = nothing,
-                               .stop = nothing,
-                               .read = zero,
-                               .reset = nothing};
+constexpr SubstrateTable kFloating = [] {
+  SubstrateTable table = smallest::table("floating");
+  table.event_at = floating_event;
+  return table;
+}();
+constexpr SubstrateTable kSlow = [] {
+  SubstrateTable table = smallest::table("slow");
+  table.traits = kReadBlocks;
+  table.read_bound_ns = 1000;
+  table.event_at = slow_event;
+  return table;
+}();
 int32_t floating(const Host* host, SubstrateTable* out) noexcept { return publish(kFloating, host, out); }
 int32_t slow(const Host* host, SubstrateTable* out) noexcept { return publish(kSlow, host, out); }
 
@@ -80,16 +58,12 @@ Status interrupted(Set*, int64_t* values) noexcept {
   values[0] = 0;
   return kSuccess;
 }
-constexpr SubstrateTable kInterrupted{.name = "interrupted",
-                                      .event_count = one_event,
-                                      .event_at = slow_event,
-                                      .create_set = create,
-                                      .destroy_set = destroy,
-                                      .program = program,
-                                      .start = nothing,
-                                      .stop = nothing,
-                                      .read = interrupted,
-                                      .reset = nothing};
+constexpr SubstrateTable kInterrupted = [] {
+  SubstrateTable table = smallest::table("interrupted");
+  table.event_at = slow_event;
+  table.read = interrupted;
+  return table;
+}();
 int32_t interruptible(const Host* host, SubstrateTable* out) noexcept {
   return publish(kInterrupted, host, out);
 }
@@ -109,16 +83,13 @@ Status counted_reads(Set*, int64_t* values) noexcept {
   values[0] = 0;
   return kSuccess;
 }
-constexpr SubstrateTable kLocking{.name = "locking",
-                                  .event_count = two_events,
-                                  .event_at = locking_event,
-                                  .create_set = create,
-                                  .destroy_set = destroy,
-                                  .program = program,
-                                  .start = nothing,
-                                  .stop = nothing,
-                                  .read = counted_reads,
-                                  .reset = nothing};
+constexpr SubstrateTable kLocking = [] {
+  SubstrateTable table = smallest::table("locking");
+  table.event_count = two_events;
+  table.event_at = locking_event;
+  table.read = counted_reads;
+  return table;
+}();
 int32_t locking(const Host* host, SubstrateTable* out) noexcept { return publish(kLocking, host, out); }
 
 constexpr BuiltIn kSubstrates[] = {{"floating", floating},

@@ -17,22 +17,13 @@
 #include <vector>
 
 #include "faulty.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
 const fs::path kPlugins = fs::path(SUBSTRATA_BUILD_DIR) / "tests" / "plugins";
-
-// A folder of its own that goes away with the test.
-struct Folder {
-  fs::path path;
-  Folder() {
-    char name[] = "/tmp/substrata-plugins-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~Folder() { fs::remove_all(path); }
-};
 
 class PlugIns : public testing::Test {
  protected:
@@ -66,16 +57,15 @@ TEST_F(PlugIns, NoneIsLoadedUnlessAskedFor) {  // PA-40
 }
 
 TEST_F(PlugIns, BuiltOutsideTheTreeIsListedByNameAndCounts) {  // PA-40
-  Folder folder;
+  const substrata::tests::TemporaryFolder folder;
   const std::string command = std::string(SUBSTRATA_CXX) + " -std=c++20 -shared -fPIC -I" +
-                              SUBSTRATA_SOURCE_DIR + "/include -o " +
-                              (folder.path / "substrata-procstat.so").string() + " " + SUBSTRATA_SOURCE_DIR +
-                              "/examples/plugin/procstat.cpp";
+                              SUBSTRATA_SOURCE_DIR + "/include -o " + folder.file("substrata-procstat.so") +
+                              " " + SUBSTRATA_SOURCE_DIR + "/examples/plugin/procstat.cpp";
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  initialise_with(folder.path);
+  initialise_with(folder.path());
   const int component = PAPI_get_component_index("procstat");
   ASSERT_GE(component, 0) << (refusals().empty() ? "" : refusals()[0]);
-  EXPECT_EQ(fs::path(substrata_component_origin(component)), folder.path / "substrata-procstat.so");
+  EXPECT_EQ(fs::path(substrata_component_origin(component)), folder / "substrata-procstat.so");
 
   int set = PAPI_NULL;
   ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
@@ -96,9 +86,9 @@ TEST_F(PlugIns, BuiltOutsideTheTreeIsListedByNameAndCounts) {  // PA-40
 }
 
 TEST_F(PlugIns, AFileThatIsNoSharedObjectIsRefusedWithASentence) {
-  Folder folder;
-  std::ofstream(folder.path / "substrata-text.so") << "this is text\n";
-  initialise_with(folder.path);
+  const substrata::tests::TemporaryFolder folder;
+  std::ofstream(folder / "substrata-text.so") << "this is text\n";
+  initialise_with(folder.path());
   EXPECT_FALSE(has_component("text"));
   ASSERT_EQ(refusals().size(), 1u);
   EXPECT_NE(refusals()[0].find("substrata-text.so"), std::string::npos) << refusals()[0];

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "registry/table_builder.hpp"
+#include "support/smallest_substrate.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
@@ -19,25 +21,13 @@ Status at(Device*, uint32_t index, Event* out) noexcept {
   out->name = index == 0 ? "first" : "second";
   return kSuccess;
 }
-Status create(Device*, Thread*, Set** out) noexcept {
-  *out = nullptr;
-  return kSuccess;
-}
-void destroy(Set*) noexcept {}
-Status program(Set*, const uint32_t*, uint32_t) noexcept { return kSuccess; }
-Status nothing(Set*) noexcept { return kSuccess; }
-Status read(Set*, int64_t*) noexcept { return kSuccess; }
-
-constexpr SubstrateTable kGood{.name = "good",
-                               .event_count = count,
-                               .event_at = at,
-                               .create_set = create,
-                               .destroy_set = destroy,
-                               .program = program,
-                               .start = nothing,
-                               .stop = nothing,
-                               .read = read,
-                               .reset = nothing};
+constexpr SubstrateTable kGood = [] {
+  SubstrateTable table = smallest::table("good");
+  table.summary = table.version = nullptr;
+  table.event_count = count;
+  table.event_at = at;
+  return table;
+}();
 
 // What the next entry point publishes.
 SubstrateTable published;
@@ -138,18 +128,13 @@ TEST(ComponentLife, UserMayDisableBeforeOpeningOnly) {
 
 class PlugInPath : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/substrata_registry_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern), nullptr);
-    folder_ = pattern;
-  }
   void TearDown() override {
     unsetenv("SUBSTRATA_PLUGIN_PATH");
     unsetenv("PAPI_DISABLE_COMPONENTS");
-    if (!file_.empty()) unlink(file_.c_str());
-    rmdir(folder_.c_str());
   }
-  std::string folder_, file_;
+  const substrata::tests::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
+  std::string file_;
 };
 
 constexpr BuiltIn kNone[] = {{nullptr, nullptr}};

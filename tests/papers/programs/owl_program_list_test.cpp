@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "papers/owl_program_list.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace substrata::tool {
 namespace {
@@ -21,15 +22,8 @@ namespace {
 class OwlProgramList : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "owl-programs-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     std::filesystem::create_directory(folder_ + "/first");
     programs_ = owl_programs(folder_ + "/first");
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
   }
   static std::vector<const OwlProgram*> ours(const std::vector<OwlProgram>& list) {
     std::vector<const OwlProgram*> result;
@@ -51,7 +45,8 @@ class OwlProgramList : public testing::Test {
     }
     return files;
   }
-  std::string folder_;
+  const substrata::tests::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
   std::vector<OwlProgram> programs_;
 };
 

@@ -8,9 +8,11 @@
 #include <string>
 #include <system_error>
 
-#include "support/shell_command.hpp"
+#include "support/program.hpp"
 
 namespace {
+
+using namespace substrata::tests;
 
 namespace fs = std::filesystem;
 
@@ -19,53 +21,41 @@ constexpr int kErrorBit = 1;
 constexpr int kUsageBit = 2;
 constexpr int kIncompatibleBit = 8;
 
-using substrata::shell::has_tool;
-using substrata::shell::Outcome;
-using substrata::shell::run;
-
 class Abidiff : public testing::Test {
  protected:
   void SetUp() override {
     if (!has_tool("abidiff")) GTEST_SKIP() << "abidiff is missing (package abigail-tools)";
     if (!fs::exists(DEBIAN_PAPI)) GTEST_SKIP() << "no " << DEBIAN_PAPI << " (package libpapi-dev)";
-    std::string pattern = (fs::temp_directory_path() / "substrata_abidiff_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-
-  void TearDown() override {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
   }
 
   // Debian's library carries no debug information; ours is compared without its own, so that both are told by
   // the symbols, with their kinds and versions.
-  Outcome compare(const std::string& ours) {
-    const std::string bare = (folder_ / ours).string();
-    const Outcome stripped =
+  Ran compare(const std::string& ours) {
+    const std::string bare = folder_.file(ours);
+    const Ran stripped =
         run(std::string(OBJCOPY) + " --strip-debug '" + LIBRARIES + "/" + ours + "' '" + bare + "'");
-    EXPECT_EQ(stripped.status, 0) << stripped.text;
+    EXPECT_EQ(stripped.status, 0) << stripped.out;
     return run("abidiff --no-added-syms '" DEBIAN_PAPI "' '" + bare + "'");
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 // PA-11
 TEST_F(Abidiff, NothingOfDebiansLibraryIsMissingFromOurs) {
-  const Outcome outcome = compare("libpapi.so.7.0");
+  const Ran outcome = compare("libpapi.so.7.0");
   EXPECT_EQ(outcome.status & (kErrorBit | kUsageBit | kIncompatibleBit), 0) << outcome.status << "\n"
-                                                                            << outcome.text;
-  EXPECT_EQ(outcome.text.find("SONAME"), std::string::npos) << outcome.text;
+                                                                            << outcome.out;
+  EXPECT_EQ(outcome.out.find("SONAME"), std::string::npos) << outcome.out;
 }
 
 // The comparison sees a symbol that is gone: 7.3 dropped names that 7.0 exports.
 TEST_F(Abidiff, TheOtherGenerationIsToldApart) {
-  const Outcome outcome = compare("libpapi.so.7.3");
-  EXPECT_EQ(outcome.status & (kErrorBit | kUsageBit), 0) << outcome.status << "\n" << outcome.text;
-  EXPECT_NE(outcome.status & kIncompatibleBit, 0) << outcome.status << "\n" << outcome.text;
-  EXPECT_NE(outcome.text.find("Removed function symbols not referenced by debug info:"), std::string::npos)
-      << outcome.text;
+  const Ran outcome = compare("libpapi.so.7.3");
+  EXPECT_EQ(outcome.status & (kErrorBit | kUsageBit), 0) << outcome.status << "\n" << outcome.out;
+  EXPECT_NE(outcome.status & kIncompatibleBit, 0) << outcome.status << "\n" << outcome.out;
+  EXPECT_NE(outcome.out.find("Removed function symbols not referenced by debug info:"), std::string::npos)
+      << outcome.out;
 }
 
 }  // namespace

@@ -10,19 +10,15 @@
 #include <string>
 #include <vector>
 
-namespace {
+#include "support/program.hpp"
 
-struct CloseProcess {
-  void operator()(FILE* process) const { pclose(process); }
-};
+namespace {
 
 // One word of each line a command prints.
 std::set<std::string> words_of(const std::string& command, size_t word) {
-  const std::unique_ptr<FILE, CloseProcess> process(popen(command.c_str(), "r"));
   std::set<std::string> words;
-  if (!process) return words;
-  char line[1024];
-  while (std::fgets(line, sizeof(line), process.get()) != nullptr) {
+  std::istringstream lines(substrata::tests::shell(command).out);
+  for (std::string line; std::getline(lines, line);) {
     std::istringstream text(line);
     std::string found;
     for (size_t i = 0; i <= word; ++i) text >> found;

@@ -54,9 +54,9 @@ static void tell_text(const char* call, const char* situation, const char* text)
   } while (0)
 
 static const char kClock[] = "perf::TASK-CLOCK", kFaults[] = "perf::PAGE-FAULTS",
-                  kSwitches[] = "perf::CONTEXT-SWITCHES";
+                  kMajorFaults[] = "perf::MAJOR-FAULTS";
 static long long values[16], cycles;
-static int clock_code, faults_code, switches_code;
+static int clock_code, faults_code, major_code;
 enum { kUnused = 4711, kBadPreset = (int)0x80007fff, kBadNative = (int)0x43ffffff };
 
 static unsigned long by_pthread(void) { return (unsigned long)pthread_self(); }
@@ -69,7 +69,7 @@ static int up(void) {
   if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) return 0;
   return PAPI_event_name_to_code((char*)kClock, &clock_code) == PAPI_OK &&
          PAPI_event_name_to_code((char*)kFaults, &faults_code) == PAPI_OK &&
-         PAPI_event_name_to_code((char*)kSwitches, &switches_code) == PAPI_OK;
+         PAPI_event_name_to_code((char*)kMajorFaults, &major_code) == PAPI_OK;
 }
 static int empty_set(void) {
   int set = PAPI_NULL;
@@ -323,7 +323,7 @@ static void eventsets(void) {
   ASK("PAPI_add_event", "good", PAPI_add_event(set, clock_code));
   ASK("PAPI_add_event", "the same again", PAPI_add_event(set, clock_code));
   ASK("PAPI_add_event", "a second", PAPI_add_event(set, faults_code));
-  const int three[] = {switches_code, kBadNative, clock_code};
+  const int three[] = {major_code, kBadNative, clock_code};
   ASK("PAPI_add_events", "the second of three impossible", PAPI_add_events(set, (int*)three, 3));
   ASK("PAPI_num_events", "three", PAPI_num_events(set));
   ASK("PAPI_get_eventset_component", "three", PAPI_get_eventset_component(set));
@@ -382,7 +382,7 @@ static void eventsets(void) {
   ASK("number", "how many?", number);
   number = 8;
   ASK("PAPI_list_events", "all", PAPI_list_events(set, list, &number));
-  ASK("order", "all", list[0] == clock_code && list[1] == faults_code && list[2] == switches_code);
+  ASK("order", "all", list[0] == clock_code && list[1] == faults_code && list[2] == major_code);
   ASK("PAPI_stop", "good", PAPI_stop(set, values));
   ASK("value > 0", "after stop", values[0] > 0);
   ASK("PAPI_stop", "twice", PAPI_stop(set, values));

@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/temporary_folder.hpp"
+
 namespace {
 
 using testing::HasSubstr;
@@ -22,16 +24,6 @@ using testing::Not;
 
 class Regions : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/substrata-regions-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
-  }
-
   // Runs the body in a child that ends by exit(0) if it returned true; gives the text of its reports.
   std::vector<std::string> reports_of(const std::string& events, const std::function<bool()>& body) {
     const pid_t child = fork();
@@ -60,7 +52,8 @@ class Regions : public testing::Test {
     return texts;
   }
 
-  std::string folder_;
+  const substrata::tests::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 #if defined(__SANITIZE_THREAD__)

@@ -1,5 +1,6 @@
 // The report of the high-level interface: its JSON, its place, and what becomes of older reports.
 #include "high_level/report.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -20,24 +21,6 @@ using substrata::high_level::Passage;
 using substrata::high_level::ProcessReport;
 using testing::HasSubstr;
 using testing::Not;
-
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/substrata-report-XXXXXX";
-    path_ = mkdtemp(name) != nullptr ? name : "";
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
@@ -156,7 +139,6 @@ class ReportPlace : public testing::Test {
   void SetUp() override {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "ALPS_APP_PE", "PMI_RANK", "SLURM_PROCID"})
       unsetenv(name);
-    ASSERT_FALSE(folder_.path().empty());
     setenv("PAPI_OUTPUT_DIRECTORY", folder_.path().c_str(), 1);
   }
   void TearDown() override {
@@ -164,7 +146,7 @@ class ReportPlace : public testing::Test {
     unsetenv("OMPI_COMM_WORLD_RANK");
     unsetenv("PMI_RANK");
   }
-  Folder folder_;
+  substrata::tests::TemporaryFolder folder_;
 };
 
 TEST_F(ReportPlace, RankOfTheLauncherNamesTheFile) {

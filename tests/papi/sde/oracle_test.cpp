@@ -7,24 +7,15 @@
 #include <filesystem>
 #include <string>
 
+#include "support/program.hpp"
+
 namespace {
 
-struct Outcome {
-  std::string lines;
-  int status = -1;
-};
+using namespace substrata::tests;
 
-Outcome run(const std::string& library, const std::string& scenario) {
+Ran converse(const std::string& library, const std::string& scenario) {
   const std::string folder = std::filesystem::path(library).parent_path();
-  const std::string command =
-      "LD_LIBRARY_PATH='" + folder + "' '" CONVERSATION "' " + scenario + " 2>&1 </dev/null";
-  Outcome outcome;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  for (size_t got = 0; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;) outcome.lines.append(buffer, got);
-  outcome.status = pclose(pipe);
-  return outcome;
+  return run("LD_LIBRARY_PATH='" + folder + "' '" CONVERSATION "' " + scenario);
 }
 
 class Conversation : public testing::TestWithParam<const char*> {};
@@ -34,12 +25,12 @@ TEST_P(Conversation, IsTheSameOnDebiansLibsdeAndOnOurs) {
   if (std::string(SANITIZED) != "")
     GTEST_SKIP() << "Debian's libsde cannot be told from ours under a sanitizer";
   if (!std::filesystem::exists(DEBIAN_LIBSDE)) GTEST_SKIP() << "Debian's libsde1 is not installed";
-  const Outcome debian = run(DEBIAN_LIBSDE, GetParam());
-  const Outcome ours = run(OUR_LIBSDE, GetParam());
-  ASSERT_EQ(debian.status, 0) << debian.lines;
+  const Ran debian = converse(DEBIAN_LIBSDE, GetParam());
+  const Ran ours = converse(OUR_LIBSDE, GetParam());
+  ASSERT_EQ(debian.status, 0) << debian.out;
   EXPECT_EQ(ours.status, 0);
-  EXPECT_EQ(ours.lines, debian.lines);
-  EXPECT_NE(ours.lines.find("end\n"), std::string::npos);
+  EXPECT_EQ(ours.out, debian.out);
+  EXPECT_NE(ours.out.find("end\n"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sde, Conversation,

@@ -11,7 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "support/program.hpp"
+
 namespace {
+
+using namespace substrata::tests;
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
@@ -19,33 +23,11 @@ using Json = nlohmann::json;
 const std::string kSources = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/sources/access_tracer/";
 const std::string kBin = std::string(SUBSTRATA_BUILD_DIR) + "/bin/";
 
-struct Folder {
-  fs::path path;
-  Folder() {
-    char name[] = "/tmp/substrata-probe-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const char* name) const { return (path / name).string(); }
-};
-
-// Runs a command; its standard output is returned, its exit status expected to be 0.
-std::string output_of(const std::string& command) {
-  std::string text;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return text;
-  char buffer[4096];
-  while (const size_t size = fread(buffer, 1, sizeof buffer, pipe)) text.append(buffer, size);
-  const int status = pclose(pipe);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command << "\n" << text;
-  return text;
-}
-
 bool can_run(const std::string& compiler) {
   return std::system((compiler + " --version >/dev/null 2>&1").c_str()) == 0;
 }
 
-Json summary_of(const Folder& folder, const std::string& program) {
+Json summary_of(const TemporaryFolder& folder, const std::string& program) {
   const std::string file = folder / "summary.json";
   output_of("SUBSTRATA_MEMORY_SUMMARY=" + file + " " + program);
   std::ifstream stream(file);
@@ -69,7 +51,7 @@ class ProbedKernel : public testing::TestWithParam<Case> {};
 TEST_P(ProbedKernel, SeesEveryAccessThatTheOracleCounts) {  // FE-6
   const Case& tested = GetParam();
   if (!can_run(tested.compiler)) GTEST_SKIP() << "no compiler " << tested.compiler << " here";
-  Folder folder;
+  TemporaryFolder folder;
   const std::string source = kSources + "kernels.c";
   const std::string arguments = std::string(tested.kernel) + " " + std::to_string(tested.threads);
   output_of("cc -O1 -DORACLE -pthread -o " + (folder / "oracle") + " " + source + " -lm");
@@ -107,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, ProbedKernel, testing::ValuesIn(cases()), [](c
 });
 
 TEST(AccessTracer, NamesHeapObjectsByTheirAllocationSiteAndFunctionsByName) {  // FE-6
-  Folder folder;
+  TemporaryFolder folder;
   output_of(kBin + "substrata-cc -O1 -o " + (folder / "objects") + " " + kSources + "objects.c");
   const Json summary = summary_of(folder, folder / "objects");
   ASSERT_TRUE(summary.is_object());
@@ -130,7 +112,7 @@ TEST(AccessTracer, NamesHeapObjectsByTheirAllocationSiteAndFunctionsByName) {  /
 }
 
 TEST(AccessTracer, CompilesAndLinksInTwoSteps) {
-  Folder folder;
+  TemporaryFolder folder;
   output_of(kBin + "substrata-cc -O2 -c -o " + (folder / "objects.o") + " " + kSources + "objects.c");
   output_of(kBin + "substrata-cc -o " + (folder / "objects") + " " + (folder / "objects.o"));
   const Json summary = summary_of(folder, folder / "objects");
@@ -138,9 +120,9 @@ TEST(AccessTracer, CompilesAndLinksInTwoSteps) {
   EXPECT_GT(summary["writes"], 350);
 }
 
-// FE-6: sites that were bound while there was no watcher, and sites bound to an observer that has gone
+// FE-6: sites that were bound while nobody watched, and sites bound to an observer that has gone
 TEST(AccessTracer, AnObserverThatComesAndGoesIsGivenEveryAccessBetween) {
-  Folder folder;
+  TemporaryFolder folder;
   const std::string program = folder / "watched";
   output_of(kBin + "substrata-cc -O2 -I" + SUBSTRATA_SOURCE_DIR + "/include -o " + program + " " + kSources +
             "watched.c -L" + SUBSTRATA_BUILD_DIR + "/lib -lsubstrata");
@@ -152,7 +134,7 @@ TEST(AccessTracer, AnObserverThatComesAndGoesIsGivenEveryAccessBetween) {
 
 TEST(AccessTracer, CountsAFortranProgram) {  // FE-6
   if (!can_run("gfortran")) GTEST_SKIP() << "no gfortran here";
-  Folder folder;
+  TemporaryFolder folder;
   std::ofstream(folder / "sum.f90") << "program sum_of_squares\n"
                                        "  implicit none\n"
                                        "  integer(8), volatile, save :: values(1000)\n"
@@ -174,7 +156,7 @@ TEST(AccessTracer, CountsAFortranProgram) {  // FE-6
 }
 
 TEST(AccessTracer, CountsNewAndDeleteOfACxxProgram) {  // FE-6
-  Folder folder;
+  TemporaryFolder folder;
   std::ofstream(folder / "vector.cpp") << "#include <vector>\n"
                                           "int main() {\n"
                                           "  std::vector<long> v(1000);\n"
@@ -194,7 +176,7 @@ TEST(AccessTracer, CountsNewAndDeleteOfACxxProgram) {  // FE-6
 }
 
 TEST(AccessTracer, AChildProcessDoesNotOverwriteItsParentsSummary) {
-  Folder folder;
+  TemporaryFolder folder;
   std::ofstream(folder / "fork.c")
       << "#include <sys/wait.h>\n#include <unistd.h>\n#include <stdlib.h>\n"
          "volatile int values[100];\n"
@@ -212,21 +194,16 @@ TEST(AccessTracer, AChildProcessDoesNotOverwriteItsParentsSummary) {
 }
 
 TEST(AccessTracer, AFilterThatCannotBeReadIsToldAndIgnored) {
-  Folder folder;
+  TemporaryFolder folder;
   output_of(kBin + "substrata-cc -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");
   const std::string text = output_of("SUBSTRATA_MEMORY_FILTER=colour=red " + (folder / "objects"));
   EXPECT_NE(text.find("'colour' is not known"), std::string::npos) << text;
 }
 
 TEST(AccessTracer, AMissingCompilerIsToldByName) {
-  const std::string text = [] {
-    std::string all;
-    FILE* pipe = popen(("SUBSTRATA_CC=no-such-compiler " + kBin + "substrata-cc -c x.c 2>&1").c_str(), "r");
-    char buffer[512];
-    while (const size_t size = fread(buffer, 1, sizeof buffer, pipe)) all.append(buffer, size);
-    EXPECT_NE(pclose(pipe), 0);
-    return all;
-  }();
+  const Ran ran = run("SUBSTRATA_CC=no-such-compiler " + kBin + "substrata-cc -c x.c");
+  EXPECT_NE(ran.status, 0);
+  const std::string& text = ran.out;
   EXPECT_NE(text.find("no-such-compiler"), std::string::npos) << text;
 }
 

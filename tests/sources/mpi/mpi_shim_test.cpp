@@ -14,35 +14,14 @@
 #include <tuple>
 #include <vector>
 
+#include "support/program.hpp"
+
 namespace {
+
+using namespace substrata::tests;
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-struct Folder {
-  fs::path path;
-  Folder() {
-    char name[] = "/tmp/substrata-mpi-test-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const char* name) const { return (path / name).string(); }
-};
-
-struct Outcome {
-  int status;
-  std::string output;
-};
-Outcome run(const std::string& command) {
-  Outcome outcome{-1, ""};
-  FILE* pipe = popen((command + " 2>&1 </dev/null").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  while (const size_t size = fread(buffer, 1, sizeof buffer, pipe)) outcome.output.append(buffer, size);
-  const int status = pclose(pipe);
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  return outcome;
-}
 
 bool is_there(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
@@ -76,10 +55,10 @@ class MpiShim : public testing::Test {
     const std::string launcher = is_mpich ? "mpiexec.mpich" : "mpirun.openmpi";
     if (!is_there(compiler) || !is_there(launcher))
       GTEST_SKIP() << compiler << " or " << launcher << " is not installed";
-    const Outcome built = run(compiler + " -O1 -o " + (folder_ / "program") + " " + kSources + source);
+    const Ran built = run(compiler + " -O1 -o " + (folder_ / "program") + " " + kSources + source);
     if (built.status != 0 && !source.ends_with(".c"))
-      GTEST_SKIP() << "the Fortran binding is not usable with this compiler: " << built.output.substr(0, 300);
-    ASSERT_EQ(built.status, 0) << built.output;
+      GTEST_SKIP() << "the Fortran binding is not usable with this compiler: " << built.out.substr(0, 300);
+    ASSERT_EQ(built.status, 0) << built.out;
     std::string variables;
     const auto set = [&](const std::string& name, const std::string& value) {
       variables += mpi.set + name + (is_mpich ? " " : "=") + value;
@@ -88,13 +67,13 @@ class MpiShim : public testing::Test {
     set("LD_PRELOAD", kLib + "libsubstrata_mpi_" + mpi.name + ".so");
     set("SUBSTRATA_MPI_SUMMARY", file);
     for (const auto& [name, value] : settings) set(name, value);
-    const Outcome plain = run("OMPI_MCA_mpi_yield_when_idle=1 " + mpi.run + " " + (folder_ / "program"));
+    const Ran plain = run("OMPI_MCA_mpi_yield_when_idle=1 " + mpi.run + " " + (folder_ / "program"));
     if (plain.status != 0)
-      GTEST_SKIP() << mpi.name << " cannot start a program here: " << plain.output.substr(0, 300);
-    const Outcome ran =
+      GTEST_SKIP() << mpi.name << " cannot start a program here: " << plain.out.substr(0, 300);
+    const Ran ran =
         run("OMPI_MCA_mpi_yield_when_idle=1 " + mpi.run + variables + " " + (folder_ / "program"));
-    ASSERT_EQ(ran.status, 0) << ran.output;
-    output_ = ran.output;
+    ASSERT_EQ(ran.status, 0) << ran.out;
+    output_ = ran.out;
     std::ifstream stream(file);
     summary_ = Json::parse(stream, nullptr, false);
     ASSERT_TRUE(summary_.is_object()) << "no summary";
@@ -121,7 +100,7 @@ class MpiShim : public testing::Test {
   Traced trace_of(int rank) {
     Traced out;
     substrata_trace* trace = nullptr;
-    const std::string file = folder_ / ("trace." + std::to_string(rank)).c_str();
+    const std::string file = folder_ / ("trace." + std::to_string(rank));
     EXPECT_EQ(substrata_trace_open(file.c_str(), &trace), 0) << substrata_feed_error();
     if (trace == nullptr) return out;
     substrata_source_info source{};
@@ -244,7 +223,7 @@ class MpiShim : public testing::Test {
     EXPECT_EQ(bytes_sent, bytes_received);
   }
 
-  Folder folder_;
+  TemporaryFolder folder_;
   std::string output_;
   std::vector<std::pair<long, long>> own_;
   Json summary_;
@@ -262,15 +241,15 @@ TEST_F(MpiShim, UnderOpenMpiCountsTheProgramsOwnMessages) {  // FE-4
 TEST_F(MpiShim, ComesToTheTotalsOfAPlainPmpiCounterBehindIt) {
   const std::string counter = folder_ / "counter.so";
   if (!is_there("mpicc.openmpi")) GTEST_SKIP() << "mpicc.openmpi is not installed";
-  const Outcome built = run("mpicc.openmpi -O1 -shared -fPIC -o " + counter + " " + SUBSTRATA_SOURCE_DIR +
-                            "/examples/hpcc/pmpi_counter.c");
-  ASSERT_EQ(built.status, 0) << built.output;
+  const Ran built = run("mpicc.openmpi -O1 -shared -fPIC -o " + counter + " " + SUBSTRATA_SOURCE_DIR +
+                        "/examples/hpcc/pmpi_counter.c");
+  ASSERT_EQ(built.status, 0) << built.out;
   launch(open_mpi(), "receives.c",
          {{"LD_PRELOAD", kLib + "libsubstrata_mpi_openmpi.so:" + counter},
           {"PMPI_COUNTER", folder_ / "counter"}});
   if (IsSkipped() || HasFatalFailure()) return;
   for (int rank = 0; rank < kRanks; ++rank) {
-    std::ifstream file(folder_ / ("counter." + std::to_string(rank)).c_str());
+    std::ifstream file(folder_ / ("counter." + std::to_string(rank)));
     long messages = -1;
     long bytes = -1;
     file >> messages >> bytes;
@@ -406,9 +385,9 @@ TEST(MpiShimPreloaded, DoesNoHarmToAProgramWithoutMpi) {
   for (const char* name : {"openmpi", "mpich"}) {
     const std::string shim = kLib + "libsubstrata_mpi_" + name + ".so";
     if (!fs::exists(shim)) continue;
-    const Outcome ran = run("LD_PRELOAD=" + shim + " /bin/echo whole");  // not the shell's own
-    EXPECT_EQ(ran.status, 0) << ran.output;
-    EXPECT_EQ(ran.output, "whole\n");
+    const Ran ran = run("LD_PRELOAD=" + shim + " /bin/echo whole");  // not the shell's own
+    EXPECT_EQ(ran.status, 0) << ran.out;
+    EXPECT_EQ(ran.out, "whole\n");
   }
 }
 

@@ -17,31 +17,20 @@
 #include <string>
 #include <vector>
 
+#include "support/temporary_folder.hpp"
+
 namespace substrata::testing {
 
 // A tree below a new folder, removed at the end. Paths are given as on the machine, "/sys/class/...".
 class RecordedTree {
  public:
-  RecordedTree() {
-    const char* base = std::getenv("TMPDIR");
-    std::string pattern =
-        std::string(base == nullptr || *base == '\0' ? "/tmp" : base) + "/substrata-tree-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    root_ = std::filesystem::canonical(pattern).string();
-    ::chmod(root_.c_str(), 0755);
-  }
-  RecordedTree(const RecordedTree&) = delete;
-  RecordedTree& operator=(const RecordedTree&) = delete;
-  ~RecordedTree() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
+  RecordedTree() { ::chmod(root().c_str(), 0755); }
 
-  const std::string& root() const { return root_; }
+  const std::string& root() const { return folder_.path(); }
 
   // Text is written in place, so that descriptors kept on the file see it.
   void write(const std::string& path, const std::string& text) {
-    const std::filesystem::path whole = root_ + path;
+    const std::filesystem::path whole = root() + path;
     std::filesystem::create_directories(whole.parent_path());
     std::ofstream file(whole, std::ios::trunc);
     file << text;
@@ -51,20 +40,20 @@ class RecordedTree {
 
   // A link at `path` to `target`, both as on the machine; stored relative, as sysfs does.
   void link(const std::string& path, const std::string& target) {
-    const std::filesystem::path whole = root_ + path;
+    const std::filesystem::path whole = root() + path;
     std::filesystem::create_directories(whole.parent_path());
-    std::filesystem::create_directories(root_ + target);
-    std::filesystem::create_directory_symlink(std::filesystem::relative(root_ + target, whole.parent_path()),
+    std::filesystem::create_directories(root() + target);
+    std::filesystem::create_directory_symlink(std::filesystem::relative(root() + target, whole.parent_path()),
                                               whole);
   }
 
-  void remove(const std::string& path) { std::filesystem::remove_all(root_ + path); }
+  void remove(const std::string& path) { std::filesystem::remove_all(root() + path); }
 
   // Only the owner may read it.
-  void protect(const std::string& path) { ::chmod((root_ + path).c_str(), 0400); }
+  void protect(const std::string& path) { ::chmod((root() + path).c_str(), 0400); }
 
  private:
-  std::string root_;
+  tests::TemporaryFolder folder_;
 };
 
 // A host whose clock stands still until it is moved.

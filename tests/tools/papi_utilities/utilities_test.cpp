@@ -40,34 +40,6 @@ std::vector<std::smatch::string_type> matching(const std::string& text, const st
   return list;
 }
 
-// A folder of the test's own, removed at the end.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = testing::TempDir() + "utilities.XXXXXX";
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const std::string& path() const { return path_; }
-  void write(const std::string& name, const std::string& text) const {
-    const std::filesystem::path file = std::filesystem::path(path_) / name;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
-  std::string read(const std::string& name) const {
-    std::ifstream file(std::filesystem::path(path_) / name);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  }
-
- private:
-  std::string path_;
-};
-
 bool can_count(const std::string& event) {
   const Ran ran = utility("papi_command_line " + event);
   return ran.status == 0 && ran.out.find("Successfully added: " + event) != std::string::npos;
@@ -167,7 +139,7 @@ TEST(PapiHybridNativeAvail, TellsTheTypesOfCores) {
   const Ran here = utility("papi_hybrid_native_avail -i TASK-CLOCK");
   ASSERT_EQ(here.status, 0) << here.errors;
   EXPECT_THAT(here.out, testing::ContainsRegex("Total events reported: [0-9]+\n"));
-  const Scratch devices;
+  const TemporaryFolder devices;
   devices.write("cpu_core/cpus", "0-15\n");
   devices.write("cpu_atom/cpus", "16-23\n");
   devices.write("software/type", "1\n");
@@ -311,7 +283,7 @@ std::string report(int first, int second) {
 
 // PA-13, PA-15: names, keys and figures as PAPI's own script gives them for the same reports.
 TEST(PapiHlOutputWriter, SumsUpAndJoinsReportsAsPapisOwn) {
-  const Scratch folder;
+  const TemporaryFolder folder;
   folder.write("reports/rank_0000.json", report(1, 2));
   folder.write("reports/rank_0007.json", report(3, 4));
   folder.write("reports/other.json", "no report");
@@ -319,7 +291,7 @@ TEST(PapiHlOutputWriter, SumsUpAndJoinsReportsAsPapisOwn) {
   if (utility("papi_hl_output_writer --help").status == 127) GTEST_SKIP() << "not built: no nlohmann-json";
   Ran ran = shell(command + "--source reports");
   ASSERT_EQ(ran.status, 0) << ran.errors;
-  EXPECT_EQ(folder.read("papi_sum.json"), ran.out);
+  EXPECT_EQ(contents(folder.file("papi_sum.json")), ran.out);
   EXPECT_THAT(ran.out, HasSubstr(R"(    "a": {
         "Region count": 4,
         "Real time in s": 8.0,
@@ -345,7 +317,7 @@ TEST(PapiHlOutputWriter, SumsUpAndJoinsReportsAsPapisOwn) {
 )"));
   ran = shell(command + "--source reports --type detail");
   ASSERT_EQ(ran.status, 0) << ran.errors;
-  EXPECT_EQ(folder.read("papi.json"), ran.out);
+  EXPECT_EQ(contents(folder.file("papi.json")), ran.out);
   EXPECT_THAT(ran.out, HasSubstr(R"(        "7": {
             "threads": {
                 "0": {

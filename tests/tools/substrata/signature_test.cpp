@@ -33,7 +33,7 @@ std::vector<std::vector<double>> table(const std::string& path) {
 
 // MY-9
 TEST(ToolSignature, AWorkloadsPointsLieOnOrAboveTheIdleClusters) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Ran ran =
       tool("signature --workload ping-pong:bytes=2000:rounds=25 --nodes 2 --out " + folder.path());
   ASSERT_EQ(ran.status, 0) << ran.errors;
@@ -72,7 +72,7 @@ TEST(ToolSignature, AWorkloadsPointsLieOnOrAboveTheIdleClusters) {
 
 // MY-9
 TEST(ToolSignature, ATraceGivesTheSignatureOfItsRun) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string workload = "ping-pong:bytes=100:rounds=5";
   const Ran recorded =
       tool("run --machine myrinet --workload " + workload + " --nodes 4 --record " + folder.file("trace"));

@@ -45,7 +45,7 @@ TEST(ToolComponents, TellOriginAndWhetherTheyWork) {
 }
 
 TEST(ToolComponents, ARefusedPlugInIsNamed) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.file("substrata-broken.so")) << "not a shared object\n";
   const Ran ran = shell("SUBSTRATA_PLUGIN_PATH=" + folder.path() + " " SUBSTRATA_TOOL " components");
   EXPECT_EQ(ran.status, 0) << ran.errors;
@@ -94,7 +94,7 @@ TEST(ToolDoctor, JsonCountsWhatWorksAndTheStatusAgrees) {
 }
 
 TEST(ToolDoctor, ABrokenPlugInIsAFault) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.file("substrata-broken.so")) << "not a shared object\n";
   const Ran ran = shell("SUBSTRATA_PLUGIN_PATH=" + folder.path() + " " SUBSTRATA_TOOL " doctor --json");
   EXPECT_EQ(ran.status, 1);
@@ -129,7 +129,7 @@ TEST(ToolRun, RefusesWhatDoesNotExistWithASentence) {
 }
 
 TEST(ToolReplay, OfARecordedRunCountsTheSame) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string events = " --events memory:::READS,memory:::WRITES,memory:::L1_MISSES --json";
   const Ran live = tool(
       "run --machine memory --workload radix:keys=4096 --nodes 2 --record-probes 'mem.cpu*.accesses' "
@@ -173,7 +173,7 @@ TEST(ToolWorkloads, NamesMachinesAndWorkloads) {
 }
 
 TEST(ToolImport, OfLackeysTextMakesATrace) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.file("text")) << "==1== a line of valgrind\nI  04000000,3\n L 1ffe,8\n S 2000,4\n";
   const Ran ran = tool("import lackey " + folder.file("text") + " " + folder.file("trace"));
   EXPECT_EQ(ran.status, 0) << ran.errors;
@@ -185,7 +185,7 @@ TEST(ToolImport, OfLackeysTextMakesATrace) {
 }
 
 // A launcher that only tells what it is and what it was given.
-std::string launcher(const Folder& folder, const std::string& version) {
+std::string launcher(const TemporaryFolder& folder, const std::string& version) {
   const std::string path = folder.file("launcher");
   std::ofstream(path) << "#!/bin/sh\nif [ \"$1\" = --version ]; then echo '" << version
                       << "'; exit 0; fi\nprintf '%s\\n' \"$@\"\n";
@@ -204,7 +204,7 @@ TEST(ToolMpirun, PreloadsTheShimOfTheLaunchersMpi) {
                           Case{"HYDRA build details:", "libsubstrata_mpi_mpich.so", "-genv\nLD_PRELOAD\n"}}) {
     if (!std::filesystem::exists(std::string(SUBSTRATA_LIBRARIES) + "/" + one.shim)) continue;
     ++tried;
-    const Folder folder;
+    const TemporaryFolder folder;
     const Ran ran = tool("mpirun --launcher " + launcher(folder, one.version) +
                          " --summary counts.json -n 2 /bin/true with arguments");
     EXPECT_EQ(ran.status, 0) << ran.errors;
@@ -220,7 +220,7 @@ TEST(ToolMpirun, PreloadsTheShimOfTheLaunchersMpi) {
 TEST(ToolMpirun, TellsTheRanksOfTheClusterAndItsFolder) {
   const std::string shim = std::string(SUBSTRATA_LIBRARIES) + "/libsubstrata_mpi_openmpi.so";
   if (!std::filesystem::exists(shim)) GTEST_SKIP() << "no shim for Open MPI was built";
-  const Folder folder;
+  const TemporaryFolder folder;
   const Ran ran = tool("mpirun --cluster myrinet:drop_ppm=1 --network factor=100 --out figures --launcher " +
                        launcher(folder, "mpirun (Open MPI) 4.1.4") + " -n 2 /bin/true");
   EXPECT_EQ(ran.status, 1) << "there are no messages to carry";
@@ -237,7 +237,7 @@ TEST(ToolMpirun, RefusesAFolderForAClusterThatIsNotAskedFor) {
 }
 
 TEST(ToolMpirun, RefusesAnUnknownMpi) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Ran ran = tool("mpirun --launcher " + launcher(folder, "something else") + " /bin/true");
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.errors, HasSubstr("Open MPI and MPICH are known"));
@@ -270,7 +270,7 @@ TEST(ToolReproduce, ListsWhatThereIs) {
 
 // PA-5; whether the claims hold is told, not tested: they are of time.
 TEST(ToolReproduce, DispatchGivesClaimsAndTheirStatus) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Ran ran = tool("reproduce papi-dispatch --json --out " + folder.path());
   const json report = json::parse(ran.out);
   EXPECT_EQ(report.at("id"), "papi-dispatch");

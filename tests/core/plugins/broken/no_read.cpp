@@ -1,5 +1,5 @@
 // A substrate that lacks a required slot.
-#include "broken/smallest.hpp"
+#include "support/smallest_substrate.hpp"
 
 SUBSTRATA_ENTRY substrata_entry_noread(const substrata::Host* host, substrata::SubstrateTable* out) noexcept {
   substrata::SubstrateTable table = smallest::table("noread");

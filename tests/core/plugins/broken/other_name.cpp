@@ -1,5 +1,5 @@
 // A substrate whose table is named otherwise than its file.
-#include "broken/smallest.hpp"
+#include "support/smallest_substrate.hpp"
 
 SUBSTRATA_ENTRY substrata_entry_othername(const substrata::Host* host,
                                           substrata::SubstrateTable* out) noexcept {

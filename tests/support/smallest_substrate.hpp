@@ -1,6 +1,6 @@
-// The smallest whole substrate, for plug-ins that then spoil one thing of it.
-#ifndef SUBSTRATA_TESTS_PLUGINS_SMALLEST_HPP
-#define SUBSTRATA_TESTS_PLUGINS_SMALLEST_HPP
+// The smallest whole substrate, for tests that then change or spoil one thing of it.
+#ifndef SUBSTRATA_TESTS_SUPPORT_SMALLEST_SUBSTRATE_HPP
+#define SUBSTRATA_TESTS_SUPPORT_SMALLEST_SUBSTRATE_HPP
 
 #include <substrata/substrate.h>
 
@@ -25,7 +25,7 @@ inline Status read(Set*, int64_t* values) noexcept {
   return kSuccess;
 }
 
-inline SubstrateTable table(const char* name) {
+constexpr SubstrateTable table(const char* name) {
   return {.name = name,
           .summary = "The smallest substrate",
           .version = "1",
