@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "base/fork_lock.hpp"
+#include "base/immortal.hpp"
 
 namespace substrata {
 namespace {
