@@ -17,7 +17,7 @@
  * start to time: the wait).
  *
  * COST: a fault is a signal, a copied page and one or two changes of protection, some microseconds
- * (bench_pages says how many here); substrata_shared_pages_count tells what a program spent. Protection is
+ * (bench_pages says how many here); substrata_shared_pages_count gives what a program spent. Protection is
  * per page, so a system call that is given memory in an invalid page fails with EFAULT: touch it before.
  *
  * SIGNALS: SIGSEGV is taken while a memory is open and handed on when it is not about such a page; the last
@@ -25,7 +25,7 @@
  * may be called by any thread, one at a time. A child made by fork does not take part and has no such memory.
  *
  * ERRORS: 0, or a negative PAPI error number (-1 invalid argument, -2 no memory, -3 the operating system or
- * the other processes, -8 the place is taken); substrata_feed_error() has the sentence.
+ * the other processes, -8 the place is taken); substrata_feed_error() has the message.
  */
 #ifndef SUBSTRATA_SHARED_PAGES_H
 #define SUBSTRATA_SHARED_PAGES_H
