@@ -8,7 +8,7 @@
 namespace substrata::record {
 namespace {
 
-// Bytes of the UTF-8 sequence at the beginning of `text`; 0 when it is none (RFC 3629: no overlong forms, no
+// Bytes of the UTF-8 sequence at the beginning of `text`; 0 when it is not one (RFC 3629: no overlong forms, no
 // surrogates).
 std::size_t sequence_length(std::string_view text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };

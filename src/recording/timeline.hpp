@@ -67,7 +67,7 @@ struct Timeline {
 // Thread-compatible. The recording must outlive the result.
 Timeline lay_out(const Recording& recording);
 
-// A stretch of it with times from its begin on; counts begin anew there. The recording stays what it was:
+// A stretch of it with times from its begin on; counts restart there. The recording stays what it was:
 // only what works on traces, regions and moments may be given the result, not the exports.
 Timeline cut_out(const Timeline& timeline, double begin, double end);
 

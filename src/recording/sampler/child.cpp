@@ -71,7 +71,7 @@ Child::Child(const std::vector<std::string>& command,
     sigprocmask(SIG_SETMASK, &before, nullptr);
     execvp(words[0], words.data());
     const int error = errno;
-    [[maybe_unused]] const ssize_t told = write(failure[1], &error, sizeof error);
+    [[maybe_unused]] const ssize_t written = write(failure[1], &error, sizeof error);
     _exit(127);
   }
   const int error = errno;

@@ -44,12 +44,12 @@ class LiveEvents {
   const std::vector<record::Series>& series() const noexcept { return series_; }
   // CLOCK_MONOTONIC_RAW of the last sample().
   std::int64_t time() const noexcept { return time_; }
-  // What a person should know of how events are counted, one sentence each; refusals too.
+  // What a person should know about how events are counted, one line each; refusals too.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
 
  private:
   class Row;
-  std::vector<std::unique_ptr<Sampler>> parts_;  // one a processor or thread, with the same events
+  std::vector<std::unique_ptr<Sampler>> parts_;  // one per processor or thread, with the same events
   std::unique_ptr<Sampler> node_;                // where the parts do not take the events of the node
   std::unique_ptr<Row> row_;
   std::vector<record::Series> series_;

@@ -1,4 +1,4 @@
-// The messages of a running MPI program, as the preloaded shim tells them.
+// The messages of a running MPI program, as the preloaded shim reports them.
 #ifndef SUBSTRATA_TOOL_RECORDING_LIVE_WATCH_HPP
 #define SUBSTRATA_TOOL_RECORDING_LIVE_WATCH_HPP
 
@@ -27,7 +27,7 @@ class LiveWatch {
   LiveWatch& operator=(const LiveWatch&) = delete;
 
   const std::string& path() const noexcept { return path_; }
-  // A row of what the ranks told, and the sections since the last call.
+  // A row of what the ranks reported, and the sections since the last call.
   void sample(record::Sink& sink, std::int64_t now);
 
  private:

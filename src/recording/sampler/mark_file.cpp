@@ -11,7 +11,7 @@
 namespace substrata::tool {
 namespace {
 
-// A line longer than this is cut: it is no name.
+// A line longer than this is cut: it is not a name.
 constexpr std::size_t kLongestLine = 4096;
 
 }  // namespace

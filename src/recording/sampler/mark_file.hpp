@@ -35,7 +35,7 @@ class MarkFile {
   int file_ = -1;
 };
 
-// What a line says; false when it is no mark.
+// What a line says; false when it is not a mark.
 bool parse_mark(const std::string& line, record::Mark* out);
 
 }  // namespace substrata::tool

@@ -15,7 +15,7 @@ namespace substrata::tool {
 // Starts the library once; throws std::runtime_error with the reason.
 void start_library();
 
-// The sentence of the last refusal, or what PAPI's number says.
+// The message of the last refusal, or the text of PAPI's error number.
 std::string refusal(int code);
 
 // The native events of a component in their order; empty when it has none.

@@ -131,7 +131,7 @@ std::vector<std::string> preloading_command(const std::string& launcher_name,
   if (mpi == Mpi::kUnknown) mpi = launchers;
   if (mpi == Mpi::kUnknown)
     throw std::runtime_error("neither the program nor '" + launcher.string() +
-                             "' tells its MPI library; Open MPI and MPICH are known");
+                             "' shows which MPI library it uses; Open MPI and MPICH are known");
   if (launchers != Mpi::kUnknown && launchers != mpi)
     throw std::runtime_error("the program needs " + std::string(library_name(mpi)) + ", but '" +
                              launcher.string() + "' is of " + library_name(launchers) +
@@ -158,7 +158,8 @@ std::string shim_for_program(const std::string& program) {
   const fs::path file = find_program(program);
   const Mpi mpi = file.empty() ? Mpi::kUnknown : mpi_of_program(file);
   if (mpi == Mpi::kUnknown)
-    throw std::runtime_error("'" + program + "' does not tell its MPI library; Open MPI and MPICH are known");
+    throw std::runtime_error("'" + program +
+                             "' does not show which MPI library it uses; Open MPI and MPICH are known");
   return find_shim(mpi).string();
 }
 

@@ -1,4 +1,4 @@
-// Regions of programs that use PAPI's high-level interface, as the library tells them.
+// Regions of programs that use PAPI's high-level interface, as the library reports them.
 #ifndef SUBSTRATA_TOOL_RECORDING_REGION_FILE_HPP
 #define SUBSTRATA_TOOL_RECORDING_REGION_FILE_HPP
 
@@ -27,7 +27,7 @@ class RegionFile {
   void take(record::Sink& sink);
   // Regions of other threads that were left out.
   std::uint64_t left_out() const noexcept { return left_out_; }
-  // A process had more to tell than is kept.
+  // A process reported more than is kept.
   bool full() const noexcept { return full_; }
 
  private:

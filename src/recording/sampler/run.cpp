@@ -281,7 +281,7 @@ record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs) {
   bare();
   std::vector<double> processor, elapsed;
   for (std::uint64_t i = 0; i < pairs; ++i) {
-    // In turns, and every second pair the other way round, so that a drift of the machine falls on both.
+    // Alternately, and every second pair the other way round, so that a drift of the machine falls on both.
     const bool first = i % 2 == 0;
     const auto one = first ? bare() : sampled();
     const auto other = first ? sampled() : bare();
@@ -314,7 +314,7 @@ std::int64_t parse_duration(const std::string& text) {
   const double ns = number * scale;
   if (error != std::errc() || scale == 0 || !(ns >= 1e5) || !(ns <= 3.6e12))
     throw std::runtime_error("'" + text +
-                             "' is no interval between 100us and 3600s; write for example 100ms or 1s");
+                             "' is not an interval between 100us and 3600s; write for example 100ms or 1s");
   return static_cast<std::int64_t>(std::llround(ns));
 }
 

@@ -58,11 +58,11 @@ Outcome run_sampled(const Plan& plan, const Destination& destination);
 bool is_mpi_launcher(const std::string& word);
 
 // The command as `substrata mpirun` starts it, with the shim of its MPI library. Throws std::runtime_error
-// with the reason when it is no launcher or there is no shim for it.
+// with the reason when it is not a launcher or there is no shim for it.
 std::vector<std::string> with_shim(const std::vector<std::string>& command);
 
-// What recording costs the command: it is run without and with sampling in turns, its output thrown away, and
-// the medians of the ratios of processor time and of elapsed time are told. `pairs` of runs, after one that
+// What recording costs the command: it is run alternately without and with sampling, its output discarded, and
+// the medians of the ratios of processor time and of elapsed time are reported. `pairs` of runs, after one that
 // warms up.
 record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs);
 

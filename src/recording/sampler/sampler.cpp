@@ -13,7 +13,7 @@
 namespace substrata::tool {
 namespace {
 
-// Interfaces that never carried a byte are many and tell nothing.
+// Interfaces that never carried a byte are many and show nothing.
 bool interface_is_used(const std::string& name) {
   std::uint64_t bytes = 0;
   for (const char* direction : {"rx_bytes", "tx_bytes"}) {

@@ -38,7 +38,7 @@ class Sampler {
   // Adds an event; the reason when it cannot be counted, else empty.
   std::string try_add(const std::string& name);
   std::size_t events() const noexcept { return events_; }
-  // What a person should know of how events are counted, one sentence each.
+  // What a person should know about how events are counted, one line each.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
 
   // Starts all events; the reason of a substrate that refuses goes to notes(), its events are left out.
@@ -79,7 +79,7 @@ class Sampler {
 // Adds an event by its name; the reason when it cannot be counted, else empty.
 using TryAdd = std::function<std::string(const std::string&)>;
 
-// What is recorded when nobody says: processor, memory faults, scheduling, temperature (a sensor, else the
+// What is recorded by default: processor, memory faults, scheduling, temperature (a sensor, else the
 // model), energy, network. Only events that open here.
 void add_usual_events(const TryAdd& try_add);
 

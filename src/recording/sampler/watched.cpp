@@ -21,7 +21,7 @@ pid_t process_number(const std::string& text) {
   pid_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number <= 0)
-    throw std::runtime_error("'" + text + "' is no number of a process");
+    throw std::runtime_error("'" + text + "' is not the number of a process");
   return number;
 }
 
