@@ -429,7 +429,7 @@ void write_html_report(std::ostream& out, const Timeline& timeline, const std::s
          "id=\"messages\"></div>"
          "<div id=\"writers\"></div></div>\n<h2>Series</h2>\n";
   write_series_table(out, groups);
-  if (const std::vector<NamedSpread> spreads = reduced_spreads(first.properties); !spreads.empty()) {
+  if (const std::vector<NamedSpread> spreads = spreads_of(first.properties); !spreads.empty()) {
     out << "<h2>Spread over writers and ranks</h2>\n<div class=\"scroll\"><table "
            "id=\"spreads\"><thead><tr><th>of</th>"
            "<th>unit</th><th class=\"n\">writers or ranks</th><th class=\"n\">min</th><th "

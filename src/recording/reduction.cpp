@@ -487,7 +487,7 @@ void Reduction::write(const std::string& path) const {
   file.end(end_, first_end_);
 }
 
-std::vector<NamedSpread> reduced_spreads(const Properties& properties) {
+std::vector<NamedSpread> spreads_of(const Properties& properties) {
   std::vector<NamedSpread> out;
   for (const auto& [name, value] : properties) {
     if (name.rfind("spread.", 0) != 0) continue;

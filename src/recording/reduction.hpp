@@ -103,7 +103,7 @@ struct NamedSpread {
   std::string what;
   Spread spread;
 };
-std::vector<NamedSpread> reduced_spreads(const Properties& properties);
+std::vector<NamedSpread> spreads_of(const Properties& properties);
 
 }  // namespace substrata::record
 

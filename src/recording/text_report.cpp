@@ -233,7 +233,7 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
     out << "\n";
     gauges.print(out);
   }
-  for (const NamedSpread& one : reduced_spreads(timeline.recording->writers.front().properties))
+  for (const NamedSpread& one : spreads_of(timeline.recording->writers.front().properties))
     spreads.row({shown(one.name), shown(one.unit), std::to_string(one.spread.count), compact(one.spread.min),
                  compact(one.spread.mean), compact(one.spread.max), compact(one.spread.deviation),
                  shown(one.what)});

@@ -80,7 +80,7 @@ TEST(Reduction, TellsMinimumMeanMaximumAndDeviationOfAllWriters) {
   const Properties& properties = record.writers[0].properties;
   EXPECT_EQ(property(properties, "reduced.writers"), "16");
   EXPECT_EQ(property(properties, "mpi.rank"), "") << "it is not a rank's";
-  const std::vector<NamedSpread> spreads = reduced_spreads(properties);
+  const std::vector<NamedSpread> spreads = spreads_of(properties);
   ASSERT_EQ(spreads.size(), 3u);
   EXPECT_EQ(spreads[0].name, "work");
   EXPECT_EQ(spreads[0].spread.count, 16u);
@@ -133,8 +133,8 @@ TEST(Reduction, IsTheSameForEveryTree) {
   right.add(travelled(reduced(9, 13)));
   left.add(travelled(right));
   const Recording one = written(chain), other = written(left);
-  const std::vector<ToldSpread> a = told_spreads(one.writers[0].properties),
-                                b = told_spreads(other.writers[0].properties);
+  const std::vector<NamedSpread> a = spreads_of(one.writers[0].properties),
+                                 b = spreads_of(other.writers[0].properties);
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(a[i].name, b[i].name);
