@@ -59,7 +59,7 @@ class Arguments {
   // From now on parse() of any object parses nothing, puts what its program takes there, and gives 0; until
   // this is called with nullptr. Not thread-safe.
   static void describe_to(std::vector<Declared>* what) noexcept;
-  // The same for a program that reads its command line itself. False: nobody asks.
+  // The same for a program that reads its command line itself. False: no description was requested.
   static bool describe(const std::vector<Declared>& what);
 
   // Nothing: go on. Else the status to exit with: 0 after --help, 2 after a wrong command line, whose error

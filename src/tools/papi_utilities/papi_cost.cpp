@@ -55,7 +55,7 @@ void report(const char* what, const Durations& durations, const Wishes& wishes) 
 int main(int argc, char** argv) {
   Wishes wishes;
   std::vector<std::string> ignored;
-  substrata::Arguments arguments("papi_cost", "Tells what PAPI's calls cost.");
+  substrata::Arguments arguments("papi_cost", "Measures the cost of PAPI calls.");
   arguments.number("-b", wishes.bins, "bins of the distribution (default 100)");
   arguments.flag("-d", wishes.distribution, "show the distribution");
   arguments.flag("-p", wishes.percentiles, "show the quartiles");
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   start_library();
   const std::vector<std::string> names = countable_events(2);
   if (names.empty()) {
-    std::fprintf(stderr, "papi_cost: no event can be counted here; papi_component_avail tells why\n");
+    std::fprintf(stderr, "papi_cost: no event can be counted here; papi_component_avail says why\n");
     return 1;
   }
   std::printf("\nEvents:");

@@ -90,19 +90,19 @@ int run(int argc, char** argv) {
   bool json = false;
   Arguments arguments(
       "substrata run",
-      "Runs a workload on a machine model and counts events meanwhile. Without --events those "
-      "of the component that carries the machine's name.\n\n"
+      "Runs a workload on a machine model and counts events. Without --events, counts those "
+      "of the component with the machine's name.\n\n"
       "  substrata run -m memory -w fft:points=65536\n"
       "  substrata run -m numachine -w radix:keys=65536 -n 16 -e 'numachine:::*MISS*'\n"
-      "  substrata run -m shrimp -w lu -n 4 --record lu.trace   keep what passed, for `substrata replay`");
+      "  substrata run -m shrimp -w lu -n 4 --record lu.trace   write a trace for `substrata replay`");
   arguments.required("-m,--machine", machine, "machine model (see `substrata workloads`)",
                      Arguments::Value::kMachine);
   arguments.required("-w,--workload", workload, "workload with its parameters: fft:points=65536",
                      Arguments::Value::kWorkload);
   arguments.number("-n,--nodes", nodes, "processors or nodes (default: the machine's)");
-  arguments.number("--seed", seed, "seed; the same seed gives the same run (default 1)");
-  arguments.word("--parameters", parameters, "of the machine: name=value:...");
-  arguments.words("-e,--events", wishes, "events to count, separated by commas; '*' and '?' match",
+  arguments.number("--seed", seed, "seed; a run is repeatable with the same seed (default 1)");
+  arguments.word("--parameters", parameters, "parameters of the machine: name=value:...");
+  arguments.words("-e,--events", wishes, "events to count, separated by commas; '*' and '?' are wildcards",
                   Arguments::Value::kEvents);
   arguments.word("--record", record, "trace file to write", Arguments::Value::kFile);
   arguments.word("--record-probes", record_probes, "patterns of the probe points to record (default: all)");
@@ -162,19 +162,19 @@ int replay(int argc, char** argv) {
   bool json = false;
   Arguments arguments(
       "substrata replay",
-      "Publishes a recorded trace anew and counts events meanwhile.\n\n"
-      "  substrata replay lu.trace                               the counts of the run that was recorded\n"
-      "  substrata replay -m memory --probes 'mem.cpu*.accesses' accesses.trace   on a machine of other "
+      "Replays a recorded trace and counts events.\n\n"
+      "  substrata replay lu.trace                               the counts of the recorded run\n"
+      "  substrata replay -m memory --probes 'mem.cpu*.accesses' accesses.trace   on a machine with other "
       "caches");
   arguments.required("FILE", file, "trace file", Arguments::Value::kFile);
-  arguments.word("-m,--machine", machine, "machine model that takes the trace as its input: memory",
+  arguments.word("-m,--machine", machine, "machine model that takes the trace as its input, such as memory",
                  Arguments::Value::kMachine);
-  arguments.word("--parameters", parameters, "of the machine: name=value:...");
+  arguments.word("--parameters", parameters, "parameters of the machine: name=value:...");
   arguments.word(
       "--probes", patterns,
-      "only these probe points (patterns separated by commas); with --machine leave out what the machine "
-      "publishes itself");
-  arguments.words("-e,--events", wishes, "events to count, separated by commas; '*' and '?' match",
+      "only these probe points (patterns separated by commas); with --machine, leave out those that the "
+      "machine publishes itself");
+  arguments.words("-e,--events", wishes, "events to count, separated by commas; '*' and '?' are wildcards",
                   Arguments::Value::kEvents);
   arguments.flag("--json", json, "print JSON");
   if (const auto status = arguments.parse(argc, argv)) return *status;
@@ -225,16 +225,17 @@ int replay(int argc, char** argv) {
 int probes(int argc, char** argv) {
   std::string file, machine, workload;
   std::uint64_t nodes = 0;
-  Arguments arguments("substrata probes",
-                      "Lists sources and probe points. Machines make theirs when they run: name one with its "
-                      "workload to see them and what passes there.\n\n"
-                      "  substrata probes                          what there is before anything runs\n"
-                      "  substrata probes -m shrimp -w fft -n 4    what passes inside a machine\n"
-                      "  substrata probes lu.trace                 what a trace holds");
+  Arguments arguments(
+      "substrata probes",
+      "Lists sources and probe points. Machines create theirs when they run: name one with its "
+      "workload to see them and their transactions.\n\n"
+      "  substrata probes                          sources and probe points that always exist\n"
+      "  substrata probes -m shrimp -w fft -n 4    the probe points of a machine\n"
+      "  substrata probes lu.trace                 the probe points of a trace");
   arguments.word("FILE", file, "list the probe points of this trace", Arguments::Value::kFile);
   arguments.word("-m,--machine", machine, "run this machine first", Arguments::Value::kMachine);
-  arguments.word("-w,--workload", workload, "what it runs", Arguments::Value::kWorkload);
-  arguments.number("-n,--nodes", nodes, "its processors or nodes");
+  arguments.word("-w,--workload", workload, "workload to run", Arguments::Value::kWorkload);
+  arguments.number("-n,--nodes", nodes, "number of processors or nodes");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (!file.empty()) return list_trace(file);
   if (machine.empty() != workload.empty()) throw std::runtime_error("--machine and --workload go together");
@@ -278,14 +279,14 @@ int probes(int argc, char** argv) {
 int import_trace(int argc, char** argv) {
   std::string format, text, trace;
   Arguments arguments("substrata import",
-                      "Turns the text of another tool into a trace.\n\n"
+                      "Converts the output of another tool to a trace.\n\n"
                       "  valgrind --tool=lackey --trace-mem=yes --log-fd=3 ./program 3>&1 >/dev/null | "
                       "substrata import lackey - "
                       "ls.trace\n"
                       "  substrata replay -m memory ls.trace");
   arguments.choice("FORMAT", format, {"lackey"}, "lackey: valgrind --tool=lackey --trace-mem=yes");
-  arguments.required("TEXT", text, "the text; - is standard input", Arguments::Value::kFile);
-  arguments.required("TRACE", trace, "the trace to write", Arguments::Value::kFile);
+  arguments.required("TEXT", text, "output of the tool; - is standard input", Arguments::Value::kFile);
+  arguments.required("TRACE", trace, "trace to write", Arguments::Value::kFile);
   if (const auto status = arguments.parse(argc, argv)) return *status;
   substrata_import_summary summary{};
   summary.struct_size = sizeof summary;

@@ -30,7 +30,7 @@ std::vector<int> matching_events(std::string pattern) {
 
 int components(int argc, char** argv) {
   Arguments arguments("substrata components",
-                      "Lists the substrates: where each comes from, whether it works here, why not.");
+                      "Lists the substrates: origin, whether each works here, and if not, why.");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
   for (int i = 0; i < PAPI_num_components(); ++i) {
@@ -46,10 +46,10 @@ int components(int argc, char** argv) {
                   info->num_native_events, info->num_preset_events, info->num_cntrs);
   }
   for (unsigned i = 0;; ++i) {
-    const char* sentence = substrata_plugin_refusal(i);
-    if (sentence == nullptr) break;
+    const char* message = substrata_plugin_refusal(i);
+    if (message == nullptr) break;
     if (i == 0) std::printf("\nRefused:\n");
-    std::printf("  %s\n", sentence);
+    std::printf("  %s\n", message);
   }
   return 0;
 }
@@ -58,12 +58,12 @@ int events(int argc, char** argv) {
   std::string pattern;
   bool available = false;
   Arguments arguments("substrata events",
-                      "Lists the events with unit, kind, origin and availability.\n\n"
+                      "Lists events with unit, kind, origin and availability.\n\n"
                       "  substrata events temperature\n"
                       "  substrata events --available 'perf::*'");
-  arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')",
+  arguments.word("PATTERN", pattern, "only names that contain this text or match it ('*', '?' are wildcards)",
                  Arguments::Value::kEvents);
-  arguments.flag("-a,--available", available, "only events that open here");
+  arguments.flag("-a,--available", available, "only events that can be opened here");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
 
@@ -90,14 +90,14 @@ int list(int argc, char** argv) {
   bool all = false;
   Arguments arguments(
       "substrata list",
-      "Lists the events that open here, one line each: name, unit, kind, origin. `substrata events` "
-      "describes them.\n\n"
+      "Lists the events that can be opened here, one per line: name, unit, kind, origin. `substrata "
+      "events` describes them.\n\n"
       "  substrata list\n"
       "  substrata list 'net:::lo:*'\n"
       "  substrata list --all perf::");
-  arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')",
+  arguments.word("PATTERN", pattern, "only names that contain this text or match it ('*', '?' are wildcards)",
                  Arguments::Value::kEvents);
-  arguments.flag("-a,--all", all, "also those that do not open here, with the reason");
+  arguments.flag("-a,--all", all, "also events that cannot be opened here, with the reason");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
 

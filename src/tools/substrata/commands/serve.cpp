@@ -24,22 +24,20 @@ namespace substrata::tool {
 namespace {
 
 constexpr const char* kUsage =
-    "Serves events as they stand, over HTTP, for Prometheus and whatever else reads OpenMetrics.\n\n"
+    "Serves current event values over HTTP, for Prometheus and other readers of OpenMetrics.\n\n"
     "  substrata serve                              the whole machine, at 127.0.0.1:9748\n"
     "  substrata serve -e 'coretemp:::*,net:::*' --listen 127.0.0.1:0\n"
     "  substrata serve -p 1234                      a running process, its threads and descendants\n"
     "  substrata serve -- make -j4                  a command and its children, until it ends\n"
-    "  substrata serve run.sub                      the newest values of a record, while it is being made\n"
+    "  substrata serve run.sub                      the newest values of a record, while it is being "
+    "written\n"
     "  curl http://127.0.0.1:9748/metrics\n\n"
-    "Values are read when somebody asks, at most once an interval. Counts grow from 0 at the start. A value "
-    "that "
-    "cannot be read is left out, and substrata_event_readable is 0; modelled values carry "
-    "origin=\"modelled\"; "
-    "extrapolated ones are told by substrata_event_scaled. The address is printed on standard error. SIGTERM "
-    "and "
-    "SIGINT end it, or the command. There is neither encryption nor password: other addresses than loopback "
-    "are "
-    "for networks where everybody may see the values.";
+    "Values are read on request, at most once per interval. Counts start at 0. A value that cannot be read "
+    "is "
+    "left out, and substrata_event_readable is 0; modelled values carry origin=\"modelled\"; "
+    "substrata_event_scaled marks extrapolated ones. The address is printed on standard error. SIGTERM and "
+    "SIGINT end the server and its command. There is neither encryption nor a password: use addresses other "
+    "than loopback only in networks where everyone may see the values.";
 
 // One event of one writer.
 struct Point {
@@ -144,7 +142,7 @@ class FileSource : public Source {
                     record::event_labels(series, record::property(writer.properties, "host"),
                                          record::property(writer.properties, "mpi.rank")),
                     seconds};
-        // Of writers that cannot be told apart the last one counts.
+        // Of writers with the same labels the last one counts.
         std::erase_if(family, [&](const Point& other) { return other.labels == point.labels; });
         family.push_back(std::move(point));
       }
@@ -204,14 +202,14 @@ int serve(int argc, char** argv) {
   arguments.words("FILE", files, "records whose newest values are served, instead of live ones",
                   Arguments::Value::kFile);
   arguments.words("-e,--events", what.wishes,
-                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+                  "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
                   Arguments::Value::kEvents);
-  arguments.word("-i,--interval", interval, "least time between two readings (default 1s)",
+  arguments.word("-i,--interval", interval, "shortest time between two readings (default 1s)",
                  Arguments::Value::kDuration);
   arguments.word("-l,--listen", listen, "address and port, port 0 for a free one (default 127.0.0.1:9748)");
-  arguments.word("-p,--pid", what.process, "a process that runs, its threads and descendants",
+  arguments.word("-p,--pid", what.process, "a running process, its threads and descendants",
                  Arguments::Value::kProcess);
-  arguments.flag("--stay", stay, "when the command or process has ended, go on serving its last values");
+  arguments.flag("--stay", stay, "when the command or process has ended, keep serving its last values");
   std::vector<char*> before(argv, argv + argc);
   if (std::optional<SplitLine> line = split_at_dashes(argc, argv)) {
     before = line->before;

@@ -18,12 +18,11 @@ namespace substrata::tool {
 namespace {
 
 constexpr const char* kUsage =
-    "Runs a command and tells what its events came to: totals of counts, levels of gauges.\n\n"
+    "Runs a command and prints event totals: sums of counts, levels of gauges.\n\n"
     "  substrata stat -- make -j4\n"
     "  substrata stat -e perf::TASK-CLOCK,'net:::lo:*' --json -o totals.json -- ./program\n\n"
-    "Processor and software events follow the command and all its children; everything else is the node's. "
-    "The table "
-    "goes to standard error; the exit status is the command's.";
+    "Processor and software events follow the command and its children; all other events are those of the "
+    "whole node. The table goes to standard error; the exit status is the command's.";
 
 std::string exact(double number, record::Type type) {
   char text[40];
@@ -116,9 +115,9 @@ int stat(int argc, char** argv) {
   bool json = false;
   Arguments arguments("substrata stat", kUsage);
   arguments.words("-e,--events", wishes,
-                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+                  "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
                   Arguments::Value::kEvents);
-  arguments.word("-i,--interval", interval, "time between looks at gauges (default 100ms)",
+  arguments.word("-i,--interval", interval, "time between samples of gauges (default 100ms)",
                  Arguments::Value::kDuration);
   arguments.word("-o,--output", out, "file to write instead of standard error", Arguments::Value::kFile);
   arguments.flag("--json", json, "print JSON");

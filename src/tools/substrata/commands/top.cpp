@@ -1,4 +1,4 @@
-// substrata top: events as they stand, drawn anew at every interval.
+// substrata top: current events, redrawn at every interval.
 #include <poll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -27,16 +27,15 @@ namespace substrata::tool {
 namespace {
 
 constexpr const char* kUsage =
-    "Shows events as they count now: rates of counts, levels of gauges, and how they went.\n\n"
+    "Shows current events in the terminal: rates of counts, levels of gauges, and their history.\n\n"
     "  substrata top                             the whole machine\n"
     "  substrata top -e 'coretemp:::*,net:::*' -i 500ms\n"
     "  substrata top -p 1234                     a running process, its threads and descendants\n"
     "  substrata top -- make -j4                 a command and its children, until it ends\n"
-    "  substrata top --batch -n 3 > looks.txt    three looks, as plain text\n\n"
-    "Keys: q ends it, and the command (twice: by force); up, down, page up, page down (or k, j) scroll; "
-    "space looks "
-    "at once. A command's output is thrown away, its input is empty; in --batch both are its own. Modelled "
-    "values and extrapolated ones are called so.";
+    "  substrata top --batch -n 3 > looks.txt    three tables, as plain text\n\n"
+    "Keys: q quits and ends the command (twice: by force); up, down, page up, page down (or k, j) scroll; "
+    "space updates at once. The command's output is discarded and its input is empty; with --batch it keeps "
+    "both. Modelled and extrapolated values are labelled as such.";
 
 // What is shown of one event.
 struct Row {
@@ -166,15 +165,15 @@ void draw(Screen& screen, Watched& watched, const Looks& looks, const std::strin
     lines.push_back(fitted("note: " + notes[i], size.columns));
   lines.push_back("\x1b[7m" + looks.head(size.columns, utf8));
   const std::size_t above = lines.size();
-  const std::size_t room = size.rows > above + 1 ? size.rows - above - 1 : 1;
-  *first = std::min(*first, looks.size() > room ? looks.size() - room : 0);
-  for (std::size_t i = *first; i < std::min(looks.size(), *first + room); ++i)
+  const std::size_t rows = size.rows > above + 1 ? size.rows - above - 1 : 1;
+  *first = std::min(*first, looks.size() > rows ? looks.size() - rows : 0);
+  for (std::size_t i = *first; i < std::min(looks.size(), *first + rows); ++i)
     lines.push_back(looks.row(i, size.columns, utf8));
   while (lines.size() + 1 < size.rows) lines.emplace_back();
   char place[100] = "";
-  if (looks.size() > room)
+  if (looks.size() > rows)
     std::snprintf(place, sizeof place, "events %zu to %zu of %zu; ", *first + 1,
-                  std::min(looks.size(), *first + room), looks.size());
+                  std::min(looks.size(), *first + rows), looks.size());
   lines.push_back(fitted(place + state + "q: end, up and down: scroll, space: look now", size.columns));
   screen.show(lines);
 }
@@ -211,14 +210,14 @@ int top(int argc, char** argv) {
   std::uint64_t most_looks = 0;
   Arguments arguments("substrata top", kUsage);
   arguments.words("-e,--events", what.wishes,
-                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+                  "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
                   Arguments::Value::kEvents);
-  arguments.word("-i,--interval", interval, "time between looks: 500ms, 2s (default 1s)",
+  arguments.word("-i,--interval", interval, "time between updates: 500ms, 2s (default 1s)",
                  Arguments::Value::kDuration);
-  arguments.word("-p,--pid", what.process, "a process that runs, its threads and descendants",
+  arguments.word("-p,--pid", what.process, "a running process, its threads and descendants",
                  Arguments::Value::kProcess);
-  arguments.flag("-b,--batch", batch, "write plain text, one look after the other");
-  arguments.number("-n,--looks", most_looks, "end after that many looks, and the command (default: never)");
+  arguments.flag("-b,--batch", batch, "write plain text, one table after the other");
+  arguments.number("-n,--looks", most_looks, "end, with the command, after N updates (default: never)");
   std::vector<char*> before(argv, argv + argc);
   if (std::optional<SplitLine> line = split_at_dashes(argc, argv)) {
     before = line->before;
