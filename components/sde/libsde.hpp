@@ -1,6 +1,6 @@
 // The tool's side of whichever libsde the process holds, found by name in its global scope.
-#ifndef SUBSTRATA_COMPONENTS_SDE_LIBSDE_HPP
-#define SUBSTRATA_COMPONENTS_SDE_LIBSDE_HPP
+#ifndef SUBSTRATA_SDE_LIBSDE_HPP
+#define SUBSTRATA_SDE_LIBSDE_HPP
 
 #include <cstdint>
 

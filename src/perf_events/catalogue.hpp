@@ -1,6 +1,6 @@
 // The events of this machine: their names, their encodings and whether they open here.
-#ifndef SUBSTRATA_PERF_EVENT_CATALOGUE_HPP
-#define SUBSTRATA_PERF_EVENT_CATALOGUE_HPP
+#ifndef SUBSTRATA_PERF_EVENTS_CATALOGUE_HPP
+#define SUBSTRATA_PERF_EVENTS_CATALOGUE_HPP
 
 #include <substrata/substrate.h>
 

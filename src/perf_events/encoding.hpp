@@ -1,6 +1,6 @@
 // What perf_event_open needs to count one event of the catalogue.
-#ifndef SUBSTRATA_PERF_EVENT_ENCODING_HPP
-#define SUBSTRATA_PERF_EVENT_ENCODING_HPP
+#ifndef SUBSTRATA_PERF_EVENTS_ENCODING_HPP
+#define SUBSTRATA_PERF_EVENTS_ENCODING_HPP
 
 #include <linux/perf_event.h>
 

@@ -1,6 +1,6 @@
 // The list of events of a substrate whose events are found at run time, with the other names each answers to.
-#ifndef SUBSTRATA_KERNEL_FILES_CATALOGUE_HPP
-#define SUBSTRATA_KERNEL_FILES_CATALOGUE_HPP
+#ifndef SUBSTRATA_SYSFS_CATALOGUE_HPP
+#define SUBSTRATA_SYSFS_CATALOGUE_HPP
 
 #include <substrata/substrate.h>
 

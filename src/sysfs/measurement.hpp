@@ -1,7 +1,7 @@
 // The state of one eventset over sampled numbers: when it counts, what it has counted, and what was last
 // seen.
-#ifndef SUBSTRATA_KERNEL_FILES_MEASUREMENT_HPP
-#define SUBSTRATA_KERNEL_FILES_MEASUREMENT_HPP
+#ifndef SUBSTRATA_SYSFS_MEASUREMENT_HPP
+#define SUBSTRATA_SYSFS_MEASUREMENT_HPP
 
 #include <substrata/substrate.h>
 

@@ -1,6 +1,6 @@
 // The slots of a substrate table for a device that has a catalogue of events and samplers to read them.
-#ifndef SUBSTRATA_KERNEL_FILES_SAMPLED_SLOTS_HPP
-#define SUBSTRATA_KERNEL_FILES_SAMPLED_SLOTS_HPP
+#ifndef SUBSTRATA_SYSFS_SAMPLED_SLOTS_HPP
+#define SUBSTRATA_SYSFS_SAMPLED_SLOTS_HPP
 
 #include <substrata/substrate.h>
 

@@ -6,8 +6,8 @@
 //     ...
 //   };
 //   constexpr SubstrateTable kTable = monitor::table<CacheMonitor>({.name = "memory", ...});
-#ifndef SUBSTRATA_MONITOR_COUNTING_HPP
-#define SUBSTRATA_MONITOR_COUNTING_HPP
+#ifndef SUBSTRATA_COUNTING_COUNTING_HPP
+#define SUBSTRATA_COUNTING_COUNTING_HPP
 
 #include <substrata/feed.h>
 #include <substrata/substrate.h>

@@ -1,7 +1,7 @@
 // Event names with qualifiers, "L1_MISSES:cpu=3:l1=32K": parsed against what a monitor has, and made
 // canonical.
-#ifndef SUBSTRATA_MONITOR_EVENT_NAMES_HPP
-#define SUBSTRATA_MONITOR_EVENT_NAMES_HPP
+#ifndef SUBSTRATA_COUNTING_EVENT_NAMES_HPP
+#define SUBSTRATA_COUNTING_EVENT_NAMES_HPP
 
 #include <substrata/substrate.h>
 

@@ -1,6 +1,6 @@
 // What shared virtual memory asks of the network below it, and the packets that pass between both.
-#ifndef SUBSTRATA_SVM_NETWORK_HPP
-#define SUBSTRATA_SVM_NETWORK_HPP
+#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_NETWORK_HPP
+#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_NETWORK_HPP
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Probe points where packets arrive at nodes: <machine>.node<i>.receive.
-#ifndef SUBSTRATA_SVM_NODE_PROBES_HPP
-#define SUBSTRATA_SVM_NODE_PROBES_HPP
+#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_NODE_PROBES_HPP
+#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_NODE_PROBES_HPP
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 // Operations of the communication layer that are under way: which packet is a part of which, and when each
 // ends.
-#ifndef SUBSTRATA_SVM_OPEN_OPERATIONS_HPP
-#define SUBSTRATA_SVM_OPEN_OPERATIONS_HPP
+#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_OPEN_OPERATIONS_HPP
+#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_OPEN_OPERATIONS_HPP
 
 #include <cstdint>
 #include <unordered_map>

@@ -1,6 +1,6 @@
 // Shared virtual memory on the plain network, made from a text of parameters: the machine `svm`.
-#ifndef SUBSTRATA_SVM_PLAIN_SVM_HPP
-#define SUBSTRATA_SVM_PLAIN_SVM_HPP
+#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLAIN_SVM_HPP
+#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLAIN_SVM_HPP
 
 #include <cstdint>
 #include <memory>

@@ -8,8 +8,8 @@
 // an acquire brings write notices, the pages they name become invalid, and the next access fetches the whole
 // page from its home, which waits until the changes the notices stand for have arrived. The data really
 // moves: every process has pages of its own, and what the protocol does not bring it does not see.
-#ifndef SUBSTRATA_SVM_SVM_MACHINE_HPP
-#define SUBSTRATA_SVM_SVM_MACHINE_HPP
+#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_SVM_MACHINE_HPP
+#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_SVM_MACHINE_HPP
 
 #include <cstdint>
 #include <deque>

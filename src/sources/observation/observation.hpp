@@ -1,6 +1,6 @@
 // A process observed through samples of one of the kernel's events: what page faults and instructions share.
-#ifndef SUBSTRATA_PAGES_OBSERVATION_HPP
-#define SUBSTRATA_PAGES_OBSERVATION_HPP
+#ifndef SUBSTRATA_OBSERVATION_OBSERVATION_HPP
+#define SUBSTRATA_OBSERVATION_OBSERVATION_HPP
 
 #include <substrata/feed.h>
 

@@ -1,6 +1,6 @@
 // The kernel's buffer of samples of one processor: opened for threads, emptied in whole records.
-#ifndef SUBSTRATA_PAGES_PERF_BUFFER_HPP
-#define SUBSTRATA_PAGES_PERF_BUFFER_HPP
+#ifndef SUBSTRATA_OBSERVATION_PERF_BUFFER_HPP
+#define SUBSTRATA_OBSERVATION_PERF_BUFFER_HPP
 
 #include <dirent.h>
 #include <linux/perf_event.h>

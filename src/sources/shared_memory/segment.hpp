@@ -1,7 +1,7 @@
 // The memory file between the processes of shared pages: home copies, versions, locks, a barrier, and who is
 // alive.
-#ifndef SUBSTRATA_PAGES_SEGMENT_HPP
-#define SUBSTRATA_PAGES_SEGMENT_HPP
+#ifndef SUBSTRATA_SHARED_MEMORY_SEGMENT_HPP
+#define SUBSTRATA_SHARED_MEMORY_SEGMENT_HPP
 
 #include <substrata/shared_pages.h>
 
