@@ -11,7 +11,8 @@
 #include "arguments/arguments.hpp"
 #include "terminal/progress.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace tool;
 namespace {
 
 std::vector<Reproduction>& registered() {
@@ -93,11 +94,11 @@ int reproduce(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 int main(int argc, char** argv) {
   try {
-    return substrata::tool::reproduce(argc, argv);
+    return substrata::papers::reproduce(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "substrata reproduce: %s\n", error.what());
     return 1;

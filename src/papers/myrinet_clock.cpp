@@ -5,7 +5,8 @@
 
 #include "papers/myrinet_runs.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace tool;
 namespace {
 
 constexpr double kClaimNs = 3000;
@@ -81,4 +82,4 @@ const Registered registered({"myrinet-clock", "Myrinet monitor, sections 2.2 and
                              run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

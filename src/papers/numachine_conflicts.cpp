@@ -7,7 +7,7 @@
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
 namespace {
 
 constexpr std::uint32_t kProcessors = 16;
@@ -109,4 +109,4 @@ const Registered registered({"numachine-conflicts",
                              run_conflicts});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -9,7 +9,7 @@
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
 namespace {
 
 constexpr std::uint32_t kProcessors = 16;
@@ -213,4 +213,4 @@ const Registered registered(
      "Lemieux, section 4.4.4 and figure 4.8: the estimates of invalidation hits and misses", run_estimates});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -9,7 +9,9 @@
 #include "model_runs/workload_run.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
+using namespace tool;
 namespace {
 
 void must(int code) {
@@ -128,4 +130,4 @@ std::string share_of(double part, double whole) {
   return whole == 0 ? std::string("0 of 0") : digits(100 * part / whole, 2) + " %";
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -1,6 +1,6 @@
 // What the reproductions of the NUMAchine thesis share: runs, eventsets, registers, what the model knows.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_NUMACHINE_RUNS_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_NUMACHINE_RUNS_HPP
+#ifndef SUBSTRATA_PAPERS_NUMACHINE_RUNS_HPP
+#define SUBSTRATA_PAPERS_NUMACHINE_RUNS_HPP
 
 #include <substrata/numachine.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 // Runs a workload to its end; throws std::runtime_error when it does not run or its result is wrong. Gives
 // the simulated time in bus cycles of 20 ns.
@@ -60,6 +60,6 @@ class LatencyList {
 std::string digits(double number, int after_point);
 std::string share_of(double part, double whole);
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

@@ -10,7 +10,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 constexpr std::uint32_t kProcessors = 8;
@@ -414,4 +415,4 @@ const Registered registered({"numachine-table410",
                              run_table});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -17,7 +17,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 using monitoring::Capsule;
@@ -401,4 +402,4 @@ const Registered registered({"owl-histogram",
                              "Schulz et al., sections 4.2 and 5.1, figure 4: access histograms", run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

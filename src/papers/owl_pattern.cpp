@@ -10,7 +10,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 using monitoring::Capsule;
@@ -221,4 +222,4 @@ const Registered registered({"owl-pattern",
                              "Schulz et al., section 4.3, figure 5: pattern recognition and reduction", run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -24,7 +24,9 @@
 #include "sampler/measuring.hpp"
 #include "terminal/progress.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
+using namespace tool;
 namespace {
 
 // ---------------------------------------------------------------------------------------------- the
@@ -418,4 +420,4 @@ const Registered registered(
      "Schulz et al., section 5.2, tables 1 and 2, figure 6: perturbation by injected results", run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -24,7 +24,8 @@
 #include "papers/owl_program_list.hpp"
 #include "terminal/progress.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace tool;
 namespace {
 
 // A longer run is ended here, which is told.
@@ -390,4 +391,4 @@ WholePrograms follow_whole_programs(size_t most_instructions) {
   return result;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers

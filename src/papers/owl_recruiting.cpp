@@ -11,7 +11,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 using monitoring::Capsule;
@@ -188,4 +189,4 @@ const Registered registered({"owl-recruiting",
                              "Schulz et al., section 1: recruiting monitors to find a cause", run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -10,7 +10,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 // A substrate as small as one can be, published as every substrate is.
@@ -161,4 +162,4 @@ const Registered registered({"papi-dispatch",
                              run_dispatch});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

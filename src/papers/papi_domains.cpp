@@ -17,7 +17,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 constexpr int kIterations = 8;    // as many as figure 1 of the paper shows periods, roughly
@@ -349,4 +350,4 @@ const Registered registered({"papi-domains",
                              run_domains});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -1,11 +1,11 @@
 // Figures and claims of papers that can be run anew: what one gives, and how its file makes it known.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_REPRODUCTION_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_REPRODUCTION_HPP
+#ifndef SUBSTRATA_PAPERS_REPRODUCTION_HPP
+#define SUBSTRATA_PAPERS_REPRODUCTION_HPP
 
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 // One claim and whether it holds here. A claim is never tuned to hold: parameters have a source, and a miss
 // is explained in the note.
@@ -39,6 +39,6 @@ class Registered {
 // All of them by id.
 std::vector<Reproduction> reproductions();
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

@@ -10,7 +10,9 @@
 #include "model_runs/workload_run.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
+using namespace tool;
 
 ShrimpSet::ShrimpSet(const std::vector<std::string>& events) : set_(PAPI_NULL) {
   if (const int status = PAPI_create_eventset(&set_); status != PAPI_OK)
@@ -61,4 +63,4 @@ std::string with_digits(double number, int digits) {
   return text;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers

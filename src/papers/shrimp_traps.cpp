@@ -14,7 +14,8 @@
 #include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 constexpr std::uint32_t kNodes = 16;
@@ -213,4 +214,4 @@ const Registered registered({"shrimp-traps",
                              "Martonosi et al., section 4.3: debugging by threshold interrupts", run_traps});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -11,7 +11,7 @@
 #include <capstone/capstone.h>
 #endif
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 Operation& Expansion::add(Work work, uint64_t reads, uint64_t writes) {
   Operation& made = operations_[count_++];
@@ -293,4 +293,4 @@ Recipe Decoder::decode(const Code& code, bool& understood) {
 
 #endif
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers

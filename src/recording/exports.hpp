@@ -1,7 +1,7 @@
 // A record in the formats of others: CSV, JSON, the trace format that Perfetto and Chrome open, OpenMetrics
 // text.
-#ifndef SUBSTRATA_RECORD_EXPORTS_HPP
-#define SUBSTRATA_RECORD_EXPORTS_HPP
+#ifndef SUBSTRATA_RECORDING_EXPORTS_HPP
+#define SUBSTRATA_RECORDING_EXPORTS_HPP
 
 #include <iosfwd>
 #include <string>

@@ -6,8 +6,8 @@
 //
 // Every chunk names its writer, so that several processes may append to one file and files may be put one
 // after the other: the concatenation of two records is a record. Numbers of sets are the writer's own.
-#ifndef SUBSTRATA_RECORD_FORMAT_HPP
-#define SUBSTRATA_RECORD_FORMAT_HPP
+#ifndef SUBSTRATA_RECORDING_FORMAT_HPP
+#define SUBSTRATA_RECORDING_FORMAT_HPP
 
 #include <cstddef>
 #include <cstdint>

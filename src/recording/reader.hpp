@@ -1,6 +1,6 @@
 // Reads a record, also one that was cut off or damaged: what is whole is kept, and what is not is reported.
-#ifndef SUBSTRATA_RECORD_READER_HPP
-#define SUBSTRATA_RECORD_READER_HPP
+#ifndef SUBSTRATA_RECORDING_READER_HPP
+#define SUBSTRATA_RECORDING_READER_HPP
 
 #include <cstddef>
 #include <string>

@@ -1,6 +1,6 @@
 // A record in memory: writers with their series, samples, regions and properties, as the file has them.
-#ifndef SUBSTRATA_RECORD_RECORDING_HPP
-#define SUBSTRATA_RECORD_RECORDING_HPP
+#ifndef SUBSTRATA_RECORDING_RECORDING_HPP
+#define SUBSTRATA_RECORDING_RECORDING_HPP
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Records of many writers brought down to one of constant size, piece by piece and in any tree.
-#ifndef SUBSTRATA_RECORD_REDUCTION_HPP
-#define SUBSTRATA_RECORD_REDUCTION_HPP
+#ifndef SUBSTRATA_RECORDING_REDUCTION_HPP
+#define SUBSTRATA_RECORDING_REDUCTION_HPP
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // A record as text for a terminal.
-#ifndef SUBSTRATA_RECORD_TEXT_REPORT_HPP
-#define SUBSTRATA_RECORD_TEXT_REPORT_HPP
+#ifndef SUBSTRATA_RECORDING_TEXT_REPORT_HPP
+#define SUBSTRATA_RECORDING_TEXT_REPORT_HPP
 
 #include <cstdint>
 #include <iosfwd>

@@ -1,7 +1,7 @@
 // A record on one clock: the series of all writers in seconds since the start, and regions with begin and
 // end.
-#ifndef SUBSTRATA_RECORD_TIMELINE_HPP
-#define SUBSTRATA_RECORD_TIMELINE_HPP
+#ifndef SUBSTRATA_RECORDING_TIMELINE_HPP
+#define SUBSTRATA_RECORDING_TIMELINE_HPP
 
 #include <cstddef>
 #include <cstdint>

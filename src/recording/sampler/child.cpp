@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 sigset_t watched_signals() {
@@ -146,4 +146,4 @@ int Child::reap(rusage* used) {
   return code;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

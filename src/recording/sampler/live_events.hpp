@@ -1,7 +1,7 @@
 // Events as they stand now: of the whole machine, of a running process, or of a command that is about to
 // begin.
-#ifndef SUBSTRATA_TOOL_RECORDING_LIVE_EVENTS_HPP
-#define SUBSTRATA_TOOL_RECORDING_LIVE_EVENTS_HPP
+#ifndef SUBSTRATA_SAMPLER_LIVE_EVENTS_HPP
+#define SUBSTRATA_SAMPLER_LIVE_EVENTS_HPP
 
 #include <sys/types.h>
 
@@ -13,7 +13,7 @@
 #include "recording/recording.hpp"
 #include "sampler/sampler.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // Whose activity events count that can follow processes; all others are the node's.
 struct LiveTarget {
@@ -32,7 +32,7 @@ class LiveEvents {
  public:
   // Starts the library and the events. Throws std::runtime_error when an event that was named cannot be
   // counted, the process cannot be looked at, or nothing at all can be counted.
-  LiveEvents(const LiveTarget& target, const std::vector<std::string>& wishes);
+  LiveEvents(const LiveTarget& target, const std::vector<std::string>& event_specs);
   ~LiveEvents();
   LiveEvents(const LiveEvents&) = delete;
   LiveEvents& operator=(const LiveEvents&) = delete;
@@ -57,6 +57,6 @@ class LiveEvents {
   std::int64_t time_ = 0;
 };
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

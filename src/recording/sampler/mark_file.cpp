@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 // A line longer than this is cut: it is not a name.
@@ -75,4 +75,4 @@ void MarkFile::take(record::Sink& sink, std::int64_t now) {
   }
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 // A double travels as its bits in a 64-bit value.
@@ -211,4 +211,4 @@ nlohmann::json values_as_json(const std::vector<Counted>& values) {
   return list;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

@@ -12,7 +12,7 @@
 #include <iterator>
 #include <stdexcept>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ std::string shim_for_program(const std::string& program) {
   return find_shim(mpi).string();
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

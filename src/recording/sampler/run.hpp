@@ -1,6 +1,6 @@
 // A command run under a sampler: what `substrata record` and `substrata stat` have in common.
-#ifndef SUBSTRATA_TOOL_RECORDING_RUN_HPP
-#define SUBSTRATA_TOOL_RECORDING_RUN_HPP
+#ifndef SUBSTRATA_SAMPLER_RUN_HPP
+#define SUBSTRATA_SAMPLER_RUN_HPP
 
 #include <cstdint>
 #include <functional>
@@ -11,13 +11,13 @@
 
 #include "recording/writer.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // What to run and to sample.
 struct Plan {
   std::vector<std::string> command;
-  std::vector<std::string> shown;   // what the record calls the command; empty: `command`
-  std::vector<std::string> wishes;  // events; empty: the usual ones
+  std::vector<std::string> shown;        // what the record calls the command; empty: `command`
+  std::vector<std::string> event_specs;  // events; empty: the usual ones
   std::int64_t interval_ns = 100'000'000;
   std::int64_t flush_ns = 1'000'000'000;
   bool node = true;  // events of the node are taken too
@@ -76,6 +76,6 @@ struct SplitLine {
 };
 std::optional<SplitLine> split_at_dashes(int argc, char** argv);
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 // Interfaces that never carried a byte are many and show nothing.
@@ -278,4 +278,4 @@ void add_usual_events(const TryAdd& try_add) {
     }
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

@@ -1,7 +1,7 @@
 // The events of a recorded command: counters that follow its processes, and everything else of the node, read
 // in one row.
-#ifndef SUBSTRATA_TOOL_RECORDING_SAMPLER_HPP
-#define SUBSTRATA_TOOL_RECORDING_SAMPLER_HPP
+#ifndef SUBSTRATA_SAMPLER_SAMPLER_HPP
+#define SUBSTRATA_SAMPLER_SAMPLER_HPP
 
 #include <substrata/extensions.h>
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 #include "recording/writer.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // CLOCK_MONOTONIC_RAW, the clock of every record.
 std::int64_t raw_now_ns();
@@ -83,6 +83,6 @@ using TryAdd = std::function<std::string(const std::string&)>;
 // model), energy, network. Only events that open here.
 void add_usual_events(const TryAdd& try_add);
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

@@ -1,6 +1,6 @@
 // The command line of a program: options, positional arguments and --help, the same way in every tool.
-#ifndef SUBSTRATA_UTILITIES_ARGUMENTS_HPP
-#define SUBSTRATA_UTILITIES_ARGUMENTS_HPP
+#ifndef SUBSTRATA_ARGUMENTS_ARGUMENTS_HPP
+#define SUBSTRATA_ARGUMENTS_ARGUMENTS_HPP
 
 #include <cstdint>
 #include <memory>

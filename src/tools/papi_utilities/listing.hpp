@@ -1,6 +1,6 @@
 // What several utilities print alike: the machine, presets, and the walk over components and events.
-#ifndef SUBSTRATA_UTILITIES_LISTING_HPP
-#define SUBSTRATA_UTILITIES_LISTING_HPP
+#ifndef SUBSTRATA_PAPI_UTILITIES_LISTING_HPP
+#define SUBSTRATA_PAPI_UTILITIES_LISTING_HPP
 
 #include <papi.h>
 

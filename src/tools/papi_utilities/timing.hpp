@@ -1,6 +1,6 @@
 // Time of single calls: what the utilities that report costs measure and print.
-#ifndef SUBSTRATA_UTILITIES_TIMING_HPP
-#define SUBSTRATA_UTILITIES_TIMING_HPP
+#ifndef SUBSTRATA_PAPI_UTILITIES_TIMING_HPP
+#define SUBSTRATA_PAPI_UTILITIES_TIMING_HPP
 
 #include <papi.h>
 

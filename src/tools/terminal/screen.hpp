@@ -1,6 +1,6 @@
 // The terminal as a page that is redrawn, and its keys; everything is restored afterwards.
-#ifndef SUBSTRATA_TOOL_TERMINAL_SCREEN_HPP
-#define SUBSTRATA_TOOL_TERMINAL_SCREEN_HPP
+#ifndef SUBSTRATA_TERMINAL_SCREEN_HPP
+#define SUBSTRATA_TERMINAL_SCREEN_HPP
 
 #include <termios.h>
 

@@ -15,7 +15,7 @@
 
 #include "papers/owl_program_list.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
 namespace {
 
 class OwlProgramList : public testing::Test {
@@ -136,4 +136,4 @@ TEST_F(OwlProgramList, EveryProgramOfOursEndsWellWithAndWithoutWork) {
 }
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -8,6 +8,7 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 // Each kernel runs `rounds` rounds of its body; what a round counts is in kChecks. They are written in

@@ -17,6 +17,7 @@
 #include "substrata_tool/commands/reproduce.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 using Declared = Arguments::Declared;

@@ -9,6 +9,7 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 // Events of one component that ended alike: all of them count, or all were refused for the same reason.

@@ -10,6 +10,7 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 // The presets and native events whose name has that text in it, or matches it if it has '*' or '?' in it.

@@ -2,9 +2,10 @@
 #include "substrata_tool/commands/model_events.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 
 void choose_events(const std::vector<std::string>& event_specs, const std::string& machine,
-                   Measurement& sets) {
+                   sampler::Measurement& sets) {
   if (!event_specs.empty()) {
     for (const std::string& name : expand(event_specs)) sets.add(name);
     return;

@@ -16,6 +16,7 @@
 #include "sampler/measuring.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 using monitoring::Capsule;

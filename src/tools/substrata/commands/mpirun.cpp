@@ -20,6 +20,7 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 namespace fs = std::filesystem;

@@ -10,6 +10,7 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 // Counts what passes at every probe point.

@@ -17,6 +17,7 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 // The ranks of a node share one file. The first one empties the file of an earlier job; an empty one is
@@ -67,11 +68,11 @@ constexpr const char* kUsage =
 
 int record(int argc, char** argv) {
   std::string out, interval = "100ms", flush = "1s";
-  std::vector<std::string> wishes;
+  std::vector<std::string> event_specs;
   bool quiet = false, mpi = false, no_mpi = false;
   std::uint64_t pairs = 0;
   Arguments arguments("substrata record", kUsage);
-  arguments.words("-e,--events", wishes,
+  arguments.words("-e,--events", event_specs,
                   "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
                   Arguments::Value::kEvents);
   arguments.word("-i,--interval", interval, "time between samples: 50ms, 1s (default 100ms)",
@@ -99,7 +100,7 @@ int record(int argc, char** argv) {
 
   Plan plan;
   plan.command = line->command;
-  plan.wishes = wishes;
+  plan.event_specs = event_specs;
   plan.shown = line->command;
   record::Properties extra;
   const std::optional<RankOfJob> rank = rank_of_job();

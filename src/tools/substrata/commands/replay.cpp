@@ -12,6 +12,7 @@
 #include "substrata_tool/commands/model_events.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 // A machine that models what a replay publishes, for as long as this lives.

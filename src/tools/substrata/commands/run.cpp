@@ -11,6 +11,7 @@
 #include "substrata_tool/commands/model_events.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 
 int run(int argc, char** argv) {
   std::string machine, workload, parameters, record, record_probes;

@@ -16,11 +16,12 @@
 #include "recording/timeline.hpp"
 #include "sampler/machine.hpp"
 #include "sampler/run.hpp"
-#include "sampler/watched.hpp"
+#include "sampler/target.hpp"
 #include "substrata_tool/commands.hpp"
 #include "substrata_tool/serving/http_server.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 constexpr const char* kUsage =
@@ -93,24 +94,24 @@ record::MetricLabels exporter_labels(const std::string& target, const std::strin
 
 class LiveSource : public Source {
  public:
-  LiveSource(Watched& watched, std::int64_t interval_ns)
-      : watched_(watched), interval_ns_(interval_ns), host_(host_name()) {
-    for (const record::Series& series : watched.events().series())
+  LiveSource(Target& target, std::int64_t interval_ns)
+      : target_(target), interval_ns_(interval_ns), host_(host_name()) {
+    for (const record::Series& series : target.events().series())
       families_.push_back({Point{&series, 0, false, record::event_labels(series, host_), {}}});
   }
   std::string metrics(record::Exposition exposition) override {
-    if (!final_ && raw_now_ns() - watched_.events().time() >= interval_ns_) watched_.events().sample();
+    if (!final_ && raw_now_ns() - target_.events().time() >= interval_ns_) target_.events().sample();
     for (std::vector<Point>& family : families_) family[0].readable = is_number(*family[0].series, 0);
-    return metrics_of(families_, exposition, exporter_labels(watched_.name(), host_));
+    return metrics_of(families_, exposition, exporter_labels(target_.name(), host_));
   }
   // The target has ended: its last values stay.
   void freeze() {
-    watched_.events().sample();
+    target_.events().sample();
     final_ = true;
   }
 
  private:
-  Watched& watched_;
+  Target& target_;
   std::int64_t interval_ns_;
   std::string host_;
   std::vector<std::vector<Point>> families_;
@@ -196,12 +197,12 @@ HttpReply reply_to(const HttpRequest& request, Source& source) {
 int serve(int argc, char** argv) {
   std::string interval = "1s", listen = "127.0.0.1:9748";
   std::vector<std::string> files;
-  Watched::What what;
+  Target::What what;
   bool stay = false;
   Arguments arguments("substrata serve", kUsage);
   arguments.words("FILE", files, "records whose newest values are served, instead of live ones",
                   Arguments::Value::kFile);
-  arguments.words("-e,--events", what.wishes,
+  arguments.words("-e,--events", what.event_specs,
                   "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
                   Arguments::Value::kEvents);
   arguments.word("-i,--interval", interval, "shortest time between two readings (default 1s)",
@@ -222,23 +223,23 @@ int serve(int argc, char** argv) {
   }
 
   HttpServer server(listen);
-  std::unique_ptr<Watched> watched;
+  std::unique_ptr<Target> target;
   std::unique_ptr<Source> source;
   LiveSource* live = nullptr;
   if (files.empty()) {
     const std::int64_t interval_ns = parse_duration(interval);
-    watched = std::make_unique<Watched>(what);
-    auto made = std::make_unique<LiveSource>(*watched, interval_ns);
+    target = std::make_unique<Target>(what);
+    auto made = std::make_unique<LiveSource>(*target, interval_ns);
     live = made.get();
     source = std::move(made);
   } else {
     source = std::make_unique<FileSource>(files);
   }
   Signals signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  if (watched != nullptr) {
-    for (const std::string& note : watched->events().notes())
+  if (target != nullptr) {
+    for (const std::string& note : target->events().notes())
       std::fprintf(stderr, "substrata serve: %s\n", note.c_str());
-    watched->go();
+    target->go();
   }
   if (!server.loopback())
     std::fprintf(stderr, "substrata serve: everybody who reaches %s can read the values\n",
@@ -247,17 +248,17 @@ int serve(int argc, char** argv) {
 
   const auto answer = [&](const HttpRequest& request) { return reply_to(request, *source); };
   int status = 0;
-  bool running = watched != nullptr && watched->descriptor() >= 0;
+  bool running = target != nullptr && target->descriptor() >= 0;
   for (;;) {
     // While a command runs, signals are its own: it ends, and then this does.
-    const bool passed_on = running && watched->is_command();
+    const bool passed_on = running && target->is_command();
     std::vector<pollfd> others = {{passed_on ? -1 : signals.descriptor(), POLLIN, 0},
-                                  {running ? watched->descriptor() : -1, POLLIN, 0}};
+                                  {running ? target->descriptor() : -1, POLLIN, 0}};
     server.serve_until(&others, answer);
     if (others[0].revents != 0 && signals.take() != 0) return status;
-    if (others[1].revents == 0 || !watched->ended()) continue;
+    if (others[1].revents == 0 || !target->ended()) continue;
     live->freeze();
-    status = watched->status();
+    status = target->status();
     running = false;
     if (!stay) return status;
   }

@@ -15,6 +15,7 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 constexpr const char* kUsage =
@@ -111,10 +112,10 @@ nlohmann::json as_json(const record::Timeline& timeline) {
 
 int stat(int argc, char** argv) {
   std::string out, interval = "100ms";
-  std::vector<std::string> wishes;
+  std::vector<std::string> event_specs;
   bool json = false;
   Arguments arguments("substrata stat", kUsage);
-  arguments.words("-e,--events", wishes,
+  arguments.words("-e,--events", event_specs,
                   "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
                   Arguments::Value::kEvents);
   arguments.word("-i,--interval", interval, "time between samples of gauges (default 100ms)",
@@ -131,7 +132,7 @@ int stat(int argc, char** argv) {
 
   Plan plan;
   plan.command = line->command;
-  plan.wishes = wishes;
+  plan.event_specs = event_specs;
   plan.interval_ns = parse_duration(interval);
   record::MemorySink* memory = nullptr;
   std::unique_ptr<record::MemorySink> kept;

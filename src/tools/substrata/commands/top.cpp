@@ -19,11 +19,12 @@
 #include "recording/text_report.hpp"
 #include "sampler/machine.hpp"
 #include "sampler/run.hpp"
-#include "sampler/watched.hpp"
+#include "sampler/target.hpp"
 #include "substrata_tool/commands.hpp"
 #include "terminal/screen.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 constexpr const char* kUsage =
@@ -141,26 +142,26 @@ std::string time_of_day() {
   return text;
 }
 
-std::string title(const Watched& watched, const Looks& looks) {
+std::string title(const Target& target, const Looks& looks) {
   char since[60] = "first look";
   if (looks.seconds() > 0)
     std::snprintf(since, sizeof since, "%.3f s since the look before", looks.seconds());
-  return "substrata top: " + time_of_day() + ", " + since + ", " + host_name() + ": " + watched.name();
+  return "substrata top: " + time_of_day() + ", " + since + ", " + host_name() + ": " + target.name();
 }
 
-void write_batch(const Watched& watched, const Looks& looks) {
-  std::printf("%s\n%s\n", title(watched, looks).c_str(), looks.head(0, false).c_str());
+void write_batch(const Target& target, const Looks& looks) {
+  std::printf("%s\n%s\n", title(target, looks).c_str(), looks.head(0, false).c_str());
   for (std::size_t i = 0; i < looks.size(); ++i) std::printf("%s\n", looks.row(i, 0, false).c_str());
   std::printf("\n");
   if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
 }
 
 // One page, beginning with row `*first`, which is corrected to what fits.
-void draw(Screen& screen, Watched& watched, const Looks& looks, const std::string& state, std::size_t* first,
+void draw(Screen& screen, Target& target, const Looks& looks, const std::string& state, std::size_t* first,
           bool utf8) {
   const Screen::Size size = screen.size();
-  const std::vector<std::string>& notes = watched.events().notes();
-  std::vector<std::string> lines = {fitted(title(watched, looks), size.columns)};
+  const std::vector<std::string>& notes = target.events().notes();
+  std::vector<std::string> lines = {fitted(title(target, looks), size.columns)};
   for (std::size_t i = 0; i < std::min<std::size_t>(notes.size(), 3) && size.rows > 12; ++i)
     lines.push_back(fitted("note: " + notes[i], size.columns));
   lines.push_back("\x1b[7m" + looks.head(size.columns, utf8));
@@ -205,11 +206,11 @@ class Ticks {
 
 int top(int argc, char** argv) {
   std::string interval = "1s";
-  Watched::What what;
+  Target::What what;
   bool batch = false;
   std::uint64_t most_looks = 0;
   Arguments arguments("substrata top", kUsage);
-  arguments.words("-e,--events", what.wishes,
+  arguments.words("-e,--events", what.event_specs,
                   "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
                   Arguments::Value::kEvents);
   arguments.word("-i,--interval", interval, "time between updates: 500ms, 2s (default 1s)",
@@ -231,19 +232,19 @@ int top(int argc, char** argv) {
 
   const std::int64_t interval_ns = parse_duration(interval);
   what.silent = !batch;
-  Watched watched(what);
+  Target target(what);
   // The signals of a command's end are its own; see Child.
   const std::unique_ptr<Signals> signals =
-      watched.is_command() ? std::make_unique<Signals>(std::initializer_list<int>{SIGWINCH, SIGTSTP})
-                           : std::make_unique<Signals>(std::initializer_list<int>{SIGWINCH, SIGTSTP, SIGINT,
-                                                                                  SIGTERM, SIGHUP, SIGQUIT});
-  Looks looks(watched.events());
+      target.is_command() ? std::make_unique<Signals>(std::initializer_list<int>{SIGWINCH, SIGTSTP})
+                          : std::make_unique<Signals>(std::initializer_list<int>{SIGWINCH, SIGTSTP, SIGINT,
+                                                                                 SIGTERM, SIGHUP, SIGQUIT});
+  Looks looks(target.events());
   const bool utf8 = terminal_speaks_utf8();
   if (batch)
-    for (const std::string& note : watched.events().notes())
+    for (const std::string& note : target.events().notes())
       std::fprintf(stderr, "substrata top: %s\n", note.c_str());
   const std::unique_ptr<Screen> screen = batch ? nullptr : std::make_unique<Screen>();
-  watched.go();
+  target.go();
   looks.take();
   Ticks ticks(interval_ns);
 
@@ -252,19 +253,19 @@ int top(int argc, char** argv) {
   std::string state;
   bool asked_to_end = false;
   const auto redraw = [&] {
-    if (screen != nullptr) draw(*screen, watched, looks, state, &first, utf8);
+    if (screen != nullptr) draw(*screen, target, looks, state, &first, utf8);
   };
   const auto look = [&] {
-    watched.events().sample();
+    target.events().sample();
     looks.take();
     ++looked;
-    if (batch) write_batch(watched, looks);
+    if (batch) write_batch(target, looks);
     redraw();
   };
   // True: nothing is left to wait for.
   const auto end = [&] {
-    if (!watched.is_command()) return true;
-    watched.send(asked_to_end ? SIGKILL : SIGTERM);
+    if (!target.is_command()) return true;
+    target.send(asked_to_end ? SIGKILL : SIGTERM);
     asked_to_end = true;
     state = "waiting for the command to end; ";
     redraw();
@@ -273,14 +274,14 @@ int top(int argc, char** argv) {
   redraw();
   for (;;) {
     pollfd ready[] = {{ticks.descriptor(), POLLIN, 0},
-                      {watched.descriptor(), POLLIN, 0},
+                      {target.descriptor(), POLLIN, 0},
                       {signals->descriptor(), POLLIN, 0},
                       {screen != nullptr ? screen->keys() : -1, POLLIN, 0}};
     if (poll(ready, 4, -1) < 0 && errno != EINTR)
       throw std::system_error(errno, std::generic_category(), "waiting for the next look");
-    if (ready[1].revents != 0 && watched.ended()) {
+    if (ready[1].revents != 0 && target.ended()) {
       if (!asked_to_end) look();
-      return watched.status();
+      return target.status();
     }
     if (ready[2].revents != 0) {
       for (int signal = signals->take(); signal != 0; signal = signals->take()) {
