@@ -31,10 +31,10 @@ NumachineSet::NumachineSet(const std::vector<std::string>& events) : set_(PAPI_N
     throw std::runtime_error(refusal(status));
   for (const std::string& event : events) {
     if (const int status = PAPI_add_named_event(set_, ("numachine:::" + event).c_str()); status != PAPI_OK) {
-      const std::string sentence = event + ": " + refusal(status);
+      const std::string message = event + ": " + refusal(status);
       PAPI_cleanup_eventset(set_);
       PAPI_destroy_eventset(&set_);
-      throw std::runtime_error(sentence);
+      throw std::runtime_error(message);
     }
   }
 }

@@ -18,7 +18,7 @@ std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t proces
 // An eventset of `numachine` events around one run. Thread-bound.
 class NumachineSet {
  public:
-  explicit NumachineSet(const std::vector<std::string>& events);  // throws with the library's sentence
+  explicit NumachineSet(const std::vector<std::string>& events);  // throws with the library's message
   ~NumachineSet();
   NumachineSet(const NumachineSet&) = delete;
   NumachineSet& operator=(const NumachineSet&) = delete;
@@ -29,7 +29,7 @@ class NumachineSet {
   int set_;
 };
 
-// Register access that throws with the sentence of a refusal.
+// Register access that throws with the message of a refusal.
 void write_all(std::uint32_t processors, std::uint32_t address, std::uint32_t value);
 std::uint32_t read_word(std::uint32_t processor, std::uint32_t address);
 std::vector<std::uint32_t> read_sram(std::uint32_t processor);

@@ -90,9 +90,9 @@ std::uint64_t count_mispredictions(std::uint64_t branches, std::uint64_t every) 
   if (substrata_probe_add(&probe, &number) != 0 || substrata_publisher_open(number, 0, &publisher) != 0)
     throw std::runtime_error(substrata_feed_error());
   if (substrata_follow("numachine", nullptr, &following) != 0) {
-    const std::string sentence = substrata_feed_error();
+    const std::string message = substrata_feed_error();
     substrata_publisher_close(publisher);
-    throw std::runtime_error(sentence);
+    throw std::runtime_error(message);
   }
   for (std::uint64_t i = 0; i < branches; ++i) {
     substrata_transaction t{};

@@ -111,7 +111,7 @@ std::vector<Claim> run(const Setting&) {
     throw std::runtime_error(substrata_feed_error());
   Program program;
 
-  // Seven arrays. pressure and gradient lie a multiple of the first level's size apart; nobody is told.
+  // Seven arrays. pressure and gradient lie a multiple of the first level's size apart, unannounced.
   const uint64_t base = uint64_t{1} << 30;
   const Object objects[] = {
       {"velocity", base},

@@ -139,7 +139,7 @@ std::vector<Claim> run_dispatch(const Setting& setting) {
     share.note = std::string("read of ") + counted;
   } else {
     share.ours = "not measured";
-    share.note = "no counter of the processor or the network opens here; `substrata doctor` tells why";
+    share.note = "no counter of the processor or the network opens here; `substrata doctor` shows why";
   }
   const double least = read_ns("example:::constant");
   if (least > 0)

@@ -196,7 +196,7 @@ std::vector<Claim> run_domains(const Setting& setting) {
   domains.add("example", "example:::reads", true);
   const std::size_t count = domains.list.size();
   if (count < 2)
-    throw std::runtime_error("fewer than two substrates open here; `substrata doctor` tells why");
+    throw std::runtime_error("fewer than two substrates open here; `substrata doctor` shows why");
   std::vector<Claim> claims;
 
   // Search across the substrates, which names the substrate of each event.

@@ -1,4 +1,4 @@
-// Figures and claims of papers that can be run anew: what one gives, and how its file makes it known.
+// Reproductions of figures and claims of papers: what one gives, and how its file registers it.
 #ifndef SUBSTRATA_PAPERS_REPRODUCTION_HPP
 #define SUBSTRATA_PAPERS_REPRODUCTION_HPP
 
@@ -22,15 +22,15 @@ struct Setting {
   std::string out;  // folder for data and figures; empty: none are written
 };
 
-// A reproduction. The function throws std::runtime_error when it cannot run here; that is no miss.
+// A reproduction. The function throws std::runtime_error when it cannot run here; that is not a miss.
 struct Reproduction {
   const char* id;     // "papi-dispatch"
   const char* title;  // paper, figure or section
   std::vector<Claim> (*run)(const Setting& setting);
 };
 
-// Makes a reproduction known: one object of this class at namespace scope in the reproduction's own file
-// under src/tool/reproduce/, which is all that adding one takes.
+// Registers a reproduction: one object of this class at namespace scope in the reproduction's own file under
+// src/papers/, which is all that adding one takes.
 class Registered {
  public:
   explicit Registered(const Reproduction& reproduction);

@@ -20,10 +20,10 @@ ShrimpSet::ShrimpSet(const std::vector<std::string>& events) : set_(PAPI_NULL) {
   for (const std::string& event : events) {
     const int status = PAPI_add_named_event(set_, ("shrimp:::" + event).c_str());
     if (status != PAPI_OK) {
-      const std::string sentence = event + ": " + refusal(status);
+      const std::string message = event + ": " + refusal(status);
       PAPI_cleanup_eventset(set_);
       PAPI_destroy_eventset(&set_);
-      throw std::runtime_error(sentence);
+      throw std::runtime_error(message);
     }
   }
 }

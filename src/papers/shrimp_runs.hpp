@@ -11,7 +11,7 @@ namespace substrata::papers {
 // A running eventset of `shrimp` events. Thread-bound.
 class ShrimpSet {
  public:
-  // Throws std::runtime_error with the library's sentence.
+  // Throws std::runtime_error with the library's message.
   explicit ShrimpSet(const std::vector<std::string>& events);
   ~ShrimpSet();
   ShrimpSet(const ShrimpSet&) = delete;
