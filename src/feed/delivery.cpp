@@ -11,7 +11,7 @@ namespace {
 
 // How deep this thread is in observers' callbacks.
 thread_local uint32_t callback_depth = 0;
-// Its address tells threads apart.
+// Its address identifies the thread.
 thread_local const char thread_identity = 0;
 
 // Models stand in a row (accesses -> first-level misses -> second-level misses); each pass of a flush moves
@@ -74,8 +74,8 @@ void free_publisher(Publisher* publisher) noexcept {
   delete publisher;
 }
 
-// With Registry::mutex held: takes the publisher out of its probe point's list and frees it, if nobody looks
-// at it.
+// With Registry::mutex held: takes the publisher out of its probe point's list and frees it, if nothing
+// uses it.
 bool release_if_unused(Publisher* publisher) noexcept {
   if (!publisher->closed || publisher->pins != 0) return false;
   Probe& probe = *publisher->owner;
