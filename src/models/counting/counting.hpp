@@ -66,7 +66,7 @@ class ObservingInstrument : public Instrument {
 // monitor.
 struct Binding {
   std::vector<const Counter*> counters;
-  Instrument* instrument = nullptr;  // null: the counters need nobody
+  Instrument* instrument = nullptr;  // null: the counters need none
 };
 
 // The process-wide state of a monitor substrate. Thread-safe.

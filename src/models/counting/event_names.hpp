@@ -17,7 +17,7 @@ namespace substrata::monitor {
 // Numbers are decimal or 0x hexadecimal, with an optional K, M or G (2^10, 2^20, 2^30).
 struct Qualifier {
   const char* key;
-  const char* text;  // one sentence, with the unit and the value that holds when it is absent
+  const char* text;  // one line, with the unit and the value that holds when it is absent
   uint64_t least = 0;
   uint64_t most = ~uint64_t{0};
   bool range = false;

@@ -18,7 +18,7 @@ namespace substrata::svm {
 class NodeProbes {
  public:
   // Registers source and probe points and opens the publishers; throws std::runtime_error with the feed's
-  // sentence.
+  // message.
   NodeProbes(const std::string& machine, Engine& engine);
   // A mark of the program at a node.
   void mark(ProcessId node, Operation operation);

@@ -27,7 +27,7 @@ class OpenOperations {
   void sent(ProcessId from, ProcessId to, workloads::MessageNumber number, Time now);
   void delivered(workloads::MessageNumber number, Time now);
 
-  // Whose part a packet is that is about to be sent; null: nobody's.
+  // Whose part a packet is that is about to be sent; null: none.
   LayerOperation* of(const Packet& packet) noexcept;
 
  private:
