@@ -43,7 +43,7 @@ class Catalogue {
   std::vector<std::string> pmu_names();
   // Has the kernel a PMU for programs here?
   bool has_core_pmu();
-  // The sentence for a refused perf_event_open.
+  // The message for a refused perf_event_open.
   std::string explain(int os_error);
 
  private:

@@ -64,7 +64,7 @@ struct Qualifier {
 const std::vector<Qualifier>& generic_qualifiers();
 
 // Applies ":u=1:k" style qualifiers (without the leading colon) to every leg of `encoding`. False, and a
-// sentence in *error, on an unknown qualifier or a bad value.
+// message in *error, on an unknown qualifier or a bad value.
 bool apply_qualifiers(std::string_view qualifiers, bool cache_umasks, Encoding* encoding, std::string* error);
 
 // Equal without regard to the case of ASCII letters.
