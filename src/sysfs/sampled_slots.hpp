@@ -14,7 +14,7 @@
 
 namespace substrata::kernel_files {
 
-// What the devices have in common. A device says its own refresh_ns or kValueFlags by declaring them anew.
+// What the devices have in common. A device says its own refresh_ns or kValueFlags by redeclaring them.
 class SampledDevice {
  public:
   static constexpr uint32_t kValueFlags = 0;  // ValueFlags of every value
