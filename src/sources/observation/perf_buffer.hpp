@@ -52,14 +52,14 @@ class Buffer {
     for (const int descriptor : descriptors_) close(descriptor);
   }
 
-  // 0 or errno. A thread that is gone is no failure.
+  // 0 or errno. A thread that is gone is not a failure.
   int add(perf_event_attr& attributes, pid_t thread, int processor, size_t data_bytes) {
     const auto opened = [&] {
       return static_cast<int>(
           syscall(SYS_perf_event_open, &attributes, thread, processor, -1, PERF_FLAG_FD_CLOEXEC));
     };
-    // Since Linux 6.0 an event tells how many of its samples found no room; before, only records in the
-    // buffer do, and one is written only with the next sample that finds room.
+    // Since Linux 6.0 an event counts its samples that did not fit; before, only records in the
+    // buffer do, and one is written only with the next sample that fits.
     if (descriptors_.empty()) attributes.read_format = PERF_FORMAT_LOST;
     int descriptor = opened();
     if (descriptor < 0 && errno == EINVAL && attributes.read_format != 0) {
@@ -94,7 +94,7 @@ class Buffer {
   }
   bool empty() const { return descriptors_.empty(); }
 
-  // Samples so far that found no room.
+  // Samples so far that did not fit.
   uint64_t lost() const {
     if (!tells_lost_) return lost_in_records_;
     uint64_t sum = 0;
