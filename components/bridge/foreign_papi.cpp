@@ -113,7 +113,7 @@ std::string ForeignPapi::load(const std::string& path) {
       find(handle_, "PAPI_destroy_eventset", &destroy_eventset) && find(handle_, "PAPI_start", &start) &&
       find(handle_, "PAPI_stop", &stop) && find(handle_, "PAPI_read", &read) &&
       find(handle_, "PAPI_reset", &reset) && find(handle_, "PAPI_strerror", &strerror);
-  if (!complete) return path + " is no libpapi of PAPI 7: it lacks functions of its interface";
+  if (!complete) return path + " is not a libpapi of PAPI 7: it lacks functions of its interface";
   version_ = get_opt(PAPI_LIB_VERSION, nullptr);
   if (version_ < kOldestVersion || version_ >= kNextUnknownVersion)
     return path + " is PAPI " + version_text() + "; the bridge knows the structures of 7.0 to 7.3";
