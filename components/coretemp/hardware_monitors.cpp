@@ -225,7 +225,7 @@ std::vector<Chip> find_chips(const Host& host) {
     chip.name = chip_name(chip.folder, chip.own_name);
     chips.push_back(std::move(chip));
   }
-  // Two chips of one name are told apart by their devices, which the kernel does not number anew.
+  // Two chips of one name are distinguished by their devices, which the kernel does not renumber.
   std::map<std::string, int> uses;
   for (const Chip& chip : chips) ++uses[chip.name];
   for (Chip& chip : chips) {
