@@ -66,13 +66,13 @@ class Sampler {
   uint32_t size() const noexcept { return static_cast<uint32_t>(selected_.size()); }
   bool counts(uint32_t) const noexcept { return true; }
 
-  Status prepare(const std::string& table_path, size_t room) {
+  Status prepare(const std::string& table_path, size_t capacity) {
     const int error = table_.open(table_path);
     if (error != 0) {
       return {Code::kSystem, error,
               note.format("%s does not open: %s", table_path.c_str(), std::strerror(error))};
     }
-    text_.resize(room);
+    text_.resize(capacity);
     return kSuccess;
   }
 
@@ -214,10 +214,10 @@ class Interfaces : public kernel_files::SampledDevice {
 
   Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
     Sampler sampler;
-    // Room for counters that get longer and for as many interfaces again.
-    constexpr size_t kMinimumRoom = 8192;
+    // Space for counters that get longer and for as many interfaces again.
+    constexpr size_t kMinimumCapacity = 8192;
     const Status status =
-        sampler.prepare(kernel_files::below_root(host_, kInterfaceTable), table_size_ * 4 + kMinimumRoom);
+        sampler.prepare(kernel_files::below_root(host_, kInterfaceTable), table_size_ * 4 + kMinimumCapacity);
     if (!status.ok()) return status;
     for (uint32_t i = 0; i < count; ++i)
       sampler.add(host_, events_[events[i]].first, events_[events[i]].second);
