@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-// What our libsde tells of an event; type and numbers are those of its tool_interface.h.
+// What our libsde reports of an event; type and numbers are those of its tool_interface.h.
 struct substrata_sde_nature {
   std::int32_t event_class;
   std::int32_t type;
@@ -37,7 +37,7 @@ constexpr bool is_address(const Nature& nature) {
 constexpr bool is_floating(const Nature& nature) {
   return nature.type == kTypeDouble || nature.type == kTypeFloat;
 }
-// Whether the change since the start is reported. Groups, recorders and sets tell what they are now.
+// Whether the change since the start is reported. Groups, recorders and sets report their current value.
 constexpr bool is_counting(const Nature& nature) {
   return (nature.event_class == kWaiting || nature.event_class == kVariable ||
           nature.event_class == kCallback || nature.event_class == kCreated) &&

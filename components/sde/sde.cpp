@@ -131,7 +131,7 @@ Status event_at(substrata::Device* device, uint32_t index, Event* out) noexcept 
     if (gone) {
       event.flags |= substrata::kEventUnavailable;
       event.why =
-          "the program unregistered this event; it can be read again when the program registers it anew";
+          "the program unregistered this event; it can be read again when the program registers it again";
     }
     Nature nature{};
     // Another libsde reads every event under one lock of its own.
@@ -354,7 +354,7 @@ Status write(substrata::Set* set, const int64_t* values) noexcept {
   return kSuccess;
 }
 
-// Counters that libsde keeps tell of each increment. All others have to be looked at from time to time, which
+// Counters that libsde keeps report each increment. All others have to be checked from time to time, which
 // the layer does.
 Status arm(substrata::Set* set, uint32_t position, int64_t threshold, uint32_t,
            const substrata::SampleSink* sink) noexcept {
@@ -430,7 +430,7 @@ SUBSTRATA_ENTRY substrata_entry_sde(const substrata::Host* host, substrata::Subs
   return substrata::publish(kTable, host, out);
 }
 
-// libsde tells libpapi of increments (papi_sde_check_overflow_status), and both libpapi pass it on to here:
+// libsde reports increments to libpapi (papi_sde_check_overflow_status), and both libpapi pass it on to here:
 // the one symbol besides the entry point.
 extern "C" __attribute__((visibility("default"))) void substrata_sde_overflow(uint32_t counter,
                                                                               long long value) noexcept;
