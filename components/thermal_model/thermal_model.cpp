@@ -59,7 +59,7 @@ class Sampler : public kernel_files::LevelSampler {
     package_of_ = package_of;
     packages_ = packages;
     next_ = packages;
-    text_.resize((package_of.size() + 2) * kLineRoom);
+    text_.resize((package_of.size() + 2) * kLineCapacity);
     const Status status = read_ticks();
     if (!status.ok()) return status;
     for (size_t i = 0; i < packages_.size(); ++i) {
@@ -107,7 +107,7 @@ class Sampler : public kernel_files::LevelSampler {
   }
 
  private:
-  static constexpr size_t kLineRoom = 256;
+  static constexpr size_t kLineCapacity = 256;
 
   int64_t now() const noexcept { return kernel_files::now_ns(*host_); }
 
