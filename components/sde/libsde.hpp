@@ -63,7 +63,7 @@ struct Libsde {
   int (*nature_of)(std::uint32_t, Nature*) = nullptr;
   int (*read_raw)(std::uint32_t, long long*, Nature*) = nullptr;
 
-  bool tells_nature() const noexcept { return nature_of != nullptr && read_raw != nullptr; }
+  bool has_nature() const noexcept { return nature_of != nullptr && read_raw != nullptr; }
 };
 
 // False when the process holds no libsde; *out is then unchanged.

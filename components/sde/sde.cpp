@@ -135,8 +135,8 @@ Status event_at(substrata::Device* device, uint32_t index, Event* out) noexcept 
     }
     Nature nature{};
     // Another libsde reads every event under one lock of its own.
-    if (!state.libsde.tells_nature()) event.flags |= substrata::kEventReadLocks;
-    if (state.libsde.tells_nature() && state.libsde.nature_of(index, &nature) == 0 && !gone) {
+    if (!state.libsde.has_nature()) event.flags |= substrata::kEventReadLocks;
+    if (state.libsde.has_nature() && state.libsde.nature_of(index, &nature) == 0 && !gone) {
       if (is_address(nature)) event.flags |= substrata::kEventReadLocks;  // and copies what it gives
       event.kind = is_counting(nature) ? substrata::ValueKind::kCount : substrata::ValueKind::kGauge;
       event.type = is_floating(nature) ? substrata::ValueType::kDouble : substrata::ValueType::kInt64;
@@ -222,7 +222,7 @@ struct Baseline {
 // all.
 Status begin(Events& events) noexcept {
   const Libsde& libsde = events.state->libsde;
-  if (!libsde.tells_nature()) {
+  if (!libsde.has_nature()) {
     for (uint32_t i = 0; i < events.count; ++i)
       if (const int result = libsde.reset(events.entries[i].counter); result != 0)
         return answer(result, "libsde could not reset a software-defined event");
@@ -251,7 +251,7 @@ Status read_now(Events& events, long long* values) noexcept {
   for (uint32_t i = 0; i < events.count; ++i) {
     Entry& entry = events.entries[i];
     int result = 0;
-    if (!libsde.tells_nature()) {
+    if (!libsde.has_nature()) {
       result = libsde.read(entry.counter, &values[i]);
     } else {
       result = libsde.read_raw(entry.counter, &values[i], &entry.nature);
@@ -271,7 +271,7 @@ Status read_now(Events& events, long long* values) noexcept {
 
 void start_alarm(Events& events, Entry& entry) noexcept {
   if (entry.alarm == nullptr) return;
-  entry.alarm->start(events.state->libsde.tells_nature() ? entry.baseline : Alarm::kFromFirst);
+  entry.alarm->start(events.state->libsde.has_nature() ? entry.baseline : Alarm::kFromFirst);
 }
 
 Status start(substrata::Set* set) noexcept {
@@ -326,7 +326,7 @@ Status reset(substrata::Set* set) noexcept {
     return begun;
   }
   for (uint32_t i = 0; i < events.count; ++i)
-    if (!events.state->libsde.tells_nature() || is_counting(events.entries[i].nature))
+    if (!events.state->libsde.has_nature() || is_counting(events.entries[i].nature))
       events.entries[i].latched = 0;
   return kSuccess;
 }
@@ -335,7 +335,7 @@ Status reset(substrata::Set* set) noexcept {
 Status write(substrata::Set* set, const int64_t* values) noexcept {
   Events& events = *of(set);
   const Libsde& libsde = events.state->libsde;
-  if (libsde.tells_nature()) {
+  if (libsde.has_nature()) {
     for (uint32_t i = 0; i < events.count; ++i) {
       Nature nature{};
       if (libsde.nature_of(events.entries[i].counter, &nature) != 0 ||
@@ -381,7 +381,7 @@ Status arm(substrata::Set* set, uint32_t position, int64_t threshold, uint32_t,
   if (events.running) {
     long long value = Alarm::kFromFirst;
     Nature nature{};
-    if (libsde.tells_nature() && libsde.read_raw(entry.counter, &value, &nature) != 0)
+    if (libsde.has_nature() && libsde.read_raw(entry.counter, &value, &nature) != 0)
       value = Alarm::kFromFirst;
     alarm->start(value);
   }

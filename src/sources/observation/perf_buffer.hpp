@@ -45,7 +45,7 @@ class Buffer {
         memory_(std::exchange(other.memory_, nullptr)),
         bytes_(std::exchange(other.bytes_, 0)),
         lost_in_records_(other.lost_in_records_),
-        tells_lost_(other.tells_lost_) {}
+        counts_lost_(other.counts_lost_) {}
   Buffer& operator=(Buffer&&) = delete;
   ~Buffer() {
     if (memory_ != nullptr) munmap(memory_, bytes_);
@@ -67,7 +67,7 @@ class Buffer {
       descriptor = opened();
     }
     if (descriptor < 0) return errno == ESRCH ? 0 : errno;
-    tells_lost_ = attributes.read_format != 0;
+    counts_lost_ = attributes.read_format != 0;
     if (memory_ == nullptr) {
       const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
       void* memory = mmap(nullptr, page + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -96,7 +96,7 @@ class Buffer {
 
   // Samples so far that did not fit.
   uint64_t lost() const {
-    if (!tells_lost_) return lost_in_records_;
+    if (!counts_lost_) return lost_in_records_;
     uint64_t sum = 0;
     for (const int descriptor : descriptors_) {
       uint64_t words[2] = {};  // the event's count, and what was lost
@@ -144,7 +144,7 @@ class Buffer {
   void* memory_ = nullptr;
   size_t bytes_ = 0;
   uint64_t lost_in_records_ = 0;
-  bool tells_lost_ = false;
+  bool counts_lost_ = false;
 };
 
 // The threads that a process has now; empty: there is no such process.
