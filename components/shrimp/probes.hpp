@@ -12,7 +12,7 @@
 
 namespace substrata::shrimp {
 
-// One publisher a node. Times are picoseconds. Thread-bound.
+// One publisher per node. Times are picoseconds. Thread-bound.
 class Probes {
  public:
   // Registers source and probe points; throws std::runtime_error with the feed's message.

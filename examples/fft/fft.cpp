@@ -142,7 +142,7 @@ class OneDimensional {
   std::vector<Complex> roots_;
 };
 
-// The transform of a cube with `edge` values a side, dealt to the ranks in slabs of planes; natural order in
+// The transform of a cube with `edge` values per side, dealt to the ranks in slabs of planes; natural order in
 // and out.
 class ThreeDimensional {
  public:

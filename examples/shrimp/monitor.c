@@ -50,7 +50,7 @@ int main(void) {
   check(PAPI_event_name_to_code("shrimp:::PACKETS:node=0", &packets_at_0), "shrimp:::PACKETS:node=0");
   long long counts[2];
 
-  // 1. A histogram of senders by sizes, in sixteen bytes a bin: the multiplexer takes the sender, two nibbles
+  // 1. A histogram of senders by sizes, in sixteen bytes per bin: the multiplexer takes the sender, two nibbles
   //    of the size, and, because an address has five nibbles, the category, which stays 0 for now.
   const uint32_t selection = SUBSTRATA_SHRIMP_SENDER | SUBSTRATA_SHRIMP_SIZE(1) | SUBSTRATA_SHRIMP_SIZE(2) |
                              SUBSTRATA_SHRIMP_CATEGORY;

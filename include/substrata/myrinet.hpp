@@ -488,7 +488,7 @@ class Carried {
     std::uint64_t seed = 0;
     std::string parameters;  // of the machine "myrinet", without nodes
   };
-  // One process a node, 2 to 256 of them. Runs to the end in the calling thread.
+  // One process per node, 2 to 256 of them. Runs to the end in the calling thread.
   static Result<Carried> run(const std::vector<Process>& processes, const Options& options) {
     std::vector<const substrata_myrinet_operation*> operations;
     std::vector<std::size_t> counts;

@@ -3,7 +3,7 @@
  *
  * Probe point "os.page-faults" (source "os", real time, CLOCK_MONOTONIC_RAW in nanoseconds): kind
  * SUBSTRATA_PAGE_FAULT, address the data address, site the instruction, initiator the thread, target the
- * processor, size a page, detail the process. It costs some half a microsecond a fault.
+ * processor, size a page, detail the process. It costs about half a microsecond per fault.
  *
  * ERRORS: 0, or a negative PAPI error number (-1 invalid argument, -2 no memory, -3 the operating system
  * refused); substrata_feed_error() has the message. THREADS: one handle belongs to one thread at a time.

@@ -12,7 +12,7 @@
  * Probe point "shared-pages.process<i>" (source "shared-pages", real time, CLOCK_MONOTONIC_RAW in
  * nanoseconds), published at each lock, unlock, barrier and close: kinds SUBSTRATA_PAGE_FETCH,
  * SUBSTRATA_TWIN, SUBSTRATA_DIFF, SUBSTRATA_INVALIDATE (address: offset of the page in the memory; initiator:
- * the process; target: the home; size: bytes moved, of a diff the changed words and 4 bytes a run of them;
+ * the process; target: the home; size: bytes moved, of a diff the changed words and 4 bytes per run of them;
  * start and time enclose the work), SUBSTRATA_LOCK, SUBSTRATA_UNLOCK, SUBSTRATA_BARRIER (detail: number;
  * start to time: the wait).
  *
@@ -80,7 +80,7 @@ struct substrata_shared_pages_counts {
   uint64_t twins;         /* pages copied before the first store */
   uint64_t home_writes;   /* intervals in which a page was stored to at its home */
   uint64_t diffs;         /* pages that differed from their twin */
-  uint64_t diff_bytes;    /* changed words and 4 bytes a run of them */
+  uint64_t diff_bytes;    /* changed words and 4 bytes per run of them */
   uint64_t invalidations; /* copies that others had outdated */
   uint64_t lock_acquires;
   uint64_t barriers;

@@ -82,7 +82,7 @@ class PacketSink {
   ~PacketSink() = default;
 };
 
-// A network between nodes, one process a node. It keeps the order of packets and updates between any two
+// A network between nodes, one process per node. It keeps the order of packets and updates between any two
 // nodes, loses nothing, and hands each packet to the sink once, at its time of arrival (inside an engine
 // event). Packets whose sender and receiver are the same node never come here. Thread-bound as the engine.
 class Network {

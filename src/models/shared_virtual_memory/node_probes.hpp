@@ -12,7 +12,7 @@
 
 namespace substrata::svm {
 
-// One publisher a node, for the time of one run. A transaction: time is the arrival, start the sending
+// One publisher per node, for the time of one run. A transaction: time is the arrival, start the sending
 // (picoseconds), initiator the sender, target the receiver, address the page's or the bytes', size the
 // packet's, phase the sender's region by its number in the feed. Thread-bound as the engine.
 class NodeProbes {

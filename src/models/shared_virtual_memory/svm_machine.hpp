@@ -91,7 +91,7 @@ struct SvmCounts {
   std::uint64_t packet_bytes[kPacketKinds] = {};
 };
 
-// The machine: one process a node. Shared elements must be at least 4 bytes (the grain of diffs) and messages
+// The machine: one process per node. Shared elements must be at least 4 bytes (the grain of diffs) and messages
 // order no shared memory: locks and barriers do. Thread-bound as its engine.
 class SvmMachine final : public workloads::Machine, private PacketSink, private workloads::EventSink {
  public:

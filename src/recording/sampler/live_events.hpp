@@ -27,7 +27,7 @@ struct LiveTarget {
   pid_t pid = 0;
 };
 
-// One value an event, summed over processors or threads. Counts grow from 0 at the start. Thread-bound.
+// One value per event, summed over processors or threads. Counts grow from 0 at the start. Thread-bound.
 class LiveEvents {
  public:
   // Starts the library and the events. Throws std::runtime_error when an event that was named cannot be

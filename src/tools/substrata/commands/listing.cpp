@@ -42,7 +42,7 @@ int components(int argc, char** argv) {
     if (info->disabled != 0)
       std::printf("%-20s not available: %s\n", "", info->disabled_reason);
     else
-      std::printf("%-20s available: %d native events, %d presets, %d counters a set\n", "",
+      std::printf("%-20s available: %d native events, %d presets, %d counters per set\n", "",
                   info->num_native_events, info->num_preset_events, info->num_cntrs);
   }
   for (unsigned i = 0;; ++i) {
