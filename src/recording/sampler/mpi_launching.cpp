@@ -134,7 +134,7 @@ std::vector<std::string> preloading_command(const std::string& launcher_name,
                              "' shows which MPI library it uses; Open MPI and MPICH are known");
   if (launchers != Mpi::kUnknown && launchers != mpi)
     throw std::runtime_error("the program needs " + std::string(library_name(mpi)) + ", but '" +
-                             launcher.string() + "' is of " + library_name(launchers) +
+                             launcher.string() + "' belongs to " + library_name(launchers) +
                              "; name the right one with --launcher");
 
   std::string preload = find_shim(mpi).string();

@@ -118,7 +118,7 @@ std::string Sampler::open(Set& set) {
 }
 
 // Adds one event to a set; where kernel mode is forbidden or the counters do not suffice, by a set that
-// counts less or takes turns.
+// counts less or is multiplexed.
 std::string Sampler::add(Set& set, int code, const std::string& name) {
   int status = PAPI_add_event(set.handle, code);
   if (status == PAPI_OK) return {};
@@ -134,7 +134,7 @@ std::string Sampler::add(Set& set, int code, const std::string& name) {
   if (open(set).empty() && PAPI_add_event(set.handle, code) == PAPI_OK) {
     notes_.push_back(
         name + (forbidden ? " counts user mode only, and so do the other events of its substrate: " + first
-                          : ": too few counters; the events take turns and are extrapolated"));
+                          : ": too few counters; the events are multiplexed and extrapolated"));
     return {};
   }
   release(set);

@@ -215,7 +215,7 @@ int completion(int argc, char** argv) {
   arguments.choice("SHELL", shell, {"bash", "zsh", "words"}, "bash, zsh, or words WORD...");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (shell != "bash" && shell != "zsh") {
-    std::fprintf(stderr, "substrata completion: say bash, zsh or words WORD...\n");
+    std::fprintf(stderr, "substrata completion: choose bash, zsh or words WORD...\n");
     return 2;
   }
   std::printf("%s", shell == "bash" ? kBash : kZsh);

@@ -144,7 +144,7 @@ int module(int argc, char** argv) {
   if (action == "show" && !subject.empty()) return show(subject);
   if (action == "build" && !subject.empty()) return build(subject);
   if (action == "try" && !subject.empty()) return try_in_capsules(subject, registers);
-  std::fprintf(stderr, "substrata module: say list, show NAME, build FILE or try NAME\n");
+  std::fprintf(stderr, "substrata module: choose list, show NAME, build FILE or try NAME\n");
   return 2;
 }
 

@@ -91,7 +91,7 @@ std::pair<double, double> stretch(const record::Timeline& timeline, const std::s
   }
   if (!from.empty()) begin = std::max(begin, seconds_of(from, "--from"));
   if (!to.empty()) end = std::min(end, seconds_of(to, "--to"));
-  if (!(begin < end)) throw std::runtime_error("the record has nothing in that stretch of time");
+  if (!(begin < end)) throw std::runtime_error("the record has no data in that interval");
   return {begin, end};
 }
 
@@ -175,7 +175,7 @@ int export_record(int argc, char** argv) {
   const bool archive = form == "otf2";
   if ((write == nullptr && !archive) || files.empty()) {
     std::fprintf(stderr, "substrata export: %s\n",
-                 files.empty() ? "no record is named" : "say with --to which format to write");
+                 files.empty() ? "no record is named" : "name the output format with --to");
     return 2;
   }
   if (archive && (out.empty() || out == "-")) {

@@ -218,7 +218,7 @@ int serve(int argc, char** argv) {
   }
   if (const auto status = arguments.parse(static_cast<int>(before.size()), before.data())) return *status;
   if (!what.command.empty() + !what.process.empty() + !files.empty() > 1) {
-    std::fprintf(stderr, "substrata serve: a command, a process or records, one of them at a time\n");
+    std::fprintf(stderr, "substrata serve: name only one of a command, a process and records\n");
     return 2;
   }
 
@@ -242,7 +242,7 @@ int serve(int argc, char** argv) {
     target->go();
   }
   if (!server.loopback())
-    std::fprintf(stderr, "substrata serve: everybody who reaches %s can read the values\n",
+    std::fprintf(stderr, "substrata serve: anyone who can reach %s can read the values\n",
                  server.address().c_str());
   std::fprintf(stderr, "substrata serve: http://%s/metrics\n", server.address().c_str());
 

@@ -124,7 +124,8 @@ int stat(int argc, char** argv) {
   arguments.flag("--json", json, "print JSON");
   std::optional<SplitLine> line = split_at_dashes(argc, argv);
   if (!line) {
-    std::fprintf(stderr, "substrata stat: no command; write it after --, as in: substrata stat -- sleep 1\n");
+    std::fprintf(stderr,
+                 "substrata stat: no command; write it after --, for example: substrata stat -- sleep 1\n");
     return 2;
   }
   if (const auto status = arguments.parse(static_cast<int>(line->before.size()), line->before.data()))
