@@ -20,9 +20,9 @@ using bridge::ForeignEvent;
 using bridge::ForeignEvents;
 using bridge::ForeignPapi;
 using bridge::Wish;
-using kernel_files::guarded;
+using sysfs::guarded;
 
-thread_local kernel_files::Note note;
+thread_local sysfs::Note note;
 
 struct Bridge {
   explicit Bridge(const ForeignPapi& loaded) noexcept : papi(loaded), events(loaded) {}

@@ -9,7 +9,7 @@
 namespace substrata::bridge {
 namespace {
 
-thread_local kernel_files::Note note;
+thread_local sysfs::Note note;
 
 // A field of characters that need not end.
 template <size_t kSize>

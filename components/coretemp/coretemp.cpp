@@ -14,9 +14,9 @@
 namespace {
 
 using namespace substrata;
-using kernel_files::KeptFile;
+using sysfs::KeptFile;
 
-thread_local kernel_files::Note note;
+thread_local sysfs::Note note;
 
 // One selected channel: its descriptors and what to call it when it fails.
 struct Selected {
@@ -75,14 +75,14 @@ class Sampler {
   std::vector<Selected> selected_;
 };
 
-class Monitors : public kernel_files::SampledDevice {
+class Monitors : public sysfs::SampledDevice {
  public:
   using SampledDevice::SampledDevice;
 
   Status scan() {
     channels_ = coretemp::find_channels(host_);
     for (const coretemp::Channel& channel : channels_) {
-      kernel_files::CatalogueEntry entry;
+      sysfs::CatalogueEntry entry;
       entry.name = channel.name;
       entry.text = channel.text;
       entry.unit = channel.unit;
@@ -91,9 +91,8 @@ class Monitors : public kernel_files::SampledDevice {
       entry.flags = channel.core >= 0      ? kEventScopeCore
                     : channel.package >= 0 ? kEventScopePackage
                                            : kEventScopeNode;
-      kernel_files::mark_unopened(channel.path, KeptFile().open(channel.path),
-                                  " may not be read by this user: run as root, or chmod a+r that file",
-                                  &entry);
+      sysfs::mark_unopened(channel.path, KeptFile().open(channel.path),
+                           " may not be read by this user: run as root, or chmod a+r that file", &entry);
       catalogue_.add(std::move(entry));
     }
     catalogue_.index_aliases();
@@ -125,14 +124,13 @@ class Monitors : public kernel_files::SampledDevice {
   std::vector<coretemp::Channel> channels_;
 };
 
-using Slots = kernel_files::SampledSlots<Monitors, Sampler>;
+using Slots = sysfs::SampledSlots<Monitors, Sampler>;
 
 Status detect(const Host* host) noexcept {
-  return kernel_files::guarded([&]() -> Status {
-    const std::string chips = kernel_files::below_root(*host, "/sys/class/hwmon");
-    if (!kernel_files::list_folder(chips).empty()) return kSuccess;
-    for (const std::string& name :
-         kernel_files::list_folder(kernel_files::below_root(*host, "/sys/class/thermal"))) {
+  return sysfs::guarded([&]() -> Status {
+    const std::string chips = sysfs::below_root(*host, "/sys/class/hwmon");
+    if (!sysfs::list_folder(chips).empty()) return kSuccess;
+    for (const std::string& name : sysfs::list_folder(sysfs::below_root(*host, "/sys/class/thermal"))) {
       if (name.compare(0, 12, "thermal_zone") == 0) return kSuccess;
     }
     return {Code::kNoSupport, 0,
@@ -149,7 +147,7 @@ Status invoke(Device* device, Set*, const char* verb, const void* in, size_t in_
   if (verb == nullptr || std::strcmp(verb, "sensor") != 0) {
     return {Code::kComponent, 0, "coretemp has one device command, \"sensor\""};
   }
-  return kernel_files::guarded([&]() -> Status {
+  return sysfs::guarded([&]() -> Status {
     const Monitors& monitors = *Slots::device_of(device);
     uint32_t index = 0;
     if (in == nullptr || in_size != sizeof index || out_size == nullptr) {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace substrata::kernel_files {
+namespace substrata::sysfs {
 
 // One event's description; the strings live as long as the catalogue.
 struct CatalogueEntry {
@@ -91,6 +91,6 @@ class Catalogue {
   std::unordered_map<std::string, uint32_t> names_;
 };
 
-}  // namespace substrata::kernel_files
+}  // namespace substrata::sysfs
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "sysfs/sysfs.hpp"
 
-namespace substrata::kernel_files {
+namespace substrata::sysfs {
 
 // What samplers of levels only have in common.
 struct LevelSampler {
@@ -171,6 +171,6 @@ class Measurement {
   uint32_t value_flags_ = 0;
 };
 
-}  // namespace substrata::kernel_files
+}  // namespace substrata::sysfs
 
 #endif

@@ -12,7 +12,7 @@
 #include "sysfs/measurement.hpp"
 #include "sysfs/sysfs.hpp"
 
-namespace substrata::kernel_files {
+namespace substrata::sysfs {
 
 // What the devices have in common. A device says its own refresh_ns or kValueFlags by redeclaring them.
 class SampledDevice {
@@ -130,6 +130,6 @@ struct SampledSlots {
   }
 };
 
-}  // namespace substrata::kernel_files
+}  // namespace substrata::sysfs
 
 #endif

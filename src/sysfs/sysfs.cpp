@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <limits>
 
-namespace substrata::kernel_files {
+namespace substrata::sysfs {
 namespace {
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
@@ -194,4 +194,4 @@ int64_t KeptFile::read_all(char* buffer, size_t capacity) const noexcept {
   return -EFBIG;  // no space left to see the end of the file
 }
 
-}  // namespace substrata::kernel_files
+}  // namespace substrata::sysfs

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace substrata::kernel_files {
+namespace substrata::sysfs {
 
 // A sentence kept for Status::note: each substrate has one a thread. Thread-bound.
 class Note {
@@ -114,6 +114,6 @@ Status guarded(Work&& work) noexcept {
   }
 }
 
-}  // namespace substrata::kernel_files
+}  // namespace substrata::sysfs
 
 #endif

@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   int64_t value = 0x5eed;
-  const bool taken = substrata::kernel_files::parse_integer(text, &value);
+  const bool taken = substrata::sysfs::parse_integer(text, &value);
   if (!taken) {
     if (value != 0x5eed) std::abort();
     return 0;

@@ -1,4 +1,4 @@
-// The room kernel_files: numbers, names and their order.
+// Files of sysfs and procfs: numbers, names and their order.
 #include "sysfs/sysfs.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@
 namespace {
 
 using namespace substrata;
-using namespace substrata::kernel_files;
+using namespace substrata::sysfs;
 using ::testing::ElementsAre;
 
 // PA-30
