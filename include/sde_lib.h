@@ -74,7 +74,7 @@ extern int _sde_debug;
     }                               \
   }
 
-/* Tells of an error on standard error if _sde_be_verbose is set. */
+/* Reports an error on standard error if _sde_be_verbose is set. */
 static inline void SDE_ERROR(const char* format, ...) {
   va_list arguments;
   if (!_sde_be_verbose) return;
@@ -161,7 +161,7 @@ int papi_sde_register_counter_cb(papi_handle_t handle, const char* event_name, i
 /* Takes an event of any class back; returns when no reader uses its variable any more. */
 int papi_sde_unregister_counter(void* handle, const char* event_name);
 
-/* Gives an event a sentence for people. */
+/* Gives an event a description for people. */
 int papi_sde_describe_counter(papi_handle_t handle, const char* event_name, const char* event_description);
 
 /* Adds an event to a group of the same library, which is made if it is not there. Members are all integers or

@@ -35,7 +35,7 @@ class ForeignEvents {
   explicit ForeignEvents(const ForeignPapi& papi) noexcept : papi_(papi) {}
 
   // Lists the events of the chosen components that are not disabled. When there is none: false, and *why a
-  // sentence with the reason of each component.
+  // message with the reason of each component.
   bool scan(const Wish& wish, std::string* why);
 
   uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }

@@ -29,7 +29,7 @@ constexpr int kOldestVersion = PAPI_VERSION_NUMBER(7, 0, 0, 0);
 constexpr int kNextUnknownVersion = PAPI_VERSION_NUMBER(7, 4, 0, 0);
 
 std::string_view setting_of(const Host& host, const char* name) {
-  const char* value = kernel_files::setting(host, name);
+  const char* value = sysfs::setting(host, name);
   return value == nullptr ? "" : value;
 }
 
@@ -58,7 +58,7 @@ Wish wish_of(const Host& host) {
   } else {
     for (const char* folder : kFolders)
       for (const char* name : kNames) {
-        std::string path = kernel_files::below_root(host, std::string(folder) + "/" + name);
+        std::string path = sysfs::below_root(host, std::string(folder) + "/" + name);
         if (::access(path.c_str(), R_OK) == 0) wish.libraries.push_back(std::move(path));
       }
   }
@@ -113,7 +113,7 @@ std::string ForeignPapi::load(const std::string& path) {
       find(handle_, "PAPI_destroy_eventset", &destroy_eventset) && find(handle_, "PAPI_start", &start) &&
       find(handle_, "PAPI_stop", &stop) && find(handle_, "PAPI_read", &read) &&
       find(handle_, "PAPI_reset", &reset) && find(handle_, "PAPI_strerror", &strerror);
-  if (!complete) return path + " is no libpapi of PAPI 7: it lacks functions of its interface";
+  if (!complete) return path + " is not a libpapi of PAPI 7: it lacks functions of its interface";
   version_ = get_opt(PAPI_LIB_VERSION, nullptr);
   if (version_ < kOldestVersion || version_ >= kNextUnknownVersion)
     return path + " is PAPI " + version_text() + "; the bridge knows the structures of 7.0 to 7.3";

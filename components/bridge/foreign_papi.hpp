@@ -29,9 +29,9 @@ class ForeignPapi {
   ForeignPapi(const ForeignPapi&) = delete;
   ForeignPapi& operator=(const ForeignPapi&) = delete;
 
-  // The first of the wished libraries that can be used, loaded and initialised once and kept until the
+  // The first of the requested libraries that can be used, loaded and initialised once and kept until the
   // process ends: PAPI 7.0 does not survive a second initialisation, and its shutdown would take libpfm's
-  // tables from us. Null, and *why a sentence, when there is none. What the first wish for a library left out
+  // tables from us. Null, and *why a message, when there is none. What the first wish for a library left out
   // stays disabled inside it.
   static const ForeignPapi* bring_up(const Wish& wish, std::string* why);
 

@@ -15,7 +15,7 @@
 namespace {
 
 using namespace substrata;
-using kernel_files::KeptFile;
+using sysfs::KeptFile;
 
 // One selected channel: its descriptors and what to call it when it fails.
 struct Selected {
@@ -72,14 +72,14 @@ class Sampler {
   std::vector<Selected> selected_;
 };
 
-class Monitors : public kernel_files::SampledDevice {
+class Monitors : public sysfs::SampledDevice {
  public:
   using SampledDevice::SampledDevice;
 
   Status scan() {
     channels_ = coretemp::find_channels(host_);
     for (const coretemp::Channel& channel : channels_) {
-      kernel_files::CatalogueEntry entry;
+      sysfs::CatalogueEntry entry;
       entry.name = channel.name;
       entry.text = channel.text;
       entry.unit = channel.unit;
@@ -88,9 +88,8 @@ class Monitors : public kernel_files::SampledDevice {
       entry.flags = channel.core >= 0      ? kEventScopeCore
                     : channel.package >= 0 ? kEventScopePackage
                                            : kEventScopeNode;
-      kernel_files::mark_unopened(channel.path, KeptFile().open(channel.path),
-                                  " may not be read by this user: run as root, or chmod a+r that file",
-                                  &entry);
+      sysfs::mark_unopened(channel.path, KeptFile().open(channel.path),
+                           " may not be read by this user: run as root, or chmod a+r that file", &entry);
       catalogue_.add(std::move(entry));
     }
     catalogue_.index_aliases();
@@ -122,14 +121,13 @@ class Monitors : public kernel_files::SampledDevice {
   std::vector<coretemp::Channel> channels_;
 };
 
-using Slots = kernel_files::SampledSlots<Monitors, Sampler>;
+using Slots = sysfs::SampledSlots<Monitors, Sampler>;
 
 Status detect(const Host* host) noexcept {
   return guarded([&]() -> Status {
-    const std::string chips = kernel_files::below_root(*host, "/sys/class/hwmon");
-    if (!kernel_files::list_folder(chips).empty()) return kSuccess;
-    for (const std::string& name :
-         kernel_files::list_folder(kernel_files::below_root(*host, "/sys/class/thermal"))) {
+    const std::string chips = sysfs::below_root(*host, "/sys/class/hwmon");
+    if (!sysfs::list_folder(chips).empty()) return kSuccess;
+    for (const std::string& name : sysfs::list_folder(sysfs::below_root(*host, "/sys/class/thermal"))) {
       if (name.compare(0, 12, "thermal_zone") == 0) return kSuccess;
     }
     return {Code::kNoSupport, 0,

@@ -15,13 +15,13 @@
 namespace substrata::coretemp {
 namespace {
 
-using kernel_files::below_root;
-using kernel_files::last_part;
-using kernel_files::list_folder;
-using kernel_files::plain_name;
-using kernel_files::read_integer;
-using kernel_files::read_text;
-using kernel_files::resolved;
+using sysfs::below_root;
+using sysfs::last_part;
+using sysfs::list_folder;
+using sysfs::plain_name;
+using sysfs::read_integer;
+using sysfs::read_text;
+using sysfs::resolved;
 
 // Which attributes of a channel are numbers worth an event, after Documentation/hwmon/sysfs-interface.rst of
 // the Linux kernel; the first is the measurement.
@@ -225,14 +225,14 @@ std::vector<Chip> find_chips(const Host& host) {
     chip.name = chip_name(chip.folder, chip.own_name);
     chips.push_back(std::move(chip));
   }
-  // Two chips of one name are told apart by their devices, which the kernel does not number anew.
+  // Two chips of one name are distinguished by their devices, which the kernel does not renumber.
   std::map<std::string, int> uses;
   for (const Chip& chip : chips) ++uses[chip.name];
   for (Chip& chip : chips) {
     if (uses[chip.name] > 1 && !chip.device.empty()) chip.name += "@" + plain_name(chip.device);
   }
   std::stable_sort(chips.begin(), chips.end(),
-                   [](const Chip& a, const Chip& b) { return kernel_files::natural_less(a.name, b.name); });
+                   [](const Chip& a, const Chip& b) { return sysfs::natural_less(a.name, b.name); });
   return chips;
 }
 
@@ -257,7 +257,7 @@ void add_zones(const Host& host, std::vector<Channel>* channels) {
     if (uses[zone.name] > 1 && !zone.device.empty()) zone.name += "@" + plain_name(zone.device);
   }
   std::stable_sort(zones.begin(), zones.end(),
-                   [](const Zone& a, const Zone& b) { return kernel_files::natural_less(a.name, b.name); });
+                   [](const Zone& a, const Zone& b) { return sysfs::natural_less(a.name, b.name); });
   for (const Zone& zone : zones) {
     const std::string files = folder + "/" + zone.number;
     Channel channel;

@@ -1,5 +1,5 @@
 // Finds the sensors below /sys/class/hwmon and /sys/class/thermal and gives each a name that stays the same
-// when the kernel numbers its chips anew.
+// when the kernel renumbers its chips.
 #ifndef SUBSTRATA_CORETEMP_HARDWARE_MONITORS_HPP
 #define SUBSTRATA_CORETEMP_HARDWARE_MONITORS_HPP
 

@@ -55,7 +55,7 @@ struct Channel {
   int fault_number = -1;  // the subfeature that is 1 while this input is broken, -1 for none
 };
 
-class Sampler : public kernel_files::LevelSampler {
+class Sampler : public sysfs::LevelSampler {
  public:
   Sampler() noexcept = default;
   explicit Sampler(const SensorLibrary* library) noexcept : library_(library) {}
@@ -100,14 +100,14 @@ class Sampler : public kernel_files::LevelSampler {
   std::vector<const char*> names_;
 };
 
-class Chips : public kernel_files::SampledDevice {
+class Chips : public sysfs::SampledDevice {
  public:
   using SampledDevice::SampledDevice;
 
   Status scan() {
     const std::lock_guard<std::mutex> alone(one_at_a_time);
     std::string why;
-    if (!library_.load(kernel_files::setting(host_, "PAPI_LMSENSORS_ROOT"), &why))
+    if (!library_.load(sysfs::setting(host_, "PAPI_LMSENSORS_ROOT"), &why))
       return refuse(Code::kNoSupport, "%s", why.c_str());
     const int error = library_.begin();
     if (error != 0) {
@@ -153,7 +153,7 @@ class Chips : public kernel_files::SampledDevice {
       while (const sensors_subfeature* part =
                  library_.get_all_subfeatures(chip, feature, &subfeature_number)) {
         if ((part->flags & SENSORS_MODE_R) == 0) continue;
-        kernel_files::CatalogueEntry entry;
+        sysfs::CatalogueEntry entry;
         entry.name = std::string(chip_text) + "." + underscored + "." + part->name;
         entry.aliases.push_back(std::string(chip_text) + ":" + part->name);
         entry.text = std::string(part->name) + " of '" + label + "' on " + chip_text +
@@ -173,7 +173,7 @@ class Chips : public kernel_files::SampledDevice {
   std::vector<Channel> channels_;
 };
 
-using Slots = kernel_files::SampledSlots<Chips, Sampler>;
+using Slots = sysfs::SampledSlots<Chips, Sampler>;
 
 void close(Device* device) noexcept {
   const std::lock_guard<std::mutex> alone(one_at_a_time);
@@ -187,7 +187,7 @@ Status detect(const Host* host) noexcept {
           Code::kNoSupport, 0,
           "libsensors reads the machine's own /sys only, not a recorded tree; the substrate coretemp does"};
     }
-    if (kernel_files::list_folder("/sys/class/hwmon").empty()) {
+    if (sysfs::list_folder("/sys/class/hwmon").empty()) {
       return {
           Code::kNoSupport, 0,
           "no sensor: /sys/class/hwmon shows no chip. Load the driver (sensors-detect finds it); a virtual "
@@ -195,7 +195,7 @@ Status detect(const Host* host) noexcept {
     }
     SensorLibrary library;
     std::string why;
-    if (!library.load(kernel_files::setting(*host, "PAPI_LMSENSORS_ROOT"), &why))
+    if (!library.load(sysfs::setting(*host, "PAPI_LMSENSORS_ROOT"), &why))
       return refuse(Code::kNoSupport, "%s", why.c_str());
     return kSuccess;
   });

@@ -19,7 +19,7 @@ class SensorLibrary {
   ~SensorLibrary();
 
   // Loads libsensors.so.5 from the usual places, else from lib64/ or lib/ below `folder`
-  // (PAPI_LMSENSORS_ROOT, may be null). False with a sentence.
+  // (PAPI_LMSENSORS_ROOT, may be null). False with a message.
   bool load(const char* folder, std::string* why);
 
   // Reads the configuration and finds the chips, unless the program did so itself through its own libsensors;

@@ -47,8 +47,8 @@ workloads::SynchronisationCosts costs(const MachineParameters& p) {
           .message_byte = p.cycle_ps};
 }
 
-// Tells whoever observes mem.objects where the arrays of this run lie: address, size, and in detail the
-// number of the region that carries the array's name. Returns how many it told of.
+// Announces to observers of mem.objects where the arrays of this run lie: address, size, and in detail the
+// number of the region that carries the array's name. Returns how many it announced.
 uint64_t announce_objects(const workloads::Memory& memory, uint16_t program) {
   substrata_probe_info probe{};
   probe.struct_size = sizeof probe;

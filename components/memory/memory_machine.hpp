@@ -18,7 +18,7 @@ struct MachineParameters {
   uint64_t memory_cycles = 100;
 };
 
-// False: not understood or impossible; the sentence tells.
+// False: not understood or impossible; `error` says why.
 bool parse_machine_parameters(std::string_view text, MachineParameters* out, std::string& error);
 
 // Adds the machine "memory" to the feed's list; done when the library is loaded.

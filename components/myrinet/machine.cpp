@@ -59,7 +59,7 @@ svm::SvmParameters shared_memory() {
   constexpr Time kByte = 10'000;  // 100 MB/s
   svm::SvmParameters out;
   out.managers = svm::Managers::kSpread;
-  out.notices_tell_homes = true;  // a notice is an address of 32 bits, of which a page leaves 12; assumption
+  out.notices_name_homes = true;  // a notice is an address of 32 bits, of which a page leaves 12; assumption
   out.costs.cycle = kCycle;
   out.costs.access = 3 * kCycle;
   out.costs.trap = 20 * kMicrosecond;

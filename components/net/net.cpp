@@ -16,8 +16,8 @@
 namespace {
 
 using namespace substrata;
-using kernel_files::KeptFile;
 using net::kColumns;
+using sysfs::KeptFile;
 
 constexpr const char* kInterfaceTable = "/proc/net/dev";
 
@@ -66,12 +66,12 @@ class Sampler {
   uint32_t size() const noexcept { return static_cast<uint32_t>(selected_.size()); }
   bool counts(uint32_t) const noexcept { return true; }
 
-  Status prepare(const std::string& table_path, size_t room) {
+  Status prepare(const std::string& table_path, size_t capacity) {
     const int error = table_.open(table_path);
     if (error != 0) {
       return refuse_system(error, "%s does not open: %s", table_path.c_str(), std::strerror(error));
     }
-    text_.resize(room);
+    text_.resize(capacity);
     return kSuccess;
   }
 
@@ -81,7 +81,7 @@ class Sampler {
     if (at == watched_.size()) {
       Watched watched;
       watched.name = interface;
-      watched.index_path = kernel_files::below_root(host, "/sys/class/net/" + interface + "/ifindex");
+      watched.index_path = sysfs::below_root(host, "/sys/class/net/" + interface + "/ifindex");
       if (watched.index_file.open(watched.index_path) == 0 &&
           watched.index_file.read_integer(&watched.index) != 0) {
         watched.index_file.close();
@@ -159,14 +159,14 @@ class Sampler {
   std::vector<Selected> selected_;
 };
 
-class Interfaces : public kernel_files::SampledDevice {
+class Interfaces : public sysfs::SampledDevice {
  public:
   using SampledDevice::SampledDevice;
 
   Status scan() {
-    const std::string path = kernel_files::below_root(host_, kInterfaceTable);
+    const std::string path = sysfs::below_root(host_, kInterfaceTable);
     std::string whole;
-    if (!kernel_files::read_text(path, &whole)) {
+    if (!sysfs::read_text(path, &whole)) {
       const int error = errno;
       return refuse_system(error, "%s cannot be read: %s", path.c_str(), std::strerror(error));
     }
@@ -177,7 +177,7 @@ class Interfaces : public kernel_files::SampledDevice {
     while (net::next_interface(&text, &line, &bad)) {
       const std::string interface(line.name);
       for (uint32_t column = 0; column < kColumns; ++column) {
-        kernel_files::CatalogueEntry entry;
+        sysfs::CatalogueEntry entry;
         entry.name = interface + ":" + kColumn[column].name;
         entry.text = std::string(kColumn[column].text) + " by interface " + interface;
         entry.unit = kColumn[column].unit;
@@ -201,7 +201,7 @@ class Interfaces : public kernel_files::SampledDevice {
 
   // PAPI_NET_REFRESH_LATENCY, microseconds; without it every read is fresh.
   int64_t refresh_ns() const noexcept {
-    const char* text = kernel_files::setting(host_, "PAPI_NET_REFRESH_LATENCY");
+    const char* text = sysfs::setting(host_, "PAPI_NET_REFRESH_LATENCY");
     int64_t microseconds = 0;
     constexpr int64_t kDay = int64_t{86400} * 1000000;
     if (text == nullptr || !parse_integer(text, &microseconds)) return 0;
@@ -211,10 +211,10 @@ class Interfaces : public kernel_files::SampledDevice {
 
   Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
     Sampler sampler;
-    // Room for counters that get longer and for as many interfaces again.
-    constexpr size_t kMinimumRoom = 8192;
+    // Space for counters that get longer and for as many interfaces again.
+    constexpr size_t kMinimumCapacity = 8192;
     const Status status =
-        sampler.prepare(kernel_files::below_root(host_, kInterfaceTable), table_size_ * 4 + kMinimumRoom);
+        sampler.prepare(sysfs::below_root(host_, kInterfaceTable), table_size_ * 4 + kMinimumCapacity);
     if (!status.ok()) return status;
     for (uint32_t i = 0; i < count; ++i)
       sampler.add(host_, events_[events[i]].first, events_[events[i]].second);
@@ -227,13 +227,13 @@ class Interfaces : public kernel_files::SampledDevice {
   size_t table_size_ = 0;
 };
 
-using Slots = kernel_files::SampledSlots<Interfaces, Sampler>;
+using Slots = sysfs::SampledSlots<Interfaces, Sampler>;
 
 Status detect(const Host* host) noexcept {
   return guarded([&]() -> Status {
-    const std::string path = kernel_files::below_root(*host, kInterfaceTable);
+    const std::string path = sysfs::below_root(*host, kInterfaceTable);
     std::string whole;
-    if (!kernel_files::read_text(path, &whole)) {
+    if (!sysfs::read_text(path, &whole)) {
       const int error = errno;
       return refuse(Code::kNoSupport, error,
                     "%s cannot be read (%s): mount /proc, or allow the process to see it", path.c_str(),

@@ -87,7 +87,7 @@ class Instrument final : public monitor::ObservingInstrument {
 
   void add_alarm(const Alarm& alarm);
   void remove_alarms(const void* owner, std::uint64_t mask) noexcept;
-  // A set starts (its alarms begin anew from here) or stops.
+  // A set starts (its alarms restart here) or stops.
   void run_alarms(const void* owner, bool running) noexcept;
 
  protected:

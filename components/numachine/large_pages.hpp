@@ -1,4 +1,4 @@
-// Room for large arrays that are looked at here and there: where the system has large pages to give, such an
+// Memory for large arrays with scattered accesses: where the system has large pages to give, such an
 // array takes a few entries of the translation buffer instead of thousands.
 #ifndef SUBSTRATA_NUMACHINE_LARGE_PAGES_HPP
 #define SUBSTRATA_NUMACHINE_LARGE_PAGES_HPP

@@ -22,8 +22,8 @@ Kept& kept() {
   return *all;
 }
 
-void copy_text(const std::string& text, char* out, std::size_t room) {
-  std::snprintf(out, room, "%s", text.c_str());
+void copy_text(const std::string& text, char* out, std::size_t capacity) {
+  std::snprintf(out, capacity, "%s", text.c_str());
 }
 
 }  // namespace

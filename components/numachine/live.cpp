@@ -64,7 +64,7 @@ struct Unwritten : std::allocator<Record> {
 };
 using Records = std::vector<Record, Unwritten>;
 
-// An access that is no plain record.
+// An access that is not a plain record.
 struct Access {
   std::uint64_t address;
   std::uint32_t size;
@@ -415,7 +415,7 @@ class Follower {
       ++thread.at;
     }
   }
-  // A record that is no plain access. False: it goes on when others have come as far.
+  // A record that is not a plain access. False: it goes on when others have come as far.
   bool do_other(Thread& thread, Record record, Time in_order, bool& moved) {
     Model& model = *model_;
     const std::uint64_t number = record.address() | thread.upper;
@@ -554,8 +554,8 @@ class Follower {
   std::vector<Thread> threads_;
   std::vector<Thread*> seen_;   // those that did something
   std::vector<Thread*> order_;  // of them those that can go on, by their time
-  bool reorder_ = true;         // somebody else can go on than before
-  std::vector<Records> spare_;  // their room is used again
+  bool reorder_ = true;         // the set of those that can go on has changed
+  std::vector<Records> spare_;  // their memory is reused
   std::vector<Inbox> inboxes_;  // one for each thread
   std::mutex probes_mutex_;
   std::vector<std::int32_t> by_probe_;
@@ -573,8 +573,8 @@ Current& current() {
   return *all;
 }
 
-void tell(substrata_run_result* result, const char* sentence) noexcept {
-  if (result != nullptr) std::snprintf(result->message, sizeof result->message, "numachine: %s", sentence);
+void set_message(substrata_run_result* result, const char* text) noexcept {
+  if (result != nullptr) std::snprintf(result->message, sizeof result->message, "numachine: %s", text);
 }
 
 }  // namespace
@@ -585,23 +585,23 @@ void* follow_live(const substrata_run_options* options, substrata_run_result* re
     std::string error;
     const char* text = options != nullptr && options->parameters != nullptr ? options->parameters : "";
     if (!parse_parameters(text, 0, &parameters, error)) {
-      tell(result, error.c_str());
+      set_message(result, error.c_str());
       return nullptr;
     }
     auto follower =
         std::make_unique<Follower>(parameters, options != nullptr ? options->program : std::uint16_t{0});
     if (!follower->begin()) {
-      tell(result, substrata_feed_error());
+      set_message(result, substrata_feed_error());
       return nullptr;
     }
     const std::lock_guard lock(current().mutex);
     current().follower = follower.get();
     return follower.release();
   } catch (const std::exception& refused) {
-    tell(result, refused.what());
+    set_message(result, refused.what());
     return nullptr;
   } catch (...) {
-    tell(result, "an unexpected failure");
+    set_message(result, "an unexpected failure");
     return nullptr;
   }
 }

@@ -14,7 +14,7 @@
 
 namespace substrata::numachine {
 
-// False with a sentence in `error`: a bad parameter. `processors` decides the number of stations;
+// False with a message in `error`: a bad parameter. `processors` decides the number of stations;
 // 0: the parameter of that name does.
 bool parse_parameters(std::string_view text, std::uint32_t processors, Parameters* out, std::string& error);
 

@@ -27,7 +27,7 @@ enum class RequestType : std::uint8_t { kRead = 0, kReadExclusive = 1, kUpdate =
 // The most stations of a machine.
 inline constexpr std::uint32_t kMostStations = 64;
 
-// Depth of one FIFO in one unit (packets or transactions). Changes are told in the order of cycles.
+// Depth of one FIFO in one unit (packets or transactions). Changes are reported in the order of cycles.
 // Thread-compatible.
 class FifoDepth {
  public:

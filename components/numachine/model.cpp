@@ -506,7 +506,7 @@ void Model::at_network_cache(std::uint32_t cpu, Time& now) {
   Station& s = stations_[c.station];
   const Time looked =
       s.network_cache.reserve(now, now, p_.lookup_cycles * p_.bus_ps) + p_.lookup_cycles * p_.bus_ps;
-  // A line that somebody of this station asks its home for is locked.
+  // A line that a processor of this station requests from its home is locked.
   const std::uint32_t first = c.station * p_.shape.per_station;
   for (std::uint32_t other = first; other < first + p_.shape.per_station; ++other) {
     if (other != cpu && cpus_[other].stage == Stage::kHome && cpus_[other].line == c.line) {
@@ -633,7 +633,7 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
   change_fifo(home, {std::max(ready + p_.bus_ps, ready), -1,
                      static_cast<std::int8_t>(-static_cast<int>(packets)), true});
   done = take_bus(c.station, now, done, packets, c) + packets * p_.bus_ps;
-  // Until other stations have answered, memory can serve nobody else for this block.
+  // Until other stations have answered, memory can serve no other request for this block.
   const bool long_way = step.owner_station >= 0 || step.owner >= 0 || step.stations != 0;
   protocol_.block(c.line).locked_until = long_way ? done : begun + service * p_.bus_ps;
   s.queue_cycles += ring_waited;
@@ -671,7 +671,7 @@ void Model::after_step(const Step& step, std::uint32_t cpu, Time now) {
     if (step.evicted_dirty) {
       ++c.truth.write_backs;
       c.miss_estimate.write();
-      // It follows the request out of the processor and takes bus and memory, but nobody waits for it.
+      // It follows the request out of the processor and takes bus and memory, but nothing waits for it.
       const std::uint32_t home = protocol_.home_of(step.evicted);
       take_bus(c.station, now, now, kLinePackets, c);
       if (home == c.station) {
@@ -836,7 +836,7 @@ void Model::publish_request(Cpu& c, std::uint32_t cpu, Time now, std::uint32_t l
 }
 
 void Model::handle_interrupt(Cpu& c, Time& now) {
-  // Instructions in the pipeline are killed, and it fills anew (item 4 of table 4.10).
+  // Instructions in the pipeline are killed, and it refills (item 4 of table 4.10).
   ++c.truth.exceptions;
   charge(c, Pipeline::kExceptionKilled, p_.exception_cycles);
   charge(c, Pipeline::kOtherStall, p_.restart_cycles);

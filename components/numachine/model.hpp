@@ -32,7 +32,7 @@ struct Parameters {
   std::uint64_t primary_line = 32;         // own
   bool warm = false;                       // caches begin full of an earlier program's lines
   bool split = false;  // instructions in the upper half of the secondary cache (section 4.2)
-  // Processor cycles that a store right after a load waits for it; off, as workloads do not tell what depends
+  // Processor cycles that a store right after a load waits for it; off, as workloads do not report what depends
   // on what.
   std::uint64_t slip_cycles = 0;
   static constexpr Time bus_ps = 20'000;       // 50 MHz, thesis, section 4.2
@@ -62,7 +62,7 @@ struct Parameters {
 // Times at which a resource is taken. A request may come for a time before what is taken already.
 class Calendar {
  public:
-  // The first time from `earliest` on at which it is free for `length`; takes it. Nobody asks for a time
+  // The first time from `earliest` on at which it is free for `length`; takes it. No call asks for a time
   // before `now` any more.
   Time reserve(Time now, Time earliest, Time length);
 
@@ -134,7 +134,7 @@ struct MissInformer {
   void* owner = nullptr;
 };
 
-// One machine. Accesses of different processors are told in the order of time, up to the invalidation window.
+// One machine. Accesses of different processors are reported in the order of time, up to the invalidation window.
 // Every call, construction and destruction too, needs a Rack::Use of the calling thread.
 class Model {
  public:
@@ -321,7 +321,7 @@ class Model {
     }
     return at;
   }
-  // May hits in the secondary cache be served without a step: nobody watches them, nothing is in between.
+  // May hits in the secondary cache be served without a step: no observer, nothing in between.
   bool secondary_serves_unseen(const Cpu& c) const noexcept {
     return c.stage == Stage::kIdle && c.debt == 0 && c.offset == 0 && c.probe_at == 0 && !p_.split &&
            !c.card->enabled();

@@ -152,7 +152,7 @@ inline constexpr std::uint8_t kResponseValid = 1U << 2;         // RSR[2]
 inline constexpr std::uint8_t kResponseGlobal = 1U << 3;        // RSR[3]
 inline constexpr std::uint8_t kResponseNetworkCache = 1U << 4;  // RSR[4]: network cache hit
 
-// The 13-bit command of a packet. The thesis names what it tells (section 4.4.2) and no encoding; this one is
+// The 13-bit command of a packet. The thesis names what it conveys (section 4.4.2) and no encoding; this one is
 // our own.
 enum Command : std::uint16_t {
   kCommandRead = 1U << 0,
@@ -199,7 +199,7 @@ LatencyBucket latency_bucket(std::uint8_t compact) noexcept;
 // What an access to the monitor's address space came to.
 enum class Answer : std::uint8_t { kDone, kReserved, kReadOnly, kMisaligned };
 
-// One monitor. What happens around it is told in the order of bus cycles: at() moves time; then levels,
+// One monitor. What happens around it is reported in the order of bus cycles: at() moves time; then levels,
 // pulses and registers of that cycle are set; the cycle is counted when time moves on. Counters can be looked
 // at from any thread (counter()); everything else is thread-bound.
 class ProcessorCard {

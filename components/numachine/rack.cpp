@@ -76,7 +76,7 @@ int no_station(std::uint32_t station) {
               station);
 }
 
-int told(Answer answer, std::uint32_t address) {
+int code_of(Answer answer, std::uint32_t address) {
   switch (answer) {
     case Answer::kDone:
       return 0;
@@ -107,7 +107,7 @@ bool is_inside_sram(std::uint32_t first, std::uint32_t count) {
   return first <= kSramWords && count <= kSramWords - first;
 }
 
-substrata_numachine_fifo told(const FifoDepth& fifo) {
+substrata_numachine_fifo fifo_of(const FifoDepth& fifo) {
   return {.depth = fifo.depth(),
           .maximum = fifo.maximum(),
           .by_cycle = fifo.accumulated_by_cycle(),
@@ -126,23 +126,23 @@ extern "C" {
 
 int substrata_numachine_read(uint32_t cpu, uint32_t address, uint32_t* value) {
   if (value == nullptr) return fail(Code::kInvalid, "no place for the word that is to be read");
-  return with_card(cpu, [&](ProcessorCard& card) { return told(card.read(address, value), address); });
+  return with_card(cpu, [&](ProcessorCard& card) { return code_of(card.read(address, value), address); });
 }
 int substrata_numachine_write(uint32_t cpu, uint32_t address, uint32_t value) {
-  return with_card(cpu, [&](ProcessorCard& card) { return told(card.write(address, value), address); });
+  return with_card(cpu, [&](ProcessorCard& card) { return code_of(card.write(address, value), address); });
 }
 int substrata_numachine_read_doubleword(uint32_t cpu, uint32_t address, uint64_t* value) {
   if (value == nullptr) return fail(Code::kInvalid, "no place for the doubleword that is to be read");
   return with_card(cpu, [&](ProcessorCard& card) {
     std::uint64_t both = 0;
-    const int code = told(card.read_doubleword(address, &both), address);
+    const int code = code_of(card.read_doubleword(address, &both), address);
     if (code == 0) *value = both;
     return code;
   });
 }
 int substrata_numachine_write_doubleword(uint32_t cpu, uint32_t address, uint64_t value) {
-  return with_card(cpu,
-                   [&](ProcessorCard& card) { return told(card.write_doubleword(address, value), address); });
+  return with_card(
+      cpu, [&](ProcessorCard& card) { return code_of(card.write_doubleword(address, value), address); });
 }
 
 int substrata_numachine_broadcast(uint32_t cpus, uint32_t address, uint32_t value) {
@@ -154,7 +154,7 @@ int substrata_numachine_broadcast(uint32_t cpus, uint32_t address, uint32_t valu
       ProcessorCard& card = rack.processor(cpu);
       card.at(rack.cycle());
       // All cards answer alike, so the first refusal is the only one.
-      if (const int code = told(card.write(address, value), address); code != 0) return code;
+      if (const int code = code_of(card.write(address, value), address); code != 0) return code;
     }
     return 0;
   });
@@ -175,7 +175,7 @@ int substrata_numachine_fill_sram(uint32_t cpu, uint32_t first, uint32_t count, 
                 first);
   return with_card(cpu, [&](ProcessorCard& card) {
     for (std::uint32_t word = first; word < first + count; ++word) {
-      if (const int code = told(card.write(kSram + word, value), word); code != 0) return code;
+      if (const int code = code_of(card.write(kSram + word, value), word); code != 0) return code;
     }
     return 0;
   });
@@ -228,7 +228,7 @@ int substrata_numachine_fifos(uint32_t station, struct substrata_numachine_fifo 
                                &card.outgoing.transactions, &card.outgoing.packets};
     for (unsigned i = 0; i < 4; ++i) {
       all[i]->until(rack.cycle());
-      fifos[i] = told(*all[i]);
+      fifos[i] = fifo_of(*all[i]);
     }
     return 0;
   });

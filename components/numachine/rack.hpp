@@ -36,7 +36,7 @@ class Rack {
     Rack& rack_;
     bool entered_;
   };
-  // For the machine, between two steps: lets those in that wait. One relaxed load when nobody does.
+  // For the machine, between two steps: lets waiting threads in. One relaxed load when there are none.
   void let_others_in() {
     if (waiting_.load(std::memory_order_relaxed) != 0) [[unlikely]]
       step_aside();
@@ -57,7 +57,7 @@ class Rack {
     void* owner = nullptr;
   };
   Informer& informer() noexcept { return informer_; }
-  // The bus cycle up to which all cards have been told, of the last machine.
+  // The bus cycle up to which all cards have been informed, of the last machine.
   std::uint64_t cycle() const noexcept { return cycle_; }
   void set_cycle(std::uint64_t cycle) noexcept { cycle_ = cycle; }
   // One machine at a time: true if the rack was free.

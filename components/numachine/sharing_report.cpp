@@ -19,7 +19,7 @@ constexpr std::uint64_t kLeastRepeats = 8;
 Cause cause_of_line(const LineProfile& line) {
   const std::uint32_t sharing = line.invalidation_misses + line.ownership_misses;
   if (sharing < kLeastSharing || sharing < line.other_misses) return Cause::kCapacity;
-  // Ownership of one's own data is no sharing.
+  // Ownership of one's own data is not sharing.
   if (std::popcount(line.readers | line.writers) < 2) return Cause::kCapacity;
   unsigned touched = 0;
   bool overlapping = false;

@@ -47,7 +47,7 @@ struct Spike {
   std::vector<std::string> objects;  // that miss there, most misses first
 };
 
-// The name of the object at an address; "" when nobody knows.
+// The name of the object at an address; "" when it is unknown.
 using NameAt = std::function<std::string(std::uint64_t address)>;
 
 // All objects with misses, most misses first.

@@ -67,7 +67,7 @@ void CapsuleRecord::unwatch(const std::shared_ptr<Watcher>& watcher) noexcept {
   watcher_count.store(static_cast<uint32_t>(watchers.size()), std::memory_order_release);
 }
 
-void CapsuleRecord::tell_watchers() noexcept {
+void CapsuleRecord::notify_watchers() noexcept {
   if (watcher_count.load(std::memory_order_acquire) == 0) return;
   const std::lock_guard lock(watchers_mutex);
   // By index: a watcher may end itself or another, or begin one.
@@ -386,14 +386,14 @@ void Capsule::observe_apart(Seat& seat, const Transaction* batch, size_t count) 
   record_->values[kEventsSeen].add_shared(count);
   uint64_t metrics[SUBSTRATA_OWL_MOST_METRICS];
   module.read(seat.instance, metrics);
-  tell(seat, metrics);
+  publish(seat, metrics);
   if (seat.sent_bytes == 0) return;
   const std::lock_guard lock(mutex_);
   send(seat);
   publish_numbers();
 }
 
-void Capsule::tell(Seat& seat, const uint64_t* metrics) noexcept {
+void Capsule::publish(Seat& seat, const uint64_t* metrics) noexcept {
   const Module& module = *entry_.module;
   for (uint32_t i = 0; i < module.metric_count; ++i) {
     if (module.metrics[i].gauge != 0) continue;
@@ -453,11 +453,11 @@ void Capsule::merge_seats() noexcept {
     each->merging = true;
     merge(instance_, each->instance);
     each->merging = false;
-    // What moved is no news: the record's values count it already.
+    // What moved is not new: the record's values count it already.
     uint64_t left[SUBSTRATA_OWL_MOST_METRICS];
     module.read(each->instance, left);
     for (uint32_t i = 0; i < module.metric_count; ++i) {
-      told_[kStatistics + i] += each->metrics[i] - left[i];
+      published_[kStatistics + i] += each->metrics[i] - left[i];
       each->metrics[i] = left[i];
     }
     publish_numbers();
@@ -467,7 +467,7 @@ void Capsule::merge_seats() noexcept {
 void Capsule::observe(const Transaction* batch, size_t count) noexcept {
   if (Seat* const own = apart_ ? seat() : nullptr) {
     observe_apart(*own, batch, count);
-    record_->tell_watchers();
+    record_->notify_watchers();
     return;
   }
   {
@@ -484,7 +484,7 @@ void Capsule::observe(const Transaction* batch, size_t count) noexcept {
     counts_[kEventsSeen] += count;
     publish_numbers();
   }
-  record_->tell_watchers();
+  record_->notify_watchers();
 }
 
 void Capsule::emit(const void* packet, uint32_t bytes, uint32_t stage) noexcept {
@@ -507,15 +507,16 @@ void Capsule::publish_numbers() noexcept {
   module.read(instance_, metrics_);
   std::vector<monitor::Counter>& values = record_->values;
   if (apart_) {
-    const auto tell_more = [&](uint32_t i, uint64_t now) {
-      values[i].add_shared(now - std::exchange(told_[i], now));
+    const auto publish_growth = [&](uint32_t i, uint64_t now) {
+      values[i].add_shared(now - std::exchange(published_[i], now));
     };
-    for (uint32_t i = 0; i < kStatistics; ++i) tell_more(i, counts_[i] + (i == kDropped ? ring_.lost() : 0));
+    for (uint32_t i = 0; i < kStatistics; ++i)
+      publish_growth(i, counts_[i] + (i == kDropped ? ring_.lost() : 0));
     for (uint32_t i = 0; i < module.metric_count; ++i) {
       if (module.metrics[i].gauge != 0) {
         values[kStatistics + i].set(metrics_[i]);
       } else {
-        tell_more(kStatistics + i, metrics_[i]);
+        publish_growth(kStatistics + i, metrics_[i]);
       }
     }
     return;
@@ -537,7 +538,7 @@ int Capsule::write_back() {
     if (entry_.module->write_back != nullptr) entry_.module->write_back(instance_);
     publish_numbers();
   }
-  record_->tell_watchers();
+  record_->notify_watchers();
   return 0;
 }
 

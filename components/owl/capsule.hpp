@@ -58,7 +58,7 @@ struct CapsuleRecord {
 
   void watch(const std::shared_ptr<Watcher>& watcher);
   void unwatch(const std::shared_ptr<Watcher>& watcher) noexcept;
-  void tell_watchers() noexcept;
+  void notify_watchers() noexcept;
 };
 
 // All records in the order of their making; never shrinks.
@@ -66,11 +66,11 @@ std::vector<std::shared_ptr<CapsuleRecord>> records();
 std::shared_ptr<CapsuleRecord> find_record(const std::string& capsule, const std::string& module);
 uint64_t record_count() noexcept;
 
-// Makes the capsule and its record. 0, or negative with a sentence.
+// Makes the capsule and its record. 0, or negative with a message.
 int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out);
 
 // One thread's own instance of the module, in a capsule that gives each thread one. Its mutex is held by that
-// thread for a batch, and for a moment by whoever merges; it is taken before the capsule's.
+// thread for a batch, and for a moment by a merge; it is taken before the capsule's.
 struct Seat {
   explicit Seat(Capsule& owner) : capsule(owner) {}
   Capsule& capsule;
@@ -97,7 +97,7 @@ class Capsule {
 
   int start();
   void stop() noexcept;
-  // The same without counting and without a lock, for whoever alone uses the capsule; also from inside a
+  // The same without counting and without a lock, for the capsule's only user; also from inside a
   // callback.
   int begin();
   void end() noexcept;
@@ -123,13 +123,13 @@ class Capsule {
   static void batch(void* owner, const Transaction* batch, size_t count);
   void observe(const Transaction* batch, size_t count) noexcept;
   void observe_apart(Seat& seat, const Transaction* batch, size_t count) noexcept;
-  // The calling thread's own; null: there is none to be had, and the shared instance is used.
+  // The calling thread's own; null: none is available, and the shared instance is used.
   Seat* seat() noexcept;
   bool accepts(std::vector<uint8_t>& known, uint16_t probe) const;
   void take_registers() noexcept;
   void publish_numbers() noexcept;
   // With the seat's mutex: what its module counted since goes to the record.
-  void tell(Seat& seat, const uint64_t* metrics) noexcept;
+  void publish(Seat& seat, const uint64_t* metrics) noexcept;
   // With the seat's mutex and mutex_: its packets go into the ring.
   void send(Seat& seat) noexcept;
   // Every seat's counts into the shared instance.
@@ -164,7 +164,7 @@ class Capsule {
   std::vector<uint8_t> accepted_;  // by probe point: 0 not asked yet, 1 no, 2 yes
   // Where threads have seats, values of the record have several writers: each adds what is new since.
   bool apart_ = false;
-  uint64_t told_[kStatistics + SUBSTRATA_OWL_MOST_METRICS] = {};
+  uint64_t published_[kStatistics + SUBSTRATA_OWL_MOST_METRICS] = {};
   std::atomic<Seat*> seats_{nullptr};  // only grows while the capsule lives
   std::atomic<uint64_t> seat_count_{0};
 };

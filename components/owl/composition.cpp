@@ -385,8 +385,8 @@ class Parser {
       if (value.own_register == kNoRegister) {
         uint64_t constant = 0;
         if (!constant_named(name, &constant)) {
-          throw SyntaxError{at,
-                            "'" + std::string(name) + "' is no register of this module and no kind or state"};
+          throw SyntaxError{
+              at, "'" + std::string(name) + "' is neither a register of this module nor a kind or state"};
         }
         value.number = constant;
       } else {
@@ -494,7 +494,7 @@ class Parser {
     } else if (constant_named(found, &constant)) {
       out.code.push_back({Op::kNumber, constant});
     } else {
-      throw SyntaxError{at, "'" + std::string(found) + "' is no field, register, kind, state or function"};
+      throw SyntaxError{at, "'" + std::string(found) + "' is not a field, register, kind, state or function"};
     }
   }
 

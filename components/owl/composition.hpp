@@ -7,7 +7,7 @@
 
 namespace substrata::owl {
 
-// 0, or a negative number with a sentence that begins with "ORIGIN:LINE:COLUMN: ".
+// 0, or a negative number with a message that begins with "ORIGIN:LINE:COLUMN: ".
 int compose_and_add(std::string_view text, const std::string& origin);
 int check_composition(std::string_view text, const std::string& origin, std::string* name);
 

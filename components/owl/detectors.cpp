@@ -19,7 +19,7 @@ const char* block_objection(uint64_t block) noexcept {
 }
 unsigned shift_of(uint64_t block) noexcept { return static_cast<unsigned>(std::countr_zero(block)); }
 
-// Address-range assertions on every access. A range with low > high is none.
+// Address-range assertions on every access. A range with low > high is empty.
 class Guard {
  public:
   static constexpr Register kRegisters[] = {
@@ -108,7 +108,7 @@ class Reuse {
         services_(services),
         last_(most_ + 1),
         tree_(times_ + 1, 0),
-        owner_(times_ + 1, kNobody) {}
+        owner_(times_ + 1, kUnowned) {}
   void observe(const Transaction* batch, size_t count) noexcept {
     for (size_t i = 0; i < count; ++i) touch(batch[i].address >> shift_);
   }
@@ -131,14 +131,14 @@ class Reuse {
   }
 
  private:
-  static constexpr uint64_t kNobody = ~uint64_t{0};
+  static constexpr uint64_t kUnowned = ~uint64_t{0};
   void touch(uint64_t block) noexcept {
     ++accesses_;
     if (now_ == times_) compact();
     bool known = true;
     uint32_t& last = last_.use(block, [&](uint64_t, uint32_t old) {
       add(old, -1);
-      owner_[old] = kNobody;
+      owner_[old] = kUnowned;
       --held_;
     });
     if (last == 0) known = false;
@@ -147,7 +147,7 @@ class Reuse {
       ++bins_[std::bit_width(distance)];
       ++(distance < 512 ? near_ : distance < 16384 ? middle_ : far_);
       add(last, -1);
-      owner_[last] = kNobody;
+      owner_[last] = kUnowned;
     } else {
       ++cold_;
       ++held_;
@@ -169,8 +169,8 @@ class Reuse {
     uint32_t fresh = 0;
     for (uint32_t time = 1; time <= times_; ++time) {
       const uint64_t block = owner_[time];
-      if (block == kNobody) continue;
-      owner_[time] = kNobody;
+      if (block == kUnowned) continue;
+      owner_[time] = kUnowned;
       owner_[++fresh] = block;
     }
     // In the order of use, so that the order in the array stays what it was.
@@ -309,7 +309,7 @@ class Heavy {
   const bool by_site_;
   const Services services_;
   std::vector<Entry> counts_;
-  std::vector<Entry> merged_;  // room for both arrays of a merge
+  std::vector<Entry> merged_;  // space for both arrays of a merge
   uint32_t used_ = 0;
   uint64_t transactions_ = 0;
 };
@@ -375,7 +375,7 @@ class Sharing {
     uint32_t at = 0;
     while (at < line.used && line.users[at].initiator != initiator) ++at;
     if (at == line.used) {
-      if (line.used == kUsers) return;  // more users than are told apart change no judgement
+      if (line.used == kUsers) return;  // more users than are distinguished change no judgement
       line.users[line.used++] = {initiator, 0, 0};
     }
     (write ? line.users[at].written : line.users[at].read) |= bytes;

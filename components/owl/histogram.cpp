@@ -104,7 +104,7 @@ class Histogram : public BlockCounts {
   static constexpr Metric kMetrics[] = {
       count_metric("ACCESSES", "transactions counted", "accesses"),
       count_metric("MISSES", "of them those whose state is a miss", "accesses"),
-      count_metric("EVICTIONS", "counters written back to be lent anew", "packets"),
+      count_metric("EVICTIONS", "counters written back for reuse", "packets"),
       gauge_metric("COUNTERS_USED", "counters lent at the moment", "counters"),
   };
   static void cost(const uint64_t* r, Cost& out) noexcept {
@@ -155,7 +155,7 @@ class MissRate : public BlockCounts {
   static constexpr Metric kMetrics[] = {
       count_metric("ACCESSES", "loads, stores, atomics and fetches", "accesses"),
       count_metric("MISSES", "fills", "lines"),
-      count_metric("EVICTIONS", "counters written back to be lent anew", "packets"),
+      count_metric("EVICTIONS", "counters written back for reuse", "packets"),
   };
   static void cost(const uint64_t* r, Cost& out) noexcept {
     out = {2 * r[0], r[0] * (64 + std::bit_width(r[0])), r[0]};
@@ -217,7 +217,7 @@ class Bins {
     }
     counted_ += count;
   }
-  // Every bin that is not 0; the bins begin anew.
+  // Every bin that is not 0; the bins restart at 0.
   void write_back() noexcept {
     for (uint64_t i = 0; i < bins_.size(); ++i) {
       if (bins_[i] == 0) continue;

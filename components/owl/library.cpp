@@ -96,7 +96,7 @@ std::string list_modules(void* object, std::vector<const Module*>& out) {
     if ((*list)->abi != SUBSTRATA_OWL_MODULE_ABI) {
       return "a module was built for version " + std::to_string((*list)->abi) +
              " of the interface, which is another version than " + std::to_string(SUBSTRATA_OWL_MODULE_ABI) +
-             ", this library's; build it anew with this library's owl_module.h";
+             ", this library's; rebuild it with this library's owl_module.h";
     }
     if (const char* wrong = objection(*list)) return wrong;
     if (out.size() == kMostModulesOfAFile) return "its list of modules has no end";
@@ -143,14 +143,14 @@ constexpr char kPassed[] = "passed";
     wrong = list_modules(object, modules);
     if (const char* why = wrong.empty() ? try_modules(modules) : nullptr) wrong = why;
   }
-  // Told in words either way: a file that ends the process by itself could end it with any status.
+  // Reported in words either way: a file that ends the process by itself could end it with any status.
   const bool passed = wrong.empty();
   if (passed) wrong = kPassed;
   static_cast<void>(!write(pipe_end, wrong.data(), wrong.size()));
   _exit(passed ? 0 : 1);
 }
 
-// 0, or a negative number with its sentence.
+// 0, or a negative number with its message.
 int try_in_child(const char* path) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -222,11 +222,12 @@ int load_object(const char* path) {
 const char* objection(const Module* module) noexcept {
   if (module == nullptr) return "there is no module";
   if (module->abi != SUBSTRATA_OWL_MODULE_ABI) {
-    return "a module was built for another version of the interface; build it anew";
+    return "a module was built for another version of the interface; rebuild it";
   }
   if (module->struct_size < offsetof(Module, merge))
     return "a module's description is shorter than this version's";
-  if (!is_name(module->name, 47, true)) return "a module's name is none: [a-z][a-z0-9_-]*, at most 47 bytes";
+  if (!is_name(module->name, 47, true))
+    return "a module's name is invalid: [a-z][a-z0-9_-]*, at most 47 bytes";
   if (module->summary == nullptr || module->packets == nullptr)
     return "a module has no summary or packet text";
   if (module->register_count > SUBSTRATA_OWL_MOST_REGISTERS ||
@@ -333,10 +334,10 @@ int load_folder(const char* folder) {
   return added;
 }
 
-void keep_refusal(std::string sentence) {
+void keep_refusal(std::string message) {
   Library& all = bare_library();
   const std::lock_guard lock(all.mutex);
-  all.refusals.push_back(std::move(sentence));
+  all.refusals.push_back(std::move(message));
 }
 
 const char* refusal_at(uint32_t index) noexcept {

@@ -22,15 +22,15 @@ const char* objection(const Module* module) noexcept;
 
 const LibraryEntry* find_module(std::string_view name);
 std::vector<const LibraryEntry*> all_modules();  // by name
-// 0, or a negative number with its sentence. All or none are added.
+// 0, or a negative number with its message. All or none are added.
 int add_modules(const std::vector<const Module*>& modules, const std::string& origin);
 int load_modules(const char* path);
 int load_folder(const char* folder);
-void keep_refusal(std::string sentence);
+void keep_refusal(std::string message);
 const char* refusal_at(uint32_t index) noexcept;
 
 // The register values that "name=value:name=value" gives, the initial ones otherwise. 0, or negative with a
-// sentence.
+// message.
 int parse_registers(const Module& module, const char* text, uint64_t* values);
 
 }  // namespace substrata::owl

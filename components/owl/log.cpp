@@ -101,7 +101,7 @@ class Log {
   void log(const Transaction& t) noexcept {
     if (!encoder_.add(t)) {
       send();
-      static_cast<void>(encoder_.add(t));  // there is room now
+      static_cast<void>(encoder_.add(t));  // there is space now
     }
     ++logged_;
   }

@@ -149,7 +149,7 @@ const char* decode_log(const void* packet, size_t bytes,
   const uint8_t* const end = begin + bytes;
   *offset = 0;
   if (bytes < kHead || begin[0] > 2 || begin[1] != 0 || begin[2] != 0 || begin[3] != 0) {
-    return "this is no packet of the log";
+    return "this is not a packet of the log";
   }
   uint32_t left;
   std::memcpy(&left, begin + 4, 4);

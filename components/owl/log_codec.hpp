@@ -54,7 +54,7 @@ class FieldPredictor {
 class LogEncoder {
  public:
   LogEncoder(LogFormat format, uint32_t most_bytes);
-  // False: no room any more, the packet is to be taken first.
+  // False: no space left, the packet is to be taken first.
   bool add(const substrata_transaction& t) noexcept;
   uint32_t transactions() const noexcept { return count_; }
   // The finished packet, valid until the next call; a new one begins.

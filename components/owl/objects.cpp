@@ -29,7 +29,7 @@ Table& table() noexcept {
   return *made;
 }
 
-// A machine tells the arrays of a run: address, size, and in detail the number of the region with the array's
+// A machine announces the arrays of a run: address, size, and in detail the number of the region with the array's
 // name.
 void announced(void*, const substrata_transaction* batch, size_t count) {
   for (size_t i = 0; i < count; ++i) {

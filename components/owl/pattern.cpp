@@ -37,7 +37,7 @@ class PatternTable {
   struct Pattern {
     uint32_t steps = 0;     // 0: free
     uint32_t head = 0;      // detail of the first access
-    uint32_t number = 0;    // told to the reader; 0: not yet
+    uint32_t number = 0;    // sent to the reader; 0: not yet
     uint32_t next = kNone;  // in its bucket
     uint64_t last_use = 0;
     std::array<PatternStep, kLongestPattern - 1> step{};
@@ -60,7 +60,7 @@ class PatternTable {
     if (const Pattern* known = match(head, steps, count); known != nullptr && known->steps == count) return;
     uint32_t slot = 0;
     while (slot < patterns_.size() && patterns_[slot].steps != 0) ++slot;
-    if (slot == patterns_.size()) slot = make_room(now, dead_after);
+    if (slot == patterns_.size()) slot = free_entry(now, dead_after);
     Pattern& fresh = patterns_[slot];
     fresh.steps = count;
     fresh.head = head;
@@ -85,7 +85,7 @@ class PatternTable {
     ++evicted_;
   }
   // Dead entries go; if there are none, the quarter that was used longest ago.
-  uint32_t make_room(uint64_t now, uint64_t dead_after) noexcept {
+  uint32_t free_entry(uint64_t now, uint64_t dead_after) noexcept {
     uint32_t freed = kNone;
     for (uint32_t i = 0; i < patterns_.size(); ++i) {
       if (now - patterns_[i].last_use > dead_after) remove(freed = i);
@@ -119,7 +119,7 @@ class Repetitions {
       : steps_(std::make_unique<PatternStep[]>(kHistory)), heads_(std::make_unique<uint32_t[]>(kHistory)) {
     last_.fill(0);
   }
-  // A step with the detail of the access before it. True: *first and *count tell a repetition that has ended,
+  // A step with the detail of the access before it. True: *first and *count give a repetition that has ended,
   // whose steps `at` gives.
   bool feed(const PatternStep& step, uint32_t head, uint32_t most_steps, uint64_t* first,
             uint32_t* count) noexcept {
@@ -176,7 +176,7 @@ class Repetitions {
     earlier_ = seen + 1 - length;
     start_ = now + 1 - length;
     length_ = length;
-    // A period shorter than the table's rows ends with the period: the step back to its beginning is no part
+    // A period shorter than the table's rows ends with the period: the step back to its beginning is not part
     // of it.
     limit_ = most_steps;
     if (distance - 1 >= kGram && distance - 1 <= most_steps) {
@@ -222,7 +222,7 @@ class Pattern {
       count_metric("POINTS", "patterns that became one point", "points"),
       count_metric("COVERED", "transactions that these points stand for", "transactions"),
       count_metric("LITERALS", "transactions in no pattern", "transactions"),
-      count_metric("DEFINITIONS", "patterns told to the reader", "patterns"),
+      count_metric("DEFINITIONS", "patterns sent to the reader", "patterns"),
       count_metric("EVICTED", "rows of the table that were freed", "patterns"),
       gauge_metric("PATTERNS", "rows of the table in use", "patterns"),
   };

@@ -19,7 +19,7 @@ struct substrata_owl_rule {
   ~substrata_owl_rule();
   substrata_owl_rule(const substrata_owl_rule&) = delete;
   substrata_owl_rule& operator=(const substrata_owl_rule&) = delete;
-  // 0, or negative with a sentence that names the line.
+  // 0, or negative with a message that names the line.
   int parse(const char* text);
   int begin();
   const char* report(uint64_t* times);

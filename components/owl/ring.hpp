@@ -46,14 +46,14 @@ struct RingHeader {
 inline constexpr uint64_t kRingOffset = 4096;
 static_assert(sizeof(RingHeader) <= kRingOffset);
 
-// A file mapped whole. Movable by nobody: lives where it was made.
+// A file mapped whole. Not movable: lives where it was made.
 class RingMapping {
  public:
   RingMapping() = default;
   ~RingMapping();
   RingMapping(const RingMapping&) = delete;
   RingMapping& operator=(const RingMapping&) = delete;
-  // 0, or a negative number with its sentence.
+  // 0, or a negative number with its message.
   int create(const char* path, uint64_t words);
   int open(const char* path);
   RingHeader& header() const noexcept { return *header_; }
@@ -70,7 +70,7 @@ class RingMapping {
 };
 
 // A record is a word (payload bytes, stage << 32), a word with its sequence number, and the payload's words.
-// What does not fit before the end of the ring is preceded by one word that tells how many words to pass
+// What does not fit before the end of the ring is preceded by one word that says how many words to pass
 // over.
 inline constexpr uint32_t kPassOver = 0xffffffff;
 constexpr uint64_t record_words(uint32_t bytes) noexcept { return 2 + (uint64_t{bytes} + 7) / 8; }
@@ -144,7 +144,7 @@ class RingProducer {
 struct substrata_owl_reader {
  public:
   int open(const char* path, uint32_t flags);
-  int peek(substrata_owl_packet* packet, void* data, size_t room) noexcept;
+  int peek(substrata_owl_packet* packet, void* data, size_t capacity) noexcept;
   void consume() noexcept;
   uint64_t lost() const noexcept { return lost_; }
   int wait(uint32_t milliseconds) noexcept;

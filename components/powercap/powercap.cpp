@@ -16,8 +16,8 @@
 namespace {
 
 using namespace substrata;
-using kernel_files::KeptFile;
-using kernel_files::list_folder;
+using sysfs::KeptFile;
+using sysfs::list_folder;
 
 constexpr const char* kZones = "/sys/class/powercap";
 
@@ -114,12 +114,12 @@ bool parse_zone(const std::string& folder, ZoneNumber* zone) {
   return true;
 }
 
-class Zones : public kernel_files::SampledDevice {
+class Zones : public sysfs::SampledDevice {
  public:
   using SampledDevice::SampledDevice;
 
   Status scan() {
-    const std::string root = kernel_files::below_root(host_, kZones);
+    const std::string root = sysfs::below_root(host_, kZones);
     for (const std::string& folder : list_folder(root)) {
       ZoneNumber zone;
       if (parse_zone(folder, &zone)) add_zone(root, folder, zone);
@@ -162,11 +162,11 @@ class Zones : public kernel_files::SampledDevice {
     std::string prefix = zone.control;
     for (const int64_t number : zone.path) {
       prefix += ":" + std::to_string(number);
-      if (!kernel_files::read_text(root + "/" + prefix + "/name", &own_name)) own_name = prefix;
-      content += (content.empty() ? "" : "/") + kernel_files::plain_name(own_name);
+      if (!sysfs::read_text(root + "/" + prefix + "/name", &own_name)) own_name = prefix;
+      content += (content.empty() ? "" : "/") + sysfs::plain_name(own_name);
     }
     int64_t range = 0;
-    if (!kernel_files::read_integer(files + "max_energy_range_uj", &range)) range = 0;
+    if (!sysfs::read_integer(files + "max_energy_range_uj", &range)) range = 0;
 
     const std::vector<std::string> present = list_folder(root + "/" + folder);
     for (uint32_t number = 0; number <= kName; ++number) {
@@ -177,7 +177,7 @@ class Zones : public kernel_files::SampledDevice {
       channel.path = files + kNumbers[number].file;
       channel.is_energy = number == kEnergy;
       channel.range_uj = range;
-      kernel_files::CatalogueEntry entry;
+      sysfs::CatalogueEntry entry;
       entry.name = std::string(kNumbers[number].name) + ":" + place;
       entry.aliases.push_back(std::string(kNumbers[number].name) + ":" + content);
       entry.text = std::string(kNumbers[number].text) + " " + content + " (" + folder + ")";
@@ -188,7 +188,7 @@ class Zones : public kernel_files::SampledDevice {
         entry.flags |= kEventUnavailable;
         entry.why = "a zone's name is not a number; this one is " + content;
       } else {
-        kernel_files::mark_unopened(
+        sysfs::mark_unopened(
             channel.path, KeptFile().open(channel.path),
             " may be read by root only (Linux 5.10 and later, for CVE-2020-8694): run as root, or let "
             "the administrator chmod a+r that file",
@@ -202,11 +202,11 @@ class Zones : public kernel_files::SampledDevice {
   std::vector<Channel> channels_;
 };
 
-using Slots = kernel_files::SampledSlots<Zones, Sampler>;
+using Slots = sysfs::SampledSlots<Zones, Sampler>;
 
 Status detect(const Host* host) noexcept {
   return guarded([&]() -> Status {
-    const std::string root = kernel_files::below_root(*host, kZones);
+    const std::string root = sysfs::below_root(*host, kZones);
     for (const std::string& folder : list_folder(root)) {
       ZoneNumber zone;
       if (parse_zone(folder, &zone)) return kSuccess;

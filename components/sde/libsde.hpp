@@ -1,10 +1,10 @@
 // The tool's side of whichever libsde the process holds, found by name in its global scope.
-#ifndef SUBSTRATA_COMPONENTS_SDE_LIBSDE_HPP
-#define SUBSTRATA_COMPONENTS_SDE_LIBSDE_HPP
+#ifndef SUBSTRATA_SDE_LIBSDE_HPP
+#define SUBSTRATA_SDE_LIBSDE_HPP
 
 #include <cstdint>
 
-// What our libsde tells of an event; type and numbers are those of its tool_interface.h.
+// What our libsde reports of an event; type and numbers are those of its tool_interface.h.
 struct substrata_sde_nature {
   std::int32_t event_class;
   std::int32_t type;
@@ -37,7 +37,7 @@ constexpr bool is_address(const Nature& nature) {
 constexpr bool is_floating(const Nature& nature) {
   return nature.type == kTypeDouble || nature.type == kTypeFloat;
 }
-// Whether the change since the start is reported. Groups, recorders and sets tell what they are now.
+// Whether the change since the start is reported. Groups, recorders and sets report their current value.
 constexpr bool is_counting(const Nature& nature) {
   return (nature.event_class == kWaiting || nature.event_class == kVariable ||
           nature.event_class == kCallback || nature.event_class == kCreated) &&
@@ -63,7 +63,7 @@ struct Libsde {
   int (*nature_of)(std::uint32_t, Nature*) = nullptr;
   int (*read_raw)(std::uint32_t, long long*, Nature*) = nullptr;
 
-  bool tells_nature() const noexcept { return nature_of != nullptr && read_raw != nullptr; }
+  bool has_nature() const noexcept { return nature_of != nullptr && read_raw != nullptr; }
 };
 
 // False when the process holds no libsde; *out is then unchanged.

@@ -1,4 +1,4 @@
-// Overflow of counters that libsde keeps: told at the very increment, by the thread that made it.
+// Overflow of counters that libsde keeps: reported at the increment, by the thread that made it.
 #include "overflow.hpp"
 
 #include <sched.h>

@@ -1,6 +1,6 @@
-// Overflow of counters that libsde keeps: told at the very increment, by the thread that made it.
-#ifndef SUBSTRATA_COMPONENTS_SDE_OVERFLOW_HPP
-#define SUBSTRATA_COMPONENTS_SDE_OVERFLOW_HPP
+// Overflow of counters that libsde keeps: reported at the increment, by the thread that made it.
+#ifndef SUBSTRATA_SDE_OVERFLOW_HPP
+#define SUBSTRATA_SDE_OVERFLOW_HPP
 
 #include <atomic>
 #include <cstdint>

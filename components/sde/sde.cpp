@@ -132,12 +132,12 @@ Status event_at(substrata::Device* device, uint32_t index, Event* out) noexcept 
     if (gone) {
       event.flags |= substrata::kEventUnavailable;
       event.why =
-          "the program unregistered this event; it can be read again when the program registers it anew";
+          "the program unregistered this event; it can be read again when the program registers it again";
     }
     Nature nature{};
     // Another libsde reads every event under one lock of its own.
-    if (!state.libsde.tells_nature()) event.flags |= substrata::kEventReadLocks;
-    if (state.libsde.tells_nature() && state.libsde.nature_of(index, &nature) == 0 && !gone) {
+    if (!state.libsde.has_nature()) event.flags |= substrata::kEventReadLocks;
+    if (state.libsde.has_nature() && state.libsde.nature_of(index, &nature) == 0 && !gone) {
       if (is_address(nature)) event.flags |= substrata::kEventReadLocks;  // and copies what it gives
       event.kind = is_counting(nature) ? substrata::ValueKind::kCount : substrata::ValueKind::kGauge;
       event.type = is_floating(nature) ? substrata::ValueType::kDouble : substrata::ValueType::kInt64;
@@ -223,7 +223,7 @@ struct Baseline {
 // all.
 Status begin(Events& events) noexcept {
   const Libsde& libsde = events.state->libsde;
-  if (!libsde.tells_nature()) {
+  if (!libsde.has_nature()) {
     for (uint32_t i = 0; i < events.count; ++i)
       if (const int result = libsde.reset(events.entries[i].counter); result != 0)
         return answer(result, "libsde could not reset a software-defined event");
@@ -252,7 +252,7 @@ Status read_now(Events& events, long long* values) noexcept {
   for (uint32_t i = 0; i < events.count; ++i) {
     Entry& entry = events.entries[i];
     int result = 0;
-    if (!libsde.tells_nature()) {
+    if (!libsde.has_nature()) {
       result = libsde.read(entry.counter, &values[i]);
     } else {
       result = libsde.read_raw(entry.counter, &values[i], &entry.nature);
@@ -272,7 +272,7 @@ Status read_now(Events& events, long long* values) noexcept {
 
 void start_alarm(Events& events, Entry& entry) noexcept {
   if (entry.alarm == nullptr) return;
-  entry.alarm->start(events.state->libsde.tells_nature() ? entry.baseline : Alarm::kFromFirst);
+  entry.alarm->start(events.state->libsde.has_nature() ? entry.baseline : Alarm::kFromFirst);
 }
 
 Status start(substrata::Set* set) noexcept {
@@ -327,7 +327,7 @@ Status reset(substrata::Set* set) noexcept {
     return begun;
   }
   for (uint32_t i = 0; i < events.count; ++i)
-    if (!events.state->libsde.tells_nature() || is_counting(events.entries[i].nature))
+    if (!events.state->libsde.has_nature() || is_counting(events.entries[i].nature))
       events.entries[i].latched = 0;
   return kSuccess;
 }
@@ -336,7 +336,7 @@ Status reset(substrata::Set* set) noexcept {
 Status write(substrata::Set* set, const int64_t* values) noexcept {
   Events& events = *of(set);
   const Libsde& libsde = events.state->libsde;
-  if (libsde.tells_nature()) {
+  if (libsde.has_nature()) {
     for (uint32_t i = 0; i < events.count; ++i) {
       Nature nature{};
       if (libsde.nature_of(events.entries[i].counter, &nature) != 0 ||
@@ -355,7 +355,7 @@ Status write(substrata::Set* set, const int64_t* values) noexcept {
   return kSuccess;
 }
 
-// Counters that libsde keeps tell of each increment. All others have to be looked at from time to time, which
+// Counters that libsde keeps report each increment. All others have to be checked from time to time, which
 // the layer does.
 Status arm(substrata::Set* set, uint32_t position, int64_t threshold, uint32_t,
            const substrata::SampleSink* sink) noexcept {
@@ -382,7 +382,7 @@ Status arm(substrata::Set* set, uint32_t position, int64_t threshold, uint32_t,
   if (events.running) {
     long long value = Alarm::kFromFirst;
     Nature nature{};
-    if (libsde.tells_nature() && libsde.read_raw(entry.counter, &value, &nature) != 0)
+    if (libsde.has_nature() && libsde.read_raw(entry.counter, &value, &nature) != 0)
       value = Alarm::kFromFirst;
     alarm->start(value);
   }
@@ -431,7 +431,7 @@ SUBSTRATA_ENTRY substrata_entry_sde(const substrata::Host* host, substrata::Subs
   return substrata::publish(kTable, host, out);
 }
 
-// libsde tells libpapi of increments (papi_sde_check_overflow_status), and both libpapi pass it on to here:
+// libsde reports increments to libpapi (papi_sde_check_overflow_status), and both libpapi pass it on to here:
 // the one symbol besides the entry point.
 extern "C" SUBSTRATA_API void substrata_sde_overflow(uint32_t counter, long long value) noexcept;
 extern "C" void substrata_sde_overflow(uint32_t counter, long long value) noexcept {

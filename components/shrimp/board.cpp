@@ -36,7 +36,7 @@ bool Board::resize(unsigned old_bits) noexcept {
 }
 
 const char* Board::write(Register to, uint64_t value) noexcept {
-  const auto range = [&](uint64_t most, const char* sentence) { return value > most ? sentence : nullptr; };
+  const auto range = [&](uint64_t most, const char* message) { return value > most ? message : nullptr; };
   const char* wrong = nullptr;
   switch (to) {
     case Register::kRun:
@@ -171,7 +171,7 @@ Board::Recorded Board::trace(const uint64_t* variables, const uint64_t* clocks, 
   const bool wrap = registers_[index(Register::kTraceWrap)] != 0;
   Recorded done;
   for (size_t i = 0; i < count; ++i) {
-    if (trace_next_ == trace_room()) {
+    if (trace_next_ == trace_capacity()) {
       if (!wrap) {
         ++done.lost;
         continue;

@@ -54,7 +54,7 @@ class Board {
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
-  // Null: written. Else the sentence; nothing is changed then.
+  // Null: written. Else the message; nothing is changed then.
   const char* write(Register to, uint64_t value) noexcept;
   uint64_t read(Register from) const noexcept { return registers_[static_cast<unsigned>(from)]; }
   const Selection& selection() const noexcept { return selection_; }
@@ -106,9 +106,9 @@ class Board {
   }
 
   // The trace: entries kept, oldest first; each is the selected bits above 20 bits of the clock.
-  uint32_t trace_length() const noexcept { return wrapped_ ? trace_room() : trace_next_; }
+  uint32_t trace_length() const noexcept { return wrapped_ ? trace_capacity() : trace_next_; }
   uint64_t trace_entry(uint32_t entry) const noexcept {
-    const uint32_t at = wrapped_ ? (trace_next_ + entry) % trace_room() : entry;
+    const uint32_t at = wrapped_ ? (trace_next_ + entry) % trace_capacity() : entry;
     return word(trace_base() + at);
   }
 
@@ -129,7 +129,7 @@ class Board {
     const uint64_t limit = registers_[index(Register::kTraceLimit)];
     return limit == 0 ? words() : static_cast<uint32_t>(limit);
   }
-  uint32_t trace_room() const noexcept { return trace_limit() - trace_base(); }
+  uint32_t trace_capacity() const noexcept { return trace_limit() - trace_base(); }
   void need_memory();
   bool resize(unsigned old_bits) noexcept;
   Recorded count(const uint64_t* variables, size_t count, bool stop_at_interrupt) noexcept;

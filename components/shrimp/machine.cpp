@@ -79,9 +79,9 @@ class Following {
   explicit Following(const PortParameters& parameters) : ports_(parameters, kNodes), probes_(kNodes) {
     if (substrata_observer_create(call, this, 0, &observer_) != 0 ||
         substrata_subscribe(observer_, kMessages) != 0) {
-      const std::string sentence = substrata_feed_error();
+      const std::string message = substrata_feed_error();
       substrata_observer_destroy(observer_);
-      throw std::runtime_error(sentence);
+      throw std::runtime_error(message);
     }
   }
   ~Following() { substrata_observer_destroy(observer_); }

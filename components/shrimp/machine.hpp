@@ -11,7 +11,7 @@
 
 namespace substrata::shrimp {
 
-// A machine from a text of parameters ("homes=round-robin:categories=eisa"). Null with a sentence in `error`
+// A machine from a text of parameters ("homes=round-robin:categories=eisa"). Null with a message in `error`
 // for a bad text.
 std::unique_ptr<svm::SvmMachine> make_machine(std::string_view parameters, std::string& error);
 

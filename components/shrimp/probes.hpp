@@ -12,10 +12,10 @@
 
 namespace substrata::shrimp {
 
-// One publisher a node. Times are picoseconds. Thread-bound.
+// One publisher per node. Times are picoseconds. Thread-bound.
 class Probes {
  public:
-  // Registers source and probe points; throws std::runtime_error with the feed's sentence.
+  // Registers source and probe points; throws std::runtime_error with the feed's message.
   explicit Probes(uint32_t nodes);
   // A packet at the receiver's interface: address of what it writes to (0: a message buffer), detail as the
   // kind says.

@@ -1,4 +1,4 @@
-// Runs batches through the boards, counts, and tells of interrupts.
+// Runs batches through the boards, counts, and reports interrupts.
 #include "rack.hpp"
 
 #include <algorithm>
@@ -177,10 +177,10 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
     latencies[alike] = (packet.received - packet.stamped) & kClockMask;
     ++alike;
   }
-  const bool told = alarmed(node);
+  const bool armed = alarmed(node);
   const bool counting = !board.tracing();
   const Selection selection = board.selection();
-  const Board::Recorded done = board.record(variables, clocks, alike, told);
+  const Board::Recorded done = board.record(variables, clocks, alike, armed);
 
   uint64_t bytes = 0;
   uint64_t latency = 0;
@@ -214,12 +214,12 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
   }
   chunk_ = 1;
   add(node, kInterrupts, done.interrupts);
-  if (told) tell(lock, node);
+  if (armed) notify(lock, node);
   return done.taken;
 }
 
 // Hands the waiting addresses to those who armed; without the lock, because they may command boards.
-void Rack::tell(std::unique_lock<std::mutex>& lock, uint32_t node) {
+void Rack::notify(std::unique_lock<std::mutex>& lock, uint32_t node) {
   uint32_t address = 0;
   while (boards_[node].next_interrupt(&address)) {
     const Selection selection = boards_[node].selection();

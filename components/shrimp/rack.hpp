@@ -73,14 +73,14 @@ class Rack {
   // std::bad_alloc.
   const Watch& watch(uint32_t node, bool bins, uint64_t mask, uint64_t value);
 
-  // Sets the threshold registers and says who is told; position by position of a set. A second alarm of a
+  // Sets the threshold registers and says who is notified; position by position of a set. A second alarm of a
   // position replaces the first. May throw std::bad_alloc.
   void arm(const Alarm& alarm, uint64_t threshold);
   void disarm(Set* set, uint32_t position) noexcept;
   void set_running(Set* set, bool running) noexcept;
   void forget(Set* set) noexcept;
 
-  // Calls change(board) for one board or all of them, in the order of nodes, with the rack locked. A sentence
+  // Calls change(board) for one board or all of them, in the order of nodes, with the rack locked. A message
   // ends it and is given back.
   template <class Change>
   const char* with(uint32_t node, Change&& change) {
@@ -100,7 +100,7 @@ class Rack {
   // As many transactions of one board as can be taken together, at least one.
   size_t take(std::unique_lock<std::mutex>& lock, const substrata_transaction* batch, size_t count);
   void apply(Board& board, uint32_t node, const substrata_transaction& command) noexcept;
-  void tell(std::unique_lock<std::mutex>& lock, uint32_t node);
+  void notify(std::unique_lock<std::mutex>& lock, uint32_t node);
   bool alarmed(uint32_t node) const noexcept;
   void add(uint32_t node, Count which, uint64_t count) noexcept {
     of_node_[node][which].add(count);

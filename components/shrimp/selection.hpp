@@ -56,7 +56,7 @@ class Selection {
  public:
   static constexpr unsigned kNoJumper = kNibbles;
 
-  // Null: legal; else the sentence with the rule it breaks. Section 3.3: five nibbles, those of the latency
+  // Null: legal; else the message with the rule it breaks. Section 3.3: five nibbles, those of the latency
   // side by side, the sender whole or not at all, which leaves 190 of 792. The wires of the extension
   // (`jumper`) may be put to any nibble that is not chosen.
   static const char* objection(uint64_t nibbles, uint64_t jumper = kNoJumper) noexcept;

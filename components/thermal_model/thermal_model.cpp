@@ -22,7 +22,7 @@
 namespace {
 
 using namespace substrata;
-using kernel_files::KeptFile;
+using sysfs::KeptFile;
 using thermal_model::Parameters;
 
 constexpr const char* kSetting = "SUBSTRATA_THERMAL_MODEL";
@@ -44,7 +44,7 @@ struct Selected {
   Quantity quantity = Quantity::kTemperature;
 };
 
-class Sampler : public kernel_files::LevelSampler {
+class Sampler : public sysfs::LevelSampler {
  public:
   uint32_t size() const noexcept { return static_cast<uint32_t>(selected_.size()); }
 
@@ -59,7 +59,7 @@ class Sampler : public kernel_files::LevelSampler {
     package_of_ = package_of;
     packages_ = packages;
     next_ = packages;
-    text_.resize((package_of.size() + 2) * kLineRoom);
+    text_.resize((package_of.size() + 2) * kLineCapacity);
     const Status status = read_ticks();
     if (!status.ok()) return status;
     for (size_t i = 0; i < packages_.size(); ++i) {
@@ -107,9 +107,9 @@ class Sampler : public kernel_files::LevelSampler {
   }
 
  private:
-  static constexpr size_t kLineRoom = 256;
+  static constexpr size_t kLineCapacity = 256;
 
-  int64_t now() const noexcept { return kernel_files::now_ns(*host_); }
+  int64_t now() const noexcept { return sysfs::now_ns(*host_); }
 
   // Adds up each package's ticks into next_.
   Status read_ticks() noexcept {
@@ -172,7 +172,7 @@ bool parse_parameters(const std::string& text, Parameters* parameters, std::stri
 }
 
 const char* request(const Host& host) noexcept {
-  const char* text = kernel_files::setting(host, kSetting);
+  const char* text = sysfs::setting(host, kSetting);
   return text == nullptr || *text == '\0' || std::strcmp(text, "0") == 0 ? nullptr : text;
 }
 
@@ -191,7 +191,7 @@ Status detect(const Host* host) noexcept {
                     "ambient_c=45",
                     wrong.c_str());
     }
-    const std::string path = kernel_files::below_root(*host, kUseTable);
+    const std::string path = sysfs::below_root(*host, kUseTable);
     KeptFile table;
     const int error = table.open(path);
     if (error != 0) {
@@ -202,7 +202,7 @@ Status detect(const Host* host) noexcept {
   });
 }
 
-class Model : public kernel_files::SampledDevice {
+class Model : public sysfs::SampledDevice {
  public:
   static constexpr uint32_t kValueFlags = kValueModelled;
 
@@ -220,13 +220,13 @@ class Model : public kernel_files::SampledDevice {
     // Which package each processor belongs to; one package where the kernel does not say.
     std::map<int64_t, uint32_t> index_of;
     std::vector<std::pair<uint32_t, int64_t>> processors;
-    const std::string folder = kernel_files::below_root(host_, "/sys/devices/system/cpu");
-    for (const std::string& name : kernel_files::list_folder(folder)) {
+    const std::string folder = sysfs::below_root(host_, "/sys/devices/system/cpu");
+    for (const std::string& name : sysfs::list_folder(folder)) {
       int64_t number = 0;
       int64_t package = 0;
       if (name.compare(0, 3, "cpu") != 0 || !parse_integer(name.substr(3), &number)) continue;
       if (number < 0 || number >= kMostProcessors) continue;
-      if (!kernel_files::read_integer(folder + "/" + name + "/topology/physical_package_id", &package) ||
+      if (!sysfs::read_integer(folder + "/" + name + "/topology/physical_package_id", &package) ||
           package < 0) {
         package = 0;
       }
@@ -235,7 +235,7 @@ class Model : public kernel_files::SampledDevice {
     }
     if (processors.empty()) {
       std::string whole;
-      kernel_files::read_text(kernel_files::below_root(host_, kUseTable), &whole);
+      sysfs::read_text(sysfs::below_root(host_, kUseTable), &whole);
       std::string_view rest = whole;
       thermal_model::ProcessorTime time;
       while (thermal_model::next_processor(&rest, &time)) {
@@ -251,9 +251,9 @@ class Model : public kernel_files::SampledDevice {
       const char* source = peak_given ? "as set" : "assumed";
       int64_t limit_uw = 0;
       if (!peak_given &&
-          kernel_files::read_integer(kernel_files::below_root(host_, "/sys/class/powercap/intel-rapl:") +
-                                         std::to_string(package) + "/constraint_0_max_power_uw",
-                                     &limit_uw) &&
+          sysfs::read_integer(sysfs::below_root(host_, "/sys/class/powercap/intel-rapl:") +
+                                  std::to_string(package) + "/constraint_0_max_power_uw",
+                              &limit_uw) &&
           limit_uw > 0) {
         state.parameters.peak_w = static_cast<double>(limit_uw) * 1e-6;
         source = "the processor's own limit";
@@ -270,8 +270,7 @@ class Model : public kernel_files::SampledDevice {
 
   Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
     Sampler sampler;
-    const Status status =
-        sampler.prepare(host_, kernel_files::below_root(host_, kUseTable), packages_, package_of_);
+    const Status status = sampler.prepare(host_, sysfs::below_root(host_, kUseTable), packages_, package_of_);
     if (!status.ok()) return status;
     for (uint32_t i = 0; i < count; ++i) sampler.add(selected_[events[i]]);
     *out = std::move(sampler);
@@ -288,7 +287,7 @@ class Model : public kernel_files::SampledDevice {
                   source, parameters.idle_fraction * 100, parameters.ambient_c);
     const std::string name = "package" + std::to_string(package);
     const std::string place = " of processor package " + std::to_string(package);
-    kernel_files::CatalogueEntry entry;
+    sysfs::CatalogueEntry entry;
     entry.flags = kEventModelled | kEventScopePackage;
     entry.name = name + ":temperature";
     entry.text = "modelled temperature" + place + model;
@@ -307,7 +306,7 @@ class Model : public kernel_files::SampledDevice {
   std::vector<Selected> selected_;
 };
 
-using Slots = kernel_files::SampledSlots<Model, Sampler>;
+using Slots = sysfs::SampledSlots<Model, Sampler>;
 
 constexpr SubstrateTable kTable = Slots::table({
     .name = "thermal_model",

@@ -142,7 +142,7 @@ class OneDimensional {
   std::vector<Complex> roots_;
 };
 
-// The transform of a cube with `edge` values a side, dealt to the ranks in slabs of planes; natural order in
+// The transform of a cube with `edge` values per side, dealt to the ranks in slabs of planes; natural order in
 // and out.
 class ThreeDimensional {
  public:
@@ -219,7 +219,7 @@ double in_roundoffs(double error, std::size_t length) {
   return error / (0x1.0p-53 * std::max(1.0, std::log2(static_cast<double>(length))));
 }
 
-// The largest of all ranks; a value that is no number survives.
+// The largest of all ranks; a value that is not a number survives.
 double largest(double mine) {
   double all = 0;
   int bad = std::isnan(mine) ? 1 : 0;

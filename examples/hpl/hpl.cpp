@@ -179,7 +179,7 @@ class Solver {
   std::vector<int> pivots_;
 };
 
-// The scaled residual of HPL, from a matrix generated anew; the same on every rank.
+// The scaled residual of HPL, from a regenerated matrix; the same on every rank.
 double residual(const Problem& problem, const std::vector<double>& solution) {
   const auto size = static_cast<std::size_t>(problem.size);
   std::vector<double> sums(2 * size);  // A x, then the row sums of |A|
@@ -196,7 +196,7 @@ double residual(const Problem& problem, const std::vector<double>& solution) {
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2 * problem.size, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   double worst = 0, matrix_norm = 0, solution_norm = 0, right_norm = 0;
   const auto take = [](double& norm, double value) {
-    // Not std::max: a value that is no number must spoil the verdict.
+    // Not std::max: a value that is not a number must spoil the verdict.
     if (!(value <= norm)) norm = value;
   };
   for (std::size_t row = 0; row < size; ++row) {

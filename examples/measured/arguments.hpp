@@ -10,7 +10,7 @@ namespace measured {
 // Parsed arguments. `known` maps every allowed name (without the dashes) to its default.
 class Arguments {
  public:
-  // Throws std::invalid_argument with a sentence on an unknown name or a missing value.
+  // Throws std::invalid_argument with a message on an unknown name or a missing value.
   Arguments(int argc, const char* const* argv, std::map<std::string, std::string> known);
 
   const std::string& text(const std::string& name) const;

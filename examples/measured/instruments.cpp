@@ -37,7 +37,7 @@ bool contains(std::string_view text, std::string_view part) {
 }
 
 // The sensors list limits, fans and voltages beside temperatures; only live temperatures are wanted. The unit
-// tells a temperature; a limit has its kind at the end of its name (coretemp "...:crit", lmsensors
+// identifies a temperature; a limit has its kind at the end of its name (coretemp "...:crit", lmsensors
 // "..._crit").
 bool is_temperature(int code, const std::string& name) {
   PAPI_event_info_t info;
@@ -94,7 +94,7 @@ const char* component_name(int code) {
   return info != nullptr ? info->name : "";
 }
 
-// Unit and origin as PAPI tells them. PAPI has no field for "modelled"; components that model say so in their
+// Unit and origin as PAPI reports them. PAPI has no field for "modelled"; components that model say so in their
 // name.
 void describe(int code, Column& column) {
   PAPI_event_info_t info;

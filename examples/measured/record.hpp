@@ -15,7 +15,7 @@ enum class Origin {
   kMeasured,         // by hardware or the operating system
   kModelled,         // by a model of the library
   kSoftwareDefined,  // counted by the program itself
-  kAbsent,           // by nobody: every cell is empty, the reason says why
+  kAbsent,           // not at all: every cell is empty, the reason says why
 };
 
 // Whose activity a value covers.
@@ -56,7 +56,7 @@ const char* scope_name(Scope scope) noexcept;
 // per row ordered by time; a value that was not read is an empty cell. Fields are quoted as RFC 4180 asks.
 void write_csv(std::ostream& out, const Record& record);
 
-// write_csv to a file; an empty path writes nothing. False, with a sentence on stderr, when the file cannot
+// write_csv to a file; an empty path writes nothing. False, with a message on stderr, when the file cannot
 // be written.
 bool save_csv(const std::string& path, const Record& record);
 

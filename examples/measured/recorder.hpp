@@ -20,7 +20,7 @@ enum Region : std::int32_t { kCompute = 0, kCommunicate = 1 };
 // Time lines of all ranks of one program. Collective where it says so; otherwise thread-bound.
 class Recorder {
  public:
-  // Collective. `rows` is how many regions to make room for, so that recording allocates nothing up to there.
+  // Collective. `rows` is how many regions to reserve space for, so that recording allocates nothing up to there.
   Recorder(const std::string& program, const std::string& interface, const Published& published,
            std::size_t rows);
 

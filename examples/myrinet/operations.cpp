@@ -15,11 +15,11 @@ using namespace std::chrono_literals;
 double in_us(myrinet::Nanoseconds time) { return std::chrono::duration<double, std::micro>(time).count(); }
 
 void run(const char* workload) {
-  std::uint64_t told = 0;
+  std::uint64_t firings = 0;
   const myrinet::Watch watch =
       myrinet::Watch::start(myrinet::Rule{.least_packets = 8, .window = 1ms, .ratio = 3},
                             [&](const myrinet::Firing& firing) {
-                              if (++told > 3) return;
+                              if (++firings > 3) return;
                               std::printf("at %.0f ms node %u's packets wait %.0f us, alone %.0f us\n",
                                           std::chrono::duration<double, std::milli>(firing.begin).count(),
                                           firing.node, in_us(firing.average), in_us(firing.idle));

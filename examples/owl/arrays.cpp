@@ -39,7 +39,7 @@ void run(const char* workload) {
     throw std::runtime_error(substrata_feed_error());
 }
 
-int tell(const char* workload) {
+int report(const char* workload) {
   // The probe point, the module, its registers, and a ring large enough to be read at the end.
   Capsule capsule("mem.cpu0.l1-l2", "histogram", "counters=64:block=64", 16 << 20);
   run(workload);
@@ -64,7 +64,7 @@ int tell(const char* workload) {
 
 int main(int argc, char** argv) {
   try {
-    return tell(argc > 1 ? argv[1] : "radix:keys=32768");
+    return report(argc > 1 ? argv[1] : "radix:keys=32768");
   } catch (const std::exception& refusal) {
     std::fprintf(stderr, "%s: %s\n", argv[0], refusal.what());
     return 1;

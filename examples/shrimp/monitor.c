@@ -34,11 +34,11 @@ static uint64_t word(uint32_t node, uint32_t address) {
   return value;
 }
 
-static uint32_t told_address;
-static int told;
+static uint32_t alarm_address;
+static int alarms;
 static void on_threshold(int set, void* address, long long vector, void* context) {
   (void)set, (void)vector, (void)context;
-  if (told++ == 0) told_address = (uint32_t)(uintptr_t)address;
+  if (alarms++ == 0) alarm_address = (uint32_t)(uintptr_t)address;
 }
 
 int main(void) {
@@ -50,7 +50,7 @@ int main(void) {
   check(PAPI_event_name_to_code("shrimp:::PACKETS:node=0", &packets_at_0), "shrimp:::PACKETS:node=0");
   long long counts[2];
 
-  // 1. A histogram of senders by sizes, in sixteen bytes a bin: the multiplexer takes the sender, two nibbles
+  // 1. A histogram of senders by sizes, in sixteen bytes per bin: the multiplexer takes the sender, two nibbles
   //    of the size, and, because an address has five nibbles, the category, which stays 0 for now.
   const uint32_t selection = SUBSTRATA_SHRIMP_SENDER | SUBSTRATA_SHRIMP_SIZE(1) | SUBSTRATA_SHRIMP_SIZE(2) |
                              SUBSTRATA_SHRIMP_CATEGORY;
@@ -73,7 +73,7 @@ int main(void) {
   }
   free(words);
 
-  // 2. A threshold: node 0 is told when one of its bins goes above 50. PAPI_overflow arms the register.
+  // 2. A threshold: node 0 gets an alarm when one of its bins goes above 50. PAPI_overflow arms the register.
   if (substrata_shrimp_initialise(0, 0, 0, SUBSTRATA_SHRIMP_WORDS, 0) != 0)
     fail("initialise", substrata_shrimp_error());
   check(PAPI_overflow(set, packets_at_0, 50, 0, on_threshold), "overflow");
@@ -85,10 +85,10 @@ int main(void) {
   run_workload();
   check(PAPI_stop(set, counts), "stop");
   struct substrata_shrimp_variables first;
-  if (substrata_shrimp_variables_of(selection, told_address, &first) != 0)
+  if (substrata_shrimp_variables_of(selection, alarm_address, &first) != 0)
     fail("address", substrata_shrimp_error());
-  printf("2. the handler ran %d time(s): sender %u, %u to %u bytes, %llu packets\n", told, first.sender,
-         first.size, first.size + 15u, (unsigned long long)word(0, told_address));
+  printf("2. the handler ran %d time(s): sender %u, %u to %u bytes, %llu packets\n", alarms, first.sender,
+         first.size, first.size + 15u, (unsigned long long)word(0, alarm_address));
   struct substrata_shrimp_trace_entry trace[5];
   uint32_t entries = 0;
   if (substrata_shrimp_read_trace(0, 0, 5, trace, &entries) != 0) fail("trace", substrata_shrimp_error());
@@ -100,7 +100,7 @@ int main(void) {
     printf("   at %u x 100 ns (20 bits): sender %u, %u to %u bytes\n", trace[i].clock, one.sender, one.size,
            one.size + 15u);
   }
-  const int traced = told == 1 && entries > 0;
+  const int traced = alarms == 1 && entries > 0;
   check(PAPI_overflow(set, packets_at_0, 0, 0, on_threshold), "overflow");
 
   // 4. A command from afar: node 3 writes node 5's category register; what arrives there counts under it.

@@ -6,7 +6,7 @@
 #define PAPI_OK 0
 #define PAPI_EINVAL (-1)         /* an argument is wrong */
 #define PAPI_ENOMEM (-2)         /* no memory */
-#define PAPI_ESYS (-3)           /* a system or C library call failed; errno tells */
+#define PAPI_ESYS (-3)           /* a system or C library call failed; see errno */
 #define PAPI_ECMP (-4)           /* the component does not support it */
 #define PAPI_ESBSTR PAPI_ECMP    /* its older name */
 #define PAPI_ECLOST (-5)         /* access to the counters was lost */
@@ -105,7 +105,7 @@
 #define PAPI_VENDOR_FREESCALE 6
 #define PAPI_VENDOR_ARM 7
 #define PAPI_VENDOR_MIPS 8
-/* Makers of Arm processors, as their MIDR tells. */
+/* Makers of Arm processors, as reported by MIDR. */
 #define PAPI_VENDOR_ARM_ARM 0x41
 #define PAPI_VENDOR_ARM_BROADCOM 0x42
 #define PAPI_VENDOR_ARM_CAVIUM 0x43

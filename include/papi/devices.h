@@ -1,4 +1,4 @@
-/* Devices of the machine as PAPI_enum_dev_type and its companions tell them. */
+/* Devices of the machine as PAPI_enum_dev_type and its companions report them. */
 #ifndef PAPI_PAPI_DEVICES_H
 #define PAPI_PAPI_DEVICES_H
 
@@ -18,7 +18,7 @@ enum {
   PAPI_DEV_TYPE_ENUM__ALL = (1 << PAPI_DEV_TYPE_ID__MAX_NUM) - 1
 };
 
-/* Attributes of a kind of device; the name tells the type of the answer. */
+/* Attributes of a kind of device; the name states the type of the answer. */
 typedef enum {
   PAPI_DEV_TYPE_ATTR__INT_PAPI_ID,
   PAPI_DEV_TYPE_ATTR__INT_VENDOR_ID,

@@ -3,7 +3,7 @@
 #ifndef PAPI_PAPI_EVENTS_H
 #define PAPI_PAPI_EVENTS_H
 
-/* The two high bits of an event code tell its class: preset, native, or both for an event the user defined.
+/* The two high bits of an event code give its class: preset, native, or both for an event the user defined.
  */
 #define PAPI_PRESET_MASK ((int)0x80000000)
 #define PAPI_NATIVE_MASK ((int)0x40000000)
@@ -12,8 +12,8 @@
 #define PAPI_NATIVE_AND_MASK 0xBFFFFFFF
 #define PAPI_UE_AND_MASK 0x3FFFFFFF
 
-#define PAPI_MAX_PRESET_EVENTS 128 /* room in the preset table */
-#define PAPI_MAX_USER_EVENTS 50    /* room for events the user defines */
+#define PAPI_MAX_PRESET_EVENTS 128 /* capacity of the preset table */
+#define PAPI_MAX_USER_EVENTS 50    /* capacity for user-defined events */
 #define USER_EVENT_OPERATION_LEN 512
 
 enum {

@@ -10,7 +10,7 @@
 int PAPI_library_init(int version);
 int PAPI_is_initialized(void);
 void PAPI_shutdown(void);
-char* PAPI_strerror(int code);     /* NULL for a number that is no error */
+char* PAPI_strerror(int code);     /* NULL for a number that is not an error */
 void PAPI_perror(const char* msg); /* prints msg and the last error to stderr */
 int PAPI_set_debug(int level);
 
@@ -29,7 +29,7 @@ int PAPI_list_events(int EventSet, int* Events, int* number);
 int PAPI_cleanup_eventset(int EventSet);
 int PAPI_destroy_eventset(int* EventSet);
 
-/* Measuring. values has room for one number an event, in the order in which they were added. */
+/* Measuring. values has space for one number per event, in the order in which they were added. */
 int PAPI_start(int EventSet);
 int PAPI_stop(int EventSet, long long* values); /* values may be NULL */
 int PAPI_read(int EventSet, long long* values);
@@ -39,7 +39,7 @@ int PAPI_reset(int EventSet);
 int PAPI_write(int EventSet, long long* values);
 int PAPI_state(int EventSet, int* status);
 
-/* Events: names, codes, descriptions, enumeration. out has room for PAPI_MAX_STR_LEN bytes. */
+/* Events: names, codes, descriptions, enumeration. out has space for PAPI_MAX_STR_LEN bytes. */
 int PAPI_event_code_to_name(int EventCode, char* out);
 int PAPI_event_name_to_code(const char* in, int* out);
 int PAPI_get_event_info(int EventCode, PAPI_event_info_t* info);

@@ -11,7 +11,7 @@ typedef void* vptr_t;
 #define long_long long long
 #define u_long_long unsigned long long
 
-/* PAPI_get_thr_specific with PAPI_TLS_ALL_THREADS: in, room in the arrays; out, threads found. */
+/* PAPI_get_thr_specific with PAPI_TLS_ALL_THREADS: in, capacity of the arrays; out, threads found. */
 typedef struct _papi_all_thr_spec {
   int num;
   PAPI_thread_id_t* id;

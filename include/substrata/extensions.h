@@ -18,7 +18,7 @@ typedef struct substrata_value {
   int64_t value;
   int64_t time_ns;    /* CLOCK_MONOTONIC_RAW when the value was taken */
   int64_t age_ns;     /* how old the number was then */
-  int64_t enabled_ns; /* how long the event was wanted, 0 where the substrate does not tell */
+  int64_t enabled_ns; /* how long the event was enabled, 0 where the substrate does not report it */
   int64_t running_ns; /* how long it was really counting */
   uint32_t flags;     /* SUBSTRATA_VALUE_* */
   uint32_t reserved;
@@ -27,8 +27,8 @@ typedef struct substrata_value {
 #define SUBSTRATA_VALUE_MODELLED 2u /* from a model, not from hardware or the operating system */
 #define SUBSTRATA_VALUE_STALE 4u    /* older than the source's refresh period */
 
-/* Every value of an eventset with its details; `room` entries at `values`, PAPI_EBUF when too few. */
-SUBSTRATA_API int substrata_read_values(int eventset, substrata_value* values, unsigned room);
+/* Every value of an eventset with its details; `capacity` entries at `values`, PAPI_EBUF when too few. */
+SUBSTRATA_API int substrata_read_values(int eventset, substrata_value* values, unsigned capacity);
 
 /* One time stamp for several sets: every value was taken within time_ns +- skew_ns. */
 typedef struct substrata_stamp {
@@ -37,14 +37,14 @@ typedef struct substrata_stamp {
 } substrata_stamp;
 /* Starts all sets or none. */
 SUBSTRATA_API int substrata_start_group(const int* eventsets, unsigned count, substrata_stamp* stamp);
-/* Reads all sets; their values lie one set after the other. PAPI_EBUF when `room` is too small. */
-SUBSTRATA_API int substrata_read_group(const int* eventsets, unsigned count, long long* values, unsigned room,
-                                       substrata_stamp* stamp);
+/* Reads all sets; their values lie one set after the other. PAPI_EBUF when `capacity` is too small. */
+SUBSTRATA_API int substrata_read_group(const int* eventsets, unsigned count, long long* values,
+                                       unsigned capacity, substrata_stamp* stamp);
 /* Stops all sets; `values` may be null. */
-SUBSTRATA_API int substrata_stop_group(const int* eventsets, unsigned count, long long* values, unsigned room,
-                                       substrata_stamp* stamp);
+SUBSTRATA_API int substrata_stop_group(const int* eventsets, unsigned count, long long* values,
+                                       unsigned capacity, substrata_stamp* stamp);
 
-/* The sentence of the calling thread's last refusal: what was asked, what refused, what to do. Never null. */
+/* The message of the calling thread's last refusal: what was asked, what refused, what to do. Never null. */
 SUBSTRATA_API const char* substrata_last_error(void);
 
 /* What an event is, beyond PAPI_event_info_t. Set struct_size = sizeof(substrata_event) before the call. */
@@ -71,7 +71,7 @@ SUBSTRATA_API int substrata_event_info(int code, substrata_event* out);
  */
 SUBSTRATA_API const char* substrata_component_origin(int component);
 
-/* The i-th plug-in that was found and refused, as a sentence; null after the last. Valid until the thread's
+/* The i-th plug-in that was found and refused, as a message; null after the last. Valid until the thread's
    next call. */
 SUBSTRATA_API const char* substrata_plugin_refusal(unsigned i);
 

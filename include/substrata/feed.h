@@ -1,17 +1,17 @@
-/* The feed: transactions of real programs, workloads, and recorded traces, on their way from whoever makes
- * them to whoever models a monitor with them; the C interface between both, C99 and C++20.
+/* The feed: transactions of real programs, workloads, and recorded traces, on their way from their
+ * publishers to models of monitors; the C interface between both, C99 and C++20.
  *
  *   a publisher (one thread's ring at one probe point)  ->  probe point  ->  observers, in batches
  *
  * A probe point is a place where transactions pass: "mem.cpu0.l1-l2", "myrinet.node3.lanai.send",
  * "mpi.rank2.send", "os.page-faults". It has a name and a source. Any number of observers may watch one; a
- * probe point that nobody watches costs its publisher one predictable branch.
+ * probe point without observers costs its publisher one predictable branch.
  *
  * WHAT HOLDS
  *   - Nothing is lost. A full ring is run through the observers by the publisher itself; substrata_flush lets
  * a reader do it earlier. There are no threads behind the scenes.
  *   - Order: the transactions of one publisher reach every observer in the order of their commits. Between
- *     publishers only the time stamps tell.
+ *     publishers only the time stamps give the order.
  *   - A batch holds transactions of one probe point. One observer never runs in two threads at once (unless
  * it asked for that), so a model needs no locks of its own.
  *   - An observer may publish at other probe points from inside its callback (a cache model publishes its
@@ -24,7 +24,7 @@
  *
  * ERRORS: functions returning int give 0, or a negative number (PAPI's error numbers: -1 invalid argument, -2
  * no memory, -3 the operating system refused, -7 no such name, -8 already there, -18 not supported here);
- * substrata_feed_error() then has a sentence: what was asked, what refused, what to do. A failed call has no
+ * substrata_feed_error() then has a message: what was asked, what refused, what to do. A failed call has no
  * effect.
  *
  * THREADS: every function may be called from any thread, except that one publisher belongs to one thread at a
@@ -47,7 +47,7 @@ extern "C" {
 
 /* The ABI the library was built with, to be compared with SUBSTRATA_FEED_ABI. */
 SUBSTRATA_API uint32_t substrata_feed_abi(void);
-/* The sentence for the calling thread's last failed call; "" before one. Valid until the thread's next call.
+/* The message for the calling thread's last failed call; "" before one. Valid until the thread's next call.
  */
 SUBSTRATA_API const char* substrata_feed_error(void);
 
@@ -155,7 +155,7 @@ enum substrata_transaction_flags {
   SUBSTRATA_FLAG_OWN = 1u << 12     /* this bit and the three above it belong to the source */
 };
 
-/* "Nobody" or "everybody" as initiator or target. */
+/* "None" or "all" as initiator or target. */
 #define SUBSTRATA_NOBODY 0xffffffffu
 
 /* One transaction, 64 bytes, one cache line: Owl's Monitor Hardware Interface (Schulz et al., "Owl: Next
@@ -208,7 +208,7 @@ struct substrata_source_info {
   uint32_t struct_size;      /* sizeof, set by the caller of every function that takes or fills one */
   uint32_t kind;             /* enum substrata_source_kind */
   const char* name;          /* "memory", "mpi", "replay": [a-z0-9_-]+ */
-  const char* summary;       /* one sentence */
+  const char* summary;       /* one line */
   const char* why_not;       /* not available here: reason and cure; null: available */
   uint32_t time_base;        /* enum substrata_time_base */
   uint32_t probe_count;      /* filled in */
@@ -220,7 +220,7 @@ struct substrata_probe_info {
   uint32_t struct_size;
   uint32_t number;     /* filled in: the probe field of its transactions; dense from 0 */
   const char* name;    /* dotted: "<machine>.<place>.<what>", [A-Za-z0-9_.-]+ */
-  const char* text;    /* one sentence: what passes here, what initiator and target are */
+  const char* text;    /* one line: what passes here, what initiator and target are */
   const char* source;  /* name of its source */
   uint32_t publishers; /* filled in: open now */
   uint32_t observers;  /* filled in: subscribed now */
@@ -269,7 +269,7 @@ SUBSTRATA_API void substrata_publisher_epoch(struct substrata_publisher* publish
  * substrata_reserve. */
 SUBSTRATA_API struct substrata_transaction* substrata_make_room(struct substrata_publisher* publisher);
 /* Publishes an array as one batch without copying, after what the ring holds. Every probe field must hold the
- * publisher's probe. Does nothing if nobody watches. The array must stay until it returns. */
+ * publisher's probe. Does nothing without observers. The array must stay until it returns. */
 SUBSTRATA_API void substrata_publish_all(struct substrata_publisher* publisher,
                                          const struct substrata_transaction* transactions, size_t count);
 
@@ -279,7 +279,7 @@ static inline int substrata_observed(const struct substrata_publisher* publisher
 }
 
 /* The slot for the next transaction, to be filled in whole (it holds an old one) and then committed; null if
- * nobody watches. */
+ * there is no observer. */
 static inline struct substrata_transaction* substrata_reserve(struct substrata_publisher* publisher) {
   if (!substrata_observed(publisher)) return NULL;
   if (__builtin_expect(publisher->head == publisher->limit, 0)) return substrata_make_room(publisher);
@@ -312,7 +312,7 @@ SUBSTRATA_API int substrata_flush_source(const char* source);
 
 /* ---------------------------------------------------------------------------------------------- observing */
 
-/* Is given batches, in the thread of whoever delivers. Must not throw. */
+/* Is given batches, in the delivering thread. Must not throw. */
 typedef void (*substrata_batch_function)(void* owner, const struct substrata_transaction* batch,
                                          size_t count);
 
@@ -405,11 +405,11 @@ struct substrata_trace_info {
       readable_bytes;    /* up to here the file is whole; smaller than file_bytes: the offset of the damage */
   int64_t recorded_at_s; /* seconds since 1970 */
   const char* comment;   /* valid until close */
-  const char* damage;    /* null, or a sentence: what is wrong at offset readable_bytes; valid until close */
+  const char* damage;    /* null, or a message: what is wrong at offset readable_bytes; valid until close */
 };
 
-/* Opens a trace. A file that is no trace, or has a damaged header, fails with -1 and the offset in the
- * sentence. A file cut off or damaged further on opens: info says how far it reads. */
+/* Opens a trace. A file that is not a trace, or has a damaged header, fails with -1 and the offset in the
+ * message. A file cut off or damaged further on opens: info says how far it reads. */
 SUBSTRATA_API int substrata_trace_open(const char* path, struct substrata_trace** out);
 SUBSTRATA_API void substrata_trace_close(struct substrata_trace* trace);
 SUBSTRATA_API int substrata_trace_describe(const struct substrata_trace* trace,
@@ -421,7 +421,7 @@ SUBSTRATA_API int substrata_trace_probe(const struct substrata_trace* trace, uin
 SUBSTRATA_API int substrata_trace_source(const struct substrata_trace* trace, uint32_t index,
                                          struct substrata_source_info* out);
 /* Gives the next batch as it was recorded (*count 0: the end). The probe fields hold indices into the file's
- * probe points. *batch is valid until the next call. -1: damage met; the sentence has the offset and what was
+ * probe points. *batch is valid until the next call. -1: damage met; the message has the offset and what was
  * read before. */
 SUBSTRATA_API int substrata_trace_next(struct substrata_trace* trace,
                                        const struct substrata_transaction** batch, size_t* count);
@@ -442,7 +442,7 @@ struct substrata_replay_summary {
  * recorded order and the recorded batches, in the calling thread, and flushes. patterns: which probe points,
  * null: all. A trace that holds a machine's input and its output should be replayed with one of them only, if
  * that machine observes. A cut-off or damaged file is replayed as far as it is whole, then -1 with the
- * sentence; summary is filled in any case and may be null. */
+ * message; summary is filled in any case and may be null. */
 SUBSTRATA_API int substrata_replay(const char* path, const char* patterns,
                                    struct substrata_replay_summary* summary);
 
@@ -456,7 +456,7 @@ struct substrata_import_summary {
 
 /* Turns the text of `valgrind --tool=lackey --trace-mem=yes` ("-": standard input) into a trace with the
  * probe points mem.cpu0.accesses (loads L, stores S, modifies M as SUBSTRATA_ATOMIC) and mem.cpu0.fetches
- * (I). Stamps are sequence numbers. -1: a line that is neither; the sentence has its number and offset, the
+ * (I). Stamps are sequence numbers. -1: a line that is neither; the message has its number and offset, the
  * trace holds what came before. */
 SUBSTRATA_API int substrata_import_lackey(const char* text_path, const char* trace_path,
                                           struct substrata_import_summary* summary);
@@ -482,7 +482,7 @@ struct substrata_run_result {
   uint64_t ticks_per_second; /* of it */
   uint64_t operations;       /* of the workload: accesses, messages, synchronisations */
   uint64_t transactions;     /* published at the machine's probe points while they were watched */
-  char message[256];         /* a sentence: what was run and what the check found */
+  char message[256];         /* what was run and what the check found */
 };
 
 /* A machine model, as it makes itself known. The structure and its strings must stay until the process ends.
@@ -493,16 +493,16 @@ struct substrata_machine {
   uint32_t max_processes;
   uint32_t reserved;
   const char* name;       /* "memory", "shrimp": [a-z0-9_]+ */
-  const char* summary;    /* one sentence */
+  const char* summary;    /* one line */
   const char* parameters; /* what options.parameters takes: "name=default text; ..." */
   /* Runs the workload to its end in the calling thread and publishes at the machine's probe points. A wrong
-   * spec, or a size the machine cannot hold: negative, with the sentence in result->message. */
+   * spec, or a size the machine cannot hold: negative, with the message in result->message. */
   int (*run)(const char* workload, const struct substrata_run_options* options,
              struct substrata_run_result* result);
   struct substrata_machine* next; /* the registry's; null when added */
   /* Optional, both or none (a shorter struct_size has none). Begins to model the live programs or the replay
    * that publish at the probe points which the machine takes as its input; options->parameters as for run. On
-   * refusal null, with the sentence in result->message. unfollow ends it and frees it. */
+   * refusal null, with the message in result->message. unfollow ends it and frees it. */
   void* (*follow)(const struct substrata_run_options* options, struct substrata_run_result* result);
   void (*unfollow)(void* following);
 };
@@ -512,7 +512,7 @@ struct substrata_workload {
   uint32_t struct_size;
   uint32_t reserved;
   const char* name;       /* "fft" */
-  const char* summary;    /* one sentence: what it computes and how its result is checked */
+  const char* summary;    /* one line: what it computes and how its result is checked */
   const char* parameters; /* "points=65536 complex points, a power of 4; ..." */
   struct substrata_workload* next;
 };

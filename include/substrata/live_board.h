@@ -1,4 +1,4 @@
-/* What a shim inside of a running program tells a recorder outside, while it runs: a file that both map. */
+/* What a shim in a running program reports to a recorder outside it: a file that both map. */
 #ifndef SUBSTRATA_LIVE_BOARD_H
 #define SUBSTRATA_LIVE_BOARD_H
 
@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* The recorder makes the file with all of it zero but the head, and names it in SUBSTRATA_MPI_LIVE. A rank
- * takes the next free entry of `ranks` by adding to ranks_used; without room it leaves the board alone. Every
+ * takes the next free entry of `ranks` by adding to ranks_used; when none is free it leaves the board alone. Every
  * field is read and written atomically (relaxed; release and acquire where said); one rank writes an entry.
  * Times are CLOCK_MONOTONIC_RAW. */
 #define SUBSTRATA_LIVE_MAGIC UINT64_C(0x324556494C425553) /* "SUBLIVE2" */

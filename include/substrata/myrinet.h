@@ -7,7 +7,7 @@
  * model; every number here is modelled.
  *
  * ERRORS: functions returning int give 0 or a negative number (PAPI's error numbers, as in substrata/feed.h);
- * substrata_myrinet_error() then has a sentence. A failed call has no effect. THREADS: every function may be
+ * substrata_myrinet_error() then has a message. A failed call has no effect. THREADS: every function may be
  * called from any thread, none from a signal handler or from inside an observer's callback.
  */
 #ifndef SUBSTRATA_MYRINET_H
@@ -49,13 +49,13 @@ enum substrata_myrinet_type {
   SUBSTRATA_MYRINET_PROTOCOL = 7,   /* homes of pages and the like */
   SUBSTRATA_MYRINET_COLLECTIVE = 8, /* inside a collective operation of a live MPI program */
   SUBSTRATA_MYRINET_STREAM = 9,     /* of a stream of bytes: opening, data, credits, end */
-  SUBSTRATA_MYRINET_TYPES = 16      /* room for so many */
+  SUBSTRATA_MYRINET_TYPES = 16      /* capacity of the arrays */
 };
 
 /* How the statistics of one interface are laid out (section 2.3). */
 struct substrata_myrinet_shape {
   uint32_t struct_size;      /* sizeof, set by the caller */
-  uint32_t nodes;            /* that can be told apart as sender or receiver; default 8 */
+  uint32_t nodes;            /* that can be distinguished as sender or receiver; default 8 */
   uint32_t programs;         /* program tags with statistics of their own, 0 to programs - 1; default 1 */
   uint32_t length_bins;      /* default 128 */
   uint32_t length_bin_bytes; /* default 32, eight words */
@@ -70,8 +70,8 @@ SUBSTRATA_API int substrata_myrinet_default_shape(struct substrata_myrinet_shape
 /* How many bytes of each interface's memory a shape takes, statistics of packets and of operations (below);
  * null: the shape in use. -1: no such shape. */
 SUBSTRATA_API int substrata_myrinet_memory(const struct substrata_myrinet_shape* shape, uint64_t* bytes);
-/* Uses this shape from now on and forgets what was recorded. -1: it is no shape, or does not fit the
- * interface's memory (the sentence has both byte counts); -10: recording is under way. */
+/* Uses this shape from now on and forgets what was recorded. -1: it is not a shape, or does not fit the
+ * interface's memory (the message has both byte counts); -10: recording is under way. */
 SUBSTRATA_API int substrata_myrinet_configure(const struct substrata_myrinet_shape* shape);
 
 /* Histograms in host memory, with the interface's memory as a cache of them (section 6), so that bins may be
@@ -79,11 +79,11 @@ SUBSTRATA_API int substrata_myrinet_configure(const struct substrata_myrinet_sha
  * host lies in lines of 16 counts; a line goes to the host by one DMA of 72 bytes, which takes about 4 us of
  * modelled time: when the interface is idle and half of its lines are in use, or at once, holding up packets,
  * when a line is needed and none is free. Sums stay on the interface. Packet records are moved three at a
- * time; nothing is lost but records for which the ring has no room. */
+ * time; only records that do not fit into the ring are lost. */
 struct substrata_myrinet_host {
   uint32_t struct_size;  /* sizeof, set by the caller */
   uint32_t cache_lines;  /* of each interface, at least 4; 0: 256 */
-  uint32_t trace_ring;   /* packet records of each interface that the host has room for; 0: no trace */
+  uint32_t trace_ring;   /* packet records of each interface that the host can hold; 0: no trace */
   uint32_t trace_buffer; /* packet records that an interface holds, at least 3; 0: 64 if there is a trace */
 };
 /* How many bytes of each interface's memory (sums, cache, records), and of the host's for each interface,
@@ -94,7 +94,7 @@ SUBSTRATA_API int substrata_myrinet_host_memory(const struct substrata_myrinet_s
 /* As substrata_myrinet_configure, with histograms in host memory: for machines that begin after it, until
  * substrata_myrinet_configure. Every command works as before; reading histograms makes the host fetch what
  * the interfaces still hold, in no modelled time. Recording may start and stop while a machine runs. -1: no
- * such shape or store, or it does not fit the interface's memory (the sentence has both byte counts); -2: it
+ * such shape or store, or it does not fit the interface's memory (the message has both byte counts); -2: it
  * would take more than 1 GiB of host memory; -10: recording is under way. */
 SUBSTRATA_API int substrata_myrinet_configure_host(const struct substrata_myrinet_shape* shape,
                                                    const struct substrata_myrinet_host* host);
@@ -107,7 +107,7 @@ struct substrata_myrinet_host_counts {
   uint64_t fetched;        /* lines, by a reading host */
   uint64_t lines_in_use;   /* now */
   uint64_t trace_records;  /* made: read, or dropped, or still to be read */
-  uint64_t trace_dropped;  /* the ring had no room */
+  uint64_t trace_dropped;  /* the ring was full */
   uint64_t trace_transfers;
   uint64_t trace_forced; /* of them while packets waited */
 };
@@ -126,18 +126,18 @@ struct substrata_myrinet_packet {
   uint8_t received; /* 0: sent */
   uint8_t reserved[3];
 };
-/* Takes up to `room` of a node's oldest records; *count: so many. Any thread, also while a machine runs. -1:
+/* Takes up to `capacity` of a node's oldest records; *count: so many. Any thread, also while a machine runs. -1:
  * no such node, no place, or there is no trace. */
-SUBSTRATA_API int substrata_myrinet_trace(uint32_t node, struct substrata_myrinet_packet* out, uint32_t room,
-                                          uint32_t* count);
+SUBSTRATA_API int substrata_myrinet_trace(uint32_t node, struct substrata_myrinet_packet* out,
+                                          uint32_t capacity, uint32_t* count);
 
 /* Recording, on the fly (section 2.1): what passes between start and stop is added to what is there. Starting
- * twice, or stopping what does not run, is no error. */
+ * twice, or stopping what does not run, is not an error. */
 SUBSTRATA_API int substrata_myrinet_start(void);
 SUBSTRATA_API int substrata_myrinet_stop(void);
 /* Forgets what was recorded; also while recording. */
 SUBSTRATA_API int substrata_myrinet_clear(void);
-/* Packets that were recorded, and transactions that were not, because their node or program has no room in
+/* Packets that were recorded, and transactions that were not, because their node or program does not fit into
  * the shape. Either may be null. */
 SUBSTRATA_API int substrata_myrinet_recorded(uint64_t* packets, uint64_t* left_out);
 
@@ -154,11 +154,11 @@ enum substrata_myrinet_axis {
 
 /* The histogram of one latency for one x, as kept at one interface (or the sum of all): latency_bins counts.
  * Source and lanai are kept at the sender, net and dest at the receiver. -1: no such node, program, axis, x,
- * or room for fewer than latency_bins counts. */
+ * or capacity for fewer than latency_bins counts. */
 SUBSTRATA_API int substrata_myrinet_histogram(uint32_t node, uint32_t program,
                                               enum substrata_myrinet_latency latency,
                                               enum substrata_myrinet_axis axis, uint32_t x, uint64_t* counts,
-                                              uint32_t room);
+                                              uint32_t capacity);
 
 /* One point of a performance signature (section 2.4). */
 struct substrata_myrinet_point {
@@ -171,11 +171,11 @@ struct substrata_myrinet_point {
   double median_ns[4];    /* upper ends of histogram bins */
   double p99_ns[4];
 };
-/* The points that have packets, by increasing x. *count: how many there are; no more than `room` are written.
- * `out` may be null when room is 0. */
+/* The points that have packets, by increasing x. *count: how many there are; no more than `capacity` are written.
+ * `out` may be null when capacity is 0. */
 SUBSTRATA_API int substrata_myrinet_signature(uint32_t node, uint32_t program,
                                               enum substrata_myrinet_axis axis,
-                                              struct substrata_myrinet_point* out, uint32_t room,
+                                              struct substrata_myrinet_point* out, uint32_t capacity,
                                               uint32_t* count);
 
 /* Operations of the communication layer above the packets (section 6 of the paper asks for such an
@@ -226,14 +226,14 @@ struct substrata_myrinet_operation_point {
 };
 /* What was recorded between start and stop, by kind: the kinds that have operations or packets. The node is
  * the one whose process began them, whichever interface measured the packets. *count: how many there are; no
- * more than `room` are written. `out` may be null when room is 0. */
+ * more than `capacity` are written. `out` may be null when capacity is 0. */
 SUBSTRATA_API int substrata_myrinet_operations(uint32_t node, uint32_t program,
-                                               struct substrata_myrinet_operation_point* out, uint32_t room,
-                                               uint32_t* count);
-/* The histogram of one kind. -1: no such node, program or kind, or room for fewer than
+                                               struct substrata_myrinet_operation_point* out,
+                                               uint32_t capacity, uint32_t* count);
+/* The histogram of one kind. -1: no such node, program or kind, or capacity for fewer than
  * SUBSTRATA_MYRINET_OPERATION_BINS counts. */
 SUBSTRATA_API int substrata_myrinet_operation_histogram(uint32_t node, uint32_t program, uint32_t kind,
-                                                        uint64_t* counts, uint32_t room);
+                                                        uint64_t* counts, uint32_t capacity);
 
 /* A rule that notices a bottleneck while a program runs (section 6 of the paper asks for it): the packets of
  * one interface within a window of modelled time, their average latency against that of the same packets
@@ -351,7 +351,7 @@ struct substrata_myrinet_outcome {
   uint32_t reserved;
   uint64_t simulated_ns; /* from the begin to the last delivery */
   uint64_t messages;     /* sent and delivered */
-  uint64_t unmatched;    /* receives of messages that nobody sent: given up when nothing else went on */
+  uint64_t unmatched;    /* receives of messages that were never sent: given up when nothing else went on */
 };
 struct substrata_myrinet_carried;
 
@@ -373,12 +373,12 @@ SUBSTRATA_API int substrata_myrinet_carried_counts(const struct substrata_myrine
 SUBSTRATA_API int substrata_myrinet_carried_signature(const struct substrata_myrinet_carried* carried,
                                                       uint32_t node, uint32_t phase,
                                                       enum substrata_myrinet_axis axis,
-                                                      struct substrata_myrinet_point* out, uint32_t room,
+                                                      struct substrata_myrinet_point* out, uint32_t capacity,
                                                       uint32_t* count);
 /* Null is allowed. */
 SUBSTRATA_API void substrata_myrinet_carried_free(struct substrata_myrinet_carried* carried);
 
-/* The sentence of the calling thread's last failed call; "" before one. */
+/* The message of the calling thread's last failed call; "" before one. */
 SUBSTRATA_API const char* substrata_myrinet_error(void);
 
 #ifdef __cplusplus

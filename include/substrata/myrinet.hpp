@@ -1,5 +1,5 @@
 // The Myrinet monitor for C++: recordings that end with their scope, latencies with their unit in the type,
-// every refusal a sentence. Header-only over substrata/myrinet.h.
+// every refusal a message. Header-only over substrata/myrinet.h.
 //
 //   namespace myrinet = substrata::myrinet_monitor;
 //   myrinet::Recording recording = myrinet::Recording::start(myrinet::Shape{.programs = 2}).value();
@@ -124,7 +124,7 @@ struct Shape {
     for (std::size_t i = 0; i < latency_bin.size(); ++i) {
       if (latency_bin[i].count() < 0 || latency_bin[i].count() > std::int64_t{UINT32_MAX})
         return Error{PAPI_EINVAL, "a latency's bin of " + std::to_string(latency_bin[i].count()) +
-                                      " ns is asked for; 0 to 4294967295 can be told to the monitor"};
+                                      " ns is asked for; 0 to 4294967295 can be set in the monitor"};
       out.latency_bin_ns[i] = static_cast<std::uint32_t>(latency_bin[i].count());
     }
     return out;
@@ -173,7 +173,7 @@ class [[nodiscard]] Recording {
   bool running_ = true;
 };
 
-// What was recorded, and stages of packets that were not, because their node or program has no room.
+// What was recorded, and stages of packets that were not, because their node or program does not fit.
 struct Recorded {
   Packets packets;
   std::uint64_t left_out = 0;
@@ -216,11 +216,11 @@ Result<std::vector<Point>> points(const Read& read) {
   std::vector<substrata_myrinet_point> plain;
   for (;;) {
     std::uint32_t count = 0;
-    const auto room = static_cast<std::uint32_t>(plain.size());
-    if (const int code = read(plain.empty() ? nullptr : plain.data(), room, &count); code != 0)
+    const auto capacity = static_cast<std::uint32_t>(plain.size());
+    if (const int code = read(plain.empty() ? nullptr : plain.data(), capacity, &count); code != 0)
       return refusal(code);
     plain.resize(count);
-    if (count <= room) break;
+    if (count <= capacity) break;
   }
   std::vector<Point> out;
   out.reserve(plain.size());
@@ -241,9 +241,9 @@ Result<std::vector<Point>> points(const Read& read) {
 
 // Of what was recorded: the points that have packets, by increasing x.
 inline Result<std::vector<Point>> signature(Axis axis, Node node = {}, Program program = {}) {
-  return detail::points([&](substrata_myrinet_point* out, std::uint32_t room, std::uint32_t* count) {
+  return detail::points([&](substrata_myrinet_point* out, std::uint32_t capacity, std::uint32_t* count) {
     return substrata_myrinet_signature(detail::or_all(node.number), detail::or_all(program.tag),
-                                       static_cast<substrata_myrinet_axis>(axis), out, room, count);
+                                       static_cast<substrata_myrinet_axis>(axis), out, capacity, count);
   });
 }
 
@@ -488,7 +488,7 @@ class Carried {
     std::uint64_t seed = 0;
     std::string parameters;  // of the machine "myrinet", without nodes
   };
-  // One process a node, 2 to 256 of them. Runs to the end in the calling thread.
+  // One process per node, 2 to 256 of them. Runs to the end in the calling thread.
   static Result<Carried> run(const std::vector<Process>& processes, const Options& options) {
     std::vector<const substrata_myrinet_operation*> operations;
     std::vector<std::size_t> counts;
@@ -512,7 +512,7 @@ class Carried {
   // From the begin to the last delivery.
   std::chrono::nanoseconds simulated() const { return std::chrono::nanoseconds(outcome().simulated_ns); }
   std::uint64_t messages() const { return outcome().messages; }
-  // Receives of messages that nobody sent.
+  // Receives of messages that were never sent.
   std::uint64_t unmatched() const { return outcome().unmatched; }
 
   Result<Counts> counts(Node node = {}, Phase phase = {}) const {
@@ -532,10 +532,10 @@ class Carried {
     return out;
   }
   Result<std::vector<Point>> signature(Axis axis, Node node = {}, Phase phase = {}) const {
-    return detail::points([&](substrata_myrinet_point* out, std::uint32_t room, std::uint32_t* count) {
-      return substrata_myrinet_carried_signature(carried_.get(), detail::or_all(node.number),
-                                                 detail::or_all(phase.number),
-                                                 static_cast<substrata_myrinet_axis>(axis), out, room, count);
+    return detail::points([&](substrata_myrinet_point* out, std::uint32_t capacity, std::uint32_t* count) {
+      return substrata_myrinet_carried_signature(
+          carried_.get(), detail::or_all(node.number), detail::or_all(phase.number),
+          static_cast<substrata_myrinet_axis>(axis), out, capacity, count);
     });
   }
 

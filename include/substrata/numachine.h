@@ -8,7 +8,7 @@
  * machine around them.
  *
  * Functions return 0, or a negative number (PAPI's error numbers); substrata_feed_error() then has the
- * sentence. A failed call has no effect. Every function may be called from any thread, while a machine runs
+ * message. A failed call has no effect. Every function may be called from any thread, while a machine runs
  * too; the machine waits for the call between two of its steps. They may be called from the interrupt and
  * miss handlers below.
  */
@@ -97,7 +97,7 @@ struct substrata_numachine_page {
   int32_t hint; /* the station it should move to, -1: stay */
   uint32_t reserved;
 };
-/* Fills in the most used pages first; *count holds the room before and the number of pages after the call. */
+/* Fills in the most used pages first; *count holds the capacity before and the number of pages after the call. */
 SUBSTRATA_API int substrata_numachine_pages(uint32_t station, struct substrata_numachine_page* pages,
                                             uint32_t* count);
 
@@ -117,7 +117,7 @@ SUBSTRATA_API int substrata_numachine_on_miss(substrata_numachine_trigger trigge
 
 /* A data object with the misses on its lines and why they happen (docs/reference/numachine.md has the rules). Workloads
  * name their arrays, the memory probe the variables and allocation sites of a live program; "" holds what
- * nobody named. */
+ * has no name. */
 struct substrata_numachine_object {
   char name[128];
   char cause[40]; /* "conflict misses", "false sharing", "true sharing", "migratory data", "producer and
@@ -130,7 +130,7 @@ struct substrata_numachine_object {
   uint64_t nacks;
   uint64_t queue_cycles; /* bus cycles waited for its memory */
 };
-/* Most misses first; *count holds the room before and the number of objects after the call. */
+/* Most misses first; *count holds the capacity before and the number of objects after the call. */
 SUBSTRATA_API int substrata_numachine_objects(struct substrata_numachine_object* objects, uint32_t* count);
 
 /* A line of a processor's secondary cache whose misses (without invalidation and ownership misses) exceed the

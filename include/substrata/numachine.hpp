@@ -1,5 +1,5 @@
 // The NUMAchine monitors for C++: counters and handlers that end with their scope, cycles with their clock in
-// the type, every refusal a sentence. Header-only over substrata/numachine.h.
+// the type, every refusal a message. Header-only over substrata/numachine.h.
 //
 //   namespace numachine = substrata::numachine_monitor;
 //   numachine::Card card = numachine::Card::of(3).value();
@@ -143,7 +143,7 @@ class [[nodiscard]] Counter {
 
   // What was counted since it was armed, taken or preloaded.
   Result<Unit> read() const { return word(SUBSTRATA_NUMACHINE_COUNTERS); }
-  // The same, and the counter begins anew in the same cycle (section 4.3.3).
+  // The same, and the counter restarts in the same cycle (section 4.3.3).
   Result<Unit> take() { return word(SUBSTRATA_NUMACHINE_COUNTERS_RESET); }
   // So that the interrupt comes after `steps` more counts.
   Result<void> preload(std::uint32_t steps) {
@@ -222,7 +222,7 @@ class Card {
   }
 
   Result<std::vector<std::uint32_t>> sram(std::uint32_t first = 0, std::uint32_t count = 65536) const {
-    // The C call checks the range; no room is made for more than there can be.
+    // The C call checks the range; no more memory is allocated than there are words.
     std::vector<std::uint32_t> words(count <= 65536 ? count : 0);
     if (const int code = substrata_numachine_read_sram(cpu_, first, count, words.data()); code != 0)
       return detail::refusal(code);

@@ -7,7 +7,7 @@
  *
  * ERRORS: functions returning int give 0, or a negative number (PAPI's: -1 invalid argument, -2 no memory, -3
  * the operating system refused, -7 no such name, -8 already there or conflicting, -20 too small);
- * substrata_owl_error() then has a sentence: what was asked, what refused, what to do. A failed call has no
+ * substrata_owl_error() then has a message: what was asked, what refused, what to do. A failed call has no
  * effect.
  *
  * THREADS: every function may be called from any thread; one reader belongs to one thread at a time. From
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* The sentence of the calling thread's last failed call; "" before one. Valid until the thread's next call.
+/* The message of the calling thread's last failed call; "" before one. Valid until the thread's next call.
  */
 SUBSTRATA_API const char* substrata_owl_error(void);
 
@@ -55,15 +55,15 @@ SUBSTRATA_API int substrata_owl_module_find(const char* name, struct substrata_o
 SUBSTRATA_API int substrata_owl_load(const char* path);
 /* Adds a module that is part of the program itself. It must stay valid until the process ends. */
 SUBSTRATA_API int substrata_owl_add(const struct substrata_owl_module* module);
-/* The index-th refusal since the start, as a sentence; null after the last. */
+/* The index-th refusal since the start, as a message; null after the last. */
 SUBSTRATA_API const char* substrata_owl_refusal(uint32_t index);
 
 /* Composes a module out of modules of the library (docs/reference/owl.md describes the language) and adds it. `origin`
  * names the text in errors, which point at line and column. */
 SUBSTRATA_API int substrata_owl_compose(const char* text, size_t bytes, const char* origin);
-/* Only checks the text; the module's name is copied into name (room bytes, may be null). */
+/* Only checks the text; the module's name is copied into name (capacity bytes, may be null). */
 SUBSTRATA_API int substrata_owl_check(const char* text, size_t bytes, const char* origin, char* name,
-                                      size_t room);
+                                      size_t capacity);
 /* Adds every "*.owl" and "*.so" file of a folder, in alphabetical order; refused ones are kept for
  * substrata_owl_refusal. Gives the number of files added, or -3. The folder in SUBSTRATA_OWL_LIBRARY is added
  * when the library is first used. */
@@ -86,7 +86,7 @@ enum substrata_owl_capsule_flags {
    * instance; what depends on the order among threads (evictions, a sampler's choice) is each thread's own.
    * Events that count are exact at any time, those that are levels are as of the last merge. Modules without
    * a merge function keep their one instance behind a lock. So do threads for whose instances the budget has
-   * no room left. */
+   * no space left. */
   SUBSTRATA_OWL_PER_THREAD = 1u << 0
 };
 
@@ -98,8 +98,9 @@ struct substrata_owl_capsule_options {
   const char* probes;    /* names or patterns of probe points, separated by commas */
   const char* module;    /* by name */
   const char* registers; /* "counters=64:block=64", initial values for the rest; null: all initial */
-  const char* ring_path; /* file for the ring, made anew (in /dev/shm for example); null: anonymous memory */
-  uint64_t ring_bytes;   /* rounded up to a power of two, 4096 to 2^34; 0: 1 MiB */
+  const char*
+      ring_path; /* file for the ring, created or replaced (in /dev/shm for example); null: anonymous memory */
+  uint64_t ring_bytes;        /* rounded up to a power of two, 4096 to 2^34; 0: 1 MiB */
   uint32_t near_full_percent; /* where the near-full signal is given, 1 to 100; 0: 75 */
   uint32_t flags;             /* of enum substrata_owl_capsule_flags */
   struct substrata_owl_cost
@@ -133,9 +134,9 @@ struct substrata_owl_statistics {
   uint64_t events_seen;      /* transactions */
   uint64_t packets_injected; /* written into the ring */
   uint64_t bytes_injected;   /* their payload */
-  uint64_t dropped;   /* packets that found no room, or were overwritten before the consumer read them */
-  uint64_t near_full; /* near-full signals */
-  uint64_t signals;   /* of the module, on transactions */
+  uint64_t dropped;          /* packets that did not fit, or were overwritten before the consumer read them */
+  uint64_t near_full;        /* near-full signals */
+  uint64_t signals;          /* of the module, on transactions */
   struct substrata_owl_cost cost;
   struct substrata_owl_cost budget;
 };
@@ -164,9 +165,9 @@ SUBSTRATA_API int substrata_owl_on_signal(struct substrata_owl_capsule* capsule,
 SUBSTRATA_API const char* substrata_owl_ring_path(struct substrata_owl_capsule* capsule);
 
 enum substrata_owl_reader_flags {
-  SUBSTRATA_OWL_WATCH = 1u << 0 /* only looks: frees no room, may miss packets (which it counts) */
+  SUBSTRATA_OWL_WATCH = 1u << 0 /* only looks: frees no space, may miss packets (which it counts) */
 };
-/* One reader without SUBSTRATA_OWL_WATCH is the ring's consumer: what it consumes frees room. Its place is
+/* One reader without SUBSTRATA_OWL_WATCH is the ring's consumer: what it consumes is freed. Its place is
  * kept in the ring, so that a restarted consumer goes on where the last one stopped. -3: no such file; -1: no
  * ring, with the reason. */
 SUBSTRATA_API int substrata_owl_reader_open(const char* path, uint32_t flags,
@@ -179,10 +180,10 @@ struct substrata_owl_packet {
   uint32_t stage;    /* which sub-module of a composed module emitted it; 0 otherwise */
   uint32_t bytes;
 };
-/* Copies the next packet to `data` without consuming it. 1: done; 0: none is there; -20: `room` is too small,
+/* Copies the next packet to `data` without consuming it. 1: done; 0: none is there; -20: `capacity` is too small,
  * the packet's bytes are filled in; -1: the ring is damaged. */
 SUBSTRATA_API int substrata_owl_reader_peek(struct substrata_owl_reader* reader,
-                                            struct substrata_owl_packet* packet, void* data, size_t room);
+                                            struct substrata_owl_packet* packet, void* data, size_t capacity);
 /* Consumes the packet that was peeked at last. A consumer killed before it meets the same packet again. */
 SUBSTRATA_API void substrata_owl_reader_consume(struct substrata_owl_reader* reader);
 /* Packets that were overwritten before this reader came to them, exactly. */
@@ -206,7 +207,7 @@ SUBSTRATA_API void substrata_owl_objects_clear(void);
 /* ----------------------------------------------------------------------------- expanding what was emitted */
 
 /* Gives the transactions back that a packet of the module `log` holds, one call each. -1: the packet is
- * damaged; the sentence has the offset. */
+ * damaged; the message has the offset. */
 SUBSTRATA_API int substrata_owl_expand_log(const void* packet, size_t bytes,
                                            void (*call)(void* owner,
                                                         const struct substrata_transaction* each),

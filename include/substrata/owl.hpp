@@ -13,10 +13,10 @@
 
 namespace substrata::monitoring {
 
-// A refusal; what() is the sentence of substrata_owl_error().
+// A refusal; what() is the message of substrata_owl_error().
 class Refused : public std::runtime_error {
  public:
-  Refused(int code, const std::string& sentence) : std::runtime_error(sentence), code_(code) {}
+  Refused(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
   int code() const noexcept { return code_; }
 
  private:
@@ -80,9 +80,9 @@ class Capsule {
     options.name = name.empty() ? nullptr : name.c_str();
     demand(substrata_owl_attach(&options, &capsule_));
     if (const int refused = substrata_owl_start(capsule_); refused < 0) {
-      const std::string sentence = substrata_owl_error();
+      const std::string message = substrata_owl_error();
       substrata_owl_detach(std::exchange(capsule_, nullptr));
-      throw Refused(refused, sentence);
+      throw Refused(refused, message);
     }
   }
   ~Capsule() { substrata_owl_detach(capsule_); }

@@ -37,7 +37,7 @@ struct substrata_owl_services {
   uint32_t abi;
   void* capsule; /* first argument of the functions */
   /* Hands over a packet of 1 to SUBSTRATA_OWL_MOST_PACKET bytes, which the capsule writes into its ring
-   * buffer in main memory by itself. What finds no room is counted as dropped. */
+   * buffer in main memory by itself. A packet that does not fit is counted as dropped. */
   void (*emit)(void* capsule, const void* packet, uint32_t bytes);
   /* The same from a part of the module: the number is kept with the packet. */
   void (*emit_from)(void* capsule, const void* packet, uint32_t bytes, uint32_t stage);
@@ -51,7 +51,7 @@ struct substrata_owl_services {
 /* A configuration register of the capsule, as the module uses it. */
 struct substrata_owl_register {
   const char* name; /* [a-z][a-z0-9_]* */
-  const char* text; /* one sentence, with the unit */
+  const char* text; /* one line, with the unit */
   uint64_t initial;
   uint64_t least;
   uint64_t most;
@@ -62,7 +62,7 @@ struct substrata_owl_register {
 /* A number that the module keeps. */
 struct substrata_owl_metric {
   const char* name; /* [A-Z][A-Z0-9_]* */
-  const char* text; /* one sentence */
+  const char* text; /* one line */
   const char* unit; /* "" or "accesses", "bytes", ...: never null */
   uint32_t gauge;   /* 0: a count that grows; 1: a level */
   uint32_t reserved;
@@ -80,7 +80,7 @@ struct substrata_owl_module {
   uint32_t struct_size; /* sizeof(struct substrata_owl_module) */
   uint32_t abi;         /* SUBSTRATA_OWL_MODULE_ABI */
   const char* name;     /* [a-z][a-z0-9_-]* , at most 47 bytes */
-  const char* summary;  /* one sentence: what it observes, what it emits */
+  const char* summary;  /* one line: what it observes, what it emits */
   const char* packets;  /* how a packet reads: "u64 block, u64 accesses"; "": it emits none */
   const struct substrata_owl_register* registers;
   uint32_t register_count; /* at most SUBSTRATA_OWL_MOST_REGISTERS */
@@ -89,7 +89,7 @@ struct substrata_owl_module {
   /* The cost for these register values. Pure. `self` is this structure. */
   void (*cost)(const struct substrata_owl_module* self, const uint64_t* registers,
                struct substrata_owl_cost* out);
-  /* Makes an instance. Null: done, *instance is set; else a sentence why not. May allocate. */
+  /* Makes an instance. Null: done, *instance is set; else a message why not. May allocate. */
   const char* (*create)(const struct substrata_owl_module* self, const uint64_t* registers,
                         const struct substrata_owl_services* services, void** instance);
   void (*destroy)(void* instance);

@@ -16,18 +16,18 @@ extern "C" {
  * closed. Different threads may read the same recording. */
 typedef struct substrata_recording substrata_recording;
 
-/* Opens files as one recording; null with a sentence in `why` (of `room` bytes, may be null) when they cannot
- * be read or are no records. What is cut off or damaged is left out, see substrata_recording_problem(). */
+/* Opens files as one recording; null with a message in `why` (of `capacity` bytes, may be null) when they cannot
+ * be read or are not records. What is cut off or damaged is left out, see substrata_recording_problem(). */
 SUBSTRATA_API substrata_recording* substrata_recording_open(const char* const* paths, size_t count, char* why,
-                                                            size_t room);
+                                                            size_t capacity);
 SUBSTRATA_API void substrata_recording_close(substrata_recording* recording);
 
 /* From the start to the last thing recorded, and the time of day of the start in nanoseconds since 1970. */
 SUBSTRATA_API double substrata_recording_seconds(const substrata_recording* recording);
 SUBSTRATA_API int64_t substrata_recording_start(const substrata_recording* recording);
-/* A sentence for each thing that is cut off or damaged; null beyond the last. */
+/* A message for each thing that is cut off or damaged; null beyond the last. */
 SUBSTRATA_API const char* substrata_recording_problem(const substrata_recording* recording, size_t index);
-/* What the recording itself cost, in a sentence; empty when it is not known. */
+/* What the recording itself cost, in words; empty when it is not known. */
 SUBSTRATA_API const char* substrata_recording_overhead(const substrata_recording* recording);
 
 /* Processes that wrote, and what they say of themselves ("host", "command", "mpi.rank", "exit", ...); null
@@ -56,10 +56,10 @@ SUBSTRATA_API size_t substrata_recording_series_count(const substrata_recording*
 /* 0, or -1 when there is no such series or struct_size is unknown. */
 SUBSTRATA_API int substrata_recording_series_at(const substrata_recording* recording, size_t index,
                                                 substrata_recording_series* series);
-/* Copies at most `room` samples: seconds since the start, not falling, and values (either may be null). Gives
+/* Copies at most `capacity` samples: seconds since the start, not falling, and values (either may be null). Gives
  * how many there are. */
 SUBSTRATA_API size_t substrata_recording_samples(const substrata_recording* recording, size_t index,
-                                                 double* seconds, double* values, size_t room);
+                                                 double* seconds, double* values, size_t capacity);
 
 typedef struct substrata_recording_region {
   size_t struct_size; /* set by the caller: sizeof of this */

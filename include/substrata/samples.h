@@ -10,7 +10,7 @@
  * may lie a few behind the one that took the time. Data addresses of loads and stores are not sampled.
  *
  * ERRORS: 0, or a negative PAPI error number (-1 invalid argument, -2 no memory, -3 the operating system
- * refused); substrata_feed_error() has the sentence. THREADS: one handle belongs to one thread at a time.
+ * refused); substrata_feed_error() has the message. THREADS: one handle belongs to one thread at a time.
  */
 #ifndef SUBSTRATA_SAMPLES_H
 #define SUBSTRATA_SAMPLES_H
@@ -48,7 +48,7 @@ SUBSTRATA_API int substrata_samples_start(const struct substrata_samples_options
 /* What the samples come with: enum substrata_samples_clock. */
 SUBSTRATA_API int substrata_samples_by(const struct substrata_samples* samples);
 /* Publishes what the kernel has buffered, in the order of time. *lost, unless null: samples so far that did
- * not fit into the buffer before they were collected. Publishes nothing while nobody watches the probe point;
+ * not fit into the buffer before they were collected. Publishes nothing while the probe point has no observer;
  * the buffer is emptied all the same. */
 SUBSTRATA_API int substrata_samples_collect(struct substrata_samples* samples, uint64_t* lost);
 /* Ends the observation: collects once more, then frees. Null is allowed. */

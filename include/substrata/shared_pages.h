@@ -12,12 +12,12 @@
  * Probe point "shared-pages.process<i>" (source "shared-pages", real time, CLOCK_MONOTONIC_RAW in
  * nanoseconds), published at each lock, unlock, barrier and close: kinds SUBSTRATA_PAGE_FETCH,
  * SUBSTRATA_TWIN, SUBSTRATA_DIFF, SUBSTRATA_INVALIDATE (address: offset of the page in the memory; initiator:
- * the process; target: the home; size: bytes moved, of a diff the changed words and 4 bytes a run of them;
+ * the process; target: the home; size: bytes moved, of a diff the changed words and 4 bytes per run of them;
  * start and time enclose the work), SUBSTRATA_LOCK, SUBSTRATA_UNLOCK, SUBSTRATA_BARRIER (detail: number;
  * start to time: the wait).
  *
  * COST: a fault is a signal, a copied page and one or two changes of protection, some microseconds
- * (bench_pages says how many here); substrata_shared_pages_count tells what a program spent. Protection is
+ * (bench_pages says how many here); substrata_shared_pages_count gives what a program spent. Protection is
  * per page, so a system call that is given memory in an invalid page fails with EFAULT: touch it before.
  *
  * SIGNALS: SIGSEGV is taken while a memory is open and handed on when it is not about such a page; the last
@@ -25,7 +25,7 @@
  * may be called by any thread, one at a time. A child made by fork does not take part and has no such memory.
  *
  * ERRORS: 0, or a negative PAPI error number (-1 invalid argument, -2 no memory, -3 the operating system or
- * the other processes, -8 the place is taken); substrata_feed_error() has the sentence.
+ * the other processes, -8 the place is taken); substrata_feed_error() has the message.
  */
 #ifndef SUBSTRATA_SHARED_PAGES_H
 #define SUBSTRATA_SHARED_PAGES_H
@@ -77,7 +77,7 @@ struct substrata_shared_pages_counts {
   uint64_t twins;         /* pages copied before the first store */
   uint64_t home_writes;   /* intervals in which a page was stored to at its home */
   uint64_t diffs;         /* pages that differed from their twin */
-  uint64_t diff_bytes;    /* changed words and 4 bytes a run of them */
+  uint64_t diff_bytes;    /* changed words and 4 bytes per run of them */
   uint64_t invalidations; /* copies that others had outdated */
   uint64_t lock_acquires;
   uint64_t barriers;

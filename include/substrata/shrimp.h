@@ -8,7 +8,7 @@
  * eventset to the next.
  *
  * ERRORS: 0, or a negative PAPI error number (-1 invalid argument, -2 no memory); substrata_shrimp_error()
- * has the sentence. A failed call changes nothing. THREADS: every function may be called from any thread, and
+ * has the message. A failed call changes nothing. THREADS: every function may be called from any thread, and
  * from an overflow handler of a `shrimp` event. A command takes effect behind every packet that the calling
  * thread published before it.
  */
@@ -96,9 +96,9 @@ struct substrata_shrimp_trace_entry {
   uint32_t address; /* the 20 selected bits */
   uint32_t clock;   /* the low 20 bits of the receiver's clock, 100 ns */
 };
-/* Copies up to `room` entries from the `first` on. `count` gets how many there are behind `first`, which may
+/* Copies up to `capacity` entries from the `first` on. `count` gets how many there are behind `first`, which may
  * be more. */
-SUBSTRATA_API int substrata_shrimp_read_trace(uint32_t node, uint32_t first, uint32_t room,
+SUBSTRATA_API int substrata_shrimp_read_trace(uint32_t node, uint32_t first, uint32_t capacity,
                                               struct substrata_shrimp_trace_entry* out, uint32_t* count);
 
 /* Takes the oldest waiting overflow address out of the node's queue: *found 0 when none waits. Addresses that

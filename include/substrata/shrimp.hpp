@@ -14,7 +14,7 @@ using Variables = substrata_shrimp_variables;
 using TraceEntry = substrata_shrimp_trace_entry;
 inline constexpr std::uint32_t kEveryNode = SUBSTRATA_SHRIMP_EVERY_NODE;
 
-// A refusal, with the sentence of substrata_shrimp_error() and PAPI's error number.
+// A refusal, with the message of substrata_shrimp_error() and PAPI's error number.
 class Refused : public std::runtime_error {
  public:
   explicit Refused(int code) : std::runtime_error(substrata_shrimp_error()), code_(code) {}

@@ -1,5 +1,5 @@
 // The C++ interface for programs that measure: eventsets and runs that end with their scope, values with
-// their unit in the type, every refusal a sentence. Header-only over papi.h and substrata/extensions.h.
+// their unit in the type, every refusal a message. Header-only over papi.h and substrata/extensions.h.
 //
 //   namespace measure = substrata::client;
 //   measure::Library library = measure::Library::open().value();
@@ -11,7 +11,7 @@
 //   std::chrono::nanoseconds used = end[clock].amount;
 //
 // What may be refused gives a Result: ask it (`if (!result) ... result.error().sentence`) or call value(),
-// which throws Failure with the same sentence. A program links libpapi and libsubstrata: PAPI::substrata in
+// which throws Failure with the same message. A program links libpapi and libsubstrata: PAPI::substrata in
 // CMake, `substrata` in pkg-config. Unless a class says otherwise it is Thread-compatible: one object, one
 // thread at a time.
 #ifndef SUBSTRATA_SUBSTRATA_HPP
@@ -40,7 +40,7 @@
 
 namespace substrata::client {
 
-// Why something was refused: PAPI's error number (PAPI_EISRUN, ...) and a sentence that says what was asked,
+// Why something was refused: PAPI's error number (PAPI_EISRUN, ...) and a message that says what was asked,
 // what refused and what to do.
 struct Error {
   int code = PAPI_EMISC;
@@ -112,7 +112,7 @@ class [[nodiscard]] Result<void> {
   std::optional<Error> error_;
 };
 
-// An amount of one kind of thing, in the smallest step it is told in. Only like is compared with or added to
+// An amount of one kind of thing, in the smallest step of its unit. Only like is compared with or added to
 // like.
 template <class Kind>
 struct Amount {
@@ -241,9 +241,10 @@ template <class Unit>
 struct Value {
   Unit amount{};
   Origin origin = Origin::kMeasured;
-  std::chrono::nanoseconds time{};     // CLOCK_MONOTONIC_RAW when it was taken
-  std::chrono::nanoseconds age{};      // how old the number was then
-  std::chrono::nanoseconds enabled{};  // how long the event was wanted; 0 where the substrate does not tell
+  std::chrono::nanoseconds time{};  // CLOCK_MONOTONIC_RAW when it was taken
+  std::chrono::nanoseconds age{};   // how old the number was then
+  std::chrono::nanoseconds
+      enabled{};  // how long the event was enabled; 0 where the substrate does not report it
   std::chrono::nanoseconds running{};  // how long it was really counting
   bool scaled = false;                 // extrapolated: the counter ran part of the time
   bool stale = false;                  // older than the source's refresh period
@@ -263,15 +264,15 @@ class Snapshot;
 namespace detail {
 
 inline Error last_error(std::string_view what, int code) {
-  std::string sentence(what);
-  if (!sentence.empty()) sentence += ": ";
-  const char* told = substrata_last_error();
-  if (told[0] == '\0') told = PAPI_strerror(code);
-  sentence += told != nullptr ? told : "error " + std::to_string(code);
-  return {code, std::move(sentence)};
+  std::string message(what);
+  if (!message.empty()) message += ": ";
+  const char* reason = substrata_last_error();
+  if (reason[0] == '\0') reason = PAPI_strerror(code);
+  message += reason != nullptr ? reason : "error " + std::to_string(code);
+  return {code, std::move(message)};
 }
 
-// The library while somebody needs it. Thread-safe.
+// The library while it is in use. Thread-safe.
 class Use {
  public:
   static Result<std::shared_ptr<const Use>> acquire() {
@@ -388,7 +389,7 @@ class Slot {
 };
 
 // The values of one or more sets as they were once. It owns its memory, so that Run::read into one that has
-// the room allocates nothing.
+// the capacity allocates nothing.
 class Snapshot {
  public:
   // Throws std::out_of_range for a slot of another set, std::range_error for a value its type cannot hold.
@@ -477,7 +478,7 @@ class [[nodiscard]] Run {
   Stamp started() const noexcept { return started_; }
   bool running() const noexcept { return !handles_.empty(); }
 
-  // A snapshot with room for every value and nothing read yet.
+  // A snapshot with space for every value and nothing read yet.
   Snapshot snapshot() const {
     Snapshot empty;
     unsigned begin = 0;
@@ -590,7 +591,7 @@ class EventSet {
     if constexpr (!std::is_same_v<Unit, Number>) {
       const std::optional<std::int64_t> known = UnitTraits<Unit>::steps(found->unit);
       if (!known || found->value_type == PAPI_DATATYPE_FP64)
-        return Error{PAPI_EINVAL, name + " is told in '" + found->unit + "'" +
+        return Error{PAPI_EINVAL, name + " is measured in '" + found->unit + "'" +
                                       (known ? " with a fraction" : "") + " and cannot be read as " +
                                       UnitTraits<Unit>::name() + "; read it as Number"};
       steps = *known;
@@ -639,7 +640,7 @@ class Library {
     return all;
   }
 
-  // The native events of a substrate that open here, in its order; event() tells why another one does not.
+  // The native events of a substrate that open here, in its order; event() says why another one does not.
   std::vector<EventInfo> events(int substrate) const {
     std::vector<EventInfo> all;
     int code = PAPI_NATIVE_MASK;

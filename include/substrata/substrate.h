@@ -29,7 +29,7 @@
 
 namespace substrata {
 
-// Bumped when a slot changes meaning or place. New slots are only appended, told apart by struct_size.
+// Bumped when a slot changes meaning or place. New slots are only appended, distinguished by struct_size.
 inline constexpr uint32_t kSubstrateAbi = 1;
 
 // What went wrong. The values are PAPI's error numbers, so that the C boundary maps by value.
@@ -37,7 +37,7 @@ enum class Code : int32_t {
   kOk = 0,
   kInvalid = -1,          // PAPI_EINVAL
   kNoMemory = -2,         // PAPI_ENOMEM
-  kSystem = -3,           // PAPI_ESYS: os_error tells which call failed with what
+  kSystem = -3,           // PAPI_ESYS: os_error is its errno
   kComponent = -4,        // PAPI_ECMP: not supported by this substrate
   kCountersLost = -5,     // PAPI_ECLOST
   kBug = -6,              // PAPI_EBUG
@@ -63,7 +63,7 @@ enum class Code : int32_t {
   kDelayedInit = -26,     // PAPI_EDELAY_INIT
 };
 
-// The result of a call. `note` is a sentence for a person (what was asked, what refused, what to do) or null;
+// The result of a call. `note` is a message for a person (what was asked, what refused, what to do) or null;
 // it stays valid until the next call into the same substrate on the same thread. Static strings are best.
 struct Status {
   Code code = Code::kOk;
@@ -105,7 +105,7 @@ enum EventFlags : uint32_t {
 struct Event {
   const char* name =
       nullptr;  // without the component prefix, unless the field's custom has one ("perf::TASK-CLOCK")
-  const char* text = nullptr;  // one sentence
+  const char* text = nullptr;  // one line
   const char* unit = nullptr;  // "", "ns", "mdegC", "bytes", ... never null for a listed event
   const char* why = nullptr;   // with kEventUnavailable: reason and cure
   ValueKind kind = ValueKind::kCount;
@@ -243,7 +243,7 @@ struct SubstrateTable {
   uint32_t abi = kSubstrateAbi;
   const char* name = nullptr;        // "perf_event": [a-z0-9_]+, at most 63 bytes
   const char* short_name = nullptr;  // "perf"; null: the name
-  const char* summary = nullptr;     // one sentence
+  const char* summary = nullptr;     // one line
   const char* version = nullptr;
   uint32_t traits = 0;
   uint32_t max_events = 64;  // counters of one set
@@ -290,16 +290,16 @@ struct SubstrateTable {
   const char* event_names = nullptr;
 };
 
-// Copies the table into *out, no more than the caller has room for, so that an older host and a newer
+// Copies the table into *out, no more than fits into the caller's, so that an older host and a newer
 // substrate fit and the reverse. Returns 0, or the negative of the ABI the substrate was built for when the
 // host cannot use it.
 inline int32_t publish(const SubstrateTable& table, const Host* host, SubstrateTable* out) noexcept {
   if (host == nullptr || out == nullptr || host->abi != table.abi) return -static_cast<int32_t>(table.abi);
-  const uint32_t room = out->struct_size < table.struct_size ? out->struct_size : table.struct_size;
+  const uint32_t size = out->struct_size < table.struct_size ? out->struct_size : table.struct_size;
   const unsigned char* from = reinterpret_cast<const unsigned char*>(&table);
   unsigned char* to = reinterpret_cast<unsigned char*>(out);
-  for (uint32_t i = 0; i < room; ++i) to[i] = from[i];
-  out->struct_size = room;
+  for (uint32_t i = 0; i < size; ++i) to[i] = from[i];
+  out->struct_size = size;
   return 0;
 }
 

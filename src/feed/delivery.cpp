@@ -12,7 +12,7 @@ namespace {
 
 // How deep this thread is in observers' callbacks.
 thread_local uint32_t callback_depth __attribute__((tls_model("initial-exec"))) = 0;
-// Its address tells threads apart.
+// Its address identifies the thread.
 thread_local const char thread_identity __attribute__((tls_model("initial-exec"))) = 0;
 
 // Models stand in a row (accesses -> first-level misses -> second-level misses); each pass of a flush moves
@@ -75,8 +75,8 @@ void free_publisher(Publisher* publisher) noexcept {
   delete publisher;
 }
 
-// With Registry::mutex held: takes the publisher out of its probe point's list and frees it, if nobody looks
-// at it.
+// With Registry::mutex held: takes the publisher out of its probe point's list and frees it, if nothing
+// uses it.
 bool release_if_unused(Publisher* publisher) noexcept {
   if (!publisher->closed || publisher->pins != 0) return false;
   Probe& probe = *publisher->owner;

@@ -117,14 +117,14 @@ extern "C" int substrata_import_lackey(const char* text_path, const char* trace_
         writer.add_probe({"mem.cpu0.accesses", "loads, stores and modifies of the program", source, 0});
     const uint32_t fetches =
         writer.add_probe({"mem.cpu0.fetches", "instruction fetches of the program", source, 0});
-    substrata_import_summary told{};
-    told.struct_size = sizeof told;
+    substrata_import_summary imported{};
+    imported.struct_size = sizeof imported;
     Output output(writer);
     char line[kLongestLine];
     uint64_t offset = 0;
     bool malformed = false;
     while (!malformed && std::fgets(line, sizeof line, text.get()) != nullptr) {
-      ++told.lines;
+      ++imported.lines;
       const uint64_t line_bytes = std::strlen(line);
       size_t length = line_bytes;
       if (length > 0 && line[length - 1] == '\n') {
@@ -137,13 +137,13 @@ extern "C" int substrata_import_lackey(const char* text_path, const char* trace_
       substrata_transaction transaction;
       switch (parse_lackey_line({line, length}, &transaction)) {
         case LackeyLine::kIgnored:
-          ++told.ignored_lines;
+          ++imported.ignored_lines;
           break;
         case LackeyLine::kMalformed:
           malformed = true;
           continue;
         case LackeyLine::kTransaction:
-          transaction.time = told.transactions++;
+          transaction.time = imported.transactions++;
           output.add(transaction.kind == SUBSTRATA_FETCH ? fetches : accesses, transaction);
           break;
       }
@@ -157,17 +157,17 @@ extern "C" int substrata_import_lackey(const char* text_path, const char* trace_
                   "'%s' line %llu, byte offset %llu, is not of valgrind lackey's --trace-mem=yes; the %llu "
                   "transactions "
                   "before it are in '%s'",
-                  text_path, static_cast<unsigned long long>(told.lines),
-                  static_cast<unsigned long long>(offset), static_cast<unsigned long long>(told.transactions),
-                  trace_path);
+                  text_path, static_cast<unsigned long long>(imported.lines),
+                  static_cast<unsigned long long>(offset),
+                  static_cast<unsigned long long>(imported.transactions), trace_path);
     } else if (unreadable) {
       code = fail(Code::kSystem, "the text '%s' cannot be read beyond byte offset %llu", text_path,
                   static_cast<unsigned long long>(offset));
     }
     if (summary != nullptr) {
-      const uint32_t room = summary->struct_size < sizeof told ? summary->struct_size : sizeof told;
-      std::memcpy(static_cast<void*>(summary), &told, room);
-      summary->struct_size = room;
+      const uint32_t size = summary->struct_size < sizeof imported ? summary->struct_size : sizeof imported;
+      std::memcpy(static_cast<void*>(summary), &imported, size);
+      summary->struct_size = size;
     }
     return code;
   });

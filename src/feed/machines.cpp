@@ -161,9 +161,9 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
       if (code == 0) code = recorded;
     }
     if (result != nullptr) {
-      const uint32_t room = result->struct_size < sizeof outcome ? result->struct_size : sizeof outcome;
-      std::memcpy(static_cast<void*>(result), &outcome, room);
-      result->struct_size = room;
+      const uint32_t size = result->struct_size < sizeof outcome ? result->struct_size : sizeof outcome;
+      std::memcpy(static_cast<void*>(result), &outcome, size);
+      result->struct_size = size;
     }
     return code;
   });

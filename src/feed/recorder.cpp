@@ -126,15 +126,15 @@ int substrata_record_stop(substrata_recorder* recorder, substrata_record_summary
   return guarded([&] {
     const int code = ending->writer->finish();
     if (summary != nullptr) {
-      substrata_record_summary told{};
-      told.struct_size = sizeof told;
-      told.probes = static_cast<uint32_t>(ending->writer->probes().size());
-      told.transactions = ending->writer->transactions();
-      told.blocks = ending->writer->blocks();
-      told.file_bytes = ending->writer->file_bytes();
-      const uint32_t room = summary->struct_size < sizeof told ? summary->struct_size : sizeof told;
-      std::memcpy(static_cast<void*>(summary), &told, room);
-      summary->struct_size = room;
+      substrata_record_summary written{};
+      written.struct_size = sizeof written;
+      written.probes = static_cast<uint32_t>(ending->writer->probes().size());
+      written.transactions = ending->writer->transactions();
+      written.blocks = ending->writer->blocks();
+      written.file_bytes = ending->writer->file_bytes();
+      const uint32_t size = summary->struct_size < sizeof written ? summary->struct_size : sizeof written;
+      std::memcpy(static_cast<void*>(summary), &written, size);
+      summary->struct_size = size;
     }
     if (ending->out_of_memory)
       return fail(Code::kNoMemory,

@@ -35,13 +35,13 @@ Probe* find_probe(Registry& all, std::string_view name) noexcept {
   return nullptr;
 }
 
-// Fills no more than the caller has room for.
+// Fills no more than the caller's struct_size.
 template <typename Info>
 void hand_out(const Info& info, Info* out) noexcept {
-  const uint32_t room =
+  const uint32_t size =
       out->struct_size < sizeof(Info) ? out->struct_size : static_cast<uint32_t>(sizeof(Info));
-  std::memcpy(static_cast<void*>(out), &info, room);
-  out->struct_size = room;
+  std::memcpy(static_cast<void*>(out), &info, size);
+  out->struct_size = size;
 }
 
 }  // namespace
@@ -97,8 +97,8 @@ int substrata_source_add(const substrata_source_info* info) {
     if (info->why_not == nullptr) {
       source->why_not = nullptr;
     } else if (source->why_not == nullptr || *source->why_not != info->why_not) {
-      static std::deque<std::string>* const sentences = new std::deque<std::string>;
-      source->why_not = &sentences->emplace_back(info->why_not);
+      static std::deque<std::string>* const messages = new std::deque<std::string>;
+      source->why_not = &messages->emplace_back(info->why_not);
     }
     return 0;
   });

@@ -69,7 +69,7 @@ struct StandingSubscription {
 };
 
 // Thread-safe: everything is guarded by mutex unless it says otherwise. No callback runs under mutex, and
-// nobody waits for a draining lock under it.
+// no thread waits for a draining lock under it.
 struct Registry {
   std::mutex mutex;
   std::deque<Source> sources;

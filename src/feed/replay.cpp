@@ -23,10 +23,10 @@ namespace {
 
 template <typename Info>
 void hand_out(const Info& info, Info* out) noexcept {
-  const uint32_t room =
+  const uint32_t size =
       out->struct_size < sizeof(Info) ? out->struct_size : static_cast<uint32_t>(sizeof(Info));
-  std::memcpy(static_cast<void*>(out), &info, room);
-  out->struct_size = room;
+  std::memcpy(static_cast<void*>(out), &info, size);
+  out->struct_size = size;
 }
 
 std::unique_ptr<TraceReader> open_reader(const char* path, int* code) {
@@ -170,8 +170,8 @@ int substrata_trace_seek(substrata_trace* trace, uint64_t transaction) {
 int substrata_replay(const char* path, const char* patterns, substrata_replay_summary* summary) {
   return guarded([&] {
     if (path == nullptr) return fail(Code::kInvalid, "substrata_replay needs a file");
-    substrata_replay_summary told{};
-    told.struct_size = sizeof told;
+    substrata_replay_summary replayed{};
+    replayed.struct_size = sizeof replayed;
     int code = 0;
     if (const std::unique_ptr<TraceReader> reader = open_reader(path, &code)) {
       Publishers publishers;
@@ -182,7 +182,7 @@ int substrata_replay(const char* path, const char* patterns, substrata_replay_su
         uint32_t number = 0;
         code = open_publisher(*reader, probe, &number, &publishers.all[i]);
         reader->number_probe(i, number);
-        ++told.probes;
+        ++replayed.probes;
       }
       while (code == 0) {
         TraceReader::Batch batch;
@@ -190,17 +190,17 @@ int substrata_replay(const char* path, const char* patterns, substrata_replay_su
         if (code != 0 || batch.count == 0) break;
         substrata_publisher* const publisher = publishers.all[batch.probe];
         if (publisher == nullptr) {
-          told.skipped += batch.count;
+          replayed.skipped += batch.count;
           continue;
         }
         substrata_publish_all(publisher, batch.transactions, batch.count);
-        told.transactions += batch.count;
-        ++told.batches;
+        replayed.transactions += batch.count;
+        ++replayed.batches;
       }
-      told.complete = reader->complete() ? 1 : 0;
+      replayed.complete = reader->complete() ? 1 : 0;
       substrata_flush();
     }
-    if (summary != nullptr) hand_out(told, summary);
+    if (summary != nullptr) hand_out(replayed, summary);
     return code;
   });
 }

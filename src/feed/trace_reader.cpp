@@ -101,9 +101,9 @@ const char* TraceReader::load_chunk(uint64_t offset, ChunkHeader* header) {
   if (ZSTD_getFrameContentSize(stored_.data(), stored_.size()) != header->raw_bytes) {
     return "a chunk's content does not have the length its header says";
   }
-  if (raw_room_ < header->raw_bytes) {
+  if (raw_capacity_ < header->raw_bytes) {
     raw_.reset(new unsigned char[header->raw_bytes]);
-    raw_room_ = header->raw_bytes;
+    raw_capacity_ = header->raw_bytes;
   }
   raw_bytes_ = ZSTD_decompressDCtx(decompressor_->context, raw_.get(), header->raw_bytes, stored_.data(),
                                    stored_.size());
@@ -196,9 +196,9 @@ const char* TraceReader::count_block(const ChunkHeader& header) {
       return "a block is malformed";
     total += count;
     if (total > header.transactions) return "a block is malformed";
-    if (batch_room_ < count) {
+    if (batch_capacity_ < count) {
       batch_.reset(new substrata_transaction[count]);
-      batch_room_ = count;
+      batch_capacity_ = count;
     }
     if (!decode_segment_body(&segments, probe, count, batch_.get())) return "a block is malformed";
     counts.emplace_back(probe, count);
@@ -312,9 +312,9 @@ int TraceReader::next(Batch* batch) {
   bool whole =
       decode_segment_head(&segments_, &probe, &count) && probe < probes_.size() && count <= block_left_;
   if (whole) {
-    if (batch_room_ < count) {
+    if (batch_capacity_ < count) {
       batch_.reset(new substrata_transaction[count]);
-      batch_room_ = count;
+      batch_capacity_ = count;
     }
     whole = decode_segment_body(&segments_, numbers_[probe], count, batch_.get());
   }

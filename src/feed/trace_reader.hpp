@@ -25,7 +25,7 @@ class ByteSource {
 
 class FileBytes final : public ByteSource {
  public:
-  // Null with the sentence set and *code negative when the file does not open.
+  // Null with the message set and *code negative when the file does not open.
   static std::unique_ptr<FileBytes> open(const std::string& path, int* code);
   ~FileBytes() override;
   uint64_t size() const noexcept override { return size_; }
@@ -62,15 +62,15 @@ class TraceReader {
     size_t count = 0;  // 0: the end
   };
 
-  // name: for sentences.
+  // name: for messages.
   TraceReader(std::string name, std::unique_ptr<ByteSource> bytes);
   ~TraceReader();
 
   // Reads header, dictionary and index; of a file without an index every block, to know how far it is whole.
-  // 0, or a code with the sentence set: then it is no trace of ours.
+  // 0, or a code with the message set: then it is not a trace.
   int open();
 
-  // The next batch; its transactions stay until the next call. 0, or a code with the sentence set.
+  // The next batch; its transactions stay until the next call. 0, or a code with the message set.
   int next(Batch* batch);
   int seek(uint64_t transaction);
 
@@ -91,7 +91,7 @@ class TraceReader {
  private:
   struct Decompressor;
 
-  // Each gives null, or a sentence that says what is wrong.
+  // Each gives null, or a message that says what is wrong.
   const char* load_chunk(uint64_t offset, ChunkHeader* header);
   const char* read_dictionary();
   const char* read_index(uint64_t offset);
@@ -105,10 +105,10 @@ class TraceReader {
   std::unique_ptr<Decompressor> decompressor_;
   std::vector<unsigned char> stored_;
   std::unique_ptr<unsigned char[]> raw_;
-  size_t raw_room_ = 0;
+  size_t raw_capacity_ = 0;
   size_t raw_bytes_ = 0;
   std::unique_ptr<substrata_transaction[]> batch_;
-  size_t batch_room_ = 0;
+  size_t batch_capacity_ = 0;
 
   bool complete_ = false;
   uint64_t transactions_ = 0;

@@ -22,7 +22,7 @@ class TraceWriter {
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  // Creates or replaces the file and writes its header. 0, or a code with the sentence set.
+  // Creates or replaces the file and writes its header. 0, or a code with the message set.
   int open(const std::string& comment);
 
   // Names a source or probe point; gives its index in the file.
@@ -33,7 +33,7 @@ class TraceWriter {
   void append(uint32_t probe, const substrata_transaction* batch, size_t count);
   // Writes what was appended as a block, even a short one.
   void write_block();
-  // Writes the last block, the index and the trailer, and closes. The first failure's code with the sentence
+  // Writes the last block, the index and the trailer, and closes. The first failure's code with the message
   // set, or 0.
   int finish();
 

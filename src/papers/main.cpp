@@ -11,7 +11,8 @@
 #include "arguments/arguments.hpp"
 #include "terminal/progress.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace tool;
 namespace {
 
 std::vector<Reproduction>& registered() {
@@ -37,13 +38,14 @@ int reproduce(int argc, char** argv) {
   std::string id;
   Setting setting;
   bool list = false, json = false;
-  Arguments arguments("substrata reproduce",
-                      "Runs a figure or claim of a paper anew. Exit status 0: every claim holds; 1: one does "
-                      "not; 3: it cannot be run here.\n\n"
-                      "  substrata reproduce --list\n"
-                      "  substrata reproduce papi-dispatch --json");
-  arguments.word("ID", id, "which one", Arguments::Value::kReproduction);
-  arguments.flag("--list", list, "list them");
+  Arguments arguments(
+      "substrata reproduce",
+      "Reproduces a figure or claim of a paper. Exit status 0: every claim holds; 1: one does "
+      "not; 3: it cannot be run here.\n\n"
+      "  substrata reproduce --list\n"
+      "  substrata reproduce papi-dispatch --json");
+  arguments.word("ID", id, "reproduction to run", Arguments::Value::kReproduction);
+  arguments.flag("--list", list, "list the reproductions");
   arguments.flag("--json", json, "print JSON");
   arguments.word("--out", setting.out, "folder for data and figures", Arguments::Value::kFolder);
   if (const auto status = arguments.parse(argc, argv)) return *status;
@@ -93,11 +95,11 @@ int reproduce(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 int main(int argc, char** argv) {
   try {
-    return substrata::tool::reproduce(argc, argv);
+    return substrata::papers::reproduce(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "substrata reproduce: %s\n", error.what());
     return 1;

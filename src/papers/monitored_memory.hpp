@@ -1,7 +1,7 @@
 // The memory system of the Owl paper's perturbation study: caches, buses, and capsules that write their
 // packets into rings.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_MONITORED_MEMORY_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_MONITORED_MEMORY_HPP
+#ifndef SUBSTRATA_PAPERS_MONITORED_MEMORY_HPP
+#define SUBSTRATA_PAPERS_MONITORED_MEMORY_HPP
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 // A cache by its tags, least recently used first to go; a tag carries a dirty bit.
 template <uint64_t Sets, unsigned Ways>
@@ -240,6 +240,6 @@ class MonitoredMemory {
   bool inside_ = false;
 };
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

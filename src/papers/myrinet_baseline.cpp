@@ -4,7 +4,8 @@
 
 #include "papers/myrinet_runs.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace tool;
 namespace {
 
 // The message's type alone, without the barrier at the end of the run.
@@ -60,4 +61,4 @@ std::vector<Claim> run(const Setting& setting) {
 const Registered registered({"myrinet-baseline", "Myrinet monitor, figure 5: baseline latencies", run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -5,7 +5,8 @@
 
 #include "papers/myrinet_runs.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace tool;
 namespace {
 
 constexpr double kClaimNs = 3000;
@@ -66,9 +67,9 @@ std::vector<Claim> run(const Setting&) {
        {}},
       {"synchronised every second it is accurate enough without drift correction",
        "roughly once per second (section 2.2)", text(every_second_slow), every_second_slow.most < kClaimNs,
-       "with clocks off by up to 1 ppm, which is what the paper's sentence says of its clocks: 3 us in a "
-       "second "
-       "are 3 ppm between two nodes. With 100 ppm no clock could hold: " +
+       "with clocks off by up to 1 ppm, as the paper says of its clocks: 3 us in a second are 3 ppm between "
+       "two "
+       "nodes. With 100 ppm no clock could hold: " +
            text(every_second)},
       {"stamps inside long operations and priority of clock packets are needed",
        "polling makes the error worse; several methods keep it negligible (section 3.2)",
@@ -81,4 +82,4 @@ const Registered registered({"myrinet-clock", "Myrinet monitor, sections 2.2 and
                              run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -4,7 +4,8 @@
 
 #include "papers/myrinet_runs.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace tool;
 namespace {
 
 std::vector<Claim> run(const Setting& setting) {
@@ -87,4 +88,4 @@ std::vector<Claim> run(const Setting& setting) {
 const Registered registered({"myrinet-intrusion", "Myrinet monitor, section 3: what the monitor costs", run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

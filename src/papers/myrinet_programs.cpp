@@ -5,7 +5,8 @@
 
 #include "papers/myrinet_runs.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace tool;
 namespace {
 
 constexpr unsigned kNodes = 8;
@@ -166,4 +167,4 @@ const Registered registered_both({"myrinet-multiprogram",
                                   run_multiprogram});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -7,7 +7,9 @@
 
 #include "model_runs/workload_run.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace tool;
+
 double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters) {
   model_runs::myrinet_begin(1);
   const double seconds = model_runs::myrinet_run(workload, nodes, parameters);
@@ -76,4 +78,4 @@ std::string percent(double share) {
   return text;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers

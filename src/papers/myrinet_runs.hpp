@@ -1,6 +1,6 @@
 // Runs on the modelled Myrinet cluster, and what its monitors keep of them, for the reproductions.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_MYRINET_RUNS_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_MYRINET_RUNS_HPP
+#ifndef SUBSTRATA_PAPERS_MYRINET_RUNS_HPP
+#define SUBSTRATA_PAPERS_MYRINET_RUNS_HPP
 
 #include <substrata/feed.h>
 #include <substrata/myrinet.h>
@@ -11,7 +11,7 @@
 #include "model_runs/myrinet_run.hpp"
 #include "papers/reproduction.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 // Runs a workload (myrinet_run) with recording, from empty statistics of the paper's shape.
 double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters = "");
@@ -37,6 +37,6 @@ std::string microseconds(double value);
 // "3.4 %"
 std::string percent(double share);
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

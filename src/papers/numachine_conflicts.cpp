@@ -1,5 +1,5 @@
 // numachine-conflicts: conflict misses found in the profile of a cache by line, by its average and by
-// thresholds, and traced to data objects (Lemieux, section 3.3.2); the patterns of sharing told apart.
+// thresholds, and traced to data objects (Lemieux, section 3.3.2); the patterns of sharing distinguished.
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
@@ -7,7 +7,7 @@
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
 namespace {
 
 constexpr std::uint32_t kProcessors = 16;
@@ -78,7 +78,7 @@ std::vector<Claim> run_conflicts(const Setting& setting) {
       {kConflict, "conflict.words", "conflict misses"},
       {"hot-spot:rounds=16", "hot_spot.spot", "hot spot"}};
   std::size_t right = 0;
-  std::string told;
+  std::string found;
   for (const Pattern& pattern : kPatterns) {
     run_on_numachine(pattern.workload, kProcessors);
     for (const substrata_numachine_object& object : objects()) {
@@ -87,12 +87,12 @@ std::vector<Claim> run_conflicts(const Setting& setting) {
                std::to_string(object.ownership_misses) + "\n";
       if (std::string(object.name) != pattern.object) continue;
       right += std::string(object.cause) == pattern.cause ? 1 : 0;
-      told += (told.empty() ? "" : "; ") + std::string(object.name) + ": " + object.cause;
+      found += (found.empty() ? "" : "; ") + std::string(object.name) + ": " + object.cause;
     }
   }
   claims.push_back({"counts of invalidation, ownership and other misses characterize data sharing",
-                    "patterns told apart",
-                    std::to_string(right) + " of " + std::to_string(std::size(kPatterns)) + ": " + told,
+                    "patterns distinguished",
+                    std::to_string(right) + " of " + std::to_string(std::size(kPatterns)) + ": " + found,
                     right == std::size(kPatterns),
                     "one program of each pattern; the rules are in docs/reference/numachine.md"});
   if (!setting.out.empty()) {
@@ -109,4 +109,4 @@ const Registered registered({"numachine-conflicts",
                              run_conflicts});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -9,7 +9,7 @@
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
 namespace {
 
 constexpr std::uint32_t kProcessors = 16;
@@ -53,11 +53,11 @@ class Frames {
   void take(const substrata_transaction& t) {
     const std::uint64_t line = t.address / kLineBytes;
     if (t.kind == SUBSTRATA_INVALIDATE) {
-      // Its initiator is who caused it; whose bus it is on, the probe point tells.
+      // Its initiator caused it; the probe point gives the processor whose bus it is on.
       if (t.state == SUBSTRATA_HIT) frame(processor_of(t.probe), line) = {line, true};
     } else if (t.kind == SUBSTRATA_READ || t.kind == SUBSTRATA_READ_EXCLUSIVE) {
       Frame& at = frame(t.initiator, line);
-      // An ownership miss that was cancelled was no miss when it began (miss type 1 in bits 25..24).
+      // An ownership miss that was cancelled was not a miss when it began (miss type 1 in bits 25..24).
       const bool began_as_miss = ((t.detail >> 24) & 3U) != 1;
       if (began_as_miss && at.invalid && at.line != line) ++replaced_;
       at = {line, false};
@@ -213,4 +213,4 @@ const Registered registered(
      "Lemieux, section 4.4.4 and figure 4.8: the estimates of invalidation hits and misses", run_estimates});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

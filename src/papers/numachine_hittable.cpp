@@ -7,7 +7,7 @@
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
 namespace {
 
 constexpr std::uint32_t kProcessors = 16;
@@ -137,4 +137,4 @@ const Registered registered({"numachine-hittable",
                              run_hittable});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -8,7 +8,7 @@
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
 namespace {
 
 constexpr std::uint32_t kProcessors = 16;
@@ -161,4 +161,4 @@ const Registered registered({"numachine-latency",
                              run_latency});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

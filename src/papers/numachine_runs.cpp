@@ -9,7 +9,9 @@
 #include "model_runs/workload_run.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
+using namespace tool;
 namespace {
 
 void must(int code) {
@@ -29,10 +31,10 @@ NumachineSet::NumachineSet(const std::vector<std::string>& events) : set_(PAPI_N
     throw std::runtime_error(refusal(status));
   for (const std::string& event : events) {
     if (const int status = PAPI_add_named_event(set_, ("numachine:::" + event).c_str()); status != PAPI_OK) {
-      const std::string sentence = event + ": " + refusal(status);
+      const std::string message = event + ": " + refusal(status);
       PAPI_cleanup_eventset(set_);
       PAPI_destroy_eventset(&set_);
-      throw std::runtime_error(sentence);
+      throw std::runtime_error(message);
     }
   }
 }
@@ -128,4 +130,4 @@ std::string share_of(double part, double whole) {
   return whole == 0 ? std::string("0 of 0") : digits(100 * part / whole, 2) + " %";
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -1,6 +1,6 @@
 // What the reproductions of the NUMAchine thesis share: runs, eventsets, registers, what the model knows.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_NUMACHINE_RUNS_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_NUMACHINE_RUNS_HPP
+#ifndef SUBSTRATA_PAPERS_NUMACHINE_RUNS_HPP
+#define SUBSTRATA_PAPERS_NUMACHINE_RUNS_HPP
 
 #include <substrata/numachine.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 // Runs a workload to its end; throws std::runtime_error when it does not run or its result is wrong. Gives
 // the simulated time in bus cycles of 20 ns.
@@ -18,7 +18,7 @@ std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t proces
 // An eventset of `numachine` events around one run. Thread-bound.
 class NumachineSet {
  public:
-  explicit NumachineSet(const std::vector<std::string>& events);  // throws with the library's sentence
+  explicit NumachineSet(const std::vector<std::string>& events);  // throws with the library's message
   ~NumachineSet();
   NumachineSet(const NumachineSet&) = delete;
   NumachineSet& operator=(const NumachineSet&) = delete;
@@ -29,7 +29,7 @@ class NumachineSet {
   int set_;
 };
 
-// Register access that throws with the sentence of a refusal.
+// Register access that throws with the message of a refusal.
 void write_all(std::uint32_t processors, std::uint32_t address, std::uint32_t value);
 std::uint32_t read_word(std::uint32_t processor, std::uint32_t address);
 std::vector<std::uint32_t> read_sram(std::uint32_t processor);
@@ -60,6 +60,6 @@ class LatencyList {
 std::string digits(double number, int after_point);
 std::string share_of(double part, double whole);
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

@@ -10,7 +10,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 constexpr std::uint32_t kProcessors = 8;
@@ -89,9 +90,9 @@ std::uint64_t count_mispredictions(std::uint64_t branches, std::uint64_t every) 
   if (substrata_probe_add(&probe, &number) != 0 || substrata_publisher_open(number, 0, &publisher) != 0)
     throw std::runtime_error(substrata_feed_error());
   if (substrata_follow("numachine", nullptr, &following) != 0) {
-    const std::string sentence = substrata_feed_error();
+    const std::string message = substrata_feed_error();
     substrata_publisher_close(publisher);
-    throw std::runtime_error(sentence);
+    throw std::runtime_error(message);
   }
   for (std::uint64_t i = 0; i < branches; ++i) {
     substrata_transaction t{};
@@ -414,4 +415,4 @@ const Registered registered({"numachine-table410",
                              run_table});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -5,15 +5,15 @@
 // reference manual (chapter 2, table 2-4 for latencies). Left out: the clusters' crossing of a cycle, line
 // mispredictions, replays after a load that was wrongly taken for a hit or wrongly passed a store (the order
 // of loads and stores is known here), wrong paths, and translation buffers, which always hit.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_OUT_OF_ORDER_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_OUT_OF_ORDER_HPP
+#ifndef SUBSTRATA_PAPERS_OUT_OF_ORDER_HPP
+#define SUBSTRATA_PAPERS_OUT_OF_ORDER_HPP
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 enum class Work : uint8_t {
   kNothing,  // fetched and retired, never issued
@@ -471,6 +471,6 @@ class OutOfOrder {
   uint64_t mispredicted_ = 0;
 };
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

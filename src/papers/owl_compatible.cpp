@@ -14,7 +14,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 using monitoring::Capsule;
@@ -191,4 +192,4 @@ std::vector<Claim> run(const Setting&) {
 const Registered registered({"owl-compatible", "Schulz et al., section 4: downward compatible", run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -17,7 +17,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 using monitoring::Capsule;
@@ -354,7 +355,7 @@ std::vector<Claim> run(const Setting& setting) {
   }
   const bool both = objects.count("radix.keys0") != 0 && objects.count("radix.keys1") != 0;
   claims.push_back(
-      {"the histograms of a radix sort tell its two main arrays from its global data, by name",
+      {"the histograms of a radix sort distinguish its two main arrays from its global data, by name",
        "clearly distinguishable (figure 4, left)", by_object, both && objects.size() >= 3,
        "first level of 64 KiB in two ways; the paper's figure does not give its caches or its input"});
   claims.push_back(
@@ -401,4 +402,4 @@ const Registered registered({"owl-histogram",
                              "Schulz et al., sections 4.2 and 5.1, figure 4: access histograms", run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -10,7 +10,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 using monitoring::Capsule;
@@ -21,7 +22,7 @@ constexpr int kAtoms = 3000;
 
 // The loads of a non-bonded update as the paper shows them: for each atom that the neighbour list keeps, 72
 // loads of its fields in a fixed order; an `if` leaves atoms out, so that the base addresses have gaps. The
-// list is walked anew in every step.
+// list is walked again in every step.
 std::vector<uint64_t> neighbour_loads() {
   constexpr uint64_t kStruct = 1536;
   constexpr uint64_t kBase = 0x20000000;
@@ -221,4 +222,4 @@ const Registered registered({"owl-pattern",
                              "Schulz et al., section 4.3, figure 5: pattern recognition and reduction", run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

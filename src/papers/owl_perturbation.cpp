@@ -24,7 +24,9 @@
 #include "sampler/measuring.hpp"
 #include "terminal/progress.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
+using namespace tool;
 namespace {
 
 // ---------------------------------------------------------------------------------------------- the
@@ -42,7 +44,7 @@ constexpr size_t kTimed = 4'000'000;
 // OW-12.
 constexpr size_t kEnough = 10;
 // What is timed of this program is one thread's asking whether the other has found a move, and valgrind runs
-// them in turns: it is told and does not decide, although it would count among those that hide 1/8.
+// them alternately: it is reported and does not decide, although it would count among those that hide 1/8.
 constexpr const char* kWaits = "gnuchess";
 // Bytes of a capsule's ring buffer. The paper leaves the size to the operating system (section 3.1).
 constexpr uint64_t kRing = 1 << 20;
@@ -282,7 +284,7 @@ std::vector<Row> measure_all(const std::vector<Traffic>& traffic) {
 std::vector<Claim> run(const Setting& setting) {
   start_library();
   std::vector<Traffic> traffic;
-  std::vector<Traffic> told;  // and not judged
+  std::vector<Traffic> unjudged;  // reported, and no claim is judged on it
   std::string left_out;
   double not_understood = 0;  // in a thousand executed instructions of the program with most of them
   if (Decoder::available()) {
@@ -293,21 +295,21 @@ std::vector<Claim> run(const Setting& setting) {
         left_out += "; " + program.name + " is left out: it did nothing but start";
         continue;
       }
-      not_understood =
-          std::max(not_understood, decode(program, (program.name == kWaits ? told : traffic).emplace_back()));
+      not_understood = std::max(
+          not_understood, decode(program, (program.name == kWaits ? unjudged : traffic).emplace_back()));
     }
   } else {
     left_out = "every whole program is left out: this program was built without capstone";
   }
   const size_t programs = traffic.size();
-  std::move(told.begin(), told.end(), std::back_inserter(traffic));
+  std::move(unjudged.begin(), unjudged.end(), std::back_inserter(traffic));
   for (const OwlWorkload& workload : owl_workloads()) {
     Traffic& each = traffic.emplace_back();
     each.name = workload.name;
     each.steps = accesses_of(workload).steps;
   }
   const std::vector<Row> measured = measure_all(traffic);
-  // The claims are about programs; streams of accesses to arrays know no dependences, and are only told
+  // The claims are about programs; streams of accesses to arrays have no dependences, and are only reported
   // beside them unless there are too few programs.
   const bool judged_on_programs = programs >= kEnough;
   const std::vector<Row> rows(measured.begin(), judged_on_programs
@@ -418,4 +420,4 @@ const Registered registered(
      "Schulz et al., section 5.2, tables 1 and 2, figure 6: perturbation by injected results", run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

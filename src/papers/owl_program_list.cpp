@@ -11,7 +11,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace substrata::tool {
+namespace substrata::papers {
 namespace {
 
 // Twice gzip's window.
@@ -243,4 +243,4 @@ std::vector<OwlProgram> owl_programs(const std::string& folder) {
   };
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers

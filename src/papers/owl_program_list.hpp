@@ -1,11 +1,11 @@
 // Which programs the Owl paper's claims are judged on, and what each of them is given to do.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_OWL_PROGRAM_LIST_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_OWL_PROGRAM_LIST_HPP
+#ifndef SUBSTRATA_PAPERS_OWL_PROGRAM_LIST_HPP
+#define SUBSTRATA_PAPERS_OWL_PROGRAM_LIST_HPP
 
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 // What a program is given, apart from its environment.
 struct ProgramTask {
@@ -33,6 +33,6 @@ std::vector<OwlProgram> owl_programs(const std::string& folder);
 // Where a program lies: `name` itself if it has a slash, else in one of the folders of PATH; or "".
 std::string find_program(const std::string& name);
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

@@ -24,10 +24,11 @@
 #include "papers/owl_program_list.hpp"
 #include "terminal/progress.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace tool;
 namespace {
 
-// A longer run is ended here, which is told.
+// A longer run is ended here, which is reported.
 constexpr size_t kMostSteps = 12'000'000;
 constexpr int kPipeBytes = 1 << 20;
 constexpr int kLogDescriptor = 9;  // where lackey writes to, in its own process
@@ -270,7 +271,7 @@ std::string count_start_up(const OwlProgram& program, uint64_t& instructions) {
   }
   close(ends[0]);
   if (child < 0) return std::string("no process: ") + std::strerror(error);
-  // How does not matter: gnuchess crashes when it is told to quit at once, which lackey counts as well.
+  // How does not matter: gnuchess crashes when asked to quit at once, which lackey counts as well.
   static_cast<void>(how_it_ended(child));
   constexpr char kBefore[] = "guest instrs:";  // and then 1,234,567
   size_t at = text.find(kBefore);
@@ -289,8 +290,8 @@ std::string follow(const OwlProgram& program, size_t most_instructions, WholePro
   if (!why.empty()) return why;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::string("no pipe: ") + std::strerror(errno);
-  // Lackey writes every line by itself. A long pipe that nobody waits at spares it waking the reader each
-  // time; where the system grants no longer one, the short one does.
+  // Lackey writes every line by itself. With a long pipe and no blocked reader it does not wake the reader each
+  // time; where the system does not grant a longer one, the short one does.
   static_cast<void>(fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes));
   static_cast<void>(fcntl(ends[0], F_SETFL, O_NONBLOCK));
   const pid_t child = start(program.program, program.task, "--trace-mem=yes", ends[1]);
@@ -390,4 +391,4 @@ WholePrograms follow_whole_programs(size_t most_instructions) {
   return result;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers

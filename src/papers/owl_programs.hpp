@@ -1,7 +1,7 @@
 // Whole programs for the Owl paper's claims: those of owl_program_list.hpp that this machine has, followed by
 // valgrind.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_OWL_PROGRAMS_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_OWL_PROGRAMS_HPP
+#ifndef SUBSTRATA_PAPERS_OWL_PROGRAMS_HPP
+#define SUBSTRATA_PAPERS_OWL_PROGRAMS_HPP
 
 #include <array>
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 // One access with the instructions that precede it.
 struct Step {
@@ -53,6 +53,6 @@ struct WholePrograms {
 // folder can be made.
 WholePrograms follow_whole_programs(size_t most_instructions = 0);
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

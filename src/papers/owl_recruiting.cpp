@@ -11,7 +11,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 using monitoring::Capsule;
@@ -110,7 +111,7 @@ std::vector<Claim> run(const Setting&) {
     throw std::runtime_error(substrata_feed_error());
   Program program;
 
-  // Seven arrays. pressure and gradient lie a multiple of the first level's size apart; nobody is told.
+  // Seven arrays. pressure and gradient lie a multiple of the first level's size apart, unannounced.
   const uint64_t base = uint64_t{1} << 30;
   const Object objects[] = {
       {"velocity", base},
@@ -188,4 +189,4 @@ const Registered registered({"owl-recruiting",
                              "Schulz et al., section 1: recruiting monitors to find a cause", run});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -8,7 +8,8 @@
 
 #include "terminal/progress.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace tool;
 
 const std::vector<OwlWorkload>& owl_workloads() {
   static const std::vector<OwlWorkload> list{
@@ -48,4 +49,4 @@ std::string owl_decimal(double number, int digits) {
   return line;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers

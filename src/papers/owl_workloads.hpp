@@ -1,12 +1,12 @@
 // Workloads that the reproductions of the Owl paper run, and how they are run on one processor.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_OWL_WORKLOADS_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_OWL_WORKLOADS_HPP
+#ifndef SUBSTRATA_PAPERS_OWL_WORKLOADS_HPP
+#define SUBSTRATA_PAPERS_OWL_WORKLOADS_HPP
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 struct OwlWorkload {
   const char* name;  // in tables
@@ -25,6 +25,6 @@ void run_owl_workload(const OwlWorkload& workload, const std::string& machine_pa
 // "12.3 %" and the like.
 std::string owl_decimal(double number, int digits);
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

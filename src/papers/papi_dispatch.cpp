@@ -10,7 +10,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 // A substrate as small as one can be, published as every substrate is.
@@ -138,7 +139,7 @@ std::vector<Claim> run_dispatch(const Setting& setting) {
     share.note = std::string("read of ") + counted;
   } else {
     share.ours = "not measured";
-    share.note = "no counter of the processor or the network opens here; `substrata doctor` tells why";
+    share.note = "no counter of the processor or the network opens here; `substrata doctor` shows why";
   }
   const double least = read_ns("example:::constant");
   if (least > 0)
@@ -161,4 +162,4 @@ const Registered registered({"papi-dispatch",
                              run_dispatch});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -17,7 +17,8 @@
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 constexpr int kIterations = 8;    // as many as figure 1 of the paper shows periods, roughly
@@ -195,7 +196,7 @@ std::vector<Claim> run_domains(const Setting& setting) {
   domains.add("example", "example:::reads", true);
   const std::size_t count = domains.list.size();
   if (count < 2)
-    throw std::runtime_error("fewer than two substrates open here; `substrata doctor` tells why");
+    throw std::runtime_error("fewer than two substrates open here; `substrata doctor` shows why");
   std::vector<Claim> claims;
 
   // Search across the substrates, which names the substrate of each event.
@@ -349,4 +350,4 @@ const Registered registered({"papi-domains",
                              run_domains});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

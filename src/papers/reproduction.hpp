@@ -1,11 +1,11 @@
-// Figures and claims of papers that can be run anew: what one gives, and how its file makes it known.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_REPRODUCTION_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_REPRODUCTION_HPP
+// Reproductions of figures and claims of papers: what one gives, and how its file registers it.
+#ifndef SUBSTRATA_PAPERS_REPRODUCTION_HPP
+#define SUBSTRATA_PAPERS_REPRODUCTION_HPP
 
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 // One claim and whether it holds here. A claim is never tuned to hold: parameters have a source, and a miss
 // is explained in the note.
@@ -22,15 +22,15 @@ struct Setting {
   std::string out;  // folder for data and figures; empty: none are written
 };
 
-// A reproduction. The function throws std::runtime_error when it cannot run here; that is no miss.
+// A reproduction. The function throws std::runtime_error when it cannot run here; that is not a miss.
 struct Reproduction {
   const char* id;     // "papi-dispatch"
   const char* title;  // paper, figure or section
   std::vector<Claim> (*run)(const Setting& setting);
 };
 
-// Makes a reproduction known: one object of this class at namespace scope in the reproduction's own file
-// under src/tool/reproduce/, which is all that adding one takes.
+// Registers a reproduction: one object of this class at namespace scope in the reproduction's own file under
+// src/papers/, which is all that adding one takes.
 class Registered {
  public:
   explicit Registered(const Reproduction& reproduction);
@@ -39,6 +39,6 @@ class Registered {
 // All of them by id.
 std::vector<Reproduction> reproductions();
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

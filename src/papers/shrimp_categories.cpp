@@ -9,7 +9,8 @@
 #include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 constexpr std::uint32_t kFigureNodes = 16;
@@ -112,4 +113,4 @@ const Registered registered({"shrimp-categories",
                              run_categories});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

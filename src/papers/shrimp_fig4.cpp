@@ -11,7 +11,8 @@
 #include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 constexpr std::uint32_t kChunks = 16;      // as far as the figure goes
@@ -190,4 +191,4 @@ const Registered registered({"shrimp-fig4", "Martonosi et al., figure 4: senders
                              run_figure});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

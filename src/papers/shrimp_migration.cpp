@@ -7,7 +7,8 @@
 #include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 constexpr std::uint32_t kNodes = 16;
@@ -97,4 +98,4 @@ const Registered registered({"shrimp-migration", "Martonosi et al., section 4.4:
                              run_migration});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

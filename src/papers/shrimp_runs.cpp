@@ -10,7 +10,9 @@
 #include "model_runs/workload_run.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
+using namespace tool;
 
 ShrimpSet::ShrimpSet(const std::vector<std::string>& events) : set_(PAPI_NULL) {
   if (const int status = PAPI_create_eventset(&set_); status != PAPI_OK)
@@ -18,10 +20,10 @@ ShrimpSet::ShrimpSet(const std::vector<std::string>& events) : set_(PAPI_NULL) {
   for (const std::string& event : events) {
     const int status = PAPI_add_named_event(set_, ("shrimp:::" + event).c_str());
     if (status != PAPI_OK) {
-      const std::string sentence = event + ": " + refusal(status);
+      const std::string message = event + ": " + refusal(status);
       PAPI_cleanup_eventset(set_);
       PAPI_destroy_eventset(&set_);
-      throw std::runtime_error(sentence);
+      throw std::runtime_error(message);
     }
   }
 }
@@ -61,4 +63,4 @@ std::string with_digits(double number, int digits) {
   return text;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers

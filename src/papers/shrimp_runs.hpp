@@ -1,17 +1,17 @@
 // What the reproductions of the SHRIMP paper share: runs on the machine, eventsets, histograms.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_SHRIMP_RUNS_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_SHRIMP_RUNS_HPP
+#ifndef SUBSTRATA_PAPERS_SHRIMP_RUNS_HPP
+#define SUBSTRATA_PAPERS_SHRIMP_RUNS_HPP
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 // A running eventset of `shrimp` events. Thread-bound.
 class ShrimpSet {
  public:
-  // Throws std::runtime_error with the library's sentence.
+  // Throws std::runtime_error with the library's message.
   explicit ShrimpSet(const std::vector<std::string>& events);
   ~ShrimpSet();
   ShrimpSet(const ShrimpSet&) = delete;
@@ -35,6 +35,6 @@ void command_all(std::uint32_t reg, std::uint64_t value);
 // "12.3"
 std::string with_digits(double number, int digits);
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

@@ -14,7 +14,8 @@
 #include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
+using namespace sampler;
 namespace {
 
 constexpr std::uint32_t kNodes = 16;
@@ -41,7 +42,7 @@ void demand(int status) {
 // Node, tag, sender.
 using Pair = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 
-// What the handler was told, by pair.
+// How often the handler ran, by pair.
 std::map<Pair, int>& trapped() {
   static std::map<Pair, int> pairs;
   return pairs;
@@ -158,11 +159,11 @@ std::vector<Claim> run_traps(const Setting& setting) {
     bool at_first = true;
     for (const auto& [pair, packets] : onlooker.illegal) {
       const auto found = trapped().find(pair);
-      const int told = found == trapped().end() ? 0 : found->second;
-      once = once && told == 1;
+      const int calls = found == trapped().end() ? 0 : found->second;
+      once = once && calls == 1;
       table += std::to_string(std::get<0>(pair)) + "," + std::to_string(std::get<1>(pair)) + "," +
                std::to_string(std::get<2>(pair)) + "," + std::to_string(packets) + "," +
-               std::to_string(told) + "\n";
+               std::to_string(calls) + "\n";
       // The first packet made the word overflow to 0, the others were counted behind it.
       std::uint64_t word = 0;
       demand(substrata_shrimp_read(std::get<0>(pair), std::get<1>(pair) << 12 | std::get<2>(pair) << 4, 1,
@@ -213,4 +214,4 @@ const Registered registered({"shrimp-traps",
                              "Martonosi et al., section 4.3: debugging by threshold interrupts", run_traps});
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -11,7 +11,7 @@
 #include <capstone/capstone.h>
 #endif
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 Operation& Expansion::add(Work work, uint64_t reads, uint64_t writes) {
   Operation& made = operations_[count_++];
@@ -215,8 +215,8 @@ Recipe Decoder::decode(const Code& code, bool& understood) {
     recipe.turn = Turn::kConditional;
   }
   // Registers.
-  const bool told = std::any_of(x86.operands, x86.operands + x86.op_count,
-                                [](const cs_x86_op& each) { return each.access != 0; });
+  const bool access_known = std::any_of(x86.operands, x86.operands + x86.op_count,
+                                        [](const cs_x86_op& each) { return each.access != 0; });
   bool vector = false;
   bool general = false;
   bool memory = false;
@@ -229,9 +229,9 @@ Recipe Decoder::decode(const Code& code, bool& understood) {
       const uint64_t bit = bit_of(operand.reg);
       const bool in_stack = operand.reg >= X86_REG_ST0 && operand.reg < X86_REG_ST0 + 8;
       if (!in_stack) (bit >= uint64_t{1} << kVectorBit ? vector : general) = true;
-      // Where capstone tells nothing of any operand, the first is written and, of two, read.
-      const bool reads = told ? (operand.access & CS_AC_READ) != 0 : i > 0 || x86.op_count == 2;
-      const bool writes = told ? (operand.access & CS_AC_WRITE) != 0 : i == 0;
+      // Where capstone reports no operand's access, the first is written and, of two, read.
+      const bool reads = access_known ? (operand.access & CS_AC_READ) != 0 : i > 0 || x86.op_count == 2;
+      const bool writes = access_known ? (operand.access & CS_AC_WRITE) != 0 : i == 0;
       if (reads) recipe.reads |= bit;
       if (writes) recipe.writes |= bit;
     }
@@ -293,4 +293,4 @@ Recipe Decoder::decode(const Code& code, bool& understood) {
 
 #endif
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers

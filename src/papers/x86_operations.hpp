@@ -1,6 +1,6 @@
 // What an x86-64 instruction is to a processor that loads, computes and stores in separate operations.
-#ifndef SUBSTRATA_TOOL_REPRODUCE_X86_OPERATIONS_HPP
-#define SUBSTRATA_TOOL_REPRODUCE_X86_OPERATIONS_HPP
+#ifndef SUBSTRATA_PAPERS_X86_OPERATIONS_HPP
+#define SUBSTRATA_PAPERS_X86_OPERATIONS_HPP
 
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include "papers/out_of_order.hpp"
 #include "papers/owl_programs.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
 
 // Bits of Operation::reads and writes: 0 to 15 the general registers in their encoding's order (4, rsp, is
 // never one: it is pushed and popped too often for a processor to wait, and on an Alpha it changes once a
@@ -65,6 +65,6 @@ class Expansion {
   uint64_t place_ = 0;
 };
 
-}  // namespace substrata::tool
+}  // namespace substrata::papers
 
 #endif

@@ -1,6 +1,6 @@
 // The events of this machine: their names, their encodings and whether they open here.
-#ifndef SUBSTRATA_PERF_EVENT_CATALOGUE_HPP
-#define SUBSTRATA_PERF_EVENT_CATALOGUE_HPP
+#ifndef SUBSTRATA_PERF_EVENTS_CATALOGUE_HPP
+#define SUBSTRATA_PERF_EVENTS_CATALOGUE_HPP
 
 #include <substrata/substrate.h>
 
@@ -43,7 +43,7 @@ class Catalogue {
   std::vector<std::string> pmu_names();
   // Has the kernel a PMU for programs here?
   bool has_core_pmu();
-  // The sentence for a refused perf_event_open.
+  // The message for a refused perf_event_open.
   std::string explain(int os_error);
 
  private:

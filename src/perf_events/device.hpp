@@ -1,7 +1,7 @@
 // Opens the substrate over any kernel and any table of names: the entry point uses the running ones, tests
 // others.
-#ifndef SUBSTRATA_PERF_EVENT_DEVICE_HPP
-#define SUBSTRATA_PERF_EVENT_DEVICE_HPP
+#ifndef SUBSTRATA_PERF_EVENTS_DEVICE_HPP
+#define SUBSTRATA_PERF_EVENTS_DEVICE_HPP
 
 #include <atomic>
 #include <memory>

@@ -1,6 +1,6 @@
 // Reads the kernel's own description of its PMUs: /sys/bus/event_source/devices/*/{type,format,events,cpus}.
-#ifndef SUBSTRATA_PERF_EVENT_SYSFS_HPP
-#define SUBSTRATA_PERF_EVENT_SYSFS_HPP
+#ifndef SUBSTRATA_PERF_EVENTS_DEVICE_FILES_HPP
+#define SUBSTRATA_PERF_EVENTS_DEVICE_FILES_HPP
 
 #include <cstdint>
 #include <map>

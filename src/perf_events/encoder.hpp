@@ -1,6 +1,6 @@
 // Names of hardware events and their encodings from an outside table (libpfm4), behind an interface.
-#ifndef SUBSTRATA_PERF_EVENT_ENCODER_HPP
-#define SUBSTRATA_PERF_EVENT_ENCODER_HPP
+#ifndef SUBSTRATA_PERF_EVENTS_ENCODER_HPP
+#define SUBSTRATA_PERF_EVENTS_ENCODER_HPP
 
 #include <substrata/substrate.h>
 

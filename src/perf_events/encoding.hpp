@@ -1,6 +1,6 @@
 // What perf_event_open needs to count one event of the catalogue.
-#ifndef SUBSTRATA_PERF_EVENT_ENCODING_HPP
-#define SUBSTRATA_PERF_EVENT_ENCODING_HPP
+#ifndef SUBSTRATA_PERF_EVENTS_ENCODING_HPP
+#define SUBSTRATA_PERF_EVENTS_ENCODING_HPP
 
 #include <linux/perf_event.h>
 
@@ -64,7 +64,7 @@ struct Qualifier {
 const std::vector<Qualifier>& generic_qualifiers();
 
 // Applies ":u=1:k" style qualifiers (without the leading colon) to every leg of `encoding`. False, and a
-// sentence in *error, on an unknown qualifier or a bad value.
+// message in *error, on an unknown qualifier or a bad value.
 bool apply_qualifiers(std::string_view qualifiers, bool cache_umasks, Encoding* encoding, std::string* error);
 
 // Equal without regard to the case of ASCII letters.

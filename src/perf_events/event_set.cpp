@@ -35,7 +35,7 @@ Status read_failure(ssize_t got) noexcept {
         "the kernel could not keep the set on the processor's counters; another user holds them (a profiler, "
         "the NMI watchdog): end it, count fewer events or multiplex"};
   return {Code::kSystem, static_cast<int32_t>(-got),
-          "reading a perf descriptor failed; the set must be built anew"};
+          "reading a perf descriptor failed; the set must be rebuilt"};
 }
 
 bool may_be_missing(int os_error) noexcept {
@@ -375,7 +375,7 @@ Status EventSet::route_samples(const Opened& opened, const std::vector<Sampling>
   return kSuccess;
 }
 
-// The one way a set changes: everything is opened anew beside the old, and only then the old is given up.
+// The one way a set changes: the new set is opened beside the old one, and only then the old one is closed.
 Status EventSet::replace(std::vector<uint32_t> events, const Configuration& configuration,
                          std::vector<Sampling> sampling) {
   if (running_) return {Code::kRunning, 0, "the set is counting; stop it before changing it"};
@@ -420,7 +420,7 @@ Status EventSet::program(const uint32_t* events, uint32_t count) {
 
 Status EventSet::configure(const Configuration& wanted) {
   if ((wanted.domain & kDomainAll) == 0 || (wanted.domain & ~kDomainAll) != 0)
-    return {Code::kInvalidDomain, 0, "the domain is none of user, kernel, other, supervisor"};
+    return {Code::kInvalidDomain, 0, "the domain is not one of user, kernel, other, supervisor"};
   if (wanted.granularity != kGranularityThread && wanted.granularity != kGranularitySystem &&
       wanted.granularity != kGranularitySystemCpu)
     return {Code::kInvalid, 0,

@@ -1,6 +1,6 @@
 // Counts the events of one eventset: opens descriptors, groups them, starts, stops, reads, resets, samples.
-#ifndef SUBSTRATA_PERF_EVENT_EVENT_SET_HPP
-#define SUBSTRATA_PERF_EVENT_EVENT_SET_HPP
+#ifndef SUBSTRATA_PERF_EVENTS_EVENT_SET_HPP
+#define SUBSTRATA_PERF_EVENTS_EVENT_SET_HPP
 
 #include <substrata/substrate.h>
 

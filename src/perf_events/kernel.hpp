@@ -1,6 +1,6 @@
 // The system calls this substrate makes, as a table, so that a test can drive it with a kernel of its own.
-#ifndef SUBSTRATA_PERF_EVENT_KERNEL_HPP
-#define SUBSTRATA_PERF_EVENT_KERNEL_HPP
+#ifndef SUBSTRATA_PERF_EVENTS_KERNEL_HPP
+#define SUBSTRATA_PERF_EVENTS_KERNEL_HPP
 
 #include <linux/perf_event.h>
 #include <sys/syscall.h>

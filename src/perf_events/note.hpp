@@ -1,4 +1,4 @@
-// Refusals with a sentence: what was asked, what refused, what to do.
+// Refusals with a message: what was asked, what refused, what to do.
 #ifndef SUBSTRATA_PERF_EVENT_NOTE_HPP
 #define SUBSTRATA_PERF_EVENT_NOTE_HPP
 

@@ -11,8 +11,8 @@
 namespace substrata::perf {
 namespace {
 
-// Open addressing by descriptor. A route is published by its descriptor, last; its sequence tells the handler
-// of a change while it copied.
+// Open addressing by descriptor. A route is published by its descriptor, last; its sequence shows the handler
+// a change while it copied.
 struct Route {
   std::atomic<int> descriptor{-1};
   std::atomic<uint32_t> sequence{0};
@@ -73,7 +73,7 @@ constexpr int kNever = -1, kRemoved = -2;
 int hold_overflow_signal() noexcept {
   const std::lock_guard<std::mutex> guard(lock());
   if (holders == 0) {
-    // A realtime signal nobody uses: each overflow is queued by itself and carries its descriptor.
+    // A realtime signal that is not in use: each overflow is queued by itself and carries its descriptor.
     int found = 0;
     for (int signal = SIGRTMIN + 2; signal <= SIGRTMAX && found == 0; ++signal) {
       struct sigaction now;

@@ -1,6 +1,6 @@
 // Routes the signals of overflowing counters to the sinks of the sets that armed them.
-#ifndef SUBSTRATA_PERF_EVENT_OVERFLOW_HPP
-#define SUBSTRATA_PERF_EVENT_OVERFLOW_HPP
+#ifndef SUBSTRATA_PERF_EVENTS_OVERFLOW_HPP
+#define SUBSTRATA_PERF_EVENTS_OVERFLOW_HPP
 
 #include <substrata/substrate.h>
 

@@ -1,6 +1,6 @@
 // Preset tables in PAPI's CSV form: CPU lines name PMUs, PRESET lines say how they form a preset.
-#ifndef SUBSTRATA_PERF_EVENT_PRESETS_HPP
-#define SUBSTRATA_PERF_EVENT_PRESETS_HPP
+#ifndef SUBSTRATA_PERF_EVENTS_PRESETS_HPP
+#define SUBSTRATA_PERF_EVENTS_PRESETS_HPP
 
 #include <substrata/substrate.h>
 

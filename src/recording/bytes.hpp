@@ -1,6 +1,6 @@
 // The numbers and texts inside a chunk: variable-length integers, fixed ones, and a check sum over them.
-#ifndef SUBSTRATA_RECORD_BYTES_HPP
-#define SUBSTRATA_RECORD_BYTES_HPP
+#ifndef SUBSTRATA_RECORDING_BYTES_HPP
+#define SUBSTRATA_RECORDING_BYTES_HPP
 
 #include <cstddef>
 #include <cstdint>

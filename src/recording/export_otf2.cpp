@@ -122,8 +122,8 @@ struct DeleteList {
   void operator()(OTF2_AttributeList* list) const { OTF2_AttributeList_Delete(list); }
 };
 
-OTF2_ErrorCode told_by_exception(void*, const char*, uint64_t, const char*, OTF2_ErrorCode code, const char*,
-                                 va_list) {
+OTF2_ErrorCode throw_error(void*, const char*, uint64_t, const char*, OTF2_ErrorCode code, const char*,
+                           va_list) {
   return code;
 }
 
@@ -138,7 +138,7 @@ void export_otf2(const std::string& folder, const Timeline& timeline) {
   std::error_code ignored;
   if (std::filesystem::exists(folder, ignored) && !std::filesystem::is_empty(folder, ignored))
     throw std::runtime_error("'" + folder + "' is not empty; an OTF2 archive is a folder of its own");
-  OTF2_Error_RegisterCallback(told_by_exception, nullptr);
+  OTF2_Error_RegisterCallback(throw_error, nullptr);
   const std::unique_ptr<OTF2_Archive, CloseArchive> owned(
       OTF2_Archive_Open(folder.c_str(), "traces", OTF2_FILEMODE_WRITE, 1024 * 1024, 4 * 1024 * 1024,
                         OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE));

@@ -1,7 +1,7 @@
 // A record in the formats of others: CSV, JSON, the trace format that Perfetto and Chrome open, OpenMetrics
 // text.
-#ifndef SUBSTRATA_RECORD_EXPORTS_HPP
-#define SUBSTRATA_RECORD_EXPORTS_HPP
+#ifndef SUBSTRATA_RECORDING_EXPORTS_HPP
+#define SUBSTRATA_RECORDING_EXPORTS_HPP
 
 #include <iosfwd>
 #include <string>
@@ -33,7 +33,7 @@ void export_openmetrics(std::ostream& out, const Timeline& timeline);
 void export_otf2(const std::string& folder, const Timeline& timeline);
 bool otf2_is_built_in() noexcept;
 
-// A text within quotation marks, with JSON's escapes; bytes that are no valid UTF-8 become U+FFFD.
+// A text within quotation marks, with JSON's escapes; bytes that are not valid UTF-8 become U+FFFD.
 std::string json_text(std::string_view text);
 // A number as JSON has it; "null" for one that is not finite.
 std::string json_number(double number);

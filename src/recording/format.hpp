@@ -6,8 +6,8 @@
 //
 // Every chunk names its writer, so that several processes may append to one file and files may be put one
 // after the other: the concatenation of two records is a record. Numbers of sets are the writer's own.
-#ifndef SUBSTRATA_RECORD_FORMAT_HPP
-#define SUBSTRATA_RECORD_FORMAT_HPP
+#ifndef SUBSTRATA_RECORDING_FORMAT_HPP
+#define SUBSTRATA_RECORDING_FORMAT_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ struct ChunkHeader {
   std::uint32_t payload_check = 0;  // CRC-32 of the payload
 };
 void encode_chunk_header(const ChunkHeader& header, unsigned char* out) noexcept;
-// False: these 40 bytes are no chunk header (magic, check sum or a bound is wrong).
+// False: these 40 bytes are not a chunk header (magic, check sum or a bound is wrong).
 bool decode_chunk_header(const unsigned char* bytes, ChunkHeader* out) noexcept;
 
 // A row's first byte.

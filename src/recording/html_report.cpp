@@ -412,10 +412,10 @@ void write_html_report(std::ostream& out, const Timeline& timeline, const std::s
   if (const std::string_view exit = property(first.end_properties, "exit"); !exit.empty())
     out << ", " << html(exit);
   out << "</p>\n";
-  for (const std::string& sentence : what_is_missing(timeline))
-    out << "<p class=\"warn\">" << html(sentence) << "</p>\n";
-  if (const std::string sentence = overhead_sentence(timeline); !sentence.empty())
-    out << "<p class=\"dim\">Own overhead: " << html(sentence) << ".</p>\n";
+  for (const std::string& problem : what_is_missing(timeline))
+    out << "<p class=\"warn\">" << html(problem) << "</p>\n";
+  if (const std::string overhead = overhead_text(timeline); !overhead.empty())
+    out << "<p class=\"dim\">Own overhead: " << html(overhead) << ".</p>\n";
   if (std::any_of(groups.begin(), groups.end(), [](const Group& group) { return group.about->modelled; }))
     out << "<p class=\"dim\">Series marked <span class=\"modelled\">modelled</span> and drawn dashed come "
            "from a model, not "
@@ -429,13 +429,13 @@ void write_html_report(std::ostream& out, const Timeline& timeline, const std::s
          "id=\"messages\"></div>"
          "<div id=\"writers\"></div></div>\n<h2>Series</h2>\n";
   write_series_table(out, groups);
-  if (const std::vector<NamedSpread> told = spreads_of(first.properties); !told.empty()) {
+  if (const std::vector<NamedSpread> spreads = spreads_of(first.properties); !spreads.empty()) {
     out << "<h2>Spread over writers and ranks</h2>\n<div class=\"scroll\"><table "
            "id=\"spreads\"><thead><tr><th>of</th>"
            "<th>unit</th><th class=\"n\">writers or ranks</th><th class=\"n\">min</th><th "
            "class=\"n\">mean</th>"
            "<th class=\"n\">max</th><th class=\"n\">deviation</th><th>what</th></tr></thead><tbody>\n";
-    for (const NamedSpread& one : told)
+    for (const NamedSpread& one : spreads)
       out << "<tr><td><code>" << html(one.name) << "</code></td><td>" << html(one.unit)
           << "</td><td class=\"n\">" << one.spread.count << "</td>" << number_cell(one.spread.min)
           << number_cell(one.spread.mean) << number_cell(one.spread.max) << number_cell(one.spread.deviation)

@@ -1,6 +1,6 @@
 // A record as one HTML file that needs nothing else.
-#ifndef SUBSTRATA_RECORD_HTML_REPORT_HPP
-#define SUBSTRATA_RECORD_HTML_REPORT_HPP
+#ifndef SUBSTRATA_RECORDING_HTML_REPORT_HPP
+#define SUBSTRATA_RECORDING_HTML_REPORT_HPP
 
 #include <iosfwd>
 #include <string>

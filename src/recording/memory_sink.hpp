@@ -1,6 +1,6 @@
 // Takes samples into memory: a record that needs no file.
-#ifndef SUBSTRATA_RECORD_MEMORY_SINK_HPP
-#define SUBSTRATA_RECORD_MEMORY_SINK_HPP
+#ifndef SUBSTRATA_RECORDING_MEMORY_SINK_HPP
+#define SUBSTRATA_RECORDING_MEMORY_SINK_HPP
 
 #include "recording/writer.hpp"
 

@@ -38,7 +38,7 @@ std::string escaped(std::string_view text, bool quotes) {
 
 // The text with valid UTF-8 only, by way of JSON's rule.
 std::string valid(std::string_view text) {
-  // Only bytes that are no UTF-8 differ from the text; without such, the text itself is used.
+  // Only bytes that are not UTF-8 differ from the text; without such, the text itself is used.
   return json_text(text).find("\xEF\xBF\xBD") == std::string::npos ? std::string(text) : name_part(text);
 }
 
@@ -61,7 +61,7 @@ MetricLabels event_labels(const SeriesInfo& about, std::string_view host, std::s
 void MetricText::family(const SeriesInfo& about) {
   const bool counter = about.kind != Kind::kGauge;
   const std::string unit = name_part(about.unit);
-  // The unit ends the name; what makes two families alike is told apart by a number before it.
+  // The unit ends the name; families that would have the same name get a number before it.
   std::string base = "substrata_" + name_part(about.name);
   if (counter && base.size() > 6 && base.compare(base.size() - 6, 6, "_total") == 0)
     base.resize(base.size() - 6);

@@ -1,6 +1,6 @@
 // The text in which Prometheus and others take metrics: OpenMetrics 1.0, or the older format of Prometheus.
-#ifndef SUBSTRATA_RECORD_OPENMETRICS_HPP
-#define SUBSTRATA_RECORD_OPENMETRICS_HPP
+#ifndef SUBSTRATA_RECORDING_OPENMETRICS_HPP
+#define SUBSTRATA_RECORDING_OPENMETRICS_HPP
 
 #include <iosfwd>
 #include <set>

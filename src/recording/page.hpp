@@ -1,6 +1,6 @@
 // The script and the style of the HTML report, from page/.
-#ifndef SUBSTRATA_RECORD_PAGE_HPP
-#define SUBSTRATA_RECORD_PAGE_HPP
+#ifndef SUBSTRATA_RECORDING_PAGE_HPP
+#define SUBSTRATA_RECORDING_PAGE_HPP
 
 namespace substrata::record {
 

@@ -240,7 +240,7 @@ class Parser {
     return true;
   }
 
-  // After bytes that are no chunk: the next place where a header is whole, or the end.
+  // After bytes that are not a chunk: the next place where a header is whole, or the end.
   std::size_t skip(std::size_t at) {
     ChunkHeader header;
     const bool has_header = count_ - at >= kChunkHeaderBytes && decode_chunk_header(bytes_ + at, &header);
@@ -258,9 +258,9 @@ class Parser {
     const bool last = next >= count_;
     damage(at, next - at,
            last && has_header ? "the file ends within a chunk: it was cut off while it was written"
-           : last             ? "the file ends with bytes that are no chunk: it was cut off or overwritten"
+           : last             ? "the file ends with bytes that are not a chunk: it was cut off or overwritten"
            : has_header       ? "a chunk whose check sum is wrong"
-                              : "bytes that are no chunk");
+                              : "bytes that are not a chunk");
     return next;
   }
 
@@ -323,7 +323,7 @@ Recording read_file(const std::string& path) {
   const std::vector<unsigned char> bytes = bytes_of(path);
   Recording read = parse(bytes.data(), bytes.size());
   if (read.writers.empty())
-    throw std::runtime_error("'" + path + "' is no record of `substrata record`: it has no whole chunk");
+    throw std::runtime_error("'" + path + "' is not a record of `substrata record`: it has no whole chunk");
   const auto newer = [](const Writer& writer) { return writer.version > kFormatVersion; };
   if (std::all_of(read.writers.begin(), read.writers.end(), newer))
     throw std::runtime_error("'" + path + "' is of version " + std::to_string(read.writers.front().version) +

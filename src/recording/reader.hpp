@@ -1,6 +1,6 @@
-// Reads a record, also one that was cut off or damaged: what is whole is kept, and what is not is told.
-#ifndef SUBSTRATA_RECORD_READER_HPP
-#define SUBSTRATA_RECORD_READER_HPP
+// Reads a record, also one that was cut off or damaged: what is whole is kept, and what is not is reported.
+#ifndef SUBSTRATA_RECORDING_READER_HPP
+#define SUBSTRATA_RECORDING_READER_HPP
 
 #include <cstddef>
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace substrata::record {
 
-// Any bytes; never throws for their content. A recording without writers is no record. Memory: at most a
+// Any bytes; never throws for their content. A recording without writers is not a record. Memory: at most a
 // small multiple of `count`.
 Recording parse(const unsigned char* bytes, std::size_t count);
 
-// Throws std::system_error when the file cannot be read, std::runtime_error when it is no record or of a
+// Throws std::system_error when the file cannot be read, std::runtime_error when it is not a record or of a
 // newer version of the format.
 Recording read_file(const std::string& path);
 

@@ -1,6 +1,6 @@
 // A record in memory: writers with their series, samples, regions and properties, as the file has them.
-#ifndef SUBSTRATA_RECORD_RECORDING_HPP
-#define SUBSTRATA_RECORD_RECORDING_HPP
+#ifndef SUBSTRATA_RECORDING_RECORDING_HPP
+#define SUBSTRATA_RECORDING_RECORDING_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ enum ValueFlags : std::uint8_t {
 struct SeriesInfo {
   std::string name;       // of the event: "perf::TASK-CLOCK"
   std::string unit;       // "ns", "mdegC", ...; may be empty
-  std::string text;       // one sentence
+  std::string text;       // one line
   std::string component;  // the substrate
   std::string scope;      // whose activity: "process tree", "node", "rank", "recorder"
   Kind kind = Kind::kCount;
@@ -86,7 +86,7 @@ struct Attachment {
 using Properties = std::vector<std::pair<std::string, std::string>>;
 // The value of a property; empty when there is none.
 std::string_view property(const Properties& properties, std::string_view name) noexcept;
-// The same as a number; 0 when it is none.
+// The same as a number; 0 when it is not a number.
 std::int64_t property_number(const Properties& properties, std::string_view name) noexcept;
 
 // One process that wrote.

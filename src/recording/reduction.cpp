@@ -70,7 +70,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string told(const Tally& tally) {
+std::string tally_text(const Tally& tally) {
   char text[200];
   std::snprintf(text, sizeof text, "%llu\t%.9g\t%.9g\t%.9g\t%.9g",
                 static_cast<unsigned long long>(tally.count), tally.least,
@@ -379,7 +379,7 @@ void Reduction::write(const std::string& path) const {
   std::sort(spans.begin(), spans.end(),
             [](const auto& a, const auto& b) { return a.second->place < b.second->place; });
 
-  // What holds of one writer only is not told of all.
+  // What holds for one writer only is not stated for all.
   Properties head;
   for (const auto& [name, value] : first_)
     if (name != "start.raw_ns" && name != "start.real_ns" && name != "mpi.rank" && name != "pid" &&
@@ -413,12 +413,12 @@ void Reduction::write(const std::string& path) const {
         one_line(name) + '\t' + one_line(unit) + '\t' +
             (static_cast<Kind>(kind) == Kind::kGauge ? "mean level" : "total") + " of a " +
             (scope == "rank" ? "rank" : "writer") + (modelled ? ", modelled" : "") + '\t' +
-            told(in_order[i].second->spread));
+            tally_text(in_order[i].second->spread));
   }
   for (std::size_t i = 0; i < spans.size(); ++i)
     add("spread." + std::to_string(in_order.size() + i + 1),
         one_line(std::string(spans[i].first)) + "\ts\tin the region, " +
-            std::to_string(spans[i].second->passes) + " passes\t" + told(spans[i].second->seconds));
+            std::to_string(spans[i].second->passes) + " passes\t" + tally_text(spans[i].second->seconds));
 
   FileWriter file(path, FileWriter::Mode::kReplace, head);
   const double step_s = static_cast<double>(step_ns_) / kSecondNs;

@@ -1,6 +1,6 @@
 // Records of many writers brought down to one of constant size, piece by piece and in any tree.
-#ifndef SUBSTRATA_RECORD_REDUCTION_HPP
-#define SUBSTRATA_RECORD_REDUCTION_HPP
+#ifndef SUBSTRATA_RECORDING_REDUCTION_HPP
+#define SUBSTRATA_RECORDING_REDUCTION_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -44,9 +44,9 @@ class Reduction {
   void add(const Reduction& other);
 
   std::uint64_t writers() const noexcept { return writers_; }
-  // The first of the records added stands for all where they are told as one: host, command, machine.
+  // The first of the records added stands for all where they are reported as one: host, command, machine.
   ByteWriter encode() const;
-  // False when the bytes are no reduction; it is then empty.
+  // False when the bytes are not a reduction; it is then empty.
   bool decode(ByteReader& in);
   // Writes it as a record of one writer: each series, with `:least` and `:most` beside it where there are
   // several writers; a region from first begin to last end of each name; and the spreads as properties.
@@ -96,7 +96,7 @@ class Reduction {
   std::map<std::string, Span> regions_;
 };
 
-// The spreads that a reduced record tells in its properties; none of any other.
+// The spreads in the properties of a reduced record; empty for any other record.
 struct NamedSpread {
   std::string name;
   std::string unit;

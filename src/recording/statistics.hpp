@@ -1,7 +1,7 @@
 // What a person asks of series: totals, levels and rates, over all or within regions, and how two of them go
 // together.
-#ifndef SUBSTRATA_RECORD_STATISTICS_HPP
-#define SUBSTRATA_RECORD_STATISTICS_HPP
+#ifndef SUBSTRATA_RECORDING_STATISTICS_HPP
+#define SUBSTRATA_RECORDING_STATISTICS_HPP
 
 #include <cstddef>
 #include <string>

@@ -161,14 +161,14 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
            format("%g ms", static_cast<double>(property_number(first.properties, "interval_ns")) / 1e6) +
            ", " + std::to_string(rows) + " rows; values of a row within +- " +
            format("%.3g us", static_cast<double>(skew) / 1e3));
-  line("overhead", overhead_sentence(timeline));
+  line("overhead", overhead_text(timeline));
   line("software",
        "substrata " + of("software.substrata") + ", record format " + std::to_string(first.version));
   if (const std::string refused = of("refused"); !refused.empty()) line("refused", refused);
   for (const Properties* properties : {&first.properties, &first.end_properties})
     for (const auto& [name, value] : *properties)
       if (name.rfind("note", 0) == 0) line("note", shown(value));
-  for (const std::string& sentence : what_is_missing(timeline)) out << "  " << sentence << "\n";
+  for (const std::string& problem : what_is_missing(timeline)) out << "  " << problem << "\n";
 }
 
 void write_series(std::ostream& out, const Timeline& timeline, const std::vector<Group>& groups) {
@@ -233,10 +233,10 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
     out << "\n";
     gauges.print(out);
   }
-  for (const NamedSpread& told : spreads_of(timeline.recording->writers.front().properties))
-    spreads.row({shown(told.name), shown(told.unit), std::to_string(told.spread.count),
-                 compact(told.spread.min), compact(told.spread.mean), compact(told.spread.max),
-                 compact(told.spread.deviation), shown(told.what)});
+  for (const NamedSpread& one : spreads_of(timeline.recording->writers.front().properties))
+    spreads.row({shown(one.name), shown(one.unit), std::to_string(one.spread.count), compact(one.spread.min),
+                 compact(one.spread.mean), compact(one.spread.max), compact(one.spread.deviation),
+                 shown(one.what)});
   if (!spreads.empty()) {
     out << "\n";
     spreads.print(out);
@@ -374,7 +374,7 @@ std::string compact(double number) {
   return format(std::fabs(scaled) >= 1000 ? "%.0f" : "%.4g", scaled) + kLetters[thousand];
 }
 
-std::string overhead_sentence(const Timeline& timeline) {
+std::string overhead_text(const Timeline& timeline) {
   if (timeline.recording->writers.empty()) return {};
   if (const std::string_view of_many =
           property(timeline.recording->writers.front().properties, "reduced.overhead");

@@ -1,6 +1,6 @@
 // A record as text for a terminal.
-#ifndef SUBSTRATA_RECORD_TEXT_REPORT_HPP
-#define SUBSTRATA_RECORD_TEXT_REPORT_HPP
+#ifndef SUBSTRATA_RECORDING_TEXT_REPORT_HPP
+#define SUBSTRATA_RECORDING_TEXT_REPORT_HPP
 
 #include <cstdint>
 #include <iosfwd>
@@ -24,11 +24,11 @@ std::string origin_of(const Group& group);
 // Of CLOCK_REALTIME, in UTC.
 std::string time_of_day(std::int64_t real_ns);
 
-// What is cut off or damaged, in a sentence each; empty for a whole record.
+// What is cut off or damaged, one line each; empty for a whole record.
 std::vector<std::string> what_is_missing(const Timeline& timeline);
 
 // What is known of the recorder's own cost; empty when the record does not have it.
-std::string overhead_sentence(const Timeline& timeline);
+std::string overhead_text(const Timeline& timeline);
 
 }  // namespace substrata::record
 

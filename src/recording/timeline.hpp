@@ -1,7 +1,7 @@
 // A record on one clock: the series of all writers in seconds since the start, and regions with begin and
 // end.
-#ifndef SUBSTRATA_RECORD_TIMELINE_HPP
-#define SUBSTRATA_RECORD_TIMELINE_HPP
+#ifndef SUBSTRATA_RECORDING_TIMELINE_HPP
+#define SUBSTRATA_RECORDING_TIMELINE_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -67,7 +67,7 @@ struct Timeline {
 // Thread-compatible. The recording must outlive the result.
 Timeline lay_out(const Recording& recording);
 
-// A stretch of it with times from its begin on; counts begin anew there. The recording stays what it was:
+// A stretch of it with times from its begin on; counts restart there. The recording stays what it was:
 // only what works on traces, regions and moments may be given the result, not the exports.
 Timeline cut_out(const Timeline& timeline, double begin, double end);
 

@@ -1,7 +1,7 @@
 // Writes a record: chunks appended whole, so that what was flushed stays readable whatever happens to the
 // process.
-#ifndef SUBSTRATA_RECORD_WRITER_HPP
-#define SUBSTRATA_RECORD_WRITER_HPP
+#ifndef SUBSTRATA_RECORDING_WRITER_HPP
+#define SUBSTRATA_RECORDING_WRITER_HPP
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The list of events of a substrate whose events are found at run time, with the other names each answers to.
-#ifndef SUBSTRATA_KERNEL_FILES_CATALOGUE_HPP
-#define SUBSTRATA_KERNEL_FILES_CATALOGUE_HPP
+#ifndef SUBSTRATA_SYSFS_CATALOGUE_HPP
+#define SUBSTRATA_SYSFS_CATALOGUE_HPP
 
 #include <substrata/substrate.h>
 
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace substrata::kernel_files {
+namespace substrata::sysfs {
 
 // One event's description; the strings live as long as the catalogue.
 struct CatalogueEntry {
@@ -91,6 +91,6 @@ class Catalogue {
   std::unordered_map<std::string, uint32_t> names_;
 };
 
-}  // namespace substrata::kernel_files
+}  // namespace substrata::sysfs
 
 #endif

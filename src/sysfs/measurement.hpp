@@ -1,7 +1,7 @@
 // The state of one eventset over sampled numbers: when it counts, what it has counted, and what was last
 // seen.
-#ifndef SUBSTRATA_KERNEL_FILES_MEASUREMENT_HPP
-#define SUBSTRATA_KERNEL_FILES_MEASUREMENT_HPP
+#ifndef SUBSTRATA_SYSFS_MEASUREMENT_HPP
+#define SUBSTRATA_SYSFS_MEASUREMENT_HPP
 
 #include <substrata/substrate.h>
 
@@ -11,7 +11,7 @@
 
 #include "sysfs/sysfs.hpp"
 
-namespace substrata::kernel_files {
+namespace substrata::sysfs {
 
 // What samplers of levels only have in common.
 struct LevelSampler {
@@ -171,6 +171,6 @@ class Measurement {
   uint32_t value_flags_ = 0;
 };
 
-}  // namespace substrata::kernel_files
+}  // namespace substrata::sysfs
 
 #endif

@@ -1,6 +1,6 @@
 // The slots of a substrate table for a device that has a catalogue of events and samplers to read them.
-#ifndef SUBSTRATA_KERNEL_FILES_SAMPLED_SLOTS_HPP
-#define SUBSTRATA_KERNEL_FILES_SAMPLED_SLOTS_HPP
+#ifndef SUBSTRATA_SYSFS_SAMPLED_SLOTS_HPP
+#define SUBSTRATA_SYSFS_SAMPLED_SLOTS_HPP
 
 #include <substrata/substrate.h>
 
@@ -13,9 +13,9 @@
 #include "sysfs/measurement.hpp"
 #include "sysfs/sysfs.hpp"
 
-namespace substrata::kernel_files {
+namespace substrata::sysfs {
 
-// What the devices have in common. A device says its own refresh_ns or kValueFlags by declaring them anew.
+// What the devices have in common. A device says its own refresh_ns or kValueFlags by redeclaring them.
 class SampledDevice {
  public:
   static constexpr uint32_t kValueFlags = 0;  // ValueFlags of every value
@@ -131,6 +131,6 @@ struct SampledSlots {
   }
 };
 
-}  // namespace substrata::kernel_files
+}  // namespace substrata::sysfs
 
 #endif

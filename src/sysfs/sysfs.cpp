@@ -11,7 +11,7 @@
 
 #include "base/parse.hpp"
 
-namespace substrata::kernel_files {
+namespace substrata::sysfs {
 namespace {
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
@@ -147,10 +147,10 @@ int KeptFile::read_integer(int64_t* value) const noexcept {
   }
 }
 
-int64_t KeptFile::read_front(char* buffer, size_t room) const noexcept {
+int64_t KeptFile::read_front(char* buffer, size_t capacity) const noexcept {
   size_t have = 0;
-  while (have < room) {
-    const ssize_t got = ::pread(descriptor_, buffer + have, room - have, static_cast<off_t>(have));
+  while (have < capacity) {
+    const ssize_t got = ::pread(descriptor_, buffer + have, capacity - have, static_cast<off_t>(have));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return -errno;
     if (got == 0) break;
@@ -159,10 +159,10 @@ int64_t KeptFile::read_front(char* buffer, size_t room) const noexcept {
   return static_cast<int64_t>(have);
 }
 
-int64_t KeptFile::read_all(char* buffer, size_t room) const noexcept {
-  const int64_t have = read_front(buffer, room);
-  if (have < 0 || static_cast<size_t>(have) < room) return have;
-  return -EFBIG;  // no room left to see the end of the file
+int64_t KeptFile::read_all(char* buffer, size_t capacity) const noexcept {
+  const int64_t have = read_front(buffer, capacity);
+  if (have < 0 || static_cast<size_t>(have) < capacity) return have;
+  return -EFBIG;  // no space left to see the end of the file
 }
 
-}  // namespace substrata::kernel_files
+}  // namespace substrata::sysfs

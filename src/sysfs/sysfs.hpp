@@ -1,5 +1,5 @@
 // The kernel's text files as substrates need them: paths below Host::root, one number read from a kept
-// descriptor, and the sentences that tell why one could not be read.
+// descriptor, and the messages that say why one could not be read.
 #ifndef SUBSTRATA_KERNEL_FILES_KERNEL_FILES_HPP
 #define SUBSTRATA_KERNEL_FILES_KERNEL_FILES_HPP
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace substrata::kernel_files {
+namespace substrata::sysfs {
 
 // The layer's clock; 0 where the host has none. Signal-safe.
 inline int64_t now_ns(const Host& host) noexcept {
@@ -29,7 +29,7 @@ std::string below_root(const Host& host, std::string_view path);
 // The whole of a small file without its closing white space; false with errno set when it cannot be read.
 bool read_text(const std::string& path, std::string* text);
 
-// One number of a file; false (errno, or EINVAL when it is no number).
+// One number of a file; false (errno, or EINVAL when it is not a number).
 bool read_integer(const std::string& path, int64_t* value);
 
 // Names in a folder except "." and "..", numbers inside names ordered by value ("hwmon2" before "hwmon10").
@@ -48,7 +48,7 @@ std::string resolved(const std::string& path);
 // The last part of a path.
 std::string last_part(const std::string& path);
 
-// A file opened once and read many times from its beginning (sysfs and procfs make the text anew each time).
+// A file opened once and read many times from its beginning (sysfs and procfs generate the text each time).
 // Thread-compatible.
 class KeptFile {
  public:
@@ -67,21 +67,21 @@ class KeptFile {
   void close() noexcept;
   bool is_open() const noexcept { return descriptor_ >= 0; }
 
-  // The number the file holds now. 0, or errno (EINVAL: what stands there is no number). One system call, no
+  // The number the file holds now. 0, or errno (EINVAL: what stands there is not a number). One system call, no
   // allocation. Signal-safe.
   int read_integer(int64_t* value) const noexcept;
 
-  // Up to `room` bytes from the beginning, as many calls as it takes; the count, or -errno (EFBIG: more than
-  // room). No allocation. Signal-safe.
-  int64_t read_all(char* buffer, size_t room) const noexcept;
+  // Up to `capacity` bytes from the beginning, as many calls as it takes; the count, or -errno (EFBIG: more than
+  // capacity). No allocation. Signal-safe.
+  int64_t read_all(char* buffer, size_t capacity) const noexcept;
 
   // As read_all, for a file of which only the beginning is wanted: what does not fit is left out.
-  int64_t read_front(char* buffer, size_t room) const noexcept;
+  int64_t read_front(char* buffer, size_t capacity) const noexcept;
 
  private:
   int descriptor_ = -1;
 };
 
-}  // namespace substrata::kernel_files
+}  // namespace substrata::sysfs
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-using substrata::tool::Injection;
-using substrata::tool::MonitoredMemory;
+using substrata::papers::Injection;
+using substrata::papers::MonitoredMemory;
 
 namespace {
 

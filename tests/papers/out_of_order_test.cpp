@@ -7,11 +7,11 @@
 #include <map>
 #include <vector>
 
-using substrata::tool::Operation;
-using substrata::tool::OutOfOrder;
-using substrata::tool::Prediction;
-using substrata::tool::Turn;
-using substrata::tool::Work;
+using substrata::papers::Operation;
+using substrata::papers::OutOfOrder;
+using substrata::papers::Prediction;
+using substrata::papers::Turn;
+using substrata::papers::Work;
 
 namespace {
 

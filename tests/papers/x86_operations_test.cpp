@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <vector>
 
-using namespace substrata::tool;
+using namespace substrata::papers;
 
 namespace {
 

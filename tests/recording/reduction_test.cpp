@@ -77,10 +77,10 @@ TEST(Reduction, TellsMinimumMeanMaximumAndDeviationOfAllWriters) {
   const Recording record = written(reduced(0, 16));
   ASSERT_EQ(record.writers.size(), 1u);
   EXPECT_TRUE(record.complete());
-  const Properties& told = record.writers[0].properties;
-  EXPECT_EQ(property(told, "reduced.writers"), "16");
-  EXPECT_EQ(property(told, "mpi.rank"), "") << "it is no rank's";
-  const std::vector<NamedSpread> spreads = spreads_of(told);
+  const Properties& properties = record.writers[0].properties;
+  EXPECT_EQ(property(properties, "reduced.writers"), "16");
+  EXPECT_EQ(property(properties, "mpi.rank"), "") << "it is not a rank's";
+  const std::vector<NamedSpread> spreads = spreads_of(properties);
   ASSERT_EQ(spreads.size(), 3u);
   EXPECT_EQ(spreads[0].name, "work");
   EXPECT_EQ(spreads[0].spread.count, 16u);

@@ -1,4 +1,4 @@
-! Tells which PAPI answers and how many hardware counters it has.
+! Reports which PAPI answers and how many hardware counters it has.
 program report
   implicit none
   include 'f90papi.h'

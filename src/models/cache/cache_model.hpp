@@ -1,6 +1,6 @@
 // Two cache levels and a memory of one processor: what hits, what misses, what is written back.
-#ifndef SUBSTRATA_MEMORY_CACHE_MODEL_HPP
-#define SUBSTRATA_MEMORY_CACHE_MODEL_HPP
+#ifndef SUBSTRATA_CACHE_CACHE_MODEL_HPP
+#define SUBSTRATA_CACHE_CACHE_MODEL_HPP
 
 #include <algorithm>
 #include <bit>

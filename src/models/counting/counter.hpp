@@ -1,6 +1,6 @@
 // A number that a model counts and that readers on other threads look at.
-#ifndef SUBSTRATA_MONITOR_COUNTER_HPP
-#define SUBSTRATA_MONITOR_COUNTER_HPP
+#ifndef SUBSTRATA_COUNTING_COUNTER_HPP
+#define SUBSTRATA_COUNTING_COUNTER_HPP
 
 #include <atomic>
 #include <cstdint>

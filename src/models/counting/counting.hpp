@@ -6,8 +6,8 @@
 //     ...
 //   };
 //   constexpr SubstrateTable kTable = monitor::table<CacheMonitor>({.name = "memory", ...});
-#ifndef SUBSTRATA_MONITOR_COUNTING_HPP
-#define SUBSTRATA_MONITOR_COUNTING_HPP
+#ifndef SUBSTRATA_COUNTING_COUNTING_HPP
+#define SUBSTRATA_COUNTING_COUNTING_HPP
 
 #include <substrata/feed.h>
 #include <substrata/substrate.h>
@@ -69,7 +69,7 @@ class ObservingInstrument : public Instrument {
 // monitor.
 struct Binding {
   std::vector<const Counter*> counters;
-  Instrument* instrument = nullptr;  // null: the counters need nobody
+  Instrument* instrument = nullptr;  // null: the counters need none
 };
 
 // The process-wide state of a monitor substrate. Thread-safe.

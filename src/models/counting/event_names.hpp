@@ -1,7 +1,7 @@
 // Event names with qualifiers, "L1_MISSES:cpu=3:l1=32K": parsed against what a monitor has, and made
 // canonical.
-#ifndef SUBSTRATA_MONITOR_EVENT_NAMES_HPP
-#define SUBSTRATA_MONITOR_EVENT_NAMES_HPP
+#ifndef SUBSTRATA_COUNTING_EVENT_NAMES_HPP
+#define SUBSTRATA_COUNTING_EVENT_NAMES_HPP
 
 #include <substrata/substrate.h>
 
@@ -17,7 +17,7 @@ namespace substrata::monitor {
 // Numbers are decimal or 0x hexadecimal, with an optional K, M or G (2^10, 2^20, 2^30).
 struct Qualifier {
   const char* key;
-  const char* text;  // one sentence, with the unit and the value that holds when it is absent
+  const char* text;  // one line, with the unit and the value that holds when it is absent
   uint64_t least = 0;
   uint64_t most = ~uint64_t{0};
   bool range = false;

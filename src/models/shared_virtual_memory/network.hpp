@@ -1,6 +1,6 @@
 // What shared virtual memory asks of the network below it, and the packets that pass between both.
-#ifndef SUBSTRATA_SVM_NETWORK_HPP
-#define SUBSTRATA_SVM_NETWORK_HPP
+#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_NETWORK_HPP
+#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_NETWORK_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +82,7 @@ class PacketSink {
   ~PacketSink() = default;
 };
 
-// A network between nodes, one process a node. It keeps the order of packets and updates between any two
+// A network between nodes, one process per node. It keeps the order of packets and updates between any two
 // nodes, loses nothing, and hands each packet to the sink once, at its time of arrival (inside an engine
 // event). Packets whose sender and receiver are the same node never come here. Thread-bound as the engine.
 class Network {

@@ -1,6 +1,6 @@
 // Probe points where packets arrive at nodes: <machine>.node<i>.receive.
-#ifndef SUBSTRATA_SVM_NODE_PROBES_HPP
-#define SUBSTRATA_SVM_NODE_PROBES_HPP
+#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_NODE_PROBES_HPP
+#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_NODE_PROBES_HPP
 
 #include <cstdint>
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace substrata::svm {
 
-// One publisher a node, for the time of one run. A transaction: time is the arrival, start the sending
+// One publisher per node, for the time of one run. A transaction: time is the arrival, start the sending
 // (picoseconds), initiator the sender, target the receiver, address the page's or the bytes', size the
 // packet's, phase the sender's region by its number in the feed. Thread-bound as the engine.
 class NodeProbes {
  public:
   // Registers source and probe points and opens the publishers; throws std::runtime_error with the feed's
-  // sentence.
+  // message.
   NodeProbes(const std::string& machine, Engine& engine);
   // A mark of the program at a node.
   void mark(ProcessId node, Operation operation);

@@ -1,7 +1,7 @@
 // Operations of the communication layer that are under way: which packet is a part of which, and when each
 // ends.
-#ifndef SUBSTRATA_SVM_OPEN_OPERATIONS_HPP
-#define SUBSTRATA_SVM_OPEN_OPERATIONS_HPP
+#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_OPEN_OPERATIONS_HPP
+#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_OPEN_OPERATIONS_HPP
 
 #include <cstdint>
 #include <unordered_map>
@@ -27,7 +27,7 @@ class OpenOperations {
   void sent(ProcessId from, ProcessId to, workloads::MessageNumber number, Time now);
   void delivered(workloads::MessageNumber number, Time now);
 
-  // Whose part a packet is that is about to be sent; null: nobody's.
+  // Whose part a packet is that is about to be sent; null: none.
   LayerOperation* of(const Packet& packet) noexcept;
 
  private:

@@ -1,7 +1,7 @@
 // A network without contention: a fixed latency, a bandwidth, and disorder between different pairs when tests
 // ask for it.
-#ifndef SUBSTRATA_SVM_PLAIN_NETWORK_HPP
-#define SUBSTRATA_SVM_PLAIN_NETWORK_HPP
+#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLAIN_NETWORK_HPP
+#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLAIN_NETWORK_HPP
 
 #include <cstdint>
 #include <optional>

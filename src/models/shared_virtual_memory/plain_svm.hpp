@@ -1,6 +1,6 @@
 // Shared virtual memory on the plain network, made from a text of parameters: the machine `svm`.
-#ifndef SUBSTRATA_SVM_PLAIN_SVM_HPP
-#define SUBSTRATA_SVM_PLAIN_SVM_HPP
+#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLAIN_SVM_HPP
+#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLAIN_SVM_HPP
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +16,7 @@ namespace substrata::svm {
 // What the text may set.
 std::span<const workloads::Parameter> plain_svm_parameters() noexcept;
 
-// "mode=automatic:page=1024:homes=first-touch". `seed` is the network's jitter's. Null with a sentence in
+// "mode=automatic:page=1024:homes=first-touch". `seed` is the network's jitter's. Null with a message in
 // `error` for a bad text.
 std::unique_ptr<SvmMachine> make_plain_svm(std::string_view parameters, std::uint64_t seed,
                                            std::string& error);

@@ -231,7 +231,7 @@ void SvmMachine::arrive(Packet&& packet, Time now) {
       node.knows_home[page] = true;
       operations_.close(packet.to, now);
       node.fault_began = now;
-      // Nobody has written a page before it has a home: its new home begins with zeros and the right to read
+      // A page is never written before it has a home: its new home begins with zeros and the right to read
       // them.
       if (homes_[page] == packet.to && node.pages[page] == kPageInvalid && !node.wanted.contains(page)) {
         node.pages[page] = kPageReadable;
@@ -310,7 +310,7 @@ Time SvmMachine::close_interval(ProcessId process, Time now) {
     const Time compared = now;
     now += parameters_.costs.diff_page + parameters_.costs.diff_byte * diff.size();
     network_->memory_busy(process, compared, now);
-    if (diff.empty()) continue;  // written with what was there: nobody need know
+    if (diff.empty()) continue;  // written with what was there: no notice is needed
     written.push_back(page);
     ++counts_.diffs;
     counts_.diff_bytes += diff.size();
@@ -404,7 +404,7 @@ Time SvmMachine::acquire(ProcessId process, const std::vector<std::uint32_t>& cl
       for (const std::uint64_t page : intervals_[writer][i]) {
         ++counts_.notices;
         now += parameters_.costs.notice;
-        if (parameters_.notices_tell_homes) node.knows_home[page] = true;
+        if (parameters_.notices_name_homes) node.knows_home[page] = true;
         std::vector<Version>& wanted = node.wanted[page];
         raise(wanted, {writer, i + 1});
         if (homes_[page] == process && contains(page, wanted)) {
@@ -508,7 +508,7 @@ void SvmMachine::reply_page(std::uint64_t page, ProcessId to, Time now) {
   send(std::move(reply), now);
 }
 
-// The home's copy now contains a version: serves whoever waited for it.
+// The home's copy now contains a version: serves those that waited for it.
 void SvmMachine::applied(std::uint64_t page, Version version, Time now) {
   Home& state = home_state_[page];
   raise(state.applied, version);
@@ -594,9 +594,9 @@ void SvmMachine::release_barrier(Time now) {
 
 void SvmMachine::move_home(std::uint64_t page, ProcessId to) {
   if (page >= page_count_ || to >= nodes_.size() || homes_[page] == kNoHome) return;
-  for (auto& wish : wanted_moves_) {
-    if (wish.first == page) {
-      wish.second = to;
+  for (auto& move : wanted_moves_) {
+    if (move.first == page) {
+      move.second = to;
       return;
     }
   }
@@ -604,13 +604,13 @@ void SvmMachine::move_home(std::uint64_t page, ProcessId to) {
 }
 
 // All processes stand at a barrier, so every interval is closed; but changes may still be on their way to a
-// page's home. A page moves only when none are, else the wish waits for the next barrier.
+// page's home. A page moves only when none are, else the request waits for the next barrier.
 void SvmMachine::start_moves(Time now) {
   std::vector<std::pair<std::uint64_t, ProcessId>> later;
   std::vector<Packet> moves;
-  for (const auto& wish : wanted_moves_) {
-    const std::uint64_t page = wish.first;
-    if (homes_[page] == wish.second) continue;
+  for (const auto& move : wanted_moves_) {
+    const std::uint64_t page = move.first;
+    if (homes_[page] == move.second) continue;
     std::vector<Version> all;
     for (ProcessId writer = 0; writer < nodes_.size(); ++writer) {
       const auto& log = intervals_[writer];
@@ -621,10 +621,10 @@ void SvmMachine::start_moves(Time now) {
       }
     }
     if (!contains(page, all)) {
-      later.push_back(wish);
+      later.push_back(move);
       continue;
     }
-    Packet made = packet(PacketKind::kPageMove, homes_[page], wish.second, parameters_.page_bytes);
+    Packet made = packet(PacketKind::kPageMove, homes_[page], move.second, parameters_.page_bytes);
     made.address = page << page_shift_;
     const std::byte* data = page_data(homes_[page], page);
     made.data.assign(data, data + parameters_.page_bytes);

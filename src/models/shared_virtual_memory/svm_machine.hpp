@@ -8,8 +8,8 @@
 // an acquire brings write notices, the pages they name become invalid, and the next access fetches the whole
 // page from its home, which waits until the changes the notices stand for have arrived. The data really
 // moves: every process has pages of its own, and what the protocol does not bring it does not see.
-#ifndef SUBSTRATA_SVM_SVM_MACHINE_HPP
-#define SUBSTRATA_SVM_SVM_MACHINE_HPP
+#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_SVM_MACHINE_HPP
+#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_SVM_MACHINE_HPP
 
 #include <cstdint>
 #include <deque>
@@ -62,10 +62,10 @@ struct SvmParameters {
   Managers managers = Managers::kNodeZero;
   std::uint32_t page_bytes = 4096;  // a power of two, 64 to 65536
   std::uint32_t header_bytes = 16;  // of each packet: kind, numbers, addresses
-  // First touch: a write notice tells the page's home as well, in the bits of the address below the page's
+  // First touch: a write notice names the page's home as well, in the bits of the address below the page's
   // size, so that only pages without notices are asked for at the directory.
-  bool notices_tell_homes = false;
-  // Compare every load with a sequentially consistent memory; a difference ends the run with a sentence. Only
+  bool notices_name_homes = false;
+  // Compare every load with a sequentially consistent memory; a difference ends the run with a message. Only
   // for programs without data races.
   bool verify = false;
   SvmCosts costs = {};
@@ -91,7 +91,7 @@ struct SvmCounts {
   std::uint64_t packet_bytes[kPacketKinds] = {};
 };
 
-// The machine: one process a node. Shared elements must be at least 4 bytes (the grain of diffs) and messages
+// The machine: one process per node. Shared elements must be at least 4 bytes (the grain of diffs) and messages
 // order no shared memory: locks and barriers do. Thread-bound as its engine.
 class SvmMachine final : public workloads::Machine, private PacketSink, private workloads::EventSink {
  public:
@@ -118,7 +118,7 @@ class SvmMachine final : public workloads::Machine, private PacketSink, private 
   static constexpr ProcessId kNoHome = ~ProcessId{0};
   ProcessId home(std::uint64_t page) const noexcept { return homes_[page]; }
   // Moves a page's home when all processes are next at a barrier; the page goes there as a packet first.
-  // Later wishes for the same page replace earlier ones. For a page without a home yet: nothing.
+  // Later requests for the same page replace earlier ones. For a page without a home yet: nothing.
   void move_home(std::uint64_t page, ProcessId to);
 
  private:

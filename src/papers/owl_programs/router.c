@@ -28,7 +28,7 @@ struct entry {
 static struct node* nodes;
 static struct net nets[kNets];
 static struct entry* heap;
-static int heap_size, heap_room, searches;
+static int heap_size, heap_capacity, searches;
 
 static unsigned next_random(unsigned below) {
   static unsigned long long state = 20050504;
@@ -38,8 +38,8 @@ static unsigned next_random(unsigned below) {
 
 static int push(float cost, struct node* node, struct node* before) {
   int at = heap_size++;
-  if (at == heap_room) {
-    struct entry* const larger = realloc(heap, (size_t)(heap_room = 2 * heap_room + 64) * sizeof *heap);
+  if (at == heap_capacity) {
+    struct entry* const larger = realloc(heap, (size_t)(heap_capacity = 2 * heap_capacity + 64) * sizeof *heap);
     if (larger == NULL) return 0;
     heap = larger;
   }

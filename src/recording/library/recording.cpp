@@ -33,10 +33,10 @@ std::int32_t rank_of(const record::Writer& writer, const std::string& scope) {
 extern "C" {
 
 substrata_recording* substrata_recording_open(const char* const* paths, size_t count, char* why,
-                                              size_t room) {
+                                              size_t capacity) {
   substrata_recording* made = nullptr;
   const auto refuse = [&](const char* reason) -> substrata_recording* {
-    if (why != nullptr && room != 0) std::snprintf(why, room, "%s", reason);
+    if (why != nullptr && capacity != 0) std::snprintf(why, capacity, "%s", reason);
     delete made;
     return nullptr;
   };
@@ -48,7 +48,7 @@ substrata_recording* substrata_recording_open(const char* const* paths, size_t c
     made->recording = record::read_files(names);
     made->timeline = record::lay_out(made->recording);
     made->problems = record::what_is_missing(made->timeline);
-    made->overhead = record::overhead_sentence(made->timeline);
+    made->overhead = record::overhead_text(made->timeline);
     return made;
   } catch (const std::exception& error) {
     return refuse(error.what());
@@ -113,10 +113,10 @@ int substrata_recording_series_at(const substrata_recording* recording, size_t i
 }
 
 size_t substrata_recording_samples(const substrata_recording* recording, size_t index, double* seconds,
-                                   double* values, size_t room) {
+                                   double* values, size_t capacity) {
   if (index >= recording->timeline.traces.size()) return 0;
   const record::Trace& trace = recording->timeline.traces[index];
-  for (size_t i = 0; i < trace.seconds.size() && i < room; ++i) {
+  for (size_t i = 0; i < trace.seconds.size() && i < capacity; ++i) {
     if (seconds != nullptr) seconds[i] = trace.seconds[i];
     if (values != nullptr) values[i] = trace.values[i];
   }

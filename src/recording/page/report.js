@@ -165,7 +165,7 @@
       element('line', { x1: LEFT, x2: width - RIGHT, y1: y, y2: y, stroke: 'currentColor', 'stroke-opacity': 0.1 }, group);
       element('text', { x: LEFT - 5, y: y + 4, 'text-anchor': 'end', fill: 'currentColor', 'fill-opacity': 0.75 }, group, short(+(k * step).toPrecision(12)));
     }
-    // Long names are cut in the middle: both ends tell.
+    // Long names are cut in the middle: both ends matter.
     const fits = 24;
     const name = series.name.length <= fits ? series.name : series.name.slice(0, 9) + '…' + series.name.slice(-14);
     const title = element('text', { x: 4, y: top + 13, fill: 'currentColor', 'font-weight': 600 }, group, name);
@@ -238,7 +238,7 @@
         choice.setAttribute('width', Math.abs(x - drag.x));
         choice.setAttribute('visibility', 'visible');
       }
-      tell(event, secondsAt(x));
+      showValues(event, secondsAt(x));
     });
     svg.addEventListener('pointerup', (event) => {
       const begun = drag;
@@ -255,7 +255,7 @@
   }
 
   // The values of all shown series at a time.
-  function tell(event, seconds) {
+  function showValues(event, seconds) {
     const tip = byId('tip');
     tip.textContent = '';
     element('html:b', {}, tip, seconds.toFixed(4) + ' s');
@@ -302,7 +302,7 @@
         if (value === null || value === undefined) return;
         const rect = element('rect', { x: names + c * cell, y: head + r * tall, width: cell > 6 ? cell - 1 : cell, height: tall - 1,
           fill: options.colour ? options.colour(value, r, c) : shade(value) }, svg);
-        element('title', {}, rect, name + ', ' + column + ': ' + (options.tell ? options.tell(value, r, c) : short(value)));
+        element('title', {}, rect, name + ', ' + column + ': ' + (options.text ? options.text(value, r, c) : short(value)));
       });
     });
     return figure;
@@ -323,7 +323,7 @@
           const share = largest[c] > 0 ? value / largest[c] : 0;
           return share < 0 ? 'rgba(200,119,46,' + (0.04 - 0.96 * share).toFixed(3) + ')' : shade(share);
         },
-        tell: (value, r, c) => short(value) + ' ' + (used[c].kind === 'gauge' ? used[c].unit + '/s' : unitOf(used[c])),
+        text: (value, r, c) => short(value) + ' ' + (used[c].kind === 'gauge' ? used[c].unit + '/s' : unitOf(used[c])),
       });
   }
 
@@ -335,7 +335,7 @@
       names, names, r, {
         slant: true,
         colour: (value) => value >= 0 ? shade(value) : 'rgba(200,119,46,' + (0.04 - 0.96 * value).toFixed(3) + ')',
-        tell: (value) => value.toFixed(2),
+        text: (value) => value.toFixed(2),
       });
   }
 
@@ -349,7 +349,7 @@
       const columns = series.rows.values[0].map((value, i, all) => (data.seconds * i / all.length).toFixed(1) + ' s');
       heatMap(byId('writers'), series.name + (series.modelled ? ' (modelled)' : '') + (series.scope === 'rank' ? ' by rank over time, ' : ' by writer over time, ') + short(base) + ' to ' + short(high) + ' ' + unitOf(series),
         series.rows.names, columns, series.rows.values, { cell: 6, tall: 14,
-          colour: (value) => shade(high > base ? (value - base) / (high - base) : 0), tell: (value) => short(value) + ' ' + unitOf(series) });
+          colour: (value) => shade(high > base ? (value - base) / (high - base) : 0), text: (value) => short(value) + ' ' + unitOf(series) });
     }
   }
 
@@ -376,7 +376,7 @@
       const most = Math.max(1, ...values.map((row) => Math.max(...row.map((value) => value || 0))));
       heatMap(byId('messages'), 'Messages by phase and size (bytes, by powers of two; colour by logarithm)', rows,
         columns.map((power) => power < 0 ? '0' : power < 10 ? String(2 ** power) : power < 20 ? 2 ** (power - 10) + 'k' : 2 ** (power - 20) + 'M'),
-        values, { cell: 34, colour: (value) => shade(Math.log1p(value) / Math.log1p(most)), tell: (value) => short(value) + ' messages' });
+        values, { cell: 34, colour: (value) => shade(Math.log1p(value) / Math.log1p(most)), text: (value) => short(value) + ' messages' });
     }
   }
 

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 sigset_t watched_signals() {
@@ -71,7 +71,7 @@ Child::Child(const std::vector<std::string>& command,
     sigprocmask(SIG_SETMASK, &before, nullptr);
     execvp(words[0], words.data());
     const int error = errno;
-    [[maybe_unused]] const ssize_t told = write(failure[1], &error, sizeof error);
+    [[maybe_unused]] const ssize_t written = write(failure[1], &error, sizeof error);
     _exit(127);
   }
   const int error = errno;
@@ -146,4 +146,4 @@ int Child::reap(rusage* used) {
   return code;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

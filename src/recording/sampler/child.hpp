@@ -1,6 +1,6 @@
 // The recorded command: made, held until the counters are attached, let go, and waited for.
-#ifndef SUBSTRATA_TOOL_RECORDING_CHILD_HPP
-#define SUBSTRATA_TOOL_RECORDING_CHILD_HPP
+#ifndef SUBSTRATA_SAMPLER_CHILD_HPP
+#define SUBSTRATA_SAMPLER_CHILD_HPP
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // A command that waits before its first instruction. While it lives, SIGINT and SIGQUIT of a terminal are
 // left to it, and those of a process, SIGTERM and SIGHUP are passed on to it; the caller goes on recording
@@ -48,6 +48,6 @@ class Child {
   std::string ended_;
 };
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

@@ -7,15 +7,15 @@
 
 #include "measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 constexpr const char* kModelSetting = "SUBSTRATA_THERMAL_MODEL";
 }  // namespace
 
-ModelSetting::ModelSetting(const std::vector<std::string>& wishes) {
+ModelSetting::ModelSetting(const std::vector<std::string>& event_specs) {
   const bool wanted =
-      wishes.empty() || std::any_of(wishes.begin(), wishes.end(), [](const std::string& wish) {
-        return wish.find("thermal_model") != std::string::npos;
+      event_specs.empty() || std::any_of(event_specs.begin(), event_specs.end(), [](const std::string& spec) {
+        return spec.find("thermal_model") != std::string::npos;
       });
   if (!wanted || std::getenv(kModelSetting) != nullptr) return;
   setenv(kModelSetting, "1", 1);
@@ -30,15 +30,15 @@ void ModelSetting::keep_from(std::vector<std::pair<std::string, std::string>>* e
   if (set_) environment->emplace_back(kModelSetting, "");
 }
 
-std::vector<std::string> add_wishes(const std::vector<std::string>& wishes, const TryAdd& try_add) {
+std::vector<std::string> add_event_specs(const std::vector<std::string>& event_specs, const TryAdd& try_add) {
   std::vector<std::string> refused;
-  for (const std::string& item : wishes)
+  for (const std::string& item : event_specs)
     for (std::size_t begin = 0; begin <= item.size();) {
       const std::size_t end = std::min(item.find(',', begin), item.size());
-      const std::string wish = item.substr(begin, end - begin);
+      const std::string spec = item.substr(begin, end - begin);
       begin = end + 1;
-      const bool pattern = wish.find_first_of("*?") != std::string::npos;
-      for (const std::string& name : expand({wish})) {
+      const bool pattern = spec.find_first_of("*?") != std::string::npos;
+      for (const std::string& name : expand({spec})) {
         const std::string why = try_add(name);
         if (why.empty()) continue;
         if (!pattern) throw std::runtime_error(why);
@@ -48,4 +48,4 @@ std::vector<std::string> add_wishes(const std::vector<std::string>& wishes, cons
   return refused;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

@@ -14,7 +14,7 @@
 #include "measuring.hpp"
 #include "sampler/event_spec.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,7 +119,7 @@ class LiveEvents::Row : public record::Sink {
 // Of the two series of the recorder itself, the processor time is shown.
 constexpr std::size_t kOwn = 2;
 
-LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>& wishes)
+LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>& event_specs)
     : row_(std::make_unique<Row>(&series_)) {
   start_library();
   std::vector<pid_t> threads;
@@ -135,7 +135,7 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
   }
   node_ = std::make_unique<Sampler>(0, false, true);
 
-  const bool usual = wishes.empty();
+  const bool usual = event_specs.empty();
   const TryAdd try_add = [&](const std::string& name) -> std::string {
     // Of a processor that clock counts all time, idle or not.
     if (usual && target.kind == LiveTarget::Kind::kMachine && name == "perf::TASK-CLOCK") return "left out";
@@ -156,7 +156,7 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
   if (usual)
     add_usual_events(try_add);
   else
-    notes_ = add_wishes(wishes, try_add);
+    notes_ = add_event_specs(event_specs, try_add);
 
   for (const auto& part : parts_) part->start();
   node_->start();
@@ -201,4 +201,4 @@ void LiveEvents::sample() {
   time_ = row_->time();
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

@@ -1,7 +1,7 @@
 // Events as they stand now: of the whole machine, of a running process, or of a command that is about to
 // begin.
-#ifndef SUBSTRATA_TOOL_RECORDING_LIVE_EVENTS_HPP
-#define SUBSTRATA_TOOL_RECORDING_LIVE_EVENTS_HPP
+#ifndef SUBSTRATA_SAMPLER_LIVE_EVENTS_HPP
+#define SUBSTRATA_SAMPLER_LIVE_EVENTS_HPP
 
 #include <sys/types.h>
 
@@ -13,7 +13,7 @@
 #include "recording/recording.hpp"
 #include "sampler/sampler.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // Whose activity events count that can follow processes; all others are the node's.
 struct LiveTarget {
@@ -27,12 +27,12 @@ struct LiveTarget {
   pid_t pid = 0;
 };
 
-// One value an event, summed over processors or threads. Counts grow from 0 at the start. Thread-bound.
+// One value per event, summed over processors or threads. Counts grow from 0 at the start. Thread-bound.
 class LiveEvents {
  public:
   // Starts the library and the events. Throws std::runtime_error when an event that was named cannot be
   // counted, the process cannot be looked at, or nothing at all can be counted.
-  LiveEvents(const LiveTarget& target, const std::vector<std::string>& wishes);
+  LiveEvents(const LiveTarget& target, const std::vector<std::string>& event_specs);
   ~LiveEvents();
   LiveEvents(const LiveEvents&) = delete;
   LiveEvents& operator=(const LiveEvents&) = delete;
@@ -44,12 +44,12 @@ class LiveEvents {
   const std::vector<record::Series>& series() const noexcept { return series_; }
   // CLOCK_MONOTONIC_RAW of the last sample().
   std::int64_t time() const noexcept { return time_; }
-  // What a person should know of how events are counted, one sentence each; refusals too.
+  // What a person should know about how events are counted, one line each; refusals too.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
 
  private:
   class Row;
-  std::vector<std::unique_ptr<Sampler>> parts_;  // one a processor or thread, with the same events
+  std::vector<std::unique_ptr<Sampler>> parts_;  // one per processor or thread, with the same events
   std::unique_ptr<Sampler> node_;                // where the parts do not take the events of the node
   std::unique_ptr<Row> row_;
   std::vector<record::Series> series_;
@@ -57,6 +57,6 @@ class LiveEvents {
   std::int64_t time_ = 0;
 };
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

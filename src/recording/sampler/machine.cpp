@@ -12,7 +12,7 @@
 
 #include "mpi_exchange/clock_exchange.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 std::string first_line(const char* path) {
@@ -79,4 +79,4 @@ std::optional<RankOfJob> rank_of_job() {
   return out;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

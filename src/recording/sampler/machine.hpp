@@ -1,13 +1,13 @@
 // Where and by what a record is made: the properties that stand at its beginning.
-#ifndef SUBSTRATA_TOOL_RECORDING_MACHINE_HPP
-#define SUBSTRATA_TOOL_RECORDING_MACHINE_HPP
+#ifndef SUBSTRATA_SAMPLER_MACHINE_HPP
+#define SUBSTRATA_SAMPLER_MACHINE_HPP
 
 #include <optional>
 #include <string>
 
 #include "recording/recording.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // Host, processor, kernel, boot, software versions, clocks at this moment.
 record::Properties machine_properties();
@@ -21,6 +21,6 @@ struct RankOfJob {
 };
 std::optional<RankOfJob> rank_of_job();
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

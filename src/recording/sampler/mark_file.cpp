@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
-// A line longer than this is cut: it is no name.
+// A line longer than this is cut: it is not a name.
 constexpr std::size_t kLongestLine = 4096;
 
 }  // namespace
@@ -75,4 +75,4 @@ void MarkFile::take(record::Sink& sink, std::int64_t now) {
   }
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

@@ -1,13 +1,13 @@
 // A file into which the recorded command may write the begin and end of its regions.
-#ifndef SUBSTRATA_TOOL_RECORDING_MARK_FILE_HPP
-#define SUBSTRATA_TOOL_RECORDING_MARK_FILE_HPP
+#ifndef SUBSTRATA_SAMPLER_MARK_FILE_HPP
+#define SUBSTRATA_SAMPLER_MARK_FILE_HPP
 
 #include <cstdint>
 #include <string>
 
 #include "recording/writer.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // An empty file in a folder of its own; the command finds its name in SUBSTRATA_MARKS and appends lines:
 // "begin NAME", "end NAME", "mark NAME". A line takes the time at which it is seen, which is when the watch
@@ -35,9 +35,9 @@ class MarkFile {
   int file_ = -1;
 };
 
-// What a line says; false when it is no mark.
+// What a line says; false when it is not a mark.
 bool parse_mark(const std::string& line, record::Mark* out);
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/glob.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 // A double travels as its bits in a 64-bit value.
@@ -36,8 +36,8 @@ void start_library() {
 }
 
 std::string refusal(int code) {
-  const char* sentence = substrata_last_error();
-  if (sentence[0] != '\0') return sentence;
+  const char* message = substrata_last_error();
+  if (message[0] != '\0') return message;
   const char* text = PAPI_strerror(code);
   return text != nullptr ? text : "error " + std::to_string(code);
 }
@@ -210,4 +210,4 @@ nlohmann::json values_as_json(const std::vector<Counted>& values) {
   return list;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

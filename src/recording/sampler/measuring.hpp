@@ -1,6 +1,6 @@
 // Events by name as the commands use them: listed, described, and counted in one eventset a substrate.
-#ifndef SUBSTRATA_TOOL_MEASURING_HPP
-#define SUBSTRATA_TOOL_MEASURING_HPP
+#ifndef SUBSTRATA_SAMPLER_MEASURING_HPP
+#define SUBSTRATA_SAMPLER_MEASURING_HPP
 
 #include <papi.h>
 #include <substrata/extensions.h>
@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // Starts the library once; throws std::runtime_error with the reason.
 void start_library();
 
-// The sentence of the last refusal, or what PAPI's number says.
+// The message of the last refusal, or the text of PAPI's error number.
 std::string refusal(int code);
 
 // The native events of a component in their order; empty when it has none.
@@ -75,6 +75,6 @@ class Measurement {
 void print_values(const std::vector<Counted>& values);
 nlohmann::json values_as_json(const std::vector<Counted>& values);
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

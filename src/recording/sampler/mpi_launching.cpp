@@ -12,7 +12,7 @@
 #include <iterator>
 #include <stdexcept>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -131,10 +131,10 @@ std::vector<std::string> preloading_command(const std::string& launcher_name,
   if (mpi == Mpi::kUnknown) mpi = launchers;
   if (mpi == Mpi::kUnknown)
     throw std::runtime_error("neither the program nor '" + launcher.string() +
-                             "' tells its MPI library; Open MPI and MPICH are known");
+                             "' shows which MPI library it uses; Open MPI and MPICH are known");
   if (launchers != Mpi::kUnknown && launchers != mpi)
     throw std::runtime_error("the program needs " + std::string(library_name(mpi)) + ", but '" +
-                             launcher.string() + "' is of " + library_name(launchers) +
+                             launcher.string() + "' belongs to " + library_name(launchers) +
                              "; name the right one with --launcher");
 
   std::string preload = find_shim(mpi).string();
@@ -158,8 +158,9 @@ std::string shim_for_program(const std::string& program) {
   const fs::path file = find_program(program);
   const Mpi mpi = file.empty() ? Mpi::kUnknown : mpi_of_program(file);
   if (mpi == Mpi::kUnknown)
-    throw std::runtime_error("'" + program + "' does not tell its MPI library; Open MPI and MPICH are known");
+    throw std::runtime_error("'" + program +
+                             "' does not show which MPI library it uses; Open MPI and MPICH are known");
   return find_shim(mpi).string();
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

@@ -1,12 +1,12 @@
 // How an MPI program is started with the shim of its MPI library.
-#ifndef SUBSTRATA_TOOL_MPI_LAUNCHING_HPP
-#define SUBSTRATA_TOOL_MPI_LAUNCHING_HPP
+#ifndef SUBSTRATA_SAMPLER_MPI_LAUNCHING_HPP
+#define SUBSTRATA_SAMPLER_MPI_LAUNCHING_HPP
 
 #include <span>
 #include <string>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // What the shim reads from the environment, and the option of `substrata mpirun` that sets it.
 struct ShimSetting {
@@ -26,6 +26,6 @@ std::vector<std::string> preloading_command(const std::string& launcher,
 // The shim for a program that is started by itself, as one rank; throws as preloading_command does.
 std::string shim_for_program(const std::string& program);
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

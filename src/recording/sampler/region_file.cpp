@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <utility>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 RegionFile::RegionFile(std::string path) : path_(std::move(path)) {
   if (!path_.empty()) file_ = open(path_.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -65,4 +65,4 @@ void RegionFile::take_line(const std::string& line, record::Sink& sink) {
   sink.mark(mark);
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

@@ -1,6 +1,6 @@
-// Regions of programs that use PAPI's high-level interface, as the library tells them.
-#ifndef SUBSTRATA_TOOL_RECORDING_REGION_FILE_HPP
-#define SUBSTRATA_TOOL_RECORDING_REGION_FILE_HPP
+// Regions of programs that use PAPI's high-level interface, as the library reports them.
+#ifndef SUBSTRATA_SAMPLER_REGION_FILE_HPP
+#define SUBSTRATA_SAMPLER_REGION_FILE_HPP
 
 #include <cstdint>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include "recording/writer.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // An empty file whose name the command finds in SUBSTRATA_REGIONS; each line has its own time. Of the threads
 // of a rank (of the whole command, outside of MPI) the one counts whose region is open: what another thread
@@ -27,7 +27,7 @@ class RegionFile {
   void take(record::Sink& sink);
   // Regions of other threads that were left out.
   std::uint64_t left_out() const noexcept { return left_out_; }
-  // A process had more to tell than is kept.
+  // A process reported more than is kept.
   bool full() const noexcept { return full_; }
 
  private:
@@ -44,6 +44,6 @@ class RegionFile {
   bool full_ = false;
 };
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

@@ -21,13 +21,13 @@
 #include "recording/memory_sink.hpp"
 #include "sampler/child.hpp"
 #include "sampler/event_spec.hpp"
-#include "sampler/live_watch.hpp"
 #include "sampler/machine.hpp"
 #include "sampler/mark_file.hpp"
+#include "sampler/mpi_sampler.hpp"
 #include "sampler/region_file.hpp"
 #include "sampler/sampler.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 // A descriptor that is closed at the end.
@@ -105,7 +105,7 @@ std::string seconds_text(const timeval& time) {
 }  // namespace
 
 Outcome run_sampled(const Plan& plan, const Destination& destination) {
-  const ModelSetting model(plan.wishes);
+  const ModelSetting model(plan.event_specs);
   start_library();
   MarkFile marks(plan.rank);
   std::vector<std::pair<std::string, std::string>> environment;
@@ -113,7 +113,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   if (!marks.path().empty()) environment.emplace_back("SUBSTRATA_MARKS", marks.path());
   RegionFile regions(marks.path().empty() ? std::string() : marks.path() + ".regions");
   if (!regions.path().empty()) environment.emplace_back("SUBSTRATA_REGIONS", regions.path());
-  const std::unique_ptr<LiveWatch> live = plan.mpi ? std::make_unique<LiveWatch>(plan.rank >= 0) : nullptr;
+  const std::unique_ptr<MpiSampler> live = plan.mpi ? std::make_unique<MpiSampler>(plan.rank >= 0) : nullptr;
   const std::string summary = marks.path().empty() ? std::string() : marks.path() + ".mpi";
   if (live != nullptr) {
     environment.emplace_back("SUBSTRATA_MPI_LIVE", live->path());
@@ -130,10 +130,10 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   Sampler sampler(child.pid(), true, plan.node);
   const TryAdd try_add = [&](const std::string& name) { return sampler.try_add(name); };
   std::vector<std::string> refused;
-  if (plan.wishes.empty())
+  if (plan.event_specs.empty())
     add_usual_events(try_add);
   else
-    refused = add_wishes(plan.wishes, try_add);
+    refused = add_event_specs(plan.event_specs, try_add);
   if (sampler.events() == 0 && plan.node)
     throw std::runtime_error(
         "none of the events can be counted here" +
@@ -281,7 +281,7 @@ record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs) {
   bare();
   std::vector<double> processor, elapsed;
   for (std::uint64_t i = 0; i < pairs; ++i) {
-    // In turns, and every second pair the other way round, so that a drift of the machine falls on both.
+    // Alternately, and every second pair the other way round, so that a drift of the machine falls on both.
     const bool first = i % 2 == 0;
     const auto one = first ? bare() : sampled();
     const auto other = first ? sampled() : bare();
@@ -314,7 +314,7 @@ std::int64_t parse_duration(const std::string& text) {
   const double ns = number * scale;
   if (error != std::errc() || scale == 0 || !(ns >= 1e5) || !(ns <= 3.6e12))
     throw std::runtime_error("'" + text +
-                             "' is no interval between 100us and 3600s; write for example 100ms or 1s");
+                             "' is not an interval between 100us and 3600s; write for example 100ms or 1s");
   return static_cast<std::int64_t>(std::llround(ns));
 }
 
@@ -330,4 +330,4 @@ std::optional<SplitLine> split_at_dashes(int argc, char** argv) {
   return out;
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

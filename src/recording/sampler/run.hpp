@@ -1,6 +1,6 @@
 // A command run under a sampler: what `substrata record` and `substrata stat` have in common.
-#ifndef SUBSTRATA_TOOL_RECORDING_RUN_HPP
-#define SUBSTRATA_TOOL_RECORDING_RUN_HPP
+#ifndef SUBSTRATA_SAMPLER_RUN_HPP
+#define SUBSTRATA_SAMPLER_RUN_HPP
 
 #include <cstdint>
 #include <functional>
@@ -11,13 +11,13 @@
 
 #include "recording/writer.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // What to run and to sample.
 struct Plan {
   std::vector<std::string> command;
-  std::vector<std::string> shown;   // what the record calls the command; empty: `command`
-  std::vector<std::string> wishes;  // events; empty: the usual ones
+  std::vector<std::string> shown;        // what the record calls the command; empty: `command`
+  std::vector<std::string> event_specs;  // events; empty: the usual ones
   std::int64_t interval_ns = 100'000'000;
   std::int64_t flush_ns = 1'000'000'000;
   bool node = true;  // events of the node are taken too
@@ -58,11 +58,11 @@ Outcome run_sampled(const Plan& plan, const Destination& destination);
 bool is_mpi_launcher(const std::string& word);
 
 // The command as `substrata mpirun` starts it, with the shim of its MPI library. Throws std::runtime_error
-// with the reason when it is no launcher or there is no shim for it.
+// with the reason when it is not a launcher or there is no shim for it.
 std::vector<std::string> with_shim(const std::vector<std::string>& command);
 
-// What recording costs the command: it is run without and with sampling in turns, its output thrown away, and
-// the medians of the ratios of processor time and of elapsed time are told. `pairs` of runs, after one that
+// What recording costs the command: it is run alternately without and with sampling, its output discarded, and
+// the medians of the ratios of processor time and of elapsed time are reported. `pairs` of runs, after one that
 // warms up.
 record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs);
 
@@ -76,6 +76,6 @@ struct SplitLine {
 };
 std::optional<SplitLine> split_at_dashes(int argc, char** argv);
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

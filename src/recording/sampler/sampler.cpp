@@ -10,10 +10,10 @@
 
 #include "measuring.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
-// Interfaces that never carried a byte are many and tell nothing.
+// Interfaces that never carried a byte are many and show nothing.
 bool interface_is_used(const std::string& name) {
   std::uint64_t bytes = 0;
   for (const char* direction : {"rx_bytes", "tx_bytes"}) {
@@ -118,7 +118,7 @@ std::string Sampler::open(Set& set) {
 }
 
 // Adds one event to a set; where kernel mode is forbidden or the counters do not suffice, by a set that
-// counts less or takes turns.
+// counts less or is multiplexed.
 std::string Sampler::add(Set& set, int code, const std::string& name) {
   int status = PAPI_add_event(set.handle, code);
   if (status == PAPI_OK) return {};
@@ -134,7 +134,7 @@ std::string Sampler::add(Set& set, int code, const std::string& name) {
   if (open(set).empty() && PAPI_add_event(set.handle, code) == PAPI_OK) {
     notes_.push_back(
         name + (forbidden ? " counts user mode only, and so do the other events of its substrate: " + first
-                          : ": too few counters; the events take turns and are extrapolated"));
+                          : ": too few counters; the events are multiplexed and extrapolated"));
     return {};
   }
   release(set);
@@ -278,4 +278,4 @@ void add_usual_events(const TryAdd& try_add) {
     }
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

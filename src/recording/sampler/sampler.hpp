@@ -1,7 +1,7 @@
 // The events of a recorded command: counters that follow its processes, and everything else of the node, read
 // in one row.
-#ifndef SUBSTRATA_TOOL_RECORDING_SAMPLER_HPP
-#define SUBSTRATA_TOOL_RECORDING_SAMPLER_HPP
+#ifndef SUBSTRATA_SAMPLER_SAMPLER_HPP
+#define SUBSTRATA_SAMPLER_SAMPLER_HPP
 
 #include <substrata/extensions.h>
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 #include "recording/writer.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // CLOCK_MONOTONIC_RAW, the clock of every record.
 std::int64_t raw_now_ns();
@@ -38,7 +38,7 @@ class Sampler {
   // Adds an event; the reason when it cannot be counted, else empty.
   std::string try_add(const std::string& name);
   std::size_t events() const noexcept { return events_; }
-  // What a person should know of how events are counted, one sentence each.
+  // What a person should know about how events are counted, one line each.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
 
   // Starts all events; the reason of a substrate that refuses goes to notes(), its events are left out.
@@ -79,10 +79,10 @@ class Sampler {
 // Adds an event by its name; the reason when it cannot be counted, else empty.
 using TryAdd = std::function<std::string(const std::string&)>;
 
-// What is recorded when nobody says: processor, memory faults, scheduling, temperature (a sensor, else the
+// What is recorded by default: processor, memory faults, scheduling, temperature (a sensor, else the
 // model), energy, network. Only events that open here.
 void add_usual_events(const TryAdd& try_add);
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

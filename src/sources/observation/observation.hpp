@@ -1,6 +1,6 @@
 // A process observed through samples of one of the kernel's events: what page faults and instructions share.
-#ifndef SUBSTRATA_PAGES_OBSERVATION_HPP
-#define SUBSTRATA_PAGES_OBSERVATION_HPP
+#ifndef SUBSTRATA_OBSERVATION_OBSERVATION_HPP
+#define SUBSTRATA_OBSERVATION_OBSERVATION_HPP
 
 #include <substrata/feed.h>
 
@@ -10,12 +10,12 @@ namespace substrata::pages {
 
 inline constexpr uint32_t kMostRingPages = 1u << 16;
 
-// An event of which every sample tells instruction, thread, time, address and processor; off at first.
+// An event of which every sample holds instruction, thread, time, address and processor; off at first.
 // `from_exec`: it begins by itself when the process executes a program.
 perf_event_attr sampled_event(uint32_t type, uint64_t config, bool from_exec);
 
 // Says that e.g. "page faults of process" (`what`) so-and-so cannot be "observed" (`cannot`), and the cure;
-// keeps the sentence for substrata_feed_error, and gives the code.
+// keeps the message for substrata_feed_error, and gives the code.
 int refuse_observation(int error, const char* what, pid_t process, const char* cannot);
 
 // Not thread-safe. What it counts goes to one probe point of the source "os".
@@ -38,11 +38,11 @@ class Observation {
   // Publishes what came since the last time, by time. `fill` adds what the kind of event has beside time,
   // site, thread, processor and process.
   void collect(void (*fill)(const Sample&, substrata_transaction&));
-  // Samples so far that found no room.
+  // Samples so far that did not fit.
   uint64_t lost() const { return lost_; }
 
  private:
-  std::vector<Buffer> buffers_;  // one a processor
+  std::vector<Buffer> buffers_;  // one per processor
   std::vector<Sample> samples_;
   substrata_publisher* publisher_ = nullptr;
   uint64_t lost_ = 0;

@@ -1,6 +1,6 @@
 // The kernel's buffer of samples of one processor: opened for threads, emptied in whole records.
-#ifndef SUBSTRATA_PAGES_PERF_BUFFER_HPP
-#define SUBSTRATA_PAGES_PERF_BUFFER_HPP
+#ifndef SUBSTRATA_OBSERVATION_PERF_BUFFER_HPP
+#define SUBSTRATA_OBSERVATION_PERF_BUFFER_HPP
 
 #include <dirent.h>
 #include <linux/perf_event.h>
@@ -45,21 +45,21 @@ class Buffer {
         memory_(std::exchange(other.memory_, nullptr)),
         bytes_(std::exchange(other.bytes_, 0)),
         lost_in_records_(other.lost_in_records_),
-        tells_lost_(other.tells_lost_) {}
+        counts_lost_(other.counts_lost_) {}
   Buffer& operator=(Buffer&&) = delete;
   ~Buffer() {
     if (memory_ != nullptr) munmap(memory_, bytes_);
     for (const int descriptor : descriptors_) close(descriptor);
   }
 
-  // 0 or errno. A thread that is gone is no failure.
+  // 0 or errno. A thread that is gone is not a failure.
   int add(perf_event_attr& attributes, pid_t thread, int processor, size_t data_bytes) {
     const auto opened = [&] {
       return static_cast<int>(
           syscall(SYS_perf_event_open, &attributes, thread, processor, -1, PERF_FLAG_FD_CLOEXEC));
     };
-    // Since Linux 6.0 an event tells how many of its samples found no room; before, only records in the
-    // buffer do, and one is written only with the next sample that finds room.
+    // Since Linux 6.0 an event counts its samples that did not fit; before, only records in the
+    // buffer do, and one is written only with the next sample that fits.
     if (descriptors_.empty()) attributes.read_format = PERF_FORMAT_LOST;
     int descriptor = opened();
     if (descriptor < 0 && errno == EINVAL && attributes.read_format != 0) {
@@ -67,7 +67,7 @@ class Buffer {
       descriptor = opened();
     }
     if (descriptor < 0) return errno == ESRCH ? 0 : errno;
-    tells_lost_ = attributes.read_format != 0;
+    counts_lost_ = attributes.read_format != 0;
     if (memory_ == nullptr) {
       const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
       void* memory = mmap(nullptr, page + data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -94,9 +94,9 @@ class Buffer {
   }
   bool empty() const { return descriptors_.empty(); }
 
-  // Samples so far that found no room.
+  // Samples so far that did not fit.
   uint64_t lost() const {
-    if (!tells_lost_) return lost_in_records_;
+    if (!counts_lost_) return lost_in_records_;
     uint64_t sum = 0;
     for (const int descriptor : descriptors_) {
       uint64_t words[2] = {};  // the event's count, and what was lost
@@ -144,7 +144,7 @@ class Buffer {
   void* memory_ = nullptr;
   size_t bytes_ = 0;
   uint64_t lost_in_records_ = 0;
-  bool tells_lost_ = false;
+  bool counts_lost_ = false;
 };
 
 // The threads that a process has now; empty: there is no such process.

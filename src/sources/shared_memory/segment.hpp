@@ -1,7 +1,7 @@
 // The memory file between the processes of shared pages: home copies, versions, locks, a barrier, and who is
 // alive.
-#ifndef SUBSTRATA_PAGES_SEGMENT_HPP
-#define SUBSTRATA_PAGES_SEGMENT_HPP
+#ifndef SUBSTRATA_SHARED_MEMORY_SEGMENT_HPP
+#define SUBSTRATA_SHARED_MEMORY_SEGMENT_HPP
 
 #include <substrata/shared_pages.h>
 
@@ -26,7 +26,7 @@ struct Geometry {
 // system drops when it ends however it ends: that is how the others know.
 class Segment {
  public:
-  // Comes in and waits for the others. nullptr: *code says why, with the sentence kept by feed::fail.
+  // Joins and waits for the others. nullptr: *code says why, with the message kept by feed::fail.
   static std::unique_ptr<Segment> join(const std::string& name, const Geometry& geometry, uint32_t process,
                                        uint32_t wait_ms, int* code);
   ~Segment();
@@ -40,7 +40,7 @@ class Segment {
   // Grows with every change of a page's home copy.
   std::atomic<uint32_t>& version(uint64_t page) const noexcept { return versions_[page]; }
 
-  // 0, or a code with its sentence.
+  // 0, or a code with its message.
   int lock(uint32_t lock);
   int unlock(uint32_t lock);
   int barrier();

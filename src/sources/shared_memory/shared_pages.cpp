@@ -207,7 +207,7 @@ void unwatch(substrata_shared_pages* pages) {
   slot->store(nullptr, std::memory_order_release);
   if (--open_count != 0) return;
   struct sigaction current {};
-  // Somebody who has put a handler over this one since then keeps it.
+  // A handler that was installed over this one since then stays.
   if (sigaction(SIGSEGV, nullptr, &current) == 0 && (current.sa_flags & SA_SIGINFO) != 0 &&
       current.sa_sigaction == on_segmentation_fault)
     sigaction(SIGSEGV, &previous_action, nullptr);
@@ -375,7 +375,7 @@ uint64_t substrata_shared_pages::end_stores(uint64_t page) noexcept {
   const uint64_t bytes = is_home(page) ? 0 : send_diff(page);
   if (is_home(page) || bytes > 0) {
     const uint32_t before = segment->version(page).fetch_add(1, std::memory_order_acq_rel);
-    // Nobody else changed it since it was fetched: this copy is as new as the home's.
+    // It was not changed elsewhere since it was fetched: this copy is as new as the home's.
     if (before == seen[page]) ++seen[page];
   }
   return bytes;
@@ -515,9 +515,9 @@ int substrata_shared_pages_count(substrata_shared_pages* pages, substrata_shared
       return fail(Code::kInvalid,
                   "substrata_shared_pages_count needs a memory and room with its struct_size");
     const std::lock_guard<std::mutex> guard(pages->calls);
-    substrata_shared_pages_counts told = pages->counts;
-    told.struct_size = std::min<uint32_t>(out->struct_size, sizeof told);
-    std::memcpy(static_cast<void*>(out), &told, told.struct_size);
+    substrata_shared_pages_counts counts = pages->counts;
+    counts.struct_size = std::min<uint32_t>(out->struct_size, sizeof counts);
+    std::memcpy(static_cast<void*>(out), &counts, counts.struct_size);
     return 0;
   });
 }

@@ -25,7 +25,7 @@ std::span<const Workload* const> workloads() noexcept;
 const Workload* find_workload(std::string_view name) noexcept;
 
 // Makes the program of a spec such as "fft:points=65536". `seed` counts when the spec gives none. Null with a
-// sentence in `error` for a bad spec; `full_text`, if not null, receives the spec with every parameter.
+// message in `error` for a bad spec; `full_text`, if not null, receives the spec with every parameter.
 std::unique_ptr<Program> make_program(std::string_view spec, std::uint64_t seed, std::string& error,
                                       std::string* full_text = nullptr);
 

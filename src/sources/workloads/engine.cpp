@@ -62,8 +62,8 @@ void Process::wait(WaitKind kind, std::uint64_t first, std::uint64_t second) {
   if (cancelled_) throw Cancelled{};
 }
 
-void Process::give_up(std::string sentence) {
-  engine_->fail(std::move(sentence));
+void Process::give_up(std::string message) {
+  engine_->fail(std::move(message));
   cancelled_ = true;
   throw Cancelled{};
 }
@@ -123,8 +123,8 @@ Engine::~Engine() {
   }
 }
 
-void Engine::fail(std::string sentence) {
-  if (error_.empty()) error_ = std::move(sentence);
+void Engine::fail(std::string message) {
+  if (error_.empty()) error_ = std::move(message);
 }
 
 void Engine::mix(std::uint64_t value) noexcept {
@@ -334,7 +334,8 @@ std::string Engine::describe_wait(const Actor& actor) const {
     case WaitKind::kLock: {
       const auto holder = lock_holders_.find(static_cast<std::uint32_t>(process.wait_first_));
       return who + " waits for lock " + number +
-             (holder == lock_holders_.end() ? ", held by nobody" : ", held by " + name_of(holder->second));
+             (holder == lock_holders_.end() ? ", held by no process"
+                                            : ", held by " + name_of(holder->second));
     }
     case WaitKind::kBarrier: {
       std::size_t arrived = 0;
@@ -349,7 +350,7 @@ std::string Engine::describe_wait(const Actor& actor) const {
     }
     case WaitKind::kReceive:
       return who + " waits for a message from " +
-             (process.wait_first_ == kAnyProcess ? std::string("anybody") : "process " + number) +
+             (process.wait_first_ == kAnyProcess ? std::string("any process") : "process " + number) +
              " with tag " + std::to_string(process.wait_second_);
     case WaitKind::kFault:
       return who + " waits for page " + number;
@@ -366,16 +367,16 @@ std::string Engine::describe_wait(const Actor& actor) const {
 
 std::string Engine::describe_deadlock() const {
   std::string text = "deadlock: ";
-  std::size_t told = 0;
+  std::size_t listed = 0;
   std::size_t waiting = 0;
   for (const auto& actor : actors_) waiting += actor->waiting ? 1 : 0;
   for (const auto& actor : actors_) {
     if (!actor->waiting) continue;
-    if (told == 8 && waiting > 9) {
-      text += "; and " + std::to_string(waiting - told) + " more";
+    if (listed == 8 && waiting > 9) {
+      text += "; and " + std::to_string(waiting - listed) + " more";
       break;
     }
-    if (told++ != 0) text += "; ";
+    if (listed++ != 0) text += "; ";
     text += describe_wait(*actor);
   }
   return text;

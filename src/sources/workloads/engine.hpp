@@ -32,7 +32,7 @@ struct EngineSettings {
 // What was run, and how it ended.
 struct Outcome {
   bool completed = false;  // every process reached its end
-  std::string error;       // a sentence if not
+  std::string error;       // a message if not
   Time time = 0;           // when the last process ended, picoseconds
   std::uint64_t reads = 0;
   std::uint64_t writes = 0;
@@ -60,7 +60,7 @@ class Engine {
   ~Engine();
 
   // Runs to the end, once. A machine's std::runtime_error, a deadlock, and a wrong use of locks and messages
-  // end the run and are told in the outcome.
+  // end the run and are reported in the outcome.
   Outcome run();
 
   // For machines.
@@ -74,7 +74,7 @@ class Engine {
   void deliver(MessageNumber message, Time at);
   const Message& message(MessageNumber number) const { return messages_.at(number); }
   // Ends the run with an error; the first one counts.
-  void fail(std::string sentence);
+  void fail(std::string message);
 
  private:
   friend class Process;

@@ -55,7 +55,7 @@ class EventSink {
   ~EventSink() = default;
 };
 
-// One number a machine tells about a run.
+// One number that a machine reports about a run.
 struct Statistic {
   std::string name;
   std::uint64_t value;
@@ -70,12 +70,12 @@ class Machine {
   virtual std::string_view name() const = 0;
 
   // Before the processes start: the program's arrays are laid out and mapped, the process count is known.
-  // Throws std::runtime_error with a sentence when the machine cannot hold them.
+  // Throws std::runtime_error with a message when the machine cannot hold them.
   virtual void begin(Engine& engine) = 0;
   // The view of one process; asked once, after begin.
   virtual ProcessView view(ProcessId process) = 0;
   // After all processes have ended and no event is left: makes Engine::memory() the final state of the shared
-  // memory. Gives a sentence when the machine finds itself inconsistent, else an empty string.
+  // memory. Gives a message when the machine finds itself inconsistent, else an empty string.
   virtual std::string end() { return {}; }
 
   // How far, in time, a process may be charged ahead of another one. Larger is faster; the order of

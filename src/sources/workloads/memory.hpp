@@ -47,7 +47,7 @@ class Mapping {
 };
 
 // The address space. A program lays its arrays out before the processes start; then commit() maps it, zeroed.
-// Addresses are byte offsets; the first page is never used, so that 0 is no valid address. Thread-compatible.
+// Addresses are byte offsets; the first page is never used, so that 0 is not a valid address. Thread-compatible.
 class Memory {
  public:
   struct Object {

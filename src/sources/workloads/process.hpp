@@ -150,7 +150,7 @@ class Process {
   void mismatch(std::uint64_t address);
   [[noreturn]] void length_mismatch(const Message& message, std::size_t wanted);
   void wait(WaitKind kind, std::uint64_t first, std::uint64_t second = 0);
-  [[noreturn]] void give_up(std::string sentence);
+  [[noreturn]] void give_up(std::string message);
 
   // The inner loop's.
   Operation* cursor_ = nullptr;
@@ -232,7 +232,7 @@ class Program {
   virtual void lay_out(Memory& memory, ProcessId processes) = 0;
   // The program of one process; the engine adds a barrier after it.
   virtual void run(Process& process) = 0;
-  // After the run: a sentence telling what is wrong with the result, or an empty string.
+  // After the run: a message that says what is wrong with the result, or an empty string.
   virtual std::string check(const Memory& memory) = 0;
 };
 

@@ -59,9 +59,9 @@ int run_announced(const substrata_machine& announced, const MakeMachine& make, c
   substrata_run_result unwanted{};
   unwanted.struct_size = sizeof(unwanted);
   substrata_run_result& out = result != nullptr ? *result : unwanted;
-  const auto tell = [&out](const std::string& sentence) {
-    const std::size_t length = std::min(sentence.size(), sizeof(out.message) - 1);
-    std::memcpy(out.message, sentence.data(), length);
+  const auto set_message = [&out](const std::string& text) {
+    const std::size_t length = std::min(text.size(), sizeof(out.message) - 1);
+    std::memcpy(out.message, text.data(), length);
     out.message[length] = '\0';
   };
   try {
@@ -72,18 +72,18 @@ int run_announced(const substrata_machine& announced, const MakeMachine& make, c
     const std::uint64_t seed = options != nullptr ? options->seed : 0;
     const char* parameters = options != nullptr && options->parameters != nullptr ? options->parameters : "";
     if (settings.processes > announced.max_processes) {
-      tell(std::string(announced.name) + " has room for " + std::to_string(announced.max_processes) +
-           " processes, " + std::to_string(settings.processes) + " were asked for");
+      set_message(std::string(announced.name) + " takes at most " + std::to_string(announced.max_processes) +
+                  " processes, " + std::to_string(settings.processes) + " were asked for");
       return kInvalid;
     }
     std::string error;
     const std::unique_ptr<Machine> machine = make(parameters, seed, settings.processes, error);
     if (machine == nullptr) {
-      tell(std::string(announced.name) + ": " + error);
+      set_message(std::string(announced.name) + ": " + error);
       return kInvalid;
     }
     const Report report = run_workload(workload != nullptr ? workload : "", seed, *machine, settings);
-    tell(report.message);
+    set_message(report.message);
     if (!report.ran) return kInvalid;
     out.correct = report.correct ? 1 : 0;
     out.simulated_ticks = report.outcome.time;

@@ -1,4 +1,4 @@
-// Runs a workload, named by a spec, on a machine, and tells what came of it.
+// Runs a workload, named by a spec, on a machine, and reports the outcome.
 #ifndef SUBSTRATA_WORKLOADS_RUN_HPP
 #define SUBSTRATA_WORKLOADS_RUN_HPP
 
@@ -15,7 +15,7 @@
 
 namespace substrata::workloads {
 
-// A machine that publishes at probe points tells under this name how many transactions it published.
+// A machine that publishes at probe points reports under this name how many transactions it published.
 inline constexpr std::string_view kTransactionsStatistic = "transactions";
 
 // What came of a run.
@@ -23,19 +23,19 @@ struct Report {
   bool ran = false;      // the spec was good and every process reached its end
   bool correct = false;  // and the program's own check found its result right
   std::string workload;  // the spec with every parameter
-  std::string message;   // a sentence: what was run and what the check found, or what went wrong
+  std::string message;   // what was run and what the check found, or what went wrong
   Outcome outcome;
   std::vector<Statistic> statistics;  // the machine's
 };
 
 // Runs to the end in the calling thread. `seed` is the workload's unless its spec gives one. Never throws for
-// a bad spec, a deadlock or a lack of memory: the report tells.
+// a bad spec, a deadlock or a lack of memory: the report says so.
 Report run_workload(std::string_view spec, std::uint64_t seed, Machine& machine,
                     const EngineSettings& settings);
 
 // For a machine that announces itself with substrata_machine_add, the body of its `run`: makes the machine,
 // runs the workload and fills in the result. `make` gets the machine's parameters (never null) and the number
-// of processes; on a bad parameter it returns null with a sentence in `error`. Returns 0, or a negative error
+// of processes; on a bad parameter it returns null with a message in `error`. Returns 0, or a negative error
 // as substrata_run does.
 using MakeMachine = std::function<std::unique_ptr<Machine>(std::string_view parameters, std::uint64_t seed,
                                                            ProcessId processes, std::string& error)>;

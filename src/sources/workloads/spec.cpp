@@ -49,7 +49,7 @@ std::optional<std::uint64_t> parse(const Parameter& parameter, std::string_view 
       if (word.empty()) break;
       if (word == text) return i;
     }
-    error = what + " is none of " + std::string(parameter.choices);
+    error = what + " is not one of " + std::string(parameter.choices);
     return std::nullopt;
   }
   const std::optional<std::uint64_t> value = number(text);
@@ -91,7 +91,7 @@ bool Values::set(std::string_view text, std::string& error) {
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos) {
-      error = quoted(item) + " is no name=value; " + known(parameters_);
+      error = quoted(item) + " is not name=value; " + known(parameters_);
       return false;
     }
     const std::string_view name = item.substr(0, equals);

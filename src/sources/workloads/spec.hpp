@@ -15,7 +15,7 @@ namespace substrata::workloads {
 // One parameter of a workload or a machine.
 struct Parameter {
   std::string_view name;
-  std::string_view text;  // one sentence, unit included
+  std::string_view text;  // one line, unit included
   std::uint64_t fallback;
   std::uint64_t least;
   std::uint64_t most;
@@ -31,7 +31,7 @@ class Values {
   // Of a parameter that exists (else 0).
   std::uint64_t operator[](std::string_view name) const noexcept;
   // Sets what `text` says: "name=value" items separated by ':' or ','; numbers are decimal, with k, m or g
-  // for 2^10, 2^20, 2^30. On an error nothing is set, false is returned and `error` tells what was wrong and
+  // for 2^10, 2^20, 2^30. On an error nothing is set, false is returned and `error` says what was wrong and
   // what is known.
   bool set(std::string_view text, std::string& error);
   // "name=value:..." of all parameters.

@@ -7,7 +7,7 @@
 namespace substrata::workloads {
 
 // A function that runs on its own stack and can be left and re-entered at any depth of calls. The sanitizers
-// are told of each switch. The body must run to its end before the stack is destroyed if it owns anything,
+// are notified of each switch. The body must run to its end before the stack is destroyed if it owns anything,
 // and no exception may leave it. Thread-bound: resumed only on the thread that resumed it first.
 class Stack {
  public:

@@ -17,14 +17,14 @@ struct StreamSettings {
 };
 
 // One end of a connection between two different processes: bytes arrive in their order and without
-// boundaries. A writer sends no more than the reader has said it has room for (credits, which the reader
+// boundaries. A writer sends no more than the reader can buffer (credits, which the reader
 // gives back when half its buffer was read), and waits where there is none; so two ends that both write more
 // than a window before they read wait for ever, as with sockets. Thread-bound as the process, which it must
 // not outlive. Opening, a write, a read and closing are each an operation of the communication layer
 // (LayerKind).
 class Stream {
  public:
-  // Both wait for the other side. `port` tells several connections of a pair apart; its tags, four for each
+  // Both wait for the other side. `port` distinguishes several connections of a pair; its tags, four for each
   // port from 2^16 on, are the stream's.
   static Stream connect(Process& process, ProcessId to, std::uint32_t port, const StreamSettings& settings);
   static Stream accept(Process& process, ProcessId from, std::uint32_t port, const StreamSettings& settings);

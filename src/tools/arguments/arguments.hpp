@@ -1,6 +1,6 @@
 // The command line of a program: options, positional arguments and --help, the same way in every tool.
-#ifndef SUBSTRATA_UTILITIES_ARGUMENTS_HPP
-#define SUBSTRATA_UTILITIES_ARGUMENTS_HPP
+#ifndef SUBSTRATA_ARGUMENTS_ARGUMENTS_HPP
+#define SUBSTRATA_ARGUMENTS_ARGUMENTS_HPP
 
 #include <cstdint>
 #include <memory>
@@ -59,7 +59,7 @@ class Arguments {
   // From now on parse() of any object parses nothing, puts what its program takes there, and gives 0; until
   // this is called with nullptr. Not thread-safe.
   static void describe_to(std::vector<Declared>* what) noexcept;
-  // The same for a program that reads its command line itself. False: nobody asks.
+  // The same for a program that reads its command line itself. False: no description was requested.
   static bool describe(const std::vector<Declared>& what);
 
   // Nothing: go on. Else the status to exit with: 0 after --help, 2 after a wrong command line, whose error

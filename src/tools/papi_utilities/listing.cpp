@@ -129,14 +129,14 @@ constexpr std::size_t kBoxWidth = 78;  // between the bars
 
 // Text in the box, broken at spaces where it can be.
 void print_boxed(std::size_t indent, const std::string& text) {
-  const std::size_t room = kBoxWidth - indent;
+  const std::size_t width = kBoxWidth - indent;
   std::size_t at = 0;
   do {
-    std::size_t length = std::min(room, text.size() - at);
+    std::size_t length = std::min(width, text.size() - at);
     if (at + length < text.size())
       if (const std::size_t space = text.rfind(' ', at + length); space != std::string::npos && space > at)
         length = space - at;
-    std::printf("|%*s%-*s|\n", static_cast<int>(indent), "", static_cast<int>(room),
+    std::printf("|%*s%-*s|\n", static_cast<int>(indent), "", static_cast<int>(width),
                 text.substr(at, length).c_str());
     at += length;
     while (at < text.size() && text[at] == ' ') ++at;

@@ -1,6 +1,6 @@
 // What several utilities print alike: the machine, presets, and the walk over components and events.
-#ifndef SUBSTRATA_UTILITIES_LISTING_HPP
-#define SUBSTRATA_UTILITIES_LISTING_HPP
+#ifndef SUBSTRATA_PAPI_UTILITIES_LISTING_HPP
+#define SUBSTRATA_PAPI_UTILITIES_LISTING_HPP
 
 #include <papi.h>
 
@@ -54,7 +54,7 @@ bool is_derived(const PAPI_event_info_t& info);
 // Whether the event can be added to a set of its own.
 bool can_add(int code);
 
-// The events of the names that count together; sets are one a component. Every function prints nothing.
+// The named events, which count together in one set per component. Every function prints nothing.
 class Sets {
  public:
   Sets() = default;

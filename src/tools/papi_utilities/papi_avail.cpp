@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   };
   substrata::Arguments arguments("papi_avail", "Lists preset and user-defined events.");
   arguments.flag("-a,--avail", available, "only those that can be counted here");
-  arguments.flag("-c,--check", check, "the same, each one added anew to make sure");
+  arguments.flag("-c,--check", check, "the same, each one added to an eventset to make sure");
   arguments.flag("-d,--detail", detail, "with details");
   arguments.word("-e", event, "only this event, with details");
   for (Filter& filter : filters) arguments.flag(filter.option, filter.on, filter.text);

@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
         PAPI_get_dev_type_attr(handle, PAPI_DEV_TYPE_ATTR__CHAR_NAME, &kind.vendor) != PAPI_OK ||
         PAPI_get_dev_type_attr(handle, PAPI_DEV_TYPE_ATTR__INT_COUNT, &kind.count) != PAPI_OK ||
         PAPI_get_dev_type_attr(handle, PAPI_DEV_TYPE_ATTR__CHAR_STATUS, &kind.state) != PAPI_OK) {
-      std::fprintf(stderr, "papi_hardware_avail: a kind of device does not tell what it is\n");
+      std::fprintf(stderr, "papi_hardware_avail: a kind of device does not report what it is\n");
       return 1;
     }
     kinds.push_back(kind);

@@ -24,7 +24,7 @@ constexpr const char* kProcessorTime = "perf::TASK-CLOCK";
 constexpr const char* kInstructions = "PAPI_TOT_INS";
 constexpr const char* kCycles = "PAPI_TOT_CYC";
 
-// Operations that are told as a rate: millions a second of real time.
+// Operations that are reported as a rate: millions per second of real time.
 struct Rate {
   const char* event;
   const char* text;
@@ -84,7 +84,7 @@ std::vector<Rank> read_reports(const std::string& folder) {
         throw std::runtime_error("it has no threads");
     } catch (const std::exception& error) {
       throw std::runtime_error(entry.path().string() +
-                               " is no report of the high-level interface: " + error.what());
+                               " is not a report of the high-level interface: " + error.what());
     }
     ranks.push_back(std::move(rank));
   }
@@ -161,7 +161,7 @@ struct Region {
   std::map<std::string, Metric> metrics;
 };
 
-// What one passage gives is told as it is; of several the sum (not of levels), least, middle and greatest.
+// The value of one passage is reported as it is; of several the sum (not of levels), least, middle and greatest.
 Json statistics(const Metric& metric) {
   std::vector<long long> sorted = metric.values;
   std::sort(sorted.begin(), sorted.end());
@@ -210,31 +210,31 @@ Json summary(const std::vector<Rank>& ranks, bool derived) {
   Json out = Json::object();
   for (const std::string& name : order) {
     const Region& region = regions.at(name);
-    Json& told = out[name] = Json::object();
-    told[derived ? "Region count" : "region_count"] = region.passages;
+    Json& entry = out[name] = Json::object();
+    entry[derived ? "Region count" : "region_count"] = region.passages;
     const bool ipc = region.metrics.contains(kInstructions) && region.metrics.contains(kCycles);
     for (const std::string& key : region.order) {
       const Metric& metric = region.metrics.at(key);
       if (!derived) {
-        told[key] = statistics(metric);
+        entry[key] = statistics(metric);
       } else if (key == kRealTime) {  // passages of several threads overlap: the longest
-        told["Real time in s"] =
+        entry["Real time in s"] =
             rounded(static_cast<double>(*std::max_element(metric.values.begin(), metric.values.end())) / 1e9);
       } else if (key == kProcessorTime) {
-        told["CPU time in s"] = rounded(metric.total() / 1e9);
+        entry["CPU time in s"] = rounded(metric.total() / 1e9);
       } else if (ipc && key == kInstructions) {
-        told["IPC"] = quotient(metric.total(), region.metrics.at(kCycles).total());
+        entry["IPC"] = quotient(metric.total(), region.metrics.at(kCycles).total());
       } else if (key == "cycles" || (ipc && key == kCycles)) {
         continue;
       } else if (const char* rate = rate_name(key); rate != nullptr && region.metrics.contains(kRealTime)) {
-        told[rate] = quotient(metric.total() * 1e3, region.metrics.at(kRealTime).total());
+        entry[rate] = quotient(metric.total() * 1e3, region.metrics.at(kRealTime).total());
       } else {
-        told[key] = statistics(metric);
+        entry[key] = statistics(metric);
       }
     }
     if (region.threads.size() > 1) {
-      told["Number of ranks"] = region.ranks.size();
-      told["Number of threads per rank"] = region.threads.size() / region.ranks.size();
+      entry["Number of ranks"] = region.ranks.size();
+      entry["Number of threads per rank"] = region.threads.size() / region.ranks.size();
     }
   }
   return out;

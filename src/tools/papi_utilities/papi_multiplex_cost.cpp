@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   std::uint64_t least = 1, most = 6, threshold = 10'000;
   bool no_software = false, no_kernel = false;
   substrata::Arguments arguments("papi_multiplex_cost",
-                                 "Tells what multiplexing costs, in cycles of the real clock.");
+                                 "Measures the cost of multiplexing, in cycles of the real clock.");
   arguments.number("-m", least, "least number of events (default 1)");
   arguments.number("-x", most, "greatest number of events (default 6, as far as that many count here)");
   arguments.flag("-s", no_software, "no software multiplexing");

@@ -1,6 +1,6 @@
-// Time of single calls: what utilities that tell costs measure and print.
-#ifndef SUBSTRATA_UTILITIES_TIMING_HPP
-#define SUBSTRATA_UTILITIES_TIMING_HPP
+// Time of single calls: what the utilities that report costs measure and print.
+#ifndef SUBSTRATA_PAPI_UTILITIES_TIMING_HPP
+#define SUBSTRATA_PAPI_UTILITIES_TIMING_HPP
 
 #include <papi.h>
 
@@ -11,7 +11,7 @@ namespace substrata::utilities {
 // Every call's duration, in the unit of its clock. Thread-compatible.
 class Durations {
  public:
-  explicit Durations(std::size_t room) { values_.reserve(room); }
+  explicit Durations(std::size_t capacity) { values_.reserve(capacity); }
   void add(long long duration) { values_.push_back(duration); }
   long long min() const;
   long long max() const;

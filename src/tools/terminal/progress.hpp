@@ -1,6 +1,6 @@
-// One line on the terminal that tells what a long command is doing.
-#ifndef SUBSTRATA_TOOL_TERMINAL_PROGRESS_HPP
-#define SUBSTRATA_TOOL_TERMINAL_PROGRESS_HPP
+// One line on the terminal that shows what a long command is doing.
+#ifndef SUBSTRATA_TERMINAL_PROGRESS_HPP
+#define SUBSTRATA_TERMINAL_PROGRESS_HPP
 
 #include <string>
 

@@ -33,9 +33,9 @@ bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; 
 Screen::Screen() {
   const char* kind = std::getenv("TERM");
   if (isatty(STDOUT_FILENO) == 0)
-    throw std::runtime_error("standard output is no terminal; --batch writes to anything");
+    throw std::runtime_error("standard output is not a terminal; --batch writes to anything");
   if (kind == nullptr || *kind == '\0' || std::strcmp(kind, "dumb") == 0)
-    throw std::runtime_error("the terminal (TERM) cannot draw a page anew; --batch writes to any");
+    throw std::runtime_error("the terminal (TERM) cannot redraw a page; --batch writes to any");
   keyboard_ = isatty(STDIN_FILENO) != 0 && tcgetattr(STDIN_FILENO, &before_) == 0;
   enter();
 }

@@ -1,6 +1,6 @@
-// The terminal as a page that is drawn anew, and its keys; everything as it was afterwards.
-#ifndef SUBSTRATA_TOOL_TERMINAL_SCREEN_HPP
-#define SUBSTRATA_TOOL_TERMINAL_SCREEN_HPP
+// The terminal as a page that is redrawn, and its keys; everything is restored afterwards.
+#ifndef SUBSTRATA_TERMINAL_SCREEN_HPP
+#define SUBSTRATA_TERMINAL_SCREEN_HPP
 
 #include <termios.h>
 
@@ -13,7 +13,7 @@ namespace substrata::tool {
 // Thread-bound.
 class Screen {
  public:
-  // Throws std::runtime_error when standard output is no terminal that can do it.
+  // Throws std::runtime_error when standard output is not a terminal that can do it.
   Screen();
   // The terminal is as it was.
   ~Screen();

@@ -178,8 +178,9 @@ TEST(OwlComposition, ErrorsPointAtLineAndColumn) {  // OW-6
   EXPECT_NE(refusal("module a { input -> filter(size > ); }").find("x:1:35: a value is missing before ')'"),
             std::string::npos)
       << substrata_owl_error();
-  EXPECT_NE(refusal("module a { input -> filter(sice > 1) -> output; }").find("x:1:28: 'sice' is no field"),
-            std::string::npos)
+  EXPECT_NE(
+      refusal("module a { input -> filter(sice > 1) -> output; }").find("x:1:28: 'sice' is not a field"),
+      std::string::npos)
       << substrata_owl_error();
   EXPECT_NE(refusal("module a { let b = filter(1); input -> counter; }").find("'b' is never fed"),
             std::string::npos);

@@ -212,10 +212,10 @@ TEST(Homes, ByFirstTouchAreWhereAPageIsUsedFirst) {
 
 TEST(Homes, ToldByWriteNoticesAreNotAskedFor) {
   std::uint64_t asked[2] = {};
-  for (const bool told : {false, true}) {
+  for (const bool named : {false, true}) {
     SvmParameters parameters;
     parameters.homes = HomePolicy::kFirstTouch;
-    parameters.notices_tell_homes = told;
+    parameters.notices_name_homes = named;
     parameters.verify = true;
     SvmMachine machine("svm", parameters, std::make_unique<PlainNetwork>(PlainNetworkParameters{}));
     const Ran ran = run(machine, 4, [](Process& process, const Words& words) {
@@ -225,7 +225,7 @@ TEST(Homes, ToldByWriteNoticesAreNotAskedFor) {
     });
     EXPECT_TRUE(ran.outcome.completed) << ran.outcome.error;
     EXPECT_EQ(ran.counts.page_fetches, 12U);
-    asked[told ? 1 : 0] = packets(ran.counts, PacketKind::kHomeRequest);
+    asked[named ? 1 : 0] = packets(ran.counts, PacketKind::kHomeRequest);
   }
   // Node 0 asks itself, without a packet. Of each other: its own page, then the pages of the three others.
   EXPECT_EQ(asked[0], 3U * 4);

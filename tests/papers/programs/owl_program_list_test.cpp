@@ -16,7 +16,7 @@
 #include "papers/owl_program_list.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace substrata::tool {
+namespace substrata::papers {
 namespace {
 
 class OwlProgramList : public testing::Test {
@@ -131,4 +131,4 @@ TEST_F(OwlProgramList, EveryProgramOfOursEndsWellWithAndWithoutWork) {
 }
 
 }  // namespace
-}  // namespace substrata::tool
+}  // namespace substrata::papers

@@ -36,11 +36,11 @@ class Gauss final : public Program {
     const std::uint64_t self = process.id();
     const std::uint64_t count = process.count();
     // Private memory: row r of the matrix, its right-hand side last, lives in process r mod count. First
-    // those that are no pivot rows yet, then those that are.
+    // those that are not pivot rows yet, then those that are.
     std::vector<std::vector<double>> rows;
     std::vector<std::vector<double>> pivots;
     for (std::uint64_t r = self; r < n_; r += count) rows.push_back(input_row(r));
-    std::vector<std::uint64_t> left(count);  // rows of each process that are no pivot rows yet
+    std::vector<std::uint64_t> left(count);  // rows of each process that are not pivot rows yet
     for (std::uint64_t i = 0; i < count; ++i) left[i] = (n_ + count - 1 - i) / count;
     std::vector<std::uint64_t> owners;  // of the pivot rows
     std::vector<std::vector<double>> lines(count);

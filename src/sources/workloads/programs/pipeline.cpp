@@ -56,7 +56,7 @@ class Pipeline final : public Program {
   void run(Process& process) override {
     const ProcessId self = process.id();
     std::uint64_t good = 0;
-    // Connections are made from the first to the last, so that nobody waits in a circle.
+    // Connections are made from the first to the last, so that no circular wait arises.
     std::vector<Stream> before;
     std::vector<Stream> after;
     if (self > 0) before.push_back(Stream::accept(process, self - 1, 0, settings_));

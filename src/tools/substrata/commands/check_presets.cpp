@@ -8,6 +8,7 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 // Each kernel runs `rounds` rounds of its body; what a round counts is in kChecks. They are written in
@@ -109,8 +110,8 @@ std::string count(int preset, void (*kernel)(std::uint64_t), std::uint64_t round
 int check_presets(int argc, char** argv) {
   Arguments arguments(
       "substrata check-presets",
-      "Holds the preset events against kernels of known counts, in differences of two lengths. "
-      "Exit status 0: all that were checked are right; 1: one is not; 77: none can be checked.");
+      "Checks the preset events against kernels with known counts, by differences of two lengths. "
+      "Exit status 0: all checked events are right; 1: at least one is not; 77: none can be checked.");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
 

@@ -17,6 +17,7 @@
 #include "substrata_tool/commands/reproduce.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 using Declared = Arguments::Declared;
@@ -195,7 +196,7 @@ std::vector<std::string> candidates(const std::vector<std::string>& words) {
 }  // namespace
 
 int completion(int argc, char** argv) {
-  // The words to complete are no arguments of this command.
+  // The words to complete are not arguments of this command.
   if (argc >= 3 && std::strcmp(argv[1], "words") == 0) {
     const std::vector<std::string> words(argv + 2, argv + argc);
     std::set<std::string> found;
@@ -205,17 +206,16 @@ int completion(int argc, char** argv) {
     return 0;
   }
   std::string shell;
-  Arguments arguments(
-      "substrata completion",
-      "Prints what a shell needs to complete command lines of substrata: commands, options, names of events, "
-      "machines, workloads, reproductions, files.\n\n"
-      "  source <(substrata completion bash)         in ~/.bashrc\n"
-      "  source <(substrata completion zsh)          in ~/.zshrc, after compinit\n"
-      "  substrata completion words stat -e perf::T  what may stand in the place of the last word\n");
+  Arguments arguments("substrata completion",
+                      "Prints completion code for a shell: commands, options, names of events, "
+                      "machines, workloads, reproductions, files.\n\n"
+                      "  source <(substrata completion bash)         in ~/.bashrc\n"
+                      "  source <(substrata completion zsh)          in ~/.zshrc, after compinit\n"
+                      "  substrata completion words stat -e perf::T  candidates for the last word\n");
   arguments.choice("SHELL", shell, {"bash", "zsh", "words"}, "bash, zsh, or words WORD...");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (shell != "bash" && shell != "zsh") {
-    std::fprintf(stderr, "substrata completion: say bash, zsh or words WORD...\n");
+    std::fprintf(stderr, "substrata completion: choose bash, zsh or words WORD...\n");
     return 2;
   }
   std::printf("%s", shell == "bash" ? kBash : kZsh);

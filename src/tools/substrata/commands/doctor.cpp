@@ -1,4 +1,4 @@
-// substrata doctor: opens every substrate and every event for real, and tells what failed, why, and the cure.
+// substrata doctor: opens every substrate and every event, and reports what failed, why, and the cure.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -9,6 +9,7 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 // Events of one component that ended alike: all of them count, or all were refused for the same reason.
@@ -38,7 +39,7 @@ std::string count_once(int code) {
   return why;
 }
 
-// The sentence without what differs from event to event of one class: the place in a preset file and the
+// The message without what differs between events of one class: the place in a preset file and the
 // native events named in quotes.
 std::string class_of(std::string why, const std::string& event) {
   const auto erase_all = [&](const std::string& part, const char* by) {
@@ -59,9 +60,9 @@ std::string class_of(std::string why, const std::string& event) {
     if (close == std::string::npos) break;
     why.replace(begin, close + 1 - begin, "event");
   }
-  // A sentence may be cut where its field ends, so its end does not tell classes apart.
-  constexpr std::size_t kTelling = 100;
-  why.resize(std::min(why.size(), kTelling));
+  // A message may be cut where its field ends, so its end does not distinguish classes.
+  constexpr std::size_t kDistinguishing = 100;
+  why.resize(std::min(why.size(), kDistinguishing));
   return why;
 }
 
@@ -72,7 +73,7 @@ std::vector<Outcome> try_all(const std::vector<int>& codes) {
     const substrata_event event = describe(code);
     std::string why = count_once(code);
     const bool works = why.empty();
-    // The listing's sentence is the same for a whole class of events; the refusal of one names that one.
+    // The listing's message is the same for a whole class of events; the refusal of one names that one.
     if (!works && event.available == 0 && event.why[0] != '\0') why = event.why;
     Outcome& outcome = outcomes[{!works && event.available != 0, class_of(why, name)}];
     outcome.works = works;
@@ -134,9 +135,9 @@ int doctor(int argc, char** argv) {
   bool json = false;
   Arguments arguments(
       "substrata doctor",
-      "Opens every substrate and event for real. Exit status 0: what can work here works; 1: "
+      "Opens every substrate and event. Exit status 0: everything that can work here works; 1: "
       "something that should work does not.\n\n"
-      "  substrata doctor           what opens here, what does not, why, and what to do about it\n"
+      "  substrata doctor           what opens here, what does not, why, and the cure\n"
       "  substrata doctor --json    the same for a script");
   arguments.flag("--json", json, "print JSON");
   if (const auto status = arguments.parse(argc, argv)) return *status;
@@ -156,8 +157,7 @@ int doctor(int argc, char** argv) {
   }
   findings.push_back({"presets", "portable names of processor events", {}, try_all(presets())});
   std::vector<std::string> refused;
-  for (unsigned i = 0; const char* sentence = substrata_plugin_refusal(i); ++i)
-    refused.emplace_back(sentence);
+  for (unsigned i = 0; const char* message = substrata_plugin_refusal(i); ++i) refused.emplace_back(message);
 
   std::size_t working = 0;
   std::size_t faults = refused.size();
@@ -177,9 +177,9 @@ int doctor(int argc, char** argv) {
     std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
     for (const Finding& finding : findings) print(finding);
-    for (const std::string& sentence : refused) std::printf("refused: %s\n", sentence.c_str());
+    for (const std::string& message : refused) std::printf("refused: %s\n", message.c_str());
     std::printf("\n%zu events count here; %zu fault%s\n", working, faults, faults == 1 ? "" : "s");
-    if (working == 0) std::printf("No event counts at all: one at least should.\n");
+    if (working == 0) std::printf("No event counts at all: at least one should.\n");
   }
   return faults == 0 ? 0 : 1;
 }

@@ -1,5 +1,4 @@
-// substrata components, events, workloads: what there is.
-#include <substrata/feed.h>
+// substrata components, events, list: what can be measured.
 
 #include <cstdio>
 #include <string>
@@ -11,6 +10,7 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 // The presets and native events whose name has that text in it, or matches it if it has '*' or '?' in it.
@@ -30,7 +30,7 @@ std::vector<int> matching_events(std::string pattern) {
 
 int components(int argc, char** argv) {
   Arguments arguments("substrata components",
-                      "Lists the substrates: where each comes from, whether it works here, why not.");
+                      "Lists the substrates: origin, whether each works here, and if not, why.");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
   for (int i = 0; i < PAPI_num_components(); ++i) {
@@ -42,14 +42,14 @@ int components(int argc, char** argv) {
     if (info->disabled != 0)
       std::printf("%-20s not available: %s\n", "", info->disabled_reason);
     else
-      std::printf("%-20s available: %d native events, %d presets, %d counters a set\n", "",
+      std::printf("%-20s available: %d native events, %d presets, %d counters per set\n", "",
                   info->num_native_events, info->num_preset_events, info->num_cntrs);
   }
   for (unsigned i = 0;; ++i) {
-    const char* sentence = substrata_plugin_refusal(i);
-    if (sentence == nullptr) break;
+    const char* message = substrata_plugin_refusal(i);
+    if (message == nullptr) break;
     if (i == 0) std::printf("\nRefused:\n");
-    std::printf("  %s\n", sentence);
+    std::printf("  %s\n", message);
   }
   return 0;
 }
@@ -58,12 +58,12 @@ int events(int argc, char** argv) {
   std::string pattern;
   bool available = false;
   Arguments arguments("substrata events",
-                      "Lists the events with unit, kind, origin and availability.\n\n"
+                      "Lists events with unit, kind, origin and availability.\n\n"
                       "  substrata events temperature\n"
                       "  substrata events --available 'perf::*'");
-  arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')",
+  arguments.word("PATTERN", pattern, "only names that contain this text or match it ('*', '?' are wildcards)",
                  Arguments::Value::kEvents);
-  arguments.flag("-a,--available", available, "only events that open here");
+  arguments.flag("-a,--available", available, "only events that can be opened here");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
 
@@ -90,14 +90,14 @@ int list(int argc, char** argv) {
   bool all = false;
   Arguments arguments(
       "substrata list",
-      "Lists the events that open here, one line each: name, unit, kind, origin. `substrata events` "
-      "describes them.\n\n"
+      "Lists the events that can be opened here, one per line: name, unit, kind, origin. `substrata "
+      "events` describes them.\n\n"
       "  substrata list\n"
       "  substrata list 'net:::lo:*'\n"
       "  substrata list --all perf::");
-  arguments.word("PATTERN", pattern, "only names with this text in them, or that match it ('*', '?')",
+  arguments.word("PATTERN", pattern, "only names that contain this text or match it ('*', '?' are wildcards)",
                  Arguments::Value::kEvents);
-  arguments.flag("-a,--all", all, "also those that do not open here, with the reason");
+  arguments.flag("-a,--all", all, "also events that cannot be opened here, with the reason");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
 
@@ -112,29 +112,6 @@ int list(int argc, char** argv) {
     ++listed;
   }
   return listed != 0 ? 0 : 1;
-}
-
-int workloads(int argc, char** argv) {
-  Arguments arguments("substrata workloads", "Lists the machine models and the workloads they run.");
-  if (const auto status = arguments.parse(argc, argv)) return *status;
-  std::printf("Machines (--machine NAME, --parameters \"name=value:...\"):\n");
-  for (std::uint32_t i = 0;; ++i) {
-    const substrata_machine* machine = substrata_machine_at(i);
-    if (machine == nullptr) break;
-    std::printf(
-        "  %-14s %s\n  %-14s %u processes, at most %u; parameters: %s\n", machine->name, machine->summary, "",
-        machine->default_processes, machine->max_processes,
-        machine->parameters != nullptr && machine->parameters[0] != '\0' ? machine->parameters : "none");
-  }
-  std::printf("\nWorkloads (--workload \"name:parameter=value:...\"):\n");
-  for (std::uint32_t i = 0;; ++i) {
-    const substrata_workload* workload = substrata_workload_at(i);
-    if (workload == nullptr) break;
-    std::printf(
-        "  %-14s %s\n  %-14s parameters: %s\n", workload->name, workload->summary, "",
-        workload->parameters != nullptr && workload->parameters[0] != '\0' ? workload->parameters : "none");
-  }
-  return 0;
 }
 
 }  // namespace substrata::tool

@@ -61,8 +61,8 @@ std::string library_folder() {
   const char* const folder = std::getenv("SUBSTRATA_OWL_LIBRARY");
   if (folder == nullptr || *folder == '\0') {
     throw std::runtime_error(
-        "no module library: set SUBSTRATA_OWL_LIBRARY to a folder of yours; programs find the modules by it "
-        "too");
+        "no module library: set SUBSTRATA_OWL_LIBRARY to a folder of yours; programs find the modules "
+        "there too");
   }
   return folder;
 }
@@ -131,20 +131,20 @@ int module(int argc, char** argv) {
   std::string action, subject, registers;
   Arguments arguments(
       "substrata module",
-      "The library of Owl modules. ACTION list; show NAME; build FILE (checks a composition or a shared "
-      "object and puts it into the folder SUBSTRATA_OWL_LIBRARY); try NAME or FILE (runs it in capsules "
+      "Manages the library of Owl modules. ACTION list; show NAME; build FILE (checks a composition or a "
+      "shared object and installs it in SUBSTRATA_OWL_LIBRARY); try NAME or FILE (runs it in capsules "
       "between two caches, before memory, at NUMAchine's bus, at Myrinet's interface and at page faults).\n\n"
       "  substrata module show histogram\n"
       "  substrata module try histogram --registers counters=64");
   arguments.choice("ACTION", action, {"list", "show", "build", "try"}, "list, show, build or try");
-  arguments.word("SUBJECT", subject, "the module's name, or the file", Arguments::Value::kFile);
-  arguments.word("--registers", registers, "for try: the module's registers, name=value:...");
+  arguments.word("SUBJECT", subject, "name or file of the module", Arguments::Value::kFile);
+  arguments.word("--registers", registers, "for try: registers of the module, name=value:...");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (action == "list" && subject.empty()) return list();
   if (action == "show" && !subject.empty()) return show(subject);
   if (action == "build" && !subject.empty()) return build(subject);
   if (action == "try" && !subject.empty()) return try_in_capsules(subject, registers);
-  std::fprintf(stderr, "substrata module: say list, show NAME, build FILE or try NAME\n");
+  std::fprintf(stderr, "substrata module: choose list, show NAME, build FILE or try NAME\n");
   return 2;
 }
 

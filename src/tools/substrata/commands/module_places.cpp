@@ -16,6 +16,7 @@
 #include "sampler/measuring.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 using monitoring::Capsule;
@@ -82,7 +83,7 @@ int try_module(const std::string& name, const std::string& registers) {
   int status = 0;
   for (const Place& place : kPlaces) {
     try {
-      // Large enough that nobody has to read meanwhile.
+      // Large enough to hold all packets of the run.
       Capsule capsule(place.probes, name, registers, std::uint64_t{1} << 24);
       place.traffic();
       capsule.write_back();

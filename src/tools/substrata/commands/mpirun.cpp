@@ -20,11 +20,12 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 namespace fs = std::filesystem;
 
-// What tells a log from the one that was there before.
+// What distinguishes a log from an earlier one.
 struct stat log_in(const std::string& folder) {
   struct stat out {};
   if (stat((folder + "/" + mpi::kMessageLogName).c_str(), &out) != 0) out = {};
@@ -44,8 +45,8 @@ int run_and_replay(const std::vector<std::string>& command, const std::string& f
                       after.st_mtim.tv_nsec != before.st_mtim.tv_nsec;
   if (!is_new) {
     std::fprintf(stderr,
-                 "substrata mpirun: the program (%s) left no messages in %s, so no cluster is run; they are "
-                 "written in MPI_Finalize, where rank 0 runs\n",
+                 "substrata mpirun: the program (%s) left no messages in %s, so no cluster is run; rank 0 "
+                 "writes them in MPI_Finalize\n",
                  child.how_it_ended().c_str(), folder.c_str());
     return status != 0 ? status : 1;
   }
@@ -66,15 +67,16 @@ void print_usage(std::FILE* to) {
       "                        [--cluster MACHINE [--out FOLDER]] [--network TEXT] [--print]\n"
       "                        [mpirun's arguments] PROGRAM [ARGUMENTS]\n\n"
       "Starts an MPI program with the shim that counts its messages (docs/guide/mpi_messages.md).\n"
-      "  --launcher PROGRAM  mpirun to use; else the one of the program's MPI library\n"
-      "  --summary FILE      rank 0 writes the counts there (SUBSTRATA_MPI_SUMMARY)\n"
-      "  --trace FILE        each rank records its messages, %%r is its number (SUBSTRATA_MPI_TRACE)\n"
-      "  --cluster MACHINE   carry the messages on a modelled cluster, a node for each rank: myrinet or\n"
+      "  --launcher PROGRAM  mpirun to use (default: the one of the program's MPI library)\n"
+      "  --summary FILE      rank 0 writes the counts to FILE (SUBSTRATA_MPI_SUMMARY)\n"
+      "  --trace FILE        each rank records its messages in FILE, %%r is its number "
+      "(SUBSTRATA_MPI_TRACE)\n"
+      "  --cluster MACHINE   replay the messages on a modelled cluster, one node per rank: myrinet or\n"
       "                      myrinet:name=value:... (SUBSTRATA_MPI_CLUSTER)\n"
-      "  --out FOLDER        when the program has ended, run that cluster: cluster.json and the ranks'\n"
+      "  --out FOLDER        after the program's end, run that cluster: cluster.json and the ranks'\n"
       "                      signatures, data and plots (SUBSTRATA_MPI_CLUSTER_OUT; substrata signature "
       "FOLDER)\n"
-      "  --network TEXT      of virtual time, as factor=100:latency=9000 (SUBSTRATA_MPI_NETWORK)\n"
+      "  --network TEXT      network of virtual time: factor=100:latency=9000 (SUBSTRATA_MPI_NETWORK)\n"
       "  --print             only print the command\n\n"
       "Example: substrata mpirun --cluster myrinet --network factor=100 --out figures -n 4 hpcc\n");
 }
@@ -131,8 +133,8 @@ int mpirun(int argc, char** argv) {
   if (!out.empty() && cluster == nullptr) {
     std::fprintf(
         stderr,
-        "substrata mpirun: --out (SUBSTRATA_MPI_CLUSTER_OUT) is the folder of a cluster, and none is "
-        "asked for; name one with --cluster myrinet\n");
+        "substrata mpirun: --out (SUBSTRATA_MPI_CLUSTER_OUT) is the folder of a cluster, but none is "
+        "given; name one with --cluster myrinet\n");
     return 2;
   }
   std::vector<std::string> command = preloading_command(launcher_name, {argv + at, argv + argc});

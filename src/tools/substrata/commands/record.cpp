@@ -17,11 +17,12 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
-// The ranks of a node share one file. Whoever comes first empties a file of an earlier job; an empty one is
+// The ranks of a node share one file. The first one empties the file of an earlier job; an empty one is
 // left alone, because another rank may be about to write.
-void make_room(const std::string& path, const std::string& job) {
+void empty_old_file(const std::string& path, const std::string& job) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0 || flock(file, LOCK_EX) != 0) {
     const int error = errno;
@@ -35,7 +36,7 @@ void make_room(const std::string& path, const std::string& job) {
       const record::Recording before = record::read_file(path);
       ours = record::property(before.writers.front().properties, "mpi.job") == job;
     } catch (const std::runtime_error&) {
-      // No record: what is there is replaced, as by a single process.
+      // Not a record: what is there is replaced, as by a single process.
     }
     if (!ours && ftruncate(file, 0) != 0) error = errno;
   }
@@ -52,48 +53,46 @@ std::string with_host(std::string path) {
 }
 
 constexpr const char* kUsage =
-    "Runs a command and samples events meanwhile, all on one clock, into a file that `substrata report` "
-    "shows.\n\n"
+    "Runs a command, samples events on one clock and writes them to a file for `substrata report`.\n\n"
     "  substrata record -- make -j4\n"
     "  substrata record -e perf::TASK-CLOCK,'coretemp:::*' -i 50ms -o run.sub -- ./program\n"
-    "  substrata record -- mpirun -n 4 hpcc        one recorder outside, all ranks on this node together, "
-    "with their messages\n"
-    "  mpirun -n 64 substrata record -- ./program  a recorder each rank, one file a node "
+    "  substrata record -- mpirun -n 4 hpcc        one recorder for all ranks on this node, with their "
+    "messages\n"
+    "  mpirun -n 64 substrata record -- ./program  one recorder per rank, one file per node "
     "(record.HOST.sub)\n\n"
-    "Processor and software events follow the command and all its children; everything else (temperature, "
-    "energy, "
-    "network) is the node's. The command may append lines `begin NAME`, `end NAME`, `mark NAME` to the file "
-    "named in "
-    "SUBSTRATA_MARKS. The exit status is the command's.";
+    "Processor and software events follow the command and its children; all other events (temperature, "
+    "energy, network) are those of the whole node. The command may append lines `begin NAME`, `end NAME` and "
+    "`mark NAME` to the file named in SUBSTRATA_MARKS. The exit status is the command's.";
 
 }  // namespace
 
 int record(int argc, char** argv) {
   std::string out, interval = "100ms", flush = "1s";
-  std::vector<std::string> wishes;
+  std::vector<std::string> event_specs;
   bool quiet = false, mpi = false, no_mpi = false;
   std::uint64_t pairs = 0;
   Arguments arguments("substrata record", kUsage);
-  arguments.words("-e,--events", wishes,
-                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+  arguments.words("-e,--events", event_specs,
+                  "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
                   Arguments::Value::kEvents);
   arguments.word("-i,--interval", interval, "time between samples: 50ms, 1s (default 100ms)",
                  Arguments::Value::kDuration);
   arguments.word("-o,--output", out, "file to write, %h is the host (default record.sub)",
                  Arguments::Value::kFile);
-  arguments.word("--flush", flush, "what is lost at most when recording is killed (default 1s)",
+  arguments.word("--flush", flush, "longest time lost when recording is killed (default 1s)",
                  Arguments::Value::kDuration);
   arguments.flag("--mpi", mpi,
-                 "preload the MPI shim: sample messages, take sections as regions; taken for granted where "
+                 "preload the MPI shim: sample messages, take sections as regions; the default where "
                  "the command begins with mpirun or mpiexec and its MPI library has a shim here");
-  arguments.flag("--no-mpi", no_mpi, "no MPI shim");
+  arguments.flag("--no-mpi", no_mpi, "do not preload the MPI shim");
   arguments.number("--overhead", pairs,
-                   "first run the command that many times without and with recording, and keep what it cost");
-  arguments.flag("-q,--quiet", quiet, "no closing line on standard error");
+                   "first run the command N times without and with recording, and store the overhead");
+  arguments.flag("-q,--quiet", quiet, "print no summary line on standard error");
   std::optional<SplitLine> line = split_at_dashes(argc, argv);
   if (!line) {
-    std::fprintf(stderr,
-                 "substrata record: no command; write it after --, as in: substrata record -- sleep 1\n");
+    std::fprintf(
+        stderr,
+        "substrata record: no command; write it after --, for example: substrata record -- sleep 1\n");
     return 2;
   }
   if (const auto status = arguments.parse(static_cast<int>(line->before.size()), line->before.data()))
@@ -101,7 +100,7 @@ int record(int argc, char** argv) {
 
   Plan plan;
   plan.command = line->command;
-  plan.wishes = wishes;
+  plan.event_specs = event_specs;
   plan.shown = line->command;
   record::Properties extra;
   const std::optional<RankOfJob> rank = rank_of_job();
@@ -126,7 +125,7 @@ int record(int argc, char** argv) {
     plan.node = rank->local_rank == "0";
     extra.emplace_back("mpi.rank", rank->rank);
     extra.emplace_back("mpi.job", rank->job);
-    make_room(out, rank->job);
+    empty_old_file(out, rank->job);
   }
 
   record::FileWriter* file = nullptr;

@@ -71,7 +71,7 @@ double seconds_of(const std::string& text, const char* option) {
   char* end = nullptr;
   const double seconds = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0' || !(seconds >= 0))
-    throw std::runtime_error(std::string(option) + " '" + text + "' is no number of seconds");
+    throw std::runtime_error(std::string(option) + " '" + text + "' is not a number of seconds");
   return seconds;
 }
 
@@ -91,7 +91,7 @@ std::pair<double, double> stretch(const record::Timeline& timeline, const std::s
   }
   if (!from.empty()) begin = std::max(begin, seconds_of(from, "--from"));
   if (!to.empty()) end = std::min(end, seconds_of(to, "--to"));
-  if (!(begin < end)) throw std::runtime_error("the record has nothing in that stretch of time");
+  if (!(begin < end)) throw std::runtime_error("the record has no data in that interval");
   return {begin, end};
 }
 
@@ -103,17 +103,17 @@ int report(int argc, char** argv) {
   Arguments arguments(
       "substrata report",
       "Shows records made by `substrata record`: where each comes from, every series with its totals, "
-      "levels and rates, and the regions. Several files are shown as one, those of nodes for example."
+      "levels and rates, and the regions. Several files, such as those of several nodes, are shown as one."
       "\n\n  substrata report run.sub\n"
       "  substrata report --html run.html record.*.sub\n"
       "  substrata report --region solve run.sub");
   arguments.words("FILE", files, "records", Arguments::Value::kFile);
-  arguments.word("--html", page, "write one self-contained HTML file there, instead of text",
+  arguments.word("--html", page, "write one self-contained HTML file instead of text",
                  Arguments::Value::kFile);
   arguments.word("-o,--output", out, "file to write instead of standard output", Arguments::Value::kFile);
-  arguments.word("--from", from, "only from so many seconds after the start");
-  arguments.word("--to", until, "only to so many seconds after the start");
-  arguments.word("--region", region, "only from the first begin to the last end of a region of this name");
+  arguments.word("--from", from, "start this many seconds after the begin of the record");
+  arguments.word("--to", until, "end this many seconds after the begin of the record");
+  arguments.word("--region", region, "from the first begin to the last end of the region of this name");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (files.empty()) {
     std::fprintf(stderr, "substrata report: no record is named\n");
@@ -175,7 +175,7 @@ int export_record(int argc, char** argv) {
   const bool archive = form == "otf2";
   if ((write == nullptr && !archive) || files.empty()) {
     std::fprintf(stderr, "substrata export: %s\n",
-                 files.empty() ? "no record is named" : "say with --to which format to write");
+                 files.empty() ? "no record is named" : "name the output format with --to");
     return 2;
   }
   if (archive && (out.empty() || out == "-")) {
@@ -201,15 +201,14 @@ int correlate(int argc, char** argv) {
   bool json = false;
   Arguments arguments(
       "substrata correlate",
-      "Tells how two series of a record go together: their correlation over lags, the lag at which it "
-      "is strongest, and how likely that would be by chance. Counts are compared as rates."
+      "Correlates two series of a record: the correlation over lags, the lag at which it is "
+      "strongest, and the probability of such a correlation by chance. Counts are compared as rates."
       "\n\n  substrata correlate run.sub TASK-CLOCK temperature\n"
       "  substrata correlate run.sub TASK-CLOCK temperature --json --most-lag 10");
   arguments.required("FILE", file, "record", Arguments::Value::kFile);
-  arguments.required("A", a, "series, or a part of its name that no other has");
+  arguments.required("A", a, "series, or a unique part of its name");
   arguments.required("B", b, "series that may follow A");
-  arguments.word("--most-lag", most_lag,
-                 "longest lag to look at, in seconds (default: a quarter of the time)");
+  arguments.word("--most-lag", most_lag, "longest lag in seconds (default: a quarter of the duration)");
   arguments.flag("--json", json, "print JSON, with the correlation at every lag");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   double most = 0;
@@ -217,7 +216,7 @@ int correlate(int argc, char** argv) {
     char* end = nullptr;
     most = std::strtod(most_lag.c_str(), &end);
     if (*end != '\0' || !(most > 0))
-      throw std::runtime_error("--most-lag '" + most_lag + "' is no number of seconds");
+      throw std::runtime_error("--most-lag '" + most_lag + "' is not a number of seconds");
   }
   show_progress("reading " + file);
   const record::Recording recording = record::read_file(file);

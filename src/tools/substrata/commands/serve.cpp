@@ -16,30 +16,29 @@
 #include "recording/timeline.hpp"
 #include "sampler/machine.hpp"
 #include "sampler/run.hpp"
-#include "sampler/watched.hpp"
+#include "sampler/target.hpp"
 #include "substrata_tool/commands.hpp"
 #include "substrata_tool/serving/http_server.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 constexpr const char* kUsage =
-    "Serves events as they stand, over HTTP, for Prometheus and whatever else reads OpenMetrics.\n\n"
+    "Serves current event values over HTTP, for Prometheus and other readers of OpenMetrics.\n\n"
     "  substrata serve                              the whole machine, at 127.0.0.1:9748\n"
     "  substrata serve -e 'coretemp:::*,net:::*' --listen 127.0.0.1:0\n"
     "  substrata serve -p 1234                      a running process, its threads and descendants\n"
     "  substrata serve -- make -j4                  a command and its children, until it ends\n"
-    "  substrata serve run.sub                      the newest values of a record, while it is being made\n"
+    "  substrata serve run.sub                      the newest values of a record, while it is being "
+    "written\n"
     "  curl http://127.0.0.1:9748/metrics\n\n"
-    "Values are read when somebody asks, at most once an interval. Counts grow from 0 at the start. A value "
-    "that "
-    "cannot be read is left out, and substrata_event_readable is 0; modelled values carry "
-    "origin=\"modelled\"; "
-    "extrapolated ones are told by substrata_event_scaled. The address is printed on standard error. SIGTERM "
-    "and "
-    "SIGINT end it, or the command. There is neither encryption nor password: other addresses than loopback "
-    "are "
-    "for networks where everybody may see the values.";
+    "Values are read on request, at most once per interval. Counts start at 0. A value that cannot be read "
+    "is "
+    "left out, and substrata_event_readable is 0; modelled values carry origin=\"modelled\"; "
+    "substrata_event_scaled marks extrapolated ones. The address is printed on standard error. SIGTERM and "
+    "SIGINT end the server and its command. There is neither encryption nor a password: use addresses other "
+    "than loopback only in networks where everyone may see the values.";
 
 // One event of one writer.
 struct Point {
@@ -95,24 +94,24 @@ record::MetricLabels exporter_labels(const std::string& target, const std::strin
 
 class LiveSource : public Source {
  public:
-  LiveSource(Watched& watched, std::int64_t interval_ns)
-      : watched_(watched), interval_ns_(interval_ns), host_(host_name()) {
-    for (const record::Series& series : watched.events().series())
+  LiveSource(Target& target, std::int64_t interval_ns)
+      : target_(target), interval_ns_(interval_ns), host_(host_name()) {
+    for (const record::Series& series : target.events().series())
       families_.push_back({Point{&series, 0, false, record::event_labels(series, host_), {}}});
   }
   std::string metrics(record::Exposition exposition) override {
-    if (!final_ && raw_now_ns() - watched_.events().time() >= interval_ns_) watched_.events().sample();
+    if (!final_ && raw_now_ns() - target_.events().time() >= interval_ns_) target_.events().sample();
     for (std::vector<Point>& family : families_) family[0].readable = is_number(*family[0].series, 0);
-    return metrics_of(families_, exposition, exporter_labels(watched_.name(), host_));
+    return metrics_of(families_, exposition, exporter_labels(target_.name(), host_));
   }
   // The target has ended: its last values stay.
   void freeze() {
-    watched_.events().sample();
+    target_.events().sample();
     final_ = true;
   }
 
  private:
-  Watched& watched_;
+  Target& target_;
   std::int64_t interval_ns_;
   std::string host_;
   std::vector<std::vector<Point>> families_;
@@ -144,7 +143,7 @@ class FileSource : public Source {
                     record::event_labels(series, record::property(writer.properties, "host"),
                                          record::property(writer.properties, "mpi.rank")),
                     seconds};
-        // Of writers that cannot be told apart the last one counts.
+        // Of writers with the same labels the last one counts.
         std::erase_if(family, [&](const Point& other) { return other.labels == point.labels; });
         family.push_back(std::move(point));
       }
@@ -198,20 +197,20 @@ HttpReply reply_to(const HttpRequest& request, Source& source) {
 int serve(int argc, char** argv) {
   std::string interval = "1s", listen = "127.0.0.1:9748";
   std::vector<std::string> files;
-  Watched::What what;
+  Target::What what;
   bool stay = false;
   Arguments arguments("substrata serve", kUsage);
   arguments.words("FILE", files, "records whose newest values are served, instead of live ones",
                   Arguments::Value::kFile);
-  arguments.words("-e,--events", what.wishes,
-                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+  arguments.words("-e,--events", what.event_specs,
+                  "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
                   Arguments::Value::kEvents);
-  arguments.word("-i,--interval", interval, "least time between two readings (default 1s)",
+  arguments.word("-i,--interval", interval, "shortest time between two readings (default 1s)",
                  Arguments::Value::kDuration);
   arguments.word("-l,--listen", listen, "address and port, port 0 for a free one (default 127.0.0.1:9748)");
-  arguments.word("-p,--pid", what.process, "a process that runs, its threads and descendants",
+  arguments.word("-p,--pid", what.process, "a running process, its threads and descendants",
                  Arguments::Value::kProcess);
-  arguments.flag("--stay", stay, "when the command or process has ended, go on serving its last values");
+  arguments.flag("--stay", stay, "when the command or process has ended, keep serving its last values");
   std::vector<char*> before(argv, argv + argc);
   if (std::optional<SplitLine> line = split_at_dashes(argc, argv)) {
     before = line->before;
@@ -219,47 +218,47 @@ int serve(int argc, char** argv) {
   }
   if (const auto status = arguments.parse(static_cast<int>(before.size()), before.data())) return *status;
   if (!what.command.empty() + !what.process.empty() + !files.empty() > 1) {
-    std::fprintf(stderr, "substrata serve: a command, a process or records, one of them at a time\n");
+    std::fprintf(stderr, "substrata serve: name only one of a command, a process and records\n");
     return 2;
   }
 
   HttpServer server(listen);
-  std::unique_ptr<Watched> watched;
+  std::unique_ptr<Target> target;
   std::unique_ptr<Source> source;
   LiveSource* live = nullptr;
   if (files.empty()) {
     const std::int64_t interval_ns = parse_duration(interval);
-    watched = std::make_unique<Watched>(what);
-    auto made = std::make_unique<LiveSource>(*watched, interval_ns);
+    target = std::make_unique<Target>(what);
+    auto made = std::make_unique<LiveSource>(*target, interval_ns);
     live = made.get();
     source = std::move(made);
   } else {
     source = std::make_unique<FileSource>(files);
   }
   Signals signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  if (watched != nullptr) {
-    for (const std::string& note : watched->events().notes())
+  if (target != nullptr) {
+    for (const std::string& note : target->events().notes())
       std::fprintf(stderr, "substrata serve: %s\n", note.c_str());
-    watched->go();
+    target->go();
   }
   if (!server.loopback())
-    std::fprintf(stderr, "substrata serve: everybody who reaches %s can read the values\n",
+    std::fprintf(stderr, "substrata serve: anyone who can reach %s can read the values\n",
                  server.address().c_str());
   std::fprintf(stderr, "substrata serve: http://%s/metrics\n", server.address().c_str());
 
   const auto answer = [&](const HttpRequest& request) { return reply_to(request, *source); };
   int status = 0;
-  bool running = watched != nullptr && watched->descriptor() >= 0;
+  bool running = target != nullptr && target->descriptor() >= 0;
   for (;;) {
     // While a command runs, signals are its own: it ends, and then this does.
-    const bool passed_on = running && watched->is_command();
+    const bool passed_on = running && target->is_command();
     std::vector<pollfd> others = {{passed_on ? -1 : signals.descriptor(), POLLIN, 0},
-                                  {running ? watched->descriptor() : -1, POLLIN, 0}};
+                                  {running ? target->descriptor() : -1, POLLIN, 0}};
     server.serve_until(&others, answer);
     if (others[0].revents != 0 && signals.take() != 0) return status;
-    if (others[1].revents == 0 || !watched->ended()) continue;
+    if (others[1].revents == 0 || !target->ended()) continue;
     live->freeze();
-    status = watched->status();
+    status = target->status();
     running = false;
     if (!stay) return status;
   }

@@ -206,28 +206,29 @@ int signature(int argc, char** argv) {
   std::uint64_t nodes = 8;
   Arguments arguments(
       "substrata signature",
-      "The performance signature of the Myrinet monitor: average latencies and packet counts, of "
+      "Prints the performance signature of the Myrinet monitor: average latencies and packet counts, of "
       "a recorded trace (of the machine myrinet, or of an MPI rank) or of a workload; below them the "
       "operations of the layer above, page fetches, locks, barriers, messages, with their packets. Of a "
-      "folder in which an MPI program left its messages: they are carried on one cluster, and cluster.json "
-      "and each rank's signature are written there. All modelled.\n\n"
+      "folder with the messages of an MPI program: they are replayed on one cluster, and cluster.json "
+      "and each rank's signature are written there. All values are modelled.\n\n"
       "  substrata signature -w fft:points=65536 -n 8\n"
       "  substrata signature -w radix --by sender --out plots    tables for gnuplot, and the idle cluster's "
       "beside them\n"
-      "  substrata signature figures --parameters drop_ppm=1000    the messages in figures once more, on a "
+      "  substrata signature figures --parameters drop_ppm=1000    the messages in figures again, on a "
       "cluster that loses packets");
   arguments.word("TRACE", trace, "recorded trace, or the folder of an MPI program's cluster",
                  Arguments::Value::kFile);
-  arguments.word("-w,--workload", workload, "run this workload instead", Arguments::Value::kWorkload);
-  arguments.number("-n,--nodes", nodes, "its nodes (default 8)");
-  arguments.word("--parameters", parameters,
-                 "of the machine: name=value:...; of an MPI program's folder instead of those it ran with");
+  arguments.word("-w,--workload", workload, "run this workload instead of reading a trace",
+                 Arguments::Value::kWorkload);
+  arguments.number("-n,--nodes", nodes, "number of nodes (default 8)");
+  arguments.word(
+      "--parameters", parameters,
+      "parameters of the machine: name=value:...; for an MPI program's folder, instead of those it ran with");
   arguments.word("--by", by, "size (default), sender, receiver or type");
-  arguments.word("--node", node, "one interface alone (default: all)");
+  arguments.word("--node", node, "only this interface (default: all)");
   arguments.word("--out", out,
                  "folder for signature.dat, baseline.dat (an idle cluster), operations.dat and signature.gp "
-                 "(gnuplot); of "
-                 "an MPI program's folder another one for what is written",
+                 "(gnuplot); for an MPI program's folder, another output folder",
                  Arguments::Value::kFolder);
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (trace.empty() == workload.empty()) throw std::runtime_error("give a trace or --workload");

@@ -15,15 +15,15 @@
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 constexpr const char* kUsage =
-    "Runs a command and tells what its events came to: totals of counts, levels of gauges.\n\n"
+    "Runs a command and prints event totals: sums of counts, levels of gauges.\n\n"
     "  substrata stat -- make -j4\n"
     "  substrata stat -e perf::TASK-CLOCK,'net:::lo:*' --json -o totals.json -- ./program\n\n"
-    "Processor and software events follow the command and all its children; everything else is the node's. "
-    "The table "
-    "goes to standard error; the exit status is the command's.";
+    "Processor and software events follow the command and its children; all other events are those of the "
+    "whole node. The table goes to standard error; the exit status is the command's.";
 
 std::string exact(double number, record::Type type) {
   char text[40];
@@ -112,19 +112,20 @@ nlohmann::json as_json(const record::Timeline& timeline) {
 
 int stat(int argc, char** argv) {
   std::string out, interval = "100ms";
-  std::vector<std::string> wishes;
+  std::vector<std::string> event_specs;
   bool json = false;
   Arguments arguments("substrata stat", kUsage);
-  arguments.words("-e,--events", wishes,
-                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+  arguments.words("-e,--events", event_specs,
+                  "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
                   Arguments::Value::kEvents);
-  arguments.word("-i,--interval", interval, "time between looks at gauges (default 100ms)",
+  arguments.word("-i,--interval", interval, "time between samples of gauges (default 100ms)",
                  Arguments::Value::kDuration);
   arguments.word("-o,--output", out, "file to write instead of standard error", Arguments::Value::kFile);
   arguments.flag("--json", json, "print JSON");
   std::optional<SplitLine> line = split_at_dashes(argc, argv);
   if (!line) {
-    std::fprintf(stderr, "substrata stat: no command; write it after --, as in: substrata stat -- sleep 1\n");
+    std::fprintf(stderr,
+                 "substrata stat: no command; write it after --, for example: substrata stat -- sleep 1\n");
     return 2;
   }
   if (const auto status = arguments.parse(static_cast<int>(line->before.size()), line->before.data()))
@@ -132,7 +133,7 @@ int stat(int argc, char** argv) {
 
   Plan plan;
   plan.command = line->command;
-  plan.wishes = wishes;
+  plan.event_specs = event_specs;
   plan.interval_ns = parse_duration(interval);
   record::MemorySink* memory = nullptr;
   std::unique_ptr<record::MemorySink> kept;

@@ -1,4 +1,4 @@
-// substrata top: events as they stand, drawn anew at every interval.
+// substrata top: current events, redrawn at every interval.
 #include <poll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -19,24 +19,24 @@
 #include "recording/text_report.hpp"
 #include "sampler/machine.hpp"
 #include "sampler/run.hpp"
-#include "sampler/watched.hpp"
+#include "sampler/target.hpp"
 #include "substrata_tool/commands.hpp"
 #include "terminal/screen.hpp"
 
 namespace substrata::tool {
+using namespace sampler;
 namespace {
 
 constexpr const char* kUsage =
-    "Shows events as they count now: rates of counts, levels of gauges, and how they went.\n\n"
+    "Shows current events in the terminal: rates of counts, levels of gauges, and their history.\n\n"
     "  substrata top                             the whole machine\n"
     "  substrata top -e 'coretemp:::*,net:::*' -i 500ms\n"
     "  substrata top -p 1234                     a running process, its threads and descendants\n"
     "  substrata top -- make -j4                 a command and its children, until it ends\n"
-    "  substrata top --batch -n 3 > looks.txt    three looks, as plain text\n\n"
-    "Keys: q ends it, and the command (twice: by force); up, down, page up, page down (or k, j) scroll; "
-    "space looks "
-    "at once. A command's output is thrown away, its input is empty; in --batch both are its own. Modelled "
-    "values and extrapolated ones are called so.";
+    "  substrata top --batch -n 3 > looks.txt    three tables, as plain text\n\n"
+    "Keys: q quits and ends the command (twice: by force); up, down, page up, page down (or k, j) scroll; "
+    "space updates at once. The command's output is discarded and its input is empty; with --batch it keeps "
+    "both. Modelled and extrapolated values are labelled as such.";
 
 // What is shown of one event.
 struct Row {
@@ -142,39 +142,39 @@ std::string time_of_day() {
   return text;
 }
 
-std::string title(const Watched& watched, const Looks& looks) {
+std::string title(const Target& target, const Looks& looks) {
   char since[60] = "first look";
   if (looks.seconds() > 0)
     std::snprintf(since, sizeof since, "%.3f s since the look before", looks.seconds());
-  return "substrata top: " + time_of_day() + ", " + since + ", " + host_name() + ": " + watched.name();
+  return "substrata top: " + time_of_day() + ", " + since + ", " + host_name() + ": " + target.name();
 }
 
-void write_batch(const Watched& watched, const Looks& looks) {
-  std::printf("%s\n%s\n", title(watched, looks).c_str(), looks.head(0, false).c_str());
+void write_batch(const Target& target, const Looks& looks) {
+  std::printf("%s\n%s\n", title(target, looks).c_str(), looks.head(0, false).c_str());
   for (std::size_t i = 0; i < looks.size(); ++i) std::printf("%s\n", looks.row(i, 0, false).c_str());
   std::printf("\n");
   if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
 }
 
 // One page, beginning with row `*first`, which is corrected to what fits.
-void draw(Screen& screen, Watched& watched, const Looks& looks, const std::string& state, std::size_t* first,
+void draw(Screen& screen, Target& target, const Looks& looks, const std::string& state, std::size_t* first,
           bool utf8) {
   const Screen::Size size = screen.size();
-  const std::vector<std::string>& notes = watched.events().notes();
-  std::vector<std::string> lines = {fitted(title(watched, looks), size.columns)};
+  const std::vector<std::string>& notes = target.events().notes();
+  std::vector<std::string> lines = {fitted(title(target, looks), size.columns)};
   for (std::size_t i = 0; i < std::min<std::size_t>(notes.size(), 3) && size.rows > 12; ++i)
     lines.push_back(fitted("note: " + notes[i], size.columns));
   lines.push_back("\x1b[7m" + looks.head(size.columns, utf8));
   const std::size_t above = lines.size();
-  const std::size_t room = size.rows > above + 1 ? size.rows - above - 1 : 1;
-  *first = std::min(*first, looks.size() > room ? looks.size() - room : 0);
-  for (std::size_t i = *first; i < std::min(looks.size(), *first + room); ++i)
+  const std::size_t rows = size.rows > above + 1 ? size.rows - above - 1 : 1;
+  *first = std::min(*first, looks.size() > rows ? looks.size() - rows : 0);
+  for (std::size_t i = *first; i < std::min(looks.size(), *first + rows); ++i)
     lines.push_back(looks.row(i, size.columns, utf8));
   while (lines.size() + 1 < size.rows) lines.emplace_back();
   char place[100] = "";
-  if (looks.size() > room)
+  if (looks.size() > rows)
     std::snprintf(place, sizeof place, "events %zu to %zu of %zu; ", *first + 1,
-                  std::min(looks.size(), *first + room), looks.size());
+                  std::min(looks.size(), *first + rows), looks.size());
   lines.push_back(fitted(place + state + "q: end, up and down: scroll, space: look now", size.columns));
   screen.show(lines);
 }
@@ -206,19 +206,19 @@ class Ticks {
 
 int top(int argc, char** argv) {
   std::string interval = "1s";
-  Watched::What what;
+  Target::What what;
   bool batch = false;
   std::uint64_t most_looks = 0;
   Arguments arguments("substrata top", kUsage);
-  arguments.words("-e,--events", what.wishes,
-                  "events, separated by commas; '*' and '?' match (default: the usual ones)",
+  arguments.words("-e,--events", what.event_specs,
+                  "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
                   Arguments::Value::kEvents);
-  arguments.word("-i,--interval", interval, "time between looks: 500ms, 2s (default 1s)",
+  arguments.word("-i,--interval", interval, "time between updates: 500ms, 2s (default 1s)",
                  Arguments::Value::kDuration);
-  arguments.word("-p,--pid", what.process, "a process that runs, its threads and descendants",
+  arguments.word("-p,--pid", what.process, "a running process, its threads and descendants",
                  Arguments::Value::kProcess);
-  arguments.flag("-b,--batch", batch, "write plain text, one look after the other");
-  arguments.number("-n,--looks", most_looks, "end after that many looks, and the command (default: never)");
+  arguments.flag("-b,--batch", batch, "write plain text, one table after the other");
+  arguments.number("-n,--looks", most_looks, "end, with the command, after N updates (default: never)");
   std::vector<char*> before(argv, argv + argc);
   if (std::optional<SplitLine> line = split_at_dashes(argc, argv)) {
     before = line->before;
@@ -232,19 +232,19 @@ int top(int argc, char** argv) {
 
   const std::int64_t interval_ns = parse_duration(interval);
   what.silent = !batch;
-  Watched watched(what);
+  Target target(what);
   // The signals of a command's end are its own; see Child.
   const std::unique_ptr<Signals> signals =
-      watched.is_command() ? std::make_unique<Signals>(std::initializer_list<int>{SIGWINCH, SIGTSTP})
-                           : std::make_unique<Signals>(std::initializer_list<int>{SIGWINCH, SIGTSTP, SIGINT,
-                                                                                  SIGTERM, SIGHUP, SIGQUIT});
-  Looks looks(watched.events());
+      target.is_command() ? std::make_unique<Signals>(std::initializer_list<int>{SIGWINCH, SIGTSTP})
+                          : std::make_unique<Signals>(std::initializer_list<int>{SIGWINCH, SIGTSTP, SIGINT,
+                                                                                 SIGTERM, SIGHUP, SIGQUIT});
+  Looks looks(target.events());
   const bool utf8 = terminal_speaks_utf8();
   if (batch)
-    for (const std::string& note : watched.events().notes())
+    for (const std::string& note : target.events().notes())
       std::fprintf(stderr, "substrata top: %s\n", note.c_str());
   const std::unique_ptr<Screen> screen = batch ? nullptr : std::make_unique<Screen>();
-  watched.go();
+  target.go();
   looks.take();
   Ticks ticks(interval_ns);
 
@@ -253,19 +253,19 @@ int top(int argc, char** argv) {
   std::string state;
   bool asked_to_end = false;
   const auto redraw = [&] {
-    if (screen != nullptr) draw(*screen, watched, looks, state, &first, utf8);
+    if (screen != nullptr) draw(*screen, target, looks, state, &first, utf8);
   };
   const auto look = [&] {
-    watched.events().sample();
+    target.events().sample();
     looks.take();
     ++looked;
-    if (batch) write_batch(watched, looks);
+    if (batch) write_batch(target, looks);
     redraw();
   };
   // True: nothing is left to wait for.
   const auto end = [&] {
-    if (!watched.is_command()) return true;
-    watched.send(asked_to_end ? SIGKILL : SIGTERM);
+    if (!target.is_command()) return true;
+    target.send(asked_to_end ? SIGKILL : SIGTERM);
     asked_to_end = true;
     state = "waiting for the command to end; ";
     redraw();
@@ -274,14 +274,14 @@ int top(int argc, char** argv) {
   redraw();
   for (;;) {
     pollfd ready[] = {{ticks.descriptor(), POLLIN, 0},
-                      {watched.descriptor(), POLLIN, 0},
+                      {target.descriptor(), POLLIN, 0},
                       {signals->descriptor(), POLLIN, 0},
                       {screen != nullptr ? screen->keys() : -1, POLLIN, 0}};
     if (poll(ready, 4, -1) < 0 && errno != EINTR)
       throw std::system_error(errno, std::generic_category(), "waiting for the next look");
-    if (ready[1].revents != 0 && watched.ended()) {
+    if (ready[1].revents != 0 && target.ended()) {
       if (!asked_to_end) look();
-      return watched.status();
+      return target.status();
     }
     if (ready[2].revents != 0) {
       for (int signal = signals->take(); signal != 0; signal = signals->take()) {

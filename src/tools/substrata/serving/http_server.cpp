@@ -62,13 +62,13 @@ HttpServer::HttpServer(const std::string& listen) {
   };
   const bool digits = !port.empty() && port.size() <= 5 &&
                       std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits || std::stoi(port) > 65535) fail("'" + port + "' is no port");
+  if (!digits || std::stoi(port) > 65535) fail("'" + port + "' is not a port");
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0)
-    fail("'" + host + "' is no address: " + gai_strerror(error));
+    fail("'" + host + "' is not an address: " + gai_strerror(error));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, freeaddrinfo);
   listener = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0) fail(std::strerror(errno));

@@ -36,7 +36,7 @@ class HttpServer {
 
   // Where it listens: "127.0.0.1:40213".
   const std::string& address() const noexcept { return address_; }
-  // Nobody but this machine can reach it.
+  // Only this machine can reach it.
   bool loopback() const noexcept { return loopback_; }
 
   // Waits until one of `others` is ready and serves meanwhile. `answer` must not throw.

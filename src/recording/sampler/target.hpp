@@ -1,6 +1,6 @@
 // What `top` and `serve` look at: the machine, a process or a command, from its beginning to its end.
-#ifndef SUBSTRATA_TOOL_RECORDING_WATCHED_HPP
-#define SUBSTRATA_TOOL_RECORDING_WATCHED_HPP
+#ifndef SUBSTRATA_SAMPLER_TARGET_HPP
+#define SUBSTRATA_SAMPLER_TARGET_HPP
 
 #include <sys/types.h>
 
@@ -14,23 +14,23 @@
 #include "sampler/event_spec.hpp"
 #include "sampler/live_events.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
 // A command that is run, or a process that runs already, or, with neither, the whole machine; and its events.
 // Thread-bound; one at a time.
-class Watched {
+class Target {
  public:
   struct What {
     std::vector<std::string> command;
     std::string process;  // a number
-    std::vector<std::string> wishes;
+    std::vector<std::string> event_specs;
     bool silent = false;  // the command's output is thrown away, its input is empty
   };
   // Throws std::runtime_error with the reason.
-  explicit Watched(const What& what);
-  ~Watched();
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
+  explicit Target(const What& what);
+  ~Target();
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
 
   LiveEvents& events() noexcept { return *events_; }
   // "whole machine", "process 12 (bash)", "make -j4".
@@ -57,7 +57,7 @@ class Watched {
 };
 
 // Signals that would end the program, and others, as a descriptor; a signal that is waited for does nothing
-// else. To be made after the Watched, whose command must not inherit that. Thread-bound.
+// else. To be made after the Target, whose command must not inherit that. Thread-bound.
 class Signals {
  public:
   explicit Signals(std::initializer_list<int> numbers);
@@ -73,6 +73,6 @@ class Signals {
   int descriptor_ = -1;
 };
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

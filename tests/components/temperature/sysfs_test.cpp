@@ -1,6 +1,6 @@
-// The room kernel_files: numbers, names and their order.
-#include "base/parse.hpp"
+// Files of sysfs and procfs: numbers, names and their order.
 #include "sysfs/sysfs.hpp"
+#include "base/parse.hpp"
 
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@
 namespace {
 
 using namespace substrata;
-using namespace substrata::kernel_files;
+using namespace substrata::sysfs;
 using ::testing::ElementsAre;
 
 // PA-30

@@ -1,5 +1,5 @@
 // The child or the descriptor of a process, and the events attached to it.
-#include "sampler/watched.hpp"
+#include "sampler/target.hpp"
 
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -14,20 +14,20 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 pid_t process_number(const std::string& text) {
   pid_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number <= 0)
-    throw std::runtime_error("'" + text + "' is no number of a process");
+    throw std::runtime_error("'" + text + "' is not the number of a process");
   return number;
 }
 
 }  // namespace
 
-Watched::Watched(const What& what) : model_(what.wishes) {
+Target::Target(const What& what) : model_(what.event_specs) {
   LiveTarget target;
   if (!what.command.empty()) {
     std::vector<std::pair<std::string, std::string>> environment;
@@ -47,35 +47,35 @@ Watched::Watched(const What& what) : model_(what.wishes) {
     name_ = "whole machine";
   }
   try {
-    events_ = std::make_unique<LiveEvents>(target, what.wishes);
+    events_ = std::make_unique<LiveEvents>(target, what.event_specs);
   } catch (...) {
     if (process_ >= 0) close(process_);
     throw;
   }
 }
 
-Watched::~Watched() {
+Target::~Target() {
   if (process_ >= 0) close(process_);
 }
 
-void Watched::go() {
+void Target::go() {
   events_->sample();
   if (child_ != nullptr) child_->go();
 }
 
-int Watched::descriptor() const noexcept { return child_ != nullptr ? child_->signals() : process_; }
+int Target::descriptor() const noexcept { return child_ != nullptr ? child_->signals() : process_; }
 
-bool Watched::ended() {
+bool Target::ended() {
   if (child_ != nullptr) return child_->take_signals();
   pollfd end{process_, POLLIN, 0};
   return process_ >= 0 && poll(&end, 1, 0) == 1;
 }
 
-void Watched::send(int signal) {
+void Target::send(int signal) {
   if (child_ != nullptr) kill(child_->pid(), signal);
 }
 
-int Watched::status() { return child_ != nullptr ? child_->reap(nullptr) : 0; }
+int Target::status() { return child_ != nullptr ? child_->reap(nullptr) : 0; }
 
 Signals::Signals(std::initializer_list<int> numbers) {
   sigset_t set;
@@ -102,4 +102,4 @@ int Signals::take() {
   return static_cast<int>(signal.ssi_signo);
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

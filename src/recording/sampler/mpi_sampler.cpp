@@ -1,5 +1,5 @@
-// Sums over the entries of the live board.
-#include "sampler/live_watch.hpp"
+// Sums over the entries of the shared status page.
+#include "sampler/mpi_sampler.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #include <system_error>
 #include <vector>
 
-namespace substrata::tool {
+namespace substrata::sampler {
 namespace {
 
 constexpr std::uint64_t kMostRanks = 256;  // with series of their own
@@ -22,7 +22,7 @@ std::uint64_t load(const std::uint64_t& number) { return __atomic_load_n(&number
 
 }  // namespace
 
-LiveWatch::LiveWatch(bool single) : single_(single) {
+MpiSampler::MpiSampler(bool single) : single_(single) {
   std::string path = "/dev/shm/substrata-live-XXXXXX";
   const int file = mkostemp(path.data(), O_CLOEXEC);
   void* memory = MAP_FAILED;
@@ -35,19 +35,19 @@ LiveWatch::LiveWatch(bool single) : single_(single) {
     throw std::system_error(error, std::generic_category(), "no shared memory for the messages of the ranks");
   }
   path_ = path;
-  board_ = static_cast<substrata_live_board*>(memory);
-  __atomic_store_n(&board_->magic, SUBSTRATA_LIVE_MAGIC, __ATOMIC_RELEASE);
+  status_ = static_cast<substrata_live_board*>(memory);
+  __atomic_store_n(&status_->magic, SUBSTRATA_LIVE_MAGIC, __ATOMIC_RELEASE);
 }
 
-LiveWatch::~LiveWatch() {
-  munmap(board_, sizeof(substrata_live_board));
+MpiSampler::~MpiSampler() {
+  munmap(status_, sizeof(substrata_live_board));
   unlink(path_.c_str());
 }
 
-void LiveWatch::take_sections(record::Sink& sink) {
-  const std::uint64_t used = std::min<std::uint64_t>(load(board_->sections_used), SUBSTRATA_LIVE_SECTIONS);
+void MpiSampler::take_sections(record::Sink& sink) {
+  const std::uint64_t used = std::min<std::uint64_t>(load(status_->sections_used), SUBSTRATA_LIVE_SECTIONS);
   for (; sections_taken_ < used; ++sections_taken_) {
-    const substrata_live_section& entry = board_->sections[sections_taken_];
+    const substrata_live_section& entry = status_->sections[sections_taken_];
     if (load(entry.ready) == 0) return;
     record::Mark mark;
     mark.time = entry.time_ns;
@@ -61,24 +61,24 @@ void LiveWatch::take_sections(record::Sink& sink) {
   }
 }
 
-void LiveWatch::take_clocks(record::Sink& sink) {
-  const std::uint64_t used = std::min<std::uint64_t>(load(board_->clocks_used), SUBSTRATA_LIVE_CLOCKS);
+void MpiSampler::take_clocks(record::Sink& sink) {
+  const std::uint64_t used = std::min<std::uint64_t>(load(status_->clocks_used), SUBSTRATA_LIVE_CLOCKS);
   for (; clocks_taken_ < used; ++clocks_taken_) {
-    const substrata_live_clock& entry = board_->clocks[clocks_taken_];
+    const substrata_live_clock& entry = status_->clocks[clocks_taken_];
     if (load(entry.ready) == 0) return;
     sink.clock({entry.time_ns, entry.offset_ns, entry.uncertainty_ns,
                 std::string(entry.reference, strnlen(entry.reference, sizeof entry.reference))});
   }
 }
 
-void LiveWatch::sample(record::Sink& sink, std::int64_t now) {
+void MpiSampler::sample(record::Sink& sink, std::int64_t now) {
   take_clocks(sink);
-  const std::uint64_t used = std::min<std::uint64_t>(load(board_->ranks_used), SUBSTRATA_LIVE_RANKS);
+  const std::uint64_t used = std::min<std::uint64_t>(load(status_->ranks_used), SUBSTRATA_LIVE_RANKS);
   std::uint64_t messages = 0, bytes = 0, least = UINT64_MAX, most = 0;
   std::size_t ranks = 0;
   bool modelled = false;
   for (std::uint64_t i = 0; i < used; ++i) {
-    const substrata_live_rank& rank = board_->ranks[i];
+    const substrata_live_rank& rank = status_->ranks[i];
     if (load(rank.rank_plus_1) == 0) continue;
     const std::uint64_t sent = load(rank.bytes);
     messages += load(rank.messages);
@@ -131,10 +131,10 @@ void LiveWatch::sample(record::Sink& sink, std::int64_t now) {
   take_sections(sink);
 }
 
-void LiveWatch::sample_ranks(record::Sink& sink, std::int64_t now, std::uint64_t used) {
+void MpiSampler::sample_ranks(record::Sink& sink, std::int64_t now, std::uint64_t used) {
   sets_.resize(static_cast<std::size_t>(std::min(used, kMostRanks)));
   for (std::size_t i = 0; i < sets_.size(); ++i) {
-    const substrata_live_rank& rank = board_->ranks[i];
+    const substrata_live_rank& rank = status_->ranks[i];
     const std::uint64_t number = load(rank.rank_plus_1);
     if (number == 0) continue;
     const bool modelled = load(rank.modelled) != 0;
@@ -160,4 +160,4 @@ void LiveWatch::sample_ranks(record::Sink& sink, std::int64_t now, std::uint64_t
   }
 }
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler

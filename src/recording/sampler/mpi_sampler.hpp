@@ -1,6 +1,6 @@
-// The messages of a running MPI program, as the preloaded shim tells them.
-#ifndef SUBSTRATA_TOOL_RECORDING_LIVE_WATCH_HPP
-#define SUBSTRATA_TOOL_RECORDING_LIVE_WATCH_HPP
+// The messages of a running MPI program, as the preloaded shim reports them.
+#ifndef SUBSTRATA_SAMPLER_MPI_SAMPLER_HPP
+#define SUBSTRATA_SAMPLER_MPI_SAMPLER_HPP
 
 #include <substrata/live_board.h>
 
@@ -11,23 +11,23 @@
 
 #include "recording/writer.hpp"
 
-namespace substrata::tool {
+namespace substrata::sampler {
 
-// A board in shared memory. The series are declared when the first rank shows: messages and bytes of all
+// The status page in shared memory. The series are declared when the first rank shows: messages and bytes of all
 // ranks of the node, and the least and most that one of them sent; and those of each rank, of no more than
 // 256 ranks, when it shows. Sections of the program become regions; offsets of the node's clock are kept.
 // Thread-bound.
-class LiveWatch {
+class MpiSampler {
  public:
   // `single`: of one rank, whose recorder this is; there are no sums then. Throws std::system_error when the
-  // board cannot be made.
-  explicit LiveWatch(bool single);
-  ~LiveWatch();
-  LiveWatch(const LiveWatch&) = delete;
-  LiveWatch& operator=(const LiveWatch&) = delete;
+  // page cannot be made.
+  explicit MpiSampler(bool single);
+  ~MpiSampler();
+  MpiSampler(const MpiSampler&) = delete;
+  MpiSampler& operator=(const MpiSampler&) = delete;
 
   const std::string& path() const noexcept { return path_; }
-  // A row of what the ranks told, and the sections since the last call.
+  // A row of what the ranks reported, and the sections since the last call.
   void sample(record::Sink& sink, std::int64_t now);
 
  private:
@@ -35,16 +35,16 @@ class LiveWatch {
   void take_clocks(record::Sink& sink);
   void sample_ranks(record::Sink& sink, std::int64_t now, std::uint64_t used);
   std::string path_;
-  substrata_live_board* board_ = nullptr;
+  substrata_live_board* status_ = nullptr;
   bool declared_ = false;
   std::uint32_t set_ = 0;
-  std::vector<std::optional<std::uint32_t>> sets_;  // by entry of the board
+  std::vector<std::optional<std::uint32_t>> sets_;  // by entry of the status page
   bool single_;
   std::uint64_t sections_taken_ = 0;
   std::uint64_t clocks_taken_ = 0;
   bool inside_ = false;
 };
 
-}  // namespace substrata::tool
+}  // namespace substrata::sampler
 
 #endif

@@ -1,0 +1,19 @@
+// The events that the user asked for, or those of the machine.
+#include "substrata_tool/commands/model_events.hpp"
+
+namespace substrata::tool {
+using namespace sampler;
+
+void choose_events(const std::vector<std::string>& event_specs, const std::string& machine,
+                   sampler::Measurement& sets) {
+  if (!event_specs.empty()) {
+    for (const std::string& name : expand(event_specs)) sets.add(name);
+    return;
+  }
+  const int component = machine.empty() ? -1 : PAPI_get_component_index(machine.c_str());
+  if (component < 0) return;
+  for (const int code : native_events(component))
+    if (describe(code).kind < 2 && describe(code).available != 0) sets.try_add(event_name(code));
+}
+
+}  // namespace substrata::tool

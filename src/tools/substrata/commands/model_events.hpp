@@ -1,0 +1,22 @@
+// The events that `substrata run` and `substrata replay` count.
+#ifndef SUBSTRATA_TOOL_COMMANDS_MODEL_EVENTS_HPP
+#define SUBSTRATA_TOOL_COMMANDS_MODEL_EVENTS_HPP
+
+#include <string>
+#include <vector>
+
+#include "sampler/measuring.hpp"
+
+namespace substrata::tool {
+
+// The events that the user asked for; without any, every count and gauge of the component that carries the
+// machine's name, as far as they fit into one set.
+void choose_events(const std::vector<std::string>& event_specs, const std::string& machine,
+                   sampler::Measurement& sets);
+
+// For options that a C interface takes: null when it was not given.
+inline const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
+}  // namespace substrata::tool
+
+#endif

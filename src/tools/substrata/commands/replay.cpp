@@ -1,0 +1,92 @@
+// substrata replay: a recorded trace, into a machine model if asked, with events counted.
+#include <substrata/feed.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "arguments/arguments.hpp"
+#include "sampler/measuring.hpp"
+#include "substrata_tool/commands.hpp"
+#include "substrata_tool/commands/model_events.hpp"
+
+namespace substrata::tool {
+using namespace sampler;
+namespace {
+
+// A machine that models what a replay publishes, for as long as this lives.
+struct Unfollow {
+  void operator()(substrata_following* following) const { substrata_unfollow(following); }
+};
+
+}  // namespace
+
+int replay(int argc, char** argv) {
+  std::string file, machine, parameters, patterns;
+  std::vector<std::string> event_specs;
+  bool json = false;
+  Arguments arguments(
+      "substrata replay",
+      "Replays a recorded trace and counts events.\n\n"
+      "  substrata replay lu.trace                               the counts of the recorded run\n"
+      "  substrata replay -m memory --probes 'mem.cpu*.accesses' accesses.trace   on a machine with other "
+      "caches");
+  arguments.required("FILE", file, "trace file", Arguments::Value::kFile);
+  arguments.word("-m,--machine", machine, "machine model that takes the trace as its input, such as memory",
+                 Arguments::Value::kMachine);
+  arguments.word("--parameters", parameters, "parameters of the machine: name=value:...");
+  arguments.word(
+      "--probes", patterns,
+      "only these probe points (patterns separated by commas); with --machine, leave out those that the "
+      "machine publishes itself");
+  arguments.words("-e,--events", event_specs,
+                  "events to count, separated by commas; '*' and '?' are wildcards",
+                  Arguments::Value::kEvents);
+  arguments.flag("--json", json, "print JSON");
+  if (const auto status = arguments.parse(argc, argv)) return *status;
+  start_library();
+
+  std::unique_ptr<substrata_following, Unfollow> following;
+  if (!machine.empty()) {
+    substrata_run_options options{};
+    options.struct_size = sizeof options;
+    options.parameters = or_null(parameters);
+    substrata_following* started = nullptr;
+    if (substrata_follow(machine.c_str(), &options, &started) != 0)
+      throw std::runtime_error(substrata_feed_error());
+    following.reset(started);
+  }
+  Measurement sets;
+  choose_events(event_specs, machine, sets);
+  substrata_replay_summary summary{};
+  summary.struct_size = sizeof summary;
+  sets.start();
+  const int status = substrata_replay(file.c_str(), or_null(patterns), &summary);
+  const std::string error = status != 0 ? substrata_feed_error() : "";
+  substrata_flush();
+  const std::vector<Counted> values = sets.stop();
+
+  if (json) {
+    const nlohmann::json report = {{"file", file},
+                                   {"transactions", summary.transactions},
+                                   {"batches", summary.batches},
+                                   {"probes", summary.probes},
+                                   {"skipped", summary.skipped},
+                                   {"complete", summary.complete != 0},
+                                   {"error", error},
+                                   {"events", values_as_json(values)}};
+    std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  } else {
+    std::printf("%llu transactions in %llu batches at %u probe points; %llu left out\n",
+                static_cast<unsigned long long>(summary.transactions),
+                static_cast<unsigned long long>(summary.batches), summary.probes,
+                static_cast<unsigned long long>(summary.skipped));
+    if (!values.empty()) std::printf("\n");
+    print_values(values);
+  }
+  if (status != 0) std::fprintf(stderr, "substrata replay: %s\n", error.c_str());
+  return status == 0 ? 0 : 1;
+}
+
+}  // namespace substrata::tool
