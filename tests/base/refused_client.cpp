@@ -40,7 +40,7 @@ bool keeping = false;
 void* kept[kMost];
 std::size_t kept_count = 0;
 
-bool exhausted() {
+[[maybe_unused]] bool exhausted() {
   if (left < 0) return false;
   if (left > 0) {
     --left;

@@ -48,7 +48,7 @@ std::string parse_filter(std::string_view text, Filter& out) {
       if (dash == std::string_view::npos || !parse_number(value.substr(0, dash), &low) ||
           !parse_number(value.substr(dash + 1), &high) || low >= high)
         return "the range " + quoted(value) + " is not LOW-HIGH with LOW below HIGH, as in 0x1000-0x2000";
-      filter.ranges.emplace_back(low, &high);
+      filter.ranges.emplace_back(low, high);
     } else {
       return "the filter " + quoted(key) + " is not known; there are function, object and range";
     }
