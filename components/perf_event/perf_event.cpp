@@ -245,7 +245,4 @@ const SubstrateTable& core_table() noexcept { return kTable; }
 
 }  // namespace substrata::perf
 
-SUBSTRATA_ENTRY substrata_entry_perf_event(const substrata::Host* host,
-                                           substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(substrata::perf::core_table(), host, out);
-}
+SUBSTRATA_PUBLISH(perf_event, substrata::perf::core_table());

@@ -4,13 +4,12 @@
 // A substrate is one folder: every function of it sits in an unnamed namespace, the last lines are
 //
 //   constexpr substrata::SubstrateTable kTable{.name = "thermometer", ..., .detect = detect, ...};
-//   extern "C" int32_t substrata_entry_thermometer(const substrata::Host* host, substrata::SubstrateTable*
-//   out) noexcept {
-//     return substrata::publish(kTable, host, out);
-//   }
+//   }  // namespace
+//   SUBSTRATA_PUBLISH(thermometer, kTable);
 //
-// and that entry point is its only external symbol. Built-in substrates are listed by the build; others are
-// shared objects `substrata-<name>.so` with the same entry point, found on SUBSTRATA_PLUGIN_PATH.
+// and the entry point that this defines, substrata_entry_thermometer, is its only external symbol. Built-in
+// substrates are listed by the build; others are shared objects `substrata-<name>.so` with the same entry
+// point, found on SUBSTRATA_PLUGIN_PATH.
 //
 // RULES FOR EVERY SLOT
 //   * noexcept; no std type crosses; no exception leaves.
@@ -303,7 +302,13 @@ using EntryPoint = int32_t(const Host* host, SubstrateTable* out) noexcept;
 
 }  // namespace substrata
 
-// Marks the entry point for export in every build.
-#define SUBSTRATA_ENTRY extern "C" __attribute__((visibility("default"))) int32_t
+// Defines the entry point of the substrate `name` (a plain word), exported in every build: it publishes
+// `table`, an expression for a SubstrateTable. At global scope, once a substrate.
+#define SUBSTRATA_PUBLISH(name, table)                                                                   \
+  extern "C" __attribute__((visibility("default")))                                                      \
+  int32_t substrata_entry_##name(const substrata::Host* host, substrata::SubstrateTable* out) noexcept { \
+    return substrata::publish(table, host, out);                                                         \
+  }                                                                                                      \
+  static_assert(true, "a semicolon follows")
 
 #endif
