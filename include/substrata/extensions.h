@@ -74,11 +74,6 @@ const char* substrata_component_origin(int component);
    next call. */
 const char* substrata_plugin_refusal(unsigned i);
 
-/* A device command of an eventset's substrate (or of a component, with eventset PAPI_NULL); verbs are listed
-   in the component's README. `out_size` holds the room before and the used size after the call. */
-int substrata_invoke(int component, int eventset, const char* verb, const void* in, size_t in_size, void* out,
-                     size_t* out_size);
-
 #ifdef __cplusplus
 }
 #endif

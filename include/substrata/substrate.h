@@ -233,8 +233,8 @@ using WriteSlot = Status(Set*, const int64_t* values) noexcept;
 using ArmSlot = Status(Set*, uint32_t event_position, int64_t threshold, uint32_t flags,
                        const SampleSink*) noexcept;
 using DisarmSlot = Status(Set*, uint32_t event_position) noexcept;
-using InvokeSlot = Status(Device*, Set*, const char* verb, const void* in, size_t in_size, void* out,
-                          size_t* out_size) noexcept;
+using HardwareCountersSlot = uint32_t(Device*) noexcept;
+using FastReadsSlot = bool(Device*) noexcept;
 
 // THE table. Data first, then slots. Slots marked * are required; the layer gives every other null slot a
 // default.
@@ -282,7 +282,11 @@ struct SubstrateTable {
   WriteSlot* write = nullptr;               // default: kNoSupport
   ArmSlot* arm = nullptr;                   // default: kComponent; the layer then overflows by a timer
   DisarmSlot* disarm = nullptr;
-  InvokeSlot* invoke = nullptr;  // device commands; default: kComponent
+  const void* reserved = nullptr;  // ignored; keeps the place of a slot that is gone
+  // How many counters a set gets on this machine, 0 without any. Default: max_events.
+  HardwareCountersSlot* hardware_counters = nullptr;
+  // With kFastRead: do reads work without a system call on this machine? Default: yes.
+  FastReadsSlot* fast_reads = nullptr;
 };
 
 // Copies the table into *out, no more than the caller has room for, so that an older host and a newer

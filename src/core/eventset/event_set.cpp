@@ -497,23 +497,6 @@ Status mark_set(int handle, uint32_t bits, bool on) {
   return kSuccess;
 }
 
-Status invoke(int index, int handle, const char* verb, const void* in, size_t in_size, void* out,
-              size_t* out_size) {
-  if (const Status status = Library::instance().require_initialised(); !status.ok()) return status;
-  if (verb == nullptr) return refuse(Code::kInvalid, "a device command wants a verb");
-  if (handle >= 0) {
-    Locked set(handle);
-    if (!set) return set.absent();
-    if (set->component == nullptr) return no_component();
-    return keep_note(
-        set->table->invoke(set->component->device(), set->set, verb, in, in_size, out, out_size));
-  }
-  Component* component = Library::instance().registry().at(index);
-  if (component == nullptr) return refuse(Code::kNoComponent, "there is no component number %d", index);
-  if (const Status status = component->ensure_open(); !status.ok()) return status;
-  return keep_note(component->table().invoke(component->device(), nullptr, verb, in, in_size, out, out_size));
-}
-
 Result<std::vector<int>> events_of_vector(int handle, uint64_t vector) {
   Locked set(handle);
   if (!set) return set.absent();

@@ -91,9 +91,6 @@ Status arm_event(int handle, uint32_t code, int64_t threshold, uint32_t flags, c
 Status disarm_event(int handle, uint32_t code);
 // Marks kSetOverflowing, kSetProfiling in the state of a set that somebody overflows by other means.
 Status mark_set(int handle, uint32_t bits, bool on);
-// A device command, on one set's substrate or (handle -1) on a component. kComponent where it has no verbs.
-Status invoke(int component, int handle, const char* verb, const void* in, size_t in_size, void* out,
-              size_t* out_size);
 // Positions of the events of an overflow vector (bit i: i-th native event) in the order of addition.
 Result<std::vector<int>> events_of_vector(int handle, uint64_t vector);
 
