@@ -240,6 +240,4 @@ constexpr SubstrateTable kTable{
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_bridge(const substrata::Host* host, substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(bridge, kTable);

@@ -96,8 +96,6 @@ class Monitors : public sysfs::SampledDevice {
     return kSuccess;
   }
 
-  const coretemp::Channel& channel(uint32_t index) const noexcept { return channels_[index]; }
-
   Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
     Sampler sampler;
     for (uint32_t i = 0; i < count; ++i) {
@@ -137,36 +135,6 @@ Status detect(const Host* host) noexcept {
   });
 }
 
-// Verb "sensor": in: uint32_t, the event's number; out: text of lines "key=value" (path, unit, package, core,
-// processors, limit), ended by a zero byte.
-Status invoke(Device* device, Set*, const char* verb, const void* in, size_t in_size, void* out,
-              size_t* out_size) noexcept {
-  if (verb == nullptr || std::strcmp(verb, "sensor") != 0) {
-    return {Code::kComponent, 0, "coretemp has one device command, \"sensor\""};
-  }
-  return guarded([&]() -> Status {
-    const Monitors& monitors = *Slots::device_of(device);
-    uint32_t index = 0;
-    if (in == nullptr || in_size != sizeof index || out_size == nullptr) {
-      return {Code::kInvalid, 0, "\"sensor\" takes the number of an event as uint32_t"};
-    }
-    std::memcpy(&index, in, sizeof index);
-    if (index >= monitors.catalogue().size()) return {Code::kNoEvent, 0, "no event has this number"};
-    const coretemp::Channel& channel = monitors.channel(index);
-    std::string text = "path=" + channel.path + "\nunit=" + channel.unit + "\n";
-    if (channel.package >= 0) text += "package=" + std::to_string(channel.package) + "\n";
-    if (channel.core >= 0) text += "core=" + std::to_string(channel.core) + "\n";
-    if (!channel.processors.empty()) text += "processors=" + channel.processors + "\n";
-    text += std::string("limit=") + (channel.is_limit ? "1" : "0") + "\n";
-    const size_t needed = text.size() + 1;
-    const size_t room = *out_size;
-    *out_size = needed;
-    if (out == nullptr || room < needed) return {Code::kBufferTooSmall, 0, "the answer needs more room"};
-    std::memcpy(out, text.c_str(), needed);
-    return kSuccess;
-  });
-}
-
 constexpr SubstrateTable kTable = Slots::table({
     .name = "coretemp",
     .summary = "Temperatures, fans, voltages and power from the kernel's hwmon chips and thermal zones",
@@ -174,13 +142,9 @@ constexpr SubstrateTable kTable = Slots::table({
     .max_events = 512,
     .max_multiplexed = 512,
     .detect = detect,
-    .invoke = invoke,
     .event_names = "*-*:*,*-*.*.*,hwmon*:*,thermal*:*",
 });
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_coretemp(const substrata::Host* host,
-                                         substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(coretemp, kTable);

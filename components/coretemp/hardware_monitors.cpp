@@ -190,7 +190,6 @@ void add_channels_of(const Chip& chip, const Processors& processors, std::vector
         const std::string file = stem + "_" + attribute;
         if (present.count(file) == 0) continue;
         Channel channel;
-        channel.is_limit = attribute != "input" && attribute != "average";
         channel.name = chip.name + ":" + plain + (attribute == "input" ? "" : ":" + attribute);
         channel.aliases = {chip.number + ":" + file, chip.name + ":" + file,
                            chip.name + "." + plain + "." + file};
@@ -285,7 +284,6 @@ void add_zones(const Host& host, std::vector<Channel>* channels) {
       limit.text = type + " trip point of thermal zone '" + zone.type + "'";
       limit.unit = "mdegC";
       limit.path = files + "/" + stem + "_temp";
-      limit.is_limit = true;
       if (exists(limit.path)) channels->push_back(std::move(limit));
     }
   }

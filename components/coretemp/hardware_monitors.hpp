@@ -23,7 +23,6 @@ struct Channel {
   int core = -1;           // core_id within the package, -1 none
   std::string processors;  // logical processors of that core or package, "0,4", "" unknown
   bool is_count = false;   // an energy meter grows
-  bool is_limit = false;
 };
 
 // The name libsensors gives a chip ("coretemp-isa-0000", "nvme-pci-0100", "lm75-i2c-0-48"), from the chip's

@@ -251,7 +251,4 @@ constexpr SubstrateTable kTable{
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_example(const substrata::Host* host,
-                                        substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(example, kTable);

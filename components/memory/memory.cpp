@@ -111,6 +111,4 @@ SUBSTRATA_AT_LOAD void announce() { memory::announce_machine(); }
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_memory(const substrata::Host* host, substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(memory, kTable);

@@ -157,7 +157,4 @@ SUBSTRATA_AT_LOAD void announce() { myrinet::announce_machine(); }
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_myrinet(const substrata::Host* host,
-                                        substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(myrinet, kTable);

@@ -255,6 +255,4 @@ constexpr SubstrateTable kTable = Slots::table({
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_net(const substrata::Host* host, substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(net, kTable);

@@ -249,7 +249,4 @@ SUBSTRATA_AT_LOAD void announce() { numachine::announce_machine(); }
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_numachine(const substrata::Host* host,
-                                          substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(numachine, kTable);

@@ -417,6 +417,4 @@ constexpr SubstrateTable kTable = {
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_owl(const substrata::Host* host, substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(owl, kTable);

@@ -3,7 +3,6 @@
 #include <substrata/substrate.h>
 
 #include <cerrno>
-#include <cstring>
 #include <new>
 
 #include "base/guard.hpp"
@@ -93,14 +92,8 @@ Status disarm(Set* set, uint32_t position) noexcept {
   return guarded([&] { return event_set(set).disarm(position); });
 }
 
-template <size_t size>
-void copy_text(char (&to)[size], const std::string& from) noexcept {
-  std::strncpy(to, from.c_str(), size - 1);
-  to[size - 1] = '\0';
-}
-
 // Opens instructions in one group until the kernel refuses: what a set can hold here, whatever a table says.
-uint32_t hardware_counters(DeviceState& device) {
+uint32_t count_by_opening(DeviceState& device) {
   if (const uint32_t known = device.counters.load(std::memory_order_relaxed); known != 0) return known;
   if (!device.shared.catalogue.has_core_pmu()) return 0;
   const Kernel& kernel = device.shared.kernel;
@@ -123,14 +116,14 @@ uint32_t hardware_counters(DeviceState& device) {
 }
 
 // Whether a counter of this thread can be read without a system call.
-uint32_t fast_reads(DeviceState& device) {
-  if (!device.shared.user_reads || !device.shared.catalogue.has_core_pmu()) return 0;
+bool reads_by_mapped_page(DeviceState& device) {
+  if (!device.shared.user_reads || !device.shared.catalogue.has_core_pmu()) return false;
   const Kernel& kernel = device.shared.kernel;
   const Encoding* encoding = nullptr;
   uint32_t index = 0;
   if (!device.shared.catalogue.find("perf::INSTRUCTIONS", &index).ok() ||
       !device.shared.catalogue.encoding(index, &encoding).ok())
-    return 0;
+    return false;
   for (const Leg& leg : encoding->legs) {
     perf_event_attr attr = leg.attr;
     if (device.shared.user_read_bits) attr.config1 |= leg.user_access;
@@ -140,44 +133,27 @@ uint32_t fast_reads(DeviceState& device) {
     const bool fast = page != nullptr && static_cast<const perf_event_mmap_page*>(page)->cap_user_rdpmc != 0;
     if (page != nullptr) kernel.unmap(kernel.context, page);
     kernel.close(kernel.context, descriptor);
-    if (fast) return 1;
+    if (fast) return true;
   }
-  return 0;
+  return false;
 }
 
-Status invoke(Device* device, Set*, const char* verb, const void* in, size_t in_size, void* out,
-              size_t* out_size) noexcept {
-  return guarded([&]() -> Status {
-    if (verb == nullptr || out == nullptr || out_size == nullptr)
-      return {Code::kInvalid, 0, "a verb needs room to answer"};
-    const std::string_view asked = verb;
-    if (asked == "hardware_counters" || asked == "fast_reads") {
-      if (*out_size < sizeof(uint32_t))
-        return {Code::kBufferTooSmall, 0, "hardware_counters and fast_reads answer with a uint32_t"};
-      const uint32_t count =
-          asked == "fast_reads" ? fast_reads(state(device)) : hardware_counters(state(device));
-      std::memcpy(out, &count, sizeof count);
-      *out_size = sizeof count;
-      return kSuccess;
-    }
-    if (asked == "qualifier") {
-      uint32_t numbers[2];
-      if (in == nullptr || in_size != sizeof numbers || *out_size < sizeof(QualifierText))
-        return {Code::kInvalid, 0,
-                "qualifier takes two uint32_t {event, number} and answers with a QualifierText"};
-      std::memcpy(numbers, in, sizeof numbers);
-      const std::vector<Qualifier> all = state(device).shared.catalogue.qualifiers(numbers[0]);
-      if (numbers[1] >= all.size()) return {Code::kNoEvent, 0, "the event has no further qualifier"};
-      QualifierText text{};
-      copy_text(text.name, all[numbers[1]].name);
-      copy_text(text.text, all[numbers[1]].text);
-      text.is_mask = all[numbers[1]].mask ? 1 : 0;
-      std::memcpy(out, &text, sizeof text);
-      *out_size = sizeof text;
-      return kSuccess;
-    }
-    return {Code::kComponent, 0, "perf_event knows the verbs hardware_counters, fast_reads and qualifier"};
+uint32_t hardware_counters(Device* device) noexcept {
+  uint32_t count = 0;
+  guarded([&]() -> Status {
+    count = count_by_opening(state(device));
+    return kSuccess;
   });
+  return count;
+}
+
+bool fast_reads(Device* device) noexcept {
+  bool fast = false;
+  guarded([&]() -> Status {
+    fast = reads_by_mapped_page(state(device));
+    return kSuccess;
+  });
+  return fast;
 }
 
 constexpr uint32_t kGranularities = kGranularityThread | kGranularitySystem | kGranularitySystemCpu;
@@ -215,7 +191,8 @@ constexpr SubstrateTable kTable{
     .write = write,
     .arm = arm,
     .disarm = disarm,
-    .invoke = invoke,
+    .hardware_counters = hardware_counters,
+    .fast_reads = fast_reads,
 };
 
 }  // namespace
@@ -225,6 +202,8 @@ SubstrateTable table_of_slots() noexcept {
   table.detect = nullptr;
   table.open = nullptr;
   table.recipe = nullptr;
+  table.hardware_counters = nullptr;
+  table.fast_reads = nullptr;
   return table;
 }
 
@@ -232,7 +211,4 @@ const SubstrateTable& core_table() noexcept { return kTable; }
 
 }  // namespace substrata::perf
 
-SUBSTRATA_ENTRY substrata_entry_perf_event(const substrata::Host* host,
-                                           substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(substrata::perf::core_table(), host, out);
-}
+SUBSTRATA_PUBLISH(perf_event, substrata::perf::core_table());

@@ -78,7 +78,4 @@ const SubstrateTable& uncore_table() noexcept {
 
 }  // namespace substrata::perf
 
-SUBSTRATA_ENTRY substrata_entry_perf_event_uncore(const substrata::Host* host,
-                                                  substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(substrata::perf::uncore_table(), host, out);
-}
+SUBSTRATA_PUBLISH(perf_event_uncore, substrata::perf::uncore_table());

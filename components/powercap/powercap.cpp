@@ -231,7 +231,4 @@ constexpr SubstrateTable kTable = Slots::table({
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_powercap(const substrata::Host* host,
-                                         substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(powercap, kTable);

@@ -427,9 +427,7 @@ constexpr substrata::SubstrateTable kTable{
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_sde(const substrata::Host* host, substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(sde, kTable);
 
 // libsde reports increments to libpapi (papi_sde_check_overflow_status), and both libpapi pass it on to here:
 // the one symbol besides the entry point.

@@ -241,6 +241,4 @@ SUBSTRATA_AT_LOAD void announce() { shrimp::announce_machine(); }
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_shrimp(const substrata::Host* host, substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(shrimp, kTable);

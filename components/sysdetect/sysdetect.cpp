@@ -49,7 +49,4 @@ constexpr SubstrateTable kTable{
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_sysdetect(const substrata::Host* host,
-                                          substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(sysdetect, kTable);

@@ -321,7 +321,4 @@ constexpr SubstrateTable kTable = Slots::table({
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_thermal_model(const substrata::Host* host,
-                                              substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(thermal_model, kTable);

@@ -161,8 +161,5 @@ constexpr SubstrateTable kTable{
 
 }  // namespace
 
-SUBSTRATA_ENTRY substrata_entry_procstat(const substrata::Host* host,
-                                         substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(procstat, kTable);
 // [publish]

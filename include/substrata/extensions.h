@@ -75,11 +75,6 @@ SUBSTRATA_API const char* substrata_component_origin(int component);
    next call. */
 SUBSTRATA_API const char* substrata_plugin_refusal(unsigned i);
 
-/* A device command of an eventset's substrate (or of a component, with eventset PAPI_NULL); verbs are listed
-   in the component's README. `out_size` holds the room before and the used size after the call. */
-SUBSTRATA_API int substrata_invoke(int component, int eventset, const char* verb, const void* in,
-                                   size_t in_size, void* out, size_t* out_size);
-
 #ifdef __cplusplus
 }
 #endif

@@ -303,12 +303,11 @@ static inline void substrata_publish(struct substrata_publisher* publisher,
   }
 }
 
-/* Runs what the rings hold at this moment through the observers, everywhere or for the probe points of one
- * source, and what observers publish meanwhile. Waits for a batch that another thread is delivering. Does
- * nothing from inside a callback. Allocates nothing. After it returns, observers have seen every transaction
- * committed before the call by the calling thread or by threads that synchronised with it. */
+/* Runs what the rings hold at this moment through the observers, and what observers publish meanwhile. Waits
+ * for a batch that another thread is delivering. Does nothing from inside a callback. Allocates nothing.
+ * After it returns, observers have seen every transaction committed before the call by the calling thread or
+ * by threads that synchronised with it. */
 SUBSTRATA_API void substrata_flush(void);
-SUBSTRATA_API int substrata_flush_source(const char* source);
 
 /* ---------------------------------------------------------------------------------------------- observing */
 

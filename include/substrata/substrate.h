@@ -4,13 +4,12 @@
 // A substrate is one folder: every function of it sits in an unnamed namespace, the last lines are
 //
 //   constexpr substrata::SubstrateTable kTable{.name = "thermometer", ..., .detect = detect, ...};
-//   extern "C" int32_t substrata_entry_thermometer(const substrata::Host* host,
-//                                                  substrata::SubstrateTable* out) noexcept {
-//     return substrata::publish(kTable, host, out);
-//   }
+//   }  // namespace
+//   SUBSTRATA_PUBLISH(thermometer, kTable);
 //
-// and that entry point is its only external symbol. Built-in substrates are listed by the build; others are
-// shared objects `substrata-<name>.so` with the same entry point, found on SUBSTRATA_PLUGIN_PATH.
+// and the entry point that this defines, substrata_entry_thermometer, is its only external symbol. Built-in
+// substrates are listed by the build; others are shared objects `substrata-<name>.so` with the same entry
+// point, found on SUBSTRATA_PLUGIN_PATH.
 //
 // RULES FOR EVERY SLOT
 //   * noexcept; no std type crosses; no exception leaves.
@@ -233,8 +232,8 @@ using WriteSlot = Status(Set*, const int64_t* values) noexcept;
 using ArmSlot = Status(Set*, uint32_t event_position, int64_t threshold, uint32_t flags,
                        const SampleSink*) noexcept;
 using DisarmSlot = Status(Set*, uint32_t event_position) noexcept;
-using InvokeSlot = Status(Device*, Set*, const char* verb, const void* in, size_t in_size, void* out,
-                          size_t* out_size) noexcept;
+using HardwareCountersSlot = uint32_t(Device*) noexcept;
+using FastReadsSlot = bool(Device*) noexcept;
 
 // THE table. Data first, then slots. Slots marked * are required; the layer gives every other null slot a
 // default.
@@ -282,12 +281,16 @@ struct SubstrateTable {
   WriteSlot* write = nullptr;               // default: kNoSupport
   ArmSlot* arm = nullptr;                   // default: kComponent; the layer then overflows by a timer
   DisarmSlot* disarm = nullptr;
-  InvokeSlot* invoke = nullptr;  // device commands; default: kComponent
+  const void* reserved = nullptr;  // ignored; keeps the place of a slot that is gone
   // The names that its events may have, as shell patterns separated by commas ("*:rx:*,*:tx:*"), compared
   // with the name and with the name less its qualifiers. While the substrate is closed, a name without a
   // component is looked for here only if it matches: so a misspelt name opens nothing. Patterns without a
   // wildcard are suggested for misspelt names. Null: any name.
   const char* event_names = nullptr;
+  // How many counters a set gets on this machine, 0 without any. Default: max_events.
+  HardwareCountersSlot* hardware_counters = nullptr;
+  // With kFastRead: do reads work without a system call on this machine? Default: yes.
+  FastReadsSlot* fast_reads = nullptr;
 };
 
 // Copies the table into *out, no more than fits into the caller's, so that an older host and a newer
@@ -307,7 +310,13 @@ using EntryPoint = int32_t(const Host* host, SubstrateTable* out) noexcept;
 
 }  // namespace substrata
 
-// Marks the entry point for export in every build.
-#define SUBSTRATA_ENTRY extern "C" __attribute__((visibility("default"))) int32_t
+// Defines the entry point of the substrate `name` (a plain word), exported in every build: it publishes
+// `table`, an expression for a SubstrateTable. At global scope, once a substrate.
+#define SUBSTRATA_PUBLISH(name, table)                                                                   \
+  extern "C" __attribute__((visibility("default")))                                                      \
+  int32_t substrata_entry_##name(const substrata::Host* host, substrata::SubstrateTable* out) noexcept { \
+    return substrata::publish(table, host, out);                                                         \
+  }                                                                                                      \
+  static_assert(true, "a semicolon follows")
 
 #endif

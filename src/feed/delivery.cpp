@@ -269,24 +269,6 @@ void substrata_flush(void) {
   flush_chosen([](const Probe&) { return true; });
 }
 
-int substrata_flush_source(const char* source) {
-  return guarded([&] {
-    if (source == nullptr)
-      return fail(Code::kInvalid, "substrata_flush_source needs a source; substrata_flush takes all");
-    Registry& all = registry();
-    const Source* wanted = nullptr;
-    {
-      const std::lock_guard lock(all.mutex);
-      for (const Source& known : all.sources) {
-        if (known.name == source) wanted = &known;
-      }
-    }
-    if (wanted == nullptr) return fail(Code::kNoEvent, "there is no source '%s'", source);
-    flush_chosen([&](const Probe& probe) { return probe.source == wanted; });
-    return 0;
-  });
-}
-
 int substrata_observer_create(substrata_batch_function call, void* owner, uint32_t flags,
                               substrata_observer** out) {
   return guarded([&] {

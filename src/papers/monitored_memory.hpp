@@ -9,36 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "cache/cache_model.hpp"
+
 namespace substrata::papers {
-
-// A cache by its tags, least recently used first to go; a tag carries a dirty bit.
-template <uint64_t Sets, unsigned Ways>
-class Tags {
- public:
-  Tags() : words_(Sets * Ways, kEmpty) {}
-  bool use(uint64_t line, bool dirty) {
-    uint64_t* const row = &words_[line % Sets * Ways];
-    for (unsigned i = 0; i < Ways; ++i) {
-      if (row[i] == kEmpty || row[i] >> 1 != line) continue;
-      std::rotate(row, row + i, row + i + 1);
-      row[0] |= dirty ? 1 : 0;
-      return true;
-    }
-    return false;
-  }
-  // Gives the dirty line that had to leave, or kEmpty.
-  uint64_t put(uint64_t line, bool dirty) {
-    uint64_t* const row = &words_[line % Sets * Ways];
-    const uint64_t victim = row[Ways - 1];
-    std::rotate(row, row + Ways - 1, row + Ways);
-    row[0] = line << 1 | (dirty ? 1 : 0);
-    return victim != kEmpty && (victim & 1) != 0 ? victim >> 1 : kEmpty;
-  }
-  static constexpr uint64_t kEmpty = ~uint64_t{0};
-
- private:
-  std::vector<uint64_t> words_;
-};
 
 // A bus that each transfer takes for `Cycles`. A transfer takes the first gap that is long enough from its
 // time on, so that one that is far in the future does not hold up those before it.
@@ -72,8 +45,8 @@ class MonitoredMemory {
   // Memory system, from the paper: 64 KB two-way first level with 64-byte lines, 3 cycles; 2 MB direct-mapped
   // second level, 13 cycles.
   static constexpr uint64_t kLine = 64;
-  static constexpr uint64_t kL1Sets = 64 * 1024 / kLine / 2;
-  static constexpr uint64_t kL2Sets = 2 * 1024 * 1024 / kLine;
+  static constexpr uint64_t kL1Bytes = 64 * 1024;
+  static constexpr uint64_t kL2Bytes = 2 * 1024 * 1024;
   static constexpr uint64_t kL1Cycles = 3;
   static constexpr uint64_t kL2Cycles = 13;
   // From Kessler, "The Alpha 21264 microprocessor", IEEE Micro 19(2), 1999: two memory operations a cycle,
@@ -82,7 +55,7 @@ class MonitoredMemory {
   static constexpr uint64_t kFills = 8;
   // The instruction cache is as large as the first level for data, two-way too (Kessler). A miss fetches its
   // line and no other.
-  static constexpr uint64_t kCodeSets = 64 * 1024 / kLine / 2;
+  static constexpr uint64_t kCodeBytes = 64 * 1024;
   // Ours, in no paper: a line takes the second level's bus 8 cycles and memory's bus 16 cycles; memory
   // answers after 80.
   static constexpr uint64_t kL2BusCycles = 8;
@@ -110,22 +83,22 @@ class MonitoredMemory {
   void fill(uint64_t address, bool write) {
     const uint64_t line = address / kLine;
     if (l1_.use(line, write)) return;
-    if (!l2_.use(line, false)) l2_.put(line, false);
-    const uint64_t victim = l1_.put(line, write);
-    if (victim != kNone && !l2_.use(victim, true)) l2_.put(victim, true);
+    if (!l2_.use(line, false)) put(l2_, line, false);
+    const uint64_t victim = put(l1_, line, write);
+    if (victim != kNone && !l2_.use(victim, true)) put(l2_, victim, true);
   }
   void fill_code(uint64_t place) {
     const uint64_t line = place / kLine;
     if (code_.use(line, false)) return;
-    code_.put(line, false);
-    if (!l2_.use(line, false)) l2_.put(line, false);
+    put(code_, line, false);
+    if (!l2_.use(line, false)) put(l2_, line, false);
   }
 
   // For the processor. Loads that miss overlap as far as the eight fills and the buses allow; a store goes to
   // the cache when it has retired, and fills behind.
   uint64_t fetch(uint64_t place, uint64_t now) {
     if (place == 0 || code_.use(place / kLine, false)) return now;
-    code_.put(place / kLine, false);
+    put(code_, place / kLine, false);
     return second_level(place / kLine, now);
   }
   bool free(uint64_t now) const { return std::min(ports_[0], ports_[1]) <= now; }
@@ -161,7 +134,7 @@ class MonitoredMemory {
     }
     const auto fill = std::min_element(fills_.begin(), fills_.end());
     const uint64_t begin = std::max(at, *fill) + kL1Cycles;
-    const uint64_t victim = l1_.put(line, write);
+    const uint64_t victim = put(l1_, line, write);
     const uint64_t done = second_level(line, begin);
     *fill = done;
     arriving_[line % arriving_.size()] = {line, done};
@@ -177,12 +150,12 @@ class MonitoredMemory {
   uint64_t memory(uint64_t line, uint64_t at) {
     monitor(2, at);
     const uint64_t done = memory_bus_.take(at + kMemoryCycles - kMemoryBusCycles);
-    if (l2_.put(line, false) != kNone) memory_bus_.take(done);
+    if (put(l2_, line, false) != kNone) memory_bus_.take(done);
     return done;
   }
   void write_back(uint64_t line, uint64_t at) {
     l2_bus_.take(at);
-    if (!l2_.use(line, true) && l2_.put(line, true) != kNone) memory_bus_.take(at);
+    if (!l2_.use(line, true) && put(l2_, line, true) != kNone) memory_bus_.take(at);
   }
   // The capsule at `place` saw one more.
   void monitor(unsigned place, uint64_t at) {
@@ -219,13 +192,18 @@ class MonitoredMemory {
   }
 
   static constexpr uint64_t kNone = ~uint64_t{0};
+  // Gives the dirty line that had to leave, or kNone.
+  static uint64_t put(memory::CacheArray& level, uint64_t line, bool dirty) {
+    const uint64_t victim = level.insert(line, dirty);
+    return victim != memory::CacheArray::kEmpty && (victim & 1) != 0 ? victim >> 1 : kNone;
+  }
   static constexpr uint64_t kRings = uint64_t{1} << 44;  // where no program's data lie
   Injection injection_;
   uint64_t every_;
   uint64_t ring_;
-  Tags<kL1Sets, 2> l1_;
-  Tags<kCodeSets, 2> code_;
-  Tags<kL2Sets, 1> l2_;
+  memory::CacheArray l1_{kL1Bytes, 2, kLine};
+  memory::CacheArray code_{kCodeBytes, 2, kLine};
+  memory::CacheArray l2_{kL2Bytes, 1, kLine};
   Bus<kL2BusCycles> l2_bus_;
   Bus<kMemoryBusCycles> memory_bus_;
   uint64_t separate_ = 0;  // when the separate controller is free

@@ -57,17 +57,12 @@ std::optional<Enumerate> enumerate_of(int modifier) noexcept {
     case PAPI_NTV_ENUM_UMASK_COMBOS:
       return Enumerate::kQualifierSets;
     case PAPI_NTV_ENUM_IARR:
-      return Enumerate::kInstructionRange;
     case PAPI_NTV_ENUM_DARR:
-      return Enumerate::kDataRange;
     case PAPI_NTV_ENUM_OPCM:
-      return Enumerate::kOpcodeMatch;
     case PAPI_NTV_ENUM_IEAR:
-      return Enumerate::kInstructionSampling;
     case PAPI_NTV_ENUM_DEAR:
-      return Enumerate::kDataSampling;
     case PAPI_NTV_ENUM_GROUPS:
-      return Enumerate::kGroups;
+      return Enumerate::kNoSubstrateHasThem;
     default:
       return std::nullopt;
   }

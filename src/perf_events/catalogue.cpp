@@ -600,11 +600,6 @@ Status Catalogue::encoding(uint32_t index, const Encoding** out) {
   return kSuccess;
 }
 
-std::vector<Qualifier> Catalogue::qualifiers(uint32_t index) {
-  const std::lock_guard<std::mutex> guard(lock_);
-  return index < entries_.size() ? qualifiers_of(entries_[index].name) : std::vector<Qualifier>{};
-}
-
 std::vector<Qualifier> Catalogue::qualifiers_of(const std::string& name) {
   // Drivers behind sysfs refuse many a modifier (msr all of them): none is offered.
   if (same_name(name, kTicksName) || name.find('/') != std::string::npos) return {};

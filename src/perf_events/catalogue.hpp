@@ -37,7 +37,6 @@ class Catalogue {
   Status find(std::string_view name, uint32_t* index);
   // What to open for an event. The result lives as long as the catalogue.
   Status encoding(uint32_t index, const Encoding** out);
-  std::vector<Qualifier> qualifiers(uint32_t index);
 
   // Names a preset table may call this machine: libpfm4's PMUs, then the kernel's core PMUs.
   std::vector<std::string> pmu_names();

@@ -20,17 +20,8 @@ struct DeviceState {
   std::atomic<uint32_t> counters{0};  // what hardware_counters found, 0 so far
 };
 
-// The substrate's table. `invoke` knows three verbs:
-//   "hardware_counters"  out: uint32_t, how many counters the processor PMU offers a set (0 without a PMU)
-//   "fast_reads"         out: uint32_t, 1 where a thread reads its counters without a system call
-//   "qualifier"          in: uint32_t[2] {event, number}, out: QualifierText; kNoEvent past the last
+// The substrate's table.
 const SubstrateTable& core_table() noexcept;
-
-struct QualifierText {
-  char name[128];
-  char text[384];
-  uint32_t is_mask;  // a unit mask, else a modifier with a value
-};
 
 // Shared by the two tables (core and uncore): every slot but detect, open and close.
 SubstrateTable table_of_slots() noexcept;

@@ -209,19 +209,6 @@ TEST(Subscription, BeginsAndEndsExactlyBetweenTransactions) {
   EXPECT_EQ(late.seen[0].time, 2u);
 }
 
-// FE-3
-TEST(Flush, OfOneSourceLeavesTheOthersAlone) {
-  Publishing mine(probe("flush.mine", "source-a"));
-  Publishing other(probe("flush.other", "source-b"));
-  Collector to("flush.*");
-  mine.send(1);
-  other.send(2);
-  EXPECT_EQ(substrata_flush_source("source-a"), 0);
-  ASSERT_EQ(to.seen.size(), 1u);
-  EXPECT_EQ(to.seen[0].time, 1u);
-  EXPECT_EQ(substrata_flush_source("source-none"), -7);
-}
-
 // A model: every transaction that it sees goes out again at the next probe point.
 struct Relay {
   explicit Relay(const char* from, substrata_publisher* to) : out(to) {

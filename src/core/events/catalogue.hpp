@@ -42,12 +42,7 @@ enum class Enumerate {
   kPresetCpuAvailable,  // as kPresetAvailable
   kQualifiers,          // native: the next qualified form of the same event (NTV_ENUM_UMASKS)
   kQualifierSets,       // native: combinations; the same list here (NTV_ENUM_UMASK_COMBOS)
-  kInstructionRange,    // IARR, DARR, OPCM, IEAR, DEAR, GROUPS: no substrate has such, so nothing follows
-  kDataRange,
-  kOpcodeMatch,
-  kInstructionSampling,
-  kDataSampling,
-  kGroups,
+  kNoSubstrateHasThem,  // IARR, DARR, OPCM, IEAR, DEAR, GROUPS: nothing follows
 };
 
 struct EventSpec;

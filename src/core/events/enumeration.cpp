@@ -53,12 +53,7 @@ Result<uint32_t> Catalogue::next_preset(uint32_t code, Enumerate how, int compon
       break;
     case Enumerate::kQualifiers:
     case Enumerate::kQualifierSets:
-    case Enumerate::kInstructionRange:
-    case Enumerate::kDataRange:
-    case Enumerate::kOpcodeMatch:
-    case Enumerate::kInstructionSampling:
-    case Enumerate::kDataSampling:
-    case Enumerate::kGroups:
+    case Enumerate::kNoSubstrateHasThem:
       return at_end();
     default:
       if (current >= kPresetCount) return at_end();

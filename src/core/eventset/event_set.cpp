@@ -168,21 +168,4 @@ Result<uint32_t> state_of(int handle) {
   return set->state;
 }
 
-Status invoke(int index, int handle, const char* verb, const void* in, size_t in_size, void* out,
-              size_t* out_size) {
-  if (const Status status = Library::instance().require_initialised(); !status.ok()) return status;
-  if (verb == nullptr) return refuse(Code::kInvalid, "a device command needs a verb");
-  if (handle >= 0) {
-    LockedSet set(handle);
-    if (!set) return set.absent();
-    if (set->component == nullptr) return no_component();
-    return keep_note(
-        set->table->invoke(set->component->device(), set->set, verb, in, in_size, out, out_size));
-  }
-  Component* component = Library::instance().registry().at(index);
-  if (component == nullptr) return refuse(Code::kNoComponent, "there is no component number %d", index);
-  if (const Status status = component->ensure_open(); !status.ok()) return status;
-  return keep_note(component->table().invoke(component->device(), nullptr, verb, in, in_size, out, out_size));
-}
-
 }  // namespace substrata

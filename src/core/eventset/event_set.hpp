@@ -90,9 +90,6 @@ SUBSTRATA_PRIVATE_API Result<Configuration> configuration_of(int handle);
 // for the caller to take. kNoEvent when the event is not in the set, kNoSupport for a derived event.
 Status arm_event(int handle, uint32_t code, int64_t threshold, uint32_t flags, const SampleSink& sink);
 Status disarm_event(int handle, uint32_t code);
-// A device command, on one set's substrate or (handle -1) on a component. kComponent where it has no verbs.
-Status invoke(int component, int handle, const char* verb, const void* in, size_t in_size, void* out,
-              size_t* out_size);
 // Positions of the events of an overflow vector (bit i: i-th native event) in the order of addition.
 SUBSTRATA_PRIVATE_API Result<std::vector<int>> events_of_vector(int handle, uint64_t vector);
 

@@ -95,9 +95,4 @@ const char* substrata_plugin_refusal(unsigned i) {
   });
 }
 
-int substrata_invoke(int component, int eventset, const char* verb, const void* in, size_t in_size, void* out,
-                     size_t* out_size) {
-  return guarded([&] { return number(invoke(component, eventset, verb, in, in_size, out, out_size)); });
-}
-
 }  // extern "C"

@@ -140,13 +140,6 @@ Status set_default_timer_ns(int64_t ns) {
 
 namespace {
 
-// A device command that answers with a number; false where the substrate does not know it.
-bool ask(Component& component, const char* verb, uint32_t* answer) {
-  size_t size = sizeof *answer;
-  return component.table().invoke(component.device(), nullptr, verb, nullptr, 0, answer, &size).ok() &&
-         size == sizeof *answer;
-}
-
 Result<int> counters(int index, uint32_t SubstrateTable::*limit) {
   Component* component = Library::instance().registry().at(index);
   if (component == nullptr) return refuse(Code::kComponent, "there is no component number %d", index);
@@ -162,20 +155,16 @@ Result<int> counters(int index, uint32_t SubstrateTable::*limit) {
 Result<int> counters_of_component(int index) {
   const Result<int> most = counters(index, &SubstrateTable::max_events);
   if (!most || *most == 0) return most;
-  // A processor tells how many counters are really there.
   Component& component = *Library::instance().registry().at(index);
-  uint32_t found = 0;
-  if (component.has(kProcessor) && ask(component, "hardware_counters", &found))
-    return static_cast<int>(found);
-  return most;
+  HardwareCountersSlot* const counted = component.table().hardware_counters;
+  return counted != nullptr ? static_cast<int>(counted(component.device())) : *most;
 }
 
 bool reads_fast(int index) {
   Component* component = Library::instance().registry().at(index);
   if (component == nullptr || !component->has(kFastRead)) return false;
   if (!Library::instance().initialised() || component->disabled() != 0) return false;
-  uint32_t fast = 0;
-  return !ask(*component, "fast_reads", &fast) || fast != 0;
+  return component->table().fast_reads(component->device());
 }
 Result<int> multiplex_counters_of_component(int component) {
   return counters(component, &SubstrateTable::max_multiplexed);

@@ -22,9 +22,7 @@ void default_detach(Device*, Thread*) noexcept {}
 Status default_write(Set*, const int64_t*) noexcept {
   return Status{Code::kNoSupport, 0, "the counters of this component cannot be written while they run"};
 }
-Status default_invoke(Device*, Set*, const char*, const void*, size_t, void*, size_t*) noexcept {
-  return Status{Code::kComponent, 0, "this component has no device commands"};
-}
+bool default_fast_reads(Device*) noexcept { return true; }
 
 bool good_name(const char* name) {
   const size_t length = std::strlen(name);
@@ -104,7 +102,7 @@ Result<SubstrateTable> build_table(EntryPoint* entry, const Host& host, const ch
   if (table.attach == nullptr) table.attach = default_attach;
   if (table.detach == nullptr) table.detach = default_detach;
   if (table.write == nullptr) table.write = default_write;
-  if (table.invoke == nullptr) table.invoke = default_invoke;
+  if (table.fast_reads == nullptr) table.fast_reads = default_fast_reads;
   return table;
 }
 

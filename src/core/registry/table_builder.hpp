@@ -11,7 +11,8 @@ namespace substrata {
 //
 // Left null on purpose, as facts the core acts on: find_event (Component::find_event searches), configure
 // (Component::configure accepts the defaults), read_details (the core stamps a plain read), recipe (no
-// presets), arm and disarm (the substrate cannot overflow by itself). Every other null slot gets a function.
+// presets), arm and disarm (the substrate cannot overflow by itself), hardware_counters
+// (max_events). Every other null slot gets a function.
 Result<SubstrateTable> build_table(EntryPoint* entry, const Host& host, const char* origin);
 
 }  // namespace substrata

@@ -316,14 +316,6 @@ TEST_P(Conformance, CanBeStartedAndStoppedManyTimes) {
   }
 }
 
-TEST_P(Conformance, AnUnknownVerbIsRefused) {
-  open_or_skip();
-  if (IsSkipped()) return;
-  if (table_.invoke == nullptr) GTEST_SKIP() << table_.name << " takes no commands";
-  size_t room = 0;
-  EXPECT_FALSE(table_.invoke(device_, nullptr, "no-such-verb", nullptr, 0, nullptr, &room).ok());
-}
-
 std::vector<const BuiltIn*> every_built_in() {
   std::vector<const BuiltIn*> all;
   for (const BuiltIn* item = built_in_substrates(); item->name != nullptr; ++item) all.push_back(item);

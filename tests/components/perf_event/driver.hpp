@@ -13,8 +13,7 @@
 
 #include "perf_events/device.hpp"
 
-SUBSTRATA_ENTRY substrata_entry_perf_event(const substrata::Host* host,
-                                           substrata::SubstrateTable* out) noexcept;
+extern "C" substrata::EntryPoint substrata_entry_perf_event;
 
 namespace substrata::test {
 

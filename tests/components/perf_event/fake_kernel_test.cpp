@@ -445,15 +445,6 @@ TEST_F(FakeMachine, BaseEventThatNeedsAMaskIsListedAndSaysWhichOne) {  // PA-16
   EXPECT_TRUE(set.program({"MASKED:TWO"}).ok());
   EXPECT_EQ(fake.opened.back().config, 0x2a2u);
   EXPECT_EQ(driver.find("fake::INSTRUCTIONS_DONE"), driver.find("INSTRUCTIONS_DONE"));
-
-  const uint32_t question[2] = {driver.find("MASKED"), 1};
-  perf::QualifierText answer{};
-  size_t size = sizeof answer;
-  ASSERT_TRUE(
-      driver.table.invoke(driver.device, nullptr, "qualifier", question, sizeof question, &answer, &size)
-          .ok());
-  EXPECT_STREQ(answer.name, "TWO");
-  EXPECT_EQ(answer.is_mask, 1u);
 }
 
 TEST_F(FakeMachine, RawCodesTracepointsAndSysfsTermsAreEncoded) {  // PA-20
@@ -489,37 +480,28 @@ TEST_F(FakeMachine, RawCodesTracepointsAndSysfsTermsAreEncoded) {  // PA-20
 }
 
 TEST_F(FakeMachine, HardwareCountersAreCountedByOpeningThem) {  // PA-37
-  uint32_t count = 99;
-  size_t size = sizeof count;
   {
     Driver driver(host, fake.kernel(), fake_encoder());
-    ASSERT_TRUE(
-        driver.table.invoke(driver.device, nullptr, "hardware_counters", nullptr, 0, &count, &size).ok());
-    EXPECT_EQ(count, 0u);
+    EXPECT_EQ(driver.table.hardware_counters(driver.device), 0u);
   }
   give_a_pmu();
   fake.hardware_counters = 6;
   Driver driver(host, fake.kernel(), fake_encoder());
-  ASSERT_TRUE(
-      driver.table.invoke(driver.device, nullptr, "hardware_counters", nullptr, 0, &count, &size).ok());
-  EXPECT_EQ(count, 6u);
+  EXPECT_EQ(driver.table.hardware_counters(driver.device), 6u);
   EXPECT_TRUE(fake.events.empty());
 }
 
 TEST_F(FakeMachine, FastReadsAreTriedOnAMappedPage) {  // PA-37
-  uint32_t fast = 99;
-  size_t size = sizeof fast;
   const auto ask = [&] {
     Driver driver(host, fake.kernel(), fake_encoder());
-    EXPECT_TRUE(driver.table.invoke(driver.device, nullptr, "fast_reads", nullptr, 0, &fast, &size).ok());
-    return fast;
+    return driver.table.fast_reads(driver.device);
   };
   fake.user_reads = true;
-  EXPECT_EQ(ask(), 0u) << "no PMU";
+  EXPECT_FALSE(ask()) << "no PMU";
   give_a_pmu();
-  EXPECT_EQ(ask(), 1u);
+  EXPECT_TRUE(ask());
   fake.user_reads = false;
-  EXPECT_EQ(ask(), 0u) << "the kernel forbids it";
+  EXPECT_FALSE(ask()) << "the kernel forbids it";
   EXPECT_TRUE(fake.events.empty());
 }
 

@@ -13,8 +13,7 @@
 #include "perf_event_uncore/uncore.hpp"
 #include "perf_events/device.hpp"
 
-SUBSTRATA_ENTRY substrata_entry_perf_event_uncore(const substrata::Host* host,
-                                                  substrata::SubstrateTable* out) noexcept;
+extern "C" substrata::EntryPoint substrata_entry_perf_event_uncore;
 
 namespace substrata::test {
 namespace {

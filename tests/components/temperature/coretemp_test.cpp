@@ -102,20 +102,6 @@ TEST_F(Coretemp, EventsTellUnitScopePackageCoreAndProcessors) {
   EXPECT_STREQ(substrate.event("nct6775-isa-0290:fan1").unit, "RPM");
   EXPECT_STREQ(substrate.event("nct6775-isa-0290:in0").unit, "mV");
   EXPECT_EQ(substrate.event("nvme-pci-0100:Composite").flags, kEventScopeNode);
-
-  const uint32_t index = static_cast<uint32_t>(substrate.find("coretemp-isa-0000:Core_1"));
-  char text[512] = "";
-  size_t size = sizeof text;
-  ASSERT_TRUE(
-      substrate.table.invoke(substrate.device, nullptr, "sensor", &index, sizeof index, text, &size).ok());
-  EXPECT_THAT(text, HasSubstr("package=0\ncore=1\nprocessors=1,3\nlimit=0\n"));
-  size = 3;
-  EXPECT_EQ(
-      substrate.table.invoke(substrate.device, nullptr, "sensor", &index, sizeof index, text, &size).code,
-      Code::kBufferTooSmall);
-  EXPECT_GT(size, 3u);
-  EXPECT_EQ(substrate.table.invoke(substrate.device, nullptr, "melt", nullptr, 0, nullptr, nullptr).code,
-            Code::kComponent);
 }
 
 // PA-30: limits

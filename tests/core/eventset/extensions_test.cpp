@@ -84,8 +84,6 @@ TEST_F(Extensions, ValuesAndEventsTellMoreThanNumbers) {  // PA-32
   EXPECT_EQ(shorter.why[8], '#') << "beyond it nothing is written";
   EXPECT_STREQ(substrata_component_origin(0), "built-in");
   EXPECT_EQ(substrata_component_origin(99), nullptr);
-  EXPECT_EQ(substrata_invoke(1, -1, "verb", nullptr, 0, nullptr, nullptr),
-            static_cast<int>(Code::kComponent));
 }
 
 }  // namespace

@@ -135,6 +135,4 @@ constexpr SubstrateTable kTable{
 
 extern "C" __attribute__((visibility("default"))) FaultyControl* faulty_control() { return &control; }
 
-SUBSTRATA_ENTRY substrata_entry_faulty(const substrata::Host* host, substrata::SubstrateTable* out) noexcept {
-  return substrata::publish(kTable, host, out);
-}
+SUBSTRATA_PUBLISH(faulty, kTable);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <string>
 
@@ -50,8 +51,23 @@ TEST(TableBuilder, EmptyOptionalSlotsGetDefaults) {  // PA-1
   Thread* thread = reinterpret_cast<Thread*>(1);
   EXPECT_TRUE(table->attach(nullptr, &thread).ok());
   EXPECT_EQ(table->write(nullptr, nullptr).code, Code::kNoSupport);
-  EXPECT_EQ(table->invoke(nullptr, nullptr, "x", nullptr, 0, nullptr, nullptr).code, Code::kComponent);
+  EXPECT_TRUE(table->fast_reads(nullptr));
+  EXPECT_EQ(table->hardware_counters, nullptr) << "a fact the core acts on";
   EXPECT_EQ(table->arm, nullptr) << "a fact the core acts on";
+}
+
+uint32_t eleven(Device*) noexcept { return 11; }
+bool slow(Device*) noexcept { return false; }
+
+TEST(TableBuilder, APlugInFromBeforeASlotGetsItsDefault) {
+  SubstrateTable older = kGood;
+  older.hardware_counters = eleven;
+  older.fast_reads = slow;
+  older.struct_size = offsetof(SubstrateTable, hardware_counters);
+  const Result<SubstrateTable> table = build(older);
+  ASSERT_TRUE(table.has_value()) << table.error().note;
+  EXPECT_EQ(table->hardware_counters, nullptr) << "what lies beyond its size is not the plug-in's";
+  EXPECT_TRUE(table->fast_reads(nullptr));
 }
 
 TEST(TableBuilder, EveryRequiredSlotIsMissed) {

@@ -1,8 +1,12 @@
 // A substrate that lacks a required slot.
 #include "support/smallest_substrate.hpp"
 
-SUBSTRATA_ENTRY substrata_entry_noread(const substrata::Host* host, substrata::SubstrateTable* out) noexcept {
+namespace {
+substrata::SubstrateTable without_read() noexcept {
   substrata::SubstrateTable table = smallest::table("noread");
   table.read = nullptr;
-  return substrata::publish(table, host, out);
+  return table;
 }
+}  // namespace
+
+SUBSTRATA_PUBLISH(noread, without_read());
