@@ -412,7 +412,7 @@ constexpr SubstrateTable kTable = {
     .write = write,
     .arm = arm,
     .disarm = disarm,
-    .event_names = "*.*.*",
+    .event_names = "*.*.*,EVENTS_SEEN,PACKETS_INJECTED,BYTES_INJECTED,DROPPED,NEAR_FULL,SIGNALS",
 };
 
 }  // namespace

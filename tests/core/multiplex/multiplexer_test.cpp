@@ -1,5 +1,5 @@
-// Events that take turns on a substrate that cannot count them at once: values, times and refusals to the
-// digit, by a clock that only the test moves (PA-22).
+// Multiplexing by the layer on a substrate that cannot count all events at once: values, times and refusals
+// to the digit, by a clock that only the test moves (PA-22).
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
