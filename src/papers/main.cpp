@@ -12,7 +12,7 @@
 #include "terminal/progress.hpp"
 
 namespace substrata::papers {
-using namespace tool;
+using namespace model_runs;
 namespace {
 
 std::vector<Reproduction>& registered() {

@@ -5,7 +5,7 @@
 #include "papers/myrinet_runs.hpp"
 
 namespace substrata::papers {
-using namespace tool;
+using namespace model_runs;
 namespace {
 
 // The message's type alone, without the barrier at the end of the run.

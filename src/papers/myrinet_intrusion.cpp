@@ -5,7 +5,7 @@
 #include "papers/myrinet_runs.hpp"
 
 namespace substrata::papers {
-using namespace tool;
+using namespace model_runs;
 namespace {
 
 std::vector<Claim> run(const Setting& setting) {

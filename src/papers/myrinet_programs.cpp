@@ -6,7 +6,7 @@
 #include "papers/myrinet_runs.hpp"
 
 namespace substrata::papers {
-using namespace tool;
+using namespace model_runs;
 namespace {
 
 constexpr unsigned kNodes = 8;

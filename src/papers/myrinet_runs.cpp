@@ -8,7 +8,7 @@
 #include "model_runs/workload_run.hpp"
 
 namespace substrata::papers {
-using namespace tool;
+using namespace model_runs;
 
 double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters) {
   model_runs::myrinet_begin(1);

@@ -11,7 +11,7 @@
 
 namespace substrata::papers {
 using namespace sampler;
-using namespace tool;
+using namespace model_runs;
 namespace {
 
 void must(int code) {

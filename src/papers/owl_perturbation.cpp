@@ -26,7 +26,7 @@
 
 namespace substrata::papers {
 using namespace sampler;
-using namespace tool;
+using namespace model_runs;
 namespace {
 
 // ---------------------------------------------------------------------------------------------- the

@@ -12,7 +12,7 @@
 
 namespace substrata::papers {
 using namespace sampler;
-using namespace tool;
+using namespace model_runs;
 
 ShrimpSet::ShrimpSet(const std::vector<std::string>& events) : set_(PAPI_NULL) {
   if (const int status = PAPI_create_eventset(&set_); status != PAPI_OK)

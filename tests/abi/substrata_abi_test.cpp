@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "support/shell_command.hpp"
+#include "support/program.hpp"
 
 namespace {
 
-using substrata::shell::has_tool;
-using substrata::shell::Outcome;
-using substrata::shell::run;
+using substrata::tests::has_tool;
+using substrata::tests::Ran;
+using substrata::tests::run;
 
 using Names = std::set<std::string>;
 
@@ -32,9 +32,9 @@ std::string first_name(std::string name) {
 
 // The names of a dynamic symbol table that have this version node, without it; `which` is nm's option.
 Names names_of(const std::string& libraries, const std::string& which, const std::string& node) {
-  const Outcome listed = run(std::string(NM) + " -D " + which + " " + libraries);
-  EXPECT_EQ(listed.status, 0) << listed.text;
-  std::istringstream words(listed.text);
+  const Ran listed = run(std::string(NM) + " -D " + which + " " + libraries);
+  EXPECT_EQ(listed.status, 0) << listed.out;
+  std::istringstream words(listed.out);
   Names names;
   for (std::string word; words >> word;) {
     const size_t at = word.find('@');
@@ -70,9 +70,9 @@ TEST(SubstrataAbi, NoOtherFunctionIsExportedThanThoseRecorded) {
 }
 
 TEST(SubstrataAbi, NoCxxSymbolIsExportedOutsideThePrivateNode) {
-  const Outcome outside = run(
+  const Ran outside = run(
       std::string(NM) + " -D --defined-only '" LIBRARY "' | grep ' _Z' | grep -v '@@" + kPrivateNode + "$'");
-  EXPECT_EQ(outside.text, "");
+  EXPECT_EQ(outside.out, "");
 }
 
 TEST(SubstrataAbi, ThePrivateNodeHoldsAllThatTheCompanionsNeed) {
@@ -100,21 +100,21 @@ class Interface : public testing::Test {
     GTEST_SKIP() << "the record is of x86-64";
 #endif
   }
-  static Outcome compare(const std::string& interface) {
+  static Ran compare(const std::string& interface) {
     return run("abidiff '" RECORDS "/interface.abi' '" + interface + "'");
   }
 };
 
 TEST_F(Interface, TypesFunctionsAndNumbersOfThePublicHeadersAreThoseRecorded) {
-  const Outcome outcome = compare(INTERFACE);
-  EXPECT_EQ(outcome.status, 0) << outcome.text << "An intended change is recorded by tests/abi/record.";
+  const Ran outcome = compare(INTERFACE);
+  EXPECT_EQ(outcome.status, 0) << outcome.out << "An intended change is recorded by tests/abi/record.";
 }
 
 // The comparison sees a member that was put into the plug-ins' Configuration.
 TEST_F(Interface, AStructureThatGrewInItsMiddleIsFound) {
-  const Outcome outcome = compare(CHANGED_INTERFACE);
+  const Ran outcome = compare(CHANGED_INTERFACE);
   EXPECT_NE(outcome.status, 0);
-  EXPECT_NE(outcome.text.find("substrata::Configuration"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.out.find("substrata::Configuration"), std::string::npos) << outcome.out;
 }
 
 }  // namespace

@@ -3,33 +3,33 @@
 
 #include <string>
 
-#include "support/shell_command.hpp"
+#include "support/program.hpp"
 
 namespace {
 
-using substrata::shell::Outcome;
-using substrata::shell::run;
+using substrata::tests::Ran;
+using substrata::tests::run;
 
 const std::string kClient = REFUSED_CLIENT;
 
 TEST(Refusal, AfterTheDestructorsOfAThreadWritesNoFreedMemory) {
-  const Outcome ended = run(kClient + " late");
-  EXPECT_EQ(ended.status, 0) << ended.text;
+  const Ran ended = run(kClient + " late");
+  EXPECT_EQ(ended.status, 0) << ended.out;
 }
 
 TEST(Refusal, OfTheReportAtExitWritesNoFreedMemory) {
-  const Outcome ended = run("PAPI_OUTPUT_DIRECTORY=/proc/version/below_a_file " + kClient + " region");
-  EXPECT_EQ(ended.status, 0) << ended.text;
+  const Ran ended = run("PAPI_OUTPUT_DIRECTORY=/proc/version/below_a_file " + kClient + " region");
+  EXPECT_EQ(ended.status, 0) << ended.out;
 }
 
 TEST(Refusal, IsAThreadsFirstCallWithMemoryExhaustedAndDoesNotEndTheProcess) {
-  const Outcome ended = run("PAPI_OUTPUT_DIRECTORY=/proc/version/below_a_file " + kClient + " threads");
-  EXPECT_EQ(ended.status, 0) << ended.text;
+  const Ran ended = run("PAPI_OUTPUT_DIRECTORY=/proc/version/below_a_file " + kClient + " threads");
+  EXPECT_EQ(ended.status, 0) << ended.out;
 }
 
 TEST(Refusal, OfAStartWithMemoryExhaustedDoesNotEndTheProcess) {
-  const Outcome ended = run(kClient + " start");
-  EXPECT_EQ(ended.status, 0) << ended.text;
+  const Ran ended = run(kClient + " start");
+  EXPECT_EQ(ended.status, 0) << ended.out;
 }
 
 }  // namespace
