@@ -103,10 +103,6 @@ constexpr SubstrateTable kTable = monitor::table<MemoryMonitor>(
      .summary = "A modelled cache machine on the memory accesses of live programs, traces and workloads",
      .version = "1"});
 
-// Here, beside the entry point that the library always holds, and not beside the machine, which a static link
-// would drop.
-SUBSTRATA_AT_LOAD void announce() { memory::announce_machine(); }
-
 }  // namespace
 
 SUBSTRATA_PUBLISH(memory, kTable);

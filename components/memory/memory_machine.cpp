@@ -261,13 +261,13 @@ bool parse_machine_parameters(std::string_view text, MachineParameters* out, std
   return true;
 }
 
-void announce_machine() noexcept {
-  try {
-    static_cast<void>(register_source());
-    static_cast<void>(substrata_machine_add(&machine()));
-  } catch (...) {
-    // No memory while the library is loaded: the machine is not listed, and substrata_run says so.
-  }
+}  // namespace substrata::memory
+
+namespace substrata::built_in {
+
+void memory() {
+  static_cast<void>(memory::register_source());
+  static_cast<void>(substrata_machine_add(&memory::machine()));
 }
 
-}  // namespace substrata::memory
+}  // namespace substrata::built_in

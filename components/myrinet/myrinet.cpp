@@ -151,9 +151,6 @@ constexpr SubstrateTable kTable = monitor::table<MyrinetMonitor>(
      .summary = "The firmware monitor of modelled Myrinet interfaces: packets, latencies, faults, clocks",
      .version = "1"});
 
-// Here, beside the entry point that the library always holds.
-SUBSTRATA_AT_LOAD void announce() { myrinet::announce_machine(); }
-
 }  // namespace
 
 SUBSTRATA_PUBLISH(myrinet, kTable);

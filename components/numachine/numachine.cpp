@@ -245,10 +245,6 @@ constexpr SubstrateTable kTable = monitor::table<NumachineMonitor>(
      .arm = arm,
      .disarm = disarm});
 
-// Here, beside the entry point that the library always holds, and not beside the machine, which a static link
-// would drop.
-SUBSTRATA_AT_LOAD void announce() { numachine::announce_machine(); }
-
 }  // namespace
 
 SUBSTRATA_PUBLISH(numachine, kTable);

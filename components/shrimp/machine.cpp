@@ -130,7 +130,7 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
 void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept;
 void unfollow(void* following) noexcept;
 
-substrata_machine& announced() {
+substrata_machine& machine() {
   static const std::string* const parameters = new std::string(workloads::describe(kParameters));
   static substrata_machine* const entry = [] {
     auto* made = new substrata_machine{};
@@ -151,7 +151,7 @@ substrata_machine& announced() {
 
 int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
   return workloads::run_announced(
-      announced(),
+      machine(),
       [](std::string_view text, std::uint64_t, workloads::ProcessId,
          std::string& error) -> std::unique_ptr<workloads::Machine> { return make_machine(text, error); },
       workload, options, result);
@@ -204,12 +204,10 @@ std::unique_ptr<svm::SvmMachine> make_machine(std::string_view text, std::string
   return machine;
 }
 
-void announce_machine() noexcept {
-  try {
-    static_cast<void>(substrata_machine_add(&announced()));
-  } catch (...) {
-    // No memory while the library is loaded: the machine is not listed, and substrata_run says so.
-  }
-}
-
 }  // namespace substrata::shrimp
+
+namespace substrata::built_in {
+
+void shrimp() { static_cast<void>(substrata_machine_add(&shrimp::machine())); }
+
+}  // namespace substrata::built_in

@@ -239,9 +239,6 @@ constexpr SubstrateTable kTable = monitor::table<ShrimpMonitor>(
      .arm = arm,
      .disarm = disarm});
 
-// Here, beside the entry point that the library always holds.
-SUBSTRATA_AT_LOAD void announce() { shrimp::announce_machine(); }
-
 }  // namespace
 
 SUBSTRATA_PUBLISH(shrimp, kTable);

@@ -1,13 +1,15 @@
-// The lists of machine models and workloads that have made themselves known, and the run of one on the other.
+// The lists of machine models and workloads, built-in and added ones, and the run of one on the other.
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 
 #include <substrata/feed.h>
 
+#include "built_in.hpp"
 #include "failure.hpp"
 
 namespace {
@@ -19,7 +21,7 @@ using substrata::feed::kNoName;
 using substrata::feed::kNotSupported;
 using substrata::feed::kTaken;
 
-// Linked through the entries themselves, so that registration before main allocates nothing.
+// Linked through the entries themselves.
 template <typename Entry>
 struct List {
   std::mutex mutex;
@@ -28,11 +30,13 @@ struct List {
 
 List<substrata_machine>& machines() {
   static auto* const list = new List<substrata_machine>;
+  substrata::feed::add_built_in();
   return *list;
 }
 
 List<substrata_workload>& workloads() {
   static auto* const list = new List<substrata_workload>;
+  substrata::feed::add_built_in();
   return *list;
 }
 
@@ -88,6 +92,22 @@ substrata_run_options known_options(const substrata_run_options* options) {
 }
 
 }  // namespace
+
+void substrata::feed::add_built_in() noexcept {
+  // Recursive: what is called here comes back by substrata_machine_add.
+  static auto* const mutex = new std::recursive_mutex;
+  static bool begun = false;
+  const std::lock_guard lock(*mutex);
+  if (begun) return;
+  begun = true;
+  for (BuiltIn* const* add = built_in(); *add != nullptr; ++add) {
+    try {
+      (*add)();
+    } catch (const std::bad_alloc&) {
+      // Not listed; substrata_run says so.
+    }
+  }
+}
 
 struct substrata_following {
   const substrata_machine* machine;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "built_in.hpp"
 #include "failure.hpp"
 
 namespace substrata::feed {
@@ -151,6 +152,7 @@ int substrata_source_add(const substrata_source_info* info) {
 }
 
 uint32_t substrata_source_count(void) {
+  add_built_in();  // machines have sources
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   return static_cast<uint32_t>(all.sources.size());
@@ -158,6 +160,7 @@ uint32_t substrata_source_count(void) {
 
 int substrata_source_at(uint32_t index, substrata_source_info* out) {
   return guarded([&] {
+    add_built_in();
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
     if (out == nullptr || index >= all.sources.size()) {

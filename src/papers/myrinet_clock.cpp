@@ -77,8 +77,12 @@ std::vector<Claim> run(const Setting&) {
        {}}};
 }
 
-const Registered registered({"myrinet-clock", "Myrinet monitor, sections 2.2 and 3.2: the global clock",
-                             run});
-
 }  // namespace
+
+namespace paper {
+Reproduction myrinet_clock() {
+  return {"myrinet-clock", "Myrinet monitor, sections 2.2 and 3.2: the global clock", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::tool

@@ -154,15 +154,20 @@ std::vector<Claim> run_multiprogram(const Setting& setting) {
            predicted + "; holds where FFT takes half as long again and RADIX longer"}};
 }
 
-const Registered registered_fft({"myrinet-fft", "Myrinet monitor, figure 6: signature of FFT", run_fft});
-const Registered registered_radix({"myrinet-radix", "Myrinet monitor, figure 11: signature of RADIX",
-                                   run_radix});
-const Registered registered_gauss({"myrinet-gauss",
-                                   "Myrinet monitor, figure 14: Gaussian elimination by messages",
-                                   run_gauss});
-const Registered registered_both({"myrinet-multiprogram",
-                                  "Myrinet monitor, figures 12 and 13: FFT and RADIX at once",
-                                  run_multiprogram});
-
 }  // namespace
+
+namespace paper {
+Reproduction myrinet_fft() { return {"myrinet-fft", "Myrinet monitor, figure 6: signature of FFT", run_fft}; }
+Reproduction myrinet_radix() {
+  return {"myrinet-radix", "Myrinet monitor, figure 11: signature of RADIX", run_radix};
+}
+Reproduction myrinet_gauss() {
+  return {"myrinet-gauss", "Myrinet monitor, figure 14: Gaussian elimination by messages", run_gauss};
+}
+Reproduction myrinet_multiprogram() {
+  return {"myrinet-multiprogram", "Myrinet monitor, figures 12 and 13: FFT and RADIX at once",
+          run_multiprogram};
+}
+}  // namespace paper
+
 }  // namespace substrata::tool

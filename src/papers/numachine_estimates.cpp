@@ -208,9 +208,14 @@ std::vector<Claim> run_estimates(const Setting& setting) {
   return claims;
 }
 
-const Registered registered(
-    {"numachine-estimates",
-     "Lemieux, section 4.4.4 and figure 4.8: the estimates of invalidation hits and misses", run_estimates});
-
 }  // namespace
+
+namespace paper {
+Reproduction numachine_estimates() {
+  return {"numachine-estimates",
+          "Lemieux, section 4.4.4 and figure 4.8: the estimates of invalidation hits and misses",
+          run_estimates};
+}
+}  // namespace paper
+
 }  // namespace substrata::tool

@@ -409,9 +409,13 @@ std::vector<Claim> run_table(const Setting&) {
   return table.claims;
 }
 
-const Registered registered({"numachine-table410",
-                             "Lemieux, table 4.10: the 23 recommended measurements, taken on the model",
-                             run_table});
-
 }  // namespace
+
+namespace paper {
+Reproduction numachine_table410() {
+  return {"numachine-table410", "Lemieux, table 4.10: the 23 recommended measurements, taken on the model",
+          run_table};
+}
+}  // namespace paper
+
 }  // namespace substrata::tool

@@ -188,7 +188,12 @@ std::vector<Claim> run(const Setting&) {
   return claims;
 }
 
-const Registered registered({"owl-compatible", "Schulz et al., section 4: downward compatible", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction owl_compatible() {
+  return {"owl-compatible", "Schulz et al., section 4: downward compatible", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::tool

@@ -397,8 +397,12 @@ std::vector<Claim> run(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"owl-histogram",
-                             "Schulz et al., sections 4.2 and 5.1, figure 4: access histograms", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction owl_histogram() {
+  return {"owl-histogram", "Schulz et al., sections 4.2 and 5.1, figure 4: access histograms", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::tool

@@ -217,8 +217,12 @@ std::vector<Claim> run(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"owl-pattern",
-                             "Schulz et al., section 4.3, figure 5: pattern recognition and reduction", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction owl_pattern() {
+  return {"owl-pattern", "Schulz et al., section 4.3, figure 5: pattern recognition and reduction", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::tool

@@ -413,9 +413,13 @@ std::vector<Claim> run(const Setting& setting) {
   return claims;
 }
 
-const Registered registered(
-    {"owl-perturbation",
-     "Schulz et al., section 5.2, tables 1 and 2, figure 6: perturbation by injected results", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction owl_perturbation() {
+  return {"owl-perturbation",
+          "Schulz et al., section 5.2, tables 1 and 2, figure 6: perturbation by injected results", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::tool

@@ -184,8 +184,12 @@ std::vector<Claim> run(const Setting&) {
   return claims;
 }
 
-const Registered registered({"owl-recruiting",
-                             "Schulz et al., section 1: recruiting monitors to find a cause", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction owl_recruiting() {
+  return {"owl-recruiting", "Schulz et al., section 1: recruiting monitors to find a cause", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::tool

@@ -344,9 +344,13 @@ std::vector<Claim> run_domains(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"papi-domains",
-                             "Dongarra et al., sections 2 and 3: several measurement domains at once",
-                             run_domains});
-
 }  // namespace
+
+namespace paper {
+Reproduction papi_domains() {
+  return {"papi-domains", "Dongarra et al., sections 2 and 3: several measurement domains at once",
+          run_domains};
+}
+}  // namespace paper
+
 }  // namespace substrata::tool

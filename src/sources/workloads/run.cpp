@@ -65,7 +65,6 @@ int run_announced(const substrata_machine& announced, const MakeMachine& make, c
     out.message[length] = '\0';
   };
   try {
-    announce();  // long done; named here so that a static link with any machine holds the workloads' entries
     EngineSettings settings;
     settings.processes =
         options != nullptr && options->processes != 0 ? options->processes : announced.default_processes;
