@@ -291,14 +291,7 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
 namespace substrata::built_in {
 
 void numachine() {
-  substrata_source_info source{};
-  source.struct_size = sizeof source;
-  source.kind = SUBSTRATA_SOURCE_MACHINE;
-  source.name = "numachine";
-  source.summary = "a NUMAchine multiprocessor: stations, network caches, rings";
-  source.time_base = SUBSTRATA_TIME_SIMULATED;
-  source.ticks_per_second = 1'000'000'000'000;
-  static_cast<void>(substrata_source_add(&source));
+  static_cast<void>(numachine::kSource.try_add());
   static_cast<void>(substrata_machine_add(&numachine::machine()));
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <substrata/feed.h>
+#include <substrata/result.hpp>
 
 #include "built_in.hpp"
 #include "failure.hpp"
@@ -164,8 +165,7 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
     }
     substrata_recorder* recorder = nullptr;
     if (wanted.record != nullptr) {
-      substrata_record_options recording{};
-      recording.struct_size = sizeof recording;
+      auto recording = substrata::client::sized<substrata_record_options>();
       const std::string comment =
           std::string("substrata run --machine ") + machine + " --workload " + workload;
       recording.comment = comment.c_str();
@@ -173,8 +173,7 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
           wanted.record, wanted.record_probes != nullptr ? wanted.record_probes : "*", &recording, &recorder);
       if (refused != 0) return refused;
     }
-    substrata_run_result outcome{};
-    outcome.struct_size = sizeof outcome;
+    auto outcome = substrata::client::sized<substrata_run_result>();
     int code = model->run(workload, &wanted, &outcome);
     substrata_flush();
     if (code != 0) fail(code, "%s", outcome.message);
@@ -205,8 +204,7 @@ int substrata_follow(const char* machine, const substrata_run_options* options, 
     }
     auto following = std::make_unique<substrata_following>(substrata_following{model, nullptr});
     const substrata_run_options wanted = known_options(options);
-    substrata_run_result outcome{};
-    outcome.struct_size = sizeof outcome;
+    auto outcome = substrata::client::sized<substrata_run_result>();
     following->following = model->follow(&wanted, &outcome);
     if (following->following == nullptr) return fail(kInvalid, "%s", outcome.message);
     *out = following.release();

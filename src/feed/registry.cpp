@@ -1,6 +1,8 @@
 // Sources and probe points by name, the error sentence, and patterns of names.
 #include "registry.hpp"
 
+#include <substrata/result.hpp>
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -167,8 +169,7 @@ int substrata_source_at(uint32_t index, substrata_source_info* out) {
       return fail(kInvalid, "source %u was asked for; there are %zu", index, all.sources.size());
     }
     const Source& source = all.sources[index];
-    substrata_source_info info{};
-    info.struct_size = sizeof info;
+    auto info = substrata::client::sized<substrata_source_info>();
     info.kind = source.kind;
     info.name = source.name.c_str();
     info.summary = source.summary.c_str();
@@ -250,8 +251,7 @@ int substrata_probe_at(uint32_t number, substrata_probe_info* out) {
       return fail(kInvalid, "probe point %u was asked for; there are %zu", number, all.probes.size());
     }
     Probe& probe = all.probes[number];
-    substrata_probe_info info{};
-    info.struct_size = sizeof info;
+    auto info = substrata::client::sized<substrata_probe_info>();
     info.number = number;
     info.name = probe.name.c_str();
     info.text = probe.text.c_str();

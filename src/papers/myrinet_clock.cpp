@@ -1,4 +1,6 @@
 // myrinet-clock: how wrong the global clock is (Liao, Martonosi, Clark, sections 2.2 and 3.2).
+#include <substrata/result.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
@@ -21,8 +23,7 @@ Range errors(substrata_myrinet_clock_options options) {
   Range range;
   options.struct_size = sizeof options;
   for (options.seed = 1; options.seed <= kSeeds; ++options.seed) {
-    substrata_myrinet_clock_result result{};
-    result.struct_size = sizeof result;
+    auto result = client::sized<substrata_myrinet_clock_result>();
     if (substrata_myrinet_clock_experiment(&options, &result) != 0)
       throw std::runtime_error(substrata_myrinet_error());
     range.least = std::min(range.least, result.pair_error_ns);

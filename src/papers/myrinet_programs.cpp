@@ -1,5 +1,7 @@
 // myrinet-fft, myrinet-radix, myrinet-gauss, myrinet-multiprogram: performance signatures of programs (Liao,
 // Martonosi, Clark, figures 6 and 11 to 14).
+#include <substrata/result.hpp>
+
 #include <cstdio>
 #include <stdexcept>
 
@@ -114,14 +116,11 @@ std::vector<Claim> run_multiprogram(const Setting& setting) {
   const double radix_alone = myrinet_recorded(kRadix, kNodes);
   const Averages radix = average_of(myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), 0, kLongest);
   myrinet_begin(2);
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = kNodes;
   options.seed = 1;
-  substrata_run_result first{};
-  first.struct_size = sizeof first;
-  substrata_run_result second{};
-  second.struct_size = sizeof second;
+  auto first = client::sized<substrata_run_result>();
+  auto second = client::sized<substrata_run_result>();
   if (substrata_myrinet_run_together(kFft, kRadix, &options, &first, &second) != 0)
     throw std::runtime_error(substrata_myrinet_error());
   if (first.correct == 0 || second.correct == 0)

@@ -4,6 +4,7 @@
 #include <substrata/feed.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -136,11 +137,9 @@ class Domains {
 
 // What passes in the modelled memory and in the example substrate: it depends on the program alone.
 void repeatable_work(int example_set) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.seed = kSeed;
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   if (substrata_run("memory", kWorkload, &options, &result) != 0)
     throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
   if (result.correct == 0) throw std::runtime_error(result.message);

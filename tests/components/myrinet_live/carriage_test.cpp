@@ -1,6 +1,7 @@
 // A logged program run again on the cluster: what is sent arrives or is counted as lost, and who waits waits.
 #include <gtest/gtest.h>
 #include <substrata/myrinet.h>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -39,8 +40,7 @@ struct Carried {
       begins.push_back(program.data());
       counts.push_back(program.size());
     }
-    substrata_myrinet_carry_options options{};
-    options.struct_size = sizeof options;
+    auto options = substrata::client::sized<substrata_myrinet_carry_options>();
     options.nodes = static_cast<uint32_t>(programs.size());
     options.phases = phases;
     options.parameters = parameters;
@@ -53,8 +53,7 @@ struct Carried {
   ~Carried() { substrata_myrinet_carried_free(carried); }
   substrata_myrinet_counts counts(uint32_t node = SUBSTRATA_MYRINET_ALL,
                                   uint32_t phase = SUBSTRATA_MYRINET_ALL) const {
-    substrata_myrinet_counts out{};
-    out.struct_size = sizeof out;
+    auto out = substrata::client::sized<substrata_myrinet_counts>();
     EXPECT_EQ(substrata_myrinet_carried_counts(carried, node, phase, &out), 0);
     return out;
   }

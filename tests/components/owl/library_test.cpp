@@ -1,4 +1,6 @@
 // The module library: shared objects good and bad, folders, and what the built-in modules say of themselves.
+#include <substrata/result.hpp>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -16,8 +18,7 @@ std::string module_path(const std::string& name) {
 TEST(OwlLibrary, ListsTheBuiltInModulesWithCostAndRegisters) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < substrata_owl_module_count(); ++i) {
-    substrata_owl_module_info info{};
-    info.struct_size = sizeof info;
+    auto info = client::sized<substrata_owl_module_info>();
     ASSERT_EQ(substrata_owl_module_at(i, &info), 0);
     names.emplace_back(info.name);
     EXPECT_GT(std::strlen(info.summary), 10u) << info.name;
@@ -29,15 +30,13 @@ TEST(OwlLibrary, ListsTheBuiltInModulesWithCostAndRegisters) {
                            "sharing", "counter", "bins", "workingset", "conflict"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   }
-  substrata_owl_module_info pattern{};
-  pattern.struct_size = sizeof pattern;
+  auto pattern = client::sized<substrata_owl_module_info>();
   ASSERT_EQ(substrata_owl_module_find("pattern", &pattern), 0);
   EXPECT_GE(pattern.cost.table_bits, 200u * 100 * 32);  // OW-5, OW-9
 }
 
 TEST(OwlLibrary, LoadsASharedObjectAndRunsItsModule) {  // OW-3
-  substrata_owl_module_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_owl_module_info>();
   if (substrata_owl_module_find("large", &info) != 0) {  // else another test of this process has loaded it
     ASSERT_EQ(substrata_owl_load(module_path("good").c_str()), 0) << substrata_owl_error();
   }
@@ -92,8 +91,7 @@ TEST(OwlLibrary, AddsAFolderAndKeepsWhatItRefused) {
   std::ofstream(std::string(folder) + "/c.owl") << "module folder_three { input -> folder_one; }";
   std::ofstream(std::string(folder) + "/d.txt") << "something else";
   EXPECT_EQ(substrata_owl_load_folder(folder), 2);
-  substrata_owl_module_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_owl_module_info>();
   EXPECT_EQ(substrata_owl_module_find("folder_one", &info), 0);
   EXPECT_EQ(substrata_owl_module_find("folder_three", &info), 0);
   EXPECT_EQ(substrata_owl_module_find("folder_two", &info), -7);
@@ -114,7 +112,8 @@ TEST(OwlDocumentation, ShowsTheModuleThatTheseTestsLoad) {
   const std::string folder = OWL_TEST_SOURCE;
   const std::string code = text(folder + "/tests/components/owl/modules/good.c");
   ASSERT_FALSE(code.empty());
-  EXPECT_NE(text(folder + "/docs/guide/writing_an_owl_module.md").find("```c\n" + code + "```"), std::string::npos);
+  EXPECT_NE(text(folder + "/docs/guide/writing_an_owl_module.md").find("```c\n" + code + "```"),
+            std::string::npos);
 }
 
 }  // namespace
