@@ -1,6 +1,8 @@
 // The cache model on the feed.
 #include "cache_instrument.hpp"
 
+#include <substrata/result.hpp>
+
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -69,37 +71,17 @@ void begin_machine(const Geometry& geometry) noexcept {
   ++state.machine.generation;
 }
 
-int register_source() noexcept {
-  substrata_source_info source{};
-  source.struct_size = sizeof source;
-  source.kind = SUBSTRATA_SOURCE_MACHINE;
-  source.name = "memory";
-  source.summary = "a plain cache machine: two levels and memory for each processor, no coherence";
-  source.time_base = SUBSTRATA_TIME_SIMULATED;
-  source.ticks_per_second = 1'000'000'000'000;
-  return substrata_source_add(&source);
-}
-
 int add_cpu_probe(uint32_t cpu, const char* what, uint32_t* number) noexcept {
-  if (const int refused = register_source()) return refused;
   char name[64];
   std::snprintf(name, sizeof name, "mem.cpu%u.%s", cpu, what);
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  probe.name = name;
-  probe.source = "memory";
-  probe.text =
+  return kSource.try_probe(
+      name,
       std::strcmp(what, "accesses") == 0
           ? "loads, stores and atomics of one processor; initiator: the processor"
       : std::strcmp(what, "l1-l2") == 0
           ? "lines between first and second level (fill, write-back, invalidate); initiator: the processor"
-          : "lines between second level and memory (fill, write-back); initiator: the processor";
-  return substrata_probe_add(&probe, number);
-}
-
-TrafficPublisher::~TrafficPublisher() {
-  substrata_publisher_close(l1_l2_);
-  substrata_publisher_close(l2_memory_);
+          : "lines between second level and memory (fill, write-back); initiator: the processor",
+      number);
 }
 
 int TrafficPublisher::open(uint32_t cpu, uint64_t line_bytes) noexcept {
@@ -107,9 +89,9 @@ int TrafficPublisher::open(uint32_t cpu, uint64_t line_bytes) noexcept {
   line_bytes_ = static_cast<uint32_t>(line_bytes);
   uint32_t number = 0;
   if (const int refused = add_cpu_probe(cpu, "l1-l2", &number)) return refused;
-  if (const int refused = substrata_publisher_open(number, 0, &l1_l2_)) return refused;
+  if (const int refused = l1_l2_.try_open(number)) return refused;
   if (const int refused = add_cpu_probe(cpu, "l2-memory", &number)) return refused;
-  return substrata_publisher_open(number, 0, &l2_memory_);
+  return l2_memory_.try_open(number);
 }
 
 CacheInstrument::CacheInstrument(std::optional<Geometry> geometry, bool publishing)
@@ -128,8 +110,7 @@ const CountCounters& CacheInstrument::of_cpu(uint32_t index) { return cpu(index)
 CacheInstrument::Cpu* CacheInstrument::cpu_of_probe(uint16_t probe) {
   if (by_probe_.size() <= probe) by_probe_.resize(probe + 1u);
   if (by_probe_[probe] != nullptr) return by_probe_[probe];
-  substrata_probe_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_probe_info>();
   if (substrata_probe_at(probe, &info) != 0) return nullptr;
   std::string_view name = info.name;
   name.remove_prefix(std::string_view("mem.cpu").size());

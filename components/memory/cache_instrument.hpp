@@ -3,6 +3,8 @@
 #ifndef SUBSTRATA_MEMORY_CACHE_INSTRUMENT_HPP
 #define SUBSTRATA_MEMORY_CACHE_INSTRUMENT_HPP
 
+#include <substrata/feed.hpp>
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -32,17 +34,14 @@ CurrentMachine current_machine() noexcept;
 void begin_machine(const Geometry& geometry) noexcept;
 
 // The source "memory" and its probe points for one processor. 0, or the feed's negative code.
-int register_source() noexcept;
+inline constexpr client::feed::Source kSource = client::feed::Source::simulated(
+    "memory", "a plain cache machine: two levels and memory for each processor, no coherence");
 int add_cpu_probe(uint32_t cpu, const char* what, uint32_t* number) noexcept;
 
 // Publishes the traffic of one processor at mem.cpu<i>.l1-l2 and mem.cpu<i>.l2-memory. The access that causes
 // it lends its time, initiator, site, program and phase.
 class TrafficPublisher {
  public:
-  TrafficPublisher() = default;
-  ~TrafficPublisher();
-  TrafficPublisher(const TrafficPublisher&) = delete;
-  TrafficPublisher& operator=(const TrafficPublisher&) = delete;
   // 0, or the feed's negative code.
   int open(uint32_t cpu, uint64_t line_bytes) noexcept;
   void cause(const substrata_transaction& access) noexcept { cause_ = &access; }
@@ -65,8 +64,9 @@ class TrafficPublisher {
   uint64_t published() const noexcept { return published_; }
 
  private:
-  void publish(substrata_publisher* publisher, uint64_t address, uint16_t kind, uint16_t state) noexcept {
-    substrata_transaction* const slot = substrata_reserve(publisher);
+  void publish(const client::feed::Publisher& publisher, uint64_t address, uint16_t kind,
+               uint16_t state) noexcept {
+    substrata_transaction* const slot = publisher.reserve();
     if (slot == nullptr) return;
     *slot = {};
     slot->time = cause_->time;
@@ -79,11 +79,11 @@ class TrafficPublisher {
     slot->program = cause_->program;
     slot->phase = cause_->phase;
     slot->flags = SUBSTRATA_FLAG_MODELLED;
-    substrata_commit(publisher);
+    publisher.commit();
     ++published_;
   }
-  substrata_publisher* l1_l2_ = nullptr;
-  substrata_publisher* l2_memory_ = nullptr;
+  client::feed::Publisher l1_l2_;
+  client::feed::Publisher l2_memory_;
   const substrata_transaction* cause_ = nullptr;
   uint64_t published_ = 0;
   uint32_t cpu_ = 0;

@@ -105,10 +105,6 @@ constexpr SubstrateTable kTable = monitor::table<MemoryMonitor>(
      .version = "1",
      .event_names = monitor::kNamesOf<kEvents>});
 
-// Here, beside the entry point that the library always holds, and not beside the machine, which a static link
-// would drop.
-SUBSTRATA_AT_LOAD void announce() { memory::announce_machine(); }
-
 }  // namespace
 
 SUBSTRATA_PUBLISH(memory, kTable);

@@ -1,6 +1,8 @@
 // Timing of accesses by the level that serves them; the accesses and the traffic go to the feed.
 #include "memory_machine.hpp"
 
+#include <substrata/feed.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -50,18 +52,12 @@ workloads::SynchronisationCosts costs(const MachineParameters& p) {
 // Announces to observers of mem.objects where the arrays of this run lie: address, size, and in detail the
 // number of the region that carries the array's name. Returns how many it announced.
 uint64_t announce_objects(const workloads::Memory& memory, uint16_t program) {
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  probe.name = "mem.objects";
-  probe.source = "memory";
-  probe.text = "arrays of a workload at the begin of its run; detail: the region with the array's name";
-  uint32_t number = 0;
-  substrata_publisher* publisher = nullptr;
-  if (register_source() != 0 || substrata_probe_add(&probe, &number) != 0 ||
-      substrata_publisher_open(number, 0, &publisher) != 0) {
-    throw std::runtime_error(substrata_feed_error());
-  }
-  const bool observed = substrata_observed(publisher) != 0;
+  const client::feed::Publisher publisher =
+      kSource
+          .publisher("mem.objects",
+                     "arrays of a workload at the begin of its run; detail: the region with the array's name")
+          .value();
+  const bool observed = publisher.observed();
   if (observed) {
     for (const workloads::Memory::Object& object : memory.objects()) {
       substrata_transaction t{};
@@ -71,10 +67,9 @@ uint64_t announce_objects(const workloads::Memory& memory, uint16_t program) {
       t.kind = SUBSTRATA_ALLOCATE;
       t.program = program;
       t.flags = SUBSTRATA_FLAG_MODELLED;
-      substrata_publish(publisher, &t);
+      publisher.publish(t);
     }
   }
-  substrata_publisher_close(publisher);
   return observed ? memory.objects().size() : 0;
 }
 
@@ -82,9 +77,6 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
  public:
   MemoryMachine(const MachineParameters& parameters, uint16_t program)
       : SharedMemoryMachine(costs(parameters)), parameters_(parameters), program_(program) {}
-  ~MemoryMachine() override {
-    for (Cpu& cpu : cpus_) substrata_publisher_close(cpu.accesses);
-  }
 
   std::string_view name() const override { return "memory"; }
 
@@ -98,11 +90,9 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
       cpu.caches = std::make_unique<Caches>(parameters_.geometry);
       cpu.traffic = std::make_unique<TrafficPublisher>();
       uint32_t number = 0;
-      if (add_cpu_probe(i, "accesses", &number) != 0 ||
-          substrata_publisher_open(number, 0, &cpu.accesses) != 0 ||
-          cpu.traffic->open(i, parameters_.geometry.line_bytes) != 0) {
-        throw std::runtime_error(substrata_feed_error());
-      }
+      client::feed::demand(add_cpu_probe(i, "accesses", &number));
+      client::feed::demand(cpu.accesses.try_open(number));
+      client::feed::demand(cpu.traffic->open(i, parameters_.geometry.line_bytes));
     }
   }
 
@@ -124,7 +114,7 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
         access.kind = operation.is_write() ? SUBSTRATA_WRITE : SUBSTRATA_READ;
         access.program = program_;
         access.phase = cpu.phase;
-        substrata_publish(cpu.accesses, &access);
+        cpu.accesses.publish(access);
         cpu.traffic->cause(access);
         const Found found =
             cpu.caches->access(access.address, access.size, operation.is_write(), cpu.counts, *cpu.traffic);
@@ -141,9 +131,8 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
   std::string end() override {
     // Closing delivers what is left, while this is still the current machine.
     for (Cpu& cpu : cpus_) {
-      published_ += cpu.accesses->head + cpu.traffic->published();
-      substrata_publisher_close(cpu.accesses);
-      cpu.accesses = nullptr;
+      published_ += cpu.accesses.published() + cpu.traffic->published();
+      cpu.accesses.close();
       cpu.traffic.reset();
     }
     return {};
@@ -168,7 +157,7 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
   struct Cpu {
     std::unique_ptr<Caches> caches;
     std::unique_ptr<TrafficPublisher> traffic;
-    substrata_publisher* accesses = nullptr;
+    client::feed::Publisher accesses;
     Counts counts;
     uint16_t phase = 0;
   };
@@ -261,13 +250,13 @@ bool parse_machine_parameters(std::string_view text, MachineParameters* out, std
   return true;
 }
 
-void announce_machine() noexcept {
-  try {
-    static_cast<void>(register_source());
-    static_cast<void>(substrata_machine_add(&machine()));
-  } catch (...) {
-    // No memory while the library is loaded: the machine is not listed, and substrata_run says so.
-  }
+}  // namespace substrata::memory
+
+namespace substrata::built_in {
+
+void memory() {
+  static_cast<void>(memory::kSource.try_add());
+  static_cast<void>(substrata_machine_add(&memory::machine()));
 }
 
-}  // namespace substrata::memory
+}  // namespace substrata::built_in

@@ -21,9 +21,6 @@ struct MachineParameters {
 // False: not understood or impossible; `error` says why.
 bool parse_machine_parameters(std::string_view text, MachineParameters* out, std::string& error);
 
-// Adds the machine "memory" to the feed's list; done when the library is loaded.
-void announce_machine() noexcept;
-
 }  // namespace substrata::memory
 
 #endif

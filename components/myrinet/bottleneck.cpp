@@ -1,6 +1,8 @@
 // Sums of windows, and the idle cluster they are compared with.
 #include "bottleneck.hpp"
 
+#include <substrata/result.hpp>
+
 #include <algorithm>
 
 #include "cluster.hpp"
@@ -101,8 +103,7 @@ void BottleneckWatch::observe(const substrata_transaction* batch, size_t count) 
   const ProbeRole role = roles_.of(batch[0].probe);
   if (!role.known) return;
   for (size_t i = 0; i < count; ++i) {
-    substrata_myrinet_firing firing{};
-    firing.struct_size = sizeof firing;
+    auto firing = client::sized<substrata_myrinet_firing>();
     if (!windows_.take(role.node, batch[i], &firing)) continue;
     {
       const std::lock_guard lock(mutex_);

@@ -1,6 +1,8 @@
 // The way of a packet through the cluster, event by event.
 #include "cluster.hpp"
 
+#include <substrata/feed.hpp>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -22,16 +24,12 @@ Cluster::Cluster(const ClusterParameters& parameters, Delivery& delivery, bool p
   }
   if (publishing) {
     constexpr std::uint32_t kSlots = 256;
-    const auto demand = [](int code) {
-      if (code != 0) throw std::runtime_error(substrata_feed_error());
-    };
     for (std::uint32_t i = 0; i < parameters.nodes; ++i) {
       for (const Place place : {Place::kSend, Place::kReceive, Place::kClock, Place::kOperation}) {
         std::uint32_t number = 0;
-        substrata_publisher* publisher = nullptr;
-        demand(add_node_probe(i, place, &number));
-        demand(substrata_publisher_open(number, place < Place::kClock ? kSlots : 16, &publisher));
-        publishers_.emplace_back(publisher);
+        client::feed::demand(add_node_probe(i, place, &number));
+        client::feed::demand(
+            publishers_.emplace_back().try_open(number, place < Place::kClock ? kSlots : 16));
       }
     }
     store_ = host_store();

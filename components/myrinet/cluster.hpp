@@ -2,7 +2,7 @@
 #ifndef SUBSTRATA_MYRINET_CLUSTER_HPP
 #define SUBSTRATA_MYRINET_CLUSTER_HPP
 
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -211,9 +211,6 @@ class Cluster {
     std::size_t first_end = 0;
     bool writing_back = false;  // an event for it is due
   };
-  struct Close {
-    void operator()(substrata_publisher* publisher) const noexcept { substrata_publisher_close(publisher); }
-  };
   struct Order {  // of one pair of nodes, while there are faults
     std::uint32_t next_place = 0;
     std::uint32_t next_delivery = 0;
@@ -293,7 +290,7 @@ class Cluster {
   std::uint64_t published_ = 0;
   StageWatch* watch_ = nullptr;
   std::shared_ptr<HostStore> store_;
-  std::vector<std::unique_ptr<substrata_publisher, Close>> publishers_;  // three a node
+  std::vector<client::feed::Publisher> publishers_;  // three a node
 
   // The round under way.
   bool in_round_ = false;

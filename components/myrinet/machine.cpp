@@ -78,7 +78,7 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
 void* follow(const substrata_run_options* options, substrata_run_result* result);
 void unfollow(void* following);
 
-// Built when the library is loaded, kept to the end of the process.
+// Kept to the end of the process.
 struct Announcement {
   std::string parameters = workloads::describe(known());
   substrata_machine machine{};
@@ -94,12 +94,11 @@ struct Announcement {
     machine.run = run;
     machine.follow = follow;
     machine.unfollow = unfollow;
-    substrata_machine_add(&machine);
   }
 };
 
-const Announcement& announcement() {
-  static const auto* const made = new Announcement;
+Announcement& announcement() {
+  static auto* const made = new Announcement;
   return *made;
 }
 
@@ -188,12 +187,10 @@ std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameter
                                    std::move(company)));
 }
 
-void announce_machine() noexcept {
-  try {
-    static_cast<void>(announcement());
-  } catch (...) {
-    // No memory while the library is loaded: the machine is not listed, and substrata_run says so.
-  }
-}
-
 }  // namespace substrata::myrinet
+
+namespace substrata::built_in {
+
+void myrinet() { static_cast<void>(substrata_machine_add(&myrinet::announcement().machine)); }
+
+}  // namespace substrata::built_in

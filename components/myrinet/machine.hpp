@@ -27,9 +27,6 @@ std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameter
                                               std::shared_ptr<SharedCluster> shared = nullptr,
                                               std::uint32_t slot = 0, Company company = {});
 
-// Adds the machine to the feed's list; done when the library is loaded.
-void announce_machine() noexcept;
-
 }  // namespace substrata::myrinet
 
 #endif

@@ -152,9 +152,6 @@ constexpr SubstrateTable kTable = monitor::table<MyrinetMonitor>(
      .version = "1",
      .event_names = monitor::kNamesOf<kEvents>});
 
-// Here, beside the entry point that the library always holds.
-SUBSTRATA_AT_LOAD void announce() { myrinet::announce_machine(); }
-
 }  // namespace
 
 SUBSTRATA_PUBLISH(myrinet, kTable);

@@ -1,6 +1,8 @@
 // Names of probe points, made and taken apart.
 #include "probes.hpp"
 
+#include <substrata/feed.hpp>
+
 #include <charconv>
 #include <cstdio>
 #include <string_view>
@@ -22,23 +24,12 @@ constexpr std::string_view kPrefix = "myrinet.node";
 }  // namespace
 
 int add_node_probe(uint32_t node, Place place, uint32_t* number) noexcept {
-  substrata_source_info source{};
-  source.struct_size = sizeof source;
-  source.kind = SUBSTRATA_SOURCE_MACHINE;
-  source.name = kSource;
-  source.summary = "a modelled cluster of PCs on a Myrinet switch (Liao, Martonosi, Clark 1998)";
-  source.time_base = SUBSTRATA_TIME_SIMULATED;
-  source.ticks_per_second = 1'000'000'000'000;
-  if (const int refused = substrata_source_add(&source)) return refused;
+  constexpr auto kCluster = client::feed::Source::simulated(
+      kSource, "a modelled cluster of PCs on a Myrinet switch (Liao, Martonosi, Clark 1998)");
   const auto index = static_cast<uint32_t>(place);
   char name[64];
   std::snprintf(name, sizeof name, "myrinet.node%u.%s", node, kPlaceNames[index].data());
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  probe.name = name;
-  probe.text = kPlaceTexts[index];
-  probe.source = kSource;
-  return substrata_probe_add(&probe, number);
+  return kCluster.try_probe(name, kPlaceTexts[index], number);
 }
 
 ProbeRole ProbeRoles::of(uint16_t probe) noexcept {
@@ -50,8 +41,7 @@ ProbeRole ProbeRoles::of(uint16_t probe) noexcept {
   Entry& entry = entries_[probe];
   if (entry.looked_up) return entry.role;
   entry.looked_up = true;
-  substrata_probe_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_probe_info>();
   if (substrata_probe_at(probe, &info) != 0) return entry.role;
   const std::string_view name = info.name;
   if (!name.starts_with(kPrefix)) return entry.role;

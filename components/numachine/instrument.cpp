@@ -1,6 +1,8 @@
 // Takes transactions apart and adds them to every selection that wants them.
 #include "instrument.hpp"
 
+#include <substrata/result.hpp>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -23,8 +25,7 @@ const Instrument::Place& Instrument::place_of(std::uint16_t probe) {
   Place& place = places_[probe];
   if (place.known) return place;
   place.known = true;
-  substrata_probe_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_probe_info>();
   if (substrata_probe_at(probe, &info) != 0) return place;
   unsigned station = 0;
   unsigned cpu = 0;

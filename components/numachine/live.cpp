@@ -1,6 +1,8 @@
 // Queues the accesses of each thread and runs them through the model by its time.
 #include "live.hpp"
 
+#include <substrata/result.hpp>
+
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -509,8 +511,7 @@ class Follower {
     const std::lock_guard lock(probes_mutex_);
     if (by_probe_.size() <= probe) by_probe_.resize(probe + 1U, -1);
     if (by_probe_[probe] >= 0) return static_cast<std::uint32_t>(by_probe_[probe]);
-    substrata_probe_info info{};
-    info.struct_size = sizeof info;
+    auto info = client::sized<substrata_probe_info>();
     std::uint32_t number = 0;
     if (substrata_probe_at(probe, &info) == 0) {
       const char* const digits = info.name + std::strlen("mem.cpu");

@@ -286,20 +286,13 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
 
 }  // namespace
 
-void announce_machine() noexcept {
-  try {
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
-    source.kind = SUBSTRATA_SOURCE_MACHINE;
-    source.name = "numachine";
-    source.summary = "a NUMAchine multiprocessor: stations, network caches, rings";
-    source.time_base = SUBSTRATA_TIME_SIMULATED;
-    source.ticks_per_second = 1'000'000'000'000;
-    static_cast<void>(substrata_source_add(&source));
-    static_cast<void>(substrata_machine_add(&machine()));
-  } catch (...) {
-    // No memory while the library is loaded: the machine is not listed, and substrata_run says so.
-  }
+}  // namespace substrata::numachine
+
+namespace substrata::built_in {
+
+void numachine() {
+  static_cast<void>(numachine::kSource.try_add());
+  static_cast<void>(substrata_machine_add(&numachine::machine()));
 }
 
-}  // namespace substrata::numachine
+}  // namespace substrata::built_in

@@ -65,9 +65,6 @@ class NumachineMachine final : public workloads::SharedMemoryMachine {
   std::function<void(Model&)> on_begin_;
 };
 
-// Adds source, machine and workloads to the feed's lists. Called while the library is loaded.
-void announce_machine() noexcept;
-
 }  // namespace substrata::numachine
 
 #endif

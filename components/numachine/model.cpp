@@ -1,6 +1,8 @@
 // Walks requests through buses, network caches, rings and memories, one step at a time.
 #include "model.hpp"
 
+#include <substrata/feed.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -134,29 +136,22 @@ Model::Model(const Parameters& parameters, std::uint16_t program)
                    .owner = &rack_.informer()};
     }
   } catch (...) {
-    for (Cpu& c : cpus_) substrata_publisher_close(c.bus);
-    for (Station& s : stations_) substrata_publisher_close(s.memory);
+    for (Cpu& c : cpus_) c.bus.close();
+    for (Station& s : stations_) s.memory.close();
     rack_.vacate();
     throw;
   }
 }
 
 Model::~Model() {
-  for (Cpu& c : cpus_) substrata_publisher_close(c.bus);
-  for (Station& s : stations_) substrata_publisher_close(s.memory);
+  for (Cpu& c : cpus_) c.bus.close();
+  for (Station& s : stations_) s.memory.close();
   rack_.vacate();
 }
 
 void Model::open_probes() {
-  const auto open = [](const char* name, const char* text, substrata_publisher** out) {
-    substrata_probe_info probe{};
-    probe.struct_size = sizeof probe;
-    probe.name = name;
-    probe.source = "numachine";
-    probe.text = text;
-    std::uint32_t number = 0;
-    if (substrata_probe_add(&probe, &number) != 0 || substrata_publisher_open(number, kRing, out) != 0)
-      throw std::runtime_error(substrata_feed_error());
+  const auto open = [](const char* name, const char* text, client::feed::Publisher* out) {
+    client::feed::demand(kSource.try_publisher(name, text, kRing, out));
   };
   char name[64];
   for (std::uint32_t cpu = 0; cpu < cpus_.size(); ++cpu) {
@@ -222,7 +217,7 @@ void Model::end_overlap(Cpu& c) {
 void Model::flush_instructions(Cpu& c, std::uint32_t cpu, Time now) {
   charge_secondary_hits(c);
   end_overlap(c);
-  substrata_transaction* const slot = substrata_reserve(c.bus);
+  substrata_transaction* const slot = c.bus.reserve();
   if (slot == nullptr) {
     flush(c);
     c.stalled = c.apparent = 0;
@@ -239,7 +234,7 @@ void Model::flush_instructions(Cpu& c, std::uint32_t cpu, Time now) {
   slot->program = program_;
   slot->phase = c.phase;
   slot->flags = SUBSTRATA_FLAG_MODELLED;
-  substrata_commit(c.bus);
+  c.bus.commit();
   ++published_;
   flush(c);
   c.stalled = c.apparent = 0;
@@ -637,7 +632,7 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
   const bool long_way = step.owner_station >= 0 || step.owner >= 0 || step.stations != 0;
   protocol_.block(c.line).locked_until = long_way ? done : begun + service * p_.bus_ps;
   s.queue_cycles += ring_waited;
-  if (substrata_transaction* const slot = substrata_reserve(s.memory); slot != nullptr) {
+  if (substrata_transaction* const slot = s.memory.reserve(); slot != nullptr) {
     *slot = {};
     slot->time = now;
     slot->address = c.line * p_.shape.line_bytes;
@@ -650,7 +645,7 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
     slot->program = program_;
     slot->phase = c.phase;
     slot->flags = SUBSTRATA_FLAG_MODELLED;
-    substrata_commit(s.memory);
+    s.memory.commit();
     ++published_;
   }
   c.stage = Stage::kDone;
@@ -686,7 +681,7 @@ void Model::after_step(const Step& step, std::uint32_t cpu, Time now) {
         c.card->packet(kCommandWriteBack | kCommandCacheLine | kCommandData, bus_address(step.evicted, cpu),
                        true);
       }
-      if (substrata_transaction* const slot = substrata_reserve(c.bus); slot != nullptr) {
+      if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
         *slot = {};
         slot->time = now;
         slot->address = step.evicted * p_.shape.line_bytes;
@@ -698,7 +693,7 @@ void Model::after_step(const Step& step, std::uint32_t cpu, Time now) {
         slot->program = program_;
         slot->phase = c.phase;
         slot->flags = SUBSTRATA_FLAG_MODELLED;
-        substrata_commit(c.bus);
+        c.bus.commit();
         ++published_;
       }
     }
@@ -735,7 +730,7 @@ void Model::deliver(const Delivery& delivery, std::uint32_t by, Time now) {
     c.card->at(cycle(now));
     c.card->packet(kCommandInvalidate, bus_address(delivery.line, by), false);
   }
-  if (substrata_transaction* const slot = substrata_reserve(c.bus); slot != nullptr) {
+  if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
     *slot = {};
     slot->time = now;
     slot->address = delivery.line * p_.shape.line_bytes;
@@ -747,7 +742,7 @@ void Model::deliver(const Delivery& delivery, std::uint32_t by, Time now) {
     slot->program = program_;
     slot->phase = c.phase;
     slot->flags = SUBSTRATA_FLAG_MODELLED;
-    substrata_commit(c.bus);
+    c.bus.commit();
     ++published_;
   }
 }
@@ -822,9 +817,9 @@ void Model::publish_request(Cpu& c, std::uint32_t cpu, Time now, std::uint32_t l
   response.program = program_;
   response.phase = c.phase;
   response.flags = SUBSTRATA_FLAG_MODELLED;
-  if (substrata_transaction* const slot = substrata_reserve(c.bus); slot != nullptr) {
+  if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
     *slot = response;
-    substrata_commit(c.bus);
+    c.bus.commit();
     ++published_;
   }
   if (informer_.handler != nullptr && c.type != MissType::kOwnershipSuccessful &&

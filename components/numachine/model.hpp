@@ -3,7 +3,7 @@
 #ifndef SUBSTRATA_NUMACHINE_MODEL_HPP
 #define SUBSTRATA_NUMACHINE_MODEL_HPP
 
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +19,9 @@
 #include "rack.hpp"
 
 namespace substrata::numachine {
+
+inline constexpr client::feed::Source kSource = client::feed::Source::simulated(
+    "numachine", "a NUMAchine multiprocessor: stations, network caches, rings");
 
 // Picoseconds of the model.
 using Time = std::uint64_t;
@@ -258,7 +261,7 @@ class Model {
     // Around it.
     std::uint32_t station = 0;
     ProcessorCard* card = nullptr;
-    substrata_publisher* bus = nullptr;
+    client::feed::Publisher bus;
     std::uint16_t phase = 0;
     std::uint64_t apparent = 0;  // since the last flush, processor cycles
     std::uint64_t stalled = 0;
@@ -283,7 +286,7 @@ class Model {
     std::uint64_t bus_busy = 0;
     std::uint64_t queue_cycles = 0;
     std::uint64_t requests = 0;
-    substrata_publisher* memory = nullptr;
+    client::feed::Publisher memory;
     std::vector<FifoChange> changes;  // to come, the last first; few
   };
 

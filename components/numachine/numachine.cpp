@@ -2,8 +2,7 @@
 #include <substrata/substrate.h>
 
 #include <iterator>
-#include <new>
-#include <vector>
+#include <memory>
 
 #include "base/guard.hpp"
 #include "counting/counting.hpp"
@@ -98,6 +97,8 @@ class NumachineMonitor final : public monitor::Monitor {
     return &instrument_.counters(selection_of(request))[request.event];
   }
 
+  std::unique_ptr<monitor::CountingSet> make_set() override;
+
  protected:
   Status bind(const monitor::Request& request, monitor::Binding* out) override {
     if (request.event == numachine::kCounts) {
@@ -128,93 +129,43 @@ class NumachineMonitor final : public monitor::Monitor {
   Instrument instrument_;
 };
 
-NumachineMonitor& monitor_of(Device* device) noexcept { return *reinterpret_cast<NumachineMonitor*>(device); }
+// A set with counter interrupts, which the instrument keeps by the set.
+class NumachineSet final : public monitor::CountingSet {
+ public:
+  using CountingSet::CountingSet;
+  ~NumachineSet() override { instrument().remove_alarms(this, ~uint64_t{0}); }
 
-// An eventset: the monitor room's, with the list of its events for alarms.
-struct NumachineSet {
-  NumachineMonitor* monitor;
-  Set* counting;
-  std::vector<uint32_t> events;
+  NumachineMonitor& owner() const noexcept { return static_cast<NumachineMonitor&>(monitor()); }
+  Instrument& instrument() const noexcept { return owner().instrument(); }
+
+ protected:
+  void catch_up() noexcept override { numachine::drain_live(); }
+  void after_program() noexcept override { instrument().remove_alarms(this, ~uint64_t{0}); }
+  void after_switch(bool running) noexcept override { instrument().run_alarms(this, running); }
 };
-NumachineSet& set_of(Set* set) noexcept { return *reinterpret_cast<NumachineSet*>(set); }
+NumachineSet& set_of(Set* set) noexcept { return monitor::set_of<NumachineSet>(set); }
 
-Status create_set(Device* device, Thread* thread, Set** out) noexcept {
-  auto* const set = new (std::nothrow) NumachineSet{&monitor_of(device), nullptr, {}};
-  if (set == nullptr) return {Code::kNoMemory, 0, "no memory for the eventset"};
-  if (const Status refused = monitor::create_set(device, thread, &set->counting); !refused.ok()) {
-    delete set;
-    return refused;
-  }
-  *out = reinterpret_cast<Set*>(set);
-  return kSuccess;
-}
-
-void destroy_set(Set* set) noexcept {
-  NumachineSet* const self = &set_of(set);
-  self->monitor->instrument().remove_alarms(self, ~uint64_t{0});
-  monitor::destroy_set(self->counting);
-  delete self;
-}
-
-Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
-  NumachineSet& self = set_of(set);
-  return guarded([&]() -> Status {
-    std::vector<uint32_t> wanted(events, events + count);
-    if (const Status refused = monitor::program(self.counting, events, count); !refused.ok()) return refused;
-    self.monitor->instrument().remove_alarms(&self, ~uint64_t{0});
-    self.events.swap(wanted);
-    return kSuccess;
-  });
-}
-
-Status start(Set* set) noexcept {
-  NumachineSet& self = set_of(set);
-  numachine::drain_live();
-  if (const Status refused = monitor::start(self.counting); !refused.ok()) return refused;
-  self.monitor->instrument().run_alarms(&self, true);
-  return kSuccess;
-}
-
-Status stop(Set* set) noexcept {
-  NumachineSet& self = set_of(set);
-  numachine::drain_live();
-  const Status stopped = monitor::stop(self.counting);
-  self.monitor->instrument().run_alarms(&self, false);
-  return stopped;
-}
-
-Status read(Set* set, int64_t* values) noexcept {
-  numachine::drain_live();
-  return monitor::read(set_of(set).counting, values);
-}
-
-Status reset(Set* set) noexcept {
-  numachine::drain_live();
-  return monitor::reset(set_of(set).counting);
-}
-
-Status write(Set* set, const int64_t* values) noexcept {
-  numachine::drain_live();
-  return monitor::write(set_of(set).counting, values);
+std::unique_ptr<monitor::CountingSet> NumachineMonitor::make_set() {
+  return std::make_unique<NumachineSet>(*this);
 }
 
 Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const SampleSink* sink) noexcept {
   NumachineSet& self = set_of(set);
-  if (position >= self.events.size() || position >= 64 || threshold <= 0 || sink == nullptr)
+  if (position >= self.programmed().size() || position >= 64 || threshold <= 0 || sink == nullptr)
     return {Code::kInvalid, 0, "the event or the threshold for the counter interrupt is out of range"};
   return guarded([&]() -> Status {
-    const monitor::Counter* const counter = self.monitor->counter_at(self.events[position]);
+    const monitor::Counter* const counter = self.owner().counter_at(self.programmed()[position]);
     if (counter == nullptr)
       return {
           Code::kInvalid, 0,
           "GPC is a register and not a count; preload it and enable its interrupt by substrata/numachine.h"};
-    self.monitor->instrument().add_alarm({.counter = counter,
-                                          .threshold = static_cast<uint64_t>(threshold),
-                                          .next = counter->value() + static_cast<uint64_t>(threshold),
-                                          .mask = uint64_t{1} << position,
-                                          .sink = *sink,
-                                          .owner = &self,
-                                          .running = false});
+    self.instrument().add_alarm({.counter = counter,
+                                 .threshold = static_cast<uint64_t>(threshold),
+                                 .next = counter->value() + static_cast<uint64_t>(threshold),
+                                 .mask = uint64_t{1} << position,
+                                 .sink = *sink,
+                                 .owner = &self,
+                                 .running = false});
     return kSuccess;
   });
 }
@@ -222,7 +173,7 @@ Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const Sampl
 Status disarm(Set* set, uint32_t position) noexcept {
   NumachineSet& self = set_of(set);
   if (position >= 64) return {Code::kInvalid, 0, "there is no such event in the set"};
-  self.monitor->instrument().remove_alarms(&self, uint64_t{1} << position);
+  self.instrument().remove_alarms(&self, uint64_t{1} << position);
   return kSuccess;
 }
 
@@ -231,21 +182,9 @@ constexpr SubstrateTable kTable = monitor::table<NumachineMonitor>(
      .summary = "The performance monitors of a modelled NUMAchine multiprocessor",
      .version = "1",
      .traits = kHardwareInterrupt,
-     .create_set = create_set,
-     .destroy_set = destroy_set,
-     .program = program,
-     .start = start,
-     .stop = stop,
-     .read = read,
-     .reset = reset,
-     .write = write,
      .arm = arm,
      .disarm = disarm,
      .event_names = monitor::kNamesOf<kEvents>});
-
-// Here, beside the entry point that the library always holds, and not beside the machine, which a static link
-// would drop.
-SUBSTRATA_AT_LOAD void announce() { numachine::announce_machine(); }
 
 }  // namespace
 

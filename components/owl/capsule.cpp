@@ -1,6 +1,8 @@
 // The life of capsules and what happens with a batch.
 #include "capsule.hpp"
 
+#include <substrata/result.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -288,8 +290,7 @@ void Capsule::batch(void* owner, const Transaction* batch, size_t count) {
 bool Capsule::accepts(std::vector<uint8_t>& known, uint16_t probe) const {
   if (known.size() <= probe) known.resize(probe + 64u);
   if (known[probe] == 0) {
-    substrata_probe_info info{};
-    info.struct_size = sizeof info;
+    auto info = client::sized<substrata_probe_info>();
     known[probe] = substrata_probe_at(probe, &info) == 0 && any_glob(probes_, info.name) ? 2 : 1;
   }
   return known[probe] == 2;

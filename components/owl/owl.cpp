@@ -1,6 +1,7 @@
 // The substrate "owl": what capsules and their modules count, as events.
 #include <substrata/owl.h>
 #include <substrata/substrate.h>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -131,8 +132,7 @@ std::string attach_by_name(const std::string& name) {
     known.resize(known.size() - 2);
     return "the module '" + module + "' has no metric '" + metric + "'; there are " + known;
   }
-  substrata_owl_capsule_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_owl_capsule_options>();
   options.probes = probes.c_str();
   options.name = probes.c_str();
   options.module = module.c_str();

@@ -2,6 +2,8 @@
 // names.
 #include "recruiting.hpp"
 
+#include <substrata/result.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -175,8 +177,7 @@ void substrata_owl_rule::look() noexcept {
 void substrata_owl_rule::act() {
   for (Recruit& recruit : recruits_) {
     if (recruit.capsule == nullptr) {
-      substrata_owl_capsule_options options{};
-      options.struct_size = sizeof options;
+      auto options = substrata::client::sized<substrata_owl_capsule_options>();
       options.name = recruit.name.c_str();
       options.probes = recruit.probes.c_str();
       options.module = recruit.module.c_str();

@@ -1,6 +1,8 @@
 // Makes the machine from its parameters, and follows the messages of MPI programs.
 #include "machine.hpp"
 
+#include <substrata/feed.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
@@ -77,20 +79,15 @@ svm::SvmCosts costs(svm::UpdateMode mode) {
 class Following {
  public:
   explicit Following(const PortParameters& parameters) : ports_(parameters, kNodes), probes_(kNodes) {
-    if (substrata_observer_create(call, this, 0, &observer_) != 0 ||
-        substrata_subscribe(observer_, kMessages) != 0) {
-      const std::string message = substrata_feed_error();
-      substrata_observer_destroy(observer_);
-      throw std::runtime_error(message);
-    }
+    client::feed::demand(observer_.try_create<&Following::observe>(*this));
+    observer_.subscribe(kMessages).value();
   }
-  ~Following() { substrata_observer_destroy(observer_); }
   Following(const Following&) = delete;
   Following& operator=(const Following&) = delete;
 
  private:
-  static void call(void* owner, const substrata_transaction* batch, size_t count) {
-    for (size_t i = 0; i < count; ++i) static_cast<Following*>(owner)->follow(batch[i]);
+  void observe(const substrata_transaction* batch, size_t count) noexcept {
+    for (size_t i = 0; i < count; ++i) follow(batch[i]);
   }
   void follow(const substrata_transaction& message) noexcept {
     constexpr uint64_t kPicosecondsPerNanosecond = 1000;
@@ -123,14 +120,14 @@ class Following {
 
   Ports ports_;
   Probes probes_;
-  substrata_observer* observer_ = nullptr;
+  client::feed::Observer observer_;
 };
 
 int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept;
 void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept;
 void unfollow(void* following) noexcept;
 
-substrata_machine& announced() {
+substrata_machine& machine() {
   static const std::string* const parameters = new std::string(workloads::describe(kParameters));
   static substrata_machine* const entry = [] {
     auto* made = new substrata_machine{};
@@ -151,7 +148,7 @@ substrata_machine& announced() {
 
 int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
   return workloads::run_announced(
-      announced(),
+      machine(),
       [](std::string_view text, std::uint64_t, workloads::ProcessId,
          std::string& error) -> std::unique_ptr<workloads::Machine> { return make_machine(text, error); },
       workload, options, result);
@@ -204,12 +201,10 @@ std::unique_ptr<svm::SvmMachine> make_machine(std::string_view text, std::string
   return machine;
 }
 
-void announce_machine() noexcept {
-  try {
-    static_cast<void>(substrata_machine_add(&announced()));
-  } catch (...) {
-    // No memory while the library is loaded: the machine is not listed, and substrata_run says so.
-  }
-}
-
 }  // namespace substrata::shrimp
+
+namespace substrata::built_in {
+
+void shrimp() { static_cast<void>(substrata_machine_add(&shrimp::machine())); }
+
+}  // namespace substrata::built_in

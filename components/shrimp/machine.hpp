@@ -15,9 +15,6 @@ namespace substrata::shrimp {
 // for a bad text.
 std::unique_ptr<svm::SvmMachine> make_machine(std::string_view parameters, std::string& error);
 
-// Adds the machine to the feed's list; done when the library is loaded.
-void announce_machine() noexcept;
-
 }  // namespace substrata::shrimp
 
 #endif

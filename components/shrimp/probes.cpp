@@ -1,36 +1,22 @@
 // Publishes arrivals and commands.
 #include "probes.hpp"
 
-#include <stdexcept>
+#include <substrata/feed.hpp>
+
 #include <string>
 
 namespace substrata::shrimp {
 
 Probes::Probes(uint32_t nodes) {
-  const auto demand = [](int code) {
-    if (code != 0) throw std::runtime_error(substrata_feed_error());
-  };
-  substrata_source_info source{};
-  source.struct_size = sizeof source;
-  source.kind = SUBSTRATA_SOURCE_MACHINE;
-  source.name = "shrimp";
-  source.summary = "the modelled SHRIMP multicomputer";
-  source.time_base = SUBSTRATA_TIME_SIMULATED;
-  source.ticks_per_second = 1'000'000'000'000;
-  demand(substrata_source_add(&source));
+  constexpr auto kSource = client::feed::Source::simulated("shrimp", "the modelled SHRIMP multicomputer");
   for (uint32_t node = 0; node < nodes; ++node) {
     const std::string name = "shrimp.node" + std::to_string(node) + ".receive";
-    substrata_probe_info probe{};
-    probe.struct_size = sizeof probe;
-    probe.name = name.c_str();
-    probe.text =
-        "packets at the node's network interface and commands to its monitor; initiator and target are nodes";
-    probe.source = "shrimp";
-    uint32_t number = 0;
-    demand(substrata_probe_add(&probe, &number));
-    substrata_publisher* publisher = nullptr;
-    demand(substrata_publisher_open(number, 0, &publisher));
-    publishers_.emplace_back(publisher);
+    publishers_.push_back(
+        kSource
+            .publisher(name.c_str(),
+                       "packets at the node's network interface and commands to its monitor; initiator and "
+                       "target are nodes")
+            .value());
   }
 }
 

@@ -2,7 +2,7 @@
 #ifndef SUBSTRATA_SHRIMP_PROBES_HPP
 #define SUBSTRATA_SHRIMP_PROBES_HPP
 
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -38,10 +38,7 @@ class Probes {
   uint32_t nodes() const noexcept { return static_cast<uint32_t>(publishers_.size()); }
 
  private:
-  struct Close {
-    void operator()(substrata_publisher* publisher) const noexcept { substrata_publisher_close(publisher); }
-  };
-  std::vector<std::unique_ptr<substrata_publisher, Close>> publishers_;
+  std::vector<client::feed::Publisher> publishers_;
   uint64_t published_ = 0;
 };
 

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <mutex>
+#include <memory>
 #include <new>
-#include <unordered_map>
-#include <vector>
 
 #include "base/guard.hpp"
 #include "counting/counting.hpp"
@@ -85,27 +83,21 @@ Filter filter_of(const monitor::Request& request) noexcept {
           packed(value(kLatency), value(kSize), value(kSender), value(kTag), value(kCategory))};
 }
 
+// Its armed events are the rack's, by the set's handle.
+class ShrimpSet final : public monitor::CountingSet {
+ public:
+  using CountingSet::CountingSet;
+  ~ShrimpSet() override { rack().forget(handle()); }
+
+ protected:
+  void after_switch(bool running) noexcept override { rack().set_running(handle(), running); }
+};
+
 class ShrimpMonitor final : public monitor::Monitor {
  public:
   explicit ShrimpMonitor(const Host*) : Monitor(kEvents, kQualifiers) {}
 
-  // What each set was programmed with, for arm.
-  void remember(Set* set, const uint32_t* events, uint32_t count) {
-    const std::lock_guard guard(mutex_);
-    programmed_[set].assign(events, events + count);
-  }
-  void forget(Set* set) {
-    const std::lock_guard guard(mutex_);
-    programmed_.erase(set);
-  }
-  Status event_of(Set* set, uint32_t position, uint32_t* event) {
-    const std::lock_guard guard(mutex_);
-    const auto found = programmed_.find(set);
-    if (found == programmed_.end() || position >= found->second.size())
-      return {Code::kNoEvent, 0, "the eventset has no event at this position"};
-    *event = found->second[position];
-    return kSuccess;
-  }
+  std::unique_ptr<monitor::CountingSet> make_set() override { return std::make_unique<ShrimpSet>(*this); }
 
  protected:
   Status bind(const monitor::Request& request, monitor::Binding* out) override {
@@ -130,80 +122,19 @@ class ShrimpMonitor final : public monitor::Monitor {
 
  private:
   Boards boards_;
-  std::mutex mutex_;
-  std::unordered_map<Set*, std::vector<uint32_t>> programmed_;
 };
-
-// A set is the room's; which monitor it belongs to is kept here, since the room's slots do not tell.
-struct Sets {
-  std::mutex mutex;
-  std::unordered_map<Set*, ShrimpMonitor*> monitors;
-};
-Sets& sets() {
-  static Sets* const all = new Sets;
-  return *all;
-}
-ShrimpMonitor* monitor_of(Set* set) noexcept {
-  const std::lock_guard guard(sets().mutex);
-  const auto found = sets().monitors.find(set);
-  return found == sets().monitors.end() ? nullptr : found->second;
-}
-
-Status create_set(Device* device, Thread* thread, Set** out) noexcept {
-  Set* made = nullptr;
-  if (const Status refused = monitor::create_set(device, thread, &made); !refused.ok()) return refused;
-  const Status entered = guarded([&] {
-    const std::lock_guard guard(sets().mutex);
-    sets().monitors[made] = static_cast<ShrimpMonitor*>(reinterpret_cast<monitor::Monitor*>(device));
-    return kSuccess;
-  });
-  if (entered.ok())
-    *out = made;
-  else
-    monitor::destroy_set(made);
-  return entered;
-}
-
-void destroy_set(Set* set) noexcept {
-  rack().forget(set);
-  if (ShrimpMonitor* const monitor = monitor_of(set)) monitor->forget(set);
-  {
-    const std::lock_guard guard(sets().mutex);
-    sets().monitors.erase(set);
-  }
-  monitor::destroy_set(set);
-}
-
-Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
-  if (const Status refused = monitor::program(set, events, count); !refused.ok()) return refused;
-  return guarded([&] {
-    if (ShrimpMonitor* const monitor = monitor_of(set)) monitor->remember(set, events, count);
-    return kSuccess;
-  });
-}
-
-Status start(Set* set) noexcept {
-  if (const Status refused = monitor::start(set); !refused.ok()) return refused;
-  rack().set_running(set, true);
-  return kSuccess;
-}
-
-Status stop(Set* set) noexcept {
-  const Status stopped = monitor::stop(set);
-  rack().set_running(set, false);
-  return stopped;
-}
 
 Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const SampleSink* sink) noexcept {
-  ShrimpMonitor* const monitor = monitor_of(set);
-  if (monitor == nullptr) return {Code::kInvalid, 0, "the eventset is not one of this substrate"};
+  const monitor::CountingSet& self = monitor::set_of(set);
   if (threshold < 0 || static_cast<uint64_t>(threshold) > shrimp::kWordMost)
     return {Code::kInvalid, 0, "the threshold register has 40 bits, as the histogram's words"};
+  if (position >= self.programmed().size())
+    return {Code::kNoEvent, 0, "the eventset has no event at this position"};
   return guarded([&]() -> Status {
-    uint32_t event = 0;
-    if (const Status refused = monitor->event_of(set, position, &event); !refused.ok()) return refused;
     monitor::Request request;
-    if (const Status refused = monitor->request_at(event, &request); !refused.ok()) return refused;
+    if (const Status refused = self.monitor().request_at(self.programmed()[position], &request);
+        !refused.ok())
+      return refused;
     const Filter filter = filter_of(request);
     rack().arm({.set = set,
                 .position = position,
@@ -227,17 +158,9 @@ constexpr SubstrateTable kTable = monitor::table<ShrimpMonitor>(
          "The modelled SHRIMP multicomputer's performance monitors: packets by latency, size, sender, tag",
      .version = "1",
      .traits = kHardwareInterrupt,
-     .create_set = create_set,
-     .destroy_set = destroy_set,
-     .program = program,
-     .start = start,
-     .stop = stop,
      .arm = arm,
      .disarm = disarm,
      .event_names = monitor::kNamesOf<kEvents>});
-
-// Here, beside the entry point that the library always holds.
-SUBSTRATA_AT_LOAD void announce() { shrimp::announce_machine(); }
 
 }  // namespace
 

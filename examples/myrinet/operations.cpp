@@ -3,6 +3,7 @@
 // says while it runs where packets wait in their senders' queues. Takes the workload's name; gauss without
 // one.
 #include <substrata/feed.h>
+#include <substrata/result.hpp>
 
 #include <cstdio>
 #include <substrata/myrinet.hpp>
@@ -26,8 +27,7 @@ void run(const char* workload) {
                             })
           .value();
   myrinet::Recording recording = myrinet::Recording::start(myrinet::Shape{}).value();
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = substrata::client::sized<substrata_run_result>();
   if (substrata_run("myrinet", workload, nullptr, &result) != 0)
     throw substrata::client::Failure({PAPI_EINVAL, result.message});
   recording.stop();

@@ -3,6 +3,7 @@
 //
 //   numachine_misses [workload [processors]]       numachine_misses false-sharing:rounds=200 8
 #include <substrata/numachine.hpp>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -27,11 +28,9 @@ void measure(const std::string& workload, std::uint32_t processors) {
   card.write(SUBSTRATA_NUMACHINE_SCM, 6U << 11 | 1U << 9 | 1U << 0 | 3U << 20 | 1U << 15).value();
   card.write(SUBSTRATA_NUMACHINE_SRAMCE, 1).value();
 
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = substrata::client::sized<substrata_run_options>();
   options.processes = processors;
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = substrata::client::sized<substrata_run_result>();
   if (const int code = substrata_run("numachine", workload.c_str(), &options, &result); code != 0)
     throw substrata::client::Failure({code, substrata_feed_error()});
   std::printf("%s\n\n", result.message);

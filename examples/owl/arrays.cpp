@@ -4,6 +4,7 @@
 //   owl_arrays [WORKLOAD]      (default radix:keys=32768)
 #include <substrata/feed.h>
 #include <substrata/owl.hpp>
+#include <substrata/result.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -30,11 +31,9 @@ void add_up(Reader& reader, std::map<std::string, std::uint64_t>& lines) {
 }
 
 void run(const char* workload) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = substrata::client::sized<substrata_run_options>();
   options.processes = 1;
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = substrata::client::sized<substrata_run_result>();
   if (substrata_run("memory", workload, &options, &result) != 0)
     throw std::runtime_error(substrata_feed_error());
 }

@@ -516,16 +516,13 @@ struct substrata_workload {
   struct substrata_workload* next;
 };
 
-/* Adds to the lists; safe before main (see SUBSTRATA_AT_LOAD). -8: the name is taken. */
+/* Adds to the lists, which begin with what the library has built in; at any time, before main too. -8: the
+ * name is taken. */
 SUBSTRATA_API int substrata_machine_add(struct substrata_machine* machine);
 SUBSTRATA_API int substrata_workload_add(struct substrata_workload* workload);
 /* The lists in alphabetical order; null at the end. */
 SUBSTRATA_API const struct substrata_machine* substrata_machine_at(uint32_t index);
 SUBSTRATA_API const struct substrata_workload* substrata_workload_at(uint32_t index);
-
-/* Marks a function that registers a machine or workload when the library is loaded:
- *   SUBSTRATA_AT_LOAD static void announce(void) { substrata_machine_add(&machine); }  */
-#define SUBSTRATA_AT_LOAD __attribute__((constructor))
 
 /* Runs a workload ("fft:points=65536", "radix:keys=2097152:radix=1024") on a machine ("numachine"), between
  * PAPI_start and PAPI_stop for example, and flushes what it published. options and result may be null.

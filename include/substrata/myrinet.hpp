@@ -15,6 +15,7 @@
 #define SUBSTRATA_MYRINET_HPP
 
 #include <substrata/myrinet.h>
+#include <substrata/result.hpp>
 #include <substrata/substrata.hpp>
 
 #include <array>
@@ -114,8 +115,7 @@ struct Shape {
 
   // Refused: a width that is negative or above four seconds.
   Result<substrata_myrinet_shape> plain() const {
-    substrata_myrinet_shape out{};
-    out.struct_size = sizeof out;
+    auto out = client::sized<substrata_myrinet_shape>();
     out.nodes = nodes;
     out.programs = programs;
     out.length_bins = length_bins;
@@ -373,8 +373,7 @@ class [[nodiscard]] Watch {
     if (rule.window.count() < 0)
       return Error{PAPI_EINVAL, "a window of " + std::to_string(rule.window.count()) +
                                     " ns is asked for; at least 1 is needed"};
-    substrata_myrinet_rule plain{};
-    plain.struct_size = sizeof plain;
+    auto plain = client::sized<substrata_myrinet_rule>();
     plain.node = detail::or_all(rule.node.number);
     plain.program = detail::or_all(rule.program.tag);
     plain.latency = static_cast<std::uint32_t>(rule.latency);
@@ -409,8 +408,7 @@ class [[nodiscard]] Watch {
   // How often it has fired so far. Refused: it was stopped.
   Result<Fired> fired() const {
     if (!number_) return Error{PAPI_EINVAL, "the rule was stopped; ask before that"};
-    substrata_myrinet_firing last{};
-    last.struct_size = sizeof last;
+    auto last = client::sized<substrata_myrinet_firing>();
     Fired out;
     if (const int code = substrata_myrinet_fired(*number_, &out.times, &last); code != 0)
       return detail::refusal(code);
@@ -496,8 +494,7 @@ class Carried {
       operations.push_back(process.operations().data());
       counts.push_back(process.operations().size());
     }
-    substrata_myrinet_carry_options plain{};
-    plain.struct_size = sizeof plain;
+    auto plain = client::sized<substrata_myrinet_carry_options>();
     plain.nodes = static_cast<std::uint32_t>(processes.size());
     plain.phases = options.phases;
     plain.seed = options.seed;
@@ -516,8 +513,7 @@ class Carried {
   std::uint64_t unmatched() const { return outcome().unmatched; }
 
   Result<Counts> counts(Node node = {}, Phase phase = {}) const {
-    substrata_myrinet_counts plain{};
-    plain.struct_size = sizeof plain;
+    auto plain = client::sized<substrata_myrinet_counts>();
     if (const int code = substrata_myrinet_carried_counts(carried_.get(), detail::or_all(node.number),
                                                           detail::or_all(phase.number), &plain);
         code != 0)

@@ -14,6 +14,7 @@
 #define SUBSTRATA_NUMACHINE_HPP
 
 #include <substrata/numachine.h>
+#include <substrata/result.hpp>
 #include <substrata/substrata.hpp>
 
 #include <array>
@@ -358,8 +359,7 @@ class [[nodiscard]] Following {
  public:
   // As options.parameters of substrata_follow: "processors=8".
   static Result<Following> begin(const std::string& parameters = {}) {
-    substrata_run_options options{};
-    options.struct_size = sizeof options;
+    auto options = client::sized<substrata_run_options>();
     options.parameters = parameters.c_str();
     substrata_following* machine = nullptr;
     if (const int code = substrata_follow("numachine", &options, &machine); code != 0)

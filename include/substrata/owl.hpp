@@ -4,6 +4,7 @@
 #define SUBSTRATA_OWL_HPP
 
 #include <substrata/owl.h>
+#include <substrata/result.hpp>
 
 #include <cstdint>
 #include <stdexcept>
@@ -71,8 +72,7 @@ class Capsule {
  public:
   Capsule(const std::string& probes, const std::string& module, const std::string& registers = {},
           uint64_t ring_bytes = 0, const std::string& name = {}) {
-    substrata_owl_capsule_options options{};
-    options.struct_size = sizeof options;
+    auto options = client::sized<substrata_owl_capsule_options>();
     options.probes = probes.c_str();
     options.module = module.c_str();
     options.registers = registers.c_str();
@@ -97,8 +97,7 @@ class Capsule {
     return value;
   }
   substrata_owl_statistics statistics() const {
-    substrata_owl_statistics out{};
-    out.struct_size = sizeof out;
+    auto out = client::sized<substrata_owl_statistics>();
     demand(substrata_owl_read_statistics(capsule_, &out));
     return out;
   }

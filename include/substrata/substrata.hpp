@@ -19,6 +19,7 @@
 
 #include <papi.h>
 #include <substrata/extensions.h>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -39,78 +40,6 @@
 #include <vector>
 
 namespace substrata::client {
-
-// Why something was refused: PAPI's error number (PAPI_EISRUN, ...) and a message that says what was asked,
-// what refused and what to do.
-struct Error {
-  int code = PAPI_EMISC;
-  std::string sentence;
-};
-
-// An Error as an exception, thrown by Result::value() only.
-class Failure : public std::runtime_error {
- public:
-  explicit Failure(const Error& error) : std::runtime_error(error.sentence), code_(error.code) {}
-  int code() const noexcept { return code_; }
-
- private:
-  int code_;
-};
-
-// A value or an Error, with the names of std::expected. `*` and `->` want a value to be there.
-template <class T>
-class [[nodiscard]] Result {
- public:
-  Result(T value) : held_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : held_(std::in_place_index<1>, std::move(error)) {}
-
-  bool has_value() const noexcept { return held_.index() == 0; }
-  explicit operator bool() const noexcept { return has_value(); }
-  const Error& error() const& { return std::get<1>(held_); }
-
-  T& operator*() & noexcept { return *std::get_if<0>(&held_); }
-  const T& operator*() const& noexcept { return *std::get_if<0>(&held_); }
-  T&& operator*() && noexcept { return std::move(*std::get_if<0>(&held_)); }
-  T* operator->() noexcept { return std::get_if<0>(&held_); }
-  const T* operator->() const noexcept { return std::get_if<0>(&held_); }
-
-  // The value; throws Failure where there is none.
-  T& value() & {
-    check();
-    return **this;
-  }
-  const T& value() const& {
-    check();
-    return **this;
-  }
-  T value() && {
-    check();
-    return std::move(**this);
-  }
-
- private:
-  void check() const {
-    if (!has_value()) throw Failure(error());
-  }
-  std::variant<T, Error> held_;
-};
-
-// Success, or an Error.
-template <>
-class [[nodiscard]] Result<void> {
- public:
-  Result() = default;
-  Result(Error error) : error_(std::move(error)) {}
-  bool has_value() const noexcept { return !error_; }
-  explicit operator bool() const noexcept { return has_value(); }
-  const Error& error() const& { return error_.value(); }
-  void value() const {
-    if (error_) throw Failure(*error_);
-  }
-
- private:
-  std::optional<Error> error_;
-};
 
 // An amount of one kind of thing, in the smallest step of its unit. Only like is compared with or added to
 // like.
@@ -339,8 +268,7 @@ inline Result<EventInfo> describe(int code) {
   PAPI_event_info_t plain;
   if (const int status = PAPI_get_event_info(code, &plain); status != PAPI_OK)
     return last_error("the event cannot be described", status);
-  substrata_event more{};
-  more.struct_size = sizeof more;
+  auto more = client::sized<substrata_event>();
   if (const int status = substrata_event_info(code, &more); status != PAPI_OK)
     return last_error("the event cannot be described", status);
   EventInfo info;

@@ -1,6 +1,8 @@
 // Turns the text of valgrind's lackey into a trace.
 #include "lackey.hpp"
 
+#include <substrata/result.hpp>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -117,8 +119,7 @@ extern "C" int substrata_import_lackey(const char* text_path, const char* trace_
         writer.add_probe({"mem.cpu0.accesses", "loads, stores and modifies of the program", source, 0});
     const uint32_t fetches =
         writer.add_probe({"mem.cpu0.fetches", "instruction fetches of the program", source, 0});
-    substrata_import_summary imported{};
-    imported.struct_size = sizeof imported;
+    auto imported = substrata::client::sized<substrata_import_summary>();
     Output output(writer);
     char line[kLongestLine];
     uint64_t offset = 0;

@@ -1,4 +1,4 @@
-// The lists of machine models and workloads that have made themselves known, and the run of one on the other.
+// The lists of machine models and workloads, built-in and added ones, and the run of one on the other.
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -7,8 +7,10 @@
 #include <string_view>
 
 #include <substrata/feed.h>
+#include <substrata/result.hpp>
 
 #include "base/guard.hpp"
+#include "built_in.hpp"
 
 namespace {
 
@@ -16,7 +18,7 @@ using substrata::Code;
 using substrata::fail;
 using substrata::guarded;
 
-// Linked through the entries themselves, so that registration before main allocates nothing.
+// Linked through the entries themselves.
 template <typename Entry>
 struct List {
   std::mutex mutex;
@@ -25,11 +27,13 @@ struct List {
 
 List<substrata_machine>& machines() {
   static auto* const list = new List<substrata_machine>;
+  substrata::feed::add_built_in();
   return *list;
 }
 
 List<substrata_workload>& workloads() {
   static auto* const list = new List<substrata_workload>;
+  substrata::feed::add_built_in();
   return *list;
 }
 
@@ -85,6 +89,17 @@ substrata_run_options known_options(const substrata_run_options* options) {
 }
 
 }  // namespace
+
+void substrata::feed::add_built_in() noexcept {
+  // Recursive: what is called here comes back by substrata_machine_add.
+  static auto* const mutex = new std::recursive_mutex;
+  static bool begun = false;
+  const std::lock_guard lock(*mutex);
+  if (begun) return;
+  begun = true;
+  // What one throws leaves its names off the lists; substrata_run says so.
+  for (BuiltIn* const* add = built_in(); *add != nullptr; ++add) guarded(*add);
+}
 
 struct substrata_following {
   const substrata_machine* machine;
@@ -142,8 +157,7 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
     }
     substrata_recorder* recorder = nullptr;
     if (wanted.record != nullptr) {
-      substrata_record_options recording{};
-      recording.struct_size = sizeof recording;
+      auto recording = substrata::client::sized<substrata_record_options>();
       const std::string comment =
           std::string("substrata run --machine ") + machine + " --workload " + workload;
       recording.comment = comment.c_str();
@@ -151,8 +165,7 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
           wanted.record, wanted.record_probes != nullptr ? wanted.record_probes : "*", &recording, &recorder);
       if (refused != 0) return refused;
     }
-    substrata_run_result outcome{};
-    outcome.struct_size = sizeof outcome;
+    auto outcome = substrata::client::sized<substrata_run_result>();
     int code = model->run(workload, &wanted, &outcome);
     substrata_flush();
     if (code != 0) fail(code, "%s", outcome.message);
@@ -184,8 +197,7 @@ int substrata_follow(const char* machine, const substrata_run_options* options, 
     }
     auto following = std::make_unique<substrata_following>(substrata_following{model, nullptr});
     const substrata_run_options wanted = known_options(options);
-    substrata_run_result outcome{};
-    outcome.struct_size = sizeof outcome;
+    auto outcome = substrata::client::sized<substrata_run_result>();
     following->following = model->follow(&wanted, &outcome);
     if (following->following == nullptr) return fail(Code::kInvalid, "%s", outcome.message);
     *out = following.release();

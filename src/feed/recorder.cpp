@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <substrata/feed.h>
+#include <substrata/result.hpp>
 
 #include "base/glob.hpp"
 #include "base/guard.hpp"
@@ -29,15 +30,13 @@ uint32_t index_of_probe(substrata_recorder& recorder, uint16_t number) {
   if (recorder.indices.size() <= number) recorder.indices.resize(number + 1u);
   uint32_t& index = recorder.indices[number];
   if (index != 0) return index - 1;
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
+  auto probe = substrata::client::sized<substrata_probe_info>();
   substrata_probe_at(number, &probe);
   uint32_t source_index = 0;
   const std::vector<TraceSource>& known = recorder.writer->sources();
   while (source_index < known.size() && known[source_index].name != probe.source) ++source_index;
   if (source_index == known.size()) {
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
+    auto source = substrata::client::sized<substrata_source_info>();
     for (uint32_t i = 0; substrata_source_at(i, &source) == 0; ++i) {
       if (std::string_view(source.name) == probe.source) break;
       source.struct_size = sizeof source;
@@ -126,8 +125,7 @@ int substrata_record_stop(substrata_recorder* recorder, substrata_record_summary
   return guarded([&] {
     const int code = ending->writer->finish();
     if (summary != nullptr) {
-      substrata_record_summary written{};
-      written.struct_size = sizeof written;
+      auto written = substrata::client::sized<substrata_record_summary>();
       written.probes = static_cast<uint32_t>(ending->writer->probes().size());
       written.transactions = ending->writer->transactions();
       written.blocks = ending->writer->blocks();

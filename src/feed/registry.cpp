@@ -1,11 +1,14 @@
 // Sources and probe points by name, and patterns of names.
 #include "registry.hpp"
 
+#include <substrata/result.hpp>
+
 #include <cstring>
 
 #include "base/glob.hpp"
 #include "base/guard.hpp"
 #include "base/immortal.hpp"
+#include "built_in.hpp"
 
 namespace substrata::feed {
 namespace {
@@ -105,6 +108,7 @@ int substrata_source_add(const substrata_source_info* info) {
 }
 
 uint32_t substrata_source_count(void) {
+  add_built_in();  // machines have sources
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   return static_cast<uint32_t>(all.sources.size());
@@ -112,14 +116,14 @@ uint32_t substrata_source_count(void) {
 
 int substrata_source_at(uint32_t index, substrata_source_info* out) {
   return guarded([&] {
+    add_built_in();
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
     if (out == nullptr || index >= all.sources.size()) {
       return fail(Code::kInvalid, "source %u was asked for; there are %zu", index, all.sources.size());
     }
     const Source& source = all.sources[index];
-    substrata_source_info info{};
-    info.struct_size = sizeof info;
+    auto info = substrata::client::sized<substrata_source_info>();
     info.kind = source.kind;
     info.name = source.name.c_str();
     info.summary = source.summary.c_str();
@@ -202,8 +206,7 @@ int substrata_probe_at(uint32_t number, substrata_probe_info* out) {
       return fail(Code::kInvalid, "probe point %u was asked for; there are %zu", number, all.probes.size());
     }
     Probe& probe = all.probes[number];
-    substrata_probe_info info{};
-    info.struct_size = sizeof info;
+    auto info = substrata::client::sized<substrata_probe_info>();
     info.number = number;
     info.name = probe.name.c_str();
     info.text = probe.text.c_str();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <substrata/feed.h>
+#include <substrata/result.hpp>
 
 #include "base/glob.hpp"
 #include "base/guard.hpp"
@@ -48,16 +49,14 @@ struct Publishers {
 int open_publisher(const TraceReader& reader, const TraceProbe& probe, uint32_t* number,
                    substrata_publisher** out) {
   const TraceSource& source = reader.sources()[probe.source];
-  substrata_source_info known{};
-  known.struct_size = sizeof known;
+  auto known = substrata::client::sized<substrata_source_info>();
   bool registered = false;
   for (uint32_t i = 0; !registered && substrata_source_at(i, &known) == 0; ++i) {
     registered = source.name == known.name;
     known.struct_size = sizeof known;
   }
   if (!registered) {
-    substrata_source_info info{};
-    info.struct_size = sizeof info;
+    auto info = substrata::client::sized<substrata_source_info>();
     info.kind = SUBSTRATA_SOURCE_TRACE;
     info.name = source.name.c_str();
     info.summary = source.summary.c_str();
@@ -65,8 +64,7 @@ int open_publisher(const TraceReader& reader, const TraceProbe& probe, uint32_t*
     info.ticks_per_second = source.ticks_per_second;
     if (const int refused = substrata_source_add(&info)) return refused;
   }
-  substrata_probe_info info{};
-  info.struct_size = sizeof info;
+  auto info = substrata::client::sized<substrata_probe_info>();
   info.name = probe.name.c_str();
   info.text = probe.text.c_str();
   info.source = source.name.c_str();
@@ -96,8 +94,7 @@ int substrata_trace_describe(const substrata_trace* trace, substrata_trace_info*
   if (trace == nullptr || out == nullptr)
     return fail(Code::kInvalid, "substrata_trace_describe needs a trace and room for the info");
   const TraceReader& reader = *trace->reader;
-  substrata_trace_info info{};
-  info.struct_size = sizeof info;
+  auto info = substrata::client::sized<substrata_trace_info>();
   info.format_version = kTraceVersion;
   info.probes = static_cast<uint32_t>(reader.probes().size());
   info.complete = reader.complete() ? 1 : 0;
@@ -118,8 +115,7 @@ int substrata_trace_probe(const substrata_trace* trace, uint32_t index, substrat
                 trace != nullptr ? trace->reader->probes().size() : 0);
   }
   const TraceProbe& probe = trace->reader->probes()[index];
-  substrata_probe_info info{};
-  info.struct_size = sizeof info;
+  auto info = substrata::client::sized<substrata_probe_info>();
   info.number = index;
   info.name = probe.name.c_str();
   info.text = probe.text.c_str();
@@ -135,8 +131,7 @@ int substrata_trace_source(const substrata_trace* trace, uint32_t index, substra
                 trace != nullptr ? trace->reader->sources().size() : 0);
   }
   const TraceSource& source = trace->reader->sources()[index];
-  substrata_source_info info{};
-  info.struct_size = sizeof info;
+  auto info = substrata::client::sized<substrata_source_info>();
   info.kind = source.kind;
   info.name = source.name.c_str();
   info.summary = source.summary.c_str();
@@ -170,8 +165,7 @@ int substrata_trace_seek(substrata_trace* trace, uint64_t transaction) {
 int substrata_replay(const char* path, const char* patterns, substrata_replay_summary* summary) {
   return guarded([&] {
     if (path == nullptr) return fail(Code::kInvalid, "substrata_replay needs a file");
-    substrata_replay_summary replayed{};
-    replayed.struct_size = sizeof replayed;
+    auto replayed = substrata::client::sized<substrata_replay_summary>();
     int code = 0;
     if (const std::unique_ptr<TraceReader> reader = open_reader(path, &code)) {
       Publishers publishers;

@@ -15,24 +15,6 @@ namespace substrata::papers {
 using namespace model_runs;
 namespace {
 
-std::vector<Reproduction>& registered() {
-  static std::vector<Reproduction> list;
-  return list;
-}
-
-}  // namespace
-
-Registered::Registered(const Reproduction& reproduction) { registered().push_back(reproduction); }
-
-std::vector<Reproduction> reproductions() {
-  std::vector<Reproduction> list = registered();
-  std::sort(list.begin(), list.end(),
-            [](const Reproduction& a, const Reproduction& b) { return std::strcmp(a.id, b.id) < 0; });
-  return list;
-}
-
-namespace {
-
 // Exit statuses: 0 every claim holds, 1 one does not, 2 wrong command line, 3 it cannot be run here.
 int reproduce(int argc, char** argv) {
   std::string id;

@@ -58,7 +58,12 @@ std::vector<Claim> run(const Setting& setting) {
        microseconds(least_net) + " to " + microseconds(most_net), least_net >= 3 && most_net <= 4, fitted}};
 }
 
-const Registered registered({"myrinet-baseline", "Myrinet monitor, figure 5: baseline latencies", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction myrinet_baseline() {
+  return {"myrinet-baseline", "Myrinet monitor, figure 5: baseline latencies", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

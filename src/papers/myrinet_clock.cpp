@@ -1,4 +1,6 @@
 // myrinet-clock: how wrong the global clock is (Liao, Martonosi, Clark, sections 2.2 and 3.2).
+#include <substrata/result.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
@@ -22,8 +24,7 @@ Range errors(substrata_myrinet_clock_options options) {
   Range range;
   options.struct_size = sizeof options;
   for (options.seed = 1; options.seed <= kSeeds; ++options.seed) {
-    substrata_myrinet_clock_result result{};
-    result.struct_size = sizeof result;
+    auto result = client::sized<substrata_myrinet_clock_result>();
     if (substrata_myrinet_clock_experiment(&options, &result) != 0)
       throw std::runtime_error(substrata_myrinet_error());
     range.least = std::min(range.least, result.pair_error_ns);
@@ -78,8 +79,12 @@ std::vector<Claim> run(const Setting&) {
        {}}};
 }
 
-const Registered registered({"myrinet-clock", "Myrinet monitor, sections 2.2 and 3.2: the global clock",
-                             run});
-
 }  // namespace
+
+namespace paper {
+Reproduction myrinet_clock() {
+  return {"myrinet-clock", "Myrinet monitor, sections 2.2 and 3.2: the global clock", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

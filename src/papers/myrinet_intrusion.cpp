@@ -85,7 +85,12 @@ std::vector<Claim> run(const Setting& setting) {
            {}}};
 }
 
-const Registered registered({"myrinet-intrusion", "Myrinet monitor, section 3: what the monitor costs", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction myrinet_intrusion() {
+  return {"myrinet-intrusion", "Myrinet monitor, section 3: what the monitor costs", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

@@ -1,5 +1,7 @@
 // myrinet-fft, myrinet-radix, myrinet-gauss, myrinet-multiprogram: performance signatures of programs (Liao,
 // Martonosi, Clark, figures 6 and 11 to 14).
+#include <substrata/result.hpp>
+
 #include <cstdio>
 #include <stdexcept>
 
@@ -116,14 +118,11 @@ std::vector<Claim> run_multiprogram(const Setting& setting) {
   const double radix_alone = myrinet_recorded(kRadix, kNodes);
   const Averages radix = average_of(model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), 0, kLongest);
   model_runs::myrinet_begin(2);
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = kNodes;
   options.seed = 1;
-  substrata_run_result first{};
-  first.struct_size = sizeof first;
-  substrata_run_result second{};
-  second.struct_size = sizeof second;
+  auto first = client::sized<substrata_run_result>();
+  auto second = client::sized<substrata_run_result>();
   if (substrata_myrinet_run_together(kFft, kRadix, &options, &first, &second) != 0)
     throw std::runtime_error(substrata_myrinet_error());
   if (first.correct == 0 || second.correct == 0)
@@ -156,15 +155,20 @@ std::vector<Claim> run_multiprogram(const Setting& setting) {
            predicted + "; holds where FFT takes half as long again and RADIX longer"}};
 }
 
-const Registered registered_fft({"myrinet-fft", "Myrinet monitor, figure 6: signature of FFT", run_fft});
-const Registered registered_radix({"myrinet-radix", "Myrinet monitor, figure 11: signature of RADIX",
-                                   run_radix});
-const Registered registered_gauss({"myrinet-gauss",
-                                   "Myrinet monitor, figure 14: Gaussian elimination by messages",
-                                   run_gauss});
-const Registered registered_both({"myrinet-multiprogram",
-                                  "Myrinet monitor, figures 12 and 13: FFT and RADIX at once",
-                                  run_multiprogram});
-
 }  // namespace
+
+namespace paper {
+Reproduction myrinet_fft() { return {"myrinet-fft", "Myrinet monitor, figure 6: signature of FFT", run_fft}; }
+Reproduction myrinet_radix() {
+  return {"myrinet-radix", "Myrinet monitor, figure 11: signature of RADIX", run_radix};
+}
+Reproduction myrinet_gauss() {
+  return {"myrinet-gauss", "Myrinet monitor, figure 14: Gaussian elimination by messages", run_gauss};
+}
+Reproduction myrinet_multiprogram() {
+  return {"myrinet-multiprogram", "Myrinet monitor, figures 12 and 13: FFT and RADIX at once",
+          run_multiprogram};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

@@ -104,9 +104,13 @@ std::vector<Claim> run_conflicts(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"numachine-conflicts",
-                             "Lemieux, section 3.3.2: conflicts by cache line, thresholds, and data objects",
-                             run_conflicts});
-
 }  // namespace
+
+namespace paper {
+Reproduction numachine_conflicts() {
+  return {"numachine-conflicts",
+          "Lemieux, section 3.3.2: conflicts by cache line, thresholds, and data objects", run_conflicts};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

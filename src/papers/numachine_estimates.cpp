@@ -1,5 +1,7 @@
 // numachine-estimates: how far the card's state machines for invalidation hits and misses are from the truth
 // (Lemieux, section 4.4.4, figure 4.8).
+#include <substrata/result.hpp>
+
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -67,8 +69,7 @@ class Frames {
   std::uint32_t processor_of(std::uint16_t probe) {
     if (probe >= by_probe_.size()) by_probe_.resize(probe + 1U, kUnknown);
     if (by_probe_[probe] == kUnknown) {
-      substrata_probe_info info{};
-      info.struct_size = sizeof info;
+      auto info = client::sized<substrata_probe_info>();
       unsigned station = 0;
       unsigned cpu = 0;
       if (substrata_probe_at(probe, &info) != 0 ||
@@ -208,9 +209,14 @@ std::vector<Claim> run_estimates(const Setting& setting) {
   return claims;
 }
 
-const Registered registered(
-    {"numachine-estimates",
-     "Lemieux, section 4.4.4 and figure 4.8: the estimates of invalidation hits and misses", run_estimates});
-
 }  // namespace
+
+namespace paper {
+Reproduction numachine_estimates() {
+  return {"numachine-estimates",
+          "Lemieux, section 4.4.4 and figure 4.8: the estimates of invalidation hits and misses",
+          run_estimates};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

@@ -132,9 +132,13 @@ std::vector<Claim> run_hittable(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"numachine-hittable",
-                             "Lemieux, appendix A: the memory state hit table, FIFO depths, page use",
-                             run_hittable});
-
 }  // namespace
+
+namespace paper {
+Reproduction numachine_hittable() {
+  return {"numachine-hittable", "Lemieux, appendix A: the memory state hit table, FIFO depths, page use",
+          run_hittable};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

@@ -156,9 +156,13 @@ std::vector<Claim> run_latency(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"numachine-latency",
-                             "Lemieux, sections 4.3.6 and 4.4.5: latency histograms, whole and compact",
-                             run_latency});
-
 }  // namespace
+
+namespace paper {
+Reproduction numachine_latency() {
+  return {"numachine-latency", "Lemieux, sections 4.3.6 and 4.4.5: latency histograms, whole and compact",
+          run_latency};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

@@ -1,5 +1,7 @@
 // numachine-table410: each of the thesis's 23 recommended measurements, taken, and held against what the
 // model knows (Lemieux, table 4.10).
+#include <substrata/feed.hpp>
+
 #include <papi.h>
 
 #include <cmath>
@@ -73,36 +75,19 @@ std::vector<long long> count_run(const std::vector<std::string>& events, const c
 
 // A live program of one thread, as a followed machine sees it: branches at mem.cpu0.accesses.
 std::uint64_t count_mispredictions(std::uint64_t branches, std::uint64_t every) {
-  substrata_source_info source{};
-  source.struct_size = sizeof source;
-  source.kind = SUBSTRATA_SOURCE_TEST;
-  source.name = "reproduce";
-  source.summary = "a made-up program of branches";
-  substrata_source_add(&source);
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  probe.name = "mem.cpu0.accesses";
-  probe.source = "reproduce";
-  probe.text = "branches";
-  std::uint32_t number = 0;
-  substrata_publisher* publisher = nullptr;
-  substrata_following* following = nullptr;
-  if (substrata_probe_add(&probe, &number) != 0 || substrata_publisher_open(number, 0, &publisher) != 0)
-    throw std::runtime_error(substrata_feed_error());
-  if (substrata_follow("numachine", nullptr, &following) != 0) {
-    const std::string message = substrata_feed_error();
-    substrata_publisher_close(publisher);
-    throw std::runtime_error(message);
-  }
+  const client::feed::Publisher publisher =
+      client::feed::Source::generated("reproduce", "a made-up program of branches")
+          .publisher("mem.cpu0.accesses", "branches")
+          .value();
+  client::feed::Following following = client::feed::Following::begin("numachine").value();
   for (std::uint64_t i = 0; i < branches; ++i) {
     substrata_transaction t{};
     t.time = i;
     t.kind = SUBSTRATA_BRANCH;
     t.state = i % every == 0 ? SUBSTRATA_MISS : SUBSTRATA_HIT;
-    substrata_publish(publisher, &t);
+    publisher.publish(t);
   }
-  substrata_publisher_close(publisher);
-  substrata_unfollow(following);
+  following.end();
   return known(0).branches_mispredicted;
 }
 
@@ -410,9 +395,13 @@ std::vector<Claim> run_table(const Setting&) {
   return table.claims;
 }
 
-const Registered registered({"numachine-table410",
-                             "Lemieux, table 4.10: the 23 recommended measurements, taken on the model",
-                             run_table});
-
 }  // namespace
+
+namespace paper {
+Reproduction numachine_table410() {
+  return {"numachine-table410", "Lemieux, table 4.10: the 23 recommended measurements, taken on the model",
+          run_table};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

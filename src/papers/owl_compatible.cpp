@@ -1,8 +1,8 @@
 // Owl, section 4: a plain counter, a sampling profiler and the SHRIMP histogram as modules give what the
 // originals give.
 #include <papi.h>
-#include <substrata/feed.h>
 #include <substrata/shrimp.h>
+#include <substrata/feed.hpp>
 #include <substrata/owl.hpp>
 
 #include <cstring>
@@ -36,13 +36,8 @@ struct Profiler {
     }
   }
 };
-struct DestroyObserver {
-  void operator()(substrata_observer* observer) const { substrata_observer_destroy(observer); }
-};
-
 void compose(const char* name, const std::string& text) {
-  substrata_owl_module_info known{};
-  known.struct_size = sizeof known;
+  auto known = client::sized<substrata_owl_module_info>();
   if (substrata_owl_module_find(name, &known) == 0) return;
   monitoring::demand(substrata_owl_compose(text.data(), text.size(), name));
 }
@@ -66,12 +61,10 @@ Comparison compare_shrimp(uint32_t selection, const char* module) {
   sets.add("shrimp:::PACKETS");
   Capsule capsule("shrimp.node*.receive", module, "", uint64_t{1} << 26, std::string("compatible-") + module);
   sets.start();
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 8;
   options.seed = 3;
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   if (substrata_run("shrimp", "radix:keys=16384", &options, &result) != 0 || result.correct == 0) {
     throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
   }
@@ -106,11 +99,9 @@ std::vector<Claim> run(const Setting&) {
   for (const char* name : {"memory:::ACCESSES", "memory:::READS", "memory:::WRITES", "memory:::BYTES"})
     originals.add(name);
   Profiler profiler;
-  substrata_observer* made = nullptr;
-  if (substrata_observer_create(Profiler::take, &profiler, 0, &made) != 0)
-    throw std::runtime_error(substrata_feed_error());
-  const std::unique_ptr<substrata_observer, DestroyObserver> observer(made);
-  if (substrata_subscribe(made, "mem.cpu0.accesses*") != 0) throw std::runtime_error(substrata_feed_error());
+  client::feed::Observer observer;
+  client::feed::demand(observer.try_create(Profiler::take, &profiler));
+  observer.subscribe("mem.cpu0.accesses*").value();
   const char* const metrics[] = {"TRANSACTIONS", "READS", "WRITES", "BYTES"};
   std::vector<uint64_t> counted;
   std::map<uint64_t, uint64_t> sampled;
@@ -189,7 +180,12 @@ std::vector<Claim> run(const Setting&) {
   return claims;
 }
 
-const Registered registered({"owl-compatible", "Schulz et al., section 4: downward compatible", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction owl_compatible() {
+  return {"owl-compatible", "Schulz et al., section 4: downward compatible", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

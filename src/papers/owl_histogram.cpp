@@ -1,5 +1,5 @@
 // Owl, sections 4.2 and 5.1: histograms with few counters, their sums, and miss rates by data object.
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 #include <substrata/owl.hpp>
 
 #include <algorithm>
@@ -94,16 +94,10 @@ void take_stack(void* owner, const substrata_transaction* batch, size_t count) {
   for (size_t i = 0; i < count; ++i) static_cast<LruStack*>(owner)->use(batch[i].address / kBlock);
 }
 
-struct DestroyObserver {
-  void operator()(substrata_observer* observer) const { substrata_observer_destroy(observer); }
-};
-std::unique_ptr<substrata_observer, DestroyObserver> observe(void (*take)(void*, const substrata_transaction*,
-                                                                          size_t),
-                                                             void* owner, const std::string& probe) {
-  substrata_observer* made = nullptr;
-  if (substrata_observer_create(take, owner, 0, &made) != 0) throw std::runtime_error(substrata_feed_error());
-  std::unique_ptr<substrata_observer, DestroyObserver> observer(made);
-  if (substrata_subscribe(made, (probe + "*").c_str()) != 0) throw std::runtime_error(substrata_feed_error());
+client::feed::Observer observe(substrata_batch_function take, void* owner, const std::string& probe) {
+  client::feed::Observer observer;
+  client::feed::demand(observer.try_create(take, owner));
+  observer.subscribe((probe + "*").c_str()).value();
   return observer;
 }
 
@@ -152,7 +146,7 @@ Row measure(const std::string& name, Group group, const std::string& probe, bool
   const auto exact = std::make_unique<Exact>();
   const auto observer = observe(Exact::take, exact.get(), probe);
   const auto behind = std::make_unique<LruStack>();
-  const auto second = cached ? observe(take_stack, behind.get(), kBehind) : nullptr;
+  const auto second = cached ? observe(take_stack, behind.get(), kBehind) : client::feed::Observer();
   std::vector<Capsule> capsules;
   std::vector<std::unique_ptr<Summing>> sums;
   for (const int counters : kCounters) {
@@ -179,31 +173,9 @@ Row measure(const std::string& name, Group group, const std::string& probe, bool
   return row;
 }
 
-struct ClosePublisher {
-  void operator()(substrata_publisher* publisher) const { substrata_publisher_close(publisher); }
-};
-
 // A whole program's accesses through a probe point of their own.
 class ProgramProbe {
  public:
-  ProgramProbe() {
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
-    source.kind = SUBSTRATA_SOURCE_LIVE;
-    source.name = "owl-programs";
-    source.summary = "whole programs under valgrind's lackey";
-    substrata_probe_info probe{};
-    probe.struct_size = sizeof probe;
-    probe.name = kName;
-    probe.text = "loads and stores of a whole program";
-    probe.source = source.name;
-    substrata_publisher* made = nullptr;
-    if (substrata_source_add(&source) != 0 || substrata_probe_add(&probe, &number_) != 0 ||
-        substrata_publisher_open(number_, 4096, &made) != 0) {
-      throw std::runtime_error(substrata_feed_error());
-    }
-    publisher_.reset(made);
-  }
   void publish(const WholeProgram& program) {
     std::array<substrata_transaction, 4096> batch{};
     size_t filled = 0;
@@ -213,19 +185,24 @@ class ProgramProbe {
       each.address = step.address;
       each.size = 8;  // lackey's own sizes do not matter to a count of accesses
       each.kind = step.write ? SUBSTRATA_WRITE : SUBSTRATA_READ;
-      each.probe = static_cast<uint16_t>(number_);
+      each.probe = static_cast<uint16_t>(publisher_.probe());
       if (++filled < batch.size()) continue;
-      substrata_publish_all(publisher_.get(), batch.data(), filled);
+      publisher_.publish_all({batch.data(), filled});
       filled = 0;
     }
-    substrata_publish_all(publisher_.get(), batch.data(), filled);
+    publisher_.publish_all({batch.data(), filled});
   }
   static constexpr char kName[] = "owl.program.accesses";
 
  private:
-  uint32_t number_ = 0;
   uint64_t time_ = 0;
-  std::unique_ptr<substrata_publisher, ClosePublisher> publisher_;
+  client::feed::Publisher publisher_ =
+      client::feed::Source{.name = "owl-programs",
+                           .summary = "whole programs under valgrind's lackey",
+                           .time_base = SUBSTRATA_TIME_NONE,
+                           .ticks_per_second = 0}
+          .publisher(kName, "loads and stores of a whole program", 4096)
+          .value();
 };
 
 struct ObjectRate {
@@ -367,8 +344,7 @@ std::vector<Claim> run(const Setting& setting) {
        "the order is held against the paper, not the height: keys of 4 bytes and another cache give "
        "another rate than its 30 %"});
 
-  substrata_owl_module_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_owl_module_info>();
   monitoring::demand(substrata_owl_module_find("histogram", &info));
   const uint64_t modern_gates = 8'000'000;
   const uint64_t paper_gates = 40'000 * 66 / 100;
@@ -398,8 +374,12 @@ std::vector<Claim> run(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"owl-histogram",
-                             "Schulz et al., sections 4.2 and 5.1, figure 4: access histograms", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction owl_histogram() {
+  return {"owl-histogram", "Schulz et al., sections 4.2 and 5.1, figure 4: access histograms", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

@@ -1,5 +1,5 @@
 // Owl, section 4.3: a pattern of 72 accesses becomes one point, in two levels, and nothing is lost.
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 #include <substrata/owl.hpp>
 
 #include <cstring>
@@ -52,37 +52,20 @@ std::vector<uint64_t> neighbour_loads() {
 
 class Probe {
  public:
-  Probe() {
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
-    source.kind = SUBSTRATA_SOURCE_TEST;
-    source.name = "owl-pattern";
-    source.summary = "loads of a molecular dynamics loop";
-    substrata_probe_info probe{};
-    probe.struct_size = sizeof probe;
-    probe.name = "owl-pattern.loads";
-    probe.text = "load addresses";
-    probe.source = "owl-pattern";
-    uint32_t number = 0;
-    if (substrata_source_add(&source) != 0 || substrata_probe_add(&probe, &number) != 0 ||
-        substrata_publisher_open(number, 0, &publisher_) != 0) {
-      throw std::runtime_error(substrata_feed_error());
-    }
-  }
-  ~Probe() { substrata_publisher_close(publisher_); }
-  Probe(const Probe&) = delete;
-  Probe& operator=(const Probe&) = delete;
   void load(uint64_t address) {
     substrata_transaction t{};
     t.time = ++time_;
     t.address = address;
     t.size = 8;
     t.kind = SUBSTRATA_READ;
-    substrata_publish(publisher_, &t);
+    publisher_.publish(t);
   }
 
  private:
-  substrata_publisher* publisher_ = nullptr;
+  client::feed::Publisher publisher_ =
+      client::feed::Source::generated("owl-pattern", "loads of a molecular dynamics loop")
+          .publisher("owl-pattern.loads", "load addresses")
+          .value();
   uint64_t time_ = 0;
 };
 
@@ -132,8 +115,7 @@ std::vector<Claim> run(const Setting& setting) {
   const std::string levels =
       "module owl-pattern-levels \"patterns of patterns\" { input -> pattern(forward = 1) -> "
       "pattern(symbols = 1); }";
-  substrata_owl_module_info known{};
-  known.struct_size = sizeof known;
+  auto known = client::sized<substrata_owl_module_info>();
   if (substrata_owl_module_find("owl-pattern-levels", &known) != 0) {
     monitoring::demand(substrata_owl_compose(levels.data(), levels.size(), "owl-pattern"));
   }
@@ -198,8 +180,7 @@ std::vector<Claim> run(const Setting& setting) {
                         " after one",
                     upper_points != 0 && upper_packets < one.statistics().packets_injected,
                     "the second level finds the walk over the list, which repeats in each of eight steps"});
-  substrata_owl_module_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_owl_module_info>();
   monitoring::demand(substrata_owl_module_find("pattern", &info));
   claims.push_back({"a table of 200 x 100 entries of 32 bits is enough",
                     "about 80 KB in raw form (section 4.3)",
@@ -218,8 +199,12 @@ std::vector<Claim> run(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"owl-pattern",
-                             "Schulz et al., section 4.3, figure 5: pattern recognition and reduction", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction owl_pattern() {
+  return {"owl-pattern", "Schulz et al., section 4.3, figure 5: pattern recognition and reduction", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

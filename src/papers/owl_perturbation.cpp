@@ -1,6 +1,6 @@
 // Owl, section 5.2, table 2 and figure 6: how much a monitor that writes its results to memory slows a
 // program down.
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <algorithm>
 #include <array>
@@ -75,17 +75,11 @@ struct Stream {
   }
 };
 
-struct DestroyObserver {
-  void operator()(substrata_observer* observer) const { substrata_observer_destroy(observer); }
-};
-
 Stream accesses_of(const OwlWorkload& workload) {
   Stream stream;
-  substrata_observer* made = nullptr;
-  if (substrata_observer_create(Stream::take, &stream, 0, &made) != 0)
-    throw std::runtime_error(substrata_feed_error());
-  const std::unique_ptr<substrata_observer, DestroyObserver> observer(made);
-  if (substrata_subscribe(made, "mem.cpu0.accesses*") != 0) throw std::runtime_error(substrata_feed_error());
+  client::feed::Observer observer;
+  client::feed::demand(observer.try_create(Stream::take, &stream));
+  observer.subscribe("mem.cpu0.accesses*").value();
   run_owl_workload(workload, "l1_cycles=1:l2_cycles=1:memory_cycles=1");
   substrata_flush();
   return stream;
@@ -415,9 +409,13 @@ std::vector<Claim> run(const Setting& setting) {
   return claims;
 }
 
-const Registered registered(
-    {"owl-perturbation",
-     "Schulz et al., section 5.2, tables 1 and 2, figure 6: perturbation by injected results", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction owl_perturbation() {
+  return {"owl-perturbation",
+          "Schulz et al., section 5.2, tables 1 and 2, figure 6: perturbation by injected results", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

@@ -1,6 +1,6 @@
 // Owl, section 1: a background monitor sees a miss rate rise, recruits others, and names the arrays that
 // conflict.
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 #include <substrata/owl.hpp>
 
 #include <stdexcept>
@@ -29,35 +29,20 @@ class Program {
   Program() {
     uint32_t number = 0;
     if (substrata_probe_find("mem.cpu0.accesses", &number) != 0) {
-      substrata_source_info source{};
-      source.struct_size = sizeof source;
-      source.kind = SUBSTRATA_SOURCE_MACHINE;
-      source.name = "memory";
-      source.summary = "a plain cache machine";
-      source.time_base = SUBSTRATA_TIME_SIMULATED;
-      source.ticks_per_second = 1'000'000'000'000;
-      substrata_probe_info probe{};
-      probe.struct_size = sizeof probe;
-      probe.name = "mem.cpu0.accesses";
-      probe.text = "loads, stores and atomics of one processor; initiator: the processor";
-      probe.source = "memory";
-      if (substrata_source_add(&source) != 0 || substrata_probe_add(&probe, &number) != 0) {
-        throw std::runtime_error(substrata_feed_error());
-      }
+      number = client::feed::Source::simulated("memory", "a plain cache machine")
+                   .probe("mem.cpu0.accesses",
+                          "loads, stores and atomics of one processor; initiator: the processor")
+                   .value();
     }
-    if (substrata_publisher_open(number, 0, &publisher_) != 0)
-      throw std::runtime_error(substrata_feed_error());
+    client::feed::demand(publisher_.try_open(number));
   }
-  ~Program() { substrata_publisher_close(publisher_); }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
   void access(uint64_t address, uint16_t kind) {
     substrata_transaction t{};
     t.time = (time_ += 1000);
     t.address = address;
     t.size = 8;
     t.kind = kind;
-    substrata_publish(publisher_, &t);
+    publisher_.publish(t);
   }
   // c[i] += a[i] * b[i], over and over.
   void multiply(uint64_t a, uint64_t b, uint64_t c, uint64_t rounds) {
@@ -71,7 +56,7 @@ class Program {
   }
 
  private:
-  substrata_publisher* publisher_ = nullptr;
+  client::feed::Publisher publisher_;
   uint64_t time_ = 0;
 };
 
@@ -80,12 +65,6 @@ struct Object {
   uint64_t address;
 };
 
-struct Unfollow {
-  substrata_following* following = nullptr;
-  ~Unfollow() {
-    if (following != nullptr) substrata_unfollow(following);
-  }
-};
 struct Dismiss {
   substrata_owl_rule* rule = nullptr;
   ~Dismiss() { substrata_owl_dismiss(rule); }
@@ -103,12 +82,7 @@ double miss_rate(const Capsule& accesses, const Capsule& fills, uint64_t& last_a
 
 std::vector<Claim> run(const Setting&) {
   start_library();
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
-  options.parameters = kMachine;
-  Unfollow machine;
-  if (substrata_follow("memory", &options, &machine.following) != 0)
-    throw std::runtime_error(substrata_feed_error());
+  const auto machine = client::feed::Following::begin("memory", kMachine).value();
   Program program;
 
   // Seven arrays. pressure and gradient lie a multiple of the first level's size apart, unannounced.
@@ -185,8 +159,12 @@ std::vector<Claim> run(const Setting&) {
   return claims;
 }
 
-const Registered registered({"owl-recruiting",
-                             "Schulz et al., section 1: recruiting monitors to find a cause", run});
-
 }  // namespace
+
+namespace paper {
+Reproduction owl_recruiting() {
+  return {"owl-recruiting", "Schulz et al., section 1: recruiting monitors to find a cause", run};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

@@ -2,6 +2,7 @@
 #include "papers/owl_workloads.hpp"
 
 #include <substrata/feed.h>
+#include <substrata/result.hpp>
 
 #include <cstdio>
 #include <stdexcept>
@@ -31,13 +32,11 @@ const std::vector<OwlWorkload>& owl_workloads() {
 
 void run_owl_workload(const OwlWorkload& workload, const std::string& machine_parameters) {
   show_progress(std::string(workload.spec) + " on memory");
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 1;
   options.seed = 1;
   options.parameters = machine_parameters.c_str();
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   if (substrata_run("memory", workload.spec, &options, &result) != 0 || result.correct == 0) {
     throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
   }

@@ -157,9 +157,13 @@ std::vector<Claim> run_dispatch(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"papi-dispatch",
-                             "Dongarra et al., section 2: calls through the table of a substrate",
-                             run_dispatch});
-
 }  // namespace
+
+namespace paper {
+Reproduction papi_dispatch() {
+  return {"papi-dispatch", "Dongarra et al., section 2: calls through the table of a substrate",
+          run_dispatch};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

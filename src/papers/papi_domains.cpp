@@ -4,6 +4,7 @@
 #include <substrata/feed.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -137,11 +138,9 @@ class Domains {
 
 // What passes in the modelled memory and in the example substrate: it depends on the program alone.
 void repeatable_work(int example_set) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.seed = kSeed;
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   if (substrata_run("memory", kWorkload, &options, &result) != 0)
     throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
   if (result.correct == 0) throw std::runtime_error(result.message);
@@ -345,9 +344,13 @@ std::vector<Claim> run_domains(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"papi-domains",
-                             "Dongarra et al., sections 2 and 3: several measurement domains at once",
-                             run_domains});
-
 }  // namespace
+
+namespace paper {
+Reproduction papi_domains() {
+  return {"papi-domains", "Dongarra et al., sections 2 and 3: several measurement domains at once",
+          run_domains};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

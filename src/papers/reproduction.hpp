@@ -29,14 +29,8 @@ struct Reproduction {
   std::vector<Claim> (*run)(const Setting& setting);
 };
 
-// Registers a reproduction: one object of this class at namespace scope in the reproduction's own file under
-// src/papers/, which is all that adding one takes.
-class Registered {
- public:
-  explicit Registered(const Reproduction& reproduction);
-};
-
-// All of them by id.
+// The generated list: by id, each what the function substrata::papers::paper::<id with '_' for '-'> of the
+// reproduction's own file gives. Adding one takes that file and a line in CMakeLists.txt.
 std::vector<Reproduction> reproductions();
 
 }  // namespace substrata::papers

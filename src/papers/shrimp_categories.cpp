@@ -108,9 +108,13 @@ std::vector<Claim> run_categories(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"shrimp-categories",
-                             "Martonosi et al., section 4.2: overhead of per-procedure categories",
-                             run_categories});
-
 }  // namespace
+
+namespace paper {
+Reproduction shrimp_categories() {
+  return {"shrimp-categories", "Martonosi et al., section 4.2: overhead of per-procedure categories",
+          run_categories};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

@@ -187,8 +187,12 @@ std::vector<Claim> run_figure(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"shrimp-fig4", "Martonosi et al., figure 4: senders by packet sizes of an FFT",
-                             run_figure});
-
 }  // namespace
+
+namespace paper {
+Reproduction shrimp_fig4() {
+  return {"shrimp-fig4", "Martonosi et al., figure 4: senders by packet sizes of an FFT", run_figure};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

@@ -94,8 +94,12 @@ std::vector<Claim> run_migration(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"shrimp-migration", "Martonosi et al., section 4.4: adaptive page migration",
-                             run_migration});
-
 }  // namespace
+
+namespace paper {
+Reproduction shrimp_migration() {
+  return {"shrimp-migration", "Martonosi et al., section 4.4: adaptive page migration", run_migration};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

@@ -210,8 +210,12 @@ std::vector<Claim> run_traps(const Setting& setting) {
   return claims;
 }
 
-const Registered registered({"shrimp-traps",
-                             "Martonosi et al., section 4.3: debugging by threshold interrupts", run_traps});
-
 }  // namespace
+
+namespace paper {
+Reproduction shrimp_traps() {
+  return {"shrimp-traps", "Martonosi et al., section 4.3: debugging by threshold interrupts", run_traps};
+}
+}  // namespace paper
+
 }  // namespace substrata::papers

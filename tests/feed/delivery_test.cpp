@@ -1,4 +1,6 @@
 // Probe points, publishers, observers: what is published arrives, once, in order, whatever threads do.
+#include <substrata/result.hpp>
+
 #include <atomic>
 #include <thread>
 
@@ -46,8 +48,7 @@ TEST(ProbePoint, OfOneNameIsOneAndIsListedWithItsSource) {
 
 // FE-2
 TEST(ProbePoint, WithABadNameOrNoSourceIsRefusedWithASentence) {
-  substrata_probe_info wanted{};
-  wanted.struct_size = sizeof wanted;
+  auto wanted = client::sized<substrata_probe_info>();
   wanted.source = "no-such-source";
   wanted.name = "fine.name";
   uint32_t number = 0;
@@ -65,24 +66,21 @@ TEST(ProbePoint, WithABadNameOrNoSourceIsRefusedWithASentence) {
 
 // FE-2
 TEST(Source, IsListedAndLearnsThatItIsNotAvailable) {
-  substrata_source_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_source_info>();
   info.name = "absent";
   info.summary = "never there";
   info.why_not = "no such device; buy one";
   ASSERT_EQ(substrata_source_add(&info), 0);
   bool found = false;
   for (uint32_t i = 0; i < substrata_source_count(); ++i) {
-    substrata_source_info listed{};
-    listed.struct_size = sizeof listed;
+    auto listed = client::sized<substrata_source_info>();
     ASSERT_EQ(substrata_source_at(i, &listed), 0);
     if (std::string(listed.name) != "absent") continue;
     found = true;
     EXPECT_STREQ(listed.why_not, "no such device; buy one");
   }
   EXPECT_TRUE(found);
-  substrata_source_info beyond{};
-  beyond.struct_size = sizeof beyond;
+  auto beyond = client::sized<substrata_source_info>();
   EXPECT_EQ(substrata_source_at(substrata_source_count(), &beyond), -1);
 }
 
@@ -383,15 +381,13 @@ int run_three(const char* workload, const substrata_run_options* options, substr
 
 // FE-9
 TEST(Run, FindsMachineAndWorkloadByNameAndTellsWhatIsThere) {
-  static substrata_machine machine{};
-  machine.struct_size = sizeof machine;
+  static auto machine = client::sized<substrata_machine>();
   machine.default_processes = 3;
   machine.max_processes = 8;
   machine.name = "toy";
   machine.summary = "a machine of the test";
   machine.run = run_three;
-  static substrata_workload workload{};
-  workload.struct_size = sizeof workload;
+  static auto workload = client::sized<substrata_workload>();
   workload.name = "count";
   ASSERT_EQ(substrata_machine_add(&machine), 0);
   ASSERT_EQ(substrata_workload_add(&workload), 0);
@@ -401,8 +397,7 @@ TEST(Run, FindsMachineAndWorkloadByNameAndTellsWhatIsThere) {
   EXPECT_EQ(substrata_workload_at(1), nullptr);
   probe("toy.out");
   Collector to("toy.*");
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   ASSERT_EQ(substrata_run("toy", "count:to=3", nullptr, &result), 0);
   EXPECT_EQ(result.correct, 1u);
   EXPECT_EQ(to.seen.size(), 3u);
@@ -411,8 +406,7 @@ TEST(Run, FindsMachineAndWorkloadByNameAndTellsWhatIsThere) {
   EXPECT_EQ(substrata_run("toy", "cuont", nullptr, nullptr), -7);
   EXPECT_EQ(substrata_run("toy", "count:bad", nullptr, nullptr), -1);
   EXPECT_STREQ(substrata_feed_error(), "count has no parameter 'bad'");
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 9;
   EXPECT_EQ(substrata_run("toy", "count", &options, nullptr), -1);
   substrata_following* following = nullptr;

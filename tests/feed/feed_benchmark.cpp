@@ -1,6 +1,6 @@
 // FE-12: what an append, an unobserved probe and a replay cost, each beside its floor of the same run.
 #include <benchmark/benchmark.h>
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -14,19 +14,7 @@
 namespace {
 
 uint32_t bench_probe(const char* name) {
-  substrata_source_info source{};
-  source.struct_size = sizeof source;
-  source.kind = SUBSTRATA_SOURCE_TEST;
-  source.name = "bench";
-  source.summary = "benchmark";
-  substrata_source_add(&source);
-  substrata_probe_info info{};
-  info.struct_size = sizeof info;
-  info.name = name;
-  info.source = "bench";
-  uint32_t number = 0;
-  substrata_probe_add(&info, &number);
-  return number;
+  return substrata::client::feed::Source::generated("bench", "benchmark").probe(name).value();
 }
 
 inline void fill(substrata_transaction* t, uint64_t i) {
@@ -125,8 +113,7 @@ const std::string& recorded_trace() {
       }
       substrata_commit(publisher);
     }
-    substrata_record_summary summary{};
-    summary.struct_size = sizeof summary;
+    auto summary = substrata::client::sized<substrata_record_summary>();
     substrata_record_stop(recorder, &summary);
     substrata_publisher_close(publisher);
     std::printf("recorded: %.2f bytes a transaction\n",

@@ -4,7 +4,7 @@
 #define SUBSTRATA_TESTS_FEED_FEED_FIXTURE_HPP
 
 #include <gtest/gtest.h>
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -15,27 +15,17 @@
 namespace substrata::feed::test {
 
 inline uint32_t probe(const std::string& name, const char* source = "test") {
-  substrata_source_info info{};
-  info.struct_size = sizeof info;
-  info.kind = SUBSTRATA_SOURCE_TEST;
-  info.name = source;
-  info.summary = "made by the test";
-  info.time_base = SUBSTRATA_TIME_SIMULATED;
-  info.ticks_per_second = 1000000;
-  EXPECT_EQ(substrata_source_add(&info), 0) << substrata_feed_error();
-  substrata_probe_info wanted{};
-  wanted.struct_size = sizeof wanted;
-  wanted.name = name.c_str();
-  wanted.text = "a place in the test";
-  wanted.source = source;
   uint32_t number = 0;
-  EXPECT_EQ(substrata_probe_add(&wanted, &number), 0) << substrata_feed_error();
+  EXPECT_EQ((client::feed::Source{source, "made by the test", SUBSTRATA_SOURCE_TEST, SUBSTRATA_TIME_SIMULATED,
+                                  1000000}
+                 .try_probe(name.c_str(), "a place in the test", &number)),
+            0)
+      << substrata_feed_error();
   return number;
 }
 
 inline substrata_probe_info probe_info(uint32_t number) {
-  substrata_probe_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_probe_info>();
   EXPECT_EQ(substrata_probe_at(number, &info), 0);
   return info;
 }
@@ -44,47 +34,42 @@ inline substrata_probe_info probe_info(uint32_t number) {
 class Publishing {
  public:
   explicit Publishing(uint32_t number, uint32_t slots = 0) {
-    EXPECT_EQ(substrata_publisher_open(number, slots, &publisher_), 0) << substrata_feed_error();
+    EXPECT_EQ(publisher_.try_open(number, slots), 0) << substrata_feed_error();
   }
-  ~Publishing() { substrata_publisher_close(publisher_); }
-  Publishing(const Publishing&) = delete;
-  Publishing& operator=(const Publishing&) = delete;
-  substrata_publisher* get() const { return publisher_; }
+  substrata_publisher* get() const { return publisher_.get(); }
   void send(uint64_t time, uint64_t address = 0) {
     substrata_transaction transaction{};
     transaction.time = time;
     transaction.address = address;
     transaction.kind = SUBSTRATA_READ;
-    substrata_publish(publisher_, &transaction);
+    publisher_.publish(transaction);
   }
 
  private:
-  substrata_publisher* publisher_ = nullptr;
+  client::feed::Publisher publisher_;
 };
 
 // Keeps everything it sees.
 class Collector {
  public:
   explicit Collector(const char* patterns = nullptr, uint32_t flags = 0) {
-    EXPECT_EQ(substrata_observer_create(take, this, flags, &observer_), 0);
+    EXPECT_EQ(observer_.try_create<&Collector::take>(*this, flags), 0);
     if (patterns != nullptr) {
-      EXPECT_EQ(substrata_subscribe(observer_, patterns), 0) << substrata_feed_error();
+      EXPECT_EQ(observer_.try_subscribe(patterns), 0) << substrata_feed_error();
     }
   }
-  ~Collector() { substrata_observer_destroy(observer_); }
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
-  substrata_observer* get() const { return observer_; }
+  substrata_observer* get() const { return observer_.get(); }
   std::vector<substrata_transaction> seen;
   std::vector<size_t> batches;
 
  private:
-  static void take(void* owner, const substrata_transaction* batch, size_t count) {
-    auto& self = *static_cast<Collector*>(owner);
-    self.seen.insert(self.seen.end(), batch, batch + count);
-    self.batches.push_back(count);
+  void take(const substrata_transaction* batch, size_t count) {
+    seen.insert(seen.end(), batch, batch + count);
+    batches.push_back(count);
   }
-  substrata_observer* observer_ = nullptr;
+  client::feed::Observer observer_;
 };
 
 inline bool equal(const substrata_transaction& a, const substrata_transaction& b) {

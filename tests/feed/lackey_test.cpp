@@ -1,6 +1,8 @@
 // The importer of valgrind lackey's text.
 #include "feed/lackey.hpp"
 
+#include <substrata/result.hpp>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -74,8 +76,7 @@ TEST_F(LackeyImport, StopsAtAForeignLineWithItsNumberAndOffset) {
   const std::string error = substrata_feed_error();
   EXPECT_NE(error.find("line 3, byte offset 20"), std::string::npos) << error;
   EXPECT_EQ(summary_.transactions, 2u);
-  substrata_replay_summary told{};
-  told.struct_size = sizeof told;
+  auto told = client::sized<substrata_replay_summary>();
   EXPECT_EQ(substrata_replay((folder_ / "trace").c_str(), nullptr, &told), 0);
   EXPECT_EQ(told.transactions, 2u);
   EXPECT_EQ(import(std::string(" L 1000,8\n L 10\0,8\n", 18)), -1) << "a zero byte";

@@ -1,5 +1,7 @@
 // Traces: what was recorded is what is replayed; a file cut off or damaged anywhere tells where and what was
 // read.
+#include <substrata/result.hpp>
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -63,8 +65,7 @@ substrata_record_summary record_random(const std::string& path, uint64_t count, 
   substrata_observer* observer = nullptr;
   EXPECT_EQ(substrata_observer_create(collect, live, 0, &observer), 0);
   EXPECT_EQ(substrata_subscribe(observer, "rec.*"), 0);
-  substrata_record_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_record_options>();
   options.block_transactions = block;
   options.comment = "random";
   substrata_recorder* recorder = nullptr;
@@ -80,8 +81,7 @@ substrata_record_summary record_random(const std::string& path, uint64_t count, 
       substrata_publish(random() % 3 == 0 ? three.get() : one.get(), &t);
     }
   }
-  substrata_record_summary summary{};
-  summary.struct_size = sizeof summary;
+  auto summary = client::sized<substrata_record_summary>();
   EXPECT_EQ(substrata_record_stop(recorder, &summary), 0) << substrata_feed_error();
   substrata_observer_destroy(observer);
   return summary;
@@ -104,8 +104,7 @@ TEST(Trace, ReplayGivesTheSameTransactionsAndBatchesAsTheLiveRun) {
   ASSERT_EQ(substrata_observer_create(collect, &replayed, 0, &observer), 0);
   ASSERT_EQ(substrata_subscribe(observer, "rec.*"), 0);
   Collector sizes("rec.*");
-  substrata_replay_summary told{};
-  told.struct_size = sizeof told;
+  auto told = client::sized<substrata_replay_summary>();
   ASSERT_EQ(substrata_replay(path.c_str(), nullptr, &told), 0) << substrata_feed_error();
   EXPECT_EQ(told.transactions, 20000u);
   EXPECT_EQ(told.complete, 1u);
@@ -131,8 +130,7 @@ TEST(Trace, DescribesItself) {
   record_random(path, 1000, 100, &live);
   substrata_trace* trace = nullptr;
   ASSERT_EQ(substrata_trace_open(path.c_str(), &trace), 0) << substrata_feed_error();
-  substrata_trace_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_trace_info>();
   ASSERT_EQ(substrata_trace_describe(trace, &info), 0);
   EXPECT_EQ(info.complete, 1u);
   EXPECT_EQ(info.transactions, 1000u);
@@ -141,14 +139,12 @@ TEST(Trace, DescribesItself) {
   EXPECT_STREQ(info.comment, "random");
   ASSERT_EQ(info.probes, 3u);
   for (uint32_t i = 0; i < info.probes; ++i) {
-    substrata_probe_info point{};
-    point.struct_size = sizeof point;
+    auto point = client::sized<substrata_probe_info>();
     ASSERT_EQ(substrata_trace_probe(trace, i, &point), 0);
     EXPECT_EQ(point.delivered, live[point.name].size());
     EXPECT_STREQ(point.source, std::string(point.name) == "rec.three" ? "second-source" : "test");
   }
-  substrata_source_info source{};
-  source.struct_size = sizeof source;
+  auto source = client::sized<substrata_source_info>();
   ASSERT_EQ(substrata_trace_source(trace, 0, &source), 0);
   EXPECT_EQ(source.ticks_per_second, 1000000u);
   EXPECT_EQ(source.time_base, static_cast<uint32_t>(SUBSTRATA_TIME_SIMULATED));
@@ -210,8 +206,7 @@ TEST(Trace, CutOffAnywhereReadsUpToItsLastWholeBlockAndTellsTheOffset) {
       EXPECT_LT(length, 400u) << "the header is whole, so the file must open";
       continue;
     }
-    substrata_trace_info info{};
-    info.struct_size = sizeof info;
+    auto info = client::sized<substrata_trace_info>();
     ASSERT_EQ(substrata_trace_describe(trace, &info), 0);
     EXPECT_EQ(info.complete, 0u);
     EXPECT_LE(info.readable_bytes, length);
@@ -251,8 +246,7 @@ TEST(Trace, DamagedInABlockIsReadUpToItAndRefusedThere) {
   bytes[block.offset + kChunkHeaderBytes + 100] ^= 0x10;
   write_bytes(damaged, bytes, bytes.size());
   Collector to("rec.*");
-  substrata_replay_summary told{};
-  told.struct_size = sizeof told;
+  auto told = client::sized<substrata_replay_summary>();
   EXPECT_EQ(substrata_replay(damaged.c_str(), nullptr, &told), -1);
   EXPECT_NE(std::string(substrata_feed_error()).find("offset " + std::to_string(block.offset)),
             std::string::npos)
@@ -298,8 +292,7 @@ TEST(Trace, OfAnEmptyRecordingIsCompleteAndReplaysNothing) {
   substrata_recorder* recorder = nullptr;
   ASSERT_EQ(substrata_record_start(path.c_str(), "nothing.*", nullptr, &recorder), 0);
   ASSERT_EQ(substrata_record_stop(recorder, nullptr), 0);
-  substrata_replay_summary told{};
-  told.struct_size = sizeof told;
+  auto told = client::sized<substrata_replay_summary>();
   EXPECT_EQ(substrata_replay(path.c_str(), nullptr, &told), 0) << substrata_feed_error();
   EXPECT_EQ(told.transactions, 0u);
   EXPECT_EQ(told.complete, 1u);
@@ -312,8 +305,7 @@ TEST(Trace, RefusesWhatItCannotRecordOrRead) {
   EXPECT_EQ(substrata_record_start((folder / "no/such/folder").c_str(), "rec.*", nullptr, &recorder), -3);
   EXPECT_EQ(substrata_record_start((folder / "a").c_str(), "no.such.probe.point", nullptr, &recorder), -7);
   EXPECT_FALSE(fs::exists(folder / "a"));
-  substrata_record_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_record_options>();
   options.compression_level = 99;
   EXPECT_EQ(substrata_record_start((folder / "a").c_str(), "rec.*", &options, &recorder), -1);
   EXPECT_EQ(substrata_replay((folder / "none").c_str(), nullptr, nullptr), -3);
@@ -344,8 +336,7 @@ TEST(Trace, OfAKilledProcessReplaysWhatWasFlushed) {
   if (child == 0) {
     // No gtest here: the parent judges.
     Publishing from(probe("killed.here"), 64);
-    substrata_record_options options{};
-    options.struct_size = sizeof options;
+    auto options = client::sized<substrata_record_options>();
     options.block_transactions = 300;
     substrata_recorder* recorder = nullptr;
     if (substrata_record_start(path.c_str(), "killed.*", &options, &recorder) != 0) ::_exit(1);
@@ -366,8 +357,7 @@ TEST(Trace, OfAKilledProcessReplaysWhatWasFlushed) {
   ASSERT_TRUE(WIFSIGNALED(status));
 
   Collector to("killed.*");
-  substrata_replay_summary told{};
-  told.struct_size = sizeof told;
+  auto told = client::sized<substrata_replay_summary>();
   EXPECT_EQ(substrata_replay(path.c_str(), nullptr, &told), -1);
   EXPECT_NE(std::string(substrata_feed_error()).find("was not ended"), std::string::npos)
       << substrata_feed_error();

@@ -106,6 +106,8 @@ TEST_F(Packaging, InstalledTreeHoldsLibrariesHeadersAndTheirLinks) {
                            "include/sde_lib.hpp",
                            "include/substrata/substrate.h",
                            "include/substrata/feed.h",
+                           "include/substrata/feed.hpp",
+                           "include/substrata/result.hpp",
                            "include/substrata/substrata.hpp",
                            "lib/pkgconfig/papi.pc",
                            "lib/pkgconfig/substrata.pc",

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <substrata/recording.h>
+#include <substrata/result.hpp>
 
 #include <fstream>
 #include <string>
@@ -74,8 +75,7 @@ TEST(RecordingC, GivesWhatWasWritten) {
   EXPECT_THAT(seconds, testing::ElementsAre(0, 0.5, 1, -1));
   EXPECT_THAT(values, testing::ElementsAre(0, 1, 4, -1));
   ASSERT_EQ(substrata_recording_region_count(recording), 2u);
-  substrata_recording_region region{};
-  region.struct_size = sizeof region;
+  auto region = substrata::client::sized<substrata_recording_region>();
   ASSERT_EQ(substrata_recording_region_at(recording, 1, &region), 0);
   EXPECT_STREQ(region.name, "solve");
   EXPECT_EQ(region.begin, 1);

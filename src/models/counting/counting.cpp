@@ -2,6 +2,7 @@
 #include "counting.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -10,42 +11,6 @@ namespace {
 
 constexpr size_t kMostQualified = 65536;
 
-Status no_memory() noexcept { return {Code::kNoMemory, 0, "no memory for the monitor's eventset"}; }
-
-// One eventset: for each event a run of counters, summed.
-struct CountingSet {
-  explicit CountingSet(Monitor& of) : monitor(of) {}
-  Monitor& monitor;
-  struct Bound {
-    uint32_t first;  // in counters
-    uint32_t count;
-    ValueKind kind;
-  };
-  std::vector<Bound> events;
-  std::vector<const Counter*> counters;
-  std::vector<Instrument*> instruments;  // each once
-  std::vector<uint64_t> base;            // what is subtracted, while running
-  std::vector<int64_t> values;           // while stopped
-  bool running = false;
-
-  uint64_t sum(size_t event) const noexcept {
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < events[event].count; ++i) total += counters[events[event].first + i]->value();
-    return total;
-  }
-  int64_t value(size_t event) const noexcept {
-    const uint64_t total = sum(event);
-    return static_cast<int64_t>(events[event].kind == ValueKind::kGauge ? total : total - base[event]);
-  }
-  void begin_at_zero() noexcept {
-    for (size_t i = 0; i < events.size(); ++i) {
-      base[i] = sum(i);
-      values[i] = value(i);
-    }
-  }
-};
-
-CountingSet& set_of(Set* set) noexcept { return *reinterpret_cast<CountingSet*>(set); }
 Monitor& monitor_of(Device* device) noexcept { return *reinterpret_cast<Monitor*>(device); }
 
 }  // namespace
@@ -190,95 +155,122 @@ Status find_event(Device* device, const char* name, uint32_t* index) noexcept {
   return guarded([&] { return monitor_of(device).find_event(name, index); });
 }
 
-Status create_set(Device* device, Thread*, Set** out) noexcept {
-  auto* set = new (std::nothrow) CountingSet(monitor_of(device));
-  if (set == nullptr) return no_memory();
-  *out = reinterpret_cast<Set*>(set);
+CountingSet::~CountingSet() {
+  if (running_) monitor_.end(now_.instruments);
+}
+
+uint64_t CountingSet::sum(size_t event) const noexcept {
+  const Bound& bound = now_.events[event];
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < bound.count; ++i) total += now_.counters[bound.first + i]->value();
+  return total;
+}
+
+int64_t CountingSet::value(size_t event) const noexcept {
+  const uint64_t total = sum(event);
+  return static_cast<int64_t>(now_.events[event].kind == ValueKind::kGauge ? total
+                                                                           : total - now_.base[event]);
+}
+
+void CountingSet::begin_at_zero() noexcept {
+  for (size_t i = 0; i < now_.events.size(); ++i) {
+    now_.base[i] = sum(i);
+    now_.values[i] = value(i);
+  }
+}
+
+Status CountingSet::program(const uint32_t* events, uint32_t count) {
+  if (running_) return {Code::kRunning, 0, "the eventset is running; stop it before changing its events"};
+  Programme wanted;
+  wanted.programmed.assign(events, events + count);
+  for (const uint32_t index : wanted.programmed) {
+    Request request;
+    if (const Status refused = monitor_.request_at(index, &request); !refused.ok()) return refused;
+    Event event;
+    if (const Status refused = monitor_.event_at(index, &event); !refused.ok()) return refused;
+    Binding binding;
+    if (const Status refused = monitor_.bind_locked(request, &binding); !refused.ok()) return refused;
+    wanted.events.push_back({static_cast<uint32_t>(wanted.counters.size()),
+                             static_cast<uint32_t>(binding.counters.size()), event.kind});
+    wanted.counters.insert(wanted.counters.end(), binding.counters.begin(), binding.counters.end());
+    if (binding.instrument != nullptr && std::find(wanted.instruments.begin(), wanted.instruments.end(),
+                                                   binding.instrument) == wanted.instruments.end()) {
+      wanted.instruments.push_back(binding.instrument);
+    }
+  }
+  wanted.base.resize(count);
+  wanted.values.resize(count);
+  std::swap(now_, wanted);
+  after_program();
   return kSuccess;
 }
 
-void destroy_set(Set* set) noexcept {
-  CountingSet* self = &set_of(set);
-  if (self->running) self->monitor.end(self->instruments);
-  delete self;
+Status CountingSet::start() noexcept {
+  catch_up();
+  if (const Status refused = monitor_.begin(now_.instruments); !refused.ok()) return refused;
+  substrata_flush();  // of what another running set's instrument has not seen yet
+  begin_at_zero();
+  running_ = true;
+  after_switch(true);
+  return kSuccess;
 }
 
-Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
-  CountingSet& self = set_of(set);
-  if (self.running) return {Code::kRunning, 0, "the eventset is running; stop it before changing its events"};
-  return guarded([&]() -> Status {
-    CountingSet wanted(self.monitor);
-    for (uint32_t i = 0; i < count; ++i) {
-      Request request;
-      if (const Status refused = self.monitor.request_at(events[i], &request); !refused.ok()) return refused;
-      Event event;
-      if (const Status refused = self.monitor.event_at(events[i], &event); !refused.ok()) return refused;
-      Binding binding;
-      if (const Status refused = self.monitor.bind_locked(request, &binding); !refused.ok()) return refused;
-      wanted.events.push_back({static_cast<uint32_t>(wanted.counters.size()),
-                               static_cast<uint32_t>(binding.counters.size()), event.kind});
-      wanted.counters.insert(wanted.counters.end(), binding.counters.begin(), binding.counters.end());
-      if (binding.instrument != nullptr && std::find(wanted.instruments.begin(), wanted.instruments.end(),
-                                                     binding.instrument) == wanted.instruments.end()) {
-        wanted.instruments.push_back(binding.instrument);
-      }
-    }
-    wanted.base.resize(count);
-    wanted.values.resize(count);
-    self.events.swap(wanted.events);
-    self.counters.swap(wanted.counters);
-    self.instruments.swap(wanted.instruments);
-    self.base.swap(wanted.base);
-    self.values.swap(wanted.values);
+Status CountingSet::stop() noexcept {
+  catch_up();
+  substrata_flush();
+  for (size_t i = 0; i < now_.events.size(); ++i) now_.values[i] = value(i);
+  running_ = false;
+  monitor_.end(now_.instruments);
+  after_switch(false);
+  return kSuccess;
+}
+
+Status CountingSet::read(int64_t* values) noexcept {
+  catch_up();
+  if (!running_) {
+    std::copy(now_.values.begin(), now_.values.end(), values);
+    return kSuccess;
+  }
+  substrata_flush();
+  for (size_t i = 0; i < now_.events.size(); ++i) values[i] = value(i);
+  return kSuccess;
+}
+
+Status CountingSet::reset() noexcept {
+  catch_up();
+  if (running_) substrata_flush();
+  begin_at_zero();
+  return kSuccess;
+}
+
+Status CountingSet::write(const int64_t* values) noexcept {
+  catch_up();
+  if (running_) substrata_flush();
+  for (size_t i = 0; i < now_.events.size(); ++i) {
+    if (now_.events[i].kind == ValueKind::kGauge) continue;
+    now_.base[i] = sum(i) - static_cast<uint64_t>(values[i]);
+    now_.values[i] = values[i];
+  }
+  return kSuccess;
+}
+
+Status create_set(Device* device, Thread*, Set** out) noexcept {
+  return guarded([&] {
+    *out = monitor_of(device).make_set().release()->handle();
     return kSuccess;
   });
 }
 
-Status start(Set* set) noexcept {
-  CountingSet& self = set_of(set);
-  if (const Status refused = self.monitor.begin(self.instruments); !refused.ok()) return refused;
-  substrata_flush();  // of what another running set's instrument has not seen yet
-  self.begin_at_zero();
-  self.running = true;
-  return kSuccess;
+void destroy_set(Set* set) noexcept { delete &set_of(set); }
+
+Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
+  return guarded([&] { return set_of(set).program(events, count); });
 }
 
-Status stop(Set* set) noexcept {
-  CountingSet& self = set_of(set);
-  substrata_flush();
-  for (size_t i = 0; i < self.events.size(); ++i) self.values[i] = self.value(i);
-  self.running = false;
-  self.monitor.end(self.instruments);
-  return kSuccess;
-}
-
-Status read(Set* set, int64_t* values) noexcept {
-  CountingSet& self = set_of(set);
-  if (!self.running) {
-    std::copy(self.values.begin(), self.values.end(), values);
-    return kSuccess;
-  }
-  substrata_flush();
-  for (size_t i = 0; i < self.events.size(); ++i) values[i] = self.value(i);
-  return kSuccess;
-}
-
-Status reset(Set* set) noexcept {
-  CountingSet& self = set_of(set);
-  if (self.running) substrata_flush();
-  self.begin_at_zero();
-  return kSuccess;
-}
-
-Status write(Set* set, const int64_t* values) noexcept {
-  CountingSet& self = set_of(set);
-  if (self.running) substrata_flush();
-  for (size_t i = 0; i < self.events.size(); ++i) {
-    if (self.events[i].kind == ValueKind::kGauge) continue;
-    self.base[i] = self.sum(i) - static_cast<uint64_t>(values[i]);
-    self.values[i] = values[i];
-  }
-  return kSuccess;
-}
+Status start(Set* set) noexcept { return set_of(set).start(); }
+Status stop(Set* set) noexcept { return set_of(set).stop(); }
+Status read(Set* set, int64_t* values) noexcept { return set_of(set).read(values); }
+Status reset(Set* set) noexcept { return set_of(set).reset(); }
+Status write(Set* set, const int64_t* values) noexcept { return set_of(set).write(values); }
 
 }  // namespace substrata::monitor

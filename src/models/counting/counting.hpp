@@ -14,6 +14,7 @@
 
 #include <array>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <span>
@@ -29,7 +30,7 @@
 namespace substrata::monitor {
 
 // Something that works only while a running eventset uses it: a model with its observer. begin and end are
-// called by the room, alternately, never two at a time for one monitor.
+// called by the monitor, alternately, never two at a time for one monitor.
 class Instrument {
  public:
   Instrument() = default;
@@ -72,6 +73,72 @@ struct Binding {
   Instrument* instrument = nullptr;  // null: the counters need none
 };
 
+class Monitor;
+
+// One eventset: for each event a run of counters, summed. A monitor that keeps more for a set, or has to do
+// more at its calls, derives its own class and gives it out in make_set. Thread-compatible, as the table's
+// slots.
+class CountingSet {
+ public:
+  explicit CountingSet(Monitor& monitor) noexcept : monitor_(monitor) {}
+  virtual ~CountingSet();
+  CountingSet(const CountingSet&) = delete;
+  CountingSet& operator=(const CountingSet&) = delete;
+
+  Monitor& monitor() const noexcept { return monitor_; }
+  // The events of the last program(), as indices into the monitor's catalogue.
+  std::span<const uint32_t> programmed() const noexcept { return now_.programmed; }
+  // What the table's slots hand about.
+  Set* handle() noexcept { return reinterpret_cast<Set*>(this); }
+
+  // The slots.
+  Status program(const uint32_t* events, uint32_t count);
+  Status start() noexcept;
+  Status stop() noexcept;
+  Status read(int64_t* values) noexcept;
+  Status reset() noexcept;
+  Status write(const int64_t* values) noexcept;
+
+ protected:
+  // Hooks, all of which do nothing here.
+  // Before a call looks at counters, running or not: brings to them what waits outside the feed.
+  virtual void catch_up() noexcept {}
+  // The events are others now.
+  virtual void after_program() noexcept {}
+  // The set has been started, or stopped.
+  virtual void after_switch(bool /*running*/) noexcept {}
+
+ private:
+  struct Bound {
+    uint32_t first;  // in counters
+    uint32_t count;
+    ValueKind kind;
+  };
+  // What program() exchanges as a whole.
+  struct Programme {
+    std::vector<uint32_t> programmed;
+    std::vector<Bound> events;
+    std::vector<const Counter*> counters;
+    std::vector<Instrument*> instruments;  // each once
+    std::vector<uint64_t> base;            // what is subtracted, while running
+    std::vector<int64_t> values;           // while stopped
+  };
+
+  uint64_t sum(size_t event) const noexcept;
+  int64_t value(size_t event) const noexcept;
+  void begin_at_zero() noexcept;
+
+  Monitor& monitor_;
+  Programme now_;
+  bool running_ = false;
+};
+
+// The set behind a slot's argument, as the class that the monitor's make_set gives.
+template <typename S = CountingSet>
+S& set_of(Set* set) noexcept {
+  return static_cast<S&>(*reinterpret_cast<CountingSet*>(set));
+}
+
 // The process-wide state of a monitor substrate. Thread-safe.
 class Monitor {
  public:
@@ -88,8 +155,11 @@ class Monitor {
   // The request behind an index.
   Status request_at(uint32_t index, Request* out) const;
 
-  // Called by program(); may allocate and throw std::bad_alloc. A refusal has no effect. Calls may overlap:
-  // the room holds a lock around them.
+  // A set of this monitor. May throw std::bad_alloc.
+  virtual std::unique_ptr<CountingSet> make_set() { return std::make_unique<CountingSet>(*this); }
+
+  // Called by program(); may allocate and throw std::bad_alloc. A refusal has no effect. Calls may overlap: a
+  // lock is held around them.
   Status bind_locked(const Request& request, Binding* out);
 
   // Counts users of instruments: the first begins it, the last ends it. All or nothing.

@@ -1,7 +1,7 @@
 // Turns arrivals of packets into transactions of the feed.
 #include "node_probes.hpp"
 
-#include <stdexcept>
+#include <substrata/feed.hpp>
 
 namespace substrata::svm {
 namespace {
@@ -54,32 +54,16 @@ std::uint16_t flags_of(PacketKind kind) noexcept {
 }  // namespace
 
 NodeProbes::NodeProbes(const std::string& machine, Engine& engine) : stacks_(engine.processes(), {0}) {
-  const auto demand = [](int code) {
-    if (code != 0) throw std::runtime_error(substrata_feed_error());
-  };
-  substrata_source_info source{};
-  source.struct_size = sizeof(source);
-  source.kind = SUBSTRATA_SOURCE_MACHINE;
-  source.name = machine.c_str();
-  source.summary = "shared virtual memory on a network without contention, a model";
-  source.time_base = SUBSTRATA_TIME_SIMULATED;
-  source.ticks_per_second = 1'000'000'000'000;
-  demand(substrata_source_add(&source));
+  const auto source = client::feed::Source::simulated(
+      machine.c_str(), "shared virtual memory on a network without contention, a model");
   for (const std::string& region : engine.memory().regions()) {
     regions_.push_back(regions_.empty() ? std::uint16_t{0} : substrata_region(region.c_str()));
   }
   for (ProcessId node = 0; node < engine.processes(); ++node) {
     const std::string name = machine + ".node" + std::to_string(node) + ".receive";
-    substrata_probe_info probe{};
-    probe.struct_size = sizeof(probe);
-    probe.name = name.c_str();
-    probe.text = "packets that arrive at the node; initiator and target are nodes";
-    probe.source = machine.c_str();
-    std::uint32_t number = 0;
-    demand(substrata_probe_add(&probe, &number));
-    substrata_publisher* publisher = nullptr;
-    demand(substrata_publisher_open(number, 0, &publisher));
-    publishers_.emplace_back(publisher);
+    publishers_.push_back(
+        source.publisher(name.c_str(), "packets that arrive at the node; initiator and target are nodes")
+            .value());
   }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "network.hpp"
-#include "substrata/feed.h"
+#include "substrata/feed.hpp"
 
 namespace substrata::svm {
 
@@ -28,10 +28,7 @@ class NodeProbes {
   std::uint64_t published() const noexcept { return published_; }
 
  private:
-  struct Close {
-    void operator()(substrata_publisher* publisher) const noexcept { substrata_publisher_close(publisher); }
-  };
-  std::vector<std::unique_ptr<substrata_publisher, Close>> publishers_;
+  std::vector<client::feed::Publisher> publishers_;
   std::vector<std::uint16_t> regions_;              // numbers in the feed of the run's regions
   std::vector<std::vector<std::uint16_t>> stacks_;  // of each node: its phase, then the procedures it is in
   std::uint64_t published_ = 0;

@@ -60,7 +60,7 @@ constexpr workloads::Parameter kParameters[] = {
 
 int run_svm(const char* workload, const substrata_run_options* options, substrata_run_result* result);
 
-// Built when the library is loaded, kept to the end of the process.
+// Kept to the end of the process.
 struct Announcement {
   std::string parameters = workloads::describe(kParameters);
   substrata_machine machine{};
@@ -74,12 +74,11 @@ struct Announcement {
         "shared virtual memory by home-based lazy release consistency on a network without contention";
     machine.parameters = parameters.c_str();
     machine.run = run_svm;
-    substrata_machine_add(&machine);
   }
 };
 
-const Announcement& announcement() {
-  static const auto* const made = new Announcement;
+Announcement& announcement() {
+  static auto* const made = new Announcement;
   return *made;
 }
 
@@ -90,8 +89,6 @@ int run_svm(const char* workload, const substrata_run_options* options, substrat
           -> std::unique_ptr<workloads::Machine> { return make_plain_svm(text, seed, error); },
       workload, options, result);
 }
-
-SUBSTRATA_AT_LOAD void announce() { static_cast<void>(announcement()); }
 
 }  // namespace
 
@@ -117,3 +114,9 @@ std::unique_ptr<SvmMachine> make_plain_svm(std::string_view text, std::uint64_t 
 }
 
 }  // namespace substrata::svm
+
+namespace substrata::built_in {
+
+void shared_virtual_memory() { static_cast<void>(substrata_machine_add(&svm::announcement().machine)); }
+
+}  // namespace substrata::built_in

@@ -1,6 +1,8 @@
 // Measurement and the questions about events, over the public interface.
 #include "measuring.hpp"
 
+#include <substrata/result.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -66,8 +68,7 @@ std::string event_name(int code) {
 }
 
 substrata_event describe(int code) {
-  substrata_event event{};
-  event.struct_size = sizeof event;
+  auto event = client::sized<substrata_event>();
   const int status = substrata_event_info(code, &event);
   if (status != PAPI_OK) {
     event.available = 0;

@@ -1,6 +1,8 @@
 // Opens the kernel's events on every processor, and publishes their samples in the order of their times.
 #include "observation.hpp"
 
+#include <substrata/feed.hpp>
+
 #include <ctime>
 
 #include "base/error.hpp"
@@ -42,22 +44,8 @@ int refuse_observation(int error, const char* what, pid_t process, const char* c
 }
 
 int Observation::open_probe(const char* name, const char* text) {
-  substrata_source_info source{};
-  source.struct_size = sizeof source;
-  source.kind = SUBSTRATA_SOURCE_LIVE;
-  source.name = "os";
-  source.summary = "Events of the operating system, as the kernel samples them";
-  source.time_base = SUBSTRATA_TIME_REAL;
-  source.ticks_per_second = 1'000'000'000;
-  if (const int refused = substrata_source_add(&source)) return refused;
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  probe.name = name;
-  probe.text = text;
-  probe.source = "os";
-  uint32_t number = 0;
-  if (const int refused = substrata_probe_add(&probe, &number)) return refused;
-  return substrata_publisher_open(number, 1024, &publisher_);
+  constexpr client::feed::Source kSystem{"os", "Events of the operating system, as the kernel samples them"};
+  return kSystem.try_publisher(name, text, 1024, &publisher_);
 }
 
 int Observation::open(perf_event_attr attributes, const std::vector<pid_t>& threads, uint32_t ring_pages) {
@@ -103,7 +91,7 @@ void Observation::collect(void (*fill)(const Sample&, substrata_transaction&)) {
   std::stable_sort(samples_.begin(), samples_.end(),
                    [](const Sample& a, const Sample& b) { return a.time < b.time; });
   for (const Sample& sample : samples_) {
-    substrata_transaction* const slot = substrata_reserve(publisher_);
+    substrata_transaction* const slot = publisher_.reserve();
     if (slot == nullptr) return;
     *slot = {};
     slot->time = sample.time;
@@ -112,7 +100,7 @@ void Observation::collect(void (*fill)(const Sample&, substrata_transaction&)) {
     slot->initiator = sample.thread;
     slot->target = sample.processor;
     fill(sample, *slot);
-    substrata_commit(publisher_);
+    publisher_.commit();
   }
 }
 

@@ -2,7 +2,7 @@
 #ifndef SUBSTRATA_OBSERVATION_OBSERVATION_HPP
 #define SUBSTRATA_OBSERVATION_OBSERVATION_HPP
 
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include "perf_buffer.hpp"
 
@@ -24,7 +24,6 @@ class Observation {
   Observation() = default;
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;
-  ~Observation() { substrata_publisher_close(publisher_); }
 
   // 0, or as substrata_probe_add refuses.
   int open_probe(const char* name, const char* text);
@@ -44,7 +43,7 @@ class Observation {
  private:
   std::vector<Buffer> buffers_;  // one per processor
   std::vector<Sample> samples_;
-  substrata_publisher* publisher_ = nullptr;
+  client::feed::Publisher publisher_;
   uint64_t lost_ = 0;
 };
 

@@ -1,10 +1,10 @@
 // Shared pages of live processes: views and their protection, faults, twins and diffs.
 #include <signal.h>
-#include <substrata/feed.h>
 #include <substrata/shared_pages.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <substrata/feed.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -94,7 +94,6 @@ struct substrata_shared_pages {
     for (std::vector<Done>* each : {&done, &ended_done}) each->reserve(2 * shape.pages);
     for (std::vector<uint32_t>* each : {&stored, &ended_stored, &outdated}) each->reserve(2 * shape.pages);
   }
-  ~substrata_shared_pages() { substrata_publisher_close(publisher); }
 
   bool is_home(uint64_t page) const noexcept { return geometry.home(page) == process; }
 
@@ -129,7 +128,7 @@ struct substrata_shared_pages {
   std::vector<Done> ended_done;
   std::vector<uint32_t> outdated;
   substrata_shared_pages_counts counts{};
-  substrata_publisher* publisher = nullptr;
+  substrata::client::feed::Publisher publisher;
   // Between threads that fault and one that synchronises: a spin lock, because it is taken in a signal
   // handler.
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -243,23 +242,12 @@ int substrata_shared_pages::map_views(const std::string& name) {
 }
 
 int substrata_shared_pages::open_publisher() {
-  substrata_source_info source{};
-  source.struct_size = sizeof source;
-  source.kind = SUBSTRATA_SOURCE_LIVE;
-  source.name = "shared-pages";
-  source.summary = "Shared virtual memory of live processes, by page protection";
-  source.time_base = SUBSTRATA_TIME_REAL;
-  source.ticks_per_second = 1'000'000'000;
-  if (const int refused = substrata_source_add(&source)) return refused;
+  constexpr substrata::client::feed::Source kSource{
+      "shared-pages", "Shared virtual memory of live processes, by page protection"};
   const std::string name = "shared-pages.process" + std::to_string(process);
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  probe.name = name.c_str();
-  probe.text = "Fetches, twins, diffs, invalidations, locks and barriers of one process";
-  probe.source = "shared-pages";
-  uint32_t number = 0;
-  if (const int refused = substrata_probe_add(&probe, &number)) return refused;
-  return substrata_publisher_open(number, 1024, &publisher);
+  return kSource.try_publisher(name.c_str(),
+                               "Fetches, twins, diffs, invalidations, locks and barriers of one process",
+                               1024, &publisher);
 }
 
 bool substrata_shared_pages::serve(const void* address, Access access) noexcept {
@@ -328,7 +316,7 @@ uint64_t substrata_shared_pages::send_diff(uint64_t page) noexcept {
 
 void substrata_shared_pages::publish(uint16_t kind, uint64_t begin, uint64_t end, uint64_t page,
                                      uint64_t bytes, uint64_t detail) {
-  substrata_transaction* const slot = substrata_reserve(publisher);
+  substrata_transaction* const slot = publisher.reserve();
   if (slot == nullptr) return;
   *slot = {};
   slot->time = end;
@@ -339,7 +327,7 @@ void substrata_shared_pages::publish(uint16_t kind, uint64_t begin, uint64_t end
   slot->target = geometry.home(page);
   slot->size = static_cast<uint32_t>(bytes);
   slot->kind = kind;
-  substrata_commit(publisher);
+  publisher.commit();
 }
 
 // Ends the interval: every page stored to becomes readable only, and its changes go home.

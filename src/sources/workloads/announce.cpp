@@ -26,7 +26,7 @@ constexpr Parameter kParameters[] = {
 
 int run_trivial(const char* workload, const substrata_run_options* options, substrata_run_result* result);
 
-// Built when the library is loaded, kept to the end of the process.
+// Kept to the end of the process.
 struct Announcement {
   std::deque<std::string> texts;
   std::deque<substrata_workload> known;
@@ -41,7 +41,6 @@ struct Announcement {
       entry.name = keep(std::string(workload->name));
       entry.summary = keep(std::string(workload->summary));
       entry.parameters = keep(describe(workload->parameters));
-      substrata_workload_add(&entry);
     }
     trivial.struct_size = sizeof(trivial);
     trivial.default_processes = 1;
@@ -50,12 +49,11 @@ struct Announcement {
     trivial.summary = "every operation takes one cycle of a nanosecond; no caches, no probe points";
     trivial.parameters = keep(describe(kParameters));
     trivial.run = run_trivial;
-    substrata_machine_add(&trivial);
   }
 };
 
-const Announcement& announcement() {
-  static const auto* const made = new Announcement;
+Announcement& announcement() {
+  static auto* const made = new Announcement;
   return *made;
 }
 
@@ -72,10 +70,16 @@ int run_trivial(const char* workload, const substrata_run_options* options, subs
       workload, options, result);
 }
 
-SUBSTRATA_AT_LOAD void announce_at_load() { announce(); }
-
 }  // namespace
 
-void announce() { static_cast<void>(announcement()); }
-
 }  // namespace substrata::workloads
+
+namespace substrata::built_in {
+
+void workloads() {
+  workloads::Announcement& all = workloads::announcement();
+  for (substrata_workload& workload : all.known) static_cast<void>(substrata_workload_add(&workload));
+  static_cast<void>(substrata_machine_add(&all.trivial));
+}
+
+}  // namespace substrata::built_in

@@ -29,9 +29,6 @@ const Workload* find_workload(std::string_view name) noexcept;
 std::unique_ptr<Program> make_program(std::string_view spec, std::uint64_t seed, std::string& error,
                                       std::string* full_text = nullptr);
 
-// Lists the workloads and the machine without a model in the feed, once; done when the library is loaded.
-void announce();
-
 }  // namespace substrata::workloads
 
 #endif

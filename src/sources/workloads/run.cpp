@@ -1,6 +1,8 @@
 // Puts program, memory, engine and machine together for one run.
 #include "run.hpp"
 
+#include <substrata/result.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -56,8 +58,7 @@ int run_announced(const substrata_machine& announced, const MakeMachine& make, c
   constexpr int kInvalid = -1;
   constexpr int kNoMemory = -2;
   constexpr std::uint64_t kPicosecondsPerSecond = 1'000'000'000'000;
-  substrata_run_result unwanted{};
-  unwanted.struct_size = sizeof(unwanted);
+  auto unwanted = client::sized<substrata_run_result>();
   substrata_run_result& out = result != nullptr ? *result : unwanted;
   const auto set_message = [&out](const std::string& text) {
     const std::size_t length = std::min(text.size(), sizeof(out.message) - 1);
@@ -65,7 +66,6 @@ int run_announced(const substrata_machine& announced, const MakeMachine& make, c
     out.message[length] = '\0';
   };
   try {
-    announce();  // long done; named here so that a static link with any machine holds the workloads' entries
     EngineSettings settings;
     settings.processes =
         options != nullptr && options->processes != 0 ? options->processes : announced.default_processes;

@@ -1,6 +1,8 @@
 // Runs of the modelled cluster, and what its monitor keeps of them.
 #include "myrinet_run.hpp"
 
+#include <substrata/result.hpp>
+
 #include <stdexcept>
 
 #include "workload_run.hpp"
@@ -19,8 +21,7 @@ double myrinet_run(const std::string& workload, unsigned nodes, const std::strin
 }
 
 void myrinet_begin(unsigned programs) {
-  substrata_myrinet_shape shape{};
-  shape.struct_size = sizeof shape;
+  auto shape = client::sized<substrata_myrinet_shape>();
   demand(substrata_myrinet_stop());
   demand(substrata_myrinet_default_shape(&shape));
   shape.programs = programs;

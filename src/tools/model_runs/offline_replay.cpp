@@ -1,6 +1,8 @@
 // Hands the log of all ranks to the Myrinet cluster, and asks for what came of it.
 #include "model_runs/offline_replay.hpp"
 
+#include <substrata/result.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -22,8 +24,7 @@ void check(int result) {
 OfflineReplay::OfflineReplay(MessageLog log) : log_(std::move(log)), phases_(log_.header.phases) {
   const std::vector<std::size_t>& ranks = log_.header.operations;
   nodes_ = static_cast<std::uint32_t>(std::max<std::size_t>(2, ranks.size()));
-  substrata_myrinet_carry_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_myrinet_carry_options>();
   options.nodes = nodes_;
   options.phases = static_cast<std::uint32_t>(std::max<std::size_t>(1, phases_.size()));
   options.parameters = log_.header.parameters.c_str();
@@ -57,8 +58,7 @@ substrata_myrinet_outcome OfflineReplay::outcome() const {
 }
 
 substrata_myrinet_counts OfflineReplay::counts(std::uint32_t node, std::uint32_t phase) const {
-  substrata_myrinet_counts out{};
-  out.struct_size = sizeof out;
+  auto out = client::sized<substrata_myrinet_counts>();
   check(substrata_myrinet_carried_counts(carried_.get(), node, phase, &out));
   return out;
 }

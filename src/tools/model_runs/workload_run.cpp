@@ -1,6 +1,8 @@
 // Runs of a workload whose result must be right.
 #include "model_runs/workload_run.hpp"
 
+#include <substrata/result.hpp>
+
 #include <stdexcept>
 
 #include "terminal/progress.hpp"
@@ -10,13 +12,11 @@ namespace substrata::model_runs {
 substrata_run_result run_workload(const char* machine, const std::string& workload, std::uint32_t processes,
                                   const std::string& parameters) {
   tool::show_progress(workload + " on " + machine + ", " + std::to_string(processes) + " processors");
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = processes;
   options.seed = 1;
   options.parameters = parameters.c_str();
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   if (substrata_run(machine, workload.c_str(), &options, &result) != 0)
     throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
   if (result.correct == 0) throw std::runtime_error(result.message);

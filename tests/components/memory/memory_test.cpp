@@ -1,8 +1,8 @@
 // The substrate "memory" through its table: events and qualifiers, eventsets on live feeds, its machine on
 // workloads, traces of it.
 #include <gtest/gtest.h>
-#include <substrata/feed.h>
 #include <substrata/substrate.h>
+#include <substrata/feed.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -77,24 +77,11 @@ class Counting {
 class LiveCpu {
  public:
   explicit LiveCpu(uint32_t cpu) : cpu_(cpu) {
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
-    source.kind = SUBSTRATA_SOURCE_TEST;
-    source.name = "test-program";
-    source.summary = "the test";
-    EXPECT_EQ(substrata_source_add(&source), 0);
     const std::string name = "mem.cpu" + std::to_string(cpu) + ".accesses";
-    substrata_probe_info probe{};
-    probe.struct_size = sizeof probe;
-    probe.name = name.c_str();
-    probe.source = "test-program";
-    uint32_t number = 0;
-    EXPECT_EQ(substrata_probe_add(&probe, &number), 0);
-    EXPECT_EQ(substrata_publisher_open(number, 256, &publisher_), 0);
+    EXPECT_EQ(client::feed::Source::generated("test-program", "the test")
+                  .try_publisher(name.c_str(), "", 256, &publisher_),
+              0);
   }
-  ~LiveCpu() { substrata_publisher_close(publisher_); }
-  LiveCpu(const LiveCpu&) = delete;
-  LiveCpu& operator=(const LiveCpu&) = delete;
   void access(uint16_t kind, uint64_t address, uint32_t size) {
     substrata_transaction t{};
     t.time = ++time_;
@@ -103,13 +90,13 @@ class LiveCpu {
     t.kind = kind;
     t.initiator = cpu_;
     t.phase = 3;
-    substrata_publish(publisher_, &t);
+    publisher_.publish(t);
   }
 
  private:
   uint32_t cpu_;
   uint64_t time_ = 0;
-  substrata_publisher* publisher_ = nullptr;
+  client::feed::Publisher publisher_;
 };
 
 TEST_F(Memory, ListsItsEventsAsModelledAndQualifiedOnesOnceAsked) {
@@ -281,8 +268,7 @@ struct Seen {
   Seen(const Seen&) = delete;
   Seen& operator=(const Seen&) = delete;
   static void take(void* owner, const substrata_transaction* batch, size_t count) {
-    substrata_probe_info info{};
-    info.struct_size = sizeof info;
+    auto info = client::sized<substrata_probe_info>();
     ASSERT_EQ(substrata_probe_at(batch[0].probe, &info), 0);
     auto& stream = static_cast<Seen*>(owner)->streams[info.name];
     stream.insert(stream.end(), batch, batch + count);
@@ -292,8 +278,7 @@ struct Seen {
 };
 
 TEST_F(Memory, FollowsALiveProgramAndPublishesTheTrafficBetweenItsLevels) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.parameters = "l1=512:l1_ways=2:l2=1024:l2_ways=4:line=32:inclusive=1";
   substrata_following* following = nullptr;
   ASSERT_EQ(substrata_follow("memory", &options, &following), 0) << substrata_feed_error();
@@ -342,15 +327,13 @@ TEST_F(Memory, RunsAWorkloadWhoseTraceReplaysToTheSameCounts) {
   Counting set(table_, device_,
                {event("ACCESSES"), event("REFERENCES"), event("L1_MISSES"), event("L2_MISSES"),
                 event("L1_WRITE_BACKS"), event("L2_WRITE_BACKS"), event("L1_MISSES:cpu=1")});
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 2;
   options.parameters = "l1=4k:l2=64k";
   options.record = trace.c_str();
   options.record_probes = "mem.*.accesses";
   options.program = 6;
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   Seen seen("mem.*");
   set.start();
   ASSERT_EQ(substrata_run("memory", "radix:keys=4096", &options, &result), 0) << substrata_feed_error();
@@ -392,17 +375,14 @@ TEST_F(Memory, RunsAWorkloadWhoseTraceReplaysToTheSameCounts) {
 TEST_F(Memory, RecordsWhatItsMachinePublishesWhenNoProbePointIsNamed) {
   const substrata::tests::TemporaryFolder folder;
   const std::string file = folder.file("stream.trace");
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 2;
   options.record = file.c_str();
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   ASSERT_EQ(substrata_run("memory", "radix:keys=1024", &options, &result), 0) << substrata_feed_error();
   substrata_trace* trace = nullptr;
   ASSERT_EQ(substrata_trace_open(file.c_str(), &trace), 0) << substrata_feed_error();
-  substrata_trace_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_trace_info>();
   substrata_trace_describe(trace, &info);
   EXPECT_GT(info.transactions, 0u);
   EXPECT_EQ(info.transactions, result.transactions);
@@ -410,8 +390,7 @@ TEST_F(Memory, RecordsWhatItsMachinePublishesWhenNoProbePointIsNamed) {
 }
 
 TEST_F(Memory, RefusesARunThatIsWronglyAskedFor) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.parameters = "l1=banana";
   EXPECT_EQ(substrata_run("memory", "radix:keys=4096", &options, nullptr), -1);
   EXPECT_NE(std::string(substrata_feed_error()).find("banana"), std::string::npos) << substrata_feed_error();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <substrata/feed.h>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -16,8 +17,7 @@ namespace substrata::myrinet::test {
 namespace {
 
 substrata_myrinet_rule rule(substrata_myrinet_latency latency, double ratio, uint64_t window_ns) {
-  substrata_myrinet_rule made{};
-  made.struct_size = sizeof made;
+  auto made = client::sized<substrata_myrinet_rule>();
   made.node = SUBSTRATA_MYRINET_ALL;
   made.program = SUBSTRATA_MYRINET_ALL;
   made.latency = latency;
@@ -104,17 +104,14 @@ void note(void* owner, const substrata_myrinet_firing* firing) {
 uint64_t fires(const substrata_myrinet_rule& wanted, const char* workload, uint32_t nodes, Seen* seen) {
   uint32_t number = 0;
   EXPECT_EQ(substrata_myrinet_watch(&wanted, note, seen, &number), 0) << substrata_myrinet_error();
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = nodes;
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   seen->running = true;
   EXPECT_EQ(substrata_run("myrinet", workload, &options, &result), 0) << result.message;
   seen->running = false;
   uint64_t times = 0;
-  substrata_myrinet_firing last{};
-  last.struct_size = sizeof last;
+  auto last = client::sized<substrata_myrinet_firing>();
   EXPECT_EQ(substrata_myrinet_fired(number, &times, &last), 0);
   EXPECT_EQ(last.begin_ns, seen->last.begin_ns);
   EXPECT_EQ(substrata_myrinet_unwatch(number), 0);

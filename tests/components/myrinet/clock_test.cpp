@@ -1,6 +1,7 @@
 // The global clock: how wrong it is with and without each of its means.
 #include <gtest/gtest.h>
 #include <substrata/myrinet.h>
+#include <substrata/result.hpp>
 
 #include <cmath>
 #include <string>
@@ -25,8 +26,7 @@ constexpr double kShort = 1200;
 
 substrata_myrinet_clock_result measure(substrata_myrinet_clock_options options) {
   options.struct_size = sizeof options;
-  substrata_myrinet_clock_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_myrinet_clock_result>();
   EXPECT_EQ(substrata_myrinet_clock_experiment(&options, &result), 0) << substrata_myrinet_error();
   return result;
 }
@@ -82,8 +82,7 @@ TEST(MyrinetClock, NeedsStampsInsideOperationsOrPriority) {  // MY-6
 
 TEST(MyrinetClock, RefusesWhatCannotBe) {
   substrata_myrinet_clock_options options = drifting(1);
-  substrata_myrinet_clock_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_myrinet_clock_result>();
   EXPECT_EQ(substrata_myrinet_clock_experiment(&options, &result), -1);  // no struct_size
   options.struct_size = sizeof options;
   options.nodes = 1;

@@ -4,6 +4,7 @@
 #include <substrata/feed.h>
 #include <substrata/myrinet.h>
 #include <substrata/substrate.h>
+#include <substrata/result.hpp>
 
 #include <memory>
 #include <string>
@@ -73,8 +74,7 @@ HostLayout lines(uint32_t cache_lines) {
   return layout;
 }
 substrata_myrinet_host_counts counts_of(const HostStore& store, uint32_t node = SUBSTRATA_MYRINET_ALL) {
-  substrata_myrinet_host_counts counts{};
-  counts.struct_size = sizeof counts;
+  auto counts = client::sized<substrata_myrinet_host_counts>();
   store.counts(node, &counts);
   return counts;
 }
@@ -289,12 +289,10 @@ class MyrinetHostMemory : public testing::Test {
     table_.close(device_);
   }
   void run(const char* parameters = nullptr) {
-    substrata_run_options options{};
-    options.struct_size = sizeof options;
+    auto options = client::sized<substrata_run_options>();
     options.processes = 8;
     options.parameters = parameters;
-    substrata_run_result result{};
-    result.struct_size = sizeof result;
+    auto result = client::sized<substrata_run_result>();
     ASSERT_EQ(substrata_run("myrinet", "fft:points=4096", &options, &result), 0) << result.message;
     ASSERT_EQ(result.correct, 1u) << result.message;
   }
@@ -385,8 +383,7 @@ TEST_F(MyrinetHostMemory, WhatDoesNotFitTheInterfaceIsRefusedWithItsBytes) {  //
   store_.trace_ring = 10;
   store_.trace_buffer = 2;
   EXPECT_EQ(substrata_myrinet_configure_host(&shape_, &store_), -1);
-  substrata_myrinet_host_counts counts{};
-  counts.struct_size = sizeof counts;
+  auto counts = client::sized<substrata_myrinet_host_counts>();
   EXPECT_EQ(substrata_myrinet_host_counted(0, &counts), -1);  // none of them is in use
   substrata_myrinet_packet record{};
   uint32_t count = 0;
@@ -405,8 +402,7 @@ TEST_F(MyrinetHostMemory, EventsCountWhatTheInterfacesMove) {  // MY-41
   const std::vector<int64_t> values =
       counted({"HISTOGRAM_WRITEBACKS", "HISTOGRAM_WRITEBACKS_FORCED", "TRACE_RECORDS", "TRACE_DROPPED",
                "PACKETS_SENT", "PACKETS_RECEIVED", "HISTOGRAM_WRITEBACKS:node=2"});
-  substrata_myrinet_host_counts counts{};
-  counts.struct_size = sizeof counts;
+  auto counts = client::sized<substrata_myrinet_host_counts>();
   ASSERT_EQ(substrata_myrinet_host_counted(SUBSTRATA_MYRINET_ALL, &counts), 0);
   EXPECT_EQ(values[0], static_cast<int64_t>(counts.written_idle + counts.written_forced));
   EXPECT_EQ(values[1], static_cast<int64_t>(counts.written_forced));

@@ -1,9 +1,9 @@
 // The substrate "myrinet" through its table and its C interface: workloads on the modelled cluster, counted.
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <substrata/feed.h>
 #include <substrata/myrinet.h>
 #include <substrata/substrate.h>
+#include <substrata/feed.hpp>
 
 #include <filesystem>
 #include <map>
@@ -24,8 +24,7 @@ class Myrinet : public testing::Test {
     ASSERT_EQ(substrata_entry_myrinet(&host_, &table_), 0);
     ASSERT_TRUE(table_.open(&host_, &device_).ok());
     ASSERT_EQ(substrata_myrinet_stop(), 0);
-    substrata_myrinet_shape shape{};
-    shape.struct_size = sizeof shape;
+    auto shape = client::sized<substrata_myrinet_shape>();
     ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
     ASSERT_EQ(substrata_myrinet_configure(&shape), 0);
   }
@@ -37,15 +36,13 @@ class Myrinet : public testing::Test {
   // Runs a workload; its result must be right.
   substrata_run_result run(const char* workload, uint32_t nodes, const char* parameters = nullptr,
                            uint16_t program = 0, const char* record = nullptr) {
-    substrata_run_options options{};
-    options.struct_size = sizeof options;
+    auto options = client::sized<substrata_run_options>();
     options.processes = nodes;
     options.seed = 5;
     options.parameters = parameters;
     options.program = program;
     options.record = record;
-    substrata_run_result result{};
-    result.struct_size = sizeof result;
+    auto result = client::sized<substrata_run_result>();
     EXPECT_EQ(substrata_run("myrinet", workload, &options, &result), 0) << result.message;
     EXPECT_EQ(result.correct, 1u) << result.message;
     return result;
@@ -243,8 +240,7 @@ TEST_F(Myrinet, RecordsBetweenStartAndStopOnly) {  // MY-7
   ASSERT_EQ(substrata_myrinet_start(), 0);
   ASSERT_EQ(substrata_myrinet_start(), 0);  // no error
   run(kSmall, 4);
-  substrata_myrinet_shape shape{};
-  shape.struct_size = sizeof shape;
+  auto shape = client::sized<substrata_myrinet_shape>();
   ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
   EXPECT_EQ(substrata_myrinet_configure(&shape), -10);  // while it records
   ASSERT_EQ(substrata_myrinet_stop(), 0);
@@ -264,8 +260,7 @@ TEST_F(Myrinet, RecordsBetweenStartAndStopOnly) {  // MY-7
 }
 
 TEST_F(Myrinet, TagsSeparateThePrograms) {  // MY-8
-  substrata_myrinet_shape shape{};
-  shape.struct_size = sizeof shape;
+  auto shape = client::sized<substrata_myrinet_shape>();
   ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
   shape.programs = 2;
   ASSERT_EQ(substrata_myrinet_configure(&shape), 0);
@@ -309,12 +304,10 @@ TEST_F(Myrinet, EachPageIsFollowedByAWordThatTellsOfIt) {  // MY-20
 
 TEST_F(Myrinet, AProgramThatSharesItsProcessorsWaitsForItsSlices) {  // MY-31
   const uint64_t alone = run("fft:points=4096", 4).simulated_ticks;
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 4;
   options.seed = 5;
-  substrata_run_result first{};
-  first.struct_size = sizeof first;
+  auto first = client::sized<substrata_run_result>();
   substrata_run_result second = first;
   ASSERT_EQ(substrata_myrinet_run_together("fft:points=4096", "radix:keys=65536", &options, &first, &second),
             0)
@@ -326,23 +319,20 @@ TEST_F(Myrinet, AProgramThatSharesItsProcessorsWaitsForItsSlices) {  // MY-31
 }
 
 TEST_F(Myrinet, TwoProgramsAtOnceHaveHistogramsOfTheirOwn) {  // MY-8
-  substrata_myrinet_shape shape{};
-  shape.struct_size = sizeof shape;
+  auto shape = client::sized<substrata_myrinet_shape>();
   ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
   shape.programs = 2;
   ASSERT_EQ(substrata_myrinet_configure(&shape), 0);
   Counting set(table_, device_,
                {"PACKETS_SENT:program=0", "PACKETS_SENT:program=1", "PACKETS_SENT", "PACKETS_RECEIVED"});
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 4;
   options.seed = 2;
   uint64_t ticks[2] = {};
   for (uint64_t& time : ticks) {
     ASSERT_EQ(substrata_myrinet_clear(), 0);
     ASSERT_EQ(substrata_myrinet_start(), 0);
-    substrata_run_result first{};
-    first.struct_size = sizeof first;
+    auto first = client::sized<substrata_run_result>();
     substrata_run_result second = first;
     ASSERT_EQ(substrata_myrinet_run_together("fft:points=1024", "radix:keys=4096:radix=64", &options, &first,
                                              &second),
@@ -369,8 +359,7 @@ TEST_F(Myrinet, TwoProgramsAtOnceHaveHistogramsOfTheirOwn) {  // MY-8
     for (uint32_t i = 0; i < count; ++i) sent += points[i].sent;
     EXPECT_EQ(2 * sent, static_cast<uint64_t>(values[program]));  // the set saw both runs
   }
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   substrata_run_result other = result;
   EXPECT_EQ(substrata_myrinet_run_together("fft:points=1024", "nonsense", &options, &result, &other), -1);
   EXPECT_NE(std::string(substrata_myrinet_error()).find("nonsense"), std::string::npos)
@@ -426,28 +415,12 @@ TEST_F(Myrinet, AReplayGivesTheSameCounts) {  // FE-8, MY-21
 class Rank {
  public:
   explicit Rank(uint32_t rank) : rank_(rank) {
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
-    source.name = "mpi";
-    source.summary = "the test";
-    EXPECT_EQ(substrata_source_add(&source), 0);
-    for (const char* what : {".send", ".receive"}) {
-      const std::string name = "mpi.rank" + std::to_string(rank) + what;
-      substrata_probe_info probe{};
-      probe.struct_size = sizeof probe;
-      probe.name = name.c_str();
-      probe.source = "mpi";
-      uint32_t number = 0;
-      EXPECT_EQ(substrata_probe_add(&probe, &number), 0);
-      EXPECT_EQ(substrata_publisher_open(number, 64, what[1] == 's' ? &sends_ : &receives_), 0);
-    }
+    constexpr client::feed::Source kSource{
+        .name = "mpi", .summary = "the test", .time_base = SUBSTRATA_TIME_NONE, .ticks_per_second = 0};
+    const std::string prefix = "mpi.rank" + std::to_string(rank);
+    EXPECT_EQ(kSource.try_publisher((prefix + ".send").c_str(), "", 64, &sends_), 0);
+    EXPECT_EQ(kSource.try_publisher((prefix + ".receive").c_str(), "", 64, &receives_), 0);
   }
-  ~Rank() {
-    substrata_publisher_close(sends_);
-    substrata_publisher_close(receives_);
-  }
-  Rank(const Rank&) = delete;
-  Rank& operator=(const Rank&) = delete;
   void send(uint32_t to, uint32_t bytes, uint64_t at_ns, uint16_t flags = 0) {
     substrata_transaction t{};
     t.time = at_ns;
@@ -456,7 +429,7 @@ class Rank {
     t.size = bytes;
     t.kind = SUBSTRATA_SEND;
     t.flags = flags;
-    substrata_publish(sends_, &t);
+    sends_.publish(t);
   }
   void receive(uint32_t from, uint32_t bytes, uint64_t sent_ns, uint64_t at_ns) {
     substrata_transaction t{};
@@ -466,18 +439,17 @@ class Rank {
     t.target = rank_;
     t.size = bytes;
     t.kind = SUBSTRATA_RECEIVE;
-    substrata_publish(receives_, &t);
+    receives_.publish(t);
   }
 
  private:
   const uint32_t rank_;
-  substrata_publisher* sends_ = nullptr;
-  substrata_publisher* receives_ = nullptr;
+  client::feed::Publisher sends_;
+  client::feed::Publisher receives_;
 };
 
 TEST_F(Myrinet, MessagesOfALiveRankPassItsInterface) {  // MY-21, FE-4
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.parameters = "nodes=4";
   substrata_following* following = nullptr;
   ASSERT_EQ(substrata_follow("myrinet", &options, &following), 0) << substrata_feed_error();
@@ -533,11 +505,9 @@ TEST_F(Myrinet, TwoRunsTakeTheSameTime) {
 }
 
 TEST_F(Myrinet, RefusesParametersItDoesNotKnow) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.parameters = "wings=2";
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   EXPECT_LT(substrata_run("myrinet", kSmall, &options, &result), 0);
   EXPECT_NE(std::string(result.message).find("wings"), std::string::npos) << result.message;
 }

@@ -6,6 +6,7 @@
 #include <substrata/feed.h>
 #include <substrata/owl.h>
 #include <substrata/substrate.h>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <array>
@@ -139,8 +140,7 @@ class MyrinetOperations : public testing::Test {
   }
   void begin(uint32_t programs) {
     ASSERT_EQ(substrata_myrinet_stop(), 0);
-    substrata_myrinet_shape shape{};
-    shape.struct_size = sizeof shape;
+    auto shape = client::sized<substrata_myrinet_shape>();
     ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
     shape.programs = programs;
     ASSERT_EQ(substrata_myrinet_configure(&shape), 0);
@@ -351,12 +351,10 @@ TEST_F(MyrinetOperations, AreEventsByNodeProgramAndKind) {  // MY-42
 
 TEST_F(MyrinetOperations, OfTwoProgramsAtOnceAreKeptApart) {  // MY-42, MY-8
   begin(2);
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 4;
   options.seed = 2;
-  substrata_run_result first{};
-  first.struct_size = sizeof first;
+  auto first = client::sized<substrata_run_result>();
   substrata_run_result second = first;
   ASSERT_EQ(substrata_myrinet_run_together("fft:points=1024", "gauss:n=24", &options, &first, &second), 0)
       << substrata_myrinet_error();
@@ -383,8 +381,7 @@ TEST_F(MyrinetOperations, LoseNothingWhenPacketsAreLost) {  // MY-42, MY-22
 TEST_F(MyrinetOperations, AreReplayedFromATrace) {  // MY-42, FE-8
   std::string trace = testing::TempDir() + "substrata-operations-XXXXXX";
   ASSERT_GE(mkstemp(trace.data()), 0);
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 4;
   options.record = trace.c_str();
   ASSERT_EQ(substrata_run("myrinet", "fft:points=1024", &options, nullptr), 0) << substrata_feed_error();
@@ -432,8 +429,7 @@ TEST_F(MyrinetOperations, AreWhatAnOwlCapsuleAttachesTo) {  // MY-42, OW-1
     })";
   ASSERT_EQ(substrata_owl_compose(kSlowFetches.data(), kSlowFetches.size(), "test"), 0)
       << substrata_owl_error();
-  substrata_owl_capsule_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_owl_capsule_options>();
   options.name = "slow-fetches";
   options.probes = "myrinet.node*.operation";
   options.module = "slow_fetches";
@@ -545,8 +541,7 @@ TEST(MyrinetOperationMemory, KeepsWhatASlowSumKeeps) {  // MY-42
 }
 
 TEST(MyrinetOperationMemory, IsAPartOfTheInterfacesMemory) {  // MY-42, MY-3
-  substrata_myrinet_shape shape{};
-  shape.struct_size = sizeof shape;
+  auto shape = client::sized<substrata_myrinet_shape>();
   ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
   uint64_t bytes = 0;
   ASSERT_EQ(substrata_myrinet_memory(&shape, &bytes), 0);

@@ -1,6 +1,7 @@
 // The firmware's statistics: their size, and their histograms and signatures against brute force.
 #include <gtest/gtest.h>
 #include <substrata/myrinet.h>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -36,8 +37,7 @@ TEST(MyrinetMemory, EveryShapeHoldsWhatItsAccountSays) {  // MY-3
 }
 
 TEST(MyrinetMemory, AShapeThatDoesNotFitIsRefusedWithItsBytes) {  // MY-3
-  substrata_myrinet_shape shape{};
-  shape.struct_size = sizeof shape;
+  auto shape = client::sized<substrata_myrinet_shape>();
   ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
   shape.latency_bins = 1024;
   uint64_t bytes = 0;

@@ -1,6 +1,7 @@
 // The C++ interface of the Myrinet monitor, against the C one.
 #include <gtest/gtest.h>
 #include <substrata/feed.h>
+#include <substrata/result.hpp>
 
 #include <chrono>
 #include <substrata/myrinet.hpp>
@@ -12,8 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 void ping_pong() {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 2;
   ASSERT_EQ(substrata_run("myrinet", "ping-pong", &options, nullptr), 0) << substrata_feed_error();
 }
@@ -69,8 +69,7 @@ TEST(MyrinetFace, ASignatureIsTheCInterfacesWithUnits) {  // MY-9
 }
 
 void fft() {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 8;
   ASSERT_EQ(substrata_run("myrinet", "fft:points=4096", &options, nullptr), 0) << substrata_feed_error();
 }

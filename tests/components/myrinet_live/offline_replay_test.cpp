@@ -2,6 +2,7 @@
 // receives waits.
 #include <gtest/gtest.h>
 #include <substrata/myrinet.h>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -40,8 +41,7 @@ struct Carried {
       begins.push_back(program.data());
       counts.push_back(program.size());
     }
-    substrata_myrinet_carry_options options{};
-    options.struct_size = sizeof options;
+    auto options = substrata::client::sized<substrata_myrinet_carry_options>();
     options.nodes = static_cast<uint32_t>(programs.size());
     options.phases = phases;
     options.parameters = parameters;
@@ -54,8 +54,7 @@ struct Carried {
   ~Carried() { substrata_myrinet_carried_free(carried); }
   substrata_myrinet_counts counts(uint32_t node = SUBSTRATA_MYRINET_ALL,
                                   uint32_t phase = SUBSTRATA_MYRINET_ALL) const {
-    substrata_myrinet_counts out{};
-    out.struct_size = sizeof out;
+    auto out = substrata::client::sized<substrata_myrinet_counts>();
     EXPECT_EQ(substrata_myrinet_carried_counts(carried, node, phase, &out), 0);
     return out;
   }

@@ -1,5 +1,6 @@
 // The C++ interface to the NUMAchine monitors: units, lifetimes, refusals, and the same numbers as the C one.
 #include <gtest/gtest.h>
+#include <substrata/feed.hpp>
 #include <substrata/numachine.hpp>
 
 #include <string>
@@ -24,11 +25,9 @@ static_assert(!std::is_copy_constructible_v<Interrupts> && std::is_nothrow_move_
 static_assert(!std::is_copy_constructible_v<Following>);
 
 void run(const char* workload, std::uint32_t processors) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = processors;
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   ASSERT_EQ(substrata_run("numachine", workload, &options, &result), 0) << substrata_feed_error();
   ASSERT_EQ(result.correct, 1u) << result.message;
 }
@@ -170,31 +169,16 @@ TEST(NumachineFace, FindingsAreTheSameAsThoseOfTheCInterface) {
   EXPECT_EQ(bucket(0).value().last, BusCycles(1));
 }
 
-void add_source() {
-  static const int added = [] {
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
-    source.kind = SUBSTRATA_SOURCE_TEST;
-    source.name = "numachine-face-test";
-    source.summary = "accesses made up by a test";
-    return substrata_source_add(&source);
-  }();
-  ASSERT_EQ(added, 0) << substrata_feed_error();
-}
+constexpr auto kMadeUp =
+    substrata::client::feed::Source::generated("numachine-face-test", "accesses made up by a test");
 
 // Publishes what one thread of a program would: reads of its own array, writes to a word next to the others',
 // read-modify-writes of one counter.
 void publish_accesses(std::uint32_t thread, std::uint64_t rounds) {
   const std::string name = "mem.cpu" + std::to_string(thread) + ".accesses";
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  probe.name = name.c_str();
-  probe.source = "numachine-face-test";
-  probe.text = "accesses made up by a test";
-  std::uint32_t number = 0;
-  ASSERT_EQ(substrata_probe_add(&probe, &number), 0) << substrata_feed_error();
-  substrata_publisher* publisher = nullptr;
-  ASSERT_EQ(substrata_publisher_open(number, 256, &publisher), 0) << substrata_feed_error();
+  substrata::client::feed::Publisher publisher;
+  ASSERT_EQ(kMadeUp.try_publisher(name.c_str(), "accesses made up by a test", 256, &publisher), 0)
+      << substrata_feed_error();
   const auto access = [&](std::uint16_t kind, std::uint64_t address, std::uint64_t round) {
     substrata_transaction t{};
     t.address = address;
@@ -203,19 +187,17 @@ void publish_accesses(std::uint32_t thread, std::uint64_t rounds) {
     t.initiator = thread;
     t.phase = round % 2 == 0 ? std::uint16_t{0} : std::uint16_t{1};
     t.site = round % 7 == 0 ? 0x1000 + thread : 0;
-    substrata_publish(publisher, &t);
+    publisher.publish(t);
   };
   for (std::uint64_t round = 0; round < rounds; ++round) {
     access(SUBSTRATA_READ, 0x100000 * (thread + 1) + round * 8 % 65536, round);
     access(SUBSTRATA_WRITE, 0x40 * 1024 + thread * 8, round);
     if (round % 16 == 0) access(SUBSTRATA_ATOMIC, 0x80 * 1024, round);
   }
-  substrata_publisher_close(publisher);
 }
 
 // NU-23: several threads bring accesses at once, one of them runs the model, none is lost
 TEST(NumachineFace, AFollowedProgramsThreadsMayPublishAtOnce) {
-  ASSERT_NO_FATAL_FAILURE(add_source());
   constexpr std::uint64_t kRounds = 20'000;
   Following machine = Following::begin("processors=4").value();
   {
@@ -242,15 +224,9 @@ struct Done {
 };
 void publish_in_a_row(std::uint32_t thread, const std::vector<Done>& all) {
   const std::string name = "mem.cpu" + std::to_string(thread) + ".accesses";
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  probe.name = name.c_str();
-  probe.source = "numachine-face-test";
-  probe.text = "accesses made up by a test";
-  std::uint32_t number = 0;
-  ASSERT_EQ(substrata_probe_add(&probe, &number), 0) << substrata_feed_error();
-  substrata_publisher* publisher = nullptr;
-  ASSERT_EQ(substrata_publisher_open(number, 64, &publisher), 0) << substrata_feed_error();
+  substrata::client::feed::Publisher publisher;
+  ASSERT_EQ(kMadeUp.try_publisher(name.c_str(), "accesses made up by a test", 64, &publisher), 0)
+      << substrata_feed_error();
   for (const Done& one : all) {
     const bool barrier = one.kind == SUBSTRATA_BARRIER;
     substrata_transaction t{};
@@ -259,15 +235,13 @@ void publish_in_a_row(std::uint32_t thread, const std::vector<Done>& all) {
     t.size = one.size;
     t.kind = one.kind;
     t.initiator = thread;
-    substrata_publish(publisher, &t);
+    publisher.publish(t);
   }
-  substrata_publisher_close(publisher);
 }
 
 // NU-23: the model sees what a processor did before a barrier before what another did after it, in whatever
 // order the two are heard of
 TEST(NumachineFace, BarriersOrderAFollowedProgramsThreads) {
-  ASSERT_NO_FATAL_FAILURE(add_source());
   Following machine = Following::begin("processors=4").value();
   publish_in_a_row(0, {{SUBSTRATA_READ, 4096, 8},
                        {SUBSTRATA_BARRIER, 0, 2},
@@ -283,7 +257,6 @@ TEST(NumachineFace, BarriersOrderAFollowedProgramsThreads) {
 
 // NU-23: who did something after a barrier passed it, even if others who came to it were not heard of
 TEST(NumachineFace, ABarrierThatOthersNeverComeToLosesNothing) {
-  ASSERT_NO_FATAL_FAILURE(add_source());
   Following machine = Following::begin("processors=4").value();
   publish_in_a_row(0, {{SUBSTRATA_READ, 4096, 8}, {SUBSTRATA_BARRIER, 0, 3}, {SUBSTRATA_READ, 8192, 8}});
   publish_in_a_row(1, {{SUBSTRATA_WRITE, 4096, 8}, {SUBSTRATA_BARRIER, 0, 3}});

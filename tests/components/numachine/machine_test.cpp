@@ -4,6 +4,7 @@
 #include <substrata/feed.h>
 #include <substrata/numachine.h>
 #include <substrata/substrate.h>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -234,8 +235,7 @@ TEST_F(Events, OfAReplayAreThoseOfTheRun) {
                                           "QUEUE_CYCLES",
                                           "HITS_GI",
                                           "MISS_CYCLES:cpu=2"};
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 8;
   options.record = file.c_str();
   start(names);
@@ -245,8 +245,7 @@ TEST_F(Events, OfAReplayAreThoseOfTheRun) {
   EXPECT_EQ(result.correct, 1u) << result.message;
   const std::vector<int64_t> live = stop();
   start(names);
-  substrata_replay_summary summary{};
-  summary.struct_size = sizeof summary;
+  auto summary = client::sized<substrata_replay_summary>();
   ASSERT_EQ(substrata_replay(file.c_str(), nullptr, &summary), 0) << substrata_feed_error();
   EXPECT_EQ(stop(), live);
   for (const int64_t value : live) EXPECT_GT(value, 0);

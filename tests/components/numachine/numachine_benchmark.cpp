@@ -141,7 +141,6 @@ double run_cachegrind(const char* self) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  substrata::numachine::announce_machine();
   std::uint64_t references = 0;
   if (argc > 1) {
     if (std::strcmp(argv[1], "native") == 0) run_native(&references);

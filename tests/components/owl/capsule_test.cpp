@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <substrata/result.hpp>
 
 #include <filesystem>
 #include <map>
@@ -160,11 +161,9 @@ TEST(OwlCapsule, ObservesTheLevelsOfTheMemoryMachine) {  // OW-1, OW-8
   TestCapsule l1("mem.cpu0.l1-l2", "counter", "kind=16");
   TestCapsule l2("mem.cpu0.l2-memory", "counter", "kind=16");
   TestCapsule none("mem.cpu0.l1-l", "counter");
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = 1;
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   ASSERT_EQ(substrata_run("memory", "radix:keys=8192", &options, &result), 0) << result.message;
   EXPECT_EQ(result.correct, 1u);
   EXPECT_GT(accesses.metric("TRANSACTIONS"), 8192u);
@@ -175,8 +174,7 @@ TEST(OwlCapsule, ObservesTheLevelsOfTheMemoryMachine) {  // OW-1, OW-8
 
 TEST(OwlCapsule, RefusesWhatCannotBeWithItsReason) {  // OW-3, OW-5
   substrata_owl_capsule* capsule = nullptr;
-  substrata_owl_capsule_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_owl_capsule_options>();
   options.probes = "owl.test.refused*";
   options.module = "nothing";
   EXPECT_EQ(substrata_owl_attach(&options, &capsule), -7);
@@ -228,8 +226,7 @@ TEST(OwlCapsule, AnotherProcessReadsTheRingByItsPath) {  // OW-4
   const substrata::tests::TemporaryFolder folder;
   const std::string path = folder.file("ring");
   Feed feed("owl.test.process");
-  substrata_owl_capsule_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_owl_capsule_options>();
   options.probes = feed.name();
   options.module = "sampler";
   options.registers = "period=1";
@@ -374,11 +371,9 @@ struct Place {
   void (*traffic)();
 };
 void run_machine(const char* machine, const char* workload, uint32_t processes) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = processes;
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   ASSERT_EQ(substrata_run(machine, workload, &options, &result), 0) << result.message;
   EXPECT_EQ(result.correct, 1u);
 }
@@ -396,8 +391,7 @@ void touch_pages() {
 
 TEST(OwlCapsule, TheSameModuleBinaryRunsAtFiveDifferentPlaces) {  // OW-2
   const std::string path = std::string(OWL_TEST_MODULES) + "/good.so";
-  substrata_owl_module_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_owl_module_info>();
   if (substrata_owl_module_find("large", &info) != 0) {
     ASSERT_EQ(substrata_owl_load(path.c_str()), 0) << substrata_owl_error();
     ASSERT_EQ(substrata_owl_module_find("large", &info), 0);

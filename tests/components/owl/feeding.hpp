@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <substrata/owl.h>
+#include <substrata/feed.hpp>
 
 #include <cstring>
 #include <random>
@@ -26,31 +27,19 @@ namespace substrata::owl::test {
 
 // A probe point of the tests' own source.
 inline uint32_t add_probe(const std::string& name) {
-  substrata_source_info source{};
-  source.struct_size = sizeof source;
-  source.kind = SUBSTRATA_SOURCE_TEST;
-  source.name = "owl-test";
-  source.summary = "made by a test";
-  EXPECT_EQ(substrata_source_add(&source), 0);
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  probe.name = name.c_str();
-  probe.text = "of a test";
-  probe.source = "owl-test";
   uint32_t number = 0;
-  EXPECT_EQ(substrata_probe_add(&probe, &number), 0);
+  EXPECT_EQ(client::feed::Source::generated("owl-test", "made by a test")
+                .try_probe(name.c_str(), "of a test", &number),
+            0);
   return number;
 }
 
 class Feed {
  public:
   explicit Feed(const std::string& name, uint32_t slots = 0) : name_(name) {
-    EXPECT_EQ(substrata_publisher_open(add_probe(name), slots, &publisher_), 0);
+    EXPECT_EQ(publisher_.try_open(add_probe(name), slots), 0);
   }
-  ~Feed() { substrata_publisher_close(publisher_); }
-  Feed(const Feed&) = delete;
-  Feed& operator=(const Feed&) = delete;
-  void publish(const substrata_transaction& t) { substrata_publish(publisher_, &t); }
+  void publish(const substrata_transaction& t) { publisher_.publish(t); }
   void access(uint64_t address, uint16_t kind = SUBSTRATA_READ, uint16_t state = 0, uint32_t size = 8) {
     substrata_transaction t{};
     t.time = ++time_;
@@ -64,7 +53,7 @@ class Feed {
 
  private:
   std::string name_;
-  substrata_publisher* publisher_ = nullptr;
+  client::feed::Publisher publisher_;
   uint64_t time_ = 0;
 };
 
@@ -83,8 +72,7 @@ class TestCapsule {
  public:
   TestCapsule(const std::string& probes, const std::string& module, const std::string& registers = "",
               uint64_t ring_bytes = 1 << 22, const std::string& name = "") {
-    substrata_owl_capsule_options options{};
-    options.struct_size = sizeof options;
+    auto options = client::sized<substrata_owl_capsule_options>();
     options.probes = probes.c_str();
     options.module = module.c_str();
     options.registers = registers.c_str();
@@ -105,8 +93,7 @@ class TestCapsule {
     return value;
   }
   substrata_owl_statistics statistics() {
-    substrata_owl_statistics out{};
-    out.struct_size = sizeof out;
+    auto out = client::sized<substrata_owl_statistics>();
     EXPECT_EQ(substrata_owl_read_statistics(capsule_, &out), 0);
     return out;
   }

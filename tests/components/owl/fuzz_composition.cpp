@@ -1,6 +1,7 @@
 // Fuzzes what Owl reads from others: compositions, log packets, pattern packets, recruiting rules, registers
 // and descriptions of modules.
 #include <substrata/owl.h>
+#include <substrata/result.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -88,8 +89,7 @@ void describe(Bytes bytes) {
 }
 
 void attach(const std::string& text) {
-  substrata_owl_capsule_options options{};
-  options.struct_size = sizeof options;
+  auto options = substrata::client::sized<substrata_owl_capsule_options>();
   options.name = "fuzz";
   options.probes = "fuzz.*";
   options.module = text.size() % 2 == 0 ? "histogram" : "log";

@@ -1,4 +1,6 @@
 // The module library: shared objects good and bad, folders, and what the built-in modules say of themselves.
+#include <substrata/result.hpp>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -17,8 +19,7 @@ std::string module_path(const std::string& name) {
 TEST(OwlLibrary, ListsTheBuiltInModulesWithCostAndRegisters) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < substrata_owl_module_count(); ++i) {
-    substrata_owl_module_info info{};
-    info.struct_size = sizeof info;
+    auto info = client::sized<substrata_owl_module_info>();
     ASSERT_EQ(substrata_owl_module_at(i, &info), 0);
     names.emplace_back(info.name);
     EXPECT_GT(std::strlen(info.summary), 10u) << info.name;
@@ -30,15 +31,13 @@ TEST(OwlLibrary, ListsTheBuiltInModulesWithCostAndRegisters) {
                            "sharing", "counter", "bins", "workingset", "conflict"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   }
-  substrata_owl_module_info pattern{};
-  pattern.struct_size = sizeof pattern;
+  auto pattern = client::sized<substrata_owl_module_info>();
   ASSERT_EQ(substrata_owl_module_find("pattern", &pattern), 0);
   EXPECT_GE(pattern.cost.table_bits, 200u * 100 * 32);  // OW-5, OW-9
 }
 
 TEST(OwlLibrary, LoadsASharedObjectAndRunsItsModule) {  // OW-3
-  substrata_owl_module_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_owl_module_info>();
   if (substrata_owl_module_find("large", &info) != 0) {  // else another test of this process has loaded it
     ASSERT_EQ(substrata_owl_load(module_path("good").c_str()), 0) << substrata_owl_error();
   }
@@ -90,8 +89,7 @@ TEST(OwlLibrary, AddsAFolderAndKeepsWhatItRefused) {
   std::ofstream(folder.file("c.owl")) << "module folder_three { input -> folder_one; }";
   std::ofstream(folder.file("d.txt")) << "something else";
   EXPECT_EQ(substrata_owl_load_folder(folder.path().c_str()), 2);
-  substrata_owl_module_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_owl_module_info>();
   EXPECT_EQ(substrata_owl_module_find("folder_one", &info), 0);
   EXPECT_EQ(substrata_owl_module_find("folder_three", &info), 0);
   EXPECT_EQ(substrata_owl_module_find("folder_two", &info), -7);

@@ -1,5 +1,7 @@
 // Capsules that give each publishing thread an instance of the module: what is merged is what one instance
 // would have counted.
+#include <substrata/result.hpp>
+
 #include <atomic>
 #include <map>
 #include <memory>
@@ -21,8 +23,7 @@ using Owned = std::unique_ptr<substrata_owl_capsule, Detach>;
 
 Owned attach(const std::string& probe, const std::string& module, const std::string& registers,
              const std::string& name, uint32_t flags, uint64_t counters = 0) {
-  substrata_owl_capsule_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_owl_capsule_options>();
   options.probes = probe.c_str();
   options.module = module.c_str();
   options.registers = registers.c_str();
@@ -45,8 +46,7 @@ uint64_t metric(const Owned& capsule, const char* name) {
 }
 
 substrata_owl_statistics statistics(const Owned& capsule) {
-  substrata_owl_statistics out{};
-  out.struct_size = sizeof out;
+  auto out = client::sized<substrata_owl_statistics>();
   EXPECT_EQ(substrata_owl_read_statistics(capsule.get(), &out), 0);
   return out;
 }
@@ -317,8 +317,7 @@ TEST(OwlPerThread, AModuleWithoutMergeKeepsItsOneInstance) {
 }
 
 TEST(OwlPerThread, UnknownFlagsAreRefused) {
-  substrata_owl_capsule_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_owl_capsule_options>();
   options.probes = "owl-merge.*";
   options.module = "counter";
   options.flags = 2;

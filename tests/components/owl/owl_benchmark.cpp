@@ -2,6 +2,7 @@
 // floor.
 #include <benchmark/benchmark.h>
 #include <substrata/owl.h>
+#include <substrata/feed.hpp>
 
 #include <cstring>
 #include <vector>
@@ -61,31 +62,16 @@ const substrata_owl_module kNothing{sizeof(substrata_owl_module),
 
 class Source {
  public:
-  Source() {
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
-    source.kind = SUBSTRATA_SOURCE_TEST;
-    source.name = "owl-benchmark";
-    source.summary = "made by a benchmark";
-    substrata_probe_info probe{};
-    probe.struct_size = sizeof probe;
-    probe.name = "owl.benchmark";
-    probe.text = "of a benchmark";
-    probe.source = "owl-benchmark";
-    if (substrata_source_add(&source) != 0 || substrata_probe_add(&probe, &number_) != 0 ||
-        substrata_publisher_open(number_, kBatch, &publisher_) != 0) {
-      publisher_ = nullptr;
-    }
-  }
-  ~Source() { substrata_publisher_close(publisher_); }
   void publish(std::vector<substrata_transaction>& batch) {
-    for (substrata_transaction& t : batch) t.probe = static_cast<uint16_t>(number_);
-    substrata_publish_all(publisher_, batch.data(), batch.size());
+    for (substrata_transaction& t : batch) t.probe = static_cast<uint16_t>(publisher_.probe());
+    publisher_.publish_all(batch);
   }
 
  private:
-  uint32_t number_ = 0;
-  substrata_publisher* publisher_ = nullptr;
+  substrata::client::feed::Publisher publisher_ =
+      substrata::client::feed::Source::generated("owl-benchmark", "made by a benchmark")
+          .publisher("owl.benchmark", "of a benchmark", kBatch)
+          .value();
 };
 
 void per_transaction(benchmark::State& state) {
@@ -97,8 +83,7 @@ void per_transaction(benchmark::State& state) {
 void run_capsule(benchmark::State& state, const char* module, const char* registers, uint64_t blocks) {
   static_cast<void>(substrata_owl_add(&kNothing));  // refused the second time
   Source source;
-  substrata_owl_capsule_options options{};
-  options.struct_size = sizeof options;
+  auto options = substrata::client::sized<substrata_owl_capsule_options>();
   options.probes = "owl.benchmark";
   options.module = module;
   options.registers = registers;

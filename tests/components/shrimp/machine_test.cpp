@@ -1,10 +1,10 @@
 // The machine shrimp: programs on it are right, runs repeat, traces replay, live messages become packets.
 #include <gtest/gtest.h>
 #include <papi.h>
-#include <substrata/feed.h>
 #include <substrata/shrimp.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <substrata/feed.hpp>
 
 #include <cstdint>
 #include <cstdlib>
@@ -27,8 +27,7 @@ struct Ran {
 };
 Ran run(const std::string& workload, uint32_t nodes, const std::string& parameters,
         const std::string& record = {}) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = substrata::client::sized<substrata_run_options>();
   options.processes = nodes;
   options.seed = 3;
   options.parameters = parameters.c_str();
@@ -251,27 +250,6 @@ TEST_F(Machine, BadParametersAreRefusedWithASentence) {
 // Messages as the MPI shim publishes them.
 class Messages {
  public:
-  Messages() {
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
-    source.kind = SUBSTRATA_SOURCE_TEST;
-    source.name = "mpi";
-    source.summary = "messages of a test";
-    source.time_base = SUBSTRATA_TIME_VIRTUAL;
-    source.ticks_per_second = 1'000'000'000;
-    EXPECT_EQ(substrata_source_add(&source), 0);
-    substrata_probe_info probe{};
-    probe.struct_size = sizeof probe;
-    probe.name = "mpi.rank2.send";
-    probe.text = "messages";
-    probe.source = "mpi";
-    uint32_t number = 0;
-    EXPECT_EQ(substrata_probe_add(&probe, &number), 0);
-    EXPECT_EQ(substrata_publisher_open(number, 0, &publisher_), 0);
-  }
-  ~Messages() { substrata_publisher_close(publisher_); }
-  Messages(const Messages&) = delete;
-  Messages& operator=(const Messages&) = delete;
   void send(uint64_t time_ns, uint32_t to, uint32_t bytes, uint16_t phase = 0) {
     substrata_transaction t{};
     t.time = time_ns;
@@ -280,11 +258,15 @@ class Messages {
     t.size = bytes;
     t.kind = SUBSTRATA_SEND;
     t.phase = phase;
-    substrata_publish(publisher_, &t);
+    publisher_.publish(t);
   }
 
  private:
-  substrata_publisher* publisher_ = nullptr;
+  substrata::client::feed::Publisher publisher_ =
+      substrata::client::feed::Source{"mpi", "messages of a test", SUBSTRATA_SOURCE_TEST,
+                                      SUBSTRATA_TIME_VIRTUAL}
+          .publisher("mpi.rank2.send", "messages")
+          .value();
 };
 
 TEST_F(Machine, FollowsTheMessagesOfMpiPrograms) {  // SH-21

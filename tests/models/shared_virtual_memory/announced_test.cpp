@@ -1,6 +1,7 @@
 // The machines by name, as substrata_run finds them, and what is seen at their probe points.
 #include <gtest/gtest.h>
 #include <substrata/feed.h>
+#include <substrata/result.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -34,8 +35,7 @@ Finished run(const char* machine, const char* workload, std::uint64_t seed, std:
   substrata_observer* observer = nullptr;
   EXPECT_EQ(substrata_observer_create(Seen::take, &seen, 0, &observer), 0);
   EXPECT_EQ(substrata_subscribe(observer, "svm.*"), 0);
-  substrata_run_options options{};
-  options.struct_size = sizeof(options);
+  auto options = substrata::client::sized<substrata_run_options>();
   options.processes = processes;
   options.seed = seed;
   options.parameters = parameters;
@@ -59,6 +59,30 @@ TEST(Announced, WorkloadsAndMachinesAreListed) {
     machines.insert(substrata_machine_at(i)->name);
   EXPECT_TRUE(machines.contains("trivial"));
   EXPECT_TRUE(machines.contains("svm"));
+}
+
+// As a static object of a client does, before main.
+int run_early(const char*, const substrata_run_options*, substrata_run_result*) { return 0; }
+substrata_machine machine_named(const char* name) {
+  auto made = substrata::client::sized<substrata_machine>();
+  made.name = name;
+  made.run = run_early;
+  return made;
+}
+substrata_machine early = machine_named("early");
+const int added_early = substrata_machine_add(&early);
+
+TEST(Announced, AMachineAddedBeforeMainStandsBesideTheBuiltInOnes) {
+  EXPECT_EQ(added_early, 0);
+  std::vector<std::string> machines;
+  for (std::uint32_t i = 0; substrata_machine_at(i) != nullptr; ++i)
+    machines.push_back(substrata_machine_at(i)->name);
+  EXPECT_EQ(machines, (std::vector<std::string>{"early", "svm", "trivial"}));
+}
+
+TEST(Announced, ABuiltInNameIsTaken) {
+  static substrata_machine twin = machine_named("svm");
+  EXPECT_EQ(substrata_machine_add(&twin), -8);
 }
 
 TEST(Announced, TrivialRunsAndTellsItsTime) {

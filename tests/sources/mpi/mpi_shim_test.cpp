@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <substrata/feed.h>
 #include <sys/wait.h>
+#include <substrata/result.hpp>
 
 #include <cstdio>
 #include <filesystem>
@@ -103,16 +104,14 @@ class MpiShim : public testing::Test {
     const std::string file = folder_ / ("trace." + std::to_string(rank));
     EXPECT_EQ(substrata_trace_open(file.c_str(), &trace), 0) << substrata_feed_error();
     if (trace == nullptr) return out;
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
+    auto source = substrata::client::sized<substrata_source_info>();
     EXPECT_EQ(substrata_trace_source(trace, 0, &source), 0);
     out.time_base = source.time_base;
     const substrata_transaction* batch = nullptr;
     size_t count = 0;
     while (substrata_trace_next(trace, &batch, &count) == 0 && count != 0) {
       for (size_t i = 0; i < count; ++i) {
-        substrata_probe_info probe{};
-        probe.struct_size = sizeof probe;
+        auto probe = substrata::client::sized<substrata_probe_info>();
         substrata_trace_probe(trace, batch[i].probe, &probe);
         out.all.emplace_back(probe.name, batch[i]);
       }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <substrata/result.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -65,8 +66,7 @@ BENCHMARK(BM_ObservedFault);
 constexpr std::size_t kSharedPages = 512;
 
 substrata_shared_pages* open_shared(const std::string& name, uint32_t process) {
-  substrata_shared_pages_options options{};
-  options.struct_size = sizeof options;
+  auto options = substrata::client::sized<substrata_shared_pages_options>();
   options.processes = 2;
   options.process = process;
   options.page_bytes = static_cast<uint32_t>(kPage);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <substrata/result.hpp>
 
 #include <cstdint>
 #include <set>
@@ -139,8 +140,7 @@ TEST_F(PageFaults, OfAnotherProcessCarryItsNumber) {  // FE-7
     _exit(told ? 0 : 1);
   }
   close(go[0]);
-  substrata_page_faults_options options{};
-  options.struct_size = sizeof options;
+  auto options = substrata::client::sized<substrata_page_faults_options>();
   options.process = child;
   start(&options);
   const bool written = write(go[1], "g", 1) == 1;
@@ -162,8 +162,7 @@ TEST_F(PageFaults, OfAnotherProcessCarryItsNumber) {  // FE-7
 TEST_F(PageFaults, ThatDoNotFitAreCountedAsLost) {  // FE-7
   const Range range(4000);
   ASSERT_NE(range.memory, nullptr);
-  substrata_page_faults_options options{};
-  options.struct_size = sizeof options;
+  auto options = substrata::client::sized<substrata_page_faults_options>();
   options.ring_pages = 1;  // some 80 records
   start(&options);
   if (IsSkipped() || HasFatalFailure()) return;
@@ -182,8 +181,7 @@ TEST_F(PageFaults, ThatDoNotFitAreCountedAsLost) {  // FE-7
 
 TEST(PageFaultsRefused, ThatCannotBeObservedAreRefusedWithASentence) {
   substrata_page_faults* faults = nullptr;
-  substrata_page_faults_options options{};
-  options.struct_size = sizeof options;
+  auto options = substrata::client::sized<substrata_page_faults_options>();
   options.process = 0x7ffffff0;  // beyond every kernel's limit
   EXPECT_EQ(substrata_page_faults_start(&options, &faults), -1);
   EXPECT_NE(std::string(substrata_feed_error()).find("no process"), std::string::npos);

@@ -5,6 +5,7 @@
 #include <substrata/owl.h>
 #include <substrata/samples.h>
 #include <unistd.h>
+#include <substrata/result.hpp>
 
 #include <cstdint>
 #include <thread>
@@ -45,8 +46,7 @@ class ProcessorSamples : public testing::Test {
     substrata_observer_destroy(observer_);
   }
   void start(uint32_t flags = 0) {
-    substrata_samples_options options{};
-    options.struct_size = sizeof options;
+    auto options = substrata::client::sized<substrata_samples_options>();
     options.flags = flags;
     const int refused = substrata_samples_start(&options, &samples_);
     if (refused == -3) GTEST_SKIP() << substrata_feed_error();
@@ -112,8 +112,7 @@ TEST_F(ProcessorSamples, OfAThreadStartedLaterCarryItsNumber) {  // OW-20
 TEST_F(ProcessorSamples, AreAProfileInAnOwlModule) {  // OW-2, OW-13, OW-20
   start();
   if (IsSkipped() || HasFatalFailure()) return;
-  substrata_owl_capsule_options options{};
-  options.struct_size = sizeof options;
+  auto options = substrata::client::sized<substrata_owl_capsule_options>();
   options.probes = "os.processor-samples";
   options.module = "histogram";
   options.registers = "key=1:block=1";  // by instruction
@@ -143,8 +142,7 @@ TEST_F(ProcessorSamples, AreAProfileInAnOwlModule) {  // OW-2, OW-13, OW-20
 
 TEST(ProcessorSamplesRefusals, SayWhatWasWrong) {
   substrata_samples* samples = nullptr;
-  substrata_samples_options options{};
-  options.struct_size = sizeof options;
+  auto options = substrata::client::sized<substrata_samples_options>();
   options.frequency = 200'000;
   EXPECT_EQ(substrata_samples_start(&options, &samples), -1);
   options.frequency = 0;

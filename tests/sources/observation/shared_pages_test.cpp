@@ -5,6 +5,7 @@
 #include <substrata/shared_pages.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <substrata/result.hpp>
 
 #include <cstring>
 #include <functional>
@@ -24,8 +25,7 @@ std::string fresh_name() {
 
 substrata_shared_pages_options options(const std::string& name, uint32_t process, uint32_t processes,
                                        uint64_t pages) {
-  substrata_shared_pages_options wanted{};
-  wanted.struct_size = sizeof wanted;
+  auto wanted = substrata::client::sized<substrata_shared_pages_options>();
   wanted.processes = processes;
   wanted.process = process;
   wanted.page_bytes = kPage;
@@ -73,8 +73,7 @@ T* values(substrata_shared_pages* memory) {
 }
 
 substrata_shared_pages_counts counts_of(substrata_shared_pages* memory) {
-  substrata_shared_pages_counts counts{};
-  counts.struct_size = sizeof counts;
+  auto counts = substrata::client::sized<substrata_shared_pages_counts>();
   EXPECT_EQ(substrata_shared_pages_count(memory, &counts), 0);
   return counts;
 }

@@ -1,5 +1,5 @@
 // substrata import: the output of another tool as a trace.
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <cstdio>
 #include <stdexcept>
@@ -21,8 +21,7 @@ int import_trace(int argc, char** argv) {
   arguments.required("TEXT", text, "output of the tool; - is standard input", Arguments::Value::kFile);
   arguments.required("TRACE", trace, "trace to write", Arguments::Value::kFile);
   if (const auto status = arguments.parse(argc, argv)) return *status;
-  substrata_import_summary summary{};
-  summary.struct_size = sizeof summary;
+  auto summary = client::sized<substrata_import_summary>();
   if (substrata_import_lackey(text.c_str(), trace.c_str(), &summary) != 0)
     throw std::runtime_error(substrata_feed_error());
   std::printf("%llu lines: %llu transactions, %llu lines of the tool itself left out\n",

@@ -1,5 +1,6 @@
 // substrata module: the library of Owl modules, and what is added to it.
 #include <substrata/owl.h>
+#include <substrata/result.hpp>
 
 #include <cerrno>
 #include <cstdio>
@@ -28,8 +29,7 @@ void print_refusals() {
 int list() {
   const std::uint32_t count = substrata_owl_module_count();
   for (std::uint32_t i = 0; i < count; ++i) {
-    substrata_owl_module_info info{};
-    info.struct_size = sizeof info;
+    auto info = client::sized<substrata_owl_module_info>();
     if (substrata_owl_module_at(i, &info) != 0) break;
     std::printf("%-16s %s [%s]\n", info.name, info.summary, info.origin);
   }
@@ -38,8 +38,7 @@ int list() {
 }
 
 int show(const std::string& name) {
-  substrata_owl_module_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_owl_module_info>();
   if (substrata_owl_module_find(name.c_str(), &info) != 0) throw std::runtime_error(substrata_owl_error());
   std::printf("%s: %s\nfrom: %s\npackets: %s\n", info.name, info.summary, info.origin, info.packets);
   std::printf("cost: %llu counters, %llu table bits, %llu comparators\n", whole(info.cost.counters),
@@ -92,8 +91,7 @@ int try_in_capsules(const std::string& subject, const std::string& registers) {
   if (substrata_owl_load(path.c_str()) != 0) throw std::runtime_error(substrata_owl_error());
   int status = 0;
   for (std::uint32_t i = 0; i < substrata_owl_module_count(); ++i) {
-    substrata_owl_module_info info{};
-    info.struct_size = sizeof info;
+    auto info = client::sized<substrata_owl_module_info>();
     if (substrata_owl_module_at(i, &info) != 0 || path != info.origin) continue;
     if (try_module(info.name, registers) != 0) status = 1;
   }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <substrata/owl.hpp>
+#include <substrata/result.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -23,12 +24,10 @@ using monitoring::Capsule;
 
 // Runs a workload on a machine model; throws std::runtime_error when it does not end with the right result.
 void run_machine(const char* machine, const char* workload, std::uint32_t processes) {
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = processes;
   options.seed = 1;
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   if (substrata_run(machine, workload, &options, &result) != 0 || result.correct == 0)
     throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
 }
@@ -72,8 +71,7 @@ constexpr Place kPlaces[] = {
 
 int try_module(const std::string& name, const std::string& registers) {
   start_library();
-  substrata_owl_module_info info{};
-  info.struct_size = sizeof info;
+  auto info = client::sized<substrata_owl_module_info>();
   monitoring::demand(substrata_owl_module_find(name.c_str(), &info));
   { const Capsule fits(kPlaces[0].probes, name, registers); }  // else refused before anything is printed
   std::printf("%s, from %s, in five capsules\n\n%-18s %-9s %12s %10s %10s %8s", info.name, info.origin,

@@ -1,8 +1,7 @@
 // substrata probes: sources and probe points, of the feed or of a trace.
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <cstdio>
-#include <memory>
 #include <stdexcept>
 
 #include "arguments/arguments.hpp"
@@ -21,37 +20,24 @@ struct Passing {
   }
 };
 
-struct DestroyObserver {
-  void operator()(substrata_observer* observer) const { substrata_observer_destroy(observer); }
-};
-
-struct CloseTrace {
-  void operator()(substrata_trace* trace) const { substrata_trace_close(trace); }
-};
-
 const char* time_base_name(std::uint32_t base) {
   constexpr const char* kNames[] = {"sequence numbers", "real time", "virtual time", "simulated time"};
   return base < 4 ? kNames[base] : "unknown";
 }
 
 int list_trace(const std::string& path) {
-  substrata_trace* opened = nullptr;
-  if (substrata_trace_open(path.c_str(), &opened) != 0) throw std::runtime_error(substrata_feed_error());
-  const std::unique_ptr<substrata_trace, CloseTrace> trace(opened);
-  substrata_trace_info info{};
-  info.struct_size = sizeof info;
-  substrata_trace_describe(trace.get(), &info);
+  const client::feed::Trace trace = client::feed::Trace::open(path.c_str()).value();
+  const substrata_trace_info info = trace.describe().value();
   std::printf("%s: %llu transactions in %llu blocks, %llu bytes, %s\n", path.c_str(),
               static_cast<unsigned long long>(info.transactions),
               static_cast<unsigned long long>(info.blocks), static_cast<unsigned long long>(info.file_bytes),
               info.complete != 0 ? "complete" : "cut off");
   if (info.comment != nullptr && info.comment[0] != '\0') std::printf("%s\n", info.comment);
   for (std::uint32_t i = 0; i < info.probes; ++i) {
-    substrata_probe_info probe{};
-    probe.struct_size = sizeof probe;
-    if (substrata_trace_probe(trace.get(), i, &probe) != 0) break;
-    std::printf("  %-40s %12llu  %s\n", probe.name, static_cast<unsigned long long>(probe.delivered),
-                probe.text);
+    const auto probe = trace.probe(i);
+    if (!probe) break;
+    std::printf("  %-40s %12llu  %s\n", probe->name, static_cast<unsigned long long>(probe->delivered),
+                probe->text);
   }
   if (info.damage != nullptr) {
     std::fprintf(stderr, "%s\n", info.damage);
@@ -82,33 +68,27 @@ int probes(int argc, char** argv) {
   start_library();
 
   Passing passing;
+  client::feed::Observer observer;
   if (!machine.empty()) {
-    substrata_observer* created = nullptr;
-    if (substrata_observer_create(Passing::take, &passing, 0, &created) != 0)
-      throw std::runtime_error(substrata_feed_error());
-    const std::unique_ptr<substrata_observer, DestroyObserver> observer(created);
-    if (substrata_subscribe(observer.get(), "*") != 0) throw std::runtime_error(substrata_feed_error());
-    substrata_run_options options{};
-    options.struct_size = sizeof options;
+    client::feed::demand(observer.try_create(Passing::take, &passing));
+    observer.subscribe("*").value();
+    auto options = client::sized<substrata_run_options>();
     options.processes = static_cast<std::uint32_t>(nodes);
     options.seed = 1;
-    substrata_run_result result{};
-    result.struct_size = sizeof result;
+    auto result = client::sized<substrata_run_result>();
     if (substrata_run(machine.c_str(), workload.c_str(), &options, &result) != 0)
       throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
   }
   std::printf("Sources:\n");
   for (std::uint32_t i = 0; i < substrata_source_count(); ++i) {
-    substrata_source_info source{};
-    source.struct_size = sizeof source;
+    auto source = client::sized<substrata_source_info>();
     if (substrata_source_at(i, &source) != 0) break;
     std::printf("  %-14s %s (%s)\n", source.name, source.summary, time_base_name(source.time_base));
     if (source.why_not != nullptr) std::printf("  %-14s not available: %s\n", "", source.why_not);
   }
   std::printf("\nProbe points:\n");
   for (std::uint32_t i = 0; i < substrata_probe_count(); ++i) {
-    substrata_probe_info probe{};
-    probe.struct_size = sizeof probe;
+    auto probe = client::sized<substrata_probe_info>();
     if (substrata_probe_at(i, &probe) != 0) break;
     std::printf("  %-32s %12llu  %s\n", probe.name, static_cast<unsigned long long>(passing.counts[i]),
                 probe.text);

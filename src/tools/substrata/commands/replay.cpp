@@ -1,10 +1,8 @@
 // substrata replay: a recorded trace, into a machine model if asked, with events counted.
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "arguments/arguments.hpp"
 #include "sampler/measuring.hpp"
@@ -13,14 +11,6 @@
 
 namespace substrata::tool {
 using namespace sampler;
-namespace {
-
-// A machine that models what a replay publishes, for as long as this lives.
-struct Unfollow {
-  void operator()(substrata_following* following) const { substrata_unfollow(following); }
-};
-
-}  // namespace
 
 int replay(int argc, char** argv) {
   std::string file, machine, parameters, patterns;
@@ -47,20 +37,12 @@ int replay(int argc, char** argv) {
   if (const auto status = arguments.parse(argc, argv)) return *status;
   start_library();
 
-  std::unique_ptr<substrata_following, Unfollow> following;
-  if (!machine.empty()) {
-    substrata_run_options options{};
-    options.struct_size = sizeof options;
-    options.parameters = or_null(parameters);
-    substrata_following* started = nullptr;
-    if (substrata_follow(machine.c_str(), &options, &started) != 0)
-      throw std::runtime_error(substrata_feed_error());
-    following.reset(started);
-  }
+  client::feed::Following following;
+  if (!machine.empty())
+    following = client::feed::Following::begin(machine.c_str(), or_null(parameters)).value();
   Measurement sets;
   choose_events(event_specs, machine, sets);
-  substrata_replay_summary summary{};
-  summary.struct_size = sizeof summary;
+  auto summary = client::sized<substrata_replay_summary>();
   sets.start();
   const int status = substrata_replay(file.c_str(), or_null(patterns), &summary);
   const std::string error = status != 0 ? substrata_feed_error() : "";

@@ -1,5 +1,5 @@
 // substrata run: a workload on a machine model, with events counted.
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -44,15 +44,13 @@ int run(int argc, char** argv) {
 
   Measurement sets;
   choose_events(event_specs, machine, sets);
-  substrata_run_options options{};
-  options.struct_size = sizeof options;
+  auto options = client::sized<substrata_run_options>();
   options.processes = static_cast<std::uint32_t>(nodes);
   options.seed = seed;
   options.parameters = or_null(parameters);
   options.record = or_null(record);
   options.record_probes = or_null(record_probes);
-  substrata_run_result result{};
-  result.struct_size = sizeof result;
+  auto result = client::sized<substrata_run_result>();
   sets.start();
   const int status = substrata_run(machine.c_str(), workload.c_str(), &options, &result);
   const std::vector<Counted> values = sets.stop();

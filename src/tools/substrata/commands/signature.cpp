@@ -1,4 +1,6 @@
 // substrata signature: the performance signature of a run or of a recorded trace, as a table and as a plot.
+#include <substrata/feed.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -19,39 +21,20 @@
 namespace substrata::tool {
 namespace {
 
-struct Unfollow {
-  void operator()(substrata_following* following) const { substrata_unfollow(following); }
-};
-struct CloseTrace {
-  void operator()(substrata_trace* trace) const { substrata_trace_close(trace); }
-};
-
 // Does the trace hold messages of MPI ranks, which the cluster must carry first?
 bool holds_messages(const std::string& path) {
-  substrata_trace* opened = nullptr;
-  if (substrata_trace_open(path.c_str(), &opened) != 0) throw std::runtime_error(substrata_feed_error());
-  const std::unique_ptr<substrata_trace, CloseTrace> trace(opened);
-  substrata_probe_info probe{};
-  probe.struct_size = sizeof probe;
-  for (std::uint32_t i = 0; substrata_trace_probe(trace.get(), i, &probe) == 0; ++i)
-    if (std::strncmp(probe.name, "mpi.", 4) == 0) return true;
+  const client::feed::Trace trace = client::feed::Trace::open(path.c_str()).value();
+  const std::uint32_t probes = trace.describe().value().probes;
+  for (std::uint32_t i = 0; i < probes; ++i)
+    if (std::strncmp(trace.probe(i).value().name, "mpi.", 4) == 0) return true;
   return false;
 }
 
 void replay_into_monitor(const std::string& path) {
-  std::unique_ptr<substrata_following, Unfollow> following;
+  client::feed::Following following;
   const bool messages = holds_messages(path);
-  if (messages) {
-    substrata_run_options options{};
-    options.struct_size = sizeof options;
-    options.parameters = "nodes=256";
-    substrata_following* started = nullptr;
-    if (substrata_follow("myrinet", &options, &started) != 0)
-      throw std::runtime_error(substrata_feed_error());
-    following.reset(started);
-  }
-  if (substrata_replay(path.c_str(), messages ? "mpi.*" : "myrinet.*", nullptr) != 0)
-    throw std::runtime_error(substrata_feed_error());
+  if (messages) following = client::feed::Following::begin("myrinet", "nodes=256").value();
+  client::feed::replay(path.c_str(), messages ? "mpi.*" : "myrinet.*").value();
 }
 
 substrata_myrinet_axis axis_of(const std::string& name) {
