@@ -12,7 +12,7 @@
 #include "terminal/progress.hpp"
 
 namespace substrata::papers {
-using namespace model_runs;
+using namespace tool;
 namespace {
 
 std::vector<Reproduction>& registered() {

@@ -79,9 +79,7 @@ class CacheArray {
   static constexpr uint64_t kEmpty = ~uint64_t{0};
 
   CacheArray(uint64_t bytes, uint64_t ways, uint64_t line_bytes)
-      : ways_(ways),
-        mask_(bytes / (ways * line_bytes) - 1),
-        words_(bytes / line_bytes, kEmpty) {}
+      : ways_(ways), mask_(bytes / (ways * line_bytes) - 1), words_(bytes / line_bytes, kEmpty) {}
   // Makes the line the most recent of its set and dirty if asked; false: it is not there.
   bool use(uint64_t line, bool dirty) noexcept {
     uint64_t* const row = row_of(line);
