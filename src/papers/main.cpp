@@ -12,7 +12,7 @@
 #include "terminal/progress.hpp"
 
 namespace substrata::papers {
-using namespace model_runs;
+using namespace tool;
 namespace {
 
 // Exit statuses: 0 every claim holds, 1 one does not, 2 wrong command line, 3 it cannot be run here.

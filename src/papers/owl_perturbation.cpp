@@ -26,7 +26,7 @@
 
 namespace substrata::papers {
 using namespace sampler;
-using namespace model_runs;
+using namespace tool;
 namespace {
 
 // ---------------------------------------------------------------------------------------------- the

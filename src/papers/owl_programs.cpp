@@ -25,7 +25,7 @@
 #include "terminal/progress.hpp"
 
 namespace substrata::papers {
-using namespace model_runs;
+using namespace tool;
 namespace {
 
 // A longer run is ended here, which is reported.

@@ -10,7 +10,7 @@
 #include "terminal/progress.hpp"
 
 namespace substrata::papers {
-using namespace model_runs;
+using namespace tool;
 
 const std::vector<OwlWorkload>& owl_workloads() {
   static const std::vector<OwlWorkload> list{

@@ -66,7 +66,7 @@ TEST(HostileRecording, AChunkInsideABrokenOneOfAnotherWriterIsStillFound) {
 }
 
 TEST(RecordingWriter, NeverWritesAChunkThatItsReaderRefuses) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   constexpr int kSeries = 1000;
   constexpr int kRows = 4000;  // 40 MB of values before the first flush
@@ -95,7 +95,7 @@ TEST(RecordingWriter, RefusesWhatNoChunkHolds) {
 }
 
 TEST(RecordingWriter, AFailedWriteLeavesTheRecordingAsLongAsItWas) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);

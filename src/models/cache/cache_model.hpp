@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <memory>
+#include <vector>
 
 namespace substrata::memory {
 
@@ -79,11 +79,7 @@ class CacheArray {
   static constexpr uint64_t kEmpty = ~uint64_t{0};
 
   CacheArray(uint64_t bytes, uint64_t ways, uint64_t line_bytes)
-      : ways_(ways),
-        mask_(bytes / (ways * line_bytes) - 1),
-        words_(std::make_unique<uint64_t[]>(bytes / line_bytes)) {
-    std::fill_n(words_.get(), bytes / line_bytes, kEmpty);
-  }
+      : ways_(ways), mask_(bytes / (ways * line_bytes) - 1), words_(bytes / line_bytes, kEmpty) {}
   // Makes the line the most recent of its set and dirty if asked; false: it is not there.
   bool use(uint64_t line, bool dirty) noexcept {
     uint64_t* const row = row_of(line);
@@ -123,10 +119,10 @@ class CacheArray {
   }
 
  private:
-  uint64_t* row_of(uint64_t line) noexcept { return words_.get() + (line & mask_) * ways_; }
+  uint64_t* row_of(uint64_t line) noexcept { return words_.data() + (line & mask_) * ways_; }
   uint64_t ways_;
   uint64_t mask_;
-  std::unique_ptr<uint64_t[]> words_;
+  std::vector<uint64_t> words_;
 };
 
 // The two levels of one processor. Thread-compatible.

@@ -48,7 +48,8 @@ void enter_phase(const std::string& region, bool outermost, uint16_t* outer_phas
 
 }  // namespace
 
-// What the calling thread measures. Its eventsets are stopped when it ends; what it measured stays with the process.
+// What the calling thread measures. Its eventsets are stopped when it ends; what it measured stays with the
+// process.
 struct Regions::ThisThread {
   static inline constinit thread_local std::shared_ptr<Thread>* measured
       __attribute__((tls_model("initial-exec"))) = nullptr;
