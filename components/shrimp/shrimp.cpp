@@ -134,7 +134,7 @@ class ShrimpMonitor final : public monitor::Monitor {
   std::unordered_map<Set*, std::vector<uint32_t>> programmed_;
 };
 
-// A set is the room's; which monitor it belongs to is kept here, since the room's slots do not tell.
+// A set belongs to the counting module; its monitor is kept here, since the module's slots do not report it.
 struct Sets {
   std::mutex mutex;
   std::unordered_map<Set*, ShrimpMonitor*> monitors;
