@@ -71,7 +71,7 @@ struct Composition {
 // Thrown inside this file only.
 struct SyntaxError {
   size_t at;
-  std::string sentence;
+  std::string message;
 };
 
 class Parser {
@@ -790,7 +790,7 @@ int compile(std::string_view text, const std::string& origin, std::unique_ptr<Co
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const size_t column =
         before.size() - (before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1) + 1;
-    return fail(Code::kInvalid, "%s:%td:%zu: %s", origin.c_str(), line, column, error.sentence.c_str());
+    return fail(Code::kInvalid, "%s:%td:%zu: %s", origin.c_str(), line, column, error.message.c_str());
   }
 }
 

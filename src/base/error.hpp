@@ -26,18 +26,15 @@ SUBSTRATA_PRIVATE_API Status refuse(Code code, const char* format, ...) noexcept
     __attribute__((format(printf, 2, 3)));
 
 // As refuse, with the number that a system call left in errno.
-SUBSTRATA_PRIVATE_API Status refuse_system(int os_error, const char* format, ...) noexcept
-    __attribute__((format(printf, 2, 3)));
-SUBSTRATA_PRIVATE_API Status refuse(Code code, int os_error, const char* format, ...) noexcept
+Status refuse_system(int os_error, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
+Status refuse(Code code, int os_error, const char* format, ...) noexcept
     __attribute__((format(printf, 3, 4)));
 // With a text that is made already.
-SUBSTRATA_PRIVATE_API Status refuse(Code code, int os_error, std::string_view text) noexcept;
+Status refuse(Code code, int os_error, std::string_view text) noexcept;
 
 // For C functions whose result is one of PAPI's numbers: keeps the text and gives the code back.
-SUBSTRATA_PRIVATE_API int fail(Code code, const char* format, ...) noexcept
-    __attribute__((format(printf, 2, 3)));
-SUBSTRATA_PRIVATE_API int fail(int code, const char* format, ...) noexcept
-    __attribute__((format(printf, 2, 3)));
+int fail(Code code, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
+int fail(int code, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
 
 // The text of the calling thread's last refusal, "" if there was none. Signal-safe.
 SUBSTRATA_PRIVATE_API const char* last_refusal() noexcept;

@@ -60,7 +60,8 @@ void log_line(uint32_t topic, const char* format, ...) noexcept {
   if (added > 0) length += added;
   if (length > static_cast<int>(sizeof line) - 2) length = static_cast<int>(sizeof line) - 2;
   line[length] = '\n';
-  if (write(STDERR_FILENO, line, static_cast<size_t>(length) + 1) < 0) return;  // nobody to tell
+  if (write(STDERR_FILENO, line, static_cast<size_t>(length) + 1) < 0)
+    return;  // and there is no other place to report it
 }
 
 }  // namespace substrata

@@ -18,7 +18,7 @@ class SharedLibrary {
   SharedLibrary& operator=(const SharedLibrary&) = delete;
   ~SharedLibrary();
 
-  // Loads with RTLD_NOW | RTLD_LOCAL. The refusal carries the dynamic linker's own sentence.
+  // Loads with RTLD_NOW | RTLD_LOCAL. The refusal carries the dynamic linker's own message.
   static Result<SharedLibrary> load(const std::string& path);
 
   // The address of a symbol, null if the object does not define it.

@@ -9,7 +9,7 @@ using substrata::high_level::Regions;
 CAPI int PAPI_hl_region_begin(const char* region) {
   return answered([&] {
     if (region == nullptr) return answer(refuse(Code::kInvalid, "a region needs a name"));
-    [[maybe_unused]] static const bool kTold = [] {
+    [[maybe_unused]] static const bool kLogged = [] {
       Regions::instance().set_interface_version(kGeneration70 ? "7.0.0.0" : "7.3.0.0");
       return true;
     }();

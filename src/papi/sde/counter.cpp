@@ -251,7 +251,7 @@ int Counter::reset() noexcept {
   return outcome;
 }
 
-void Counter::tell_overflow_check(long long value) noexcept {
+void Counter::report_to_overflow_check(long long value) noexcept {
   const CheckOverflow word = check_overflow.load(std::memory_order_acquire);
   if (word != nullptr) word(id_, value);
 }

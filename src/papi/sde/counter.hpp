@@ -102,7 +102,7 @@ class Counter {
     if (!created_.load(std::memory_order_acquire)) return SDE_EINVAL;
     const long long now =
         value_.fetch_add(increment, std::memory_order_relaxed) + increment;  // wraps, as an atomic does
-    if (watched_.load(std::memory_order_relaxed)) tell_overflow_check(now);
+    if (watched_.load(std::memory_order_relaxed)) report_to_overflow_check(now);
     return SDE_OK;
   }
   int clear() noexcept {
@@ -117,7 +117,7 @@ class Counter {
  private:
   int read_number(const Source& source, long long* value) noexcept;
   int read_group(const Source& source, long long* value, bool baselines);
-  void tell_overflow_check(long long value) noexcept;
+  void report_to_overflow_check(long long value) noexcept;
 
   const std::uint64_t mark_ = kMark;
   const std::uint32_t id_;

@@ -151,7 +151,7 @@ int Registry::publish_locked(Library& library, std::string_view event, std::uniq
   place->replace(std::move(source));
   place->revive();
   if (place->overflow_wanted()) {
-    // Asked to overflow before anybody knew what it would be: increments tell by themselves, all else by a
+    // Asked to overflow before its kind was known: increments report by themselves, all else by a
     // timer.
     place->watch();
     if (created)

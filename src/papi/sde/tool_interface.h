@@ -54,7 +54,7 @@ typedef struct substrata_sde_nature {
 } substrata_sde_nature;
 /* SDE_EINVAL for a number never given. */
 int substrata_sde_nature_of(uint32_t counter_id, substrata_sde_nature* nature);
-/* As sde_ti_read_counter, but never less a former value; *nature tells what was read. SDE_ENOEVNT when
+/* As sde_ti_read_counter, but never less a former value; *nature states what was read. SDE_ENOEVNT when
  * unregistered. */
 int substrata_sde_read(uint32_t counter_id, long long* value, substrata_sde_nature* nature);
 

@@ -41,7 +41,7 @@ TEST(Spec, CommasColonsAndBinarySuffixesAreTaken) {
 TEST(Spec, ErrorsSayWhatIsWrongAndWhatIsKnown) {
   const std::pair<const char*, const char*> cases[] = {
       {"point=4", "known: points, mode, seed"},
-      {"points", "no name=value"},
+      {"points", "not name=value"},
       {"points=", "not a whole number"},
       {"points=-4", "not a whole number"},
       {"points=0x10", "not a whole number"},
@@ -51,7 +51,7 @@ TEST(Spec, ErrorsSayWhatIsWrongAndWhatIsKnown) {
       {"mode=medium", "slow|fast"},
       {"mode=", "slow|fast"},
       {"seed=1:seed=2", "given twice"},
-      {":", "no name=value"},
+      {":", "not name=value"},
       {"seed=101", "0 to 100"},
       {"se\x01"
        "ed=1",
