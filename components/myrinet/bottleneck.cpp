@@ -81,8 +81,8 @@ bool Windows::take(uint32_t node, const substrata_transaction& stage,
     window.number = number;
   }
   ++window.packets;
-  window.ns +=
-      static_cast<double>(static_cast<int64_t>(stage.time - stage.start) / kPicosecondsPerNanosecond);
+  const int64_t whole_ns = static_cast<int64_t>(stage.time - stage.start) / kPicosecondsPerNanosecond;
+  window.ns += static_cast<double>(whole_ns);
   window.idle_ns += idle_.of(rule_.latency, stage.size);
   return fires;
 }

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <utility>
 
-#include "counting/counting.hpp"
 #include "base/guard.hpp"
+#include "counting/counting.hpp"
 #include "errors.hpp"
 #include "host_store.hpp"
 #include "operations.hpp"

@@ -5,6 +5,7 @@
 #include <substrata/result.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -99,7 +100,7 @@ int substrata_owl_rule::parse(const char* text) {
       const double ratio = w.size() == 3 && w[1] == "above" ? std::strtod(w[2].c_str(), &end) : -1;
       if (end == nullptr || *end != '\0' || !(ratio >= 0 && ratio <= 1e6))
         return malformed("when above RATIO");
-      limit_millionths_ = static_cast<uint64_t>(ratio * 1e6 + 0.5);
+      limit_millionths_ = static_cast<uint64_t>(std::llround(ratio * 1e6));
     } else if (w[0] == "attach") {
       if ((w.size() != 4 && w.size() != 6) || w[2] != "at" || (w.size() == 6 && w[4] != "with")) {
         return malformed("attach MODULE at PROBES [with REGISTER=VALUE:...]");

@@ -145,6 +145,7 @@ Time Network::send(Packet&& packet, Time now) {
   for (std::uint32_t sent = 0; sent < total;) {
     const std::uint32_t size = std::min(total - sent, parameters_.ports.burst);
     Flight flight;
+    // The message is moved away in the last round only. NOLINTNEXTLINE(bugprone-use-after-move)
     flight.packet = {.address = kind.into_page ? packet.address + sent : 0,
                      .detail = kind.into_page ? packet.number : packet.address,
                      .sender = from,

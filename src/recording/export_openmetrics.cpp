@@ -11,8 +11,9 @@ namespace {
 
 // Of the time of day.
 std::string stamp(const Timeline& timeline, double seconds) {
+  const std::int64_t microseconds = timeline.real_ns / 1000;
   char text[48];
-  std::snprintf(text, sizeof text, "%.6f", static_cast<double>(timeline.real_ns / 1000) / 1e6 + seconds);
+  std::snprintf(text, sizeof text, "%.6f", static_cast<double>(microseconds) / 1e6 + seconds);
   return text;
 }
 

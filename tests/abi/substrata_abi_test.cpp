@@ -70,8 +70,8 @@ TEST(SubstrataAbi, NoOtherFunctionIsExportedThanThoseRecorded) {
 }
 
 TEST(SubstrataAbi, NoCxxSymbolIsExportedOutsideThePrivateNode) {
-  const Ran outside = run(
-      std::string(NM) + " -D --defined-only '" LIBRARY "' | grep ' _Z' | grep -v '@@" + kPrivateNode + "$'");
+  const Ran outside = run(std::string(NM) + " -D --defined-only '" LIBRARY "' | grep ' _Z' | grep -v '@@" +
+                          kPrivateNode + "$'");
   EXPECT_EQ(outside.out, "");
 }
 

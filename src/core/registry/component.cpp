@@ -1,14 +1,13 @@
 // Lazy detection and opening of one substrate, and its catalogue with defaults.
 #include "registry/component.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <mutex>
 
 #include "base/environment.hpp"
+#include "base/glob.hpp"
 #include "base/log.hpp"
 #include "base/parse.hpp"
 
@@ -148,9 +147,8 @@ std::string Component::full_name(std::string_view event) const {
 bool Component::may_have(std::string_view event) const {
   if (table_.event_names == nullptr) return true;
   const std::string name(event);
-  return std::any_of(event_names_.begin(), event_names_.end(), [&](const std::string& pattern) {
-    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-  });
+  return std::any_of(event_names_.begin(), event_names_.end(),
+                     [&](const std::string& pattern) { return glob(pattern, name); });
 }
 
 std::vector<std::string> Component::known_events() const {

@@ -39,7 +39,8 @@ static unsigned next_random(unsigned below) {
 static int push(float cost, struct node* node, struct node* before) {
   int at = heap_size++;
   if (at == heap_capacity) {
-    struct entry* const larger = realloc(heap, (size_t)(heap_capacity = 2 * heap_capacity + 64) * sizeof *heap);
+    struct entry* const larger =
+        realloc(heap, (size_t)(heap_capacity = 2 * heap_capacity + 64) * sizeof *heap);
     if (larger == NULL) return 0;
     heap = larger;
   }
