@@ -117,7 +117,7 @@ class Publisher {
   detail::Owned<substrata_publisher, substrata_publisher_close> held_;
 };
 
-// What makes transactions, as data: adding it or a probe point of it registers it, each time anew without
+// What makes transactions, as data: adding it or a probe point of it registers it, again without
 // harm. The strings are copied then. Thread-compatible; adding is Thread-safe.
 struct Source {
   const char* name;          // [a-z0-9_-]+

@@ -88,7 +88,7 @@ class CountingSet {
   Monitor& monitor() const noexcept { return monitor_; }
   // The events of the last program(), as indices into the monitor's catalogue.
   std::span<const uint32_t> programmed() const noexcept { return now_.programmed; }
-  // What the table's slots hand about.
+  // What the table's slots pass on.
   Set* handle() noexcept { return reinterpret_cast<Set*>(this); }
 
   // The slots.
