@@ -22,7 +22,7 @@ int substrata_myrinet_operations(uint32_t node, uint32_t program, substrata_myri
     std::string wrong = objection(shape, node, program, SUBSTRATA_MYRINET_BY_TYPE);
     if (wrong.empty() && (count == nullptr || (out == nullptr && most != 0)))
       wrong = "there is no place for the operations or their count";
-    if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+    if (!wrong.empty()) return fail(Code::kInvalid, "%s", wrong.c_str());
     return self.operations.with_memory([&](auto& memory) {
       const auto points = operation_points(*memory, node, program);
       std::copy_n(points.begin(), std::min<size_t>(points.size(), most), out);
@@ -44,7 +44,7 @@ int substrata_myrinet_operation_histogram(uint32_t node, uint32_t program, uint3
     if (wrong.empty() && (counts == nullptr || most < kOperationBins))
       wrong = "the histogram has " + std::to_string(kOperationBins) + " bins, there is space for " +
               std::to_string(counts == nullptr ? 0 : most);
-    if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+    if (!wrong.empty()) return fail(Code::kInvalid, "%s", wrong.c_str());
     return self.operations.with_memory([&](auto& memory) {
       const OperationSums sums = memory->sums(node, program, kind);
       std::copy(sums.bins.begin(), sums.bins.end(), counts);

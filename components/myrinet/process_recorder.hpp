@@ -8,9 +8,9 @@
 #include <mutex>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/guard.hpp"
 #include "counting/counting.hpp"
-#include "errors.hpp"
 #include "host_store.hpp"
 #include "operations.hpp"
 #include "recorder.hpp"

@@ -50,17 +50,18 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
   return command([&](Recorder&) {
     if (options == nullptr || options->struct_size < sizeof *options || out == nullptr ||
         operations == nullptr || counts == nullptr)
-      return fail(kInvalid, "operations, options with struct_size set and a place for the result are needed");
+      return fail(Code::kInvalid,
+                  "operations, options with struct_size set and a place for the result are needed");
     const uint32_t phases = options->phases != 0 ? options->phases : 1;
     if (options->nodes < 2 || options->nodes > kMostNodes || phases > kMostPrograms)
-      return fail(kInvalid, "%u nodes and %u phases are asked for, 2 to %u and 1 to %u are possible",
+      return fail(Code::kInvalid, "%u nodes and %u phases are asked for, 2 to %u and 1 to %u are possible",
                   options->nodes, phases, kMostNodes, kMostPrograms);
     std::vector<OfflineReplay::Operations> programs;
     for (uint32_t node = 0; node < options->nodes; ++node) {
       if (operations[node] == nullptr && counts[node] != 0)
-        return fail(kInvalid, "node %u has operations, and no place where they are", node);
+        return fail(Code::kInvalid, "node %u has operations, and no place where they are", node);
       const std::string wrong = objection(operations[node], counts[node], node, options->nodes, phases);
-      if (!wrong.empty()) return fail(kInvalid, "%s", wrong.c_str());
+      if (!wrong.empty()) return fail(Code::kInvalid, "%s", wrong.c_str());
       programs.emplace_back(operations[node], counts[node]);
     }
     const std::string given = options->parameters != nullptr ? options->parameters : "";
@@ -68,11 +69,11 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
     MachineParameters parameters;
     std::string wrong;
     if (!parse_machine_parameters(text, options->seed, &parameters, wrong))
-      return fail(kInvalid, "%s", wrong.c_str());
+      return fail(Code::kInvalid, "%s", wrong.c_str());
     const uint64_t bytes = OfflineReplay::shape_of(options->nodes, phases).bytes() * options->nodes;
     constexpr uint64_t kMostBytes = uint64_t{1} << 30;
     if (bytes > kMostBytes)
-      return fail(kNoMemory,
+      return fail(Code::kNoMemory,
                   "the statistics of %u nodes and %u phases would take %llu MiB, 1024 are possible; ask for "
                   "fewer phases",
                   options->nodes, phases, static_cast<unsigned long long>(bytes >> 20));
@@ -86,7 +87,7 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
 int substrata_myrinet_carried_outcome(const substrata_myrinet_carried* carried,
                                       struct substrata_myrinet_outcome* out) {
   if (carried == nullptr || out == nullptr || out->struct_size < sizeof *out)
-    return fail(kInvalid,
+    return fail(Code::kInvalid,
                 "a result of substrata_myrinet_carry and a summary with struct_size set are needed");
   const uint32_t size = out->struct_size;
   *out = carried->replay.outcome();
@@ -97,10 +98,11 @@ int substrata_myrinet_carried_outcome(const substrata_myrinet_carried* carried,
 int substrata_myrinet_carried_counts(const substrata_myrinet_carried* carried, uint32_t node, uint32_t phase,
                                      substrata_myrinet_counts* out) {
   if (carried == nullptr || out == nullptr || out->struct_size < sizeof *out)
-    return fail(kInvalid, "a result of substrata_myrinet_carry and counts with struct_size set are needed");
+    return fail(Code::kInvalid,
+                "a result of substrata_myrinet_carry and counts with struct_size set are needed");
   const OfflineReplay& replay = carried->replay;
   if (const std::string wrong = objection(replay.memory().shape(), node, phase, 0); !wrong.empty())
-    return fail(kInvalid, "%s", wrong.c_str());
+    return fail(Code::kInvalid, "%s", wrong.c_str());
   const uint32_t size = out->struct_size;
   *out = replay.counts(node, phase);
   out->struct_size = size;
@@ -112,11 +114,12 @@ int substrata_myrinet_carried_signature(const substrata_myrinet_carried* carried
                                         substrata_myrinet_point* out, uint32_t most, uint32_t* count) {
   return command([&](Recorder&) {
     if (carried == nullptr || count == nullptr || (out == nullptr && most != 0))
-      return fail(kInvalid, "a result of substrata_myrinet_carry and places for points and count are needed");
+      return fail(Code::kInvalid,
+                  "a result of substrata_myrinet_carry and places for points and count are needed");
     const MonitorMemory& memory = carried->replay.memory();
     if (const std::string wrong = objection(memory.shape(), node, phase, static_cast<int>(axis));
         !wrong.empty())
-      return fail(kInvalid, "%s", wrong.c_str());
+      return fail(Code::kInvalid, "%s", wrong.c_str());
     const std::vector<substrata_myrinet_point> points = signature(memory, node, phase, axis);
     std::copy_n(points.begin(), std::min<size_t>(points.size(), most), out);
     *count = static_cast<uint32_t>(points.size());

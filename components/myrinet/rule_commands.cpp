@@ -52,15 +52,16 @@ extern "C" {
 int substrata_myrinet_watch(const substrata_myrinet_rule* rule, substrata_myrinet_firing_function function,
                             void* owner, uint32_t* number) {
   return command([&](Recorder&) {
-    if (rule == nullptr || number == nullptr) return fail(kInvalid, "a rule and a place for its number");
+    if (rule == nullptr || number == nullptr)
+      return fail(Code::kInvalid, "a rule and a place for its number");
     if (const std::string wrong = objection(*rule); !wrong.empty())
-      return fail(kInvalid, "%s", wrong.c_str());
+      return fail(Code::kInvalid, "%s", wrong.c_str());
     Rules& all = rules();
     const std::lock_guard lock(all.mutex);
     const auto place = std::find(all.watches.begin(), all.watches.end(), nullptr);
     const auto index = static_cast<size_t>(place - all.watches.begin());
     if (index == Rules::kMost)
-      return fail(kNoMemory, "there are %zu rules already; take one back first", Rules::kMost);
+      return fail(Code::kNoMemory, "there are %zu rules already; take one back first", Rules::kMost);
     if (all.idle == nullptr) all.idle = std::make_unique<IdleLatencies>();
     if (index == all.watches.size()) all.watches.emplace_back();
     auto made = std::make_shared<BottleneckWatch>(*rule, *all.idle, function, owner);
@@ -76,9 +77,9 @@ int substrata_myrinet_watch(const substrata_myrinet_rule* rule, substrata_myrine
 int substrata_myrinet_fired(uint32_t number, uint64_t* times, substrata_myrinet_firing* last) {
   return command([&](Recorder&) {
     const std::shared_ptr<BottleneckWatch> watch = rules().of(number);
-    if (watch == nullptr) return fail(kInvalid, "there is no rule %u", number);
+    if (watch == nullptr) return fail(Code::kInvalid, "there is no rule %u", number);
     if (last != nullptr && last->struct_size < sizeof *last)
-      return fail(kInvalid, "a firing with struct_size set is needed");
+      return fail(Code::kInvalid, "a firing with struct_size set is needed");
     const uint64_t fired = watch->fired(last);
     if (times != nullptr) *times = fired;
     return 0;
@@ -93,7 +94,7 @@ int substrata_myrinet_unwatch(uint32_t number) {
       const std::lock_guard lock(all.mutex);
       if (number < all.watches.size()) watch.swap(all.watches[number]);
     }
-    if (watch == nullptr) return fail(kInvalid, "there is no rule %u", number);
+    if (watch == nullptr) return fail(Code::kInvalid, "there is no rule %u", number);
     watch->end();
     return 0;
   });

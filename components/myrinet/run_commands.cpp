@@ -21,16 +21,17 @@ int substrata_myrinet_run_together(const char* first, const char* second,
     if (first == nullptr || second == nullptr || first_result == nullptr || second_result == nullptr ||
         first_result->struct_size < sizeof *first_result ||
         second_result->struct_size < sizeof *second_result)
-      return fail(kInvalid, "two workloads and two results with struct_size set are needed");
+      return fail(Code::kInvalid, "two workloads and two results with struct_size set are needed");
     constexpr uint32_t kDefaultNodes = 8;
     const uint32_t nodes = options != nullptr && options->processes != 0 ? options->processes : kDefaultNodes;
     const char* const text = options != nullptr && options->parameters != nullptr ? options->parameters : "";
     const uint64_t seed = options != nullptr ? options->seed : 0;
     if (nodes > kMostNodes)
-      return fail(kInvalid, "%u nodes are asked for, %u are possible", nodes, kMostNodes);
+      return fail(Code::kInvalid, "%u nodes are asked for, %u are possible", nodes, kMostNodes);
     MachineParameters parameters;
     std::string wrong;
-    if (!parse_machine_parameters(text, seed, &parameters, wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    if (!parse_machine_parameters(text, seed, &parameters, wrong))
+      return fail(Code::kInvalid, "%s", wrong.c_str());
     const Reports reports = run_coscheduled({first, second}, parameters, nodes, seed);
     substrata_flush();
     substrata_run_result* const results[] = {first_result, second_result};
@@ -41,7 +42,7 @@ int substrata_myrinet_run_together(const char* first, const char* second,
       results[i]->ticks_per_second = kSecond;
       results[i]->operations = report.outcome.operations();
       std::snprintf(results[i]->message, sizeof results[i]->message, "%s", report.message.c_str());
-      if (!report.ran) return fail(kInvalid, "%s", report.message.c_str());
+      if (!report.ran) return fail(Code::kInvalid, "%s", report.message.c_str());
     }
     return 0;
   });
@@ -52,7 +53,7 @@ int substrata_myrinet_clock_experiment(const substrata_myrinet_clock_options* op
   return command([&](Recorder&) {
     if (options == nullptr || result == nullptr || options->struct_size < sizeof *options ||
         result->struct_size < sizeof *result)
-      return fail(kInvalid, "options and a result with struct_size set are needed");
+      return fail(Code::kInvalid, "options and a result with struct_size set are needed");
     ClusterParameters parameters;
     parameters.clock = ClockMode::kPeriodic;
     if (options->nodes != 0) parameters.nodes = options->nodes;
@@ -60,10 +61,11 @@ int substrata_myrinet_clock_experiment(const substrata_myrinet_clock_options* op
     const double period = options->period_seconds != 0 ? options->period_seconds : 300;
     constexpr double kMostSeconds = 36'000;
     if (parameters.nodes < 2 || parameters.nodes > kMostNodes)
-      return fail(kInvalid, "%u nodes are asked for, 2 to %u are possible", parameters.nodes, kMostNodes);
+      return fail(Code::kInvalid, "%u nodes are asked for, 2 to %u are possible", parameters.nodes,
+                  kMostNodes);
     if (!(seconds > 0 && seconds <= kMostSeconds) || !(period >= 0.01 && period <= kMostSeconds) ||
         !(options->drift_ppm >= 0 && options->drift_ppm <= 1000))
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "times must be up to 36000 s, a period of at least 0.01 s, the drift 0 to 1000 ppm");
     parameters.seed = options->seed;
     parameters.period = static_cast<Time>(period * static_cast<double>(kSecond));

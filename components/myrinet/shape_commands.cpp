@@ -16,7 +16,7 @@ extern "C" {
 
 int substrata_myrinet_default_shape(substrata_myrinet_shape* out) {
   if (out == nullptr || out->struct_size < sizeof *out)
-    return fail(kInvalid, "a shape with struct_size set is needed");
+    return fail(Code::kInvalid, "a shape with struct_size set is needed");
   const Shape shape;
   out->nodes = shape.nodes;
   out->programs = shape.programs;
@@ -29,13 +29,13 @@ int substrata_myrinet_default_shape(substrata_myrinet_shape* out) {
 
 int substrata_myrinet_memory(const substrata_myrinet_shape* wanted, uint64_t* bytes) {
   return command([&](Recorder& self) {
-    if (bytes == nullptr) return fail(kInvalid, "there is no place for the byte count");
+    if (bytes == nullptr) return fail(Code::kInvalid, "there is no place for the byte count");
     Shape shape;
     std::string wrong;
     if (wanted == nullptr) {
       self.with_memory([&](auto& memory) { shape = memory->shape(); });
     } else if (!read_shape(*wanted, &shape, &wrong)) {
-      return fail(kInvalid, "%s", wrong.c_str());
+      return fail(Code::kInvalid, "%s", wrong.c_str());
     }
     const std::shared_ptr<HostStore> store = wanted == nullptr ? host_store() : nullptr;
     *bytes = store != nullptr ? bytes_of(shape, store->layout()) : bytes_of(shape);
@@ -47,17 +47,17 @@ int substrata_myrinet_configure(const substrata_myrinet_shape* wanted) {
   return command([&](Recorder& self) {
     Shape shape;
     std::string wrong;
-    if (wanted == nullptr) return fail(kInvalid, "there is no shape");
-    if (!read_shape(*wanted, &shape, &wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    if (wanted == nullptr) return fail(Code::kInvalid, "there is no shape");
+    if (!read_shape(*wanted, &shape, &wrong)) return fail(Code::kInvalid, "%s", wrong.c_str());
     if (bytes_of(shape) > SUBSTRATA_MYRINET_SRAM_BYTES) {
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "the statistics would take %llu bytes of each interface, whose memory has %u; ask for "
                   "fewer or wider bins, nodes or programs",
                   static_cast<unsigned long long>(bytes_of(shape)), SUBSTRATA_MYRINET_SRAM_BYTES);
     }
     const std::lock_guard lock(self.commands);
     if (self.recording)
-      return fail(kRunning, "the shape cannot change while the monitor records; stop it first");
+      return fail(Code::kRunning, "the shape cannot change while the monitor records; stop it first");
     self.replace(std::make_unique<MonitorMemory>(shape),
                  std::make_unique<OperationMemory>(shape.nodes, shape.programs), nullptr);
     return 0;
@@ -70,7 +70,7 @@ int substrata_myrinet_host_memory(const substrata_myrinet_shape* wanted, const s
     Shape shape;
     HostLayout layout;
     std::string wrong;
-    if (!read_host(wanted, host, &shape, &layout, &wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    if (!read_host(wanted, host, &shape, &layout, &wrong)) return fail(Code::kInvalid, "%s", wrong.c_str());
     if (interface_bytes != nullptr) *interface_bytes = bytes_of(shape, layout);
     if (host_bytes != nullptr) *host_bytes = layout.host_bytes(shape);
     return 0;
@@ -83,9 +83,9 @@ int substrata_myrinet_configure_host(const substrata_myrinet_shape* wanted,
     Shape shape;
     HostLayout layout;
     std::string wrong;
-    if (!read_host(wanted, host, &shape, &layout, &wrong)) return fail(kInvalid, "%s", wrong.c_str());
+    if (!read_host(wanted, host, &shape, &layout, &wrong)) return fail(Code::kInvalid, "%s", wrong.c_str());
     if (const uint64_t bytes = bytes_of(shape, layout); bytes > SUBSTRATA_MYRINET_SRAM_BYTES) {
-      return fail(kInvalid,
+      return fail(Code::kInvalid,
                   "sums, cache and packet records would take %llu bytes of each interface, whose memory has "
                   "%u; ask for fewer lines, records, lengths, nodes or programs",
                   static_cast<unsigned long long>(bytes), SUBSTRATA_MYRINET_SRAM_BYTES);
@@ -94,13 +94,13 @@ int substrata_myrinet_configure_host(const substrata_myrinet_shape* wanted,
     // The model holds what is on the interfaces as well.
     const uint64_t bytes = (layout.host_bytes(shape) + layout.interface_bytes(shape)) * shape.nodes;
     if (bytes > kMostBytes) {
-      return fail(kNoMemory,
+      return fail(Code::kNoMemory,
                   "the histograms and records would take %llu MiB of host memory, 1024 are possible",
                   static_cast<unsigned long long>(bytes >> 20));
     }
     const std::lock_guard lock(self.commands);
     if (self.recording)
-      return fail(kRunning, "the shape cannot change while the monitor records; stop it first");
+      return fail(Code::kRunning, "the shape cannot change while the monitor records; stop it first");
     self.replace(nullptr, std::make_unique<OperationMemory>(shape.nodes, shape.programs),
                  std::make_shared<HostStore>(shape, layout));
     return 0;

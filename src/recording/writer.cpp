@@ -106,7 +106,7 @@ void FileWriter::append(const std::vector<unsigned char>& bytes) {
     struct stat after {};
     const bool alone = is_file && fstat(descriptor_, &after) == 0 &&
                        after.st_size == before.st_size + static_cast<off_t>(done);
-    if (done > 0 && alone) static_cast<void>(ftruncate(descriptor_, before.st_size) + 0);
+    [[maybe_unused]] const bool undone = done > 0 && alone && ftruncate(descriptor_, before.st_size) == 0;
     throw std::system_error(error, std::generic_category(), "the record '" + path_ + "' cannot be written");
   }
   written_ += bytes.size();

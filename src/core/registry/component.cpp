@@ -146,9 +146,8 @@ std::string Component::full_name(std::string_view event) const {
 
 bool Component::may_have(std::string_view event) const {
   if (table_.event_names == nullptr) return true;
-  const std::string name(event);
   return std::any_of(event_names_.begin(), event_names_.end(),
-                     [&](const std::string& pattern) { return glob(pattern, name); });
+                     [&](const std::string& pattern) { return glob(pattern, event); });
 }
 
 std::vector<std::string> Component::known_events() const {
