@@ -21,7 +21,7 @@ inline constexpr uint32_t kMostCpus = 1024;
 inline constexpr char kAccessProbes[] = "mem.cpu*.accesses";
 
 // The fields of Counts, in their order, as counters.
-using CountCounters = std::array<monitor::Counter, kCountFields>;
+using CountCounters = std::array<counting::Counter, kCountFields>;
 void add_counts(const Counts& counts, CountCounters& counters) noexcept;
 
 // The geometry that events without cache qualifiers model: the default until a memory machine runs or
@@ -91,7 +91,7 @@ class TrafficPublisher {
 };
 
 // The caches of all processors with one geometry. Counters are looked at from any thread.
-class CacheInstrument final : public monitor::ObservingInstrument {
+class CacheInstrument final : public counting::ObservingInstrument {
  public:
   // Without a geometry: the current machine's. publishing: also publishes the traffic.
   CacheInstrument(std::optional<Geometry> geometry, bool publishing);
@@ -120,7 +120,7 @@ class CacheInstrument final : public monitor::ObservingInstrument {
   const std::optional<Geometry> geometry_;
   const bool publishing_;
   CountCounters total_;
-  monitor::Counter lost_;
+  counting::Counter lost_;
   std::mutex cpus_mutex_;  // around cpus_: one thread observes while another binds an event
   std::vector<std::unique_ptr<Cpu>> cpus_;
   std::vector<Cpu*> by_probe_;  // the observer's own

@@ -20,7 +20,7 @@ using memory::Geometry;
 
 enum QualifierIndex : size_t { kCpu, kL1, kL1Ways, kL2, kL2Ways, kLine, kInclusive };
 
-constexpr monitor::Qualifier kQualifiers[] = {
+constexpr counting::Qualifier kQualifiers[] = {
     {"cpu", "one processor; absent: all together", 0, memory::kMostCpus - 1},
     {"l1", "bytes of the first level; absent: the machine's, at first 32K", 64, memory::kMostCacheBytes},
     {"l1_ways", "its ways; absent: the machine's, at first 8", 1, memory::kMostWays},
@@ -31,7 +31,7 @@ constexpr monitor::Qualifier kQualifiers[] = {
 };
 
 // In the order of memory::Counts' fields.
-constexpr monitor::EventDescription kEvents[] = {
+constexpr counting::EventDescription kEvents[] = {
     {"ACCESSES", "Loads, stores, atomics and fetches that reached the caches.", "accesses"},
     {"READS", "Loads, fetches, and the loads of atomics.", "accesses"},
     {"WRITES", "Stores, and the stores of atomics.", "accesses"},
@@ -47,15 +47,15 @@ constexpr monitor::EventDescription kEvents[] = {
 };
 static_assert(std::size(kEvents) == memory::kCountFields);
 
-class MemoryMonitor final : public monitor::Monitor {
+class MemoryMonitor final : public counting::Monitor {
  public:
   explicit MemoryMonitor(const Host*) : Monitor(kEvents, kQualifiers) {}
 
  protected:
-  Status bind(const monitor::Request& request, monitor::Binding* out) override {
+  Status bind(const counting::Request& request, counting::Binding* out) override {
     CacheInstrument* instrument = nullptr;
     if (const Status refused = instrument_for(request, &instrument); !refused.ok()) return refused;
-    const monitor::QualifierValue& cpu = request.qualifiers[kCpu];
+    const counting::QualifierValue& cpu = request.qualifiers[kCpu];
     const memory::CountCounters& counters =
         cpu.given ? instrument->of_cpu(static_cast<uint32_t>(cpu.low)) : instrument->total();
     out->counters = {&counters[request.event]};
@@ -65,7 +65,7 @@ class MemoryMonitor final : public monitor::Monitor {
 
  private:
   // One for the machine's own geometry and one for every other that is asked for.
-  Status instrument_for(const monitor::Request& request, CacheInstrument** out) {
+  Status instrument_for(const counting::Request& request, CacheInstrument** out) {
     bool own = false;
     for (size_t i = kL1; i <= kInclusive; ++i) own = own || request.qualifiers[i].given;
     std::optional<Geometry> wanted;
@@ -99,11 +99,11 @@ class MemoryMonitor final : public monitor::Monitor {
   std::deque<Model> models_;
 };
 
-constexpr SubstrateTable kTable = monitor::table<MemoryMonitor>(
+constexpr SubstrateTable kTable = counting::table<MemoryMonitor>(
     {.name = "memory",
      .summary = "A modelled cache machine on the memory accesses of live programs, traces and workloads",
      .version = "1",
-     .event_names = monitor::kNamesOf<kEvents>});
+     .event_names = counting::kNamesOf<kEvents>});
 
 }  // namespace
 

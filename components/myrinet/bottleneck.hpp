@@ -46,7 +46,7 @@ class Windows {
 };
 
 // The rule on the feed.
-class BottleneckWatch final : public monitor::ObservingInstrument {
+class BottleneckWatch final : public counting::ObservingInstrument {
  public:
   // `function` may be null.
   BottleneckWatch(const substrata_myrinet_rule& rule, const IdleLatencies& idle,

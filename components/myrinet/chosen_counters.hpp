@@ -17,7 +17,7 @@ class ChosenCounters {
   struct Counting {
     explicit Counting(const Choice& of) : choice(of) {}
     const Choice choice;
-    std::array<monitor::Counter, Counts> counters;
+    std::array<counting::Counter, Counts> counters;
   };
   static constexpr std::size_t kMost = Most;
 
@@ -30,7 +30,7 @@ class ChosenCounters {
 
   // The counter of that choice, made if it is new; null: too many. May throw std::bad_alloc. One caller at a
   // time.
-  const monitor::Counter* counter(const Choice& choice, std::size_t count) {
+  const counting::Counter* counter(const Choice& choice, std::size_t count) {
     const std::size_t used = used_.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < used; ++i) {
       Counting& known = *choices_[i].load(std::memory_order_relaxed);

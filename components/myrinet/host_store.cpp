@@ -10,7 +10,7 @@ namespace substrata::myrinet {
 namespace {
 
 struct Counters {
-  monitor::Counter of[kMostNodes + 1][kHostCounts];
+  counting::Counter of[kMostNodes + 1][kHostCounts];
 };
 Counters& counters() noexcept {
   static Counters all;
@@ -32,7 +32,7 @@ Current& current() noexcept {
 
 }  // namespace
 
-const monitor::Counter* host_counter(uint32_t node, HostCount count) noexcept {
+const counting::Counter* host_counter(uint32_t node, HostCount count) noexcept {
   return &counters().of[std::min(node, kMostNodes)][count];
 }
 

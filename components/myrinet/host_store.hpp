@@ -37,7 +37,7 @@ struct HostLayout {
 enum HostCount : uint32_t { kWriteBacks, kForcedWriteBacks, kTraceRecords, kTraceDropped };
 inline constexpr uint32_t kHostCounts = kTraceDropped + 1;
 // Of one interface, or of all (kMostNodes). Lives as long as the process; looked at from any thread.
-const monitor::Counter* host_counter(uint32_t node, HostCount count) noexcept;
+const counting::Counter* host_counter(uint32_t node, HostCount count) noexcept;
 
 // The monitors of all interfaces of one cluster when their histograms are in host memory (the paper's section
 // 6). Sums stay on the interface. A count goes into a line of the interface's cache: so many counts that lie

@@ -12,7 +12,7 @@ namespace substrata::myrinet {
 // is modelled to its end, with the spacing of its messages' stamps, so that counts are exact whenever they
 // are read; messages of different batches do not meet. A host waits where its interface's queue is full.
 // While the packets are not observed nothing is modelled.
-class LiveAdapter final : public monitor::ObservingInstrument, private Delivery {
+class LiveAdapter final : public counting::ObservingInstrument, private Delivery {
  public:
   // Throws std::runtime_error with the feed's message.
   explicit LiveAdapter(const ClusterParameters& parameters);

@@ -22,7 +22,7 @@ constexpr uint64_t kPacketQualifiers = 1u << kNode | 1u << kPeer | 1u << kProgra
 constexpr uint64_t kClockQualifiers = 1u << kNode;
 constexpr uint64_t kOperationQualifiers = 1u << kNode | 1u << kProgram | 1u << kKind;
 
-constexpr monitor::Qualifier kQualifiers[] = {
+constexpr counting::Qualifier kQualifiers[] = {
     {"node", "the interface; absent: all together, in a rank of a live MPI program its own", 0,
      myrinet::kMostNodes - 1},
     {"peer", "the packet's other end; absent: any", 0, myrinet::kMostNodes - 1},
@@ -37,21 +37,21 @@ constexpr monitor::Qualifier kQualifiers[] = {
      "stream-read|stream-close|collective"},
 };
 
-constexpr monitor::EventDescription packets(const char* name, const char* text, const char* unit) {
+constexpr counting::EventDescription packets(const char* name, const char* text, const char* unit) {
   return {.name = name, .text = text, .unit = unit, .qualifiers = kPacketQualifiers};
 }
 
-constexpr monitor::EventDescription operations(const char* name, const char* text, const char* unit) {
+constexpr counting::EventDescription operations(const char* name, const char* text, const char* unit) {
   return {.name = name, .text = text, .unit = unit, .qualifiers = kOperationQualifiers};
 }
 
-constexpr monitor::EventDescription in_host(const char* name, const char* text, const char* unit) {
+constexpr counting::EventDescription in_host(const char* name, const char* text, const char* unit) {
   return {.name = name, .text = text, .unit = unit, .qualifiers = kClockQualifiers};
 }
 constexpr uint32_t kFirstInHost = myrinet::kCounts + myrinet::kOperationCounts;  // then myrinet::HostCount
 
 // In the order of myrinet::Count, then of myrinet::OperationCount.
-constexpr monitor::EventDescription kEvents[] = {
+constexpr counting::EventDescription kEvents[] = {
     packets("PACKETS_SENT", "Packets put into the network, each attempt of a repeated one.", "packets"),
     packets("PACKETS_RECEIVED", "Packets brought whole into the receiving host's memory.", "packets"),
     packets("BYTES_SENT", "Bytes of the packets sent, headers not counted.", "bytes"),
@@ -103,12 +103,12 @@ constexpr monitor::EventDescription kEvents[] = {
 };
 static_assert(std::size(kEvents) == kFirstInHost + myrinet::kHostCounts);
 
-class MyrinetMonitor final : public monitor::Monitor {
+class MyrinetMonitor final : public counting::Monitor {
  public:
   explicit MyrinetMonitor(const Host*) : Monitor(kEvents, kQualifiers) {}
 
  protected:
-  Status bind(const monitor::Request& request, monitor::Binding* out) override {
+  Status bind(const counting::Request& request, counting::Binding* out) override {
     const auto value = [&](QualifierIndex which) {
       return static_cast<uint32_t>(request.value_or(which, Choice::kAny));
     };
@@ -119,7 +119,7 @@ class MyrinetMonitor final : public monitor::Monitor {
     }
     if (request.event >= myrinet::kCounts) {
       const myrinet::OperationChoice of{value(kNode), value(kProgram), value(kKind)};
-      const monitor::Counter* const counted =
+      const counting::Counter* const counted =
           operations_.counter(of, static_cast<myrinet::OperationCount>(request.event - myrinet::kCounts));
       if (counted == nullptr)
         return refuse(Code::kTooMany, "%zu choices of node, program and kind are counted, no more are kept",
@@ -130,7 +130,7 @@ class MyrinetMonitor final : public monitor::Monitor {
     }
     Choice choice{value(kNode), value(kPeer), value(kProgram), value(kType)};
     const auto count = static_cast<Count>(request.event);
-    const monitor::Counter* const counter = counters_.counter(choice, count);
+    const counting::Counter* const counter = counters_.counter(choice, count);
     if (counter == nullptr) {
       return refuse(Code::kTooMany,
                     "%zu choices of node, peer, program and type are counted, no more are kept",
@@ -146,11 +146,11 @@ class MyrinetMonitor final : public monitor::Monitor {
   myrinet::OperationCounters operations_;
 };
 
-constexpr SubstrateTable kTable = monitor::table<MyrinetMonitor>(
+constexpr SubstrateTable kTable = counting::table<MyrinetMonitor>(
     {.name = "myrinet",
      .summary = "The firmware monitor of modelled Myrinet interfaces: packets, latencies, faults, clocks",
      .version = "1",
-     .event_names = monitor::kNamesOf<kEvents>});
+     .event_names = counting::kNamesOf<kEvents>});
 
 }  // namespace
 

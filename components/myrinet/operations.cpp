@@ -162,7 +162,7 @@ void OperationCounters::take(Choices::Counting& counting, int own,
   if ((node != kAny && node != opener) || (choice.program != kAny && choice.program != seen.program) ||
       (choice.kind != kAny && choice.kind != static_cast<uint32_t>(kind)))
     return;
-  std::array<monitor::Counter, kOperationCounts>& counters = counting.counters;
+  std::array<counting::Counter, kOperationCounts>& counters = counting.counters;
   if (!packet) {
     counters[kOperations].add(1);
     counters[kOperationLatencySum].add(duration_ns(seen));

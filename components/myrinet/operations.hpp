@@ -107,7 +107,7 @@ std::vector<substrata_myrinet_operation_point> operation_points(const OperationM
                                                                 uint32_t program);
 
 // The memory on the feed. A reader on another thread may come while a batch is taken.
-class OperationRecorder final : public monitor::ObservingInstrument {
+class OperationRecorder final : public counting::ObservingInstrument {
  public:
   OperationRecorder(uint32_t nodes, uint32_t programs);
   ~OperationRecorder() override;
@@ -149,13 +149,13 @@ struct OperationChoice {
 };
 
 // Counts for every choice that an event asks for; as PacketCounters.
-class OperationCounters final : public monitor::ObservingInstrument {
+class OperationCounters final : public counting::ObservingInstrument {
  public:
   using Choices = ChosenCounters<OperationChoice, kOperationCounts, 1024>;
   OperationCounters();
   ~OperationCounters() override;
   // As ChosenCounters.
-  const monitor::Counter* counter(const OperationChoice& choice, OperationCount count) {
+  const counting::Counter* counter(const OperationChoice& choice, OperationCount count) {
     return choices_.counter(choice, count);
   }
 

@@ -23,7 +23,7 @@ PacketCounters::~PacketCounters() { end_observation(); }
 void PacketCounters::take(Choices::Counting& counting, const ProbeRole& role, uint32_t first_node,
                           const substrata_transaction& stage) noexcept {
   const Choice& choice = counting.choice;
-  std::array<monitor::Counter, kCounts>& counters = counting.counters;
+  std::array<counting::Counter, kCounts>& counters = counting.counters;
   if (role.place == Place::kClock) {
     const uint64_t error_ns = stage.detail / uint64_t{kPicosecondsPerNanosecond};
     if (error_ns > counters[kClockErrorMax].value()) counters[kClockErrorMax].set(error_ns);

@@ -47,13 +47,13 @@ void set_own_node(int node) noexcept;
 int own_node() noexcept;
 
 // All choices that were asked for. Counters are looked at from any thread.
-class PacketCounters final : public monitor::ObservingInstrument {
+class PacketCounters final : public counting::ObservingInstrument {
  public:
   using Choices = ChosenCounters<Choice, kCounts, 4096>;
   PacketCounters();
   ~PacketCounters() override;
   // As ChosenCounters.
-  const monitor::Counter* counter(const Choice& choice, Count count) {
+  const counting::Counter* counter(const Choice& choice, Count count) {
     return choices_.counter(choice, count);
   }
 

@@ -19,7 +19,7 @@ namespace substrata::myrinet {
 
 // Observes the interfaces while it records. The statistics have a lock of their own: a reader on another
 // thread may come while a batch is taken.
-class Recorder final : public monitor::ObservingInstrument {
+class Recorder final : public counting::ObservingInstrument {
  public:
   Recorder() : ObservingInstrument(kLanaiProbes), memory_(std::make_unique<MonitorMemory>(Shape{})) {}
   ~Recorder() override { end_observation(); }

@@ -10,7 +10,7 @@
 
 namespace substrata::numachine {
 
-const std::array<monitor::Counter, kCounts>& Instrument::counters(const Selection& selection) {
+const std::array<counting::Counter, kCounts>& Instrument::counters(const Selection& selection) {
   const std::lock_guard lock(mutex_);
   for (Selected& known : selected_) {
     if (known.selection == selection) return known.counters;

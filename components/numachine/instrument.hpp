@@ -67,7 +67,7 @@ struct Selection {
 // Calls a sink at every multiple of a threshold that a counter passes: the hardware's way is a counter
 // preloaded with the negative threshold and its overflow interrupt (section 4.3.3).
 struct Alarm {
-  const monitor::Counter* counter = nullptr;
+  const counting::Counter* counter = nullptr;
   std::uint64_t threshold = 0;
   std::uint64_t next = 0;
   std::uint64_t mask = 0;
@@ -77,13 +77,13 @@ struct Alarm {
 };
 
 // Observes every processor and memory of the machine. Counters may be looked at from any thread.
-class Instrument final : public monitor::ObservingInstrument {
+class Instrument final : public counting::ObservingInstrument {
  public:
   Instrument() : ObservingInstrument("numachine.st*") {}
   ~Instrument() override { end_observation(); }
 
   // The counters of a selection; the same one gives the same. May throw std::bad_alloc.
-  const std::array<monitor::Counter, kCounts>& counters(const Selection& selection);
+  const std::array<counting::Counter, kCounts>& counters(const Selection& selection);
 
   void add_alarm(const Alarm& alarm);
   void remove_alarms(const void* owner, std::uint64_t mask) noexcept;
@@ -96,7 +96,7 @@ class Instrument final : public monitor::ObservingInstrument {
  private:
   struct Selected {
     Selection selection;
-    std::array<monitor::Counter, kCounts> counters;
+    std::array<counting::Counter, kCounts> counters;
   };
   struct Place {
     bool known = false;

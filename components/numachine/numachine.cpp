@@ -18,7 +18,7 @@ using numachine::Selection;
 
 enum QualifierIndex : size_t { kCpu, kStation, kPhase, kAddress, kNumber };
 
-constexpr monitor::Qualifier kQualifiers[] = {
+constexpr counting::Qualifier kQualifiers[] = {
     {"cpu", "one processor; absent: all together (GPC: processor 0)", 0, numachine::kMostProcessors - 1},
     {"station", "the processors, or the memory, of one station; absent: all", 0,
      numachine::kMostStations - 1},
@@ -29,13 +29,13 @@ constexpr monitor::Qualifier kQualifiers[] = {
 constexpr uint64_t kWhere = 1U << kCpu | 1U << kStation | 1U << kPhase;
 constexpr uint64_t kWhereAndWhat = kWhere | 1U << kAddress;
 
-constexpr monitor::EventDescription event(const char* name, const char* text, const char* unit,
-                                          uint64_t qualifiers = kWhereAndWhat) {
+constexpr counting::EventDescription event(const char* name, const char* text, const char* unit,
+                                           uint64_t qualifiers = kWhereAndWhat) {
   return {.name = name, .text = text, .unit = unit, .qualifiers = qualifiers};
 }
 
 // In the order of numachine::Count, then GPC.
-constexpr monitor::EventDescription kEvents[] = {
+constexpr counting::EventDescription kEvents[] = {
     event("READS", "Cache line reads, at their response.", "requests"),
     event("READ_EXCLUSIVES", "Cache line reads with ownership, at their response.", "requests"),
     event("UPGRADES", "Requests for ownership without data (invalidate protocol).", "requests"),
@@ -86,21 +86,21 @@ constexpr monitor::EventDescription kEvents[] = {
 };
 static_assert(std::size(kEvents) == numachine::kCounts + 1);
 
-class NumachineMonitor final : public monitor::Monitor {
+class NumachineMonitor final : public counting::Monitor {
  public:
   explicit NumachineMonitor(const Host*) : Monitor(kEvents, kQualifiers) {}
   Instrument& instrument() noexcept { return instrument_; }
   // The counter of an event of the catalogue; null for a gauge.
-  const monitor::Counter* counter_at(uint32_t index) {
-    monitor::Request request;
+  const counting::Counter* counter_at(uint32_t index) {
+    counting::Request request;
     if (!request_at(index, &request).ok() || request.event == numachine::kCounts) return nullptr;
     return &instrument_.counters(selection_of(request))[request.event];
   }
 
-  std::unique_ptr<monitor::CountingSet> make_set() override;
+  std::unique_ptr<counting::CountingSet> make_set() override;
 
  protected:
-  Status bind(const monitor::Request& request, monitor::Binding* out) override {
+  Status bind(const counting::Request& request, counting::Binding* out) override {
     if (request.event == numachine::kCounts) {
       out->counters = {
           &numachine::Rack::instance().counter(static_cast<uint32_t>(request.value_or(kCpu, 0)),
@@ -113,7 +113,7 @@ class NumachineMonitor final : public monitor::Monitor {
   }
 
  private:
-  static Selection selection_of(const monitor::Request& request) {
+  static Selection selection_of(const counting::Request& request) {
     Selection selection;
     const auto& q = request.qualifiers;
     if (q[kCpu].given) selection.cpu = static_cast<int64_t>(q[kCpu].low);
@@ -130,7 +130,7 @@ class NumachineMonitor final : public monitor::Monitor {
 };
 
 // A set with counter interrupts, which the instrument keeps by the set.
-class NumachineSet final : public monitor::CountingSet {
+class NumachineSet final : public counting::CountingSet {
  public:
   using CountingSet::CountingSet;
   ~NumachineSet() override { instrument().remove_alarms(this, ~uint64_t{0}); }
@@ -143,9 +143,9 @@ class NumachineSet final : public monitor::CountingSet {
   void after_program() noexcept override { instrument().remove_alarms(this, ~uint64_t{0}); }
   void after_switch(bool running) noexcept override { instrument().run_alarms(this, running); }
 };
-NumachineSet& set_of(Set* set) noexcept { return monitor::set_of<NumachineSet>(set); }
+NumachineSet& set_of(Set* set) noexcept { return counting::set_of<NumachineSet>(set); }
 
-std::unique_ptr<monitor::CountingSet> NumachineMonitor::make_set() {
+std::unique_ptr<counting::CountingSet> NumachineMonitor::make_set() {
   return std::make_unique<NumachineSet>(*this);
 }
 
@@ -154,7 +154,7 @@ Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const Sampl
   if (position >= self.programmed().size() || position >= 64 || threshold <= 0 || sink == nullptr)
     return {Code::kInvalid, 0, "the event or the threshold for the counter interrupt is out of range"};
   return guarded([&]() -> Status {
-    const monitor::Counter* const counter = self.owner().counter_at(self.programmed()[position]);
+    const counting::Counter* const counter = self.owner().counter_at(self.programmed()[position]);
     if (counter == nullptr)
       return {
           Code::kInvalid, 0,
@@ -177,14 +177,14 @@ Status disarm(Set* set, uint32_t position) noexcept {
   return kSuccess;
 }
 
-constexpr SubstrateTable kTable = monitor::table<NumachineMonitor>(
+constexpr SubstrateTable kTable = counting::table<NumachineMonitor>(
     {.name = "numachine",
      .summary = "The performance monitors of a modelled NUMAchine multiprocessor",
      .version = "1",
      .traits = kHardwareInterrupt,
      .arm = arm,
      .disarm = disarm,
-     .event_names = monitor::kNamesOf<kEvents>});
+     .event_names = counting::kNamesOf<kEvents>});
 
 }  // namespace
 

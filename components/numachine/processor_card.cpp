@@ -110,7 +110,7 @@ Answer ProcessorCard::read(std::uint32_t address, std::uint32_t* value) {
     return Answer::kDone;
   }
   if (address >= kCountersReset && address < kCountersReset + 4) {
-    monitor::Counter& counter = counters_[address - kCountersReset];
+    counting::Counter& counter = counters_[address - kCountersReset];
     *value = static_cast<std::uint32_t>(counter.value());
     counter.set(0);
     return Answer::kDone;
@@ -281,7 +281,7 @@ void ProcessorCard::power_up() {
   miss_type_ = MissType::kOther;
   response_state_ = 0;
   secondary_index_ = 0;
-  for (monitor::Counter& counter : counters_) counter.set(0);
+  for (counting::Counter& counter : counters_) counter.set(0);
   accumulators_ = {};
   pending_ = 0;
   std::fill(sram_.begin(), sram_.end(), 0);

@@ -246,7 +246,7 @@ class ProcessorCard {
   std::uint16_t phase() const noexcept { return phase_; }
   void set_phase(std::uint16_t phase) noexcept { phase_ = phase; }
   std::uint8_t pending_interrupts() const noexcept { return pending_; }
-  const monitor::Counter& counter(unsigned number) const noexcept { return counters_[number]; }
+  const counting::Counter& counter(unsigned number) const noexcept { return counters_[number]; }
   std::uint32_t sram(std::uint32_t word) const noexcept { return sram_[word & (kSramWords - 1)]; }
   const std::vector<std::uint32_t>& sram() const noexcept { return sram_; }
   // Where the SRAM would be addressed now (figure 4.9).
@@ -311,7 +311,7 @@ class ProcessorCard {
   std::uint8_t response_state_ = 0;
   std::uint32_t secondary_index_ = 0;
   // Counts.
-  std::array<monitor::Counter, 4> counters_;
+  std::array<counting::Counter, 4> counters_;
   std::array<std::uint8_t, 4> accumulators_{};  // the hidden two bits of the pipeline status circuit
   std::uint8_t pending_ = 0;
   std::vector<std::uint32_t> sram_;

@@ -53,7 +53,7 @@ ProcessorCard& Rack::processor(std::uint32_t cpu) {
   return seat->card;
 }
 
-const monitor::Counter& Rack::counter(std::uint32_t cpu, unsigned number) {
+const counting::Counter& Rack::counter(std::uint32_t cpu, unsigned number) {
   const Use use(*this);
   return processor(cpu).counter(number);
 }

@@ -65,7 +65,7 @@ class Rack {
   void vacate() noexcept { occupied_.store(false); }
 
   // Lives as long as the process, for readers without a Use.
-  const monitor::Counter& counter(std::uint32_t cpu, unsigned number);
+  const counting::Counter& counter(std::uint32_t cpu, unsigned number);
 
  private:
   struct Seat {

@@ -144,7 +144,7 @@ int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out) 
     record = std::make_shared<CapsuleRecord>();
     record->name = name;
     record->entry = entry;
-    record->values = std::vector<monitor::Counter>(kStatistics + entry->module->metric_count);
+    record->values = std::vector<counting::Counter>(kStatistics + entry->module->metric_count);
     all.all.push_back(record);
   }
   const std::lock_guard life(record->life);
@@ -152,7 +152,7 @@ int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out) 
     return fail(Code::kConflict, "there is a capsule '%s' with the module '%s' already", name.c_str(),
                 entry->module->name);
   }
-  for (const monitor::Counter& value : record->values) capsule->base_.push_back(value.value());
+  for (const counting::Counter& value : record->values) capsule->base_.push_back(value.value());
   record->capsule = capsule.get();
   ++record->generation;
   capsule->record_ = record;
@@ -506,7 +506,7 @@ void Capsule::publish_numbers() noexcept {
   const Module& module = *entry_.module;
   ring_.commit();
   module.read(instance_, metrics_);
-  std::vector<monitor::Counter>& values = record_->values;
+  std::vector<counting::Counter>& values = record_->values;
   if (apart_) {
     const auto publish_growth = [&](uint32_t i, uint64_t now) {
       values[i].add_shared(now - std::exchange(published_[i], now));

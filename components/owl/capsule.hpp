@@ -48,8 +48,8 @@ struct Watcher {
 struct CapsuleRecord {
   std::string name;  // of the capsule
   const LibraryEntry* entry = nullptr;
-  std::vector<monitor::Counter> values;  // statistics, then metrics
-  std::mutex life;                       // around capsule
+  std::vector<counting::Counter> values;  // statistics, then metrics
+  std::mutex life;                        // around capsule
   Capsule* capsule = nullptr;
   uint64_t generation = 0;  // of capsule
   std::recursive_mutex watchers_mutex;

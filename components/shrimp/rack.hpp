@@ -34,7 +34,7 @@ enum Count : uint32_t {
   kLost,
   kCounts
 };
-using NodeCounters = std::array<monitor::Counter, kCounts>;
+using NodeCounters = std::array<counting::Counter, kCounts>;
 
 // Packets with certain variables. `mask` and `value` are packed; only packets with (variables & mask) ==
 // value count. In bins, the mask is cut to what the multiplexer lets through, and a variable of which it lets
@@ -44,8 +44,8 @@ struct Watch {
   bool bins = false;  // counts increments of histogram words instead of packets
   uint64_t mask = 0;
   uint64_t value = 0;
-  monitor::Counter packets;
-  monitor::Counter bytes;
+  counting::Counter packets;
+  counting::Counter bytes;
 };
 
 // One event that overflows.
@@ -66,7 +66,7 @@ class Rack {
   Status begin() noexcept;
   void end() noexcept;
 
-  const monitor::Counter& counter(uint32_t node, Count which) const noexcept {
+  const counting::Counter& counter(uint32_t node, Count which) const noexcept {
     return node == kEveryNode ? total_[which] : of_node_[node][which];
   }
   // The watch with these values, made when it is not there yet; lives as long as the process. May throw

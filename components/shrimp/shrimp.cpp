@@ -20,7 +20,7 @@ using shrimp::rack;
 
 enum QualifierIndex : size_t { kNode, kLatency, kSize, kSender, kCategory, kTag };
 
-constexpr monitor::Qualifier kQualifiers[] = {
+constexpr counting::Qualifier kQualifiers[] = {
     {"node", "the receiving node; absent: all", 0, shrimp::kNodes - 1},
     {"latency", "20 bits, 100 ns before the shift; absent: all", 0, 0xfffff},
     {"size", "bytes, 12 bits; absent: all", 0, 0xfff},
@@ -35,7 +35,7 @@ constexpr uint32_t kFlags = kEventModelled | kEventScopeNode;
 
 enum EventIndex : uint32_t { kPackets, kBytes, kBin, kFirstPlain };
 // Behind BIN in the order of shrimp::Count.
-constexpr monitor::EventDescription kEvents[] = {
+constexpr counting::EventDescription kEvents[] = {
     {"PACKETS", "Packets that arrived while the monitor ran.", "packets", ValueKind::kCount, 64, kFlags,
      kOfPackets},
     {"BYTES", "Their bytes.", "bytes", ValueKind::kCount, 64, kFlags, kOfPackets},
@@ -54,7 +54,7 @@ constexpr monitor::EventDescription kEvents[] = {
 static_assert(std::size(kEvents) - kFirstPlain == uint32_t{shrimp::kCounts} - uint32_t{shrimp::kLatencySum});
 
 // Makes the boards take packets in while an eventset runs.
-class Boards final : public monitor::Instrument {
+class Boards final : public counting::Instrument {
  public:
   Status begin() noexcept override { return rack().begin(); }
   void end() noexcept override { rack().end(); }
@@ -66,7 +66,7 @@ struct Filter {
   uint64_t mask;
   uint64_t value;
 };
-Filter filter_of(const monitor::Request& request) noexcept {
+Filter filter_of(const counting::Request& request) noexcept {
   const auto wanted = [&](size_t qualifier) { return request.qualifiers[qualifier]; };
   const auto part = [&](size_t qualifier, uint64_t whole) -> uint64_t {
     return wanted(qualifier).given ? whole : 0;
@@ -84,7 +84,7 @@ Filter filter_of(const monitor::Request& request) noexcept {
 }
 
 // Its armed events are the rack's, by the set's handle.
-class ShrimpSet final : public monitor::CountingSet {
+class ShrimpSet final : public counting::CountingSet {
  public:
   using CountingSet::CountingSet;
   ~ShrimpSet() override { rack().forget(handle()); }
@@ -93,16 +93,16 @@ class ShrimpSet final : public monitor::CountingSet {
   void after_switch(bool running) noexcept override { rack().set_running(handle(), running); }
 };
 
-class ShrimpMonitor final : public monitor::Monitor {
+class ShrimpMonitor final : public counting::Monitor {
  public:
   explicit ShrimpMonitor(const Host*) : Monitor(kEvents, kQualifiers) {}
 
-  std::unique_ptr<monitor::CountingSet> make_set() override { return std::make_unique<ShrimpSet>(*this); }
+  std::unique_ptr<counting::CountingSet> make_set() override { return std::make_unique<ShrimpSet>(*this); }
 
  protected:
-  Status bind(const monitor::Request& request, monitor::Binding* out) override {
+  Status bind(const counting::Request& request, counting::Binding* out) override {
     const Filter filter = filter_of(request);
-    const monitor::Counter* counter = nullptr;
+    const counting::Counter* counter = nullptr;
     if (request.event == kBin || filter.mask != 0) {
       const shrimp::Watch& watch =
           rack().watch(filter.node, request.event == kBin, filter.mask, filter.value);
@@ -125,13 +125,13 @@ class ShrimpMonitor final : public monitor::Monitor {
 };
 
 Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const SampleSink* sink) noexcept {
-  const monitor::CountingSet& self = monitor::set_of(set);
+  const counting::CountingSet& self = counting::set_of(set);
   if (threshold < 0 || static_cast<uint64_t>(threshold) > shrimp::kWordMost)
     return {Code::kInvalid, 0, "the threshold register has 40 bits, as the histogram's words"};
   if (position >= self.programmed().size())
     return {Code::kNoEvent, 0, "the eventset has no event at this position"};
   return guarded([&]() -> Status {
-    monitor::Request request;
+    counting::Request request;
     if (const Status refused = self.monitor().request_at(self.programmed()[position], &request);
         !refused.ok())
       return refused;
@@ -152,7 +152,7 @@ Status disarm(Set* set, uint32_t position) noexcept {
   return kSuccess;
 }
 
-constexpr SubstrateTable kTable = monitor::table<ShrimpMonitor>(
+constexpr SubstrateTable kTable = counting::table<ShrimpMonitor>(
     {.name = "shrimp",
      .summary =
          "The modelled SHRIMP multicomputer's performance monitors: packets by latency, size, sender, tag",
@@ -160,7 +160,7 @@ constexpr SubstrateTable kTable = monitor::table<ShrimpMonitor>(
      .traits = kHardwareInterrupt,
      .arm = arm,
      .disarm = disarm,
-     .event_names = monitor::kNamesOf<kEvents>});
+     .event_names = counting::kNamesOf<kEvents>});
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 constexpr std::array<std::uint32_t, 256> make_table() {
@@ -84,4 +84,4 @@ bool ByteReader::text(std::string* out) {
   return true;
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

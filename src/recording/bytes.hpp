@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace substrata::record {
+namespace substrata::recording {
 
 // CRC-32 as in zlib and IEEE 802.3, so that other readers have it at hand.
 std::uint32_t check_sum(const unsigned char* bytes, std::size_t count) noexcept;
@@ -61,6 +61,6 @@ inline std::int64_t wrapping_difference(std::int64_t a, std::int64_t b) noexcept
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "recording/exports.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 std::string field(std::string_view text) {
@@ -109,4 +109,4 @@ void export_csv(std::ostream& out, const Timeline& timeline) {
   }
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

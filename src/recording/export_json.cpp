@@ -4,7 +4,7 @@
 #include "recording/exports.hpp"
 #include "recording/format.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 void write_properties(std::ostream& out, const Properties& properties) {
@@ -89,4 +89,4 @@ void export_json(std::ostream& out, const Timeline& timeline) {
   out << "]}\n";
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

@@ -6,7 +6,7 @@
 #include "recording/exports.hpp"
 #include "recording/openmetrics.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 // Of the time of day.
@@ -86,4 +86,4 @@ void export_openmetrics(std::ostream& out, const Timeline& timeline) {
   text.end();
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

@@ -14,7 +14,7 @@
 
 #include "recording/exports.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 void check(OTF2_ErrorCode code, const char* what) {
@@ -279,7 +279,7 @@ void export_otf2(const std::string& folder, const Timeline& timeline) {
   check(OTF2_Archive_CloseGlobalDefWriter(archive, to), "its definitions");
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #else
 
@@ -287,7 +287,7 @@ void export_otf2(const std::string& folder, const Timeline& timeline) {
 
 #include "recording/exports.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 bool otf2_is_built_in() noexcept { return false; }
 
@@ -297,6 +297,6 @@ void export_otf2(const std::string&, const Timeline&) {
       "libopen-trace-format2-dev)");
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

@@ -5,7 +5,7 @@
 #include "recording/exports.hpp"
 #include "recording/statistics.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 // Microseconds, the unit of the format.
@@ -72,4 +72,4 @@ void export_perfetto(std::ostream& out, const Timeline& timeline) {
   out << "\n]}\n";
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

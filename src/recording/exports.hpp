@@ -9,7 +9,7 @@
 
 #include "recording/timeline.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 // Header lines that begin with '#' (what each column is: unit, kind, origin, scope), a line of column names,
 // then a line a row of a set: time in seconds, host, rank, and the raw values, counts since the start. A
@@ -40,6 +40,6 @@ std::string json_number(double number);
 // The value of a row exactly: integers whole, doubles with all digits ("null" where not finite).
 std::string exact_value(const Series& series, std::size_t row);
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "recording/bytes.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 void put(unsigned char* out, std::uint64_t value, unsigned bytes) noexcept {
@@ -44,4 +44,4 @@ bool decode_chunk_header(const unsigned char* bytes, ChunkHeader* out) noexcept 
   return out->payload_bytes <= kMostPayloadBytes;
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace substrata::record {
+namespace substrata::recording {
 
 // Raised when a chunk changes meaning. Chunks of unknown types within a known version are passed over.
 inline constexpr std::uint16_t kFormatVersion = 1;
@@ -52,6 +52,6 @@ enum RowState : std::uint8_t {
   kRowHasFlags = 1,  // a byte of flags in front of every value
 };
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

@@ -13,7 +13,7 @@
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 constexpr std::size_t kMostPoints = 5000;    // of one series shown sample by sample
@@ -482,4 +482,4 @@ void write_html_report(std::ostream& out, const Timeline& timeline, const std::s
   out << "</script>\n<script>\n" << kReportScript << "</script>\n</body>\n</html>\n";
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

@@ -7,7 +7,7 @@
 
 #include "recording/timeline.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 // Time lines on one axis with regions and zoom, signatures of the regions, correlations, heat maps, tables,
 // provenance. The data, the script and the style are in the file; it loads nothing. Its size does not grow
@@ -15,6 +15,6 @@ namespace substrata::record {
 // minimum and maximum of a thousand stretches.
 void write_html_report(std::ostream& out, const Timeline& timeline, const std::string& title);
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

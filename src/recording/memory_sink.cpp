@@ -1,7 +1,7 @@
 // Samples straight into a Recording.
 #include "recording/memory_sink.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 MemorySink::MemorySink(const Properties& properties) {
   recording_.writers.emplace_back();
@@ -47,4 +47,4 @@ void MemorySink::end(std::int64_t time, const Properties& properties) {
   writer().end_properties = properties;
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

@@ -4,7 +4,7 @@
 
 #include "recording/writer.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 // A record of one writer that grows in memory. Thread-compatible.
 class MemorySink : public Sink {
@@ -23,6 +23,6 @@ class MemorySink : public Sink {
   Recording recording_;
 };
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

@@ -6,7 +6,7 @@
 #include "recording/exports.hpp"
 #include "recording/timeline.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 // Letters, digits and single underscores; not a digit first (the caller puts a prefix before it).
@@ -99,4 +99,4 @@ void MetricText::end() {
   if (exposition_ == Exposition::kOpenMetrics) out_ << "# EOF\n";
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

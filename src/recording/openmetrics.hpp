@@ -11,7 +11,7 @@
 
 #include "recording/recording.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 enum class Exposition {
   kOpenMetrics,  // https://prometheus.io/docs/specs/om/open_metrics_spec/ (version 1.0.0)
@@ -47,6 +47,6 @@ class MetricText {
   std::string sample_name_;
 };
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

@@ -2,11 +2,11 @@
 #ifndef SUBSTRATA_RECORDING_PAGE_HPP
 #define SUBSTRATA_RECORDING_PAGE_HPP
 
-namespace substrata::record {
+namespace substrata::recording {
 
 extern const char* const kReportScript;
 extern const char* const kReportStyle;
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

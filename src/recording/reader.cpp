@@ -18,7 +18,7 @@
 #include "recording/bytes.hpp"
 #include "recording/format.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 bool read_properties(ByteReader& in, Properties* out) {
@@ -350,4 +350,4 @@ Recording read_files(const std::vector<std::string>& paths) {
   return all;
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

@@ -8,7 +8,7 @@
 
 #include "recording/recording.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 // Any bytes; never throws for their content. A recording without writers is not a record. Memory: at most a
 // small multiple of `count`.
@@ -21,6 +21,6 @@ Recording read_file(const std::string& path);
 // The files as one record, those of nodes for example; a writer that is in several of them counts once.
 Recording read_files(const std::vector<std::string>& paths);
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <system_error>
 
-namespace substrata::record {
+namespace substrata::recording {
 
 double Series::value_at(std::size_t row) const noexcept {
   const std::int64_t raw = values[row];
@@ -46,4 +46,4 @@ bool Recording::complete() const noexcept {
          std::all_of(writers.begin(), writers.end(), [](const Writer& writer) { return writer.ended; });
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace substrata::record {
+namespace substrata::recording {
 
 enum class Kind : std::uint8_t {
   kCount = 0,  // grows from 0 at the start
@@ -122,6 +122,6 @@ struct Recording {
   bool complete() const noexcept;
 };
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

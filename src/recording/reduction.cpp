@@ -12,7 +12,7 @@
 
 #include "recording/statistics.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 constexpr std::int64_t kMostStretches = 512;
@@ -509,4 +509,4 @@ std::vector<NamedSpread> spreads_of(const Properties& properties) {
   return out;
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

@@ -14,7 +14,7 @@
 #include "recording/timeline.hpp"
 #include "recording/writer.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 // Sums from which minimum, mean, maximum and deviation follow; two of them add up.
 struct Tally {
@@ -105,6 +105,6 @@ struct NamedSpread {
 };
 std::vector<NamedSpread> spreads_of(const Properties& properties);
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

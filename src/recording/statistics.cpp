@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 constexpr double kMostPoints = 20000;
@@ -337,4 +337,4 @@ Correlation correlate(const Curve& a, const Curve& b, double most_lag) {
   return out;
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

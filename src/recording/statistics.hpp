@@ -9,7 +9,7 @@
 
 #include "recording/timeline.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 // Minimum, mean, maximum and standard deviation (of the population) of some numbers.
 struct Spread {
@@ -101,6 +101,6 @@ Correlation correlate(const Curve& a, const Curve& b, double most_lag = 0);
 // Pearson's r of two curves at the same times, on the same grid. Throws as correlate does; 3 points suffice.
 double correlation_without_lag(const Curve& a, const Curve& b);
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/json.hpp"
 #include "recording/exports.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 std::string json_text(std::string_view text) {
   std::string out = json_quoted(text);
@@ -27,4 +27,4 @@ std::string exact_value(const Series& series, std::size_t row) {
   return std::to_string(series.values[row]);
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

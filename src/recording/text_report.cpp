@@ -11,7 +11,7 @@
 #include "recording/reduction.hpp"
 #include "recording/statistics.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 std::string format(const char* pattern, double number) {
@@ -399,4 +399,4 @@ std::string overhead_text(const Timeline& timeline) {
   return text;
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

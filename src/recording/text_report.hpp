@@ -9,7 +9,7 @@
 
 #include "recording/timeline.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 // Where the record comes from, whether it is whole, what recording cost, a table of all series with a time
 // line each, and one of the regions. Its length does not depend on the number of ranks or samples.
@@ -30,6 +30,6 @@ std::vector<std::string> what_is_missing(const Timeline& timeline);
 // What is known of the recorder's own cost; empty when the record does not have it.
 std::string overhead_text(const Timeline& timeline);
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

@@ -9,7 +9,7 @@
 #include "recording/bytes.hpp"
 #include "recording/statistics.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 namespace {
 
 // Times as differences from the start are small; a damaged or hostile record must not overflow.
@@ -265,4 +265,4 @@ std::string trace_name(const Timeline& timeline, const Trace& trace) {
   return name;
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

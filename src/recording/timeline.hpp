@@ -10,7 +10,7 @@
 
 #include "recording/recording.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 // How a writer's times came onto the common clock.
 enum class Alignment : std::uint8_t {
@@ -89,6 +89,6 @@ std::string writer_name(const Writer& writer);
 // The same of one series, which may be of one rank of its writer.
 std::string trace_name(const Timeline& timeline, const Trace& trace);
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

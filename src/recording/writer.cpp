@@ -13,7 +13,7 @@
 #include <string>
 #include <system_error>
 
-namespace substrata::record {
+namespace substrata::recording {
 
 std::uint64_t new_writer_id() {
   std::uint64_t id = 0;
@@ -214,4 +214,4 @@ void FileWriter::end(std::int64_t time, const Properties& properties) {
   append(encoder_.chunk(ChunkType::kEnd, out));
 }
 
-}  // namespace substrata::record
+}  // namespace substrata::recording

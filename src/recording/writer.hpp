@@ -13,7 +13,7 @@
 #include "recording/format.hpp"
 #include "recording/recording.hpp"
 
-namespace substrata::record {
+namespace substrata::recording {
 
 // Where samples and regions go. Thread-compatible.
 class Sink {
@@ -96,6 +96,6 @@ class FileWriter : public Sink {
 // A number unlike that of any other writer.
 std::uint64_t new_writer_id();
 
-}  // namespace substrata::record
+}  // namespace substrata::recording
 
 #endif

@@ -18,7 +18,7 @@
 
 namespace {
 
-using namespace substrata::record;
+using namespace substrata::recording;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr int kSeries = 8, kRows = 600;

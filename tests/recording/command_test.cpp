@@ -12,7 +12,7 @@
 
 namespace {
 
-using namespace substrata::record;
+using namespace substrata::recording;
 using namespace substrata::tests;
 using nlohmann::json;
 using testing::HasSubstr;

@@ -19,7 +19,7 @@
 
 namespace {
 
-using namespace substrata::record;
+using namespace substrata::recording;
 using namespace substrata::tests;
 
 void append(std::vector<unsigned char>* file, const std::vector<unsigned char>& bytes) {

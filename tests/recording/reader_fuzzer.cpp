@@ -14,7 +14,7 @@
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
 
-using namespace substrata::record;
+using namespace substrata::recording;
 
 namespace {
 

@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace substrata::record;
+using namespace substrata::recording;
 using namespace substrata::tests;
 using testing::HasSubstr;
 

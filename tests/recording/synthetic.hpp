@@ -14,8 +14,8 @@
 
 namespace substrata::tests {
 
-inline record::SeriesInfo count_series(const std::string& name, const std::string& unit = "") {
-  record::SeriesInfo one;
+inline recording::SeriesInfo count_series(const std::string& name, const std::string& unit = "") {
+  recording::SeriesInfo one;
   one.name = name;
   one.unit = unit;
   one.text = "counts " + name;
@@ -24,17 +24,17 @@ inline record::SeriesInfo count_series(const std::string& name, const std::strin
   return one;
 }
 
-inline record::SeriesInfo gauge_series(const std::string& name, const std::string& unit = "mdegC") {
-  record::SeriesInfo one = count_series(name, unit);
-  one.kind = record::Kind::kGauge;
+inline recording::SeriesInfo gauge_series(const std::string& name, const std::string& unit = "mdegC") {
+  recording::SeriesInfo one = count_series(name, unit);
+  one.kind = recording::Kind::kGauge;
   one.scope = "node";
   one.modelled = true;
   return one;
 }
 
-inline record::Properties machine(const std::string& host, const std::string& boot,
-                                  std::int64_t raw_ns = 1'000'000'000,
-                                  std::int64_t real_ns = 1'700'000'000'000'000'000) {
+inline recording::Properties machine(const std::string& host, const std::string& boot,
+                                     std::int64_t raw_ns = 1'000'000'000,
+                                     std::int64_t real_ns = 1'700'000'000'000'000'000) {
   return {{"host", host},
           {"machine.boot_id", boot},
           {"start.raw_ns", std::to_string(raw_ns)},
@@ -53,7 +53,7 @@ inline constexpr std::int64_t kSecond = 1'000'000'000;
 
 // One count that grows by `rate` a second and one gauge of `level`, sampled every `step` seconds from the
 // start on.
-inline void sample_functions(record::Sink& sink, std::size_t rows, double step,
+inline void sample_functions(recording::Sink& sink, std::size_t rows, double step,
                              const std::function<double(double)>& total,
                              const std::function<double(double)>& level, std::int64_t start = kSecond) {
   const std::uint32_t set = sink.declare({count_series("work"), gauge_series("heat")});
@@ -61,7 +61,7 @@ inline void sample_functions(record::Sink& sink, std::size_t rows, double step,
     const double at = static_cast<double>(row) * step;
     const std::int64_t values[2] = {static_cast<std::int64_t>(total(at)),
                                     static_cast<std::int64_t>(level(at))};
-    const std::uint8_t flags[2] = {0, record::kModelled};
+    const std::uint8_t flags[2] = {0, recording::kModelled};
     sink.sample(set, start + static_cast<std::int64_t>(at * 1e9), 1000, values, flags);
   }
 }

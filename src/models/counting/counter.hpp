@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace substrata::monitor {
+namespace substrata::counting {
 
 // One writer at a time (the observer that counts), any number of readers. The addition is a plain one: no
 // locked instruction. Thread-safe under that rule.
@@ -21,6 +21,6 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
-}  // namespace substrata::monitor
+}  // namespace substrata::counting
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace substrata::monitor {
+namespace substrata::counting {
 namespace {
 
 constexpr size_t kMostQualified = 65536;
@@ -273,4 +273,4 @@ Status read(Set* set, int64_t* values) noexcept { return set_of(set).read(values
 Status reset(Set* set) noexcept { return set_of(set).reset(); }
 Status write(Set* set, const int64_t* values) noexcept { return set_of(set).write(values); }
 
-}  // namespace substrata::monitor
+}  // namespace substrata::counting

@@ -1,11 +1,11 @@
 // The slots of a monitor's table: a monitor supplies its events and, for each request, the counters to
 // look at.
 //
-//   class CacheMonitor final : public monitor::Monitor {
+//   class CacheMonitor final : public counting::Monitor {
 //     Status bind(const Request&, Binding*) override;
 //     ...
 //   };
-//   constexpr SubstrateTable kTable = monitor::table<CacheMonitor>({.name = "memory", ...});
+//   constexpr SubstrateTable kTable = counting::table<CacheMonitor>({.name = "memory", ...});
 #ifndef SUBSTRATA_COUNTING_COUNTING_HPP
 #define SUBSTRATA_COUNTING_COUNTING_HPP
 
@@ -27,7 +27,7 @@
 #include "counter.hpp"
 #include "event_names.hpp"
 
-namespace substrata::monitor {
+namespace substrata::counting {
 
 // Something that works only while a running eventset uses it: a model with its observer. begin and end are
 // called by the monitor, alternately, never two at a time for one monitor.
@@ -240,22 +240,22 @@ template <typename M>
 constexpr SubstrateTable table(SubstrateTable base) {
   base.traits |= kReadBlocks | kModelled | kCounterUmasks;
   if (base.read_bound_ns == 0) base.read_bound_ns = kReadBound_ns;
-  if (base.open == nullptr) base.open = monitor::open<M>;
-  if (base.close == nullptr) base.close = monitor::close;
-  if (base.event_count == nullptr) base.event_count = monitor::event_count;
-  if (base.event_at == nullptr) base.event_at = monitor::event_at;
-  if (base.find_event == nullptr) base.find_event = monitor::find_event;
-  if (base.create_set == nullptr) base.create_set = monitor::create_set;
-  if (base.destroy_set == nullptr) base.destroy_set = monitor::destroy_set;
-  if (base.program == nullptr) base.program = monitor::program;
-  if (base.start == nullptr) base.start = monitor::start;
-  if (base.stop == nullptr) base.stop = monitor::stop;
-  if (base.read == nullptr) base.read = monitor::read;
-  if (base.reset == nullptr) base.reset = monitor::reset;
-  if (base.write == nullptr) base.write = monitor::write;
+  if (base.open == nullptr) base.open = counting::open<M>;
+  if (base.close == nullptr) base.close = counting::close;
+  if (base.event_count == nullptr) base.event_count = counting::event_count;
+  if (base.event_at == nullptr) base.event_at = counting::event_at;
+  if (base.find_event == nullptr) base.find_event = counting::find_event;
+  if (base.create_set == nullptr) base.create_set = counting::create_set;
+  if (base.destroy_set == nullptr) base.destroy_set = counting::destroy_set;
+  if (base.program == nullptr) base.program = counting::program;
+  if (base.start == nullptr) base.start = counting::start;
+  if (base.stop == nullptr) base.stop = counting::stop;
+  if (base.read == nullptr) base.read = counting::read;
+  if (base.reset == nullptr) base.reset = counting::reset;
+  if (base.write == nullptr) base.write = counting::write;
   return base;
 }
 
-}  // namespace substrata::monitor
+}  // namespace substrata::counting
 
 #endif

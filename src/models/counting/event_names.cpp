@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/parse.hpp"
 
-namespace substrata::monitor {
+namespace substrata::counting {
 namespace {
 
 // The whole text is one of the names.
@@ -105,4 +105,4 @@ std::string canonical_name(std::span<const EventDescription> events, std::span<c
   return name;
 }
 
-}  // namespace substrata::monitor
+}  // namespace substrata::counting

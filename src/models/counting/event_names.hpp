@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace substrata::monitor {
+namespace substrata::counting {
 
 // A qualifier: "key=number", "key=low-high" where ranges are allowed, or "key=name" where values have names.
 // Numbers are decimal or 0x hexadecimal, with an optional K, M or G (2^10, 2^20, 2^30).
@@ -60,6 +60,6 @@ Status parse_event_name(std::span<const EventDescription> events, std::span<cons
 std::string canonical_name(std::span<const EventDescription> events, std::span<const Qualifier> qualifiers,
                            const Request& request);
 
-}  // namespace substrata::monitor
+}  // namespace substrata::counting
 
 #endif

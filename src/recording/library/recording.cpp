@@ -13,19 +13,20 @@
 using namespace substrata;
 
 struct substrata_recording {
-  record::Recording recording;
-  record::Timeline timeline;
+  recording::Recording recording;
+  recording::Timeline timeline;
   std::vector<std::string> problems;
   std::string overhead;
 };
 
 namespace {
 
-std::int32_t rank_of(const record::Writer& writer, const std::string& scope) {
-  if (const std::int64_t own = record::rank_of_scope(scope); own >= 0) return static_cast<std::int32_t>(own);
-  return record::property(writer.properties, "mpi.rank").empty()
+std::int32_t rank_of(const recording::Writer& writer, const std::string& scope) {
+  if (const std::int64_t own = recording::rank_of_scope(scope); own >= 0)
+    return static_cast<std::int32_t>(own);
+  return recording::property(writer.properties, "mpi.rank").empty()
              ? -1
-             : static_cast<std::int32_t>(record::property_number(writer.properties, "mpi.rank"));
+             : static_cast<std::int32_t>(recording::property_number(writer.properties, "mpi.rank"));
 }
 
 }  // namespace
@@ -45,10 +46,10 @@ substrata_recording* substrata_recording_open(const char* const* paths, size_t c
     std::vector<std::string> names;
     for (size_t i = 0; i < count; ++i) names.emplace_back(paths[i] != nullptr ? paths[i] : "");
     made = new substrata_recording;
-    made->recording = record::read_files(names);
-    made->timeline = record::lay_out(made->recording);
-    made->problems = record::what_is_missing(made->timeline);
-    made->overhead = record::overhead_text(made->timeline);
+    made->recording = recording::read_files(names);
+    made->timeline = recording::lay_out(made->recording);
+    made->problems = recording::what_is_missing(made->timeline);
+    made->overhead = recording::overhead_text(made->timeline);
     return made;
   } catch (const std::exception& error) {
     return refuse(error.what());
@@ -80,8 +81,8 @@ size_t substrata_recording_writers(const substrata_recording* recording) {
 const char* substrata_recording_property(const substrata_recording* recording, size_t writer,
                                          const char* name) {
   if (name == nullptr || writer >= recording->recording.writers.size()) return nullptr;
-  const record::Writer& of = recording->recording.writers[writer];
-  for (const record::Properties* properties : {&of.properties, &of.end_properties})
+  const recording::Writer& of = recording->recording.writers[writer];
+  for (const recording::Properties* properties : {&of.properties, &of.end_properties})
     for (const auto& [key, value] : *properties)
       if (key == name) return value.c_str();
   return nullptr;
@@ -96,8 +97,8 @@ int substrata_recording_series_at(const substrata_recording* recording, size_t i
   if (series == nullptr || series->struct_size != sizeof *series ||
       index >= recording->timeline.traces.size())
     return -1;
-  const record::Trace& trace = recording->timeline.traces[index];
-  const record::Series& about = *trace.series;
+  const recording::Trace& trace = recording->timeline.traces[index];
+  const recording::Series& about = *trace.series;
   series->name = about.name.c_str();
   series->unit = about.unit.c_str();
   series->text = about.text.c_str();
@@ -107,7 +108,7 @@ int substrata_recording_series_at(const substrata_recording* recording, size_t i
   series->samples = trace.seconds.size();
   series->kind = static_cast<int32_t>(about.kind);
   series->modelled = about.modelled ? 1 : 0;
-  series->scaled = (trace.flags_seen & record::kScaled) != 0 ? 1 : 0;
+  series->scaled = (trace.flags_seen & recording::kScaled) != 0 ? 1 : 0;
   series->rank = rank_of(recording->recording.writers[trace.writer], about.scope);
   return 0;
 }
@@ -115,7 +116,7 @@ int substrata_recording_series_at(const substrata_recording* recording, size_t i
 size_t substrata_recording_samples(const substrata_recording* recording, size_t index, double* seconds,
                                    double* values, size_t capacity) {
   if (index >= recording->timeline.traces.size()) return 0;
-  const record::Trace& trace = recording->timeline.traces[index];
+  const recording::Trace& trace = recording->timeline.traces[index];
   for (size_t i = 0; i < trace.seconds.size() && i < capacity; ++i) {
     if (seconds != nullptr) seconds[i] = trace.seconds[i];
     if (values != nullptr) values[i] = trace.values[i];
@@ -132,7 +133,7 @@ int substrata_recording_region_at(const substrata_recording* recording, size_t i
   if (region == nullptr || region->struct_size != sizeof *region ||
       index >= recording->timeline.regions.size())
     return -1;
-  const record::Region& of = recording->timeline.regions[index];
+  const recording::Region& of = recording->timeline.regions[index];
   region->name = of.name.c_str();
   region->begin = of.begin;
   region->end = of.end;

@@ -14,8 +14,8 @@
 
 namespace {
 
-using substrata::record::ByteReader;
-using substrata::record::Reduction;
+using substrata::recording::ByteReader;
+using substrata::recording::Reduction;
 
 constexpr int kTag = 1;
 
@@ -65,9 +65,9 @@ bool read_own(const std::string& pattern, int rank, Reduction* sum) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   try {
-    const substrata::record::Recording recording =
-        substrata::record::read_file(with(with(pattern, "%h", host), "%r", std::to_string(rank)));
-    sum->add(substrata::record::lay_out(recording));
+    const substrata::recording::Recording recording =
+        substrata::recording::read_file(with(with(pattern, "%h", host), "%r", std::to_string(rank)));
+    sum->add(substrata::recording::lay_out(recording));
     return true;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "substrata-mpi-reduce: rank %d: %s\n", rank, error.what());

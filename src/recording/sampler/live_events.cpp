@@ -65,34 +65,34 @@ bool has_ended(pid_t thread) {
 
 std::vector<std::string> names_of(const Sampler& sampler) {
   std::vector<std::string> names;
-  for (const record::SeriesInfo& one : sampler.series()) names.push_back(one.name);
+  for (const recording::SeriesInfo& one : sampler.series()) names.push_back(one.name);
   return names;
 }
 
 }  // namespace
 
 // Takes rows and adds them up.
-class LiveEvents::Row : public record::Sink {
+class LiveEvents::Row : public recording::Sink {
  public:
-  explicit Row(std::vector<record::Series>* series) : series_(series) {}
+  explicit Row(std::vector<recording::Series>* series) : series_(series) {}
   // Of the next row `count` values are put, or added unless it is the first, at `place` and what follows.
   void begin(std::size_t place, std::size_t count, bool first) {
     place_ = place;
     count_ = count;
     first_ = first;
   }
-  std::uint32_t declare(const std::vector<record::SeriesInfo>&) override { return 0; }
+  std::uint32_t declare(const std::vector<recording::SeriesInfo>&) override { return 0; }
   void sample(std::uint32_t, std::int64_t time, std::int64_t, const std::int64_t* values,
               const std::uint8_t* flags) override {
     time_ = time;
     for (std::size_t i = 0; i < count_; ++i) {
-      record::Series& series = (*series_)[place_ + i];
+      recording::Series& series = (*series_)[place_ + i];
       if (first_) {
         series.values[0] = values[i];
         series.flags[0] = flags[i];
         continue;
       }
-      if (series.type == record::Type::kDouble) {
+      if (series.type == recording::Type::kDouble) {
         double sum = 0, more = 0;
         std::memcpy(&sum, &series.values[0], sizeof sum);
         std::memcpy(&more, &values[i], sizeof more);
@@ -105,11 +105,11 @@ class LiveEvents::Row : public record::Sink {
       series.flags[0] |= flags[i];
     }
   }
-  void mark(const record::Mark&) override {}
+  void mark(const recording::Mark&) override {}
   std::int64_t time() const { return time_; }
 
  private:
-  std::vector<record::Series>* series_;
+  std::vector<recording::Series>* series_;
   std::size_t place_ = 0;
   std::size_t count_ = 0;
   bool first_ = true;
@@ -170,13 +170,13 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
     return true;
   });
   const auto take = [&](const Sampler& sampler, std::size_t own) {
-    std::vector<record::SeriesInfo> about = sampler.series();
+    std::vector<recording::SeriesInfo> about = sampler.series();
     about.resize(about.size() - own);
-    for (record::SeriesInfo& one : about) {
-      record::Series series;
-      static_cast<record::SeriesInfo&>(series) = std::move(one);
+    for (recording::SeriesInfo& one : about) {
+      recording::Series series;
+      static_cast<recording::SeriesInfo&>(series) = std::move(one);
       series.values.assign(1, 0);
-      series.flags.assign(1, record::kAbsent);
+      series.flags.assign(1, recording::kAbsent);
       series_.push_back(std::move(series));
     }
   };

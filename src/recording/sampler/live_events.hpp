@@ -41,7 +41,7 @@ class LiveEvents {
   void sample();
   // In the order in which they were asked for by substrate; each has one row, of the last sample(). The last
   // is the processor time of this process.
-  const std::vector<record::Series>& series() const noexcept { return series_; }
+  const std::vector<recording::Series>& series() const noexcept { return series_; }
   // CLOCK_MONOTONIC_RAW of the last sample().
   std::int64_t time() const noexcept { return time_; }
   // What a person should know about how events are counted, one line each; refusals too.
@@ -52,7 +52,7 @@ class LiveEvents {
   std::vector<std::unique_ptr<Sampler>> parts_;  // one per processor or thread, with the same events
   std::unique_ptr<Sampler> node_;                // where the parts do not take the events of the node
   std::unique_ptr<Row> row_;
-  std::vector<record::Series> series_;
+  std::vector<recording::Series> series_;
   std::vector<std::string> notes_;
   std::int64_t time_ = 0;
 };

@@ -36,8 +36,8 @@ std::string host_name() {
   return name[0] != '\0' ? name : "localhost";
 }
 
-record::Properties machine_properties() {
-  record::Properties out;
+recording::Properties machine_properties() {
+  recording::Properties out;
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) out.emplace_back(name, value);
   };

@@ -10,7 +10,7 @@
 namespace substrata::sampler {
 
 // Host, processor, kernel, boot, software versions, clocks at this moment.
-record::Properties machine_properties();
+recording::Properties machine_properties();
 std::string host_name();
 
 // The place of this process in an MPI job, where a launcher of Open MPI, MPICH or Slurm started it.

@@ -16,20 +16,20 @@ constexpr std::size_t kLongestLine = 4096;
 
 }  // namespace
 
-bool parse_mark(const std::string& line, record::Mark* out) {
+bool parse_mark(const std::string& line, recording::Mark* out) {
   const std::size_t space = line.find(' ');
   const std::string verb = line.substr(0, space);
   if (verb == "begin")
-    out->kind = record::MarkKind::kBegin;
+    out->kind = recording::MarkKind::kBegin;
   else if (verb == "end")
-    out->kind = record::MarkKind::kEnd;
+    out->kind = recording::MarkKind::kEnd;
   else if (verb == "mark")
-    out->kind = record::MarkKind::kMoment;
+    out->kind = recording::MarkKind::kMoment;
   else
     return false;
   out->name = space == std::string::npos ? std::string() : line.substr(space + 1);
   while (!out->name.empty() && (out->name.back() == ' ' || out->name.back() == '\r')) out->name.pop_back();
-  return !out->name.empty() || out->kind == record::MarkKind::kEnd;
+  return !out->name.empty() || out->kind == recording::MarkKind::kEnd;
 }
 
 MarkFile::MarkFile(std::int32_t rank) : rank_(rank) {
@@ -55,7 +55,7 @@ MarkFile::~MarkFile() {
   if (!folder_.empty()) rmdir(folder_.c_str());
 }
 
-void MarkFile::take(record::Sink& sink, std::int64_t now) {
+void MarkFile::take(recording::Sink& sink, std::int64_t now) {
   char bytes[4096];
   if (watch_ >= 0)
     while (read(watch_, bytes, sizeof bytes) > 0) continue;
@@ -64,7 +64,7 @@ void MarkFile::take(record::Sink& sink, std::int64_t now) {
     rest_.append(bytes, static_cast<std::size_t>(got));
     std::size_t begin = 0;
     for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      record::Mark mark;
+      recording::Mark mark;
       if (!parse_mark(rest_.substr(begin, std::min(end - begin, kLongestLine)), &mark)) continue;
       mark.time = now;
       mark.rank = rank_;

@@ -24,7 +24,7 @@ class MarkFile {
   // Becomes readable when the file grew; -1 without one.
   int watch() const noexcept { return watch_; }
   // The whole lines written since the last call.
-  void take(record::Sink& sink, std::int64_t now);
+  void take(recording::Sink& sink, std::int64_t now);
 
  private:
   std::int32_t rank_;
@@ -36,7 +36,7 @@ class MarkFile {
 };
 
 // What a line says; false when it is not a mark.
-bool parse_mark(const std::string& line, record::Mark* out);
+bool parse_mark(const std::string& line, recording::Mark* out);
 
 }  // namespace substrata::sampler
 

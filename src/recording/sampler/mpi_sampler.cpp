@@ -44,24 +44,24 @@ MpiSampler::~MpiSampler() {
   unlink(path_.c_str());
 }
 
-void MpiSampler::take_sections(record::Sink& sink) {
+void MpiSampler::take_sections(recording::Sink& sink) {
   const std::uint64_t used = std::min<std::uint64_t>(load(status_->sections_used), SUBSTRATA_LIVE_SECTIONS);
   for (; sections_taken_ < used; ++sections_taken_) {
     const substrata_live_section& entry = status_->sections[sections_taken_];
     if (load(entry.ready) == 0) return;
-    record::Mark mark;
+    recording::Mark mark;
     mark.time = entry.time_ns;
     // A section begins where the last one ends.
-    mark.kind = record::MarkKind::kEnd;
+    mark.kind = recording::MarkKind::kEnd;
     if (inside_) sink.mark(mark);
     mark.name.assign(entry.name, strnlen(entry.name, SUBSTRATA_LIVE_NAME));
     inside_ = !mark.name.empty();
-    mark.kind = record::MarkKind::kBegin;
+    mark.kind = recording::MarkKind::kBegin;
     if (inside_) sink.mark(mark);
   }
 }
 
-void MpiSampler::take_clocks(record::Sink& sink) {
+void MpiSampler::take_clocks(recording::Sink& sink) {
   const std::uint64_t used = std::min<std::uint64_t>(load(status_->clocks_used), SUBSTRATA_LIVE_CLOCKS);
   for (; clocks_taken_ < used; ++clocks_taken_) {
     const substrata_live_clock& entry = status_->clocks[clocks_taken_];
@@ -71,7 +71,7 @@ void MpiSampler::take_clocks(record::Sink& sink) {
   }
 }
 
-void MpiSampler::sample(record::Sink& sink, std::int64_t now) {
+void MpiSampler::sample(recording::Sink& sink, std::int64_t now) {
   take_clocks(sink);
   const std::uint64_t used = std::min<std::uint64_t>(load(status_->ranks_used), SUBSTRATA_LIVE_RANKS);
   std::uint64_t messages = 0, bytes = 0, least = UINT64_MAX, most = 0;
@@ -97,41 +97,41 @@ void MpiSampler::sample(record::Sink& sink, std::int64_t now) {
   if (!declared_) {
     const char* how =
         modelled ? "; those inside of collectives by a model" : "; those inside of collectives too";
-    std::vector<record::SeriesInfo> series;
-    const auto add = [&](const char* name, const char* unit, const std::string& text, record::Kind kind) {
-      record::SeriesInfo one;
+    std::vector<recording::SeriesInfo> series;
+    const auto add = [&](const char* name, const char* unit, const std::string& text, recording::Kind kind) {
+      recording::SeriesInfo one;
       one.name = name;
       one.unit = unit;
       one.text = text;
       one.component = "mpi";
       one.scope = "ranks of the node";
       one.kind = kind;
-      one.modelled = modelled && kind == record::Kind::kCount;
+      one.modelled = modelled && kind == recording::Kind::kCount;
       series.push_back(std::move(one));
     };
     add("mpi:::messages", "messages", std::string("messages that all ranks of the node sent") + how,
-        record::Kind::kCount);
+        recording::Kind::kCount);
     add("mpi:::bytes", "bytes", std::string("bytes that all ranks of the node sent") + how,
-        record::Kind::kCount);
+        recording::Kind::kCount);
     add("mpi:::bytes:least", "bytes", "bytes that the rank sent that has sent least so far",
-        record::Kind::kCount);
+        recording::Kind::kCount);
     add("mpi:::bytes:most", "bytes", "bytes that the rank sent that has sent most so far",
-        record::Kind::kCount);
-    add("mpi:::ranks", "ranks", "ranks of the node that have passed MPI_Init", record::Kind::kGauge);
+        recording::Kind::kCount);
+    add("mpi:::ranks", "ranks", "ranks of the node that have passed MPI_Init", recording::Kind::kGauge);
     set_ = sink.declare(series);
     declared_ = true;
   }
   const std::int64_t values[] = {static_cast<std::int64_t>(messages), static_cast<std::int64_t>(bytes),
                                  static_cast<std::int64_t>(least), static_cast<std::int64_t>(most),
                                  static_cast<std::int64_t>(ranks)};
-  const std::uint8_t flag = modelled ? std::uint8_t{record::kModelled} : std::uint8_t{0};
+  const std::uint8_t flag = modelled ? std::uint8_t{recording::kModelled} : std::uint8_t{0};
   const std::uint8_t flags[] = {flag, flag, flag, flag, 0};
   sink.sample(set_, now, 0, values, flags);
   sample_ranks(sink, now, used);
   take_sections(sink);
 }
 
-void MpiSampler::sample_ranks(record::Sink& sink, std::int64_t now, std::uint64_t used) {
+void MpiSampler::sample_ranks(recording::Sink& sink, std::int64_t now, std::uint64_t used) {
   sets_.resize(static_cast<std::size_t>(std::min(used, kMostRanks)));
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     const substrata_live_rank& rank = status_->ranks[i];
@@ -140,12 +140,12 @@ void MpiSampler::sample_ranks(record::Sink& sink, std::int64_t now, std::uint64_
     const bool modelled = load(rank.modelled) != 0;
     if (!sets_[i]) {
       const auto one = [&](const char* name, const char* unit, const char* text) {
-        record::SeriesInfo info;
+        recording::SeriesInfo info;
         info.name = name;
         info.unit = unit;
         info.text = text;
         info.component = "mpi";
-        info.scope = record::rank_scope(static_cast<std::int64_t>(number) - 1);
+        info.scope = recording::rank_scope(static_cast<std::int64_t>(number) - 1);
         info.modelled = modelled;
         return info;
       };
@@ -154,7 +154,7 @@ void MpiSampler::sample_ranks(record::Sink& sink, std::int64_t now, std::uint64_
     }
     const std::int64_t values[] = {static_cast<std::int64_t>(load(rank.messages)),
                                    static_cast<std::int64_t>(load(rank.bytes))};
-    const std::uint8_t flag = modelled ? std::uint8_t{record::kModelled} : std::uint8_t{0};
+    const std::uint8_t flag = modelled ? std::uint8_t{recording::kModelled} : std::uint8_t{0};
     const std::uint8_t flags[] = {flag, flag};
     sink.sample(*sets_[i], now, 0, values, flags);
   }

@@ -28,12 +28,12 @@ class MpiSampler {
 
   const std::string& path() const noexcept { return path_; }
   // A row of what the ranks reported, and the sections since the last call.
-  void sample(record::Sink& sink, std::int64_t now);
+  void sample(recording::Sink& sink, std::int64_t now);
 
  private:
-  void take_sections(record::Sink& sink);
-  void take_clocks(record::Sink& sink);
-  void sample_ranks(record::Sink& sink, std::int64_t now, std::uint64_t used);
+  void take_sections(recording::Sink& sink);
+  void take_clocks(recording::Sink& sink);
+  void sample_ranks(recording::Sink& sink, std::int64_t now, std::uint64_t used);
   std::string path_;
   substrata_live_board* status_ = nullptr;
   bool declared_ = false;

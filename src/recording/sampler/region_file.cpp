@@ -20,7 +20,7 @@ RegionFile::~RegionFile() {
   unlink(path_.c_str());
 }
 
-void RegionFile::take(record::Sink& sink) {
+void RegionFile::take(recording::Sink& sink) {
   if (file_ < 0) return;
   char bytes[16384];
   for (ssize_t got = 0; (got = read(file_, bytes, sizeof bytes)) > 0;) {
@@ -33,7 +33,7 @@ void RegionFile::take(record::Sink& sink) {
   }
 }
 
-void RegionFile::take_line(const std::string& line, record::Sink& sink) {
+void RegionFile::take_line(const std::string& line, recording::Sink& sink) {
   long long time = 0;
   int rank = -1, used = 0;
   long thread = 0;
@@ -42,7 +42,7 @@ void RegionFile::take_line(const std::string& line, record::Sink& sink) {
   const std::string word = verb;
   if (word == "full") full_ = true;
   if (word != "begin" && word != "end") return;
-  record::Mark mark;
+  recording::Mark mark;
   mark.time = time;
   mark.rank = rank < 0 ? -1 : rank;
   const std::size_t name = static_cast<std::size_t>(used) + 1;
@@ -58,10 +58,10 @@ void RegionFile::take_line(const std::string& line, record::Sink& sink) {
     ++of.depth;
   } else {
     if (of.depth == 0 || of.thread != thread) return;
-    mark.kind = record::MarkKind::kEnd;
+    mark.kind = recording::MarkKind::kEnd;
     --of.depth;
   }
-  if (word == "begin") mark.kind = record::MarkKind::kBegin;
+  if (word == "begin") mark.kind = recording::MarkKind::kBegin;
   sink.mark(mark);
 }
 

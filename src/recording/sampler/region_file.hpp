@@ -24,7 +24,7 @@ class RegionFile {
   // Empty when there is no such file here.
   const std::string& path() const noexcept { return path_; }
   // The whole lines written since the last call.
-  void take(record::Sink& sink);
+  void take(recording::Sink& sink);
   // Regions of other threads that were left out.
   std::uint64_t left_out() const noexcept { return left_out_; }
   // A process reported more than is kept.
@@ -35,7 +35,7 @@ class RegionFile {
     long thread = 0;
     std::uint64_t depth = 0;
   };
-  void take_line(const std::string& line, record::Sink& sink);
+  void take_line(const std::string& line, recording::Sink& sink);
   std::string path_;
   int file_ = -1;
   std::string rest_;

@@ -140,7 +140,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
         (refused.empty() ? std::string("; `substrata doctor` says why") : ": " + refused[0]));
   sampler.start();
 
-  record::Properties properties = machine_properties();
+  recording::Properties properties = machine_properties();
   std::vector<std::string> words;
   for (const std::string& word : plan.shown.empty() ? plan.command : plan.shown)
     words.push_back(shell_word(word));
@@ -150,7 +150,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   if (!refused.empty()) properties.emplace_back("refused", joined(refused, "; "));
   for (std::size_t i = 0; i < sampler.notes().size(); ++i)
     properties.emplace_back("note." + std::to_string(i + 1), sampler.notes()[i]);
-  const std::unique_ptr<record::Sink> sink = destination.open(properties);
+  const std::unique_ptr<recording::Sink> sink = destination.open(properties);
   const std::uint32_t set = sink->declare(sampler.series());
 
   const Descriptor timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -208,13 +208,13 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   outcome.status = child.reap(&used);
   outcome.how = child.how_it_ended();
   outcome.end = std::max(outcome.end, raw_now_ns());
-  record::Properties end_properties = {{"exit", outcome.how},
-                                       {"exit_status", std::to_string(outcome.status)},
-                                       {"rows", std::to_string(outcome.rows)},
-                                       {"missed_ticks", std::to_string(outcome.missed)},
-                                       {"command.user_s", seconds_text(used.ru_utime)},
-                                       {"command.system_s", seconds_text(used.ru_stime)},
-                                       {"command.max_resident_kib", std::to_string(used.ru_maxrss)}};
+  recording::Properties end_properties = {{"exit", outcome.how},
+                                          {"exit_status", std::to_string(outcome.status)},
+                                          {"rows", std::to_string(outcome.rows)},
+                                          {"missed_ticks", std::to_string(outcome.missed)},
+                                          {"command.user_s", seconds_text(used.ru_utime)},
+                                          {"command.system_s", seconds_text(used.ru_stime)},
+                                          {"command.max_resident_kib", std::to_string(used.ru_maxrss)}};
   if (regions.full())
     end_properties.emplace_back("note.regions",
                                 "a process had more than 100,000 begins and ends of high-level regions; the "
@@ -253,7 +253,7 @@ std::vector<std::string> with_shim(const std::vector<std::string>& command) {
   return out;
 }
 
-record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs) {
+recording::Properties measure_overhead(const Plan& plan, std::uint64_t pairs) {
   const auto bare = [&] {
     // As the user would run it: without the shim.
     Child child(plan.shown.empty() ? plan.command : plan.shown, {}, true);
@@ -270,11 +270,11 @@ record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs) {
     Plan silent = plan;
     silent.silent = true;
     Destination nowhere;
-    nowhere.open = [](const record::Properties& properties) -> std::unique_ptr<record::Sink> {
-      return std::make_unique<record::MemorySink>(properties);
+    nowhere.open = [](const recording::Properties& properties) -> std::unique_ptr<recording::Sink> {
+      return std::make_unique<recording::MemorySink>(properties);
     };
     nowhere.flush = [] {};
-    nowhere.end = [](const Outcome&, const record::Properties&) {};
+    nowhere.end = [](const Outcome&, const recording::Properties&) {};
     const Outcome outcome = run_sampled(silent, nowhere);
     return std::pair(outcome.user_and_system_s, 1e-9 * static_cast<double>(outcome.end - outcome.begin));
   };

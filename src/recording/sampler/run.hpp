@@ -45,9 +45,9 @@ struct Outcome {
 // Where the samples go. `open` is called once it is known what stands at a record's beginning, `flush` from
 // time to time, `end` when the command has ended; the sink lives until then.
 struct Destination {
-  std::function<std::unique_ptr<record::Sink>(const record::Properties&)> open;
+  std::function<std::unique_ptr<recording::Sink>(const recording::Properties&)> open;
   std::function<void()> flush;
-  std::function<void(const Outcome&, const record::Properties&)> end;
+  std::function<void(const Outcome&, const recording::Properties&)> end;
 };
 
 // Starts the library. Throws std::runtime_error when an event that was named cannot be counted, the command
@@ -64,7 +64,7 @@ std::vector<std::string> with_shim(const std::vector<std::string>& command);
 // What recording costs the command: it is run alternately without and with sampling, its output discarded, and
 // the medians of the ratios of processor time and of elapsed time are reported. `pairs` of runs, after one that
 // warms up.
-record::Properties measure_overhead(const Plan& plan, std::uint64_t pairs);
+recording::Properties measure_overhead(const Plan& plan, std::uint64_t pairs);
 
 // "50ms", "1s", "200us"; a number alone is milliseconds. Throws std::runtime_error with the reason.
 std::int64_t parse_duration(const std::string& text);

@@ -48,9 +48,9 @@ const char* scope_name(const substrata_event& event) {
 
 std::uint8_t flags_of(const substrata_value& value) {
   std::uint8_t flags = 0;
-  if ((value.flags & SUBSTRATA_VALUE_SCALED) != 0) flags |= record::kScaled;
-  if ((value.flags & SUBSTRATA_VALUE_MODELLED) != 0) flags |= record::kModelled;
-  if ((value.flags & SUBSTRATA_VALUE_STALE) != 0) flags |= record::kStale;
+  if ((value.flags & SUBSTRATA_VALUE_SCALED) != 0) flags |= recording::kScaled;
+  if ((value.flags & SUBSTRATA_VALUE_MODELLED) != 0) flags |= recording::kModelled;
+  if ((value.flags & SUBSTRATA_VALUE_STALE) != 0) flags |= recording::kStale;
   return flags;
 }
 
@@ -199,34 +199,34 @@ void Sampler::start() {
   cpu_at_start_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-std::vector<record::SeriesInfo> Sampler::series() const {
-  std::vector<record::SeriesInfo> out;
+std::vector<recording::SeriesInfo> Sampler::series() const {
+  std::vector<recording::SeriesInfo> out;
   for (const Set& set : sets_)
     for (std::size_t i = 0; i < set.codes.size(); ++i) {
       const substrata_event about = describe(set.codes[i]);
       PAPI_event_info_t info{};
-      record::SeriesInfo one;
+      recording::SeriesInfo one;
       one.name = set.names[i];
       one.unit = about.unit;
       if (PAPI_get_event_info(set.codes[i], &info) == PAPI_OK) one.text = info.long_descr;
       one.component = component_name(set.component);
       one.scope = !set.follows ? scope_name(about) : processor_ >= 0 ? "machine" : "process tree";
-      one.kind = static_cast<record::Kind>(std::min<std::uint32_t>(about.kind, 2));
-      one.type = static_cast<record::Type>(std::min<std::uint32_t>(about.type, 2));
+      one.kind = static_cast<recording::Kind>(std::min<std::uint32_t>(about.kind, 2));
+      one.type = static_cast<recording::Type>(std::min<std::uint32_t>(about.type, 2));
       one.modelled = about.modelled != 0;
       out.push_back(std::move(one));
     }
-  const auto own = [&out](const char* name, const char* text, record::Kind kind) {
-    out.push_back({name, "ns", text, "record", "recorder", kind, record::Type::kInt64, false});
+  const auto own = [&out](const char* name, const char* text, recording::Kind kind) {
+    out.push_back({name, "ns", text, "record", "recorder", kind, recording::Type::kInt64, false});
   };
   own("recorder:cpu",
       "Processor time that the recording process used since it began to sample, all its work included",
-      record::Kind::kCount);
-  own("recorder:row", "How long it took to read the row before", record::Kind::kGauge);
+      recording::Kind::kCount);
+  own("recorder:row", "How long it took to read the row before", recording::Kind::kGauge);
   return out;
 }
 
-void Sampler::sample(record::Sink& sink, std::uint32_t set) {
+void Sampler::sample(recording::Sink& sink, std::uint32_t set) {
   const std::int64_t begin = raw_now_ns();
   std::size_t at = 0;
   for (Set& one : sets_) {
@@ -234,7 +234,7 @@ void Sampler::sample(record::Sink& sink, std::uint32_t set) {
         substrata_read_values(one.handle, one.values.data(), static_cast<unsigned>(one.values.size()));
     for (const substrata_value& value : one.values) {
       row_[at] = status == PAPI_OK ? value.value : 0;
-      flags_[at] = status == PAPI_OK ? flags_of(value) : std::uint8_t{record::kAbsent};
+      flags_[at] = status == PAPI_OK ? flags_of(value) : std::uint8_t{recording::kAbsent};
       ++at;
     }
   }

@@ -44,9 +44,9 @@ class Sampler {
   // Starts all events; the reason of a substrate that refuses goes to notes(), its events are left out.
   void start();
   // The series in their order, with two of the recorder itself; after start().
-  std::vector<record::SeriesInfo> series() const;
+  std::vector<recording::SeriesInfo> series() const;
   // Reads everything into one row of `set`.
-  void sample(record::Sink& sink, std::uint32_t set);
+  void sample(recording::Sink& sink, std::uint32_t set);
 
  private:
   struct Set {

@@ -3,7 +3,7 @@
 
 #include "counting/event_names.hpp"
 
-namespace substrata::monitor {
+namespace substrata::counting {
 namespace {
 
 constexpr Qualifier kQualifiers[] = {{"node", "which node", 0, 15},
@@ -61,4 +61,4 @@ TEST(EventName, ThatIsWrongIsRefusedWithWhatWouldBeRight) {
 }
 
 }  // namespace
-}  // namespace substrata::monitor
+}  // namespace substrata::counting

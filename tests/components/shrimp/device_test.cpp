@@ -317,34 +317,34 @@ TEST_F(Shrimp, AddressesAndVariablesLeadToOneAnother) {
 }
 
 TEST_F(Shrimp, TheCxxFaceGivesHistogramsTracesAndExceptions) {
-  namespace monitor = substrata::shrimp_monitor;
+  namespace counting = substrata::shrimp_monitor;
   const int set = make_set({"PACKETS"});
   ASSERT_EQ(PAPI_start(set), PAPI_OK);
   packet(2, 3, 100);
   packet(2, 3, 100);
   packet(4, 1, 8);
-  const monitor::Histogram all = monitor::Histogram::read();
-  const monitor::Histogram one = monitor::Histogram::read(1);
-  monitor::Variables wanted{};
+  const counting::Histogram all = counting::Histogram::read();
+  const counting::Histogram one = counting::Histogram::read(1);
+  counting::Variables wanted{};
   wanted.sender = 2;
   wanted.size = 100;
   EXPECT_EQ(all.at(wanted), 2u);
   EXPECT_EQ(one.at(wanted), 0u);
   int bins = 0;
-  one.each([&](const monitor::Variables& variables, uint64_t count) {
+  one.each([&](const counting::Variables& variables, uint64_t count) {
     ++bins;
     EXPECT_EQ(variables.sender, 4);
     EXPECT_EQ(variables.size, 8);
     EXPECT_EQ(count, 1u);
   });
   EXPECT_EQ(bins, 1);
-  monitor::command(3, SUBSTRATA_SHRIMP_MODE, 1);
+  counting::command(3, SUBSTRATA_SHRIMP_MODE, 1);
   packet(5, 3, 9);
-  const std::vector<monitor::TraceEntry> trace = monitor::trace(3);
+  const std::vector<counting::TraceEntry> trace = counting::trace(3);
   ASSERT_EQ(trace.size(), 1u);
   EXPECT_EQ(trace[0].address, 5u << 12 | 9);
-  EXPECT_THROW(monitor::command(3, SUBSTRATA_SHRIMP_MULTIPLEXER, 1), monitor::Refused);
-  EXPECT_THROW(monitor::Histogram::read(256), monitor::Refused);
+  EXPECT_THROW(counting::command(3, SUBSTRATA_SHRIMP_MULTIPLEXER, 1), counting::Refused);
+  EXPECT_THROW(counting::Histogram::read(256), counting::Refused);
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ void empty_old_file(const std::string& path, const std::string& job) {
   if (lseek(file, 0, SEEK_END) > 0) {
     bool ours = false;
     try {
-      const record::Recording before = record::read_file(path);
-      ours = record::property(before.writers.front().properties, "mpi.job") == job;
+      const recording::Recording before = recording::read_file(path);
+      ours = recording::property(before.writers.front().properties, "mpi.job") == job;
     } catch (const std::runtime_error&) {
       // Not a record: what is there is replaced, as by a single process.
     }
@@ -102,7 +102,7 @@ int record(int argc, char** argv) {
   plan.command = line->command;
   plan.event_specs = event_specs;
   plan.shown = line->command;
-  record::Properties extra;
+  recording::Properties extra;
   const std::optional<RankOfJob> rank = rank_of_job();
   if (!no_mpi && (mpi || rank || is_mpi_launcher(line->command.front()))) {
     try {
@@ -128,22 +128,22 @@ int record(int argc, char** argv) {
     empty_old_file(out, rank->job);
   }
 
-  record::FileWriter* file = nullptr;
+  recording::FileWriter* file = nullptr;
   Destination destination;
-  destination.open = [&](const record::Properties& properties) {
-    record::Properties all = properties;
+  destination.open = [&](const recording::Properties& properties) {
+    recording::Properties all = properties;
     all.insert(all.end(), extra.begin(), extra.end());
-    auto made = std::make_unique<record::FileWriter>(
-        out, rank ? record::FileWriter::Mode::kAppend : record::FileWriter::Mode::kReplace, all);
+    auto made = std::make_unique<recording::FileWriter>(
+        out, rank ? recording::FileWriter::Mode::kAppend : recording::FileWriter::Mode::kReplace, all);
     file = made.get();
     return made;
   };
   destination.flush = [&] { file->flush(); };
-  record::Properties overhead;
+  recording::Properties overhead;
   if (pairs != 0) overhead = measure_overhead(plan, pairs);
-  destination.end = [&](const Outcome& outcome, const record::Properties& properties) {
+  destination.end = [&](const Outcome& outcome, const recording::Properties& properties) {
     if (!outcome.mpi_summary.empty()) file->attach({"mpi-summary", "application/json", outcome.mpi_summary});
-    record::Properties all = properties;
+    recording::Properties all = properties;
     all.insert(all.end(), overhead.begin(), overhead.end());
     file->end(outcome.end, all);
   };

@@ -41,30 +41,30 @@ std::string title_of(const std::vector<std::string>& files) {
 }
 
 // Reads records; the progress line stays until the caller's ProgressLine goes.
-record::Recording read_records(const std::vector<std::string>& files) {
+recording::Recording read_records(const std::vector<std::string>& files) {
   show_progress("reading " + title_of(files));
-  return record::read_files(files);
+  return recording::read_files(files);
 }
 
 // The one series of that name: whole, else the only one in which it occurs. Of several writers, the first.
-const record::Trace& find_trace(const record::Timeline& timeline, const std::string& name) {
-  std::vector<const record::Trace*> within;
-  for (const record::Trace& trace : timeline.traces) {
+const recording::Trace& find_trace(const recording::Timeline& timeline, const std::string& name) {
+  std::vector<const recording::Trace*> within;
+  for (const recording::Trace& trace : timeline.traces) {
     if (trace.series->name == name) return trace;
     if (trace.series->name.find(name) != std::string::npos) within.push_back(&trace);
   }
   if (within.size() == 1) return *within.front();
   std::string known;
-  for (const record::Group& group : record::group_traces(timeline)) known += "\n  " + group.about->name;
+  for (const recording::Group& group : recording::group_traces(timeline)) known += "\n  " + group.about->name;
   throw std::runtime_error((within.empty() ? "there is no series '" : "more than one series has '") + name +
                            "' in its name; the record has:" + known);
 }
 
-std::string described(const record::Trace& trace) {
-  const record::Series& about = *trace.series;
-  const bool rate = about.kind != record::Kind::kGauge;
+std::string described(const recording::Trace& trace) {
+  const recording::Series& about = *trace.series;
+  const bool rate = about.kind != recording::Kind::kGauge;
   return about.name + " [" + (about.unit.empty() ? "1" : about.unit) + (rate ? "/s" : "") + "], " +
-         record::origin_name(about) + ", per " + about.scope;
+         recording::origin_name(about) + ", per " + about.scope;
 }
 
 double seconds_of(const std::string& text, const char* option) {
@@ -76,12 +76,12 @@ double seconds_of(const std::string& text, const char* option) {
 }
 
 // The part of a record that was asked for; --from and --to narrow that of the region.
-std::pair<double, double> stretch(const record::Timeline& timeline, const std::string& name,
+std::pair<double, double> stretch(const recording::Timeline& timeline, const std::string& name,
                                   const std::string& from, const std::string& to) {
   double begin = 0, end = timeline.seconds;
   if (!name.empty()) {
     bool found = false;
-    for (const record::Region& region : timeline.regions) {
+    for (const recording::Region& region : timeline.regions) {
       if (region.name != name) continue;
       begin = found ? std::min(begin, region.begin) : region.begin;
       end = found ? std::max(end, region.end) : region.end;
@@ -120,19 +120,19 @@ int report(int argc, char** argv) {
     return 2;
   }
   const ProgressLine line;
-  const record::Recording recording = read_records(files);
-  record::Timeline timeline = record::lay_out(recording);
+  const recording::Recording recording = read_records(files);
+  recording::Timeline timeline = recording::lay_out(recording);
   if (!from.empty() || !until.empty() || !region.empty()) {
     const auto [begin, end] = stretch(timeline, region, from, until);
-    timeline = record::cut_out(timeline, begin, end);
+    timeline = recording::cut_out(timeline, begin, end);
   }
   if (!page.empty()) {
     show_progress("writing " + page);
-    write_to(page, [&](std::ostream& to) { record::write_html_report(to, timeline, title_of(files)); });
+    write_to(page, [&](std::ostream& to) { recording::write_html_report(to, timeline, title_of(files)); });
     return 0;
   }
   line.clear();
-  write_to(out, [&](std::ostream& to) { record::write_text_report(to, timeline, title_of(files)); });
+  write_to(out, [&](std::ostream& to) { recording::write_text_report(to, timeline, title_of(files)); });
   return 0;
 }
 
@@ -157,21 +157,22 @@ int export_record(int argc, char** argv) {
       std::fprintf(stderr, "substrata export: --to reduced writes a file; name it with -o\n");
       return 2;
     }
-    record::Reduction sum;
+    recording::Reduction sum;
     const ProgressLine line;
     for (const std::string& file : files) {  // one at a time: the memory is that of the largest
       show_progress("reading " + file);
-      const record::Recording one = record::read_file(file);
-      sum.add(record::lay_out(one));
+      const recording::Recording one = recording::read_file(file);
+      sum.add(recording::lay_out(one));
     }
     sum.write(out);
     return 0;
   }
-  void (*write)(std::ostream&, const record::Timeline&) = form == "csv"           ? record::export_csv
-                                                          : form == "json"        ? record::export_json
-                                                          : form == "perfetto"    ? record::export_perfetto
-                                                          : form == "openmetrics" ? record::export_openmetrics
-                                                                                  : nullptr;
+  void (*write)(std::ostream&, const recording::Timeline&) = form == "csv"        ? recording::export_csv
+                                                             : form == "json"     ? recording::export_json
+                                                             : form == "perfetto" ? recording::export_perfetto
+                                                             : form == "openmetrics"
+                                                                 ? recording::export_openmetrics
+                                                                 : nullptr;
   const bool archive = form == "otf2";
   if ((write == nullptr && !archive) || files.empty()) {
     std::fprintf(stderr, "substrata export: %s\n",
@@ -183,11 +184,11 @@ int export_record(int argc, char** argv) {
     return 2;
   }
   const ProgressLine line;
-  const record::Recording recording = read_records(files);
-  const record::Timeline timeline = record::lay_out(recording);
+  const recording::Recording recording = read_records(files);
+  const recording::Timeline timeline = recording::lay_out(recording);
   show_progress("writing " + form);
   if (archive) {
-    record::export_otf2(out, timeline);
+    recording::export_otf2(out, timeline);
     return 0;
   }
   // On standard output the lines of the export would run into it.
@@ -219,31 +220,31 @@ int correlate(int argc, char** argv) {
       throw std::runtime_error("--most-lag '" + most_lag + "' is not a number of seconds");
   }
   show_progress("reading " + file);
-  const record::Recording recording = record::read_file(file);
+  const recording::Recording recording = recording::read_file(file);
   ProgressLine::clear();
-  const record::Timeline timeline = record::lay_out(recording);
-  const record::Trace& first = find_trace(timeline, a);
-  const record::Trace& second = find_trace(timeline, b);
-  const record::Correlation found =
-      record::correlate(record::curve_of(first), record::curve_of(second), most);
+  const recording::Timeline timeline = recording::lay_out(recording);
+  const recording::Trace& first = find_trace(timeline, a);
+  const recording::Trace& second = find_trace(timeline, b);
+  const recording::Correlation found =
+      recording::correlate(recording::curve_of(first), recording::curve_of(second), most);
   if (json) {
-    std::cout << "{\"a\":" << record::json_text(first.series->name)
-              << ",\"b\":" << record::json_text(second.series->name) << ",\"a_origin\":\""
-              << record::origin_name(*first.series) << "\",\"b_origin\":\""
-              << record::origin_name(*second.series) << "\",\"points\":" << found.points
-              << ",\"step_s\":" << record::json_number(found.step)
-              << ",\"r_without_lag\":" << record::json_number(found.at_zero)
-              << ",\"r\":" << record::json_number(found.best)
-              << ",\"lag_s\":" << record::json_number(found.lag)
-              << ",\"gain\":" << record::json_number(found.gain)
-              << ",\"effective_points\":" << record::json_number(found.effective_points)
-              << ",\"lags_tried\":" << record::json_number(found.lags_tried)
-              << ",\"p\":" << record::json_number(found.p_value) << ",\"lags_s\":[";
+    std::cout << "{\"a\":" << recording::json_text(first.series->name)
+              << ",\"b\":" << recording::json_text(second.series->name) << ",\"a_origin\":\""
+              << recording::origin_name(*first.series) << "\",\"b_origin\":\""
+              << recording::origin_name(*second.series) << "\",\"points\":" << found.points
+              << ",\"step_s\":" << recording::json_number(found.step)
+              << ",\"r_without_lag\":" << recording::json_number(found.at_zero)
+              << ",\"r\":" << recording::json_number(found.best)
+              << ",\"lag_s\":" << recording::json_number(found.lag)
+              << ",\"gain\":" << recording::json_number(found.gain)
+              << ",\"effective_points\":" << recording::json_number(found.effective_points)
+              << ",\"lags_tried\":" << recording::json_number(found.lags_tried)
+              << ",\"p\":" << recording::json_number(found.p_value) << ",\"lags_s\":[";
     for (std::size_t i = 0; i < found.lags.size(); ++i)
-      std::cout << (i != 0 ? "," : "") << record::json_number(found.lags[i]);
+      std::cout << (i != 0 ? "," : "") << recording::json_number(found.lags[i]);
     std::cout << "],\"r_at\":[";
     for (std::size_t i = 0; i < found.coefficients.size(); ++i)
-      std::cout << (i != 0 ? "," : "") << record::json_number(found.coefficients[i]);
+      std::cout << (i != 0 ? "," : "") << recording::json_number(found.coefficients[i]);
     std::cout << "]}\n";
     return 0;
   }

@@ -42,29 +42,29 @@ constexpr const char* kUsage =
 
 // One event of one writer.
 struct Point {
-  const record::Series* series;
+  const recording::Series* series;
   std::size_t row;  // of its value
   bool readable;
-  record::MetricLabels labels;
+  recording::MetricLabels labels;
   std::string seconds;  // time of day; empty: now
 };
 
-bool is_number(const record::Series& series, std::size_t row) {
-  return series.present_at(row) && record::exact_value(series, row) != "null";
+bool is_number(const recording::Series& series, std::size_t row) {
+  return series.present_at(row) && recording::exact_value(series, row) != "null";
 }
 
 // Families in the order of the points; those of one family must stand together.
-std::string metrics_of(const std::vector<std::vector<Point>>& families, record::Exposition exposition,
-                       const record::MetricLabels& exporter) {
+std::string metrics_of(const std::vector<std::vector<Point>>& families, recording::Exposition exposition,
+                       const recording::MetricLabels& exporter) {
   std::ostringstream out;
-  record::MetricText text(out, exposition);
+  recording::MetricText text(out, exposition);
   text.family("substrata_exporter", "info", "", "what serves these values, and of what");
   text.sample(exporter, "1");
   for (const std::vector<Point>& family : families) {
     text.family(*family.front().series);
     for (const Point& point : family)
       if (point.readable)
-        text.sample(point.labels, record::exact_value(*point.series, point.row), point.seconds);
+        text.sample(point.labels, recording::exact_value(*point.series, point.row), point.seconds);
   }
   const auto flags = [&](const char* name, const char* help, auto&& of) {
     text.family(name, "gauge", "", help);
@@ -75,7 +75,7 @@ std::string metrics_of(const std::vector<std::vector<Point>>& families, record::
         [](const Point& point) { return point.readable; });
   flags("substrata_event_scaled",
         "1 if the value is extrapolated, because the counter of the event ran part of the time",
-        [](const Point& point) { return (point.series->flags[point.row] & record::kScaled) != 0; });
+        [](const Point& point) { return (point.series->flags[point.row] & recording::kScaled) != 0; });
   text.end();
   return out.str();
 }
@@ -85,10 +85,10 @@ class Source {
  public:
   virtual ~Source() = default;
   // Throws std::runtime_error with the reason.
-  virtual std::string metrics(record::Exposition exposition) = 0;
+  virtual std::string metrics(recording::Exposition exposition) = 0;
 };
 
-record::MetricLabels exporter_labels(const std::string& target, const std::string& host) {
+recording::MetricLabels exporter_labels(const std::string& target, const std::string& host) {
   return {{"version", SUBSTRATA_VERSION}, {"target", target}, {"host", host}};
 }
 
@@ -96,10 +96,10 @@ class LiveSource : public Source {
  public:
   LiveSource(Target& target, std::int64_t interval_ns)
       : target_(target), interval_ns_(interval_ns), host_(host_name()) {
-    for (const record::Series& series : target.events().series())
-      families_.push_back({Point{&series, 0, false, record::event_labels(series, host_), {}}});
+    for (const recording::Series& series : target.events().series())
+      families_.push_back({Point{&series, 0, false, recording::event_labels(series, host_), {}}});
   }
-  std::string metrics(record::Exposition exposition) override {
+  std::string metrics(recording::Exposition exposition) override {
     if (!final_ && raw_now_ns() - target_.events().time() >= interval_ns_) target_.events().sample();
     for (std::vector<Point>& family : families_) family[0].readable = is_number(*family[0].series, 0);
     return metrics_of(families_, exposition, exporter_labels(target_.name(), host_));
@@ -122,26 +122,26 @@ class LiveSource : public Source {
 class FileSource : public Source {
  public:
   explicit FileSource(std::vector<std::string> files) : files_(std::move(files)) { reread(); }
-  std::string metrics(record::Exposition exposition) override {
+  std::string metrics(recording::Exposition exposition) override {
     reread();
     std::vector<std::vector<Point>> families;
-    for (const record::Group& group : record::group_traces(timeline_)) {
+    for (const recording::Group& group : recording::group_traces(timeline_)) {
       std::vector<Point> family;
-      for (const record::Trace* trace : group.traces) {
-        const record::Series& series = *trace->series;
+      for (const recording::Trace* trace : group.traces) {
+        const recording::Series& series = *trace->series;
         if (series.values.empty()) continue;
         const std::size_t row = series.values.size() - 1;
-        const record::Writer& writer = recording_.writers[trace->writer];
+        const recording::Writer& writer = recording_.writers[trace->writer];
         char seconds[48] = "";
         if (series.present_at(row)) {
           // Milliseconds are what Prometheus keeps, and what its older format counts in.
           const double at = 1e-9 * static_cast<double>(timeline_.real_ns) + trace->seconds.back();
-          const bool open = exposition == record::Exposition::kOpenMetrics;
+          const bool open = exposition == recording::Exposition::kOpenMetrics;
           std::snprintf(seconds, sizeof seconds, open ? "%.3f" : "%.0f", open ? at : at * 1000);
         }
         Point point{&series, row, is_number(series, row),
-                    record::event_labels(series, record::property(writer.properties, "host"),
-                                         record::property(writer.properties, "mpi.rank")),
+                    recording::event_labels(series, recording::property(writer.properties, "host"),
+                                            recording::property(writer.properties, "mpi.rank")),
                     seconds};
         // Of writers with the same labels the last one counts.
         std::erase_if(family, [&](const Point& other) { return other.labels == point.labels; });
@@ -151,7 +151,7 @@ class FileSource : public Source {
     }
     std::string target;
     for (const std::string& file : files_) target += (target.empty() ? "" : " ") + file;
-    record::MetricLabels exporter = exporter_labels(target, host_name());
+    recording::MetricLabels exporter = exporter_labels(target, host_name());
     exporter.emplace_back("complete", recording_.complete() ? "yes" : "no");
     return metrics_of(families, exposition, exporter);
   }
@@ -166,14 +166,14 @@ class FileSource : public Source {
         stamp.insert(stamp.end(), {about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec});
     }
     if (!stamp.empty() && stamp == stamp_) return;
-    recording_ = record::read_files(files_);
-    timeline_ = record::lay_out(recording_);
+    recording_ = recording::read_files(files_);
+    timeline_ = recording::lay_out(recording_);
     stamp_ = std::move(stamp);
   }
   std::vector<std::string> files_;
   Stamp stamp_;
-  record::Recording recording_;
-  record::Timeline timeline_;
+  recording::Recording recording_;
+  recording::Timeline timeline_;
 };
 
 HttpReply reply_to(const HttpRequest& request, Source& source) {
@@ -183,10 +183,10 @@ HttpReply reply_to(const HttpRequest& request, Source& source) {
   if (request.path != "/metrics") return {404, "text/plain; charset=utf-8", "the values are at /metrics\n"};
   const bool older = request.accept.find("application/openmetrics-text") == std::string::npos &&
                      request.accept.find("text/plain") != std::string::npos;
-  const record::Exposition exposition =
-      older ? record::Exposition::kPrometheus : record::Exposition::kOpenMetrics;
+  const recording::Exposition exposition =
+      older ? recording::Exposition::kPrometheus : recording::Exposition::kOpenMetrics;
   try {
-    return {200, record::media_type(exposition), source.metrics(exposition)};
+    return {200, recording::media_type(exposition), source.metrics(exposition)};
   } catch (const std::exception& error) {
     return {500, "text/plain; charset=utf-8", std::string(error.what()) + "\n"};
   }

@@ -25,24 +25,24 @@ constexpr const char* kUsage =
     "Processor and software events follow the command and its children; all other events are those of the "
     "whole node. The table goes to standard error; the exit status is the command's.";
 
-std::string exact(double number, record::Type type) {
+std::string exact(double number, recording::Type type) {
   char text[40];
-  std::snprintf(text, sizeof text, type == record::Type::kDouble ? "%.6g" : "%.0f", number);
+  std::snprintf(text, sizeof text, type == recording::Type::kDouble ? "%.6g" : "%.0f", number);
   return text;
 }
 
-void write_table(std::ostream& out, const record::Timeline& timeline) {
-  const record::Writer& writer = timeline.recording->writers.front();
+void write_table(std::ostream& out, const recording::Timeline& timeline) {
+  const recording::Writer& writer = timeline.recording->writers.front();
   std::size_t width = 5;
-  for (const record::Trace& trace : timeline.traces) width = std::max(width, trace.series->name.size());
+  for (const recording::Trace& trace : timeline.traces) width = std::max(width, trace.series->name.size());
   out << "\n"
-      << record::property(writer.properties, "command") << ": "
-      << record::property(writer.end_properties, "exit") << "\n\n";
-  for (const record::Trace& trace : timeline.traces) {
-    const record::Series& about = *trace.series;
+      << recording::property(writer.properties, "command") << ": "
+      << recording::property(writer.end_properties, "exit") << "\n\n";
+  for (const recording::Trace& trace : timeline.traces) {
+    const recording::Series& about = *trace.series;
     if (about.scope == "recorder") continue;
-    const record::Summary all = record::summarize(trace);
-    const bool gauge = about.kind == record::Kind::kGauge;
+    const recording::Summary all = recording::summarize(trace);
+    const bool gauge = about.kind == recording::Kind::kGauge;
     char line[512];
     if (all.samples == 0)
       std::snprintf(line, sizeof line, "%20s %-10s", "no value", "");
@@ -51,44 +51,44 @@ void write_table(std::ostream& out, const record::Timeline& timeline) {
                     exact(gauge ? all.level.mean : all.total, about.type).c_str(), about.unit.c_str());
     out << line << ' ' << about.name << std::string(width - about.name.size(), ' ') << "  ";
     if (all.samples != 0 && gauge)
-      out << "mean; " << record::compact(all.level.min) << " to " << record::compact(all.level.max);
+      out << "mean; " << recording::compact(all.level.min) << " to " << recording::compact(all.level.max);
     else if (all.samples != 0 && timeline.seconds > 0)
-      out << record::compact(all.total / timeline.seconds) << "/s";
-    out << "  (" << about.scope << ", " << record::origin_name(about)
-        << ((trace.flags_seen & record::kScaled) != 0 ? ", scaled" : "")
-        << ((trace.flags_seen & record::kAbsent) != 0 ? ", with gaps" : "") << ")\n";
+      out << recording::compact(all.total / timeline.seconds) << "/s";
+    out << "  (" << about.scope << ", " << recording::origin_name(about)
+        << ((trace.flags_seen & recording::kScaled) != 0 ? ", scaled" : "")
+        << ((trace.flags_seen & recording::kAbsent) != 0 ? ", with gaps" : "") << ")\n";
   }
   out << "\n";
   char line[200];
   std::snprintf(line, sizeof line, "%20.6f s elapsed, %s s user, %s s system\n", timeline.seconds,
-                std::string(record::property(writer.end_properties, "command.user_s")).c_str(),
-                std::string(record::property(writer.end_properties, "command.system_s")).c_str());
+                std::string(recording::property(writer.end_properties, "command.user_s")).c_str(),
+                std::string(recording::property(writer.end_properties, "command.system_s")).c_str());
   out << line;
   for (const auto& [name, value] : writer.properties)
     if (name.rfind("note", 0) == 0 || name == "refused") out << name << ": " << value << "\n";
 }
 
-nlohmann::json as_json(const record::Timeline& timeline) {
-  const record::Writer& writer = timeline.recording->writers.front();
-  nlohmann::json report = {{"command", record::property(writer.properties, "command")},
+nlohmann::json as_json(const recording::Timeline& timeline) {
+  const recording::Writer& writer = timeline.recording->writers.front();
+  nlohmann::json report = {{"command", recording::property(writer.properties, "command")},
                            {"seconds", timeline.seconds},
-                           {"exit_status", record::property_number(writer.end_properties, "exit_status")},
+                           {"exit_status", recording::property_number(writer.end_properties, "exit_status")},
                            {"machine", nlohmann::json::object()},
                            {"events", nlohmann::json::array()}};
   for (const auto& [name, value] : writer.properties) report["machine"][name] = value;
-  for (const record::Trace& trace : timeline.traces) {
-    const record::Series& about = *trace.series;
+  for (const recording::Trace& trace : timeline.traces) {
+    const recording::Series& about = *trace.series;
     if (about.scope == "recorder") continue;
-    const record::Summary all = record::summarize(trace);
+    const recording::Summary all = recording::summarize(trace);
     nlohmann::json entry = {{"name", about.name},
                             {"unit", about.unit},
-                            {"kind", record::kind_name(about.kind)},
+                            {"kind", recording::kind_name(about.kind)},
                             {"scope", about.scope},
                             {"component", about.component},
                             {"modelled", about.modelled},
-                            {"scaled", (trace.flags_seen & record::kScaled) != 0},
+                            {"scaled", (trace.flags_seen & recording::kScaled) != 0},
                             {"value", nullptr}};
-    if (all.samples != 0 && about.kind == record::Kind::kGauge) {
+    if (all.samples != 0 && about.kind == recording::Kind::kGauge) {
       entry["value"] = all.level.mean;
       entry["min"] = all.level.min;
       entry["max"] = all.level.max;
@@ -96,9 +96,9 @@ nlohmann::json as_json(const record::Timeline& timeline) {
       // The last value itself: a double would lose the low bits of large counts.
       std::size_t last = about.values.size() - 1;
       while (!about.present_at(last)) --last;
-      if (about.type == record::Type::kDouble)
+      if (about.type == recording::Type::kDouble)
         entry["value"] = about.value_at(last);
-      else if (about.type == record::Type::kUint64)
+      else if (about.type == recording::Type::kUint64)
         entry["value"] = static_cast<std::uint64_t>(about.values[last]);
       else
         entry["value"] = about.values[last];
@@ -135,23 +135,23 @@ int stat(int argc, char** argv) {
   plan.command = line->command;
   plan.event_specs = event_specs;
   plan.interval_ns = parse_duration(interval);
-  record::MemorySink* memory = nullptr;
-  std::unique_ptr<record::MemorySink> kept;
+  recording::MemorySink* memory = nullptr;
+  std::unique_ptr<recording::MemorySink> kept;
   Destination destination;
-  destination.open = [&](const record::Properties& properties) -> std::unique_ptr<record::Sink> {
-    auto made = std::make_unique<record::MemorySink>(properties);
+  destination.open = [&](const recording::Properties& properties) -> std::unique_ptr<recording::Sink> {
+    auto made = std::make_unique<recording::MemorySink>(properties);
     memory = made.get();
     return made;
   };
   destination.flush = [] {};
-  record::Recording result;
-  destination.end = [&](const Outcome& outcome, const record::Properties& properties) {
+  recording::Recording result;
+  destination.end = [&](const Outcome& outcome, const recording::Properties& properties) {
     memory->end(outcome.end, properties);
     result = memory->recording();
   };
   const Outcome outcome = run_sampled(plan, destination);
   if (!outcome.failure.empty()) throw std::runtime_error(outcome.failure);
-  const record::Timeline timeline = record::lay_out(result);
+  const recording::Timeline timeline = recording::lay_out(result);
   std::ostringstream text;
   if (json)
     text << as_json(timeline).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";

@@ -40,7 +40,7 @@ constexpr const char* kUsage =
 
 // What is shown of one event.
 struct Row {
-  const record::Series* series = nullptr;
+  const recording::Series* series = nullptr;
   bool present = false;
   double now = NAN;  // a rate for counts, else the level
   double least = NAN, most = NAN;
@@ -53,7 +53,7 @@ constexpr std::size_t kHistory = 256;
 class Looks {
  public:
   explicit Looks(LiveEvents& events) : events_(events) {
-    for (const record::Series& series : events.series()) {
+    for (const recording::Series& series : events.series()) {
       rows_.emplace_back();
       rows_.back().series = &series;
       width_ = std::max(width_, series.name.size());
@@ -64,10 +64,10 @@ class Looks {
     seconds_ = last_time_ == 0 ? 0 : 1e-9 * static_cast<double>(events_.time() - last_time_);
     last_time_ = events_.time();
     for (Row& row : rows_) {
-      const record::Series& series = *row.series;
+      const recording::Series& series = *row.series;
       const double value = series.value_at(0);
       row.present = series.present_at(0) && std::isfinite(value);
-      if (series.kind == record::Kind::kGauge) {
+      if (series.kind == recording::Kind::kGauge) {
         row.now = row.present ? value : NAN;
       } else {
         row.now = row.present && seconds_ > 0 ? (value - row.last) / seconds_ : NAN;
@@ -75,7 +75,7 @@ class Looks {
       }
       row.least = std::fmin(row.least, row.now);
       row.most = std::fmax(row.most, row.now);
-      if (row.series->kind != record::Kind::kGauge && seconds_ == 0) continue;
+      if (row.series->kind != recording::Kind::kGauge && seconds_ == 0) continue;
       if (row.history.size() == kHistory) row.history.erase(row.history.begin());
       row.history.push_back(row.now);
     }
@@ -89,16 +89,16 @@ class Looks {
   }
   std::string row(std::size_t index, std::size_t columns, bool utf8) const {
     const Row& row = rows_[index];
-    const record::Series& about = *row.series;
-    const bool gauge = about.kind == record::Kind::kGauge;
-    const auto number = [](double value) { return std::isnan(value) ? "-" : record::compact(value); };
-    std::string origin = record::origin_name(about);
-    if ((about.flags[0] & record::kScaled) != 0) origin += ", scaled";
-    if ((about.flags[0] & record::kStale) != 0) origin += ", stale";
+    const recording::Series& about = *row.series;
+    const bool gauge = about.kind == recording::Kind::kGauge;
+    const auto number = [](double value) { return std::isnan(value) ? "-" : recording::compact(value); };
+    std::string origin = recording::origin_name(about);
+    if ((about.flags[0] & recording::kScaled) != 0) origin += ", scaled";
+    if ((about.flags[0] & recording::kStale) != 0) origin += ", stale";
     if (!row.present) origin += ", no value";
     const std::string unit = (about.unit.empty() ? std::string() : about.unit) + (gauge ? "" : "/s");
     return line({about.name, row.present ? number(row.now) : "no value", unit, number(row.least),
-                 number(row.most), gauge || !row.present ? "" : record::exact_value(about, 0), origin},
+                 number(row.most), gauge || !row.present ? "" : recording::exact_value(about, 0), origin},
                 row.history, columns, utf8);
   }
 
