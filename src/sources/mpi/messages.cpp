@@ -54,7 +54,8 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
 
 bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_t flags, void* site) {
   Stamp stamp;
-  if (!self.arrivals.stamps.take(source, self.rank, channel, ordinal, &stamp)) return false;
+  if (!self.arrivals.has_stamps || !self.arrivals.stamps.take(source, self.rank, channel, ordinal, &stamp))
+    return false;
   const int64_t modelled = self.clock.receive(stamp.modelled, stamp.bytes);
   self.counts.on_its_virtual_way(modelled - stamp.modelled);
   self.arrivals.noticed.push_back(stamp.real);

@@ -12,7 +12,7 @@
 namespace substrata::mpi {
 
 void Phases::share(const Shim& self) {
-  if (void* const memory = share_memory(self, sizeof(SectionBoard)); memory != nullptr)
+  if (void* const memory = share_memory(self, sizeof(SectionBoard)).at; memory != nullptr)
     board_ = static_cast<SectionBoard*>(memory);
 }
 

@@ -62,6 +62,16 @@ void read_settings(Shim& self) {
   self.clock = VirtualClock(self.network);
 }
 
+// Before any message: a sender that finds no inbox leaves no stamp.
+void open_stamps(Shim& self) {
+  const NodeMemory memory =
+      share_memory(self, TimestampBoard::directory_bytes(self.ranks), TimestampBoard::inbox_bytes());
+  self.arrivals.stamps = TimestampBoard(memory.at, self.ranks);
+  self.arrivals.has_stamps = memory.has_own;
+  if (memory.has_own) self.arrivals.stamps.open_inbox(self.rank);
+  PMPI_Barrier(MPI_COMM_WORLD);
+}
+
 // After MPI_Init.
 void begin() {
   if (!right_library_loaded()) return;
@@ -72,9 +82,7 @@ void begin() {
   self.channels.open(self.ranks);
   read_settings(self);
   self.phases.share(self);
-  void* const stamps = share_memory(self, TimestampBoard::bytes(self.ranks));
-  self.arrivals.stamps = TimestampBoard(stamps, self.ranks);
-  self.arrivals.has_stamps = stamps != nullptr;
+  open_stamps(self);
   open_publishing(self);
   self.status.find();
   measure_clocks(self);
