@@ -118,37 +118,43 @@ std::vector<std::string> gather_texts(const Shim& self, const std::string& mine)
   return out;
 }
 
+// Of rank 0, for all: is a cluster wanted?
+bool wants_cluster(const Shim& self, const char* text) {
+  if (text == nullptr || text[0] == '\0') return false;
+  ClusterChoice choice;
+  if (const std::string wrong = parse_cluster_choice(text, &choice); !wrong.empty())
+    report(self, "SUBSTRATA_MPI_CLUSTER: " + wrong);
+  if (!choice.wanted || self.ranks <= SUBSTRATA_MYRINET_MOST_NODES) return choice.wanted;
+  report(self, "SUBSTRATA_MPI_CLUSTER: the cluster has a node for " +
+                   std::to_string(SUBSTRATA_MYRINET_MOST_NODES) + " ranks at most, not for " +
+                   std::to_string(self.ranks));
+  return false;
+}
+
+// A rank's own cluster, for readers of counters in this process; also the check of the parameters.
+bool follow_own(Shim& self, const char* text) {
+  ClusterChoice choice;
+  if (text != nullptr) parse_cluster_choice(text, &choice);
+  const std::string parameters = "nodes=" + std::to_string(std::max(2, self.ranks)) +
+                                 (choice.parameters.empty() ? "" : ":") + choice.parameters;
+  self.cluster.choice = choice;
+  if (self.cluster.following.try_begin("myrinet", parameters.c_str()) == 0) return true;
+  report(self, "SUBSTRATA_MPI_CLUSTER: " + std::string(substrata_feed_error()));
+  return false;
+}
+
 }  // namespace
 
 void begin_cluster(Shim& self) {
   const char* const text = std::getenv("SUBSTRATA_MPI_CLUSTER");
-  ClusterChoice choice;
-  if (self.rank == 0 && text != nullptr && text[0] != '\0')
-    if (const std::string wrong = parse_cluster_choice(text, &choice); !wrong.empty())
-      report(self, "SUBSTRATA_MPI_CLUSTER: " + wrong);
-  if (choice.wanted && self.ranks > SUBSTRATA_MYRINET_MOST_NODES) {
-    report(self, "SUBSTRATA_MPI_CLUSTER: the cluster has a node for " +
-                     std::to_string(SUBSTRATA_MYRINET_MOST_NODES) + " ranks at most, not for " +
-                     std::to_string(self.ranks));
-    choice.wanted = false;
-  }
-  // A rank's own cluster, for readers of counters in this process; also the check of the parameters.
-  int wanted = choice.wanted ? 1 : 0;
+  int wanted = self.rank == 0 && unharmed([&] { return wants_cluster(self, text); }, false) ? 1 : 0;
   PMPI_Bcast(&wanted, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (wanted == 0) return;
-  if (self.rank != 0 && (text == nullptr || !parse_cluster_choice(text, &choice).empty()))
-    choice.parameters.clear();
-  const std::string parameters = "nodes=" + std::to_string(std::max(2, self.ranks)) +
-                                 (choice.parameters.empty() ? "" : ":") + choice.parameters;
-  const bool followed = self.cluster.following.try_begin("myrinet", parameters.c_str()) == 0;
-  if (!followed) report(self, "SUBSTRATA_MPI_CLUSTER: " + std::string(substrata_feed_error()));
-  if (!all_agree(followed)) {
+  if (!all_agree(unharmed([&] { return follow_own(self, text); }, false))) {
     self.cluster.following.end();
     return;
   }
-  self.cluster.choice = choice;
-  self.cluster.choice.wanted = true;
-  int kept = self.rank == 0 && !output_path(self, kFolder).empty() ? 1 : 0;
+  int kept = unharmed([&] { return output_path(self, kFolder).empty(); }, true) ? 0 : 1;
   PMPI_Bcast(&kept, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (kept != 0) self.cluster.log.open(self.rank);
 }

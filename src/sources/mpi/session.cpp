@@ -92,7 +92,7 @@ void begin() {
   name_job(self);
   self.phases.share(self);
   open_stamps(self);
-  open_publishing(self);
+  unharmed([&] { open_publishing(self); });  // by itself: the others wait for what follows
   self.status.find();
   measure_clocks(self);
   begin_cluster(self);
