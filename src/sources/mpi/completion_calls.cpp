@@ -90,7 +90,7 @@ using namespace substrata::mpi;
     quick_tests.ask(requests, count);                                                                         \
     return quick_tests.quick arguments;                                                                       \
   }                                                                                                           \
-  EXPORT [[gnu::aligned(64)]] int symbol parameters {                                                         \
+  EXPORT __attribute__((aligned(64))) int symbol parameters {                                               \
     if (quick_tests.left == 0 || count != 1 || requests == nullptr) [[unlikely]] return ask_##symbol arguments; \
     quick_tests.ask(requests, 1);                                                                             \
     return quick_tests.quick arguments;                                                                       \
