@@ -118,8 +118,7 @@ void add_observer(Probe& probe, const std::shared_ptr<substrata_observer>& obser
 // Is the calling thread inside an observer's callback?
 bool inside_callback() noexcept;
 
-// Puts the publisher into the probe point's list and fills in *out. Negative: there is no such probe point, and
-// *publisher is as it was.
+// Puts the publisher into the probe point's list and fills in *out. Negative: there is no such probe point.
 int list_publisher(std::unique_ptr<Publisher> publisher, uint32_t probe, substrata_publisher** out);
 
 // Empties a compact publisher's buffer for its thread; false in a circle.
