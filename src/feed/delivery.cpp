@@ -124,16 +124,8 @@ void drain_compact(Publisher& publisher, uint64_t tail, uint64_t head) noexcept 
   publisher.tail.store(head, std::memory_order_release);
 }
 
-// Delivers what the ring holds now; with draining held.
-void drain(Publisher& publisher) noexcept {
-  const uint64_t head = head_of(publisher);
-  uint64_t tail = publisher.tail.load(std::memory_order_relaxed);
-  if (tail == head) return;
-  publisher.delivering.store(&thread_identity, std::memory_order_relaxed);
-  if (publisher.compact != nullptr) {
-    drain_compact(publisher, tail, head);
-    tail = head;
-  }
+// Delivers transactions; with draining held.
+void drain_ring(Publisher& publisher, uint64_t tail, uint64_t head) noexcept {
   const std::shared_ptr<const ObserverList> observers = observers_of(*publisher.owner);
   const uint64_t slots = static_cast<uint64_t>(publisher.mask) + 1;
   while (tail != head) {
@@ -143,6 +135,15 @@ void drain(Publisher& publisher) noexcept {
     tail += count;
     publisher.tail.store(tail, std::memory_order_release);
   }
+}
+
+// Delivers what the publisher holds now; with draining held.
+void drain(Publisher& publisher) noexcept {
+  const uint64_t head = head_of(publisher);
+  const uint64_t tail = publisher.tail.load(std::memory_order_relaxed);
+  if (tail == head) return;
+  publisher.delivering.store(&thread_identity, std::memory_order_relaxed);
+  publisher.compact != nullptr ? drain_compact(publisher, tail, head) : drain_ring(publisher, tail, head);
   publisher.delivering.store(nullptr, std::memory_order_relaxed);
 }
 

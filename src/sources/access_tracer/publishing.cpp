@@ -79,7 +79,7 @@ client::feed::Recorder begin_trace() {
   if (path == nullptr || path[0] == '\0') return {};
   auto recorder = client::feed::Recorder::start(path, "mem.cpu*.accesses");
   if (!recorder) {
-    report(recorder.error().sentence);
+    report(substrata_feed_error());
     return {};
   }
   return std::move(recorder).value();

@@ -93,8 +93,8 @@ substrata_memory_thread* Runtime::attach(substrata_memory_thread** place) {
   const std::lock_guard guard(lock_);
   state->number = free_numbers_.empty() ? next_number_ : *free_numbers_.begin();
   threads_.reserve(threads_.size() + 1);
-  add_own_stack(objects_, state->number);
   if (has_feed_) state->publisher.open(state->number, burst_, salt_.word());
+  add_own_stack(objects_, state->number);
   if (free_numbers_.erase(state->number) == 0) ++next_number_;
   threads_.push_back(state.get());
   ++all_threads_;
