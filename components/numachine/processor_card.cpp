@@ -1,4 +1,4 @@
-// Counts the cycles of a processor card's monitor, interval by interval, and answers for its registers.
+// Counts the cycles of a processor card's monitor, interval by interval, and takes what happens.
 #include "processor_card.hpp"
 
 #include <algorithm>
@@ -8,8 +8,6 @@ namespace substrata::numachine {
 namespace {
 
 constexpr std::uint64_t kAddressBits = (std::uint64_t{1} << 40) - 1;
-constexpr std::uint32_t kModeBits = (1U << 24) - 1;
-constexpr std::uint32_t kSramModeBits = (1U << 23) - 1;
 constexpr std::uint16_t kCommandBits = (1U << 13) - 1;
 
 CounterEvent event_of(std::uint32_t mode) noexcept {
@@ -24,277 +22,12 @@ SramMode sram_mode_of(std::uint32_t mode) noexcept {
 
 }  // namespace
 
-bool counts_pipeline(std::uint32_t ps, Pipeline state) noexcept {
-  const auto s = static_cast<unsigned>(state);
-  if ((ps & 0x40U) == 0) return (ps & 0xfU) == s && state != Pipeline::kReserved;
-  const auto set = [ps](unsigned i) { return ((ps >> i) & 1U) != 0; };
-  if ((ps & 0x20U) == 0) {  // running cycles
-    switch (state) {
-      case Pipeline::kLoad:
-      case Pipeline::kStore:
-        return set(0);
-      case Pipeline::kBranchTaken:
-      case Pipeline::kBranchUntaken:
-        return set(1);
-      case Pipeline::kOtherInteger:
-      case Pipeline::kOtherFloat:
-        return set(2);
-      default:
-        return false;
-    }
-  }
-  switch (state) {  // idle cycles
-    case Pipeline::kInstructionCacheStall:
-    case Pipeline::kDataCacheStall:
-      return set(0);
-    case Pipeline::kSecondaryStall:
-      return set(1);
-    case Pipeline::kMultiprocessorStall:
-    case Pipeline::kOtherStall:
-      return set(2);
-    case Pipeline::kExceptionKilled:
-    case Pipeline::kBranchDelayKilled:
-      return set(3);
-    case Pipeline::kIntegerSlip:
-    case Pipeline::kFloatSlip:
-      return set(4);
-    default:
-      return false;
-  }
-}
-
-std::uint64_t pack(const BusAddress& a) noexcept {
-  return std::uint64_t{a.source_mask} << 56 | std::uint64_t{a.processor & 0xfU} << 52 |
-         std::uint64_t{a.phase & 0xfU} << 48 | std::uint64_t{a.destination_mask} << 40 |
-         std::uint64_t{a.station & 0xfU} << 36 | std::uint64_t{a.magic & 0xfU} << 32 |
-         std::uint64_t{a.reserved & 0xfU} << 28 | (a.physical & 0x0fffffffU);
-}
-
-BusAddress unpack(std::uint64_t address) noexcept {
-  BusAddress a;
-  a.source_mask = static_cast<std::uint8_t>(address >> 56);
-  a.processor = static_cast<std::uint8_t>((address >> 52) & 0xfU);
-  a.phase = static_cast<std::uint8_t>((address >> 48) & 0xfU);
-  a.destination_mask = static_cast<std::uint8_t>(address >> 40);
-  a.station = static_cast<std::uint8_t>((address >> 36) & 0xfU);
-  a.magic = static_cast<std::uint8_t>((address >> 32) & 0xfU);
-  a.reserved = static_cast<std::uint8_t>((address >> 28) & 0xfU);
-  a.physical = static_cast<std::uint32_t>(address & 0x0fffffffU);
-  return a;
-}
-
-std::uint8_t compact_latency(std::uint32_t cycles) noexcept {
-  const std::uint32_t time = std::min(cycles, kTimeoutCycles - 1);
-  if (time < 32) return static_cast<std::uint8_t>(time >> 1);             // denormal: 0.mantissa * 2^5
-  const auto exponent = static_cast<unsigned>(std::bit_width(time)) - 5;  // 1.mantissa * 2^5 * 2^(exponent-1)
-  return static_cast<std::uint8_t>((exponent << 4) | ((time >> exponent) & 0xfU));
-}
-
-LatencyBucket latency_bucket(std::uint8_t compact) noexcept {
-  const std::uint32_t exponent = (compact >> 4) & 7U;
-  const std::uint32_t mantissa = compact & 0xfU;
-  if (exponent == 0) return {mantissa * 2, mantissa * 2 + 1};
-  const std::uint32_t first = (16 + mantissa) << exponent;
-  return {first, first + (1U << exponent) - 1};
-}
-
-// ------------------------------------------------------------------------------------------- address space
-
-Answer ProcessorCard::read(std::uint32_t address, std::uint32_t* value) {
-  if (address >= kSram && address < kSram + kSramWords) {
-    *value = sram_[address - kSram];
-    return Answer::kDone;
-  }
-  if (address >= kCounters && address < kCounters + 4) {
-    *value = static_cast<std::uint32_t>(counters_[address - kCounters].value());
-    return Answer::kDone;
-  }
-  if (address >= kCountersReset && address < kCountersReset + 4) {
-    counting::Counter& counter = counters_[address - kCountersReset];
-    *value = static_cast<std::uint32_t>(counter.value());
-    counter.set(0);
-    return Answer::kDone;
-  }
-  switch (address) {
-    case kPhaseId:
-      *value = phase_;
-      return Answer::kDone;
-    case kPhaseWatch:
-      *value = phase_watch_;
-      return Answer::kDone;
-    case kCommandWatch:
-      *value = command_watch_;
-      return Answer::kDone;
-    case kCommandFilter:
-      *value = command_filter_;
-      return Answer::kDone;
-    case kAddressWatchHigh:
-      *value = static_cast<std::uint32_t>(address_watch_ >> 32);
-      return Answer::kDone;
-    case kAddressWatchLow:
-      *value = static_cast<std::uint32_t>(address_watch_);
-      return Answer::kDone;
-    case kAddressFilterHigh:
-      *value = static_cast<std::uint32_t>(address_filter_ >> 32);
-      return Answer::kDone;
-    case kAddressFilterLow:
-      *value = static_cast<std::uint32_t>(address_filter_);
-      return Answer::kDone;
-    case kCounterMode0:
-    case kCounterMode0 + 1:
-    case kCounterMode0 + 2:
-    case kCounterMode0 + 3:
-      *value = modes_[address - kCounterMode0];
-      return Answer::kDone;
-    case kSramMode:
-      *value = sram_mode_;
-      return Answer::kDone;
-    case kCounterEnable:
-      *value = general_enable_ ? 1 : 0;
-      return Answer::kDone;
-    case kSramEnable:
-      *value = sram_enable_ ? 1 : 0;
-      return Answer::kDone;
-    case kInterruptPending:
-      *value = pending_;
-      return Answer::kDone;
-    case kTimestamp:
-    case kTimestampReset:
-      *value = static_cast<std::uint32_t>((now_ - timestamp_base_) >> 32);
-      return Answer::kDone;
-    case kTimestamp + 1:
-    case kTimestampReset + 1:
-      *value = static_cast<std::uint32_t>(now_ - timestamp_base_);
-      if (address == kTimestampReset + 1) timestamp_base_ = now_;
-      return Answer::kDone;
-    default:
-      return Answer::kReserved;
-  }
-}
-
-Answer ProcessorCard::write(std::uint32_t address, std::uint32_t value) {
-  if (address >= kSram && address < kSram + kSramWords) {
-    sram_[address - kSram] = value;
-    return Answer::kDone;
-  }
-  if (address >= kSramAccumulate && address < kSramAccumulate + kSramWords) {
-    count_sram(address - kSramAccumulate, value, true);
-    return Answer::kDone;
-  }
-  if (address >= kProfilingStore && address < kProfilingStore + kSramWords) {
-    phase_ = static_cast<std::uint16_t>(address - kProfilingStore);
-    count_sram(phase_, 1, true);
-    return Answer::kDone;
-  }
-  if ((address >= kCounters && address < kCounters + 4) ||
-      (address >= kCountersReset && address < kCountersReset + 4)) {
-    counters_[address & 3U].set(value);
-    accumulators_[address & 3U] = 0;
-    return Answer::kDone;
-  }
-  switch (address) {
-    case kPhaseId:
-      phase_ = static_cast<std::uint16_t>(value);
-      break;
-    case kPhaseWatch:
-      phase_watch_ = static_cast<std::uint16_t>(value);
-      break;
-    case kCommandWatch:
-      command_watch_ = static_cast<std::uint16_t>(value & kCommandBits);
-      break;
-    case kCommandFilter:
-      command_filter_ = static_cast<std::uint16_t>(value & kCommandBits);
-      break;
-    case kAddressWatchHigh:
-      address_watch_ = (address_watch_ & 0xffffffffU) | std::uint64_t{value & 0xffU} << 32;
-      break;
-    case kAddressWatchLow:
-      address_watch_ = (address_watch_ & ~std::uint64_t{0xffffffffU}) | value;
-      break;
-    case kAddressFilterHigh:
-      address_filter_ = (address_filter_ & 0xffffffffU) | std::uint64_t{value & 0xffU} << 32;
-      break;
-    case kAddressFilterLow:
-      address_filter_ = (address_filter_ & ~std::uint64_t{0xffffffffU}) | value;
-      break;
-    case kCounterMode0:
-    case kCounterMode0 + 1:
-    case kCounterMode0 + 2:
-    case kCounterMode0 + 3:
-      modes_[address - kCounterMode0] = value & kModeBits;
-      break;
-    case kSramMode:
-      sram_mode_ = value & kSramModeBits;
-      break;
-    case kCounterEnable:
-      general_enable_ = (value & 1U) != 0;
-      break;
-    case kSramEnable:
-      sram_enable_ = (value & 1U) != 0;
-      break;
-    case kInterruptPending:
-      pending_ &= static_cast<std::uint8_t>(~value);
-      if (pending_ == 0) lower(CounterEvent::kInterruptRequest);
-      break;
-    case kTimestamp:
-    case kTimestamp + 1:
-    case kTimestampReset:
-    case kTimestampReset + 1:
-      return Answer::kReadOnly;
-    default:
-      return Answer::kReserved;
-  }
-  refresh_enabled();
-  return Answer::kDone;
-}
-
-Answer ProcessorCard::read_doubleword(std::uint32_t address, std::uint64_t* value) {
-  if ((address & 1U) != 0) return Answer::kMisaligned;
-  if (address == kReserved - 1U) return Answer::kReserved;  // before a half of it is read
-  std::uint32_t high = 0;
-  std::uint32_t low = 0;
-  if (const Answer answer = read(address, &high); answer != Answer::kDone) return answer;
-  if (const Answer answer = read(address + 1, &low); answer != Answer::kDone) return answer;
-  *value = std::uint64_t{high} << 32 | low;
-  return Answer::kDone;
-}
-
-Answer ProcessorCard::write_doubleword(std::uint32_t address, std::uint64_t value) {
-  if ((address & 1U) != 0) return Answer::kMisaligned;
-  // SCM shares its doubleword with the reserved word, the interrupt register with an empty one.
-  if (address == kReserved - 1U || address == kInterruptPending) return Answer::kReserved;
-  if (const Answer answer = write(address, static_cast<std::uint32_t>(value >> 32)); answer != Answer::kDone)
-    return answer;
-  return write(address + 1, static_cast<std::uint32_t>(value));
-}
-
-void ProcessorCard::power_up() {
-  phase_ = phase_watch_ = command_watch_ = command_filter_ = command_ = 0;
-  address_watch_ = address_filter_ = address_ = 0;
-  modes_ = {};
-  sram_mode_ = 0;
-  general_enable_ = sram_enable_ = enabled_ = false;
-  timestamp_base_ = now_;
-  levels_ = pulses_ = previous_ = 0;
-  charged_[0] = charged_[1] = sending_ = receiving_ = outstanding_ = false;
-  last_latency_ = 0;
-  miss_type_ = MissType::kOther;
-  response_state_ = 0;
-  secondary_index_ = 0;
-  for (counting::Counter& counter : counters_) counter.set(0);
-  accumulators_ = {};
-  pending_ = 0;
-  std::fill(sram_.begin(), sram_.end(), 0);
-}
-
 void ProcessorCard::refresh_enabled() noexcept {
   bool any = false;
   for (unsigned i = 0; i < 4; ++i) any = any || counter_on(i);
   const bool sram = sram_enable_ && sram_event_of(sram_mode_) != SramEvent::kNothing;
   enabled_ = any || sram;
 }
-
-// ---------------------------------------------------------------------------------------- enables, counting
 
 // Figure 4.7. Bit 9 enables the masks below it; the enabled comparisons, each inverted or not, are combined
 // by AND together with the direction masks; bit 8 inverts the whole, which turns inverted comparisons into an
@@ -400,8 +133,6 @@ void ProcessorCard::interrupt(std::uint8_t which) {
   pending_ |= which;
   if (sink_.call != nullptr) sink_.call(sink_.owner, pending_);
 }
-
-// ------------------------------------------------------------------------------------------ what happens
 
 void ProcessorCard::charge(CounterEvent event, std::uint32_t cycles) noexcept {
   const auto which = static_cast<unsigned>(event) - static_cast<unsigned>(CounterEvent::kOwnershipSuccessful);

@@ -224,8 +224,10 @@ struct substrata_probe_info {
   const char* source;  /* name of its source */
   uint32_t publishers; /* filled in: open now */
   uint32_t observers;  /* filled in: subscribed now */
-  uint64_t delivered;  /* filled in: transactions run through observers so far */
-  uint64_t refused;    /* filled in: transactions refused because observers publish in a circle */
+  uint64_t
+      delivered;    /* filled in: transactions run through observers so far; compact records (compact.h) where
+                          only such are taken */
+  uint64_t refused; /* filled in: transactions refused because observers publish in a circle */
 };
 
 /* Registers a source, or changes why_not, time base and ticks of the one with that name. Strings are copied.
@@ -272,6 +274,10 @@ SUBSTRATA_API struct substrata_transaction* substrata_make_room(struct substrata
  * publisher's probe. Does nothing without observers. The array must stay until it returns. */
 SUBSTRATA_API void substrata_publish_all(struct substrata_publisher* publisher,
                                          const struct substrata_transaction* transactions, size_t count);
+
+/* Runs what the publisher holds through the observers now; by its thread. Does nothing from inside a
+ * delivery of it. */
+SUBSTRATA_API void substrata_publisher_deliver(struct substrata_publisher* publisher);
 
 /* Does anyone watch this publisher's probe point? Lets a publisher skip work that only makes transactions. */
 static inline int substrata_observed(const struct substrata_publisher* publisher) {
@@ -337,6 +343,24 @@ SUBSTRATA_API int substrata_subscribe(struct substrata_observer* observer, const
  * pattern also ends the observation of probe points to come; any other pattern leaves the remaining
  * subscriptions as they are. */
 SUBSTRATA_API int substrata_unsubscribe(struct substrata_observer* observer, const char* patterns);
+
+/* ------------------------------------------------------------------------------------------------- places */
+
+/* What lies at an address of this program: a variable, the heap objects of an allocation site, a stack. */
+struct substrata_place {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t low;    /* this name holds from here */
+  uint64_t length; /* so far */
+  char name[128];
+};
+/* Fills in *out but for struct_size. 0, or -7: not known, or not now. It must not wait for threads of the
+ * program. */
+typedef int (*substrata_place_function)(uint64_t address, struct substrata_place* out);
+/* The one that knows the places of this process from now on; null: nobody. */
+SUBSTRATA_API void substrata_places(substrata_place_function call);
+/* Asks it. -7: nobody knows, or not now. */
+SUBSTRATA_API int substrata_place_at(uint64_t address, struct substrata_place* out);
 
 /* ------------------------------------------------------------------------------------------------- phases */
 

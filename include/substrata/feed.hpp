@@ -21,6 +21,7 @@
 #ifndef SUBSTRATA_FEED_HPP
 #define SUBSTRATA_FEED_HPP
 
+#include <substrata/compact.h>
 #include <substrata/feed.h>
 #include <substrata/result.hpp>
 
@@ -92,6 +93,20 @@ class Publisher {
     return detail::open(
         &held_, [&](substrata_publisher** out) { return substrata_publisher_open(probe, slots, out); });
   }
+  // Of compact records (compact.h), for put() alone; the cursor must outlive it.
+  int try_open_compact(std::uint32_t probe, std::uint32_t initiator, substrata_compact_cursor* cursor,
+                       std::uint32_t records = 0) noexcept {
+    return detail::open(&held_, [&](substrata_publisher** out) {
+      return substrata_compact_open(probe, SUBSTRATA_COMPACT_ACCESSES, initiator, records, cursor, out);
+    });
+  }
+  void put(const substrata_transaction& transaction) const noexcept {
+    substrata_compact_put(held_.get(), &transaction);
+  }
+  // Runs what it holds through the observers.
+  void deliver() const noexcept { substrata_publisher_deliver(held_.get()); }
+  // It is closed by nobody any more.
+  void release() noexcept { (void)held_.release(); }
   void close() noexcept { held_.reset(); }
 
   explicit operator bool() const noexcept { return held_ != nullptr; }
@@ -216,6 +231,14 @@ class Observer {
     return detail::open(
         &held_, [&](substrata_observer** out) { return substrata_observer_create(call, owner, flags, out); });
   }
+  // It gets compact batches as they are, by a member function `void (T::*)(const substrata_compact_batch&)` of
+  // the owner that try_create was given. Before it subscribes.
+  template <auto member, class T>
+  int try_take_compact() const noexcept {
+    return substrata_observer_take_compact(
+        held_.get(), SUBSTRATA_COMPACT_ACCESSES,
+        [](void* self, const substrata_compact_batch* batch) { (static_cast<T*>(self)->*member)(*batch); });
+  }
   void destroy() noexcept {
     held_.reset();
     kept_.reset();
@@ -300,6 +323,8 @@ class Recorder {
     if (const int refused = substrata_record_stop(held_.release(), &summary)) return refusal(refused);
     return summary;
   }
+  // In a child process, which does not record: the file is the parent's.
+  void release() noexcept { (void)held_.release(); }
   explicit operator bool() const noexcept { return held_ != nullptr; }
 
  private:

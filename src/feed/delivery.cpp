@@ -19,7 +19,13 @@ thread_local const char thread_identity __attribute__((tls_model("initial-exec")
 // what the row's previous member published. A bound, because live publishers may keep rings filled for ever.
 constexpr int kFlushPasses = 16;
 
+// Transactions or records that were committed.
 uint64_t head_of(const Publisher& publisher) noexcept {
+  if (const CompactBuffer* const compact = publisher.compact.get()) {
+    const substrata_compact_cursor* const cursor = compact->cursor.load(std::memory_order_acquire);
+    if (cursor == nullptr) return 0;
+    return static_cast<uint64_t>(__atomic_load_n(&cursor->next, __ATOMIC_ACQUIRE) - compact->records.get());
+  }
   return __atomic_load_n(&publisher.head, __ATOMIC_ACQUIRE);
 }
 
@@ -32,28 +38,94 @@ std::shared_ptr<const ObserverList> observers_of(Probe& probe) noexcept {
   return probe.observers;
 }
 
-void run_batch(Probe& probe, const ObserverList& observers, const substrata_transaction* batch,
-               size_t count) noexcept {
-  if (observers.empty()) return;  // published in the moment in which the last observer left
+// Calls those observers that are chosen.
+template <typename Chosen, typename Call>
+void call_observers(const ObserverList& observers, const Chosen& chosen, const Call& call) noexcept {
   ++callback_depth;
   for (const std::shared_ptr<substrata_observer>& observer : observers) {
+    if (!chosen(*observer)) continue;
     if ((observer->flags & SUBSTRATA_OBSERVER_CONCURRENT) != 0) {
-      observer->call(observer->owner, batch, count);
+      call(*observer);
     } else {
       const std::lock_guard lock(observer->running);
-      observer->call(observer->owner, batch, count);
+      call(*observer);
     }
   }
   --callback_depth;
+}
+
+void run_batch(Probe& probe, const ObserverList& observers, const substrata_transaction* batch,
+               size_t count) noexcept {
+  if (observers.empty()) return;  // published in the moment in which the last observer left
+  call_observers(
+      observers, [](const substrata_observer&) { return true; },
+      [&](const substrata_observer& observer) { observer.call(observer.owner, batch, count); });
   probe.delivered.fetch_add(count, std::memory_order_relaxed);
 }
 
-// Delivers what the ring holds now; with draining held.
-void drain(Publisher& publisher) noexcept {
-  const uint64_t head = head_of(publisher);
-  uint64_t tail = publisher.tail.load(std::memory_order_relaxed);
-  if (tail == head) return;
-  publisher.delivering.store(&thread_identity, std::memory_order_relaxed);
+bool takes_compact(const substrata_observer& observer) noexcept { return observer.take_compact != nullptr; }
+bool takes_transactions(const substrata_observer& observer) noexcept { return !takes_compact(observer); }
+
+void run_compact(Publisher& publisher, const ObserverList& observers, const uint64_t* records,
+                 size_t count) noexcept {
+  const substrata_compact_batch batch{.format = SUBSTRATA_COMPACT_ACCESSES,
+                                      .probe = publisher.probe,
+                                      .initiator = publisher.compact->initiator,
+                                      .reserved = 0,
+                                      .records = records,
+                                      .count = count};
+  call_observers(observers, takes_compact,
+                 [&](const substrata_observer& observer) { observer.take_compact(observer.owner, &batch); });
+}
+
+// The records as transactions to those who want such. How many they were.
+uint64_t run_expanded(Publisher& publisher, const ObserverList& observers,
+                      std::span<const uint64_t> records) noexcept {
+  const size_t slots = size_t{publisher.mask} + 1;
+  uint64_t all = 0;
+  for (size_t at = 0; at < records.size();) {
+    size_t count = 0;
+    for (; at < records.size() && count < slots; ++at)
+      count += publisher.compact->expansion.take(records[at], publisher.ring + count) ? 1U : 0U;
+    if (count == 0) break;
+    all += count;
+    call_observers(observers, takes_transactions, [&](const substrata_observer& observer) {
+      observer.call(observer.owner, publisher.ring, count);
+    });
+  }
+  return all;
+}
+
+// Who observes is not as it was: all are given the phase that holds now, which a new one has not seen.
+void announce_phase(Publisher& publisher, const ObserverList& observers, uint64_t tail) noexcept {
+  const uint16_t phase = phase_after({publisher.compact->records.get(), tail});
+  publisher.compact->expansion.begin_phase(phase);
+  const uint64_t record = substrata_compact_record(SUBSTRATA_COMPACT_PHASE, 1, phase);
+  if (phase != 0) run_compact(publisher, observers, &record, 1);
+}
+
+// Delivers records; with draining held.
+void drain_compact(Publisher& publisher, uint64_t tail, uint64_t head) noexcept {
+  CompactBuffer& compact = *publisher.compact;
+  const std::shared_ptr<const ObserverList> observers = observers_of(*publisher.owner);
+  if (!observers->empty()) {
+    if (compact.observed_by != observers) {
+      announce_phase(publisher, *observers, tail);
+      compact.observed_by = observers;
+    }
+    const std::span<const uint64_t> records(compact.records.get() + tail, head - tail);
+    run_compact(publisher, *observers, records.data(), records.size());
+    const bool some_expand = std::any_of(observers->begin(), observers->end(),
+                                         [](const auto& observer) { return takes_transactions(*observer); });
+    publisher.owner->delivered.fetch_add(
+        some_expand ? run_expanded(publisher, *observers, records) : records.size(),
+        std::memory_order_relaxed);
+  }
+  publisher.tail.store(head, std::memory_order_release);
+}
+
+// Delivers transactions; with draining held.
+void drain_ring(Publisher& publisher, uint64_t tail, uint64_t head) noexcept {
   const std::shared_ptr<const ObserverList> observers = observers_of(*publisher.owner);
   const uint64_t slots = static_cast<uint64_t>(publisher.mask) + 1;
   while (tail != head) {
@@ -63,16 +135,20 @@ void drain(Publisher& publisher) noexcept {
     tail += count;
     publisher.tail.store(tail, std::memory_order_release);
   }
+}
+
+// Delivers what the publisher holds now; with draining held.
+void drain(Publisher& publisher) noexcept {
+  const uint64_t head = head_of(publisher);
+  const uint64_t tail = publisher.tail.load(std::memory_order_relaxed);
+  if (tail == head) return;
+  publisher.delivering.store(&thread_identity, std::memory_order_relaxed);
+  publisher.compact != nullptr ? drain_compact(publisher, tail, head) : drain_ring(publisher, tail, head);
   publisher.delivering.store(nullptr, std::memory_order_relaxed);
 }
 
 bool delivers_here(const Publisher& publisher) noexcept {
   return publisher.delivering.load(std::memory_order_relaxed) == &thread_identity;
-}
-
-void free_publisher(Publisher* publisher) noexcept {
-  ::operator delete (publisher->ring, std::align_val_t{64});
-  delete publisher;
 }
 
 // With Registry::mutex held: takes the publisher out of its probe point's list and frees it, if nothing
@@ -83,7 +159,7 @@ bool release_if_unused(Publisher* publisher) noexcept {
   if (publisher->previous != nullptr) publisher->previous->next = publisher->next;
   if (publisher->next != nullptr) publisher->next->previous = publisher->previous;
   if (probe.publishers == publisher) probe.publishers = publisher->next;
-  free_publisher(publisher);
+  delete publisher;
   return true;
 }
 
@@ -176,6 +252,41 @@ void add_observer(Probe& probe, const std::shared_ptr<substrata_observer>& obser
   exchange_observers(probe, std::move(list));
 }
 
+int list_publisher(std::unique_ptr<Publisher> publisher, uint32_t probe, substrata_publisher** out) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (probe >= all.probes.size())
+    return fail(Code::kInvalid, "a publisher was asked for at probe point %u; there are %zu", probe,
+                all.probes.size());
+  Probe& owner = all.probes[probe];
+  publisher->probe = static_cast<uint16_t>(probe);
+  publisher->owner = &owner;
+  publisher->next = owner.publishers;
+  if (owner.publishers != nullptr) owner.publishers->previous = publisher.get();
+  owner.publishers = publisher.release();
+  ++owner.publisher_count;
+  *out = owner.publishers;
+  announce_observed(owner);
+  return 0;
+}
+
+bool make_compact_space(Publisher& publisher) noexcept {
+  if (delivers_here(publisher)) {
+    publisher.owner->refused.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  const std::lock_guard lock(publisher.draining);
+  drain(publisher);
+  CompactBuffer& compact = *publisher.compact;
+  substrata_compact_cursor& cursor = *compact.cursor.load(std::memory_order_relaxed);
+  uint64_t* next = compact.records.get();
+  // The buffer says which phase holds in it.
+  if (cursor.phase != 0) *next++ = substrata_compact_record(SUBSTRATA_COMPACT_PHASE, 1, cursor.phase);
+  publisher.tail.store(static_cast<uint64_t>(next - compact.records.get()), std::memory_order_relaxed);
+  __atomic_store_n(&cursor.next, next, __ATOMIC_RELEASE);
+  return true;
+}
+
 void deliver_array(Publisher& publisher, const substrata_transaction* transactions, size_t count) noexcept {
   if (count == 0) return;
   if (delivers_here(publisher)) {
@@ -203,28 +314,9 @@ int substrata_publisher_open(uint32_t probe, uint32_t slots, substrata_publisher
     if (slots > kMostSlots)
       return fail(Code::kInvalid, "a ring of %u slots was asked for; at most %u", slots, kMostSlots);
     const uint32_t size = std::bit_ceil(slots == 0 ? 512u : slots);
-    auto publisher = std::make_unique<Publisher>();
-    publisher->mask = size - 1;
+    auto publisher = std::make_unique<Publisher>(size);
     publisher->limit = size;
-    publisher->probe = static_cast<uint16_t>(probe);
-    publisher->ring = static_cast<substrata_transaction*>(
-        ::operator new (size * sizeof(substrata_transaction), std::align_val_t{64}));
-    Registry& all = registry();
-    const std::lock_guard lock(all.mutex);
-    if (probe >= all.probes.size()) {
-      ::operator delete (publisher->ring, std::align_val_t{64});
-      return fail(Code::kInvalid, "a publisher was asked for at probe point %u; there are %zu", probe,
-                  all.probes.size());
-    }
-    Probe& owner = all.probes[probe];
-    publisher->owner = &owner;
-    publisher->next = owner.publishers;
-    if (owner.publishers != nullptr) owner.publishers->previous = publisher.get();
-    owner.publishers = publisher.release();
-    ++owner.publisher_count;
-    *out = owner.publishers;
-    announce_observed(owner);
-    return 0;
+    return list_publisher(std::move(publisher), probe, out);
   });
 }
 
@@ -234,6 +326,11 @@ void substrata_publisher_close(substrata_publisher* publisher) {
   {
     const std::lock_guard lock(closing.draining);
     drain(closing);
+    if (closing.compact != nullptr) {
+      closing.compact->cursor.store(nullptr);
+      closing.compact->observed_by = nullptr;
+      closing.tail.store(0);
+    }
   }
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -254,6 +351,7 @@ substrata_transaction* substrata_make_room(substrata_publisher* publisher) {
     full.owner->refused.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
+  if (full.compact != nullptr) return nullptr;  // it takes records
   const std::lock_guard lock(full.draining);
   drain(full);
   full.limit = full.tail.load(std::memory_order_relaxed) + full.mask + 1;
@@ -263,6 +361,13 @@ substrata_transaction* substrata_make_room(substrata_publisher* publisher) {
 void substrata_publish_all(substrata_publisher* publisher, const substrata_transaction* transactions,
                            size_t count) {
   if (substrata_observed(publisher)) deliver_array(*static_cast<Publisher*>(publisher), transactions, count);
+}
+
+void substrata_publisher_deliver(substrata_publisher* publisher) {
+  Publisher& one = *static_cast<Publisher*>(publisher);
+  if (delivers_here(one)) return;
+  const std::lock_guard lock(one.draining);
+  drain(one);
 }
 
 void substrata_flush(void) {

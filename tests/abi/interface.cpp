@@ -1,5 +1,6 @@
 // The public interface as debug information for abidw and abidiff: a variable of every type of the headers and of every
 // exported function's, and every number that a header defines.
+#include <substrata/compact.h>
 #include <substrata/extensions.h>
 #include <substrata/feed.h>
 #include <substrata/live_board.h>

@@ -105,6 +105,7 @@ TEST_F(Packaging, InstalledTreeHoldsLibrariesHeadersAndTheirLinks) {
                            "include/sde_lib.h",
                            "include/sde_lib.hpp",
                            "include/substrata/substrate.h",
+                           "include/substrata/compact.h",
                            "include/substrata/feed.h",
                            "include/substrata/feed.hpp",
                            "include/substrata/result.hpp",

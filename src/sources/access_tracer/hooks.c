@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "interface.h"
-#include "records.h"
 
 /* Every thread begins with this table, in which no site matches: its first access attaches it. */
 static struct substrata_memory_thread beginning;
@@ -20,27 +19,37 @@ static volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 #define PC ((uintptr_t)__builtin_return_address(0))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-/* A watched access that is no plain record for a sink. What is not as usual - accesses in bursts, a full
- * ring, no observer any more - is the runtime's. */
+static int writes_itself(const struct substrata_memory_thread* thread, const uint64_t* next) {
+  return next != thread->records.end &&
+         __atomic_load_n(*thread->phase, __ATOMIC_RELAXED) == thread->records.phase;
+}
+
+/* A watched access that is no plain record. What takes more than one - a new phase, an address of more than 48
+ * bits - and a full buffer are the runtime's. */
 static __attribute__((noinline)) void publish(struct substrata_memory_thread* thread, uintptr_t address,
                                               unsigned kind, unsigned size) {
-  struct substrata_publisher* const publisher = thread->direct;
-  if (__builtin_expect(thread->last != NULL || publisher == NULL || !substrata_observed(publisher) ||
-                           publisher->head == publisher->limit,
-                       0)) {
+  uint64_t* const next = thread->records.next;
+  if (address >> 48 != 0 || !writes_itself(thread, next)) {
     substrata_memory_publish(thread, address, kind, size);
     return;
   }
-  substrata_memory_fill(publisher->ring + (publisher->head & publisher->mask), thread, 0, address, kind,
-                        size);
-  substrata_commit(publisher);
+  *next = substrata_compact_record(kind == SUBSTRATA_MEMORY_READ    ? SUBSTRATA_COMPACT_ANY_READ
+                                   : kind == SUBSTRATA_MEMORY_WRITE ? SUBSTRATA_COMPACT_ANY_WRITE
+                                                                    : SUBSTRATA_COMPACT_ATOMIC,
+                                   size, address);
+  __atomic_store_n(&thread->records.next, next + 1, __ATOMIC_RELEASE);
+}
+
+/* This thread's table; null: not now. */
+static struct substrata_memory_thread* attached(void) {
+  struct substrata_memory_thread* const thread = substrata_memory_current;
+  return LIKELY(thread->runtime != NULL) ? thread : substrata_memory_attach(&substrata_memory_current);
 }
 
 /* The site's object is another one, or unknown. */
 static __attribute__((noinline)) void miss(uintptr_t address, uintptr_t pc, unsigned kind, unsigned size) {
-  struct substrata_memory_thread* thread = substrata_memory_current;
-  if (thread->runtime == NULL) substrata_memory_current = thread = substrata_memory_attach();
-  substrata_memory_bind(thread, pc, address, kind, size);
+  struct substrata_memory_thread* const thread = attached();
+  if (thread != NULL) substrata_memory_bind(thread, pc, address, kind, size);
 }
 
 /* A watched site has no length. */
@@ -57,13 +66,13 @@ static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t a
       /* Read anew, so that an access without a watcher needs no register for it. */
       struct substrata_memory_thread* const thread =
           *(struct substrata_memory_thread* volatile*)&substrata_memory_current;
-      uint64_t* const next = thread->next;
+      uint64_t* const next = thread->records.next;
       ++site->count;
-      if (next != thread->last && substrata_record_is_plain(address, size) &&
-          __atomic_load_n(*thread->phase, __ATOMIC_RELAXED) == thread->taken_phase) {
-        *next = substrata_record(
-            kind == SUBSTRATA_MEMORY_READ ? SUBSTRATA_RECORD_READ : SUBSTRATA_RECORD_WRITE, size, address);
-        __atomic_store_n(&thread->next, next + 1, __ATOMIC_RELEASE);
+      if (kind != SUBSTRATA_MEMORY_ATOMIC && substrata_compact_is_plain(address, size) &&
+          writes_itself(thread, next)) {
+        *next = substrata_compact_record(
+            kind == SUBSTRATA_MEMORY_READ ? SUBSTRATA_COMPACT_READ : SUBSTRATA_COMPACT_WRITE, size, address);
+        __atomic_store_n(&thread->records.next, next + 1, __ATOMIC_RELEASE);
         return;
       }
       publish(thread, address, kind, size);
@@ -114,8 +123,8 @@ void __tsan_vptr_update(void** address, void* value) {
 
 static void block(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
   if (size == 0) return;
-  if (substrata_memory_current->runtime == NULL) substrata_memory_current = substrata_memory_attach();
-  substrata_memory_range(substrata_memory_current, pc, address, kind, size);
+  struct substrata_memory_thread* const thread = attached();
+  if (thread != NULL) substrata_memory_range(thread, pc, address, kind, size);
 }
 void __tsan_read_range(void* address, unsigned long size) {
   block(PC, (uintptr_t)address, SUBSTRATA_MEMORY_READ, size);
@@ -168,8 +177,8 @@ int __wrap_pthread_barrier_init(pthread_barrier_t* barrier, const pthread_barrie
   return error;
 }
 int __wrap_pthread_barrier_wait(pthread_barrier_t* barrier) {
-  if (substrata_memory_current->runtime == NULL) substrata_memory_current = substrata_memory_attach();
-  substrata_memory_barrier(substrata_memory_current, PC, barrier);
+  struct substrata_memory_thread* const thread = attached();
+  if (thread != NULL) substrata_memory_barrier(thread, PC, barrier);
   return __real_pthread_barrier_wait(barrier);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <substrata/compact.h>
 #include <substrata/feed.h>
 
 #ifdef __cplusplus
@@ -39,45 +40,19 @@ struct substrata_memory_site {
 
 struct substrata_memory_thread {
   void* runtime; /* the runtime's own state of this thread; null in the table every thread begins with */
-  struct substrata_publisher* direct; /* where the hooks publish themselves; null: through the runtime */
-  const uint16_t* const* phase;       /* of this thread, by substrata_phase_place */
-  uint64_t sequence;                  /* of the newest transaction */
-  uint32_t number;                    /* the thread's */
-  uint32_t taken_phase;               /* of the newest record */
-  /* Where the hooks put the next record for a sink (records.h), and where they put none any more but ask the
-   * runtime; null: there is no sink. */
-  uint64_t* next;
-  uint64_t* last;
+  const uint16_t* const* phase;            /* of this thread, by substrata_phase_place */
+  struct substrata_compact_cursor records; /* where the hooks put accesses that are observed */
   struct substrata_memory_site sites[SUBSTRATA_MEMORY_SITES] __attribute__((aligned(64)));
 };
 
-/* The next transaction of the thread, in a slot that holds an old one. */
-static inline void substrata_memory_fill(struct substrata_transaction* slot,
-                                         struct substrata_memory_thread* thread, uintptr_t pc,
-                                         uintptr_t address, unsigned kind, uint32_t size) {
-  const uint64_t kinds =
-      SUBSTRATA_READ | (uint64_t)SUBSTRATA_WRITE << 16 | (uint64_t)SUBSTRATA_ATOMIC << 32; /* by kind */
-  slot->time = ++thread->sequence;
-  slot->start = 0;
-  slot->address = address;
-  slot->site = pc;
-  slot->detail = 0;
-  slot->initiator = thread->number;
-  slot->target = 0;
-  slot->size = size;
-  slot->kind = (uint16_t)(kinds >> 16 * kind);
-  slot->state = 0;
-  slot->program = 0;
-  slot->phase = __atomic_load_n(*thread->phase, __ATOMIC_RELAXED);
-  slot->flags = 0;
-}
-
 #pragma GCC visibility push(default)
 /* In the runtime. begin is called once, before any access; bind when a site does not match; publish for an
- * access whose site is watched and that the hooks do not put into a record or ring themselves; range for
- * block operations of any length. */
+ * access whose site is watched and that the hooks do not put into a record themselves; range for block
+ * operations of any length. attach gives the thread a table, which *place has until the thread ends and then
+ * `first` again. Null: not now (a signal handler interrupted it, there is no memory, or the thread is over),
+ * and the access is counted as skipped. None of them waits for what the interrupted thread itself holds. */
 void substrata_memory_begin(volatile uint64_t* salt, struct substrata_memory_thread* first);
-struct substrata_memory_thread* substrata_memory_attach(void);
+struct substrata_memory_thread* substrata_memory_attach(struct substrata_memory_thread** place);
 void substrata_memory_bind(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,
                            unsigned kind, unsigned size);
 void substrata_memory_publish(struct substrata_memory_thread* thread, uintptr_t address, unsigned kind,

@@ -18,15 +18,15 @@ Extent Objects::locate(uintptr_t address) {
       return {next->first, next->second.size, next->second.object};
   }
   if (const Symbol* variable = symbols().variable_at(address)) {
-    const auto [at, is_new] = variables_.try_emplace(variable->low, 0u);
-    if (is_new) at->second = add(variable->name, "variable", variable->size);
-    return {variable->low, variable->size, at->second};
+    uint32_t& object = variables_.try_emplace(variable->low, kNone).first->second;
+    if (object == kNone) object = add(variable->name, "variable", variable->size);
+    return {variable->low, variable->size, object};
   }
-  for (Stack& stack : stacks_) {
+  for (const Stack& stack : stacks_) {
     if (address - stack.low >= stack.length) continue;
-    if (stack.object == kNone)
-      stack.object = add("stack of thread " + std::to_string(stack.thread), "stack", 0);
-    return {stack.low, stack.length, stack.object};
+    uint32_t& object = stack_objects_.try_emplace(stack.thread, kNone).first->second;
+    if (object == kNone) object = add("stack of thread " + std::to_string(stack.thread), "stack", 0);
+    return {stack.low, stack.length, object};
   }
   if (elsewhere_ == kNone) elsewhere_ = add("(elsewhere)", "other", 0);
   return {address & ~(kPage - 1), kPage, elsewhere_};
@@ -50,16 +50,19 @@ std::string Objects::place_name(uintptr_t pc) {
 }
 
 void Objects::allocated(uintptr_t block, size_t size, uintptr_t site) {
-  const auto [at, is_new] = heap_sites_.try_emplace(site, 0u);
-  if (is_new) at->second = add("heap of " + place_name(site), "heap", 0);
-  Object& object = objects_[at->second];
-  object.bytes += size;
-  ++object.allocations;
-  heap_[block] = {size, at->second};
+  uint32_t& number = heap_sites_.try_emplace(site, kNone).first->second;
+  if (number == kNone) number = add("heap of " + place_name(site), "heap", 0);
+  heap_[block] = {size, number};
+  objects_[number].bytes += size;
+  ++objects_[number].allocations;
 }
 
 void Objects::add_stack(uint32_t thread, uintptr_t low, uintptr_t length) {
   stacks_.push_back({low, length, thread});
+}
+
+void Objects::remove_stack(uint32_t thread) {
+  std::erase_if(stacks_, [&](const Stack& stack) { return stack.thread == thread; });
 }
 
 const Symbols& Objects::symbols() {

@@ -46,6 +46,8 @@ class Objects {
   // False when it is no block of the heap.
   bool freed(uintptr_t block) { return heap_.erase(block) != 0; }
   void add_stack(uint32_t thread, uintptr_t low, uintptr_t length);
+  // The thread has ended; its stack may be another's soon.
+  void remove_stack(uint32_t thread);
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -57,7 +59,6 @@ class Objects {
     uintptr_t low;
     uintptr_t length;
     uint32_t thread;
-    uint32_t object = kNone;
   };
   const Symbols& symbols();
   uint32_t add(std::string name, const char* kind, uint64_t bytes);
@@ -69,6 +70,7 @@ class Objects {
   std::unordered_map<uintptr_t, uint32_t> heap_sites_;
   std::unordered_map<uintptr_t, uint32_t> variables_;
   std::vector<Stack> stacks_;
+  std::unordered_map<uint32_t, uint32_t> stack_objects_;  // by thread
   uint32_t elsewhere_ = kNone;
   uint32_t calls_ = kNone;
 };

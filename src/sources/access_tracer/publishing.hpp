@@ -1,8 +1,8 @@
-// The accesses of one thread as transactions of the feed, all of them or in bursts.
+// The accesses of one thread as compact records of the feed, all of them or in bursts.
 #ifndef SUBSTRATA_ACCESS_TRACER_PUBLISHING_HPP
 #define SUBSTRATA_ACCESS_TRACER_PUBLISHING_HPP
 
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <cstdint>
 
@@ -19,31 +19,34 @@ class ThreadPublisher {
   ThreadPublisher& operator=(const ThreadPublisher&) = delete;
 
   // Adds the probe point; while that is observed or ceases to be, the feed changes `salt`.
-  void open(const Burst& burst, uint64_t* salt);
-  bool is_observed() const { return publisher_ != nullptr && substrata_observed(publisher_); }
+  void open(uint32_t number, const Burst& burst, uint64_t* salt);
+  bool is_observed() const { return publisher_ && publisher_.observed(); }
   // An access of any length, in parts where it is long; pc 0: of no site.
   void access(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
-    if (publisher_ == nullptr) return;
-    if (burst_.on == 0 || in_burst()) put(pc, address, kind, size);
+    if (publisher_ && (burst_.on == 0 || in_burst())) put(pc, address, kind, size);
   }
+  // Arrival at a barrier; what the thread did before goes at once: the others wait for it, in a model too.
   void barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening, uint32_t threads);
+  // Delivers what it has, and ends.
+  void close() { publisher_.close(); }
   // In a child process, which has no feed.
-  void after_fork() { publisher_ = table_.direct = nullptr; }
+  void after_fork();
 
  private:
   bool in_burst() { return position_++ % (burst_.on + burst_.off) < burst_.on; }
   void put(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size);
+  void put(const substrata_transaction& transaction);
 
   substrata_memory_thread& table_;
-  substrata_publisher* publisher_ = nullptr;
+  client::feed::Publisher publisher_;
   Burst burst_;
   uint64_t position_ = 0;  // in bursts and between them
 };
 
 // The feed's source of which all these are; false: there is no feed.
 bool add_source();
-// The trace that SUBSTRATA_MEMORY_TRACE asks for; null: none, or it is reported why not.
-substrata_recorder* begin_trace();
+// The trace that SUBSTRATA_MEMORY_TRACE asks for; without one, empty, and why not is reported.
+client::feed::Recorder begin_trace();
 
 }  // namespace substrata::access_tracer
 

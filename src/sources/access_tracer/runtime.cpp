@@ -2,28 +2,45 @@
 // The hooks call it only when a site meets a new object, or is watched.
 #include "runtime.hpp"
 
+#include <limits.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <new>
+#include <utility>
 
+#include "entry.hpp"
 #include "report.hpp"
 #include "summary.hpp"
 
 namespace substrata::access_tracer {
 namespace {
 
-// The last records of a thread go with it.
-struct LastRecords {
-  ThreadState* state = nullptr;
-  ~LastRecords() {
-    if (state != nullptr) state->records.hand_over_own();
+// Is this thread over, but for what its last destructors do?
+thread_local bool is_over __attribute__((tls_model("initial-exec"))) = false;
+
+pthread_key_t thread_end;
+
+// The program's own destructors may run after this one, so it waits for the last round of them.
+void at_thread_end(void* ending) {
+  auto& state = *static_cast<ThreadState*>(ending);
+  if (++state.rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    pthread_setspecific(thread_end, ending);
+    return;
   }
-};
-thread_local LastRecords last_records;
+  is_over = true;
+  Entry().run([&] { Runtime::instance().detach(state); });
+}
+
+int answer_place(uint64_t address, substrata_place* out) {
+  bool known = false;
+  Entry().run([&] { known = Runtime::instance().place_at(address, out); });
+  return known ? 0 : -1;
+}
 
 void add_own_stack(Objects& objects, uint32_t thread) {
   pthread_attr_t attributes;
@@ -40,21 +57,21 @@ void add_own_stack(Objects& objects, uint32_t thread) {
 Runtime::Runtime() {
   if (const char* text = std::getenv("SUBSTRATA_MEMORY_FILTER")) report(parse_filter(text, filter_));
   if (const char* text = std::getenv("SUBSTRATA_MEMORY_SAMPLE")) report(parse_burst(text, burst_));
+  pthread_key_create(&thread_end, at_thread_end);
   has_feed_ = add_source();
+  if (has_feed_) substrata_places(answer_place);
   recorder_ = begin_trace();
 }
 
-void Runtime::begin(volatile uint64_t* salt) {
+void Runtime::begin(volatile uint64_t* salt, substrata_memory_thread* first) {
   salt_.begin(salt);
+  first_table_ = first;
   pthread_atfork(nullptr, nullptr, [] { instance().after_fork_in_child(); });
 }
 
 void Runtime::end() {
+  if (recorder_) (void)recorder_.stop();
   const std::lock_guard guard(lock_);
-  if (recorder_ != nullptr) {
-    substrata_record_stop(recorder_, nullptr);
-    recorder_ = nullptr;
-  }
   const char* path = std::getenv("SUBSTRATA_MEMORY_SUMMARY");
   if (path == nullptr || path[0] == '\0') return;
   std::string name = path;
@@ -62,56 +79,68 @@ void Runtime::end() {
     name.replace(at, 2, std::to_string(getpid()));
   else if (forked_)
     return;  // the parent's file is the parent's
-  write_summary(name, threads_, objects_);
+  write_summary(
+      name, {.threads = threads_, .ended = ended_, .all_threads = all_threads_, .skipped = Entry::skipped()},
+      objects_);
 }
 
-substrata_memory_thread* Runtime::attach() {
-  auto* state = new ThreadState;
-  state->table.runtime = state;
-  const std::lock_guard guard(lock_);
-  state->table.number = static_cast<uint32_t>(threads_.size());
-  add_own_stack(objects_, state->table.number);
-  threads_.push_back(state);
+substrata_memory_thread* Runtime::attach(substrata_memory_thread** place) {
+  if (is_over) throw std::bad_alloc();  // counted as skipped
+  auto state = std::make_unique<ThreadState>();
+  state->table.runtime = state.get();
   state->table.phase = substrata_phase_place();
-  if (has_feed_) state->publisher.open(burst_, salt_.word());
-  last_records.state = state;
-  return &state->table;
+  state->place = place;
+  const std::lock_guard guard(lock_);
+  state->number = free_numbers_.empty() ? next_number_ : *free_numbers_.begin();
+  threads_.reserve(threads_.size() + 1);
+  if (has_feed_) state->publisher.open(state->number, burst_, salt_.word());
+  add_own_stack(objects_, state->number);
+  if (free_numbers_.erase(state->number) == 0) ++next_number_;
+  threads_.push_back(state.get());
+  ++all_threads_;
+  pthread_setspecific(thread_end, state.get());
+  return *place = &state.release()->table;
+}
+
+void Runtime::detach(ThreadState& state) {
+  *state.place = first_table_;
+  if (state.is_parents) return;  // the parent's feed still has it
+  state.publisher.close();       // delivers, without the lock: an observer may run a whole model
+  const std::unique_ptr<ThreadState> gone(&state);
+  const std::lock_guard guard(lock_);
+  std::erase(threads_, &state);
+  objects_.remove_stack(state.number);
+  salt_.forget_bindings();  // other threads may have accessed its stack
+  for (const auto& [key, tally] : counts_of(state.moved, state.table)) {
+    Tally& all = ended_[key];
+    all.accesses += tally.accesses;
+    all.bytes += tally.bytes;
+  }
+  free_numbers_.insert(state.number);
 }
 
 void Runtime::bind(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size) {
-  Watchers watchers;
+  bool wanted = false;
   {
     const std::lock_guard guard(lock_);
-    watchers = bind_locked(state, pc, address, kind, size);
+    wanted = bind_locked(state, pc, address, kind, size);
   }
-  // Without the lock: a watcher may run a whole model.
-  if (!state.records.join(watchers.sink, current_sink_, watchers.observed))
-    state.table.sites[substrata_memory_slot(pc)].key = 0;
-  if (watchers.wanted) send(state, pc, address, kind, size, true);
+  if (wanted) state.publisher.access(pc, address, kind, size);
 }
 
-// The site's new object, and the watchers of the access.
-Runtime::Watchers Runtime::bind_locked(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind,
-                                       unsigned size) {
+bool Runtime::bind_locked(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size) {
   substrata_memory_site& site = state.table.sites[substrata_memory_slot(pc)];
   move_away(state.moved, site);
-  // Before the question whether there are watchers: an observer that comes after it makes the key stale.
+  // Before the question whether it is observed: an observer that comes after it makes the key stale.
   const uint64_t key = salt_.key_of(pc);
   if (kind == SUBSTRATA_MEMORY_CALL) {
-    site = bound_to_calls(key, pc, objects_.calls());
-    return watchers_of(state, false);
+    rebind(site, bound_to_calls(key, pc, objects_.calls()));
+    return false;
   }
   const Extent extent = objects_.locate(address);
-  const Watchers watchers = watchers_of(state, takes(pc, extent.object, address));
-  site = bound_to(key, pc, extent, watchers.wanted, kind, size);
-  return watchers;
-}
-
-Runtime::Watchers Runtime::watchers_of(const ThreadState& state, bool taken) const {
-  Watchers watchers{.sink = {sink_, current_sink_.load()}};
-  watchers.observed = state.publisher.is_observed();
-  watchers.wanted = taken && (watchers.sink.number != 0 || watchers.observed);
-  return watchers;
+  const bool wanted = state.publisher.is_observed() && takes(pc, extent.object, address);
+  rebind(site, bound_to(key, pc, extent, wanted, kind, size));
+  return wanted;
 }
 
 bool Runtime::takes(uintptr_t pc, uint32_t object, uintptr_t address) {
@@ -119,32 +148,17 @@ bool Runtime::takes(uintptr_t pc, uint32_t object, uintptr_t address) {
   return filter_.takes_object(objects_[object].name) && filter_.takes_address(address);
 }
 
-void Runtime::send(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size,
-                   bool one_instruction) {
-  if (state.records.is_open()) {
-    uint64_t left = size;
-    for (uintptr_t at = address; left > 0;) {
-      const auto part = static_cast<uint32_t>(std::min<uint64_t>(left, UINT32_MAX));
-      state.records.access(pc, at, kind, part, one_instruction);
-      at += part;
-      left -= part;
-    }
-  }
-  state.publisher.access(pc, address, kind, size);
-}
-
 void Runtime::range(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
-  Watchers watchers;
+  bool wanted = false;
   {
     const std::lock_guard guard(lock_);
     const Extent extent = objects_.locate(address);
     Tally& tally = state.moved[{pc, extent.object, kind}];
     ++tally.accesses;
     tally.bytes += size;
-    watchers = watchers_of(state, takes(pc, extent.object, address));
+    wanted = state.publisher.is_observed() && takes(pc, extent.object, address);
   }
-  state.records.join(watchers.sink, current_sink_, watchers.observed);
-  if (watchers.wanted) send(state, pc, address, kind, size, false);
+  if (wanted) state.publisher.access(pc, address, kind, size);
 }
 
 void Runtime::barrier_made(uintptr_t barrier, unsigned threads) {
@@ -156,18 +170,13 @@ void Runtime::barrier_made(uintptr_t barrier, unsigned threads) {
 void Runtime::barrier(ThreadState& state, uintptr_t pc, uintptr_t barrier) {
   uint32_t threads = 0;
   uint64_t opening = 0;
-  Watchers watchers;
   {
     const std::lock_guard guard(lock_);
     const auto known = barriers_.find(barrier);
     if (known == barriers_.end()) return;  // made where the wrappers did not compile
     threads = known->second.threads;
     opening = known->second.arrivals++ / threads;
-    watchers = watchers_of(state, true);
   }
-  if (state.records.join(watchers.sink, current_sink_, watchers.observed) && state.records.is_open() &&
-      threads > 1)
-    state.records.barrier(opening, threads, barrier);
   state.publisher.barrier(pc, barrier, opening, threads);
 }
 
@@ -184,40 +193,16 @@ void Runtime::freed(void* memory) {
   if (objects_.freed(reinterpret_cast<uintptr_t>(memory))) salt_.forget_bindings();
 }
 
-int Runtime::set_sink(const substrata_access_sink* sink) {
-  std::vector<ThreadState*> threads;
-  {
-    const std::lock_guard guard(lock_);
-    if (sink != nullptr && (sink_.take != nullptr || burst_.on != 0)) return -1;
-    sink_ = sink != nullptr ? *sink : substrata_access_sink{};
-    current_sink_.store(sink != nullptr ? ++sinks_ : 0);
-    threads = threads_;
-    salt_.forget_bindings();
-  }
-  if (sink != nullptr) return 0;
-  for (ThreadState* state : threads) state->records.leave();
-  return 0;
-}
-
-void Runtime::hand_over() {
-  for (ThreadState* state : threads()) state->records.hand_over();
-}
-
-std::vector<ThreadState*> Runtime::threads() {
-  const std::lock_guard guard(lock_);
-  return threads_;
-}
-
 // Gives up at once while another thread is in here: the caller may hold what that one waits for.
-bool Runtime::name_at(uintptr_t address, char* out, size_t size, uintptr_t* low, uintptr_t* length) {
+bool Runtime::place_at(uint64_t address, substrata_place* out) {
   const std::unique_lock guard(lock_, std::try_to_lock);
   if (!guard.owns_lock()) return false;
   const Extent extent = objects_.locate(address);
-  std::snprintf(out, size, "%s", objects_[extent.object].name.c_str());
+  std::snprintf(out->name, sizeof out->name, "%s", objects_[extent.object].name.c_str());
   // What has no name may have named objects beside it.
   const bool named = !objects_.is_elsewhere(extent.object);
-  *low = named ? extent.low : address;
-  *length = named ? extent.length : 1;
+  out->low = named ? extent.low : address;
+  out->length = named ? extent.length : 1;
   return true;
 }
 
@@ -229,16 +214,16 @@ void Runtime::after_fork_in_child() {
     state->moved.clear();
     for (auto& site : state->table.sites) site.count = 0;
     state->publisher.after_fork();
-    state->records.after_fork();
+    state->is_parents = true;
   }
-  sink_ = {};
-  current_sink_.store(0);
-  recorder_ = nullptr;
+  ended_.clear();
+  recorder_.release();
   salt_.forget_bindings();
 }
 
 }  // namespace substrata::access_tracer
 
+using substrata::access_tracer::Entry;
 using substrata::access_tracer::Runtime;
 using substrata::access_tracer::ThreadState;
 
@@ -246,44 +231,42 @@ namespace {
 
 ThreadState& state_of(substrata_memory_thread* thread) { return *static_cast<ThreadState*>(thread->runtime); }
 
-__attribute__((destructor)) void at_end() { Runtime::instance().end(); }
+__attribute__((destructor)) void at_end() {
+  Entry().run([] { Runtime::instance().end(); });
+}
 
 }  // namespace
 
 #pragma GCC visibility push(default)
 extern "C" {
 
-void substrata_memory_begin(volatile uint64_t* salt, substrata_memory_thread*) {
-  Runtime::instance().begin(salt);
+void substrata_memory_begin(volatile uint64_t* salt, substrata_memory_thread* first) {
+  Entry::begin();
+  Entry().run([&] { Runtime::instance().begin(salt, first); });
 }
-substrata_memory_thread* substrata_memory_attach() { return Runtime::instance().attach(); }
+substrata_memory_thread* substrata_memory_attach(substrata_memory_thread** place) {
+  substrata_memory_thread* table = nullptr;
+  Entry().run([&] { table = Runtime::instance().attach(place); });
+  return table;
+}
 void substrata_memory_bind(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
                            unsigned size) {
-  Runtime::instance().bind(state_of(thread), pc, address, kind, size);
+  Entry().run([&] { Runtime::instance().bind(state_of(thread), pc, address, kind, size); });
 }
 void substrata_memory_publish(substrata_memory_thread* thread, uintptr_t address, unsigned kind,
                               unsigned size) {
-  Runtime::publish(state_of(thread), address, kind, size);
+  Entry().run([&] { state_of(thread).publisher.access(0, address, kind, size); });
 }
 void substrata_memory_range(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
                             uint64_t size) {
-  Runtime::instance().range(state_of(thread), pc, address, kind, size);
+  Entry().run([&] { Runtime::instance().range(state_of(thread), pc, address, kind, size); });
 }
-
 void substrata_memory_barrier_made(const void* barrier, unsigned threads) {
-  Runtime::instance().barrier_made(reinterpret_cast<uintptr_t>(barrier), threads);
+  Entry().run([&] { Runtime::instance().barrier_made(reinterpret_cast<uintptr_t>(barrier), threads); });
 }
 void substrata_memory_barrier(substrata_memory_thread* thread, uintptr_t pc, const void* barrier) {
-  Runtime::instance().barrier(state_of(thread), pc, reinterpret_cast<uintptr_t>(barrier));
-}
-
-int substrata_memory_set_sink(const substrata_access_sink* sink) {
-  return Runtime::instance().set_sink(sink);
-}
-void substrata_memory_hand_over() { Runtime::instance().hand_over(); }
-
-int substrata_memory_name_at(uintptr_t address, char* out, size_t size, uintptr_t* low, uintptr_t* length) {
-  return Runtime::instance().name_at(address, out, size, low, length) ? 0 : -1;
+  Entry().run(
+      [&] { Runtime::instance().barrier(state_of(thread), pc, reinterpret_cast<uintptr_t>(barrier)); });
 }
 }
 #pragma GCC visibility pop

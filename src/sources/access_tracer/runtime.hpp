@@ -2,10 +2,10 @@
 #ifndef SUBSTRATA_ACCESS_TRACER_RUNTIME_HPP
 #define SUBSTRATA_ACCESS_TRACER_RUNTIME_HPP
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,48 +26,35 @@ class Runtime {
     return *runtime;
   }
 
-  void begin(volatile uint64_t* salt);
+  void begin(volatile uint64_t* salt, substrata_memory_thread* first);
   void end();
 
   // The hooks' (interface.h).
-  substrata_memory_thread* attach();
+  substrata_memory_thread* attach(substrata_memory_thread** place);
   void bind(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size);
-  static void publish(ThreadState& state, uintptr_t address, unsigned kind, uint32_t size) {
-    if (state.records.is_open()) state.records.access(0, address, kind, size, true);
-    state.publisher.access(0, address, kind, size);
-  }
   void range(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size);
   void barrier_made(uintptr_t barrier, unsigned threads);
   void barrier(ThreadState& state, uintptr_t pc, uintptr_t barrier);
+  // The thread has ended: its counts stay, everything else of it goes.
+  void detach(ThreadState& state);
 
   // The program's heap.
   void allocated(void* memory, size_t size, uintptr_t site);
   void freed(void* memory);
 
-  // A model's (records.h).
-  int set_sink(const substrata_access_sink* sink);
-  void hand_over();
-  bool name_at(uintptr_t address, char* out, size_t size, uintptr_t* low, uintptr_t* length);
+  // For the feed: what lies at an address. False: another thread is in here, which the caller's thread may hold up.
+  bool place_at(uint64_t address, substrata_place* out);
 
  private:
   struct Barrier {
     uint32_t threads;
     uint64_t arrivals;
   };
-  // The watchers of a thread's accesses, and of one of them.
-  struct Watchers {
-    Subscription sink;
-    bool observed = false;  // through the feed
-    bool wanted = false;    // that access: there is a watcher, and the filter lets it through
-  };
 
   Runtime();
-  Watchers bind_locked(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size);
-  Watchers watchers_of(const ThreadState& state, bool taken) const;
+  // True: the access is observed, and the filter lets it through.
+  bool bind_locked(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size);
   bool takes(uintptr_t pc, uint32_t object, uintptr_t address);
-  static void send(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size,
-                   bool one_instruction);
-  std::vector<ThreadState*> threads();
   void after_fork_in_child();
 
   std::mutex lock_;
@@ -76,13 +63,15 @@ class Runtime {
   bool forked_ = false;
   Filter filter_;
   Burst burst_;
-  substrata_recorder* recorder_ = nullptr;
+  client::feed::Recorder recorder_;
   Objects objects_;
-  std::vector<ThreadState*> threads_;
+  substrata_memory_thread* first_table_ = nullptr;  // of threads that have none of their own
+  std::vector<ThreadState*> threads_;               // those that have not ended
+  std::set<uint32_t> free_numbers_;                 // of those that have
+  uint32_t next_number_ = 0;
+  Tallies ended_;             // their counts
+  uint64_t all_threads_ = 0;  // that there were
   std::unordered_map<uintptr_t, Barrier> barriers_;
-  substrata_access_sink sink_{};
-  uint64_t sinks_ = 0;                     // so far
-  std::atomic<uint64_t> current_sink_{0};  // the number of the one there is
 };
 
 }  // namespace substrata::access_tracer

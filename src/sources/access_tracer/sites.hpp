@@ -41,6 +41,17 @@ substrata_memory_site bound_to(uint64_t key, uintptr_t pc, const Extent& extent,
 // The site of a function's entry.
 substrata_memory_site bound_to_calls(uint64_t key, uintptr_t pc, uint32_t object);
 
+// Gives the site its new object. A signal handler that interrupts this finds no site of its own here.
+inline void rebind(substrata_memory_site& site, const substrata_memory_site& to) {
+  __atomic_store_n(&site.key, 0, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  substrata_memory_site without_key = to;
+  without_key.key = 0;
+  site = without_key;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&site.key, to.key, __ATOMIC_RELAXED);
+}
+
 // The number that sites of the program's hooks are bound under. Once it has changed, every site looks its
 // object up again. Thread-safe.
 class BindingSalt {

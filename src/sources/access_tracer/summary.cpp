@@ -69,23 +69,26 @@ Json objects_as_json(const Objects& objects, const std::vector<Sum>& sums) {
 
 }  // namespace
 
-void write_summary(const std::string& path, const std::vector<ThreadState*>& threads, Objects& objects) {
+void write_summary(const std::string& path, const SummaryOf& of, Objects& objects) {
   Sum all;
   std::map<std::string, Sum> by_function;
   std::vector<Sum> by_object(objects.count());
-  for (const ThreadState* state : threads) {
-    for (const auto& [key, tally] : counts_of(state->moved, state->table)) {
+  const auto add = [&](const Tallies& tallies) {
+    for (const auto& [key, tally] : tallies) {
       all.add(key.kind, tally);
       by_function[objects.function_name(key.pc)].add(key.kind, tally);
       by_object[key.object].add(key.kind, tally);
     }
-  }
+  };
+  add(of.ended);
+  for (const ThreadState* state : of.threads) add(counts_of(state->moved, state->table));
   const Json summary = {{"reads", all.reads},
                         {"writes", all.writes},
                         {"atomics", all.atomics},
                         {"bytes_read", all.read_bytes},
                         {"bytes_written", all.written_bytes},
-                        {"threads", threads.size()},
+                        {"threads", of.all_threads},
+                        {"skipped", of.skipped},
                         {"by_function", functions_as_json(by_function)},
                         {"by_object", objects_as_json(objects, by_object)}};
   const std::string temporary = path + ".part";

@@ -10,8 +10,14 @@
 
 namespace substrata::access_tracer {
 
+struct SummaryOf {
+  const std::vector<ThreadState*>& threads;  // those that run
+  const Tallies& ended;                      // of those that have ended
+  uint64_t all_threads;                      // that there were
+  uint64_t skipped;                          // accesses and calls that were not taken
+};
 // Writes it as JSON; the file is whole or as it was before.
-void write_summary(const std::string& path, const std::vector<ThreadState*>& threads, Objects& objects);
+void write_summary(const std::string& path, const SummaryOf& of, Objects& objects);
 
 }  // namespace substrata::access_tracer
 

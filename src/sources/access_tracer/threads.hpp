@@ -4,17 +4,19 @@
 
 #include "interface.h"
 #include "publishing.hpp"
-#include "sink.hpp"
 #include "sites.hpp"
 
 namespace substrata::access_tracer {
 
-// One thread that accessed memory. Made at its first access, kept until the program ends.
+// One thread that accesses memory. Made at its first access, freed when it ends.
 struct ThreadState {
   substrata_memory_thread table{};  // the only part the hooks touch
   ThreadPublisher publisher{table};
-  SinkRecords records{table};
-  Tallies moved;  // counts of sites that have been bound to something else since
+  Tallies moved;                              // counts of sites that have been bound to something else since
+  uint32_t number = 0;                        // the lowest that no other thread has
+  substrata_memory_thread** place = nullptr;  // where the hooks find the table
+  int rounds = 0;                             // of the thread's last destructors
+  bool is_parents = false;                    // made before this process was forked off
 };
 
 }  // namespace substrata::access_tracer

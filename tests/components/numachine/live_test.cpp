@@ -60,7 +60,7 @@ TEST(LiveProgram, IsToldWhichVariablesItSharesAndHow) {
     EXPECT_NE(text.find(variable), std::string::npos) << variable << "\n" << text;
 }
 
-// The model takes the probe's accesses past the feed; each arrives once, whoever else watches and however it
+// The model takes the accesses as compact records; each arrives once, whoever else watches and however it
 // lies. A copy is one load and one store.
 TEST(LiveProgram, GivesEveryAccessToTheModelOnceAndToTheFeedsObserversToo) {
   if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
@@ -69,6 +69,18 @@ TEST(LiveProgram, GivesEveryAccessToTheModelOnceAndToTheFeedsObserversToo) {
             "first read 9003 9003\nfirst stopped 12004 12004\n"
             "second read 9003 9003\nsecond stopped 12004 12004\n"
             "observer 3000\nresult right 0 0\n");
+}
+
+// The model takes records as they are, the modelled cache the transactions that the feed makes of them.
+TEST(LiveProgram, GivesTwoModelsTheSameAccessesInTwoForms) {
+  if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
+  std::istringstream text(run_probed("tests/components/numachine/two_models.c"));
+  long long loads = 0, stores = 0, reads = 0, writes = 0;
+  text >> loads >> stores >> reads >> writes;
+  EXPECT_GT(loads, 100000);
+  EXPECT_GT(stores, 10000);
+  EXPECT_EQ(reads, loads);
+  EXPECT_EQ(writes, stores);
 }
 
 }  // namespace

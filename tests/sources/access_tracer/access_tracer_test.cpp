@@ -193,6 +193,57 @@ TEST(AccessTracer, AChildProcessDoesNotOverwriteItsParentsSummary) {
   EXPECT_EQ(entry(summary["by_object"], "values")["writes"], 100);
 }
 
+// Compiles a program of this folder with the tracer.
+std::string traced(const TemporaryFolder& folder, const std::string& source) {
+  const bool cxx = source.ends_with(".cpp");
+  std::string program = folder / "traced";
+  output_of(kBin + (cxx ? "substrata-c++" : "substrata-cc") + " -O1 -pthread -o " + program + " " + kSources +
+            source);
+  return program;
+}
+
+// The limit only ends a program that waits for itself.
+TEST(AccessTracer, ASignalHandlerThatInterruptsTheTracerDoesNotWaitForIt) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(output_of("timeout 60 " + traced(folder, "interrupted.c")), "right\n");
+}
+
+TEST(AccessTracer, WhatAHandlerDoesInsideTheTracerIsCountedAsSkipped) {
+  const TemporaryFolder folder;
+  const Json summary = summary_of(folder, "timeout 60 " + traced(folder, "interrupted.c"));
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_GT(summary["skipped"], 0);
+}
+
+TEST(AccessTracer, TwoThousandThreadsThatEndedLeaveNoMemoryBehind) {
+  const TemporaryFolder folder;
+  const long pages = std::stol(output_of(traced(folder, "threads.c")));
+  EXPECT_LT(pages, 2000);  // each would leave more than 128
+}
+
+TEST(AccessTracer, CountsOfThreadsThatEndedStay) {
+  const TemporaryFolder folder;
+  const Json summary = summary_of(folder, traced(folder, "threads.c"));
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(summary["threads"], 2101);
+  EXPECT_GE(entry(summary["by_function"], "work")["writes"], 2100 * 16);
+}
+
+TEST(AccessTracer, AReusedStackIsThatOfTheThreadThatRunsOnIt) {
+  const TemporaryFolder folder;
+  const Json summary = summary_of(folder, traced(folder, "stacks.c"));
+  ASSERT_TRUE(summary.is_object());
+  uint64_t writes = 0;
+  for (const Json& object : summary["by_object"])
+    if (object["name"] == "stack of thread 2") writes = object["writes"];
+  EXPECT_LT(writes, 1000u);
+}
+
+TEST(AccessTracer, ItsOwnWantOfMemoryDoesNotReachTheProgram) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(output_of(traced(folder, "no_memory.cpp")), "nothing\n");
+}
+
 TEST(AccessTracer, AFilterThatCannotBeReadIsToldAndIgnored) {
   TemporaryFolder folder;
   output_of(kBin + "substrata-cc -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");

@@ -1,0 +1,269 @@
+// What the steps of a request mean to other processors, to the monitors' cards and to the feed, and how it ends.
+#include <algorithm>
+
+#include "model.hpp"
+#include "requests.hpp"
+#include "traffic.hpp"
+
+namespace substrata::numachine {
+
+// What a protocol step means to others than the requester, and to its own caches.
+void Model::after_step(const Step& step, std::uint32_t cpu, Time now) {
+  Cpu& c = cpus_[cpu];
+  if (step.owner >= 0) {
+    Cpu& owner = cpus_[static_cast<std::uint32_t>(step.owner)];
+    drop_primary(owner, c.line, true);
+    owner.debt += p_.snoop_stall;
+  }
+  for (const Delivery& delivery : protocol_.deliveries()) deliver(delivery, cpu, now);
+  if (step.evicted != Protocol::kNoLine) {
+    drop_primary(c, step.evicted, false);
+    if (step.evicted_dirty) {
+      ++c.truth.write_backs;
+      c.miss_estimate.write();
+      // It follows the request out of the processor and takes bus and memory, but nothing waits for it.
+      const std::uint32_t home = protocol_.home_of(step.evicted);
+      take_bus(c.station, now, now, kLinePackets, c);
+      if (home == c.station) {
+        MemoryCard& card = rack_.memory(home);
+        card.hit(BlockState::kLocalInvalid, RequestType::kWriteBack);
+      } else if (protocol_.network_state(c.station, step.evicted) == BlockState::kNotIn) {
+        over_ring(c.station, home, now, now, kLinePackets, nullptr);
+        rack_.memory(home).hit(BlockState::kGlobalInvalid, RequestType::kWriteBack);
+      }
+      if (c.card->enabled()) {
+        c.card->at(cycle(now));
+        c.card->packet(kCommandWriteBack | kCommandCacheLine | kCommandData, bus_address(step.evicted, cpu),
+                       true);
+      }
+      if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
+        *slot = {};
+        slot->time = now;
+        slot->address = step.evicted * p_.shape.line_bytes;
+        slot->initiator = cpu;
+        slot->target = home;
+        slot->size = static_cast<std::uint32_t>(p_.shape.line_bytes);
+        slot->kind = SUBSTRATA_WRITE_BACK;
+        slot->state = SUBSTRATA_DIRTY;
+        slot->program = program_;
+        slot->phase = c.phase;
+        slot->flags = SUBSTRATA_FLAG_MODELLED;
+        c.bus.commit();
+        ++published_;
+      }
+    }
+  }
+  if (step.network_evicted != Protocol::kNoLine) {
+    const std::uint32_t home = protocol_.home_of(step.network_evicted);
+    over_ring(c.station, home, now, now, kLinePackets, nullptr);
+    rack_.memory(home).hit(BlockState::kGlobalInvalid, RequestType::kWriteBack);
+  }
+}
+
+void Model::deliver(const Delivery& delivery, std::uint32_t by, Time now) {
+  Cpu& c = cpus_[delivery.cpu];
+  const bool update = cpus_[by].want == Want::kUpdate;
+  if (delivery.hit) {
+    if (!update) drop_primary(c, delivery.line, false);
+    c.debt += p_.snoop_stall;
+  }
+  if (update) return;
+  const std::uint64_t index = protocol_.index_of(delivery.line);
+  if (c.probe_at != 0) probe_invalidation(c, now);
+  c.hit_estimate.external_invalidate(static_cast<std::uint32_t>(index));
+  // Served some time within the window; when, is scattered.
+  scatter_ = scatter_ * 6364136223846793005U + 1442695040888963407U;
+  c.probe_at = now + 1 + (scatter_ >> 33) % (p_.invalidate_window + 1) * p_.processor_ps;
+  c.probe_index = index;
+  c.probe_valid = delivery.hit;
+  if (delivery.hit) {
+    ++c.truth.invalidation_hits;
+    ++profile_of(delivery.line).invalidations;
+  }
+  if (c.card->enabled()) {
+    flush(c);
+    c.card->at(cycle(now));
+    c.card->packet(kCommandInvalidate, bus_address(delivery.line, by), false);
+  }
+  if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
+    *slot = {};
+    slot->time = now;
+    slot->address = delivery.line * p_.shape.line_bytes;
+    slot->initiator = by;
+    slot->target = protocol_.home_of(delivery.line);
+    slot->size = static_cast<std::uint32_t>(p_.shape.line_bytes);
+    slot->kind = SUBSTRATA_INVALIDATE;
+    slot->state = delivery.hit ? SUBSTRATA_HIT : SUBSTRATA_MISS;
+    slot->program = program_;
+    slot->phase = c.phase;
+    slot->flags = SUBSTRATA_FLAG_MODELLED;
+    c.bus.commit();
+    ++published_;
+  }
+}
+
+// The processor probes its secondary cache for an invalidation. What the line was is what the protocol found
+// when the invalidation was ordered; another line may have come to its place since, and then it is that one's
+// state.
+void Model::probe_invalidation(Cpu& c, Time now) {
+  if (c.probe_at == 0) return;
+  c.probe_at = 0;
+  const auto index = static_cast<std::uint32_t>(c.probe_index);
+  const auto cpu = static_cast<std::uint32_t>(&c - cpus_.data());
+  const bool other_valid = protocol_.state_at(cpu, c.probe_index) != CacheState::kInvalid;
+  c.hit_estimate.access(index, c.probe_valid || other_valid);
+  if (!c.probe_valid || !c.hit_estimate.made_invalid(index)) return;
+  ++c.truth.invalidation_hits_estimated;
+  if (c.card->enabled()) {
+    c.card->at(cycle(now));
+    c.card->pulse(CounterEvent::kInvalidationHit);
+  }
+}
+
+void Model::profile_miss(const Cpu& c, std::uint32_t cpu) {
+  LineProfile& line = profile_of(c.line);
+  switch (c.type) {
+    case MissType::kOwnershipSuccessful:
+    case MissType::kOwnershipCancelled:
+      ++line.ownership_misses;
+      break;
+    case MissType::kInvalidation:
+      ++line.invalidation_misses;
+      break;
+    case MissType::kOther:
+      ++line.other_misses;
+      break;
+  }
+  const std::uint64_t who = std::uint64_t{1} << (cpu % 64);
+  line.writes += c.is_write ? 1 : 0;
+  (c.is_write ? line.writers : line.readers) |= who;
+  line.words[(c.address & (p_.shape.line_bytes - 1)) * line.words.size() >> line_shift_] |= who;
+}
+
+LineProfile& Model::profile_of(std::uint64_t line) {
+  Protocol::Block& block = protocol_.block(line);
+  if (block.profile < 0) {
+    block.profile = static_cast<std::int32_t>(lines_.size());
+    lines_.emplace_back();
+    lines_.back().line = line;
+  }
+  return lines_[static_cast<std::size_t>(block.profile)];
+}
+
+void Model::publish_request(Cpu& c, std::uint32_t cpu, Time now, std::uint32_t latency) {
+  substrata_transaction response{};
+  response.time = now;
+  response.start = c.issued;
+  response.address = c.address;
+  response.site = c.site;
+  response.detail = pack(RequestDetail{
+      .latency = latency,
+      .nacks = c.nacks,
+      .type = c.type,
+      .response_state = c.response_state,
+      .bus_wait = c.bus_wait,
+      .bus_busy = c.bus_busy,
+      .nack_cycles = c.nacks == 0 ? 0U : static_cast<std::uint32_t>((now - c.first_retry) / p_.bus_ps)});
+  response.initiator = cpu;
+  response.target = protocol_.home_of(c.line);
+  response.size = static_cast<std::uint32_t>(p_.shape.line_bytes);
+  response.kind = kind_of(c.want);
+  response.state = feed_state(c.met);
+  response.program = program_;
+  response.phase = c.phase;
+  response.flags = SUBSTRATA_FLAG_MODELLED;
+  if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
+    *slot = response;
+    c.bus.commit();
+    ++published_;
+  }
+  if (informer_.handler != nullptr && c.type != MissType::kOwnershipSuccessful &&
+      (informer_.trigger == nullptr || informer_.trigger(informer_.owner, cpu, response))) {
+    ++c.truth.informed;
+    c.computed += p_.informing_cycles;
+    informer_.handler(informer_.owner, cpu, response);
+  }
+}
+
+void Model::handle_interrupt(Cpu& c, Time& now) {
+  // Instructions in the pipeline are killed, and it refills (item 4 of table 4.10).
+  ++c.truth.exceptions;
+  charge(c, Pipeline::kExceptionKilled, p_.exception_cycles);
+  charge(c, Pipeline::kOtherStall, p_.restart_cycles);
+  c.truth.restart_cycles += p_.restart_cycles;
+  c.stalled += p_.exception_cycles + p_.restart_cycles;
+  now += (p_.exception_cycles + p_.restart_cycles) * p_.processor_ps;
+}
+
+bool Model::complete(std::uint32_t cpu, Time& now) {
+  Cpu& c = cpus_[cpu];
+  Truth& t = c.truth;
+  const auto latency = static_cast<std::uint32_t>((now - c.issued) / p_.bus_ps);
+  const bool pending_before = c.card->pending_interrupts() != 0;
+  if (c.card->enabled()) {
+    c.card->at(cycle(now));
+    for (const CounterEvent event :
+         {CounterEvent::kMostRecent, CounterEvent::kRead, CounterEvent::kReadExclusive,
+          CounterEvent::kReadOrExclusive, CounterEvent::kInvalidationMiss, CounterEvent::kNackCycles}) {
+      c.card->lower(event);
+    }
+    c.card->response(
+        static_cast<std::uint16_t>(command_of(c.want) | kCommandResponse |
+                                   (c.want == Want::kRead || c.want == Want::kExclusive ? kCommandData : 0)),
+        bus_address(c.line, cpu), c.type, c.response_state);
+    if (c.type == MissType::kOwnershipSuccessful) c.card->charge(CounterEvent::kOwnershipSuccessful, latency);
+    if (c.type == MissType::kOwnershipCancelled) c.card->charge(CounterEvent::kOwnershipCancelled, latency);
+  }
+  profile_miss(c, cpu);
+  if (c.type == MissType::kOther) ++c.profile[protocol_.index_of(c.line)];
+  ++t.misses[static_cast<unsigned>(c.type)];
+  t.miss_cycles[static_cast<unsigned>(c.type)] += latency;
+  switch (c.want) {
+    case Want::kRead:
+      ++t.reads;
+      t.read_cycles += latency;
+      break;
+    case Want::kExclusive:
+      ++t.read_exclusives;
+      t.read_exclusive_cycles += latency;
+      break;
+    case Want::kUpgrade:
+      ++t.upgrades;
+      break;
+    case Want::kUpdate:
+      ++t.updates;
+      break;
+  }
+  t.nacks += c.nacks;
+  if (c.nacks != 0) {
+    ++t.nacked_requests;
+    t.nack_cycles += (now - c.first_retry) / p_.bus_ps;
+  }
+  t.bus_wait_cycles += c.bus_wait;
+  ++((c.response_state & kResponseRemote) != 0 ? t.remote : t.local);
+  if ((c.response_state & kResponseNetworkCache) != 0) ++t.network_cache_hits;
+  ++t.responses[c.response_state & 0x1fU];
+  // The processor stalls until the response, less what it could do meanwhile.
+  const std::uint64_t whole = (now - c.issued) / p_.processor_ps;
+  const std::uint64_t hidden =
+      c.want == Want::kRead ? std::min(whole, p_.overlap_cycles * p_.bus_ps / p_.processor_ps) : 0;
+  t.whole_miss_cycles += whole;
+  t.apparent_miss_cycles += whole - hidden;
+  charge(c, Pipeline::kSecondaryStall, whole - hidden);
+  c.stalled += whole - hidden;
+  c.apparent += whole - hidden;
+  c.credit = hidden;
+  publish_request(c, cpu, now, latency);
+  c.stage = Stage::kIdle;
+  if (!pending_before && c.card->pending_interrupts() != 0) handle_interrupt(c, now);
+  if (c.is_write && c.want == Want::kRead) {
+    // Update protocol: the line is there now, its new value must go to everybody.
+    look_up(cpu, now);
+    return false;
+  }
+  if (!p_.split && !c.is_fetch)
+    fill_primary(c, c.address, c.want == Want::kExclusive || c.want == Want::kUpgrade);
+  return true;
+}
+
+}  // namespace substrata::numachine

@@ -1,0 +1,329 @@
+// The steps of a request: from the secondary cache over bus, network cache and rings to its home memory.
+#include <algorithm>
+
+#include "model.hpp"
+#include "requests.hpp"
+#include "traffic.hpp"
+
+namespace substrata::numachine {
+namespace {
+
+bool is_valid_state(BlockState state) noexcept {
+  return state == BlockState::kLocalValid || state == BlockState::kGlobalValid;
+}
+bool is_global_state(BlockState state) noexcept {
+  return state == BlockState::kGlobalValid || state == BlockState::kGlobalInvalid;
+}
+
+}  // namespace
+
+// The secondary cache. True: it served the access. Else a request is being made.
+bool Model::look_up(std::uint32_t cpu, Time& now) {
+  Cpu& c = cpus_[cpu];
+  if (c.probe_at != 0 && c.probe_at <= now) probe_invalidation(c, now);
+  // In a split cache the upper half is the instructions'; the model keeps the line's number apart for it.
+  if (p_.split) {
+    const std::uint64_t half = protocol_.shape().cache_lines / 2;
+    c.line = c.line / half * 2 * half + c.line % half + (c.is_fetch ? half : 0);
+  }
+  const std::uint64_t index = protocol_.index_of(c.line);
+  const Found found = protocol_.find(cpu, c.line, c.is_write);
+  const bool valid = protocol_.state_at(cpu, index) != CacheState::kInvalid;
+  c.hit_estimate.access(static_cast<std::uint32_t>(index), valid);
+  c.miss_estimate.access(static_cast<std::uint32_t>(index), valid);
+  ++c.truth.primary_misses;
+  const bool missed = found == Found::kInvalidation || found == Found::kOther;
+  if (c.card->enabled()) {
+    flush(c);
+    c.card->at(cycle(now));
+    c.card->secondary_access(static_cast<std::uint32_t>(index), c.is_write, missed);
+  }
+  if (found == Found::kHit) {
+    const Pipeline state = c.is_fetch ? Pipeline::kInstructionCacheStall : Pipeline::kDataCacheStall;
+    charge(c, state, p_.secondary_stall);
+    c.stalled += p_.secondary_stall;
+    now += p_.secondary_stall * p_.processor_ps;
+    if (!p_.split && !c.is_fetch)
+      fill_primary(c, c.address, c.is_write || protocol_.find(cpu, c.line, true) == Found::kHit);
+    return true;
+  }
+  c.type = found == Found::kOwnership      ? MissType::kOwnershipSuccessful
+           : found == Found::kInvalidation ? MissType::kInvalidation
+                                           : MissType::kOther;
+  const bool update = p_.shape.update;
+  c.want = !c.is_write || (update && found != Found::kOwnership) ? Want::kRead
+           : found == Found::kOwnership                          ? (update ? Want::kUpdate : Want::kUpgrade)
+                                                                 : Want::kExclusive;
+  // Its next steps will look at these.
+  const LineProfile& line = profile_of(c.line);
+  __builtin_prefetch(&line, 1);
+  __builtin_prefetch(reinterpret_cast<const char*>(&line) + sizeof line / 2, 1);
+  __builtin_prefetch(&c.profile[index], 1);
+  rack_.memory(protocol_.home_of(c.line)).expect(protocol_.page_of(c.line), c.station);
+  flush_instructions(c, cpu, now);
+  c.missed_estimate = false;
+  if (c.want == Want::kRead || c.want == Want::kExclusive) {
+    c.missed_estimate = c.miss_estimate.read(static_cast<std::uint32_t>(index));
+    if (c.missed_estimate) ++c.truth.invalidation_misses_estimated;
+  } else {
+    c.miss_estimate.write();
+  }
+  now = whole_cycle(now);
+  c.issued = now;
+  c.nacks = 0;
+  c.bus_wait = c.bus_busy = 0;
+  if (c.card->enabled()) {
+    c.card->at(cycle(now));
+    c.card->raise(CounterEvent::kMostRecent);
+    if (c.want == Want::kRead) c.card->raise(CounterEvent::kRead);
+    if (c.want == Want::kExclusive) c.card->raise(CounterEvent::kReadExclusive);
+    if (c.want == Want::kRead || c.want == Want::kExclusive) c.card->raise(CounterEvent::kReadOrExclusive);
+    if (c.missed_estimate) c.card->raise(CounterEvent::kInvalidationMiss);
+    c.card->request(command_of(c.want), bus_address(c.line, cpu));
+  }
+  c.stage = Stage::kIssue;
+  return false;
+}
+
+Time Model::take_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles, Cpu& c) {
+  Station& s = stations_[station];
+  const Time asked = whole_cycle(earliest);
+  const Time start = s.bus.reserve(now, asked, cycles * p_.bus_ps);
+  s.bus_busy += cycles;
+  c.bus_busy += static_cast<std::uint32_t>(cycles);
+  c.bus_wait += static_cast<std::uint32_t>((start - asked) / p_.bus_ps);
+  return start;
+}
+
+// Links are slots that move on each cycle; a packet waits until its first link is free, and holds each link
+// on its way for a cycle.
+Time Model::over_ring(std::uint32_t from, std::uint32_t to, Time now, Time earliest, std::uint64_t packets,
+                      std::uint64_t* waited) {
+  const std::uint32_t per_ring = p_.stations_per_ring;
+  const std::uint32_t places = per_ring + 1;
+  const std::uint32_t rings = (p_.shape.stations + per_ring - 1) / per_ring;
+  Time at = whole_cycle(earliest) + p_.ring_interface_cycles * p_.bus_ps;
+  const auto travel = [&](std::size_t first, std::uint32_t size, std::uint32_t begin, std::uint32_t end) {
+    for (std::uint32_t place = begin; place != end; place = (place + 1) % size) {
+      const Time start = links_[first + place].reserve(now, at, packets * p_.bus_ps);
+      if (waited != nullptr) *waited += (start - at) / p_.bus_ps;
+      at = start + p_.bus_ps;
+    }
+  };
+  const std::uint32_t ring = from / per_ring;
+  const std::uint32_t other = to / per_ring;
+  if (ring == other) {
+    travel(std::size_t{ring} * places, places, from % per_ring, to % per_ring);
+  } else {
+    travel(std::size_t{ring} * places, places, from % per_ring, per_ring);
+    travel(std::size_t{rings} * places, rings, ring, other);
+    travel(std::size_t{other} * places, places, per_ring, to % per_ring);
+  }
+  return at + (packets - 1 + p_.ring_interface_cycles) * p_.bus_ps;
+}
+
+void Model::issue(std::uint32_t cpu, Time& now) {
+  Cpu& c = cpus_[cpu];
+  const Time start = take_bus(c.station, now, now, 1, c);
+  if (c.card->enabled()) {
+    c.card->at(cycle(now));
+    if (start != now) {
+      c.card->raise(CounterEvent::kBusRequest);
+      c.card->at(cycle(start));
+      c.card->lower(CounterEvent::kBusRequest);
+    } else {
+      c.card->pulse(CounterEvent::kBusRequest);  // granted in the cycle it is asked for
+    }
+  }
+  c.stage = protocol_.home_of(c.line) == c.station ? Stage::kHome : Stage::kNetworkCache;
+  now = start + (1 + p_.fifo_cycles) * p_.bus_ps;
+}
+
+// A cancelled ownership miss: the copy was taken away before ownership was reached (section 3.3.2). The
+// request goes on as a read exclusive.
+bool Model::check_ownership(Cpu& c, std::uint32_t cpu) {
+  if (c.want != Want::kUpgrade || protocol_.holds(cpu, c.line)) return false;
+  c.want = Want::kExclusive;
+  c.type = MissType::kOwnershipCancelled;
+  return true;
+}
+
+void Model::refuse(std::uint32_t cpu, Time returned, Time& now) {
+  Cpu& c = cpus_[cpu];
+  ++c.nacks;
+  ++profile_of(c.line).nacks;
+  const Time back = take_bus(c.station, now, returned, 1, c) + p_.bus_ps;
+  if (c.nacks == 1) c.first_retry = back;
+  if (c.card->enabled()) {
+    c.card->at(cycle(back));
+    c.card->packet(static_cast<std::uint16_t>(command_of(c.want) | kCommandNack | kCommandResponse),
+                   bus_address(c.line, cpu), false);
+    c.card->pulse(CounterEvent::kNackRetry);
+    c.card->raise(CounterEvent::kNackCycles);
+  }
+  c.stage = Stage::kIssue;
+  now = back + p_.retry_cycles * p_.bus_ps;
+  if ((now - c.issued) / p_.bus_ps >= kTimeoutCycles) {
+    // Bus error: the processor takes an exception and starts the access again.
+    if (c.type == MissType::kOwnershipSuccessful) ++c.truth.ownership_unsuccessful;
+    c.issued = now;
+  }
+}
+
+void Model::at_network_cache(std::uint32_t cpu, Time& now) {
+  Cpu& c = cpus_[cpu];
+  Station& s = stations_[c.station];
+  const Time looked =
+      s.network_cache.reserve(now, now, p_.lookup_cycles * p_.bus_ps) + p_.lookup_cycles * p_.bus_ps;
+  // A line that a processor of this station requests from its home is locked.
+  const std::uint32_t first = c.station * p_.shape.per_station;
+  for (std::uint32_t other = first; other < first + p_.shape.per_station; ++other) {
+    if (other != cpu && cpus_[other].stage == Stage::kHome && cpus_[other].line == c.line) {
+      refuse(cpu, looked, now);
+      return;
+    }
+  }
+  check_ownership(c, cpu);
+  const Step step = protocol_.at_network_cache(cpu, c.line, c.want);
+  if (!step.served) {
+    std::uint64_t waited = 0;
+    now = over_ring(c.station, protocol_.home_of(c.line), now, looked, 1, &waited);
+    stations_[protocol_.home_of(c.line)].queue_cycles += waited;
+    c.stage = Stage::kHome;
+    return;
+  }
+  c.met = step.met;
+  c.response_state = static_cast<std::uint8_t>(
+      kResponseNetworkCache | kResponseRemote | (is_global_state(step.met) ? kResponseGlobal : 0) |
+      (is_valid_state(step.met) ? kResponseValid : 0) | (c.want == Want::kRead ? 0 : kResponseExclusive));
+  after_step(step, cpu, now);
+  Time done = looked;
+  if (step.owner >= 0) {
+    done = take_bus(c.station, now, done, 1, c) + (1 + p_.intervention_cycles) * p_.bus_ps;
+  } else if (step.data) {
+    done += p_.memory_cycles * p_.bus_ps;
+  }
+  const std::uint64_t packets = step.data ? kLinePackets : 1;
+  done = take_bus(c.station, now, done, packets, c) + packets * p_.bus_ps;
+  c.stage = Stage::kDone;
+  now = done;
+}
+
+void Model::change_fifo(std::uint32_t station, const FifoChange& change) {
+  auto& changes = stations_[station].changes;
+  changes.push_back(change);
+  // Those of one time stay in the order in which they were made.
+  for (std::size_t i = changes.size() - 1; i > 0 && changes[i - 1].at <= change.at; --i)
+    std::swap(changes[i - 1], changes[i]);
+}
+
+void Model::apply_changes(std::uint32_t station, Time upto) {
+  auto& changes = stations_[station].changes;
+  MemoryCard& memory = rack_.memory(station);
+  while (!changes.empty() && changes.back().at <= upto) {
+    const FifoChange change = changes.back();
+    changes.pop_back();
+    (change.outgoing ? memory.outgoing : memory.incoming)
+        .change(cycle(change.at), change.transactions, change.packets);
+  }
+}
+
+void Model::at_home(std::uint32_t cpu, Time& now) {
+  Cpu& c = cpus_[cpu];
+  const std::uint32_t home = protocol_.home_of(c.line);
+  Station& s = stations_[home];
+  Protocol::Block& block = protocol_.block(c.line);
+  const bool remote = home != c.station;
+  std::uint64_t ring_waited = 0;
+  if (block.locked_until > now) {
+    Time returned = now + p_.lookup_cycles * p_.bus_ps;
+    if (remote) returned = over_ring(home, c.station, now, returned, 1, &ring_waited);
+    s.queue_cycles += ring_waited;
+    refuse(cpu, returned, now);
+    return;
+  }
+  check_ownership(c, cpu);
+  const Time arrived = whole_cycle(now);
+  const Time begun = std::max(arrived, s.memory_free);
+  const std::uint64_t waited = (begun - arrived) / p_.bus_ps;
+  MemoryCard& card = rack_.memory(home);
+  const Step step = protocol_.at_home(cpu, c.line, c.want);
+  const bool from_memory = step.data && step.owner < 0 && step.owner_station < 0;
+  const std::uint64_t service = p_.lookup_cycles + (from_memory ? p_.memory_cycles : 0);
+  Time ready = begun + service * p_.bus_ps;
+  s.memory_free = ready;
+  apply_changes(home, now);
+  change_fifo(home, {arrived, 1, 1, false});
+  change_fifo(home, {begun + p_.bus_ps, -1, -1, false});
+  ++s.requests;
+  s.queue_cycles += waited;
+  card.hit(step.met, type_of(c.want));
+  card.page_use(protocol_.page_of(c.line), c.station);
+  {
+    LineProfile& line = profile_of(c.line);
+    line.queue_cycles += waited;
+  }
+  c.met = step.met;
+  c.response_state = static_cast<std::uint8_t>(
+      (remote ? kResponseRemote : 0) | (is_global_state(step.met) ? kResponseGlobal : 0) |
+      (is_valid_state(step.met) ? kResponseValid : 0) | (c.want == Want::kRead ? 0 : kResponseExclusive));
+  after_step(step, cpu, now);
+
+  // Where the data or the acknowledgement starts its way back.
+  std::uint32_t from = home;
+  const std::uint64_t packets = step.data ? kLinePackets : 1;
+  if (step.owner_station >= 0) {
+    const auto owner_station = static_cast<std::uint32_t>(step.owner_station);
+    ready = over_ring(home, owner_station, now, ready, 1, &ring_waited) + p_.lookup_cycles * p_.bus_ps;
+    if (step.owner >= 0) {
+      ready = take_bus(owner_station, now, ready, 1, c) + (1 + p_.intervention_cycles) * p_.bus_ps;
+      ready = take_bus(owner_station, now, ready, kLinePackets, c) + kLinePackets * p_.bus_ps;
+    } else {
+      ready += p_.memory_cycles * p_.bus_ps;
+    }
+    from = owner_station;
+  } else if (step.owner >= 0) {
+    ready = take_bus(home, now, ready, 1, c) + (1 + p_.intervention_cycles) * p_.bus_ps;
+    ready = take_bus(home, now, ready, kLinePackets, c) + kLinePackets * p_.bus_ps;
+  }
+  // Sequential consistency: ownership only when every copy is gone, an update only when every copy has it.
+  Time agreed = begun + p_.lookup_cycles * p_.bus_ps;
+  for (std::uint32_t other = 0; other < p_.shape.stations; ++other) {
+    if (((step.stations >> other) & 1U) == 0) continue;
+    const Time there = over_ring(home, other, now, begun + p_.lookup_cycles * p_.bus_ps, 1, &ring_waited);
+    agreed = std::max(agreed, take_bus(other, now, there, 1, c) + p_.bus_ps);
+  }
+  if (c.want != Want::kRead && is_global_state(step.met) == false && !protocol_.deliveries().empty())
+    agreed = std::max(agreed, take_bus(home, now, agreed, 1, c) + p_.bus_ps);
+  ready = std::max(ready, agreed);
+  change_fifo(home, {ready, 1, static_cast<std::int8_t>(packets), true});
+  Time done = ready;
+  if (from != c.station) done = over_ring(from, c.station, now, ready, packets, &ring_waited);
+  change_fifo(home, {std::max(ready + p_.bus_ps, ready), -1,
+                     static_cast<std::int8_t>(-static_cast<int>(packets)), true});
+  done = take_bus(c.station, now, done, packets, c) + packets * p_.bus_ps;
+  // Until other stations have answered, memory can serve no other request for this block.
+  const bool long_way = step.owner_station >= 0 || step.owner >= 0 || step.stations != 0;
+  protocol_.block(c.line).locked_until = long_way ? done : begun + service * p_.bus_ps;
+  s.queue_cycles += ring_waited;
+  if (substrata_transaction* const slot = s.memory.reserve(); slot != nullptr) {
+    *slot = {};
+    slot->time = now;
+    slot->address = c.line * p_.shape.line_bytes;
+    slot->detail = pair(waited, ring_waited);
+    slot->initiator = cpu;
+    slot->target = home;
+    slot->size = static_cast<std::uint32_t>(p_.shape.line_bytes);
+    slot->kind = kind_of(c.want);
+    slot->state = feed_state(step.met);
+    slot->program = program_;
+    slot->phase = c.phase;
+    slot->flags = SUBSTRATA_FLAG_MODELLED;
+    s.memory.commit();
+    ++published_;
+  }
+  c.stage = Stage::kDone;
+  now = done;
+}
+
+}  // namespace substrata::numachine
