@@ -11,12 +11,9 @@ namespace substrata::workloads {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {.name = "n", .text = "unknowns", .fallback = 128, .least = 1, .most = 8192},
-    {.name = "pivoting",
-     .text = "1: every process broadcasts a line a step, and the largest pivot value's is taken",
-     .fallback = 0,
-     .least = 0,
-     .most = 1},
+    {"n", "unknowns", 128, 1, 8192},
+    {"pivoting", "1: every process broadcasts a line a step, and the largest pivot value's is taken", 0, 0,
+     1},
     kSeedParameter,
 };
 

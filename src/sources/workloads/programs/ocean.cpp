@@ -9,8 +9,8 @@ namespace substrata::workloads {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {.name = "n", .text = "inner rows and columns of the grid", .fallback = 128, .least = 1, .most = 16384},
-    {.name = "sweeps", .text = "red and black sweeps", .fallback = 10, .least = 1, .most = 100000},
+    {"n", "inner rows and columns of the grid", 128, 1, 16384},
+    {"sweeps", "red and black sweeps", 10, 1, 100000},
     kSeedParameter,
 };
 constexpr double kOverRelaxation = 1.2;

@@ -8,8 +8,7 @@ namespace substrata::workloads {
 
 // Seeds lie below.
 inline constexpr std::uint64_t kSeeds = std::uint64_t{1} << 32;
-inline constexpr Parameter kSeedParameter{
-    .name = "seed", .text = "of the input", .fallback = 1, .least = 0, .most = kSeeds - 1};
+inline constexpr Parameter kSeedParameter{"seed", "of the input", 1, 0, kSeeds - 1};
 
 extern const Workload kConflict, kFalseSharing, kFft, kGauss, kHotSpot, kLu, kMigratory, kOcean, kPingPong,
     kPipeline, kPointerChase, kProducerConsumer, kRadix, kStream, kTrueSharing, kWaterSpatial;
