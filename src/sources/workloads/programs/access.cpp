@@ -213,29 +213,16 @@ class PointerChase final : public Program {
   SharedArray<Word> ring_, ends_;
 };
 
-template <typename Kind>
-std::unique_ptr<Program> make(const Values& values) {
-  return std::make_unique<Kind>(values);
-}
-
 }  // namespace
 
-const Workload kStream{.name = "stream",
-                       .summary = "copy, scale, add and triad over long arrays; every element is checked",
-                       .parameters = kStreamParameters,
-                       .make = make<Stream>};
-const Workload kConflict{.name = "conflict",
-                         .summary = "each process increments words of its own that fall into one cache set",
-                         .parameters = kConflictParameters,
-                         .make = make<Conflict>};
-const Workload kHotSpot{
-    .name = "hot-spot",
-    .summary = "all processes read one place that one of them rewrites; the sums are checked",
-    .parameters = kHotSpotParameters,
-    .make = make<HotSpot>};
-const Workload kPointerChase{.name = "pointer-chase",
-                             .summary = "each process follows a random ring; where it ends is checked",
-                             .parameters = kPointerChaseParameters,
-                             .make = make<PointerChase>};
+const Workload kStream = workload<Stream>(
+    "stream", "copy, scale, add and triad over long arrays; every element is checked", kStreamParameters);
+const Workload kConflict = workload<Conflict>(
+    "conflict", "each process increments words of its own that fall into one cache set", kConflictParameters);
+const Workload kHotSpot = workload<HotSpot>(
+    "hot-spot", "all processes read one place that one of them rewrites; the sums are checked",
+    kHotSpotParameters);
+const Workload kPointerChase = workload<PointerChase>(
+    "pointer-chase", "each process follows a random ring; where it ends is checked", kPointerChaseParameters);
 
 }  // namespace substrata::workloads

@@ -212,12 +212,8 @@ class Fft final : public Program {
 
 }  // namespace
 
-const Workload kFft{
-    .name = "fft",
-    .summary =
-        "six-step complex FFT; compared with a sequential transform, or with its input after "
-        "the inverse",
-    .parameters = kParameters,
-    .make = [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Fft>(values); }};
+const Workload kFft = workload<Fft>(
+    "fft", "six-step complex FFT; compared with a sequential transform, or with its input after the inverse",
+    kParameters);
 
 }  // namespace substrata::workloads

@@ -157,10 +157,7 @@ class Gauss final : public Program {
 
 }  // namespace
 
-const Workload kGauss{
-    .name = "gauss",
-    .summary = "Gaussian elimination by messages; the system has a known solution",
-    .parameters = kParameters,
-    .make = [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Gauss>(values); }};
+const Workload kGauss = workload<Gauss>(
+    "gauss", "Gaussian elimination by messages; the system has a known solution", kParameters);
 
 }  // namespace substrata::workloads

@@ -169,10 +169,8 @@ class Lu final : public Program {
 
 }  // namespace
 
-const Workload kLu{
-    .name = "lu",
-    .summary = "blocked dense LU factorisation; the factors must solve a system with a known solution",
-    .parameters = kParameters,
-    .make = [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Lu>(values); }};
+const Workload kLu = workload<Lu>(
+    "lu", "blocked dense LU factorisation; the factors must solve a system with a known solution",
+    kParameters);
 
 }  // namespace substrata::workloads

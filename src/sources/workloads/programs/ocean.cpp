@@ -104,10 +104,7 @@ class Ocean final : public Program {
 
 }  // namespace
 
-const Workload kOcean{
-    .name = "ocean",
-    .summary = "red-black relaxation of a grid; compared with the sequential sweeps",
-    .parameters = kParameters,
-    .make = [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Ocean>(values); }};
+const Workload kOcean = workload<Ocean>(
+    "ocean", "red-black relaxation of a grid; compared with the sequential sweeps", kParameters);
 
 }  // namespace substrata::workloads

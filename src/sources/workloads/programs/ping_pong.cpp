@@ -89,11 +89,7 @@ class PingPong final : public Program {
 
 }  // namespace
 
-const Workload kPingPong{.name = "ping-pong",
-                         .summary = "messages to and fro between pairs of processes; every byte is checked",
-                         .parameters = kParameters,
-                         .make = [](const Values& values) -> std::unique_ptr<Program> {
-                           return std::make_unique<PingPong>(values);
-                         }};
+const Workload kPingPong = workload<PingPong>(
+    "ping-pong", "messages to and fro between pairs of processes; every byte is checked", kParameters);
 
 }  // namespace substrata::workloads

@@ -97,13 +97,9 @@ class Pipeline final : public Program {
 
 }  // namespace
 
-const Workload kPipeline{.name = "pipeline",
-                         .summary =
-                             "a stream of bytes through all processes, with credits; every byte is "
-                             "checked at every process",
-                         .parameters = kParameters,
-                         .make = [](const Values& values) -> std::unique_ptr<Program> {
-                           return std::make_unique<Pipeline>(values);
-                         }};
+const Workload kPipeline = workload<Pipeline>(
+    "pipeline",
+    "a stream of bytes through all processes, with credits; every byte is checked at every process",
+    kParameters);
 
 }  // namespace substrata::workloads

@@ -164,10 +164,7 @@ class Radix final : public Program {
 
 }  // namespace
 
-const Workload kRadix{
-    .name = "radix",
-    .summary = "radix sort of integers; compared with std::sort",
-    .parameters = kParameters,
-    .make = [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Radix>(values); }};
+const Workload kRadix =
+    workload<Radix>("radix", "radix sort of integers; compared with std::sort", kParameters);
 
 }  // namespace substrata::workloads

@@ -175,31 +175,19 @@ class ProducerConsumer final : public Program {
   SharedArray<Word> words_, sums_;
 };
 
-template <typename Kind>
-std::unique_ptr<Program> make(const Values& values) {
-  return std::make_unique<Kind>(values);
-}
-
 }  // namespace
 
-const Workload kFalseSharing{
-    .name = "false-sharing",
-    .summary = "each process increments a word of its own in a line or page of others' words",
-    .parameters = kFalseSharingParameters,
-    .make = make<FalseSharing>};
-const Workload kTrueSharing{
-    .name = "true-sharing",
-    .summary = "all processes increment common counters under locks; the counts are checked",
-    .parameters = kTrueSharingParameters,
-    .make = make<TrueSharing>};
-const Workload kMigratory{
-    .name = "migratory",
-    .summary = "a record is read and written by one process after the other under one lock",
-    .parameters = kMigratoryParameters,
-    .make = make<Migratory>};
-const Workload kProducerConsumer{.name = "producer-consumer",
-                                 .summary = "one process fills a buffer, all read it; the sums are checked",
-                                 .parameters = kProducerConsumerParameters,
-                                 .make = make<ProducerConsumer>};
+const Workload kFalseSharing = workload<FalseSharing>(
+    "false-sharing", "each process increments a word of its own in a line or page of others' words",
+    kFalseSharingParameters);
+const Workload kTrueSharing = workload<TrueSharing>(
+    "true-sharing", "all processes increment common counters under locks; the counts are checked",
+    kTrueSharingParameters);
+const Workload kMigratory = workload<Migratory>(
+    "migratory", "a record is read and written by one process after the other under one lock",
+    kMigratoryParameters);
+const Workload kProducerConsumer = workload<ProducerConsumer>(
+    "producer-consumer", "one process fills a buffer, all read it; the sums are checked",
+    kProducerConsumerParameters);
 
 }  // namespace substrata::workloads

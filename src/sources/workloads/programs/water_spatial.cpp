@@ -330,13 +330,9 @@ class WaterSpatial final : public Program {
 
 }  // namespace
 
-const Workload kWaterSpatial{.name = "water-spatial",
-                             .summary =
-                                 "molecules in cells with short-range forces; compared with all pairs, "
-                                 "computed sequentially",
-                             .parameters = kParameters,
-                             .make = [](const Values& values) -> std::unique_ptr<Program> {
-                               return std::make_unique<WaterSpatial>(values);
-                             }};
+const Workload kWaterSpatial = workload<WaterSpatial>(
+    "water-spatial",
+    "molecules in cells with short-range forces; compared with all pairs, computed sequentially",
+    kParameters);
 
 }  // namespace substrata::workloads
