@@ -4,7 +4,6 @@
 #include <substrata/feed.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -171,24 +170,17 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
 void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept;
 void unfollow(void* following) noexcept;
 
-// How the machine makes itself known; its parameters' text lives as long as the process.
 substrata_machine& machine() {
-  static const std::string* const parameters = new std::string(workloads::describe(kParameters));
-  static substrata_machine* const announced = [] {
-    auto* entry = new substrata_machine{};
-    entry->struct_size = sizeof *entry;
-    entry->default_processes = 4;
-    entry->max_processes = kMostCpus;
-    entry->name = "memory";
-    entry->summary =
-        "processors with two private cache levels each over one memory, no coherence; the fast one";
-    entry->parameters = parameters->c_str();
-    entry->run = run;
-    entry->follow = follow;
-    entry->unfollow = unfollow;
-    return entry;
-  }();
-  return *announced;
+  static substrata_machine& entry = workloads::machine_entry(
+      {.name = "memory",
+       .summary = "processors with two private cache levels each over one memory, no coherence; the fast one",
+       .parameters = kParameters,
+       .default_processes = 4,
+       .max_processes = kMostCpus,
+       .run = run,
+       .follow = follow,
+       .unfollow = unfollow});
+  return entry;
 }
 
 int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
@@ -203,25 +195,18 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
 }
 
 void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept {
-  try {
+  const auto begin = [](std::string_view text, std::string& error) -> void* {
     MachineParameters parameters;
-    std::string error;
-    const char* text = options != nullptr && options->parameters != nullptr ? options->parameters : "";
-    if (!parse_machine_parameters(text, &parameters, error)) {
-      std::snprintf(result->message, sizeof result->message, "memory: %s", error.c_str());
-      return nullptr;
-    }
+    if (!parse_machine_parameters(text, &parameters, error)) return nullptr;
     begin_machine(parameters.geometry);
     auto instrument = std::make_unique<CacheInstrument>(parameters.geometry, true);
     if (const Status refused = instrument->begin(); !refused.ok()) {
-      std::snprintf(result->message, sizeof result->message, "memory: %s", refused.note);
+      error = refused.note;
       return nullptr;
     }
     return instrument.release();
-  } catch (...) {
-    std::snprintf(result->message, sizeof result->message, "memory: no memory for the caches");
-    return nullptr;
-  }
+  };
+  return workloads::follow_announced("memory", begin, options, result);
 }
 
 void unfollow(void* following) noexcept {

@@ -47,7 +47,7 @@ constexpr Column kColumn[kColumns] = {
 };
 
 // One interface that a set looks at.
-struct Watched {
+struct Target {
   std::string name;
   std::string index_path;  // its number, which a removed and re-created interface does not keep
   KeptFile index_file;     // on a real machine a read of a removed interface's file fails with ENODEV
@@ -57,7 +57,7 @@ struct Watched {
 };
 
 struct Selected {
-  uint32_t watched = 0;  // index into watched_
+  uint32_t target = 0;  // index into targets_
   uint32_t column = 0;
 };
 
@@ -77,16 +77,16 @@ class Sampler {
 
   void add(const Host& host, const std::string& interface, uint32_t column) {
     uint32_t at = 0;
-    while (at < watched_.size() && watched_[at].name != interface) ++at;
-    if (at == watched_.size()) {
-      Watched watched;
-      watched.name = interface;
-      watched.index_path = sysfs::below_root(host, "/sys/class/net/" + interface + "/ifindex");
-      if (watched.index_file.open(watched.index_path) == 0 &&
-          watched.index_file.read_integer(&watched.index) != 0) {
-        watched.index_file.close();
+    while (at < targets_.size() && targets_[at].name != interface) ++at;
+    if (at == targets_.size()) {
+      Target target;
+      target.name = interface;
+      target.index_path = sysfs::below_root(host, "/sys/class/net/" + interface + "/ifindex");
+      if (target.index_file.open(target.index_path) == 0 &&
+          target.index_file.read_integer(&target.index) != 0) {
+        target.index_file.close();
       }
-      watched_.push_back(std::move(watched));
+      targets_.push_back(std::move(target));
     }
     selected_.push_back({at, column});
   }
@@ -101,33 +101,33 @@ class Sampler {
       const int error = static_cast<int>(-got);
       return refuse_system(error, "/proc/net/dev cannot be read: %s", std::strerror(error));
     }
-    for (Watched& watched : watched_) watched.found = false;
+    for (Target& target : targets_) target.found = false;
     std::string_view text(text_.data(), static_cast<size_t>(got));
     net::InterfaceLine line;
     bool bad = false;
     while (net::next_interface(&text, &line, &bad)) {
-      for (Watched& watched : watched_) {
-        if (line.name != watched.name) continue;
-        std::memcpy(watched.counters, line.counters, sizeof watched.counters);
-        watched.found = true;
+      for (Target& target : targets_) {
+        if (line.name != target.name) continue;
+        std::memcpy(target.counters, line.counters, sizeof target.counters);
+        target.found = true;
       }
     }
-    for (const Watched& watched : watched_) {
-      if (!watched.found) {
+    for (const Target& target : targets_) {
+      if (!target.found) {
         return refuse_system(ENODEV, "interface %s has vanished; remove its events from the set",
-                             watched.name.c_str());
+                             target.name.c_str());
       }
-      int64_t index = watched.index;
-      if (watched.index_file.is_open() &&
-          (watched.index_file.read_integer(&index) != 0 || index != watched.index)) {
+      int64_t index = target.index;
+      if (target.index_file.is_open() &&
+          (target.index_file.read_integer(&index) != 0 || index != target.index)) {
         return refuse(Code::kCountersLost, ENODEV,
                       "interface %s was removed and made again, its counts began anew; add its events "
                       "again",
-                      watched.name.c_str());
+                      target.name.c_str());
       }
     }
     for (uint32_t i = 0; i < size(); ++i) {
-      raw[i] = static_cast<int64_t>(watched_[selected_[i].watched].counters[selected_[i].column]);
+      raw[i] = static_cast<int64_t>(targets_[selected_[i].target].counters[selected_[i].column]);
     }
     return kSuccess;
   }
@@ -149,13 +149,13 @@ class Sampler {
     }
     return refuse(Code::kCountersLost,
                   "%s of interface %s went backwards: its driver reset it; start the set again",
-                  kColumn[selected_[i].column].name, watched_[selected_[i].watched].name.c_str());
+                  kColumn[selected_[i].column].name, targets_[selected_[i].target].name.c_str());
   }
 
  private:
   KeptFile table_;
   std::vector<char> text_;
-  std::vector<Watched> watched_;
+  std::vector<Target> targets_;
   std::vector<Selected> selected_;
 };
 

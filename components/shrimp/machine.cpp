@@ -4,11 +4,11 @@
 #include <substrata/feed.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <stdexcept>
 
 #include "network.hpp"
 #include "rack.hpp"
+#include "shared_virtual_memory/parameters.hpp"
 #include "workloads/run.hpp"
 #include "workloads/spec.hpp"
 
@@ -18,40 +18,14 @@ namespace {
 constexpr char kMessages[] = "mpi.rank*.send";
 
 constexpr workloads::Parameter kParameters[] = {
-    {.name = "mode",
-     .text = "how changes reach a page's home",
-     .fallback = 1,
-     .least = 0,
-     .most = 1,
-     .choices = "diffs|automatic"},
-    {.name = "homes",
-     .text = "where a page's home is",
-     .fallback = 2,
-     .least = 0,
-     .most = 2,
-     .choices = "block|round-robin|first-touch"},
-    {.name = "categories",
-     .text = "procedures write the category register, by commands over this bus",
-     .fallback = 0,
-     .least = 0,
-     .most = 2,
-     .choices = "off|eisa|xpress"},
-    {.name = "migrate",
-     .text = "packets of one size from one sender to one page tag after which pages migrate, 0: never",
-     .fallback = 0,
-     .least = 0,
-     .most = 1'000'000'000},
-    {.name = "burst",
-     .text = "bytes until the EISA bus is given back",
-     .fallback = 224,
-     .least = 16,
-     .most = 4080},
-    {.name = "verify",
-     .text = "compare each load with sequentially consistent memory",
-     .fallback = 0,
-     .least = 0,
-     .most = 1,
-     .choices = "no|yes"},
+    svm::update_mode(svm::UpdateMode::kAutomatic),
+    svm::home_policy(svm::HomePolicy::kFirstTouch),
+    workloads::choice("categories", "procedures write the category register, by commands over this bus",
+                      "off|eisa|xpress"),
+    {"migrate", "packets of one size from one sender to one page tag after which pages migrate, 0: never", 0,
+     0, 1'000'000'000},
+    {"burst", "bytes until the EISA bus is given back", 224, 16, 4080},
+    svm::kVerify,
 };
 constexpr std::uint64_t kXpress = 2;
 
@@ -128,22 +102,17 @@ void* follow(const substrata_run_options* options, substrata_run_result* result)
 void unfollow(void* following) noexcept;
 
 substrata_machine& machine() {
-  static const std::string* const parameters = new std::string(workloads::describe(kParameters));
-  static substrata_machine* const entry = [] {
-    auto* made = new substrata_machine{};
-    made->struct_size = sizeof *made;
-    made->default_processes = 16;
-    made->max_processes = kNodes;
-    made->name = "shrimp";
-    made->summary =
-        "SHRIMP: Pentium nodes with automatic and deliberate update on a mesh, shared virtual memory";
-    made->parameters = parameters->c_str();
-    made->run = run;
-    made->follow = follow;
-    made->unfollow = unfollow;
-    return made;
-  }();
-  return *entry;
+  static substrata_machine& entry = workloads::machine_entry(
+      {.name = "shrimp",
+       .summary =
+           "SHRIMP: Pentium nodes with automatic and deliberate update on a mesh, shared virtual memory",
+       .parameters = kParameters,
+       .default_processes = 16,
+       .max_processes = kNodes,
+       .run = run,
+       .follow = follow,
+       .unfollow = unfollow});
+  return entry;
 }
 
 int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
@@ -155,21 +124,14 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
 }
 
 void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept {
-  try {
+  const auto begin = [](std::string_view text, std::string& error) -> void* {
     workloads::Values values(kParameters);
-    std::string error;
-    const char* text = options != nullptr && options->parameters != nullptr ? options->parameters : "";
-    if (!values.set(text, error)) {
-      std::snprintf(result->message, sizeof result->message, "shrimp: %s", error.c_str());
-      return nullptr;
-    }
+    if (!values.set(text, error)) return nullptr;
     PortParameters ports;
     ports.burst = static_cast<uint32_t>(values["burst"]);
     return new Following(ports);
-  } catch (const std::exception& refused) {
-    std::snprintf(result->message, sizeof result->message, "shrimp: %s", refused.what());
-    return nullptr;
-  }
+  };
+  return workloads::follow_announced("shrimp", begin, options, result);
 }
 
 void unfollow(void* following) noexcept { delete static_cast<Following*>(following); }
@@ -179,11 +141,8 @@ void unfollow(void* following) noexcept { delete static_cast<Following*>(followi
 std::unique_ptr<svm::SvmMachine> make_machine(std::string_view text, std::string& error) {
   workloads::Values values(kParameters);
   if (!values.set(text, error)) return nullptr;
-  svm::SvmParameters svm;
-  svm.mode = static_cast<svm::UpdateMode>(values["mode"]);
-  svm.homes = static_cast<svm::HomePolicy>(values["homes"]);
+  svm::SvmParameters svm = svm::common_parameters(values);
   svm.managers = svm::Managers::kNodeZero;
-  svm.verify = values["verify"] != 0;
   svm.costs = costs(svm.mode);
   NetworkParameters network;
   network.ports.burst = static_cast<uint32_t>(values["burst"]);

@@ -16,6 +16,7 @@
 
 #include "hpl/lu_kernels.hpp"
 #include "measured/arguments.hpp"
+#include "measured/mpi_program.hpp"
 #include "measured/recorder.hpp"
 
 namespace {
@@ -242,16 +243,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int status = 1;
-  try {
-    status = run(argc, argv);
-  } catch (const std::exception& error) {
-    // One rank that gives up would leave the others waiting for it.
-    std::cerr << "hpl: " << error.what() << "\n";
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return status;
-}
+int main(int argc, char** argv) { return measured::mpi_program("hpl", run, argc, argv); }

@@ -1,8 +1,8 @@
 # The project's own CMake verbs: one per kind of thing that is built.
 
 # Modules. Each is a folder with a name; others include its headers as "<name>/header.hpp". A target sees include/, its
-# own folder and the modules it declares, and nothing else, so that a forbidden include does not compile. What is declared
-# is also the picture of the modules (src/cmake/module_graph.cmake).
+# own folder and the modules it declares, and nothing else, so that a forbidden include does not compile. What is
+# declared is also the picture of the modules (src/cmake/module_graph.cmake).
 
 # The folder "<build>/modules/<name>" holds one link, <name>, to the module's sources.
 function(substrata_name_module name)
@@ -45,8 +45,8 @@ function(substrata_lightly_ target computes)
   endif()
 endfunction()
 
-# substrata_module(<name> [SOURCES ...] [MODULES ...] [LIBRARIES ...] [COMPUTES]): a module that is compiled into libsubstrata.
-# Without sources it is headers only. COMPUTES: its code runs long in tests.
+# substrata_module(<name> [SOURCES ...] [MODULES ...] [LIBRARIES ...] [COMPUTES]): a module that is compiled into
+# libsubstrata. Without sources it is headers only. COMPUTES: its code runs long in tests.
 function(substrata_module name)
   cmake_parse_arguments(ARG "COMPUTES" "" "SOURCES;LIBRARIES;MODULES" ${ARGN})
   substrata_name_module(${name} ${ARG_MODULES})
@@ -56,8 +56,9 @@ function(substrata_module name)
   endif()
 endfunction()
 
-# substrata_component(<name> [ORDER n] SOURCES ... [LIBRARIES ...] [MODULES ...] [COMPUTES]): a built-in substrate whose entry
-# point is substrata_entry_<name>. ORDER places it in the built-in list (0 first, default 50), equal orders by name.
+# substrata_component(<name> [ORDER n] SOURCES ... [LIBRARIES ...] [MODULES ...] [COMPUTES]): a built-in substrate whose
+# entry point is substrata_entry_<name>. ORDER places it in the built-in list (0 first, default 50), equal orders by
+# name.
 function(substrata_component name)
   cmake_parse_arguments(ARG "COMPUTES" "ORDER" "SOURCES;LIBRARIES;MODULES" ${ARGN})
   if(NOT DEFINED ARG_ORDER)
@@ -73,8 +74,8 @@ function(substrata_component name)
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_BUILT_IN "${ARG_ORDER}:${name}")
 endfunction()
 
-# substrata_lists(<name>...): modules that have machines or workloads to list: void substrata::built_in::<name>() adds them
-# to the feed (src/feed/built_in.hpp).
+# substrata_lists(<name>...): modules that have machines or workloads to list: void substrata::built_in::<name>() adds
+# them to the feed (src/feed/built_in.hpp).
 function(substrata_lists)
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_LISTED ${ARGN})
 endfunction()
@@ -154,9 +155,22 @@ endfunction()
 # The layer's modules, which tests and fuzzers with INTERNAL see.
 set(SUBSTRATA_LAYER base registry events multiplex overflow system eventset high_level)
 
-option(SUBSTRATA_PCH "precompile the headers that most tests and the tool include; a build without shows what a file forgets" ON)
+# What a program with INTERNAL sees and links; else one with PAPI is a client of that generation's libpapi.
+function(substrata_face_ target internal papi)
+  if(internal)
+    target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated)
+    substrata_see(${target} ${SUBSTRATA_LAYER})
+    target_link_libraries(${target} PRIVATE substrata_static)
+  elseif(papi)
+    target_link_libraries(${target} PRIVATE papi-${papi})
+  endif()
+endfunction()
 
-# How a test compiles: without optimisation, for it is compiled oftener than its code runs (docs/decisions/build_time.md).
+option(SUBSTRATA_PCH
+       "precompile the headers that most tests and the tool include; a build without shows what a file forgets" ON)
+
+# How a test compiles: without optimisation, for it is compiled oftener than its code runs
+# (docs/decisions/build_time.md).
 function(substrata_unoptimised target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-O0>)
 endfunction()
@@ -167,8 +181,8 @@ function(substrata_precompiling_ target)
                                            "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endfunction()
 
-# substrata_prelude(<name> HEADERS ... [LIBRARIES ...] [UNOPTIMISED] [SHARED]): headers to precompile for programs of these
-# flags, or for what goes into shared libraries.
+# substrata_prelude(<name> HEADERS ... [LIBRARIES ...] [UNOPTIMISED] [SHARED]): headers to precompile for programs of
+# these flags, or for what goes into shared libraries.
 function(substrata_prelude name)
   if(TARGET ${name} OR NOT SUBSTRATA_PCH)
     return()
@@ -219,14 +233,14 @@ function(substrata_tier_ tier test)
   endif()
 endfunction()
 
-# substrata_test(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [TIER t] [TIMEOUT s] [INTERNAL] [PAPI 7.0|7.3] [SERIAL]
-# [COMPUTES] [SEQUENTIAL] [CONTAINER]): a GoogleTest program; every TEST in it is a ctest test.
+# substrata_test(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [TIER t] [TIMEOUT s] [INTERNAL] [PAPI 7.0|7.3]
+# [SERIAL] [COMPUTES] [SEQUENTIAL] [CONTAINER]): a GoogleTest program; every TEST in it is a ctest test.
 #   INTERNAL    may include the library's own headers ("core/...") and links the static library; else an ordinary client
 #   PAPI        links that generation's libpapi (implies client)
 #   TIER        its label; without it unit for what sees modules, client for the others
 #   COMPUTES    its own code runs long (an oracle, an exhaustive search): optimised as the library is
-#   SEQUENTIAL  neither it nor a program that it starts has a second thread: a thread sanitizer, which reports races between
-#               threads of a process, would find nothing in it, and its build goes without
+#   SEQUENTIAL  neither it nor a program that it starts has a second thread: a thread sanitizer, which reports races
+#               between threads of a process, would find nothing in it, and its build goes without
 #   CONTAINER   run once more as in a container with its defaults: no event of the kernel's, 64 MB of /dev/shm
 function(substrata_test name)
   cmake_parse_arguments(ARG "INTERNAL;SERIAL;COMPUTES;SEQUENTIAL;CONTAINER" "TIMEOUT;PAPI;TIER"
@@ -255,13 +269,7 @@ function(substrata_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}
                                              ${PROJECT_SOURCE_DIR}/tests)
-  if(ARG_INTERNAL)
-    target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/generated)
-    substrata_see(${name} ${SUBSTRATA_LAYER})
-    target_link_libraries(${name} PRIVATE substrata_static)
-  elseif(ARG_PAPI)
-    target_link_libraries(${name} PRIVATE papi-${ARG_PAPI})
-  endif()
+  substrata_face_(${name} "${ARG_INTERNAL}" "${ARG_PAPI}")
   substrata_see(${name} ${ARG_MODULES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest GTest::gtest_main Threads::Threads)
   if(ARG_SEQUENTIAL)
@@ -304,8 +312,8 @@ function(substrata_check_sequential_ name sources)
   endforeach()
 endfunction()
 
-# substrata_program_test(<name> TIER t [TIMEOUT s] [ENVIRONMENT ...] [PASSES_WITH expression] COMMAND ...): a program that is a
-# test by its exit status.
+# substrata_program_test(<name> TIER t [TIMEOUT s] [ENVIRONMENT ...] [PASSES_WITH expression] COMMAND ...): a program
+# that is a test by its exit status.
 function(substrata_program_test name)
   cmake_parse_arguments(ARG "" "TIER;TIMEOUT;PASSES_WITH" "COMMAND;ENVIRONMENT" ${ARGN})
   substrata_tier_("${ARG_TIER}" ${name})
@@ -322,7 +330,8 @@ function(substrata_program_test name)
   endif()
 endfunction()
 
-# substrata_benchmark(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [INTERNAL] [PAPI v]): build/bin/bench_<name>; never a test.
+# substrata_benchmark(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [INTERNAL] [PAPI v]): build/bin/bench_<name>;
+# never a test.
 function(substrata_benchmark name)
   if(NOT SUBSTRATA_BENCHMARKS)
     return()
@@ -330,19 +339,13 @@ function(substrata_benchmark name)
   cmake_parse_arguments(ARG "INTERNAL" "PAPI" "SOURCES;LIBRARIES;MODULES" ${ARGN})
   add_executable(bench_${name} ${ARG_SOURCES})
   target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/tests)
-  if(ARG_INTERNAL)
-    target_include_directories(bench_${name} PRIVATE ${CMAKE_BINARY_DIR}/generated)
-    substrata_see(bench_${name} ${SUBSTRATA_LAYER})
-    target_link_libraries(bench_${name} PRIVATE substrata_static)
-  elseif(ARG_PAPI)
-    target_link_libraries(bench_${name} PRIVATE papi-${ARG_PAPI})
-  endif()
+  substrata_face_(bench_${name} "${ARG_INTERNAL}" "${ARG_PAPI}")
   substrata_see(bench_${name} ${ARG_MODULES})
   target_link_libraries(bench_${name} PRIVATE ${ARG_LIBRARIES} benchmark::benchmark Threads::Threads)
 endfunction()
 
-# substrata_fuzzer(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [SEEDS folder]): a libFuzzer target (clang, SUBSTRATA_FUZZ),
-# with a short run of it as the ctest test fuzz.<name>.
+# substrata_fuzzer(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [SEEDS folder]): a libFuzzer target (clang,
+# SUBSTRATA_FUZZ), with a short run of it as the ctest test fuzz.<name>.
 function(substrata_fuzzer name)
   if(NOT SUBSTRATA_FUZZ)
     return()

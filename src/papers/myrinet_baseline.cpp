@@ -60,10 +60,7 @@ std::vector<Claim> run(const Setting& setting) {
 
 }  // namespace
 
-namespace paper {
-Reproduction myrinet_baseline() {
-  return {"myrinet-baseline", "Myrinet monitor, figure 5: baseline latencies", run};
-}
-}  // namespace paper
+extern const Reproduction myrinet_baseline{"myrinet-baseline",
+                                           "Myrinet monitor, figure 5: baseline latencies", run};
 
 }  // namespace substrata::papers

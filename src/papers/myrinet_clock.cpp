@@ -81,10 +81,7 @@ std::vector<Claim> run(const Setting&) {
 
 }  // namespace
 
-namespace paper {
-Reproduction myrinet_clock() {
-  return {"myrinet-clock", "Myrinet monitor, sections 2.2 and 3.2: the global clock", run};
-}
-}  // namespace paper
+extern const Reproduction myrinet_clock{"myrinet-clock",
+                                        "Myrinet monitor, sections 2.2 and 3.2: the global clock", run};
 
 }  // namespace substrata::papers

@@ -87,10 +87,7 @@ std::vector<Claim> run(const Setting& setting) {
 
 }  // namespace
 
-namespace paper {
-Reproduction myrinet_intrusion() {
-  return {"myrinet-intrusion", "Myrinet monitor, section 3: what the monitor costs", run};
-}
-}  // namespace paper
+extern const Reproduction myrinet_intrusion{"myrinet-intrusion",
+                                            "Myrinet monitor, section 3: what the monitor costs", run};
 
 }  // namespace substrata::papers

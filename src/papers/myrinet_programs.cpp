@@ -157,18 +157,12 @@ std::vector<Claim> run_multiprogram(const Setting& setting) {
 
 }  // namespace
 
-namespace paper {
-Reproduction myrinet_fft() { return {"myrinet-fft", "Myrinet monitor, figure 6: signature of FFT", run_fft}; }
-Reproduction myrinet_radix() {
-  return {"myrinet-radix", "Myrinet monitor, figure 11: signature of RADIX", run_radix};
-}
-Reproduction myrinet_gauss() {
-  return {"myrinet-gauss", "Myrinet monitor, figure 14: Gaussian elimination by messages", run_gauss};
-}
-Reproduction myrinet_multiprogram() {
-  return {"myrinet-multiprogram", "Myrinet monitor, figures 12 and 13: FFT and RADIX at once",
-          run_multiprogram};
-}
-}  // namespace paper
+extern const Reproduction myrinet_fft{"myrinet-fft", "Myrinet monitor, figure 6: signature of FFT", run_fft};
+extern const Reproduction myrinet_radix{"myrinet-radix", "Myrinet monitor, figure 11: signature of RADIX",
+                                        run_radix};
+extern const Reproduction myrinet_gauss{
+    "myrinet-gauss", "Myrinet monitor, figure 14: Gaussian elimination by messages", run_gauss};
+extern const Reproduction myrinet_multiprogram{
+    "myrinet-multiprogram", "Myrinet monitor, figures 12 and 13: FFT and RADIX at once", run_multiprogram};
 
 }  // namespace substrata::papers

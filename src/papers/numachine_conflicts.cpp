@@ -1,8 +1,7 @@
 // numachine-conflicts: conflict misses found in the profile of a cache by line, by its average and by
 // thresholds, and traced to data objects (Lemieux, section 3.3.2); the patterns of sharing distinguished.
 #include <algorithm>
-#include <fstream>
-#include <stdexcept>
+#include <ostream>
 
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
@@ -39,19 +38,7 @@ std::vector<Claim> run_conflicts(const Setting& setting) {
                     "in one run, by watching the average"});
 
   reset_numachine();
-  for (std::uint32_t p = 0; p < kProcessors; ++p)
-    substrata_numachine_fill_sram(p, 0, 65536, static_cast<std::uint32_t>(-50));
-  write_all(kProcessors, SUBSTRATA_NUMACHINE_SCM, 5U << 11 | 1U << 22);
-  write_all(kProcessors, SUBSTRATA_NUMACHINE_SRAMCE, 1);
-  std::uint64_t interrupts = 0;
-  substrata_numachine_on_interrupt(
-      [](void* owner, std::uint32_t cpu, std::uint32_t pending) {
-        ++*static_cast<std::uint64_t*>(owner);
-        substrata_numachine_write(cpu, SUBSTRATA_NUMACHINE_INTERRUPTS, pending);
-      },
-      &interrupts);
-  run_on_numachine(kConflict, kProcessors);
-  substrata_numachine_on_interrupt(nullptr, nullptr);
+  const std::uint64_t interrupts = interrupts_beyond(50, 5U << 11 | 1U << 22, kConflict, kProcessors);
   claims.push_back(
       {"an interrupt is generated as soon as a line exceeds a number of misses", "one for each such line",
        std::to_string(interrupts) + " interrupts at the 50th miss, " + std::to_string(sharp.size()) +
@@ -95,22 +82,15 @@ std::vector<Claim> run_conflicts(const Setting& setting) {
                     std::to_string(right) + " of " + std::to_string(std::size(kPatterns)) + ": " + found,
                     right == std::size(kPatterns),
                     "one program of each pattern; the rules are in docs/reference/numachine.md"});
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/numachine-conflicts.csv");
-    file << table;
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/numachine-conflicts.csv");
-  }
+  setting.write("numachine-conflicts.csv", [&](std::ostream& file) { file << table; });
   reset_numachine();
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction numachine_conflicts() {
-  return {"numachine-conflicts",
-          "Lemieux, section 3.3.2: conflicts by cache line, thresholds, and data objects", run_conflicts};
-}
-}  // namespace paper
+extern const Reproduction numachine_conflicts{
+    "numachine-conflicts", "Lemieux, section 3.3.2: conflicts by cache line, thresholds, and data objects",
+    run_conflicts};
 
 }  // namespace substrata::papers

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
+#include <ostream>
 #include <stdexcept>
 #include <vector>
 
@@ -201,22 +201,14 @@ std::vector<Claim> run_estimates(const Setting& setting) {
                         (more_hits ? "and in each workload" : "but not in each workload"),
                     more_hits && all.hits > all.misses,
                     {}});
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/numachine-estimates.csv");
-    file << table;
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/numachine-estimates.csv");
-  }
+  setting.write("numachine-estimates.csv", [&](std::ostream& file) { file << table; });
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction numachine_estimates() {
-  return {"numachine-estimates",
-          "Lemieux, section 4.4.4 and figure 4.8: the estimates of invalidation hits and misses",
-          run_estimates};
-}
-}  // namespace paper
+extern const Reproduction numachine_estimates{
+    "numachine-estimates",
+    "Lemieux, section 4.4.4 and figure 4.8: the estimates of invalidation hits and misses", run_estimates};
 
 }  // namespace substrata::papers

@@ -1,9 +1,9 @@
 // numachine-hittable: the memory state hit table, the FIFOs and the page use of the memory card (Lemieux,
 // appendix A).
 #include <algorithm>
-#include <fstream>
-#include <stdexcept>
+#include <ostream>
 
+#include "papers/counted_set.hpp"
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
@@ -36,7 +36,8 @@ Hits hits_of_machine() {
 std::vector<Claim> run_hittable(const Setting& setting) {
   std::vector<Claim> claims;
   reset_numachine();
-  NumachineSet set({"HITS_LV", "HITS_LI", "HITS_GV", "HITS_GI", "MEMORY_REQUESTS", "MEMORY_QUEUE_CYCLES"});
+  CountedSet set("numachine",
+                 {"HITS_LV", "HITS_LI", "HITS_GV", "HITS_GI", "MEMORY_REQUESTS", "MEMORY_QUEUE_CYCLES"});
   set.start();
   run_on_numachine("radix:keys=65536", kProcessors, "cache=65536:network_cache=262144");
   const std::vector<long long> events = set.stop();
@@ -119,26 +120,21 @@ std::vector<Claim> run_hittable(const Setting& setting) {
                         " times, their homes " + std::to_string(by_home) + " times",
                     hinted > 0 && by_hint > by_home,
                     "hinted when one station has twice the use of all others together"});
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/numachine-hittable.csv");
+  setting.write("numachine-hittable.csv", [&](std::ostream& file) {
     file << "state,read,read exclusive,update,writeback\n";
     const char* const names[] = {"LV", "LI", "GV", "GI"};
     for (int state = 0; state < 4; ++state)
       file << names[state] << "," << hits.cell[state][0] << "," << hits.cell[state][1] << ","
            << hits.cell[state][2] << "," << hits.cell[state][3] << "\n";
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/numachine-hittable.csv");
-  }
+  });
   reset_numachine();
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction numachine_hittable() {
-  return {"numachine-hittable", "Lemieux, appendix A: the memory state hit table, FIFO depths, page use",
-          run_hittable};
-}
-}  // namespace paper
+extern const Reproduction numachine_hittable{
+    "numachine-hittable", "Lemieux, appendix A: the memory state hit table, FIFO depths, page use",
+    run_hittable};
 
 }  // namespace substrata::papers

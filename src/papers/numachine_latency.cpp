@@ -2,8 +2,7 @@
 // sections 4.3.6 and 4.4.5).
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <stdexcept>
+#include <ostream>
 
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
@@ -144,25 +143,20 @@ std::vector<Claim> run_latency(const Setting& setting) {
   const double minutes = std::pow(2, 32) / kBusHz / 60;
   claims.push_back({"a 32-bit counter overflows after about 1.4 minutes", "1.4 minutes",
                     digits(minutes, 2) + " minutes", std::abs(minutes - 1.4) < 0.05, "at 50 MHz"});
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/numachine-latency.csv");
+  setting.write("numachine-latency.csv", [&](std::ostream& file) {
     file << "cycles,requests\n";
     for (std::uint32_t time = 0; time < 4096; ++time) {
       if (whole[time] != 0) file << time << "," << whole[time] << "\n";
     }
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/numachine-latency.csv");
-  }
+  });
   reset_numachine();
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction numachine_latency() {
-  return {"numachine-latency", "Lemieux, sections 4.3.6 and 4.4.5: latency histograms, whole and compact",
-          run_latency};
-}
-}  // namespace paper
+extern const Reproduction numachine_latency{
+    "numachine-latency", "Lemieux, sections 4.3.6 and 4.4.5: latency histograms, whole and compact",
+    run_latency};
 
 }  // namespace substrata::papers

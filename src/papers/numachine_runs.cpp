@@ -1,16 +1,12 @@
 // Runs on the machine numachine, and what is read from it.
 #include "papers/numachine_runs.hpp"
 
-#include <papi.h>
-
-#include <cstdio>
 #include <stdexcept>
 
 #include "model_runs/workload_run.hpp"
-#include "sampler/measuring.hpp"
+#include "papers/reproduction.hpp"
 
 namespace substrata::papers {
-using namespace sampler;
 using namespace model_runs;
 namespace {
 
@@ -23,37 +19,6 @@ void must(int code) {
 std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t processors,
                                const std::string& parameters) {
   return model_runs::run_workload("numachine", workload, processors, parameters).simulated_ticks / 20'000;
-}
-
-NumachineSet::NumachineSet(const std::vector<std::string>& events) : set_(PAPI_NULL) {
-  start_library();
-  if (const int status = PAPI_create_eventset(&set_); status != PAPI_OK)
-    throw std::runtime_error(refusal(status));
-  for (const std::string& event : events) {
-    if (const int status = PAPI_add_named_event(set_, ("numachine:::" + event).c_str()); status != PAPI_OK) {
-      const std::string message = event + ": " + refusal(status);
-      PAPI_cleanup_eventset(set_);
-      PAPI_destroy_eventset(&set_);
-      throw std::runtime_error(message);
-    }
-  }
-}
-
-NumachineSet::~NumachineSet() {
-  PAPI_stop(set_, nullptr);
-  PAPI_cleanup_eventset(set_);
-  PAPI_destroy_eventset(&set_);
-}
-
-void NumachineSet::start() {
-  if (const int status = PAPI_start(set_); status != PAPI_OK) throw std::runtime_error(refusal(status));
-}
-
-std::vector<long long> NumachineSet::stop() {
-  std::vector<long long> values(static_cast<std::size_t>(PAPI_num_events(set_)));
-  if (const int status = PAPI_stop(set_, values.data()); status != PAPI_OK)
-    throw std::runtime_error(refusal(status));
-  return values;
 }
 
 void write_all(std::uint32_t processors, std::uint32_t address, std::uint32_t value) {
@@ -96,6 +61,25 @@ std::vector<substrata_numachine_spike> spikes() {
   return all;
 }
 
+std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_mode,
+                                const std::string& workload, std::uint32_t processors,
+                                const std::string& parameters) {
+  for (std::uint32_t p = 0; p < processors; ++p)
+    must(substrata_numachine_fill_sram(p, 0, 65536, 0U - threshold));
+  write_all(processors, SUBSTRATA_NUMACHINE_SCM, counter_mode);
+  write_all(processors, SUBSTRATA_NUMACHINE_SRAMCE, 1);
+  std::uint64_t interrupts = 0;
+  substrata_numachine_on_interrupt(
+      [](void* owner, std::uint32_t cpu, std::uint32_t pending) {
+        ++*static_cast<std::uint64_t*>(owner);
+        substrata_numachine_write(cpu, SUBSTRATA_NUMACHINE_INTERRUPTS, pending);
+      },
+      &interrupts);
+  run_on_numachine(workload, processors, parameters);
+  substrata_numachine_on_interrupt(nullptr, nullptr);
+  return interrupts;
+}
+
 LatencyList::LatencyList() {
   const auto take = [](void* owner, const substrata_transaction* batch, std::size_t count) {
     auto& requests = static_cast<LatencyList*>(owner)->requests_;
@@ -118,12 +102,6 @@ LatencyList::~LatencyList() { substrata_observer_destroy(observer_); }
 const std::vector<LatencyList::Request>& LatencyList::requests() {
   substrata_flush();
   return requests_;
-}
-
-std::string digits(double number, int after_point) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.*f", after_point, number);
-  return text;
 }
 
 std::string share_of(double part, double whole) {

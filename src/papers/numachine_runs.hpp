@@ -1,4 +1,4 @@
-// What the reproductions of the NUMAchine thesis share: runs, eventsets, registers, what the model knows.
+// What the reproductions of the NUMAchine thesis share: runs, registers, what the model knows.
 #ifndef SUBSTRATA_PAPERS_NUMACHINE_RUNS_HPP
 #define SUBSTRATA_PAPERS_NUMACHINE_RUNS_HPP
 
@@ -15,20 +15,6 @@ namespace substrata::papers {
 std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t processors,
                                const std::string& parameters = "");
 
-// An eventset of `numachine` events around one run. Thread-bound.
-class NumachineSet {
- public:
-  explicit NumachineSet(const std::vector<std::string>& events);  // throws with the library's message
-  ~NumachineSet();
-  NumachineSet(const NumachineSet&) = delete;
-  NumachineSet& operator=(const NumachineSet&) = delete;
-  void start();
-  std::vector<long long> stop();
-
- private:
-  int set_;
-};
-
 // Register access that throws with the message of a refusal.
 void write_all(std::uint32_t processors, std::uint32_t address, std::uint32_t value);
 std::uint32_t read_word(std::uint32_t processor, std::uint32_t address);
@@ -37,6 +23,12 @@ void reset_numachine();
 substrata_numachine_truth known(std::uint32_t processor);
 std::vector<substrata_numachine_object> objects();
 std::vector<substrata_numachine_spike> spikes();
+
+// Runs a workload whose events each count into a word of the SRAM (`counter_mode`, a value of the SCM register) and gives
+// how often a word passed `threshold`: each such interrupt is acknowledged.
+std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_mode,
+                                const std::string& workload, std::uint32_t processors,
+                                const std::string& parameters = "");
 
 // Latencies of completed requests, as published at the processors' bus probe points. Thread-bound.
 class LatencyList {
@@ -57,7 +49,6 @@ class LatencyList {
   substrata_observer* observer_ = nullptr;
 };
 
-std::string digits(double number, int after_point);
 std::string share_of(double part, double whole);
 
 }  // namespace substrata::papers

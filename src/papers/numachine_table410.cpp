@@ -8,6 +8,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "papers/counted_set.hpp"
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
@@ -67,7 +68,7 @@ using Truth = substrata_numachine_truth;
 
 std::vector<long long> count_run(const std::vector<std::string>& events, const char* parameters = "",
                                  const char* workload = kWorkload) {
-  NumachineSet set(events);
+  CountedSet set("numachine", events);
   set.start();
   run_on_numachine(workload, kProcessors, parameters);
   return set.stop();
@@ -218,19 +219,8 @@ void sram_items(Table& table) {
             std::to_string(counted) + " misses in the SRAM, " + std::to_string(misses) + " known");
 
   reset_numachine();
-  for (std::uint32_t p = 0; p < kProcessors; ++p)
-    substrata_numachine_fill_sram(p, 0, 65536, static_cast<std::uint32_t>(-static_cast<int>(kThreshold)));
-  write_all(kProcessors, SUBSTRATA_NUMACHINE_SCM, event_bits(5) | 1U << 22);
-  write_all(kProcessors, SUBSTRATA_NUMACHINE_SRAMCE, 1);
-  std::uint64_t interrupts = 0;
-  substrata_numachine_on_interrupt(
-      [](void* owner, std::uint32_t cpu, std::uint32_t pending) {
-        ++*static_cast<std::uint64_t*>(owner);
-        substrata_numachine_write(cpu, SUBSTRATA_NUMACHINE_INTERRUPTS, pending);
-      },
-      &interrupts);
-  run_on_numachine(kWorkload, kProcessors, "cache=65536");
-  substrata_numachine_on_interrupt(nullptr, nullptr);
+  const std::uint64_t interrupts =
+      interrupts_beyond(kThreshold, event_bits(5) | 1U << 22, kWorkload, kProcessors, "cache=65536");
   table.add(11, "cache profile with thresholds", "yes: preload the SRAM, interrupt on overflow",
             interrupts == busy_lines && interrupts > 0,
             std::to_string(interrupts) + " interrupts, " + std::to_string(busy_lines) + " lines with " +
@@ -397,11 +387,8 @@ std::vector<Claim> run_table(const Setting&) {
 
 }  // namespace
 
-namespace paper {
-Reproduction numachine_table410() {
-  return {"numachine-table410", "Lemieux, table 4.10: the 23 recommended measurements, taken on the model",
-          run_table};
-}
-}  // namespace paper
+extern const Reproduction numachine_table410{
+    "numachine-table410", "Lemieux, table 4.10: the 23 recommended measurements, taken on the model",
+    run_table};
 
 }  // namespace substrata::papers

@@ -182,10 +182,7 @@ std::vector<Claim> run(const Setting&) {
 
 }  // namespace
 
-namespace paper {
-Reproduction owl_compatible() {
-  return {"owl-compatible", "Schulz et al., section 4: downward compatible", run};
-}
-}  // namespace paper
+extern const Reproduction owl_compatible{"owl-compatible", "Schulz et al., section 4: downward compatible",
+                                         run};
 
 }  // namespace substrata::papers

@@ -360,8 +360,7 @@ std::vector<Claim> run(const Setting& setting) {
        paper_gates * 100 < modern_gates,
        "a module states its counters, table bits and comparators; no gates were synthesised here"});
 
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/owl-histogram.csv");
+  setting.write("owl-histogram.csv", [&](std::ostream& file) {
     constexpr const char* kGroups[] = {"program", "stream", "kernel"};
     file << "workload,group,accesses,rate32,rate64,rate128,exact,least\n";
     for (const Row& row : rows) {
@@ -369,17 +368,13 @@ std::vector<Claim> run(const Setting& setting) {
            << row.rate[0] << ',' << row.rate[1] << ',' << row.rate[2] << ',' << (row.exact ? 1 : 0) << ','
            << row.least << '\n';
     }
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/owl-histogram.csv");
-  }
+  });
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction owl_histogram() {
-  return {"owl-histogram", "Schulz et al., sections 4.2 and 5.1, figure 4: access histograms", run};
-}
-}  // namespace paper
+extern const Reproduction owl_histogram{
+    "owl-histogram", "Schulz et al., sections 4.2 and 5.1, figure 4: access histograms", run};
 
 }  // namespace substrata::papers

@@ -3,8 +3,7 @@
 #include <substrata/owl.hpp>
 
 #include <cstring>
-#include <fstream>
-#include <stdexcept>
+#include <ostream>
 
 #include "papers/owl_workloads.hpp"
 #include "papers/reproduction.hpp"
@@ -190,21 +189,16 @@ std::vector<Claim> run(const Setting& setting) {
                     one.metric("PATTERNS") <= 200 && info.cost.table_bits >= 200u * 100 * 32,
                     "the module also remembers 4096 distances to find repetitions in: " +
                         std::to_string(info.cost.table_bits) + " bits together"});
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/owl-pattern.csv");
+  setting.write("owl-pattern.csv", [&](std::ostream& file) {
     file << "index,address\n";
     for (size_t i = 0; i < 2000 && i < loads.size(); ++i) file << i << ',' << loads[i] << '\n';
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/owl-pattern.csv");
-  }
+  });
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction owl_pattern() {
-  return {"owl-pattern", "Schulz et al., section 4.3, figure 5: pattern recognition and reduction", run};
-}
-}  // namespace paper
+extern const Reproduction owl_pattern{
+    "owl-pattern", "Schulz et al., section 4.3, figure 5: pattern recognition and reduction", run};
 
 }  // namespace substrata::papers

@@ -11,7 +11,6 @@
 #include <future>
 #include <iterator>
 #include <memory>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -392,8 +391,7 @@ std::vector<Claim> run(const Setting& setting) {
        hurt != 0 && helped * 2 > hurt,
        "separate memory: a controller of its own, as fast as the program's, behind a buffer of 64 packets a "
        "capsule"});
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/owl-perturbation.csv");
+  setting.write("owl-perturbation.csv", [&](std::ostream& file) {
     file << "workload,busiest";
     for (const Case& each : kCases) file << ',' << each.name;
     file << ",loss at 1/8 with rings of 4 KiB,mispredicted in a thousand,whole program\n";
@@ -402,20 +400,15 @@ std::vector<Claim> run(const Setting& setting) {
       for (const double ipc : row.ipc) file << ',' << ipc;
       file << ',' << row.small_ring_loss << ',' << row.mispredicted << ',' << row.program << '\n';
     }
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/owl-perturbation.csv");
-    file.close();
-    draw(setting.out);
-  }
+  });
+  if (!setting.out.empty()) draw(setting.out);
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction owl_perturbation() {
-  return {"owl-perturbation",
-          "Schulz et al., section 5.2, tables 1 and 2, figure 6: perturbation by injected results", run};
-}
-}  // namespace paper
+extern const Reproduction owl_perturbation{
+    "owl-perturbation",
+    "Schulz et al., section 5.2, tables 1 and 2, figure 6: perturbation by injected results", run};
 
 }  // namespace substrata::papers

@@ -161,10 +161,7 @@ std::vector<Claim> run(const Setting&) {
 
 }  // namespace
 
-namespace paper {
-Reproduction owl_recruiting() {
-  return {"owl-recruiting", "Schulz et al., section 1: recruiting monitors to find a cause", run};
-}
-}  // namespace paper
+extern const Reproduction owl_recruiting{
+    "owl-recruiting", "Schulz et al., section 1: recruiting monitors to find a cause", run};
 
 }  // namespace substrata::papers

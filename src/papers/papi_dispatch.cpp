@@ -3,8 +3,8 @@
 
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <limits>
+#include <ostream>
 #include <stdexcept>
 
 #include "papers/reproduction.hpp"
@@ -82,12 +82,6 @@ double read_ns(const char* event) {
   return ns;
 }
 
-std::string decimal(double number, int digits) {
-  char line[48];
-  std::snprintf(line, sizeof line, "%.*f", digits, number);
-  return line;
-}
-
 std::vector<Claim> run_dispatch(const Setting& setting) {
   start_library();
   Host host;
@@ -113,8 +107,8 @@ std::vector<Claim> run_dispatch(const Setting& setting) {
   std::vector<Claim> claims;
   claims.push_back({"the extra level of indirection adds a negligible overhead to the call time",
                     "negligible (no figure given; taken here as below 2 ns)",
-                    decimal(added, 2) + " ns: " + decimal(dispatched.ns(), 2) + " ns through the table, " +
-                        decimal(direct.ns(), 2) + " ns directly",
+                    digits(added, 2) + " ns: " + digits(dispatched.ns(), 2) + " ns through the table, " +
+                        digits(direct.ns(), 2) + " ns directly",
                     added < kNegligibleNs,
                     "shortest of " + std::to_string(kBatches) + " batches of " + std::to_string(kCalls) +
                         " calls each, taken in turn in one process"});
@@ -133,8 +127,8 @@ std::vector<Claim> run_dispatch(const Setting& setting) {
               false,
               {}};
   if (whole > 0) {
-    share.ours = decimal(100 * added / whole, 3) + " % of a PAPI_read: " + decimal(added, 2) + " ns of " +
-                 decimal(whole, 1) + " ns";
+    share.ours = digits(100 * added / whole, 3) + " % of a PAPI_read: " + digits(added, 2) + " ns of " +
+                 digits(whole, 1) + " ns";
     share.holds = added / whole < kNegligibleShare;
     share.note = std::string("read of ") + counted;
   } else {
@@ -143,27 +137,21 @@ std::vector<Claim> run_dispatch(const Setting& setting) {
   }
   const double least = read_ns("example:::constant");
   if (least > 0)
-    share.note += "; a PAPI_read that needs no system call (example:::constant) takes " + decimal(least, 1) +
+    share.note += "; a PAPI_read that needs no system call (example:::constant) takes " + digits(least, 1) +
                   " ns in all";
   claims.push_back(share);
 
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/papi-dispatch.csv");
+  setting.write("papi-dispatch.csv", [&](std::ostream& file) {
     file << "what,ns\ndirect call," << direct.ns() << "\nthrough the table," << dispatched.ns() << "\n";
     if (whole > 0) file << "PAPI_read of " << counted << "," << whole << "\n";
     if (least > 0) file << "PAPI_read of example:::constant," << least << "\n";
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/papi-dispatch.csv");
-  }
+  });
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction papi_dispatch() {
-  return {"papi-dispatch", "Dongarra et al., section 2: calls through the table of a substrate",
-          run_dispatch};
-}
-}  // namespace paper
+extern const Reproduction papi_dispatch{
+    "papi-dispatch", "Dongarra et al., section 2: calls through the table of a substrate", run_dispatch};
 
 }  // namespace substrata::papers

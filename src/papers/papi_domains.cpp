@@ -10,8 +10,8 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
-#include <fstream>
 #include <numbers>
+#include <ostream>
 #include <stdexcept>
 #include <utility>
 
@@ -329,8 +329,7 @@ std::vector<Claim> run_domains(const Setting& setting) {
                     equal && compared > 0,
                     {}});
 
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/papi-domains.csv");
+  setting.write("papi-domains.csv", [&](std::ostream& file) {
     file << "iteration,phase";
     for (const Domain& domain : domains.list) file << ',' << domain.event;
     file << '\n';
@@ -339,18 +338,13 @@ std::vector<Claim> run_domains(const Setting& setting) {
       for (const long long value : row.values) file << ',' << value;
       file << '\n';
     }
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/papi-domains.csv");
-  }
+  });
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction papi_domains() {
-  return {"papi-domains", "Dongarra et al., sections 2 and 3: several measurement domains at once",
-          run_domains};
-}
-}  // namespace paper
+extern const Reproduction papi_domains{
+    "papi-domains", "Dongarra et al., sections 2 and 3: several measurement domains at once", run_domains};
 
 }  // namespace substrata::papers

@@ -2,6 +2,8 @@
 #ifndef SUBSTRATA_PAPERS_REPRODUCTION_HPP
 #define SUBSTRATA_PAPERS_REPRODUCTION_HPP
 
+#include <functional>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,12 @@ struct Claim {
 // What a reproduction may use.
 struct Setting {
   std::string out;  // folder for data and figures; empty: none are written
+  // Writes a file of that name into the folder, if there is one. Throws std::runtime_error when it cannot be written.
+  void write(const std::string& name, const std::function<void(std::ostream&)>& fill) const;
 };
+
+// "12.34"
+std::string digits(double number, int after_point);
 
 // A reproduction. The function throws std::runtime_error when it cannot run here; that is not a miss.
 struct Reproduction {
@@ -29,8 +36,7 @@ struct Reproduction {
   std::vector<Claim> (*run)(const Setting& setting);
 };
 
-// The generated list: by id, each what the function substrata::papers::paper::<id with '_' for '-'> of the
-// reproduction's own file gives. Adding one takes that file and a line in CMakeLists.txt.
+// The generated list: by id, each the constant <id with '_' for '-'> of the reproduction's own file. Adding one takes that file and a line in CMakeLists.txt.
 std::vector<Reproduction> reproductions();
 
 }  // namespace substrata::papers

@@ -2,9 +2,9 @@
 // 4.2).
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <stdexcept>
+#include <ostream>
 
+#include "papers/counted_set.hpp"
 #include "papers/reproduction.hpp"
 #include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
@@ -27,7 +27,7 @@ struct Overhead {
 Overhead measure(const std::string& workload, std::uint32_t nodes) {
   Overhead found;
   const double bare = run_on_shrimp(workload, nodes, "categories=off");
-  ShrimpSet set({"COMMANDS"});
+  CountedSet set("shrimp", {"COMMANDS"});
   set.start();
   const double eisa = run_on_shrimp(workload, nodes, "categories=eisa");
   found.commands = set.stop().front();
@@ -37,9 +37,7 @@ Overhead measure(const std::string& workload, std::uint32_t nodes) {
   return found;
 }
 
-std::string percent(double share) {
-  return with_digits(100 * share, share < 0.1 && share > -0.1 ? 2 : 1) + " %";
-}
+std::string percent(double share) { return digits(100 * share, share < 0.1 && share > -0.1 ? 2 : 1) + " %"; }
 
 struct Program {
   const char* workload;
@@ -56,7 +54,7 @@ std::vector<Claim> run_categories(const Setting& setting) {
   std::string table = "program,nodes,commands,eisa,xpress\n";
   const auto note = [&](const char* workload, std::uint32_t nodes, const Overhead& found) {
     table += std::string(workload) + "," + std::to_string(nodes) + "," + std::to_string(found.commands) +
-             "," + with_digits(found.eisa, 5) + "," + with_digits(found.xpress, 5) + "\n";
+             "," + digits(found.eisa, 5) + "," + digits(found.xpress, 5) + "\n";
   };
   double eisa[2] = {};
   bool ratio_holds = true;
@@ -100,21 +98,14 @@ std::vector<Claim> run_categories(const Setting& setting) {
                         std::to_string(kFigureNodes) + " nodes; run time " + percent(coarse.eisa),
                     coarse.eisa < 0.01,
                     "so few commands that run time may fall: they only shift when messages meet"});
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/shrimp-categories.csv");
-    file << table;
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/shrimp-categories.csv");
-  }
+  setting.write("shrimp-categories.csv", [&](std::ostream& file) { file << table; });
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction shrimp_categories() {
-  return {"shrimp-categories", "Martonosi et al., section 4.2: overhead of per-procedure categories",
-          run_categories};
-}
-}  // namespace paper
+extern const Reproduction shrimp_categories{
+    "shrimp-categories", "Martonosi et al., section 4.2: overhead of per-procedure categories",
+    run_categories};
 
 }  // namespace substrata::papers

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
+#include <ostream>
 #include <stdexcept>
 
+#include "papers/counted_set.hpp"
 #include "papers/reproduction.hpp"
 #include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
@@ -33,7 +34,7 @@ Histogram measure(const Case& one) {
   substrata_shrimp_power_on();
   command_all(SUBSTRATA_SHRIMP_MULTIPLEXER, SUBSTRATA_SHRIMP_SIZE(1) | SUBSTRATA_SHRIMP_SIZE(2) |
                                                 SUBSTRATA_SHRIMP_SENDER | SUBSTRATA_SHRIMP_CATEGORY);
-  ShrimpSet set({"PACKETS"});
+  CountedSet set("shrimp", {"PACKETS"});
   set.start();
   run_on_shrimp(one.workload, one.nodes, "");
   const long long packets = set.stop().front();
@@ -87,25 +88,22 @@ Shape shape_of(const Histogram& histogram) {
   return shape;
 }
 
-void write_table(const std::string& path, const Histogram& histogram) {
-  std::ofstream file(path);
+void write_table(std::ostream& file, const Histogram& histogram) {
   file << "sender,chunk_of_16_bytes,packets\n";
   for (std::size_t sender = 0; sender < histogram.size(); ++sender) {
     for (std::size_t chunk = 0; chunk < kChunks; ++chunk)
       file << sender << ',' << chunk << ',' << histogram[sender][chunk] << '\n';
   }
-  if (!file.flush()) throw std::runtime_error("cannot write " + path);
 }
 
 // A heat map; the shade grows with the logarithm of the count.
-void draw(const std::string& path, const Histogram& histogram) {
+void draw(std::ostream& file, const Histogram& histogram) {
   constexpr int kCell = 24;
   constexpr int kLeft = 60;
   constexpr int kTop = 40;
   std::uint64_t most = 1;
   for (const auto& row : histogram)
     most = std::max(most, *std::max_element(row.begin(), row.begin() + kChunks));
-  std::ofstream file(path);
   const int width = kLeft + kCell * static_cast<int>(kChunks) + 20;
   const int height = kTop + kCell * static_cast<int>(histogram.size()) + 50;
   file << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
@@ -134,7 +132,6 @@ void draw(const std::string& path, const Histogram& histogram) {
   file << "<text x=\"" << kLeft << "\" y=\"" << below + 20 << "\">size in chunks of 16 bytes</text>\n"
        << "<text x=\"14\" y=\"" << kTop + 60 << "\" transform=\"rotate(-90 14 " << kTop + 60
        << ")\" text-anchor=\"end\">sender</text>\n</svg>\n";
-  if (!file.flush()) throw std::runtime_error("cannot write " + path);
 }
 
 std::string range_text(const Shape& shape) {
@@ -179,20 +176,15 @@ std::vector<Claim> run_figure(const Setting& setting) {
                       found.sharp() && found.ridge_everywhere && found.level(),
                       {}});
   }
-  if (!setting.out.empty()) {
-    write_table(setting.out + "/shrimp-fig4.csv", histogram);
-    draw(setting.out + "/shrimp-fig4.svg", histogram);
-  }
+  setting.write("shrimp-fig4.csv", [&](std::ostream& file) { write_table(file, histogram); });
+  setting.write("shrimp-fig4.svg", [&](std::ostream& file) { draw(file, histogram); });
   substrata_shrimp_power_on();
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction shrimp_fig4() {
-  return {"shrimp-fig4", "Martonosi et al., figure 4: senders by packet sizes of an FFT", run_figure};
-}
-}  // namespace paper
+extern const Reproduction shrimp_fig4{
+    "shrimp-fig4", "Martonosi et al., figure 4: senders by packet sizes of an FFT", run_figure};
 
 }  // namespace substrata::papers

@@ -1,8 +1,8 @@
 // shrimp-migration: pages move to those who write them, on the monitors' interrupts (Martonosi et al.,
 // section 4.4, which leaves the trade-off open).
-#include <fstream>
-#include <stdexcept>
+#include <ostream>
 
+#include "papers/counted_set.hpp"
 #include "papers/reproduction.hpp"
 #include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
@@ -22,7 +22,7 @@ struct Traffic {
 
 Traffic measure(const std::string& workload, const std::string& migrate) {
   Traffic found;
-  ShrimpSet set({"PACKETS", "BYTES"});
+  CountedSet set("shrimp", {"PACKETS", "BYTES"});
   set.start();
   found.seconds = run_on_shrimp(workload, kNodes, "homes=round-robin:migrate=" + migrate);
   const std::vector<long long> values = set.stop();
@@ -33,7 +33,7 @@ Traffic measure(const std::string& workload, const std::string& migrate) {
 
 std::string change(double before, double after) {
   const double percent = 100 * (after / before - 1);
-  return (percent > 0 ? "+" : "") + with_digits(percent, 1) + " %";
+  return (percent > 0 ? "+" : "") + digits(percent, 1) + " %";
 }
 
 struct Program {
@@ -59,13 +59,13 @@ std::vector<Claim> run_migration(const Setting& setting) {
     for (const bool migrating : {false, true}) {
       const Traffic& one = migrating ? moved : fixed;
       table += std::string(program.workload) + "," + (migrating ? kThreshold : "off") + "," +
-               with_digits(one.seconds, 6) + "," + std::to_string(one.packets) + "," +
-               std::to_string(one.bytes) + "\n";
+               digits(one.seconds, 6) + "," + std::to_string(one.packets) + "," + std::to_string(one.bytes) +
+               "\n";
     }
     const std::string ours =
-        "time " + with_digits(1e3 * fixed.seconds, 1) + " to " + with_digits(1e3 * moved.seconds, 1) +
-        " ms (" + change(fixed.seconds, moved.seconds) + "), packets " + std::to_string(fixed.packets) +
-        " to " + std::to_string(moved.packets) + " (" +
+        "time " + digits(1e3 * fixed.seconds, 1) + " to " + digits(1e3 * moved.seconds, 1) + " ms (" +
+        change(fixed.seconds, moved.seconds) + "), packets " + std::to_string(fixed.packets) + " to " +
+        std::to_string(moved.packets) + " (" +
         change(static_cast<double>(fixed.packets), static_cast<double>(moved.packets)) + ")";
     if (program.has_main_writers) {
       const bool less_traffic = moved.packets < fixed.packets && moved.bytes < fixed.bytes;
@@ -86,20 +86,13 @@ std::vector<Claim> run_migration(const Setting& setting) {
   claims.push_back({"the overhead of migration must be balanced against its benefits",
                     "must be balanced (the trade-off was ongoing work)", without_main_writer, some_lose,
                     "pages that many processors write: to move them costs more than it saves"});
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/shrimp-migration.csv");
-    file << table;
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/shrimp-migration.csv");
-  }
+  setting.write("shrimp-migration.csv", [&](std::ostream& file) { file << table; });
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction shrimp_migration() {
-  return {"shrimp-migration", "Martonosi et al., section 4.4: adaptive page migration", run_migration};
-}
-}  // namespace paper
+extern const Reproduction shrimp_migration{
+    "shrimp-migration", "Martonosi et al., section 4.4: adaptive page migration", run_migration};
 
 }  // namespace substrata::papers

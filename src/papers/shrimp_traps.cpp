@@ -5,11 +5,13 @@
 #include <substrata/shrimp.h>
 
 #include <cstdint>
-#include <fstream>
 #include <map>
+#include <numeric>
+#include <ostream>
 #include <stdexcept>
 #include <tuple>
 
+#include "papers/counted_set.hpp"
 #include "papers/reproduction.hpp"
 #include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
@@ -106,7 +108,7 @@ void assert_owners() {
   }
 }
 
-void arm(ShrimpSet& set, const std::vector<std::string>& events) {
+void arm(CountedSet& set, const std::vector<std::string>& events) {
   for (const std::string& event : events) {
     int code = 0;
     if (const int status = PAPI_event_name_to_code(("shrimp:::" + event).c_str(), &code); status != PAPI_OK)
@@ -124,21 +126,20 @@ std::vector<Claim> run_traps(const Setting& setting) {
   std::vector<std::string> events;
   for (std::uint32_t node = 0; node < kNodes; ++node)
     events.push_back("INTERRUPTS:node=" + std::to_string(node));
-  const auto interrupts = [](const std::vector<long long>& values) {
-    long long sum = 0;
-    for (const long long value : values) sum += value;
-    return sum;
+  const auto interrupts_of = [&](const char* workload) {
+    CountedSet set("shrimp", events);
+    arm(set, events);
+    set.start();
+    run_on_shrimp(workload, kNodes, kParameters);
+    const std::vector<long long> values = set.stop();
+    return std::accumulate(values.begin(), values.end(), 0LL);
   };
 
   {
     assert_owners();
     trapped().clear();
-    ShrimpSet set(events);
-    arm(set, events);
     Onlooker onlooker;
-    set.start();
-    run_on_shrimp(kLegal, kNodes, kParameters);
-    const long long traps = interrupts(set.stop());
+    const long long traps = interrupts_of(kLegal);
     claims.push_back({"legal traffic does not trap", "never, until a counter overflows",
                       std::to_string(traps) + " interrupts in " + std::to_string(onlooker.asserted) +
                           " packets to asserted pages",
@@ -149,12 +150,8 @@ std::vector<Claim> run_traps(const Setting& setting) {
   {
     assert_owners();
     trapped().clear();
-    ShrimpSet set(events);
-    arm(set, events);
     Onlooker onlooker;
-    set.start();
-    run_on_shrimp(kIllegal, kNodes, kParameters);
-    const long long traps = interrupts(set.stop());
+    const long long traps = interrupts_of(kIllegal);
     bool once = trapped().size() == onlooker.illegal.size();
     bool at_first = true;
     for (const auto& [pair, packets] : onlooker.illegal) {
@@ -188,11 +185,7 @@ std::vector<Claim> run_traps(const Setting& setting) {
     constexpr std::uint32_t kSender = 8;
     demand(substrata_shrimp_initialise(0, kNode, kSender << 12 | kSender << 4, 1,
                                        SUBSTRATA_SHRIMP_WORD_MOST - kUntil));
-    ShrimpSet set(events);
-    arm(set, events);
-    set.start();
-    run_on_shrimp(kLegal, kNodes, kParameters);
-    const long long traps = interrupts(set.stop());
+    const long long traps = interrupts_of(kLegal);
     claims.push_back(
         {"a legal event that overflows its counter traps as well",
          "that too causes an interrupt",
@@ -201,21 +194,14 @@ std::vector<Claim> run_traps(const Setting& setting) {
          traps == 1 && trapped().size() == 1 && trapped().begin()->first == Pair{kNode, kSender, kSender},
          {}});
   }
-  if (!setting.out.empty()) {
-    std::ofstream file(setting.out + "/shrimp-traps.csv");
-    file << table;
-    if (!file.flush()) throw std::runtime_error("cannot write " + setting.out + "/shrimp-traps.csv");
-  }
+  setting.write("shrimp-traps.csv", [&](std::ostream& file) { file << table; });
   substrata_shrimp_power_on();
   return claims;
 }
 
 }  // namespace
 
-namespace paper {
-Reproduction shrimp_traps() {
-  return {"shrimp-traps", "Martonosi et al., section 4.3: debugging by threshold interrupts", run_traps};
-}
-}  // namespace paper
+extern const Reproduction shrimp_traps{
+    "shrimp-traps", "Martonosi et al., section 4.3: debugging by threshold interrupts", run_traps};
 
 }  // namespace substrata::papers

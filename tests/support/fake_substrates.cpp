@@ -179,28 +179,6 @@ Status disarm(Set*, uint32_t) noexcept {
   return kSuccess;
 }
 
-constexpr SubstrateTable kAlphaTable{.name = "alpha",
-                                     .summary = "A fake processor",
-                                     .version = "1",
-                                     .traits = kProcessor | kCounterUmasks,
-                                     .prefixes = "alpha::",
-                                     .detect = detect,
-                                     .open = open,
-                                     .close = close,
-                                     .event_count = alpha_count,
-                                     .event_at = alpha_at,
-                                     .recipe = recipe,
-                                     .attach = attach,
-                                     .detach = detach,
-                                     .create_set = create_set,
-                                     .destroy_set = destroy_set,
-                                     .program = program,
-                                     .start = start,
-                                     .stop = stop,
-                                     .read = read,
-                                     .read_details = details,
-                                     .reset = reset,
-                                     .event_names = "CYCLES,INSTRUCTIONS,BROKEN,HIDDEN,LOADS"};
 constexpr SubstrateTable kBetaTable{.name = "beta",
                                     .max_events = 2,
                                     .event_count = beta_count,
@@ -213,39 +191,49 @@ constexpr SubstrateTable kBetaTable{.name = "beta",
                                     .read = read,
                                     .reset = reset,
                                     .event_names = "a,b,c"};
-constexpr SubstrateTable kGoneTable{.name = "gone",
-                                    .detect = refuse_detect,
-                                    .event_count = beta_count,
-                                    .event_at = beta_at,
-                                    .create_set = create_set,
-                                    .destroy_set = destroy_set,
-                                    .program = beta_program,
-                                    .start = start,
-                                    .stop = stop,
-                                    .read = read,
-                                    .reset = reset,
-                                    .event_names = "a,b,c"};
-constexpr SubstrateTable kDeltaTable{.name = "delta",
-                                     .traits = kKernelMultiplex | kCanAttach | kCanBindCpu | kCanInherit,
-                                     .max_events = 1,
-                                     .default_domain = kDomainUser,
-                                     .granularities = kGranularityThread | kGranularitySystem,
-                                     .detect = detect,
-                                     .open = open,
-                                     .close = close,
-                                     .event_count = beta_count,
-                                     .event_at = beta_at,
-                                     .create_set = create_set,
-                                     .destroy_set = destroy_set,
-                                     .program = beta_program,
-                                     .configure = configure,
-                                     .start = start,
-                                     .stop = stop,
-                                     .read = read,
-                                     .reset = reset,
-                                     .arm = arm,
-                                     .disarm = disarm,
-                                     .event_names = "a,b,c"};
+constexpr SubstrateTable kAlphaTable = [] {
+  SubstrateTable table = kBetaTable;
+  table.name = "alpha";
+  table.summary = "A fake processor";
+  table.version = "1";
+  table.traits = kProcessor | kCounterUmasks;
+  table.max_events = SubstrateTable{}.max_events;
+  table.prefixes = "alpha::";
+  table.detect = detect;
+  table.open = open;
+  table.close = close;
+  table.event_count = alpha_count;
+  table.event_at = alpha_at;
+  table.recipe = recipe;
+  table.attach = attach;
+  table.detach = detach;
+  table.program = program;
+  table.read_details = details;
+  table.event_names = "CYCLES,INSTRUCTIONS,BROKEN,HIDDEN,LOADS";
+  return table;
+}();
+constexpr SubstrateTable kGoneTable = [] {
+  SubstrateTable table = kBetaTable;
+  table.name = "gone";
+  table.max_events = SubstrateTable{}.max_events;
+  table.detect = refuse_detect;
+  return table;
+}();
+constexpr SubstrateTable kDeltaTable = [] {
+  SubstrateTable table = kBetaTable;
+  table.name = "delta";
+  table.traits = kKernelMultiplex | kCanAttach | kCanBindCpu | kCanInherit;
+  table.max_events = 1;
+  table.default_domain = kDomainUser;
+  table.granularities = kGranularityThread | kGranularitySystem;
+  table.detect = detect;
+  table.open = open;
+  table.close = close;
+  table.configure = configure;
+  table.arm = arm;
+  table.disarm = disarm;
+  return table;
+}();
 
 int32_t alpha(const Host* host, SubstrateTable* out) noexcept { return publish(kAlphaTable, host, out); }
 int32_t beta(const Host* host, SubstrateTable* out) noexcept { return publish(kBetaTable, host, out); }

@@ -4,17 +4,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "svm_machine.hpp"
-#include "workloads/spec.hpp"
 
 namespace substrata::svm {
-
-// What the text may set.
-std::span<const workloads::Parameter> plain_svm_parameters() noexcept;
 
 // "mode=automatic:page=1024:homes=first-touch". `seed` is the network's jitter's. Null with a message in
 // `error` for a bad text.

@@ -76,8 +76,8 @@ struct SvmCounts {
   std::uint64_t read_faults = 0;
   std::uint64_t write_faults = 0;
   std::uint64_t page_fetches = 0;
-  std::uint64_t home_waits =
-      0;  // accesses of a home to its own page, and fetches, that waited for changes on their way
+  // Accesses of a home to its own page, and fetches, that waited for changes on their way.
+  std::uint64_t home_waits = 0;
   std::uint64_t twins = 0;
   std::uint64_t diffs = 0;
   std::uint64_t diff_bytes = 0;
@@ -122,15 +122,18 @@ class SvmMachine final : public workloads::Machine, private PacketSink, private 
   void move_home(std::uint64_t page, ProcessId to);
 
  private:
+  static constexpr std::uint32_t kVersionBytes = 8;
+  static constexpr std::uint32_t kClockBytes = 4;  // an entry of a vector time
+  static constexpr std::uint32_t kNoticeBytes = 4;
+
   struct Node {
     workloads::Mapping memory;
-    std::vector<std::uint8_t> pages;  // PageState
-    std::vector<std::uint32_t>
-        clock;  // intervals of each process whose notices this one has; its own closed ones
+    std::vector<std::uint8_t> pages;   // PageState
+    std::vector<std::uint32_t> clock;  // intervals of each process whose notices it has; its own closed ones
     std::vector<std::uint64_t> dirty;  // pages written in the open interval, in the order of first writes
     std::unordered_map<std::uint64_t, std::vector<std::byte>> twins;
-    std::unordered_map<std::uint64_t, std::vector<Version>>
-        wanted;                     // what the next copy of a page must contain
+    // What the next copy of a page must contain.
+    std::unordered_map<std::uint64_t, std::vector<Version>> wanted;
     std::vector<bool> knows_home;   // first touch: has asked the directory
     std::vector<std::byte> stored;  // values of stores not yet charged
     std::size_t stored_read = 0;
@@ -161,13 +164,22 @@ class SvmMachine final : public workloads::Machine, private PacketSink, private 
   void arrive(Packet&& packet, Time now) override;
   void on_event(Time now, std::uint64_t argument) override;
 
+  // What each kind of packet does where it arrives.
+  void lock_requested(Packet&& packet, Time now);
+  void lock_released(Packet&& packet, Time now);
+  void barrier_reached(Packet&& packet, Time now);
+  void home_requested(const Packet& packet, Time now);
+  void home_known(const Packet& packet, Time now);
+  void page_requested(Packet&& packet, Time now);
+  void page_arrived(const Packet& packet, Time now);
+  void page_moved_in(const Packet& packet, Time now);
+  void diff_arrived(const Packet& packet, Time now);
+
   Time send(Packet&& packet, Time now);
   Time handle(const Packet& packet, Time now);
   Time mark(ProcessId process, Operation operation, Time now);
   ProcessId manager(std::uint64_t number) const noexcept;
   Time close_interval(ProcessId process, Time now);
-  std::vector<std::byte> make_diff(const std::byte* twin, const std::byte* page) const;
-  void apply_diff(std::byte* page, const std::vector<std::byte>& diff) const;
   Time acquire(ProcessId process, const std::vector<std::uint32_t>& clock, Time now);
   std::uint64_t notices_between(const std::vector<std::uint32_t>& older,
                                 const std::vector<std::uint32_t>& newer, std::uint64_t& intervals) const;
@@ -177,9 +189,12 @@ class SvmMachine final : public workloads::Machine, private PacketSink, private 
   void finish_fault(ProcessId process, Time now);
   void applied(std::uint64_t page, Version version, Time now);
   bool contains(std::uint64_t page, const std::vector<Version>& versions) const;
+  void place_page(const Packet& packet);
+  Packet page_packet(PacketKind kind, std::uint64_t page, ProcessId to) const;
   void reply_page(std::uint64_t page, ProcessId to, Time now);
   void grant(Lock& lock, std::uint64_t number, const Packet& request, Time now);
   void start_moves(Time now);
+  Time send_clock(PacketKind kind, ProcessId process, std::uint64_t number, Time now);
   void release_barrier(Time now);
   Packet packet(PacketKind kind, ProcessId from, ProcessId to, std::uint32_t payload) const;
   std::byte* page_data(ProcessId process, std::uint64_t page) const noexcept {
@@ -200,8 +215,8 @@ class SvmMachine final : public workloads::Machine, private PacketSink, private 
   std::vector<std::vector<std::vector<std::uint64_t>>> intervals_;
   std::unordered_map<std::uint64_t, Lock> locks_;
   std::unordered_map<std::uint64_t, Barrier> barriers_;
-  std::unordered_map<ProcessId, std::vector<std::uint32_t>>
-      manager_clocks_;                               // what each manager has notices of
+  // What each manager has notices of.
+  std::unordered_map<ProcessId, std::vector<std::uint32_t>> manager_clocks_;
   std::unordered_map<std::uint64_t, Packet> local_;  // packets to oneself, on their way
   std::uint64_t next_local_ = 0;
   // Moves of homes: wanted, then (all at a barrier) on their way.

@@ -12,25 +12,16 @@ namespace substrata::workloads {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {.name = "jitter",
-     .text = "cycles that a batch or a synchronisation may take longer, at random",
-     .fallback = 0,
-     .least = 0,
-     .most = 1'000'000'000},
-    {.name = "quantum",
-     .text = "cycles one process may be charged ahead of another",
-     .fallback = 100'000,
-     .least = 0,
-     .most = 1'000'000'000},
+    {"jitter", "cycles that a batch or a synchronisation may take longer, at random", 0, 0, 1'000'000'000},
+    {"quantum", "cycles one process may be charged ahead of another", 100'000, 0, 1'000'000'000},
 };
 
 int run_trivial(const char* workload, const substrata_run_options* options, substrata_run_result* result);
 
-// Kept to the end of the process.
+// The workloads' entries, kept to the end of the process.
 struct Announcement {
   std::deque<std::string> texts;
   std::deque<substrata_workload> known;
-  substrata_machine trivial{};
 
   const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 
@@ -42,13 +33,6 @@ struct Announcement {
       entry.summary = keep(std::string(workload->summary));
       entry.parameters = keep(describe(workload->parameters));
     }
-    trivial.struct_size = sizeof(trivial);
-    trivial.default_processes = 1;
-    trivial.max_processes = kMostProcesses;
-    trivial.name = "trivial";
-    trivial.summary = "every operation takes one cycle of a nanosecond; no caches, no probe points";
-    trivial.parameters = keep(describe(kParameters));
-    trivial.run = run_trivial;
   }
 };
 
@@ -57,9 +41,20 @@ Announcement& announcement() {
   return *made;
 }
 
+substrata_machine& trivial() {
+  static substrata_machine& entry =
+      machine_entry({.name = "trivial",
+                     .summary = "every operation takes one cycle of a nanosecond; no caches, no probe points",
+                     .parameters = kParameters,
+                     .default_processes = 1,
+                     .max_processes = kMostProcesses,
+                     .run = run_trivial});
+  return entry;
+}
+
 int run_trivial(const char* workload, const substrata_run_options* options, substrata_run_result* result) {
   return run_announced(
-      announcement().trivial,
+      trivial(),
       [](std::string_view text, std::uint64_t seed, ProcessId,
          std::string& error) -> std::unique_ptr<Machine> {
         Values values(kParameters);
@@ -79,7 +74,7 @@ namespace substrata::built_in {
 void workloads() {
   workloads::Announcement& all = workloads::announcement();
   for (substrata_workload& workload : all.known) static_cast<void>(substrata_workload_add(&workload));
-  static_cast<void>(substrata_machine_add(&all.trivial));
+  static_cast<void>(substrata_machine_add(&workloads::trivial()));
 }
 
 }  // namespace substrata::built_in

@@ -4,12 +4,20 @@
 #include <substrata/result.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 
 #include "catalogue.hpp"
 
 namespace substrata::workloads {
+namespace {
+
+const char* parameters_of(const substrata_run_options* options) noexcept {
+  return options != nullptr && options->parameters != nullptr ? options->parameters : "";
+}
+
+}  // namespace
 
 Report run_workload(std::string_view spec, std::uint64_t seed, Machine& machine,
                     const EngineSettings& settings) {
@@ -53,6 +61,35 @@ Report run_workload(std::string_view spec, std::uint64_t seed, Machine& machine,
   return report;
 }
 
+substrata_machine& machine_entry(const Announced& machine) {
+  auto* const entry = new substrata_machine(client::sized<substrata_machine>());
+  entry->default_processes = machine.default_processes;
+  entry->max_processes = machine.max_processes;
+  entry->name = machine.name;
+  entry->summary = machine.summary;
+  entry->parameters = (new std::string(describe(machine.parameters)))->c_str();
+  entry->run = machine.run;
+  entry->follow = machine.follow;
+  entry->unfollow = machine.unfollow;
+  return *entry;
+}
+
+void* follow_announced(const char* name, const BeginFollowing& begin, const substrata_run_options* options,
+                       substrata_run_result* result) noexcept {
+  try {
+    std::string error;
+    void* const following = begin(parameters_of(options), error);
+    if (following == nullptr)
+      std::snprintf(result->message, sizeof result->message, "%s: %s", name, error.c_str());
+    return following;
+  } catch (const std::bad_alloc&) {
+    std::snprintf(result->message, sizeof result->message, "%s: no memory for the machine", name);
+  } catch (const std::exception& refused) {
+    std::snprintf(result->message, sizeof result->message, "%s: %s", name, refused.what());
+  }
+  return nullptr;
+}
+
 int run_announced(const substrata_machine& announced, const MakeMachine& make, const char* workload,
                   const substrata_run_options* options, substrata_run_result* result) noexcept {
   constexpr int kInvalid = -1;
@@ -70,14 +107,13 @@ int run_announced(const substrata_machine& announced, const MakeMachine& make, c
     settings.processes =
         options != nullptr && options->processes != 0 ? options->processes : announced.default_processes;
     const std::uint64_t seed = options != nullptr ? options->seed : 0;
-    const char* parameters = options != nullptr && options->parameters != nullptr ? options->parameters : "";
     if (settings.processes > announced.max_processes) {
       set_message(std::string(announced.name) + " takes at most " + std::to_string(announced.max_processes) +
                   " processes, " + std::to_string(settings.processes) + " were asked for");
       return kInvalid;
     }
     std::string error;
-    const std::unique_ptr<Machine> machine = make(parameters, seed, settings.processes, error);
+    const std::unique_ptr<Machine> machine = make(parameters_of(options), seed, settings.processes, error);
     if (machine == nullptr) {
       set_message(std::string(announced.name) + ": " + error);
       return kInvalid;

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine.hpp"
 #include "machine.hpp"
+#include "spec.hpp"
 #include "substrata/feed.h"
 
 namespace substrata::workloads {
@@ -33,7 +35,21 @@ struct Report {
 Report run_workload(std::string_view spec, std::uint64_t seed, Machine& machine,
                     const EngineSettings& settings);
 
-// For a machine that announces itself with substrata_machine_add, the body of its `run`: makes the machine,
+// A machine as it announces itself, without the lists' own fields.
+struct Announced {
+  const char* name;
+  const char* summary;  // one line
+  std::span<const Parameter> parameters;
+  std::uint32_t default_processes;
+  std::uint32_t max_processes;
+  decltype(substrata_machine::run) run;
+  decltype(substrata_machine::follow) follow = nullptr;
+  decltype(substrata_machine::unfollow) unfollow = nullptr;
+};
+// What substrata_machine_add takes, a new one at each call, kept to the end of the process.
+substrata_machine& machine_entry(const Announced& machine);
+
+// The body of such a machine's `run`: makes the machine,
 // runs the workload and fills in the result. `make` gets the machine's parameters (never null) and the number
 // of processes; on a bad parameter it returns null with a message in `error`. Returns 0, or a negative error
 // as substrata_run does.
@@ -41,6 +57,12 @@ using MakeMachine = std::function<std::unique_ptr<Machine>(std::string_view para
                                                            ProcessId processes, std::string& error)>;
 int run_announced(const substrata_machine& announced, const MakeMachine& make, const char* workload,
                   const substrata_run_options* options, substrata_run_result* result) noexcept;
+
+// The body of its `follow`: what `begin` returns for the machine's parameters (never null). Where `begin` returns null,
+// with a message in `error`, or throws, null with the message in the result.
+using BeginFollowing = std::function<void*(std::string_view parameters, std::string& error)>;
+void* follow_announced(const char* name, const BeginFollowing& begin, const substrata_run_options* options,
+                       substrata_run_result* result) noexcept;
 
 }  // namespace substrata::workloads
 

@@ -15,7 +15,7 @@ std::string quoted(std::string_view text) {
   return out + (text.size() > 60 ? "...'" : "'");
 }
 
-std::string_view choice(std::string_view choices, std::uint64_t index) {
+std::string_view nth_choice(std::string_view choices, std::uint64_t index) {
   while (index-- > 0) {
     const std::size_t bar = choices.find('|');
     if (bar == std::string_view::npos) return {};
@@ -45,7 +45,7 @@ std::optional<std::uint64_t> parse(const Parameter& parameter, std::string_view 
   const std::string what = std::string(parameter.name) + "=" + quoted(text);
   if (!parameter.choices.empty()) {
     for (std::uint64_t i = 0;; ++i) {
-      const std::string_view word = choice(parameter.choices, i);
+      const std::string_view word = nth_choice(parameter.choices, i);
       if (word.empty()) break;
       if (word == text) return i;
     }
@@ -124,7 +124,7 @@ std::string Values::text() const {
     if (parameters_[i].choices.empty()) {
       text += std::to_string(values_[i]);
     } else {
-      text += choice(parameters_[i].choices, values_[i]);
+      text += nth_choice(parameters_[i].choices, values_[i]);
     }
   }
   return text;
@@ -145,7 +145,7 @@ std::string describe(std::span<const Parameter> parameters) {
     if (parameter.choices.empty()) {
       text += std::to_string(parameter.fallback);
     } else {
-      text += choice(parameter.choices, parameter.fallback);
+      text += nth_choice(parameter.choices, parameter.fallback);
       text += " (";
       text += parameter.choices;
       text += ')';

@@ -20,9 +20,21 @@ struct Parameter {
   std::uint64_t least;
   std::uint64_t most;
   bool power_of_two = false;
-  // A choice: the names of the values 0, 1, ..., separated by '|'; the numbers above are then not asked for.
+  // A choice: the names of the values 0, 1, ..., separated by '|'.
   std::string_view choices = {};
 };
+
+constexpr Parameter power_of_two(std::string_view name, std::string_view text, std::uint64_t fallback,
+                                 std::uint64_t least, std::uint64_t most) {
+  return {name, text, fallback, least, most, true};
+}
+// `choices` as above; `fallback` is the number of one of them.
+constexpr Parameter choice(std::string_view name, std::string_view text, std::string_view choices,
+                           std::uint64_t fallback = 0) {
+  std::uint64_t most = 0;
+  for (const char c : choices) most += c == '|' ? 1 : 0;
+  return {name, text, fallback, 0, most, false, choices};
+}
 
 // The values of a set of parameters, in their order. Thread-compatible.
 class Values {

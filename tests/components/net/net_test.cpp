@@ -18,9 +18,6 @@ namespace {
 
 using namespace substrata;
 using namespace substrata::testing;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 struct Traffic {
   std::string interface;
@@ -41,16 +38,7 @@ void record(RecordedTree& tree, const std::vector<Traffic>& interfaces) {
   tree.write("/proc/net/dev", table);
 }
 
-class Net : public ::testing::Test {
- protected:
-  void open() {
-    ASSERT_TRUE(substrate.detect().ok()) << note_of(substrate.detect());
-    ASSERT_TRUE(substrate.open().ok());
-  }
-  RecordedTree tree;
-  FakeHost host{tree.root()};
-  Substrate substrate{substrata_entry_net, host};
-};
+using Net = SubstrateOnTree<substrata_entry_net>;
 
 // PA-31
 TEST_F(Net, MachineWithoutTheTableIsUnavailableAndToldWhatToDo) {

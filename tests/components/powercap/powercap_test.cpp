@@ -14,9 +14,6 @@ namespace {
 
 using namespace substrata;
 using namespace substrata::testing;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 const std::string kClass = "/sys/class/powercap/";
 
@@ -40,16 +37,7 @@ void record_machine(RecordedTree& tree) {
   tree.write(kClass + "intel-rapl:1/constraint_1_power_limit_uw", 200'000'000);
 }
 
-class Powercap : public ::testing::Test {
- protected:
-  void open() {
-    ASSERT_TRUE(substrate.detect().ok()) << note_of(substrate.detect());
-    ASSERT_TRUE(substrate.open().ok());
-  }
-  RecordedTree tree;
-  FakeHost host{tree.root()};
-  Substrate substrate{substrata_entry_powercap, host};
-};
+using Powercap = SubstrateOnTree<substrata_entry_powercap>;
 
 // PA-31
 TEST_F(Powercap, MachineWithoutZonesIsUnavailableAndToldWhatToDo) {

@@ -82,7 +82,6 @@ void packets_through_the_feed(benchmark::State& state) {
   rack().end();
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kPackets));
 }
-BENCHMARK(packets_through_the_feed);
 
 // The floor of the way through the feed: reads the same transactions and increments a word for each.
 void floor_read_and_increment(benchmark::State& state) {
@@ -95,6 +94,7 @@ void floor_read_and_increment(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kPackets));
 }
 BENCHMARK(floor_read_and_increment);
+BENCHMARK(packets_through_the_feed);
 
 }  // namespace
 

@@ -15,21 +15,8 @@ namespace {
 
 using namespace substrata;
 using namespace substrata::testing;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
-class Coretemp : public ::testing::Test {
- protected:
-  void open() {
-    ASSERT_TRUE(substrate.detect().ok()) << note_of(substrate.detect());
-    ASSERT_TRUE(substrate.open().ok());
-  }
-  RecordedTree tree;
-  FakeHost host{tree.root()};
-  Substrate substrate{substrata_entry_coretemp, host};
-};
+using Coretemp = SubstrateOnTree<substrata_entry_coretemp>;
 
 // PA-30
 TEST_F(Coretemp, MachineWithoutSensorsIsUnavailableAndToldWhatToDo) {

@@ -17,8 +17,6 @@ namespace {
 
 using namespace substrata;
 using namespace substrata::testing;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // A processor package, an NVMe disk on the PCI bus, an I2C chip with a broken input and a chip without a
 // device.

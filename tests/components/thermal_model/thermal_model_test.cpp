@@ -15,8 +15,6 @@ namespace {
 
 using namespace substrata;
 using namespace substrata::testing;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // Busy and idle ticks of each processor since boot.
 void record_use(RecordedTree& tree, const std::vector<std::pair<int64_t, int64_t>>& ticks) {
@@ -28,16 +26,7 @@ void record_use(RecordedTree& tree, const std::vector<std::pair<int64_t, int64_t
   tree.write("/proc/stat", table + "intr 12345\nctxt 1\n");
 }
 
-class ThermalModel : public ::testing::Test {
- protected:
-  void open() {
-    ASSERT_TRUE(substrate.detect().ok()) << note_of(substrate.detect());
-    ASSERT_TRUE(substrate.open().ok());
-  }
-  RecordedTree tree;
-  FakeHost host{tree.root()};
-  Substrate substrate{substrata_entry_thermal_model, host};
-};
+using ThermalModel = SubstrateOnTree<substrata_entry_thermal_model>;
 
 // PA-31: only on request
 TEST_F(ThermalModel, IsDisabledUnlessItsSettingAsksForIt) {

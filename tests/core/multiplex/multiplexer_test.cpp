@@ -135,31 +135,23 @@ constexpr SubstrateTable kNarrowTable{.name = "narrow",
                                       .stop = stop,
                                       .read = read,
                                       .reset = reset};
-constexpr SubstrateTable kSingleTable{.name = "single",
-                                      .traits = kSwitchesInSignal,
-                                      .max_events = 1,
-                                      .event_count = four,
-                                      .event_at = single_at,
-                                      .create_set = create,
-                                      .destroy_set = destroy,
-                                      .program = program_one,
-                                      .start = start,
-                                      .stop = stop,
-                                      .read = read_one,
-                                      .reset = reset};
-constexpr SubstrateTable kTurningTable{.name = "turning",
-                                       .traits = kKernelMultiplex,
-                                       .max_events = 2,
-                                       .event_count = four,
-                                       .event_at = narrow_at,
-                                       .create_set = create,
-                                       .destroy_set = destroy,
-                                       .program = program,
-                                       .configure = configure,
-                                       .start = start,
-                                       .stop = stop,
-                                       .read = read,
-                                       .reset = reset};
+constexpr SubstrateTable kSingleTable = [] {
+  SubstrateTable table = kNarrowTable;
+  table.name = "single";
+  table.traits = kSwitchesInSignal;
+  table.max_events = 1;
+  table.event_at = single_at;
+  table.program = program_one;
+  table.configure = nullptr;
+  table.read = read_one;
+  return table;
+}();
+constexpr SubstrateTable kTurningTable = [] {
+  SubstrateTable table = kNarrowTable;
+  table.name = "turning";
+  table.traits = kKernelMultiplex;
+  return table;
+}();
 int32_t narrow(const Host* host, SubstrateTable* out) noexcept { return publish(kNarrowTable, host, out); }
 int32_t single(const Host* host, SubstrateTable* out) noexcept { return publish(kSingleTable, host, out); }
 int32_t turning(const Host* host, SubstrateTable* out) noexcept { return publish(kTurningTable, host, out); }

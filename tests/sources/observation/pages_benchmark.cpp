@@ -41,11 +41,11 @@ void touch(benchmark::State& state, substrata_page_faults* faults) {
 }
 
 // The floor: the fault itself.
-void BM_BareFault(benchmark::State& state) { touch(state, nullptr); }
-BENCHMARK(BM_BareFault);
+void floor_fault(benchmark::State& state) { touch(state, nullptr); }
+BENCHMARK(floor_fault);
 
 // The same with its address told to one counting observer.
-void BM_ObservedFault(benchmark::State& state) {
+void observed_fault(benchmark::State& state) {
   unsigned long long seen = 0;
   substrata_observer* observer = nullptr;
   substrata_observer_create([](void* owner, const substrata_transaction*,
@@ -61,7 +61,7 @@ void BM_ObservedFault(benchmark::State& state) {
   }
   substrata_observer_destroy(observer);
 }
-BENCHMARK(BM_ObservedFault);
+BENCHMARK(observed_fault);
 
 constexpr std::size_t kSharedPages = 512;
 
@@ -82,7 +82,7 @@ volatile unsigned* first_word(substrata_shared_pages* memory, std::size_t page) 
 }
 
 // The floor of a fetch: copying as many pages.
-void BM_CopyPages(benchmark::State& state) {
+void floor_copy_pages(benchmark::State& state) {
   std::vector<char> from(kSharedPages * kPage, 1);
   std::vector<char> to(kSharedPages * kPage);
   for (auto _ : state) {
@@ -93,7 +93,7 @@ void BM_CopyPages(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(kSharedPages) * static_cast<double>(state.iterations()),
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(BM_CopyPages);
+BENCHMARK(floor_copy_pages);
 
 // This process reads, or stores to, pages that another one has changed: signal, copy, twin, protection.
 void fetch(benchmark::State& state, bool store) {
@@ -141,10 +141,10 @@ void fetch(benchmark::State& state, bool store) {
   int status = 0;
   waitpid(child, &status, 0);
 }
-void BM_FetchSharedPages(benchmark::State& state) { fetch(state, false); }
-BENCHMARK(BM_FetchSharedPages)->UseManualTime()->Iterations(200);
-void BM_FetchAndTwinSharedPages(benchmark::State& state) { fetch(state, true); }
-BENCHMARK(BM_FetchAndTwinSharedPages)->UseManualTime()->Iterations(200);
+void fetch_shared_pages(benchmark::State& state) { fetch(state, false); }
+BENCHMARK(fetch_shared_pages)->UseManualTime()->Iterations(200);
+void fetch_and_twin_shared_pages(benchmark::State& state) { fetch(state, true); }
+BENCHMARK(fetch_and_twin_shared_pages)->UseManualTime()->Iterations(200);
 
 }  // namespace
 

@@ -17,7 +17,7 @@ namespace {
 using namespace substrata::workloads;
 
 // The floor: the arithmetic of stream on plain arrays, 6 loads and 4 stores an element and round.
-void BM_PlainStream(benchmark::State& state) {
+void floor_plain_stream(benchmark::State& state) {
   constexpr std::size_t kElements = 65536;
   std::vector<double> a(kElements), b(kElements), c(kElements);
   std::uint64_t references = 0;
@@ -37,7 +37,7 @@ void BM_PlainStream(benchmark::State& state) {
   }
   state.counters["refs"] = benchmark::Counter(static_cast<double>(references), benchmark::Counter::kIsRate);
 }
-BENCHMARK(BM_PlainStream)->Unit(benchmark::kMillisecond);
+BENCHMARK(floor_plain_stream)->Unit(benchmark::kMillisecond);
 
 // Processor time of this thread: others share the machine.
 double now_s() {
@@ -47,7 +47,7 @@ double now_s() {
 }
 
 // The run of the processes alone, without making the input tables and without the check of the result.
-void BM_Generate(benchmark::State& state, const char* spec) {
+void generate(benchmark::State& state, const char* spec) {
   std::uint64_t references = 0;
   for (auto _ : state) {
     std::string error;
@@ -71,7 +71,7 @@ void BM_Generate(benchmark::State& state, const char* spec) {
   state.counters["refs"] = benchmark::Counter(static_cast<double>(references), benchmark::Counter::kIsRate);
 }
 #define SUBSTRATA_GENERATE(name, spec) \
-  BENCHMARK_CAPTURE(BM_Generate, name, spec)->Arg(1)->Arg(16)->UseManualTime()->Unit(benchmark::kMillisecond)
+  BENCHMARK_CAPTURE(generate, name, spec)->Arg(1)->Arg(16)->UseManualTime()->Unit(benchmark::kMillisecond)
 SUBSTRATA_GENERATE(stream, "stream:rounds=10");
 SUBSTRATA_GENERATE(radix, "radix:keys=1048576");
 SUBSTRATA_GENERATE(fft, "fft:points=65536");

@@ -9,9 +9,9 @@ namespace substrata::workloads {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {.name = "points", .text = "points", .fallback = 64, .least = 4, .most = 1U << 20, .power_of_two = true},
-    {.name = "mode", .text = "how", .fallback = 1, .least = 0, .most = 1, .choices = "slow|fast"},
-    {.name = "seed", .text = "of all", .fallback = 3, .least = 0, .most = 100},
+    power_of_two("points", "points", 64, 4, 1U << 20),
+    choice("mode", "how", "slow|fast", 1),
+    {"seed", "of all", 3, 0, 100},
 };
 
 TEST(Spec, IsCutAtTheFirstColon) {

@@ -3,6 +3,7 @@
 #ifndef SUBSTRATA_TESTS_RECORDED_TREES_RECORDED_TREE_HPP
 #define SUBSTRATA_TESTS_RECORDED_TREES_RECORDED_TREE_HPP
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <substrata/substrate.h>
 #include <sys/stat.h>
@@ -20,6 +21,12 @@
 #include "support/temporary_folder.hpp"
 
 namespace substrata::testing {
+
+// What these tests match with.
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A tree below a new folder, removed at the end. Paths are given as on the machine, "/sys/class/...".
 class RecordedTree {
@@ -186,6 +193,19 @@ class EventSet {
 };
 
 inline std::string note_of(const Status& status) { return status.note == nullptr ? "" : status.note; }
+
+// A built-in substrate on a recorded tree. Derive with the substrate's entry point.
+template <EntryPoint* entry>
+class SubstrateOnTree : public ::testing::Test {
+ protected:
+  void open() {
+    ASSERT_TRUE(substrate.detect().ok()) << note_of(substrate.detect());
+    ASSERT_TRUE(substrate.open().ok());
+  }
+  RecordedTree tree;
+  FakeHost host{tree.root()};
+  Substrate substrate{*entry, host};
+};
 
 }  // namespace substrata::testing
 

@@ -17,16 +17,8 @@ std::string differs(const std::string& what, std::uint64_t index, std::uint64_t 
 // ------------------------------------------------------------------------------------------------- stream
 
 constexpr Parameter kStreamParameters[] = {
-    {.name = "elements",
-     .text = "numbers in each of the three arrays",
-     .fallback = 65536,
-     .least = 1,
-     .most = 1U << 28},
-    {.name = "rounds",
-     .text = "times copy, scale, add and triad are done",
-     .fallback = 2,
-     .least = 1,
-     .most = 1U << 20},
+    {"elements", "numbers in each of the three arrays", 65536, 1, 1U << 28},
+    {"rounds", "times copy, scale, add and triad are done", 2, 1, 1U << 20},
 };
 
 // The four kernels of McCalpin's STREAM.
@@ -76,18 +68,9 @@ class Stream final : public Program {
 // ----------------------------------------------------------------------------------------------- conflict
 
 constexpr Parameter kConflictParameters[] = {
-    {.name = "ways", .text = "words that fall into one set", .fallback = 8, .least = 1, .most = 4096},
-    {.name = "stride",
-     .text = "bytes between them, a power of two (a cache way's size)",
-     .fallback = 32768,
-     .least = 8,
-     .most = 1U << 24,
-     .power_of_two = true},
-    {.name = "rounds",
-     .text = "times each word is incremented",
-     .fallback = 1000,
-     .least = 1,
-     .most = 1U << 28},
+    {"ways", "words that fall into one set", 8, 1, 4096},
+    power_of_two("stride", "bytes between them, a power of two (a cache way's size)", 32768, 8, 1U << 24),
+    {"rounds", "times each word is incremented", 1000, 1, 1U << 28},
 };
 
 class Conflict final : public Program {
@@ -123,21 +106,9 @@ class Conflict final : public Program {
 // ----------------------------------------------------------------------------------------------- hot-spot
 
 constexpr Parameter kHotSpotParameters[] = {
-    {.name = "words",
-     .text = "words of the place that all read",
-     .fallback = 512,
-     .least = 1,
-     .most = 1U << 24},
-    {.name = "rounds",
-     .text = "times process 0 rewrites it and all read it",
-     .fallback = 4,
-     .least = 1,
-     .most = 1U << 20},
-    {.name = "reads",
-     .text = "random reads of each process in a round",
-     .fallback = 1000,
-     .least = 1,
-     .most = 1U << 28},
+    {"words", "words of the place that all read", 512, 1, 1U << 24},
+    {"rounds", "times process 0 rewrites it and all read it", 4, 1, 1U << 20},
+    {"reads", "random reads of each process in a round", 1000, 1, 1U << 28},
     kSeedParameter,
 };
 
@@ -192,14 +163,9 @@ class HotSpot final : public Program {
 // ------------------------------------------------------------------------------------------ pointer-chase
 
 constexpr Parameter kPointerChaseParameters[] = {
-    {.name = "nodes", .text = "nodes of the ring", .fallback = 16384, .least = 1, .most = 1U << 26},
-    {.name = "stride",
-     .text = "bytes of a node, a power of two",
-     .fallback = 64,
-     .least = 8,
-     .most = 65536,
-     .power_of_two = true},
-    {.name = "steps", .text = "steps each process goes", .fallback = 10000, .least = 0, .most = 1U << 30},
+    {"nodes", "nodes of the ring", 16384, 1, 1U << 26},
+    power_of_two("stride", "bytes of a node, a power of two", 64, 8, 65536),
+    {"steps", "steps each process goes", 10000, 0, 1U << 30},
     kSeedParameter,
 };
 
@@ -247,29 +213,16 @@ class PointerChase final : public Program {
   SharedArray<Word> ring_, ends_;
 };
 
-template <typename Kind>
-std::unique_ptr<Program> make(const Values& values) {
-  return std::make_unique<Kind>(values);
-}
-
 }  // namespace
 
-const Workload kStream{.name = "stream",
-                       .summary = "copy, scale, add and triad over long arrays; every element is checked",
-                       .parameters = kStreamParameters,
-                       .make = make<Stream>};
-const Workload kConflict{.name = "conflict",
-                         .summary = "each process increments words of its own that fall into one cache set",
-                         .parameters = kConflictParameters,
-                         .make = make<Conflict>};
-const Workload kHotSpot{
-    .name = "hot-spot",
-    .summary = "all processes read one place that one of them rewrites; the sums are checked",
-    .parameters = kHotSpotParameters,
-    .make = make<HotSpot>};
-const Workload kPointerChase{.name = "pointer-chase",
-                             .summary = "each process follows a random ring; where it ends is checked",
-                             .parameters = kPointerChaseParameters,
-                             .make = make<PointerChase>};
+const Workload kStream = workload<Stream>(
+    "stream", "copy, scale, add and triad over long arrays; every element is checked", kStreamParameters);
+const Workload kConflict = workload<Conflict>(
+    "conflict", "each process increments words of its own that fall into one cache set", kConflictParameters);
+const Workload kHotSpot = workload<HotSpot>(
+    "hot-spot", "all processes read one place that one of them rewrites; the sums are checked",
+    kHotSpotParameters);
+const Workload kPointerChase = workload<PointerChase>(
+    "pointer-chase", "each process follows a random ring; where it ends is checked", kPointerChaseParameters);
 
 }  // namespace substrata::workloads

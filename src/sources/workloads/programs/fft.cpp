@@ -16,17 +16,8 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr Parameter kParameters[] = {
-    {.name = "points",
-     .text = "complex points, a power of two",
-     .fallback = 65536,
-     .least = 4,
-     .most = 1U << 26,
-     .power_of_two = true},
-    {.name = "inverse",
-     .text = "1: transform back as well and compare with the input",
-     .fallback = 0,
-     .least = 0,
-     .most = 1},
+    power_of_two("points", "complex points, a power of two", 65536, 4, 1U << 26),
+    {"inverse", "1: transform back as well and compare with the input", 0, 0, 1},
     kSeedParameter,
 };
 
@@ -221,12 +212,8 @@ class Fft final : public Program {
 
 }  // namespace
 
-const Workload kFft{
-    .name = "fft",
-    .summary =
-        "six-step complex FFT; compared with a sequential transform, or with its input after "
-        "the inverse",
-    .parameters = kParameters,
-    .make = [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Fft>(values); }};
+const Workload kFft = workload<Fft>(
+    "fft", "six-step complex FFT; compared with a sequential transform, or with its input after the inverse",
+    kParameters);
 
 }  // namespace substrata::workloads

@@ -11,12 +11,9 @@ namespace substrata::workloads {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {.name = "n", .text = "unknowns", .fallback = 128, .least = 1, .most = 8192},
-    {.name = "pivoting",
-     .text = "1: every process broadcasts a line a step, and the largest pivot value's is taken",
-     .fallback = 0,
-     .least = 0,
-     .most = 1},
+    {"n", "unknowns", 128, 1, 8192},
+    {"pivoting", "1: every process broadcasts a line a step, and the largest pivot value's is taken", 0, 0,
+     1},
     kSeedParameter,
 };
 
@@ -160,10 +157,7 @@ class Gauss final : public Program {
 
 }  // namespace
 
-const Workload kGauss{
-    .name = "gauss",
-    .summary = "Gaussian elimination by messages; the system has a known solution",
-    .parameters = kParameters,
-    .make = [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Gauss>(values); }};
+const Workload kGauss = workload<Gauss>(
+    "gauss", "Gaussian elimination by messages; the system has a known solution", kParameters);
 
 }  // namespace substrata::workloads

@@ -10,8 +10,8 @@ namespace substrata::workloads {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {.name = "n", .text = "rows and columns of the matrix", .fallback = 256, .least = 1, .most = 8192},
-    {.name = "block", .text = "rows and columns of a block", .fallback = 16, .least = 1, .most = 256},
+    {"n", "rows and columns of the matrix", 256, 1, 8192},
+    {"block", "rows and columns of a block", 16, 1, 256},
     kSeedParameter,
 };
 
@@ -169,10 +169,8 @@ class Lu final : public Program {
 
 }  // namespace
 
-const Workload kLu{
-    .name = "lu",
-    .summary = "blocked dense LU factorisation; the factors must solve a system with a known solution",
-    .parameters = kParameters,
-    .make = [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Lu>(values); }};
+const Workload kLu = workload<Lu>(
+    "lu", "blocked dense LU factorisation; the factors must solve a system with a known solution",
+    kParameters);
 
 }  // namespace substrata::workloads

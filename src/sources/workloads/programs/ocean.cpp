@@ -9,8 +9,8 @@ namespace substrata::workloads {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {.name = "n", .text = "inner rows and columns of the grid", .fallback = 128, .least = 1, .most = 16384},
-    {.name = "sweeps", .text = "red and black sweeps", .fallback = 10, .least = 1, .most = 100000},
+    {"n", "inner rows and columns of the grid", 128, 1, 16384},
+    {"sweeps", "red and black sweeps", 10, 1, 100000},
     kSeedParameter,
 };
 constexpr double kOverRelaxation = 1.2;
@@ -104,10 +104,7 @@ class Ocean final : public Program {
 
 }  // namespace
 
-const Workload kOcean{
-    .name = "ocean",
-    .summary = "red-black relaxation of a grid; compared with the sequential sweeps",
-    .parameters = kParameters,
-    .make = [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Ocean>(values); }};
+const Workload kOcean = workload<Ocean>(
+    "ocean", "red-black relaxation of a grid; compared with the sequential sweeps", kParameters);
 
 }  // namespace substrata::workloads

@@ -6,14 +6,9 @@ namespace substrata::workloads {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {.name = "bytes", .text = "bytes of a message", .fallback = 1024, .least = 0, .most = 1U << 24},
-    {.name = "rounds", .text = "messages in each direction", .fallback = 100, .least = 1, .most = 1U << 24},
-    {.name = "mode",
-     .text = "answer each message, or only the last (a stream)",
-     .fallback = 0,
-     .least = 0,
-     .most = 1,
-     .choices = "answer|stream"},
+    {"bytes", "bytes of a message", 1024, 0, 1U << 24},
+    {"rounds", "messages in each direction", 100, 1, 1U << 24},
+    choice("mode", "answer each message, or only the last (a stream)", "answer|stream"),
     kSeedParameter,
 };
 
@@ -94,11 +89,7 @@ class PingPong final : public Program {
 
 }  // namespace
 
-const Workload kPingPong{.name = "ping-pong",
-                         .summary = "messages to and fro between pairs of processes; every byte is checked",
-                         .parameters = kParameters,
-                         .make = [](const Values& values) -> std::unique_ptr<Program> {
-                           return std::make_unique<PingPong>(values);
-                         }};
+const Workload kPingPong = workload<PingPong>(
+    "ping-pong", "messages to and fro between pairs of processes; every byte is checked", kParameters);
 
 }  // namespace substrata::workloads

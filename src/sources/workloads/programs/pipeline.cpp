@@ -9,31 +9,11 @@ namespace substrata::workloads {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {.name = "bytes",
-     .text = "bytes through the pipeline",
-     .fallback = 1U << 18,
-     .least = 0,
-     .most = 1U << 28},
-    {.name = "window",
-     .text = "bytes of a reader's buffer, for which it gives credits",
-     .fallback = 16384,
-     .least = 1,
-     .most = 1U << 24},
-    {.name = "segment",
-     .text = "most bytes of a message of a stream",
-     .fallback = 4096,
-     .least = 1,
-     .most = 1U << 24},
-    {.name = "call",
-     .text = "most bytes a process reads or writes at once; how many is random",
-     .fallback = 3000,
-     .least = 1,
-     .most = 1U << 24},
-    {.name = "cycles",
-     .text = "processor cycles that a process spends on a byte",
-     .fallback = 1,
-     .least = 0,
-     .most = 1000},
+    {"bytes", "bytes through the pipeline", 1U << 18, 0, 1U << 28},
+    {"window", "bytes of a reader's buffer, for which it gives credits", 16384, 1, 1U << 24},
+    {"segment", "most bytes of a message of a stream", 4096, 1, 1U << 24},
+    {"call", "most bytes a process reads or writes at once; how many is random", 3000, 1, 1U << 24},
+    {"cycles", "processor cycles that a process spends on a byte", 1, 0, 1000},
     kSeedParameter,
 };
 
@@ -117,13 +97,9 @@ class Pipeline final : public Program {
 
 }  // namespace
 
-const Workload kPipeline{.name = "pipeline",
-                         .summary =
-                             "a stream of bytes through all processes, with credits; every byte is "
-                             "checked at every process",
-                         .parameters = kParameters,
-                         .make = [](const Values& values) -> std::unique_ptr<Program> {
-                           return std::make_unique<Pipeline>(values);
-                         }};
+const Workload kPipeline = workload<Pipeline>(
+    "pipeline",
+    "a stream of bytes through all processes, with credits; every byte is checked at every process",
+    kParameters);
 
 }  // namespace substrata::workloads

@@ -2,14 +2,25 @@
 #ifndef SUBSTRATA_WORKLOADS_PROGRAMS_PROGRAMS_HPP
 #define SUBSTRATA_WORKLOADS_PROGRAMS_PROGRAMS_HPP
 
+#include <memory>
+#include <span>
+#include <string_view>
+
 #include "workloads/catalogue.hpp"
 
 namespace substrata::workloads {
 
 // Seeds lie below.
 inline constexpr std::uint64_t kSeeds = std::uint64_t{1} << 32;
-inline constexpr Parameter kSeedParameter{
-    .name = "seed", .text = "of the input", .fallback = 1, .least = 0, .most = kSeeds - 1};
+inline constexpr Parameter kSeedParameter{"seed", "of the input", 1, 0, kSeeds - 1};
+
+// The entry of a program of type Kind, which is made from its parameters' values.
+template <class Kind>
+constexpr Workload workload(std::string_view name, std::string_view summary,
+                            std::span<const Parameter> parameters) {
+  return {name, summary, parameters,
+          [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Kind>(values); }};
+}
 
 extern const Workload kConflict, kFalseSharing, kFft, kGauss, kHotSpot, kLu, kMigratory, kOcean, kPingPong,
     kPipeline, kPointerChase, kProducerConsumer, kRadix, kStream, kTrueSharing, kWaterSpatial;

@@ -10,20 +10,12 @@ namespace substrata::workloads {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {.name = "keys", .text = "keys to sort", .fallback = 262144, .least = 1, .most = 1U << 28},
-    {.name = "radix",
-     .text = "values of a digit, a power of two",
-     .fallback = 1024,
-     .least = 2,
-     .most = 65536,
-     .power_of_two = true},
-    {.name = "bits", .text = "bits of a key", .fallback = 20, .least = 1, .most = 32},
-    {.name = "procedures",
-     .text = "fine: each key is made by four calls of a short procedure, as SPLASH-2's program does",
-     .fallback = 0,
-     .least = 0,
-     .most = 1,
-     .choices = "coarse|fine"},
+    {"keys", "keys to sort", 262144, 1, 1U << 28},
+    power_of_two("radix", "values of a digit, a power of two", 1024, 2, 65536),
+    {"bits", "bits of a key", 20, 1, 32},
+    choice("procedures",
+           "fine: each key is made by four calls of a short procedure, as SPLASH-2's program does",
+           "coarse|fine"),
     kSeedParameter,
 };
 
@@ -172,10 +164,7 @@ class Radix final : public Program {
 
 }  // namespace
 
-const Workload kRadix{
-    .name = "radix",
-    .summary = "radix sort of integers; compared with std::sort",
-    .parameters = kParameters,
-    .make = [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Radix>(values); }};
+const Workload kRadix =
+    workload<Radix>("radix", "radix sort of integers; compared with std::sort", kParameters);
 
 }  // namespace substrata::workloads

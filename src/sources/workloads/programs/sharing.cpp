@@ -15,13 +15,8 @@ std::string differs(std::uint64_t index, std::uint64_t is, std::uint64_t should)
 // ------------------------------------------------------------------------------------------ false sharing
 
 constexpr Parameter kFalseSharingParameters[] = {
-    {.name = "rounds", .text = "increments by each process", .fallback = 1000, .least = 1, .most = 1U << 28},
-    {.name = "stride",
-     .text = "bytes between the words of two processes, a power of two",
-     .fallback = 8,
-     .least = 8,
-     .most = 1U << 20,
-     .power_of_two = true},
+    {"rounds", "increments by each process", 1000, 1, 1U << 28},
+    power_of_two("stride", "bytes between the words of two processes, a power of two", 8, 8, 1U << 20),
 };
 
 class FalseSharing final : public Program {
@@ -54,12 +49,8 @@ class FalseSharing final : public Program {
 // ------------------------------------------------------------------------------- true sharing and migratory
 
 constexpr Parameter kTrueSharingParameters[] = {
-    {.name = "rounds", .text = "increments by each process", .fallback = 100, .least = 1, .most = 1U << 24},
-    {.name = "words",
-     .text = "counters, each with a lock of its own, taken at random",
-     .fallback = 4,
-     .least = 1,
-     .most = 65536},
+    {"rounds", "increments by each process", 100, 1, 1U << 24},
+    {"words", "counters, each with a lock of its own, taken at random", 4, 1, 65536},
     kSeedParameter,
 };
 
@@ -103,12 +94,8 @@ class TrueSharing final : public Program {
 };
 
 constexpr Parameter kMigratoryParameters[] = {
-    {.name = "rounds", .text = "visits by each process", .fallback = 50, .least = 1, .most = 1U << 24},
-    {.name = "words",
-     .text = "words of the record that each visit reads and writes",
-     .fallback = 16,
-     .least = 1,
-     .most = 1U << 20},
+    {"rounds", "visits by each process", 50, 1, 1U << 24},
+    {"words", "words of the record that each visit reads and writes", 16, 1, 1U << 20},
 };
 
 class Migratory final : public Program {
@@ -145,12 +132,8 @@ class Migratory final : public Program {
 // -------------------------------------------------------------------------------------- producer, consumers
 
 constexpr Parameter kProducerConsumerParameters[] = {
-    {.name = "words", .text = "words of the buffer", .fallback = 1024, .least = 1, .most = 1U << 24},
-    {.name = "rounds",
-     .text = "times the buffer is filled and read",
-     .fallback = 8,
-     .least = 1,
-     .most = 1U << 20},
+    {"words", "words of the buffer", 1024, 1, 1U << 24},
+    {"rounds", "times the buffer is filled and read", 8, 1, 1U << 20},
 };
 
 // The producer changes each round, so that the data changes its owner too.
@@ -192,31 +175,19 @@ class ProducerConsumer final : public Program {
   SharedArray<Word> words_, sums_;
 };
 
-template <typename Kind>
-std::unique_ptr<Program> make(const Values& values) {
-  return std::make_unique<Kind>(values);
-}
-
 }  // namespace
 
-const Workload kFalseSharing{
-    .name = "false-sharing",
-    .summary = "each process increments a word of its own in a line or page of others' words",
-    .parameters = kFalseSharingParameters,
-    .make = make<FalseSharing>};
-const Workload kTrueSharing{
-    .name = "true-sharing",
-    .summary = "all processes increment common counters under locks; the counts are checked",
-    .parameters = kTrueSharingParameters,
-    .make = make<TrueSharing>};
-const Workload kMigratory{
-    .name = "migratory",
-    .summary = "a record is read and written by one process after the other under one lock",
-    .parameters = kMigratoryParameters,
-    .make = make<Migratory>};
-const Workload kProducerConsumer{.name = "producer-consumer",
-                                 .summary = "one process fills a buffer, all read it; the sums are checked",
-                                 .parameters = kProducerConsumerParameters,
-                                 .make = make<ProducerConsumer>};
+const Workload kFalseSharing = workload<FalseSharing>(
+    "false-sharing", "each process increments a word of its own in a line or page of others' words",
+    kFalseSharingParameters);
+const Workload kTrueSharing = workload<TrueSharing>(
+    "true-sharing", "all processes increment common counters under locks; the counts are checked",
+    kTrueSharingParameters);
+const Workload kMigratory = workload<Migratory>(
+    "migratory", "a record is read and written by one process after the other under one lock",
+    kMigratoryParameters);
+const Workload kProducerConsumer = workload<ProducerConsumer>(
+    "producer-consumer", "one process fills a buffer, all read it; the sums are checked",
+    kProducerConsumerParameters);
 
 }  // namespace substrata::workloads

@@ -12,15 +12,11 @@ namespace substrata::workloads {
 namespace {
 
 constexpr Parameter kParameters[] = {
-    {.name = "molecules", .text = "molecules", .fallback = 512, .least = 1, .most = 1U << 20},
-    {.name = "steps", .text = "time steps", .fallback = 3, .least = 1, .most = 1000},
-    {.name = "percell", .text = "molecules in a cell on average", .fallback = 8, .least = 1, .most = 4096},
-    {.name = "procedures",
-     .text = "fine: each pair calls a procedure for each coordinate, as SPLASH-2's program does",
-     .fallback = 0,
-     .least = 0,
-     .most = 1,
-     .choices = "coarse|fine"},
+    {"molecules", "molecules", 512, 1, 1U << 20},
+    {"steps", "time steps", 3, 1, 1000},
+    {"percell", "molecules in a cell on average", 8, 1, 4096},
+    choice("procedures", "fine: each pair calls a procedure for each coordinate, as SPLASH-2's program does",
+           "coarse|fine"),
     kSeedParameter,
 };
 
@@ -334,13 +330,9 @@ class WaterSpatial final : public Program {
 
 }  // namespace
 
-const Workload kWaterSpatial{.name = "water-spatial",
-                             .summary =
-                                 "molecules in cells with short-range forces; compared with all pairs, "
-                                 "computed sequentially",
-                             .parameters = kParameters,
-                             .make = [](const Values& values) -> std::unique_ptr<Program> {
-                               return std::make_unique<WaterSpatial>(values);
-                             }};
+const Workload kWaterSpatial = workload<WaterSpatial>(
+    "water-spatial",
+    "molecules in cells with short-range forces; compared with all pairs, computed sequentially",
+    kParameters);
 
 }  // namespace substrata::workloads
