@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <stdexcept>
-#include <string_view>
 
 namespace substrata::recording {
 namespace {
@@ -175,61 +173,6 @@ Summary summarize(const Trace& trace, double begin, double end) {
       rates.push_back((values[i] - values[i - 1]) / (times[i] - times[i - 1]));
   out.rate = spread_of(rates);
   if (out.seconds > 0) out.rate.mean = out.total / out.seconds;
-  return out;
-}
-
-std::vector<RegionTotals> region_totals(const Timeline& timeline) {
-  std::vector<RegionTotals> out;
-  std::map<std::string_view, std::size_t> index;
-  for (const Region& region : timeline.regions) {
-    const auto [at, is_new] = index.try_emplace(region.name, out.size());
-    if (is_new) {
-      out.emplace_back();
-      out.back().name = region.name;
-    }
-    RegionTotals& totals = out[at->second];
-    ++totals.passes;
-    totals.open += region.open ? 1 : 0;
-    totals.seconds += region.end - region.begin;
-    totals.regions.push_back(&region);
-  }
-  return out;
-}
-
-RegionSummary summarize_within(const Group& group, const RegionTotals& region, const Timeline& timeline) {
-  RegionSummary out;
-  bool any = false;
-  const auto host = [&](std::size_t writer) {
-    return property(timeline.recording->writers[writer].properties, "host");
-  };
-  double area = 0, rise = 0, weight = 0;
-  for (const Region* pass : region.regions) {
-    // The series of the process that was in the region; where it has none, those of its node.
-    const bool own = std::any_of(group.traces.begin(), group.traces.end(),
-                                 [&](const Trace* trace) { return trace->writer == pass->writer; });
-    bool covered = false;
-    for (const Trace* trace : group.traces) {
-      if (own ? trace->writer != pass->writer : host(trace->writer) != host(pass->writer)) continue;
-      const Summary one = summarize(*trace, pass->begin, pass->end);
-      if (one.seconds <= 0) continue;
-      covered = true;
-      out.samples += one.samples;
-      out.total += one.total;
-      area += one.level.mean * one.seconds;
-      rise += one.change;
-      weight += one.seconds;
-      const Spread& range = group.about->kind == Kind::kGauge ? one.level : one.rate;
-      out.min = any ? std::min(out.min, range.min) : range.min;
-      out.max = any ? std::max(out.max, range.max) : range.max;
-      any = true;
-    }
-    if (covered) out.seconds += pass->end - pass->begin;
-  }
-  if (weight > 0) {
-    out.level = area / weight;
-    out.rise = rise / weight;
-    out.rate = out.total / out.seconds;
-  }
   return out;
 }
 
