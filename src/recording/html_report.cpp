@@ -283,6 +283,10 @@ void write_data(std::ostream& out, const Timeline& timeline, const std::vector<G
   for (std::size_t i = 0; i < correlated.size(); ++i) {
     std::vector<double> line;
     for (const std::size_t other : correlated) {
+      if (!shared_origin(*groups[correlated[i]].about, *groups[other].about).empty()) {
+        line.push_back(NAN);
+        continue;
+      }
       try {
         line.push_back(correlation_without_lag(curve(correlated[i]), curve(other)));
       } catch (const std::runtime_error&) {

@@ -222,6 +222,23 @@ double correlation_without_lag(const Curve& a, const Curve& b) {
   return pearson(pair.x, pair.y, 0);
 }
 
+std::string shared_origin(const Series& a, const Series& b) {
+  if (&a == &b || !(a.modelled || b.modelled)) return {};
+  if (a.component == b.component)
+    return a.name + " and " + b.name + " come from one model: their correlation is the model's own";
+  // The thermal model computes heat from the use of the processors.
+  const auto thermal = [](const Series& one) { return one.modelled && one.component == "thermal_model"; };
+  const auto of_processor = [](const Series& one) {
+    return one.component == "perf_event" || one.component == "process" || one.component == "record";
+  };
+  for (const auto& [model, input] : {std::pair(&a, &b), std::pair(&b, &a)})
+    if (thermal(*model) && of_processor(*input))
+      return model->name + " is computed from the use of the processors, to which " + input->name +
+             " belongs: their correlation is the model's own and shows nothing of the machine. Correlate it "
+             "with a measured temperature (coretemp, lmsensors)";
+  return {};
+}
+
 Correlation correlate(const Curve& a, const Curve& b, double most_lag) {
   const Pair pair = bring_together(a, b, 8);
   const std::vector<double>&x = pair.x, &y = pair.y;

@@ -77,6 +77,38 @@ TEST(RecordCommand, AModelIsCalledAModelEverywhere) {
   EXPECT_THAT(tool("stat -e 'thermal_model:::*' -- true").errors, HasSubstr("modelled"));
 }
 
+// A temperature that nothing measured was shown to everyone.
+TEST(StatCommand, ShowsNoModelledTemperatureUnasked) {
+  const Ran ran = shell("env -u SUBSTRATA_THERMAL_MODEL " SUBSTRATA_TOOL " stat -- true");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.errors, HasSubstr("elapsed"));
+  EXPECT_THAT(ran.errors, testing::Not(HasSubstr("thermal_model")));
+}
+
+// The model is driven by the use of the processors: that both go together was called 'not by chance'.
+TEST(CorrelateCommand, RefusesAModelWithItsOwnInput) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub");
+  {
+    FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
+    SeriesInfo clock = count_series("perf::TASK-CLOCK", "ns"), heat = gauge_series("heat");
+    clock.component = "perf_event";
+    heat.component = "thermal_model";
+    const std::uint32_t set = writer.declare({clock, heat});
+    for (int i = 0; i < 40; ++i) {
+      const std::int64_t values[2] = {i * i % 17, i % 7};
+      const std::uint8_t flags[2] = {0, kModelled};
+      writer.sample(set, kSecond + i * 100'000'000LL, 0, values, flags);
+    }
+    writer.end(50 * kSecond, {});
+  }
+  for (const char* order : {" TASK-CLOCK heat", " heat TASK-CLOCK"}) {
+    const Ran ran = tool("correlate " + path + order);
+    EXPECT_EQ(ran.status, 1) << order;
+    EXPECT_THAT(ran.errors, HasSubstr("the model's own"));
+  }
+}
+
 TEST(RecordCommand, RegionsThatTheCommandMarksAreRecorded) {
   NEEDS_PERF();
   const TemporaryFolder folder;

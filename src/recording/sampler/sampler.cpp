@@ -252,7 +252,7 @@ void add_usual_events(const TryAdd& try_add) {
     int code = 0;
     if (PAPI_event_name_to_code(name, &code) == PAPI_OK && describe(code).available != 0) try_add(name);
   }
-  // The first of these that has temperatures.
+  // The first of these that has temperatures; the model only where the user switched it on.
   for (const char* component : {"coretemp", "lmsensors", "thermal_model"}) {
     const int index = PAPI_get_component_index(component);
     bool added = false;

@@ -79,8 +79,8 @@ class Sampler {
 // Adds an event by its name; the reason when it cannot be counted, else empty.
 using TryAdd = std::function<std::string(const std::string&)>;
 
-// What is recorded by default: processor, memory faults, scheduling, temperature (a sensor, else the
-// model), energy, network. Only events that open here.
+// What is recorded by default: processor, memory faults, scheduling, temperature, energy,
+// network. Only events that open here.
 void add_usual_events(const TryAdd& try_add);
 
 }  // namespace substrata::sampler
