@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace substrata::recording {
 namespace {
@@ -223,19 +224,17 @@ double correlation_without_lag(const Curve& a, const Curve& b) {
 }
 
 std::string shared_origin(const Series& a, const Series& b) {
-  if (&a == &b || !(a.modelled || b.modelled)) return {};
-  if (a.component == b.component)
-    return a.name + " and " + b.name + " come from one model: their correlation is the model's own";
-  // The thermal model computes heat from the use of the processors.
+  // The thermal model computes its values from the use of the processors.
   const auto thermal = [](const Series& one) { return one.modelled && one.component == "thermal_model"; };
-  const auto of_processor = [](const Series& one) {
-    return one.component == "perf_event" || one.component == "process" || one.component == "record";
+  const auto of_use = [&](const Series& one) {
+    return thermal(one) || one.component == "perf_event" || one.component == "process" ||
+           one.component == "record";
   };
   for (const auto& [model, input] : {std::pair(&a, &b), std::pair(&b, &a)})
-    if (thermal(*model) && of_processor(*input))
-      return model->name + " is computed from the use of the processors, to which " + input->name +
-             " belongs: their correlation is the model's own and shows nothing of the machine. Correlate it "
-             "with a measured temperature (coretemp, lmsensors)";
+    if (model != input && thermal(*model) && of_use(*input))
+      return model->name + " is computed from the use of the processors, as " + input->name +
+             " follows from it: their correlation is the model's own and shows nothing of the machine. "
+             "Correlate with a measured temperature (coretemp, lmsensors)";
   return {};
 }
 

@@ -74,8 +74,8 @@ struct Correlation {
 // 1935), and corrected for the number of independent lags by Sidak's formula.
 Correlation correlate(const Curve& a, const Curve& b, double most_lag = 0);
 
-// Why a correlation of the two would show a model instead of the machine; empty where it would not: a model
-// and what drives it, or two values of one model.
+// Why a correlation of the two would show a model instead of the machine; empty where it would not: the
+// thermal model and what drives it.
 std::string shared_origin(const Series& a, const Series& b);
 
 // Pearson's r of two curves at the same times, on the same grid. Throws as correlate does; 3 points suffice.

@@ -77,6 +77,53 @@ TEST(RecordCommand, AModelIsCalledAModelEverywhere) {
   EXPECT_THAT(tool("stat -e 'thermal_model:::*' -- true").errors, HasSubstr("modelled"));
 }
 
+// A good recording was replaced by an empty one.
+TEST(RecordCommand, ACommandThatCannotBeginLeavesTheOldRecording) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub"), program = folder.file("program");
+  std::ofstream(program) << "\177ELF is all that it has";
+  shell("chmod +x " + program);
+  ASSERT_EQ(tool("record -q -e 'example:::*' -o " + path + " -- true").status, 0);
+  ASSERT_EQ(tool("record -q -e 'example:::*' -o " + path + " -- true").status, 0);
+  const std::string before = contents(path), older = contents(path + ".old");
+  EXPECT_EQ(tool("record -e 'example:::*' -o " + path + " -- no-such-command").status, 127);
+  EXPECT_EQ(tool("record -e 'example:::*' -o " + path + " -- /").status, 126);
+  // The kernel refuses this one when the recording is open already.
+  EXPECT_EQ(tool("record -e 'example:::*' -o " + path + " -- " + program).status, 126);
+  EXPECT_EQ(contents(path), before);
+  EXPECT_EQ(contents(path + ".old"), older);
+}
+
+TEST(RecordCommand, AnEarlierRecordingIsKeptAsOld) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub");
+  ASSERT_EQ(tool("record -q -e 'example:::*' -o " + path + " -- true").status, 0);
+  const std::string first = contents(path);
+  ASSERT_EQ(tool("record -q -e 'example:::*' -o " + path + " -- true").status, 0);
+  EXPECT_EQ(contents(path + ".old"), first);
+  EXPECT_NE(contents(path), first);
+}
+
+TEST(RecordCommand, ARankKeepsTheRecordingOfAnEarlierJobAsOld) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub");
+  const auto job = [&](const std::string& name) {
+    return shell("PMIX_NAMESPACE=" + name +
+                 " OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 " SUBSTRATA_TOOL
+                 " record -q -e 'example:::*' -o " +
+                 path + " -- true");
+  };
+  ASSERT_EQ(job("first").status, 0);
+  const std::string first = contents(path);
+  ASSERT_EQ(job("second").status, 0);
+  EXPECT_EQ(contents(path + ".old"), first);
+}
+
+TEST(StatCommand, AMissingCommandGivesTheStatusOfAShell) {
+  EXPECT_EQ(tool("stat -- no-such-command").status, 127);
+  EXPECT_EQ(tool("top --batch -- no-such-command").status, 127);
+}
+
 // A temperature that nothing measured was shown to everyone.
 TEST(StatCommand, ShowsNoModelledTemperatureUnasked) {
   const Ran ran = shell("env -u SUBSTRATA_THERMAL_MODEL " SUBSTRATA_TOOL " stat -- true");
@@ -154,7 +201,7 @@ TEST(RecordCommand, SaysWhatIsWrong) {
   EXPECT_EQ(tool("record").status, 2);
   EXPECT_EQ(tool("stat --").status, 2);
   const Ran command = tool("record" + out + " -e 'example:::*' -- /no/such/program");
-  EXPECT_EQ(command.status, 1);
+  EXPECT_EQ(command.status, 127);
   EXPECT_THAT(command.errors, HasSubstr("/no/such/program"));
   const Ran event = tool("record" + out + " -e nope:::nothing -- true");
   EXPECT_EQ(event.status, 1);

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <fcntl.h>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <system_error>
 
@@ -32,9 +34,43 @@ void close_once(int* descriptor) {
 
 }  // namespace
 
+CommandError::CommandError(const std::string& command, int error)
+    : std::runtime_error("the command '" + command + "' cannot be executed: " +
+                         (error == ENOENT && command.find('/') == std::string::npos
+                              ? "there is no program of that name in PATH"
+                              : std::strerror(error))),
+      status_(error == ENOENT ? 127 : 126) {}
+
+std::string find_command(const std::string& name) {
+  namespace fs = std::filesystem;
+  int error = ENOENT;
+  const auto runs = [&](const std::string& file) {
+    std::error_code ignored;
+    const bool can = access(file.c_str(), X_OK) == 0;
+    if (!can && errno == EACCES) error = EACCES;
+    if (can && fs::is_directory(file, ignored)) error = EACCES;
+    return can && !fs::is_directory(file, ignored);
+  };
+  if (name.find('/') != std::string::npos) {
+    if (runs(name)) return name;
+    throw CommandError(name, error);
+  }
+  const char* setting = std::getenv("PATH");
+  const std::string path = setting != nullptr ? setting : "/bin:/usr/bin";
+  for (std::size_t begin = 0; begin <= path.size() && !name.empty();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const std::string folder = path.substr(begin, end - begin);
+    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    if (runs(file)) return file;
+    begin = end + 1;
+  }
+  throw CommandError(name, error);
+}
+
 Child::Child(const std::vector<std::string>& command,
              const std::vector<std::pair<std::string, std::string>>& environment, bool silent)
     : name_(command.at(0)) {
+  const std::string file = find_command(name_);
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -110,7 +146,7 @@ void Child::go() {
   close_once(&failure_);
   if (got == static_cast<ssize_t>(sizeof error)) {
     reap(nullptr);
-    throw std::runtime_error("the command '" + name_ + "' cannot be executed: " + std::strerror(error));
+    throw CommandError(name_, error);
   }
 }
 

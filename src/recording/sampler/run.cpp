@@ -178,6 +178,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   recording([&] { destination.flush(); });
   outcome.begin = raw_now_ns();
   child.go();
+  destination.begun();
   itimerspec ticks{};
   ticks.it_interval.tv_sec = plan.interval_ns / 1'000'000'000;
   ticks.it_interval.tv_nsec = plan.interval_ns % 1'000'000'000;

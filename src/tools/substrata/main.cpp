@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "commands.hpp"
+#include "sampler/child.hpp"
 
 namespace {
 
@@ -58,6 +59,9 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[1], command.name) != 0) continue;
     try {
       return command.run(argc - 1, argv + 1);
+    } catch (const substrata::sampler::CommandError& error) {
+      std::fprintf(stderr, "substrata %s: %s\n", command.name, error.what());
+      return error.status();
     } catch (const std::exception& error) {
       std::fprintf(stderr, "substrata %s: %s\n", command.name, error.what());
       return 1;
