@@ -87,12 +87,7 @@ Child::Child(const std::vector<std::string>& command,
   signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
   pid_ = signals_ < 0 ? -1 : fork();
   if (pid_ == 0) {
-    char released = 0;
-    ssize_t got = 0;
     close(go[1]);
-    do got = read(go[0], &released, 1);
-    while (got < 0 && errno == EINTR);
-    if (got != 1) _exit(127);  // the recorder is gone
     for (const auto& [name, value] : environment) {
       if (value.empty())
         unsetenv(name.c_str());
@@ -105,7 +100,13 @@ Child::Child(const std::vector<std::string>& command,
       dup2(nowhere, STDERR_FILENO);
     }
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    execvp(words[0], words.data());
+    // All is prepared: what follows counts as the command.
+    char released = 0;
+    ssize_t got = 0;
+    do got = read(go[0], &released, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1) _exit(127);  // the recorder is gone
+    execvp(file.c_str(), words.data());
     const int error = errno;
     [[maybe_unused]] const ssize_t written = write(failure[1], &error, sizeof error);
     _exit(127);

@@ -95,10 +95,9 @@ std::string change_text(std::vector<double> ratios) {
   return text;
 }
 
-std::string seconds_text(const timeval& time) {
+std::string seconds_text(double seconds) {
   char text[40];
-  std::snprintf(text, sizeof text, "%lld.%06ld", static_cast<long long>(time.tv_sec),
-                static_cast<long>(time.tv_usec));
+  std::snprintf(text, sizeof text, "%.6f", seconds);
   return text;
 }
 
@@ -106,7 +105,6 @@ std::string seconds_text(const timeval& time) {
 
 Outcome run_sampled(const Plan& plan, const Destination& destination) {
   const ModelSetting model(plan.event_specs);
-  start_library();
   MarkFile marks(plan.rank);
   std::vector<std::pair<std::string, std::string>> environment;
   model.keep_from(&environment);
@@ -125,6 +123,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
         "LD_PRELOAD",
         plan.preload + (others != nullptr && others[0] != '\0' ? std::string(":") + others : std::string()));
   }
+  start_library();
   Child child(plan.command, environment, plan.silent);
 
   Sampler sampler(child.pid(), true, plan.node);
@@ -203,6 +202,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
     }
   }
   outcome.end = raw_now_ns();
+  const double elapsed = 1e-9 * static_cast<double>(outcome.end - outcome.begin);
   recording([&] { marks.take(*sink, outcome.end); });
   row();
   rusage used{};
@@ -213,8 +213,9 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
                                           {"exit_status", std::to_string(outcome.status)},
                                           {"rows", std::to_string(outcome.rows)},
                                           {"missed_ticks", std::to_string(outcome.missed)},
-                                          {"command.user_s", seconds_text(used.ru_utime)},
-                                          {"command.system_s", seconds_text(used.ru_stime)},
+                                          {"command.elapsed_s", seconds_text(elapsed)},
+                                          {"command.user_s", seconds_text(seconds_of(used.ru_utime))},
+                                          {"command.system_s", seconds_text(seconds_of(used.ru_stime))},
                                           {"command.max_resident_kib", std::to_string(used.ru_maxrss)}};
   if (regions.full())
     end_properties.emplace_back("note.regions",

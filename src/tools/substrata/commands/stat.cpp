@@ -1,5 +1,6 @@
 // substrata stat: what a command counted in all, as a table or JSON.
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -25,6 +26,13 @@ constexpr const char* kUsage =
     "Processor and software events follow the command and its children; all other events are those of the "
     "whole node. The table goes to standard error; the exit status is the command's.";
 
+// Between letting the command go and its end.
+double elapsed(const recording::Timeline& timeline) {
+  const std::string text{
+      recording::property(timeline.recording->writers.front().end_properties, "command.elapsed_s")};
+  return text.empty() ? timeline.seconds : std::strtod(text.c_str(), nullptr);
+}
+
 std::string exact(double number, recording::Type type) {
   char text[40];
   std::snprintf(text, sizeof text, type == recording::Type::kDouble ? "%.6g" : "%.0f", number);
@@ -33,6 +41,7 @@ std::string exact(double number, recording::Type type) {
 
 void write_table(std::ostream& out, const recording::Timeline& timeline) {
   const recording::Writer& writer = timeline.recording->writers.front();
+  const double seconds = elapsed(timeline);
   std::size_t width = 5;
   for (const recording::Trace& trace : timeline.traces) width = std::max(width, trace.series->name.size());
   out << "\n"
@@ -52,15 +61,15 @@ void write_table(std::ostream& out, const recording::Timeline& timeline) {
     out << line << ' ' << about.name << std::string(width - about.name.size(), ' ') << "  ";
     if (all.samples != 0 && gauge)
       out << "mean; " << recording::compact(all.level.min) << " to " << recording::compact(all.level.max);
-    else if (all.samples != 0 && timeline.seconds > 0)
-      out << recording::compact(all.total / timeline.seconds) << "/s";
+    else if (all.samples != 0 && seconds > 0)
+      out << recording::compact(all.total / seconds) << "/s";
     out << "  (" << about.scope << ", " << recording::origin_name(about)
         << ((trace.flags_seen & recording::kScaled) != 0 ? ", scaled" : "")
         << ((trace.flags_seen & recording::kAbsent) != 0 ? ", with gaps" : "") << ")\n";
   }
   out << "\n";
   char line[200];
-  std::snprintf(line, sizeof line, "%20.6f s elapsed, %s s user, %s s system\n", timeline.seconds,
+  std::snprintf(line, sizeof line, "%20.6f s elapsed, %s s user, %s s system\n", seconds,
                 std::string(recording::property(writer.end_properties, "command.user_s")).c_str(),
                 std::string(recording::property(writer.end_properties, "command.system_s")).c_str());
   out << line;
@@ -71,7 +80,7 @@ void write_table(std::ostream& out, const recording::Timeline& timeline) {
 nlohmann::json as_json(const recording::Timeline& timeline) {
   const recording::Writer& writer = timeline.recording->writers.front();
   nlohmann::json report = {{"command", recording::property(writer.properties, "command")},
-                           {"seconds", timeline.seconds},
+                           {"seconds", elapsed(timeline)},
                            {"exit_status", recording::property_number(writer.end_properties, "exit_status")},
                            {"machine", nlohmann::json::object()},
                            {"events", nlohmann::json::array()}};
