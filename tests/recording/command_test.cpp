@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "recording/timeline.hpp"
@@ -143,6 +144,34 @@ TEST(StatCommand, ItsOwnStartIsNotTimeOfTheCommand) {
   const json totals = json::parse(contents(out));
   const double start = 1e-9 * std::stod(totals.at("machine").at("start.raw_ns").get<std::string>());
   EXPECT_LT(start + totals.at("seconds").get<double>(), raw_now());
+}
+
+// Where performance events are forbidden there was nothing of the command at all.
+TEST(StatCommand, InAContainerWithoutPerformanceEventsTheCommandIsCounted) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("totals");
+  const Ran ran = shell(CONTAINER " " SUBSTRATA_TOOL " stat --json -o " + out +
+                        " -- sh -c 'head -c 1000000 /dev/zero | md5sum >/dev/null'");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json totals = json::parse(contents(out));
+  std::map<std::string, double> values;
+  for (const json& event : totals.at("events"))
+    if (event.at("scope") == "process tree") values[event.at("name")] = event.at("value").get<double>();
+  EXPECT_GT(values["process:::cpu:time"], 0);
+  EXPECT_GT(values["process:::faults:minor"], 200) << "sh, head and md5sum: the children count";
+  EXPECT_THAT(totals.at("machine").at("note.1").get<std::string>(), HasSubstr("perf_event_open"));
+}
+
+TEST(TopCommand, InAContainerWithoutPerformanceEventsItSaysSo) {
+  const Ran ran = shell(CONTAINER " " SUBSTRATA_TOOL " top --batch -n 1 -i 1ms -- sleep 10");
+  EXPECT_THAT(ran.out, HasSubstr("process:::cpu:time"));
+  EXPECT_THAT(ran.errors, HasSubstr("perf::TASK-CLOCK"));
+}
+
+TEST(DoctorCommand, SaysThatAContainerForbidsTheKernelsEvents) {
+  const Ran ran = shell(CONTAINER " " SUBSTRATA_TOOL " doctor");
+  EXPECT_THAT(ran.out, HasSubstr("4 events (perf::TASK-CLOCK"));
+  EXPECT_THAT(ran.out, HasSubstr("process:::* counts"));
 }
 
 // A temperature that nothing measured was shown to everyone.

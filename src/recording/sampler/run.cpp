@@ -128,9 +128,9 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
 
   Sampler sampler(child.pid(), true, plan.node);
   const TryAdd try_add = [&](const std::string& name) { return sampler.try_add(name); };
-  std::vector<std::string> refused;
+  std::vector<std::string> refused, notes;
   if (plan.event_specs.empty())
-    add_usual_events(try_add);
+    notes = add_usual_events(try_add);
   else
     refused = add_event_specs(plan.event_specs, try_add);
   if (sampler.events() == 0 && plan.node)
@@ -147,8 +147,9 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   properties.emplace_back("interval_ns", std::to_string(plan.interval_ns));
   properties.emplace_back("pid", std::to_string(child.pid()));
   if (!refused.empty()) properties.emplace_back("refused", joined(refused, "; "));
-  for (std::size_t i = 0; i < sampler.notes().size(); ++i)
-    properties.emplace_back("note." + std::to_string(i + 1), sampler.notes()[i]);
+  notes.insert(notes.end(), sampler.notes().begin(), sampler.notes().end());
+  for (std::size_t i = 0; i < notes.size(); ++i)
+    properties.emplace_back("note." + std::to_string(i + 1), notes[i]);
   const std::unique_ptr<recording::Sink> sink = destination.open(properties);
   const std::uint32_t set = sink->declare(sampler.series());
 

@@ -132,9 +132,9 @@ std::string Sampler::add(Set& set, int code, const std::string& name) {
   set.multiplexed = set.multiplexed || crowded;
   release(set);
   if (open(set).empty() && PAPI_add_event(set.handle, code) == PAPI_OK) {
-    notes_.push_back(
-        name + (forbidden ? " counts user mode only, and so do the other events of its substrate: " + first
-                          : ": too few counters; the events are multiplexed and extrapolated"));
+    notes_.push_back(forbidden ? "events of " + std::string(component_name(set.component)) +
+                                     " count user mode only, except for clocks, which count both: " + first
+                               : name + ": too few counters; the events are multiplexed and extrapolated");
     return {};
   }
   release(set);
@@ -246,12 +246,38 @@ void Sampler::sample(recording::Sink& sink, std::uint32_t set) {
   last_cost_ns_ = end - begin;
 }
 
-void add_usual_events(const TryAdd& try_add) {
-  for (const char* name : {"perf::TASK-CLOCK", "PAPI_TOT_CYC", "PAPI_TOT_INS", "perf::PAGE-FAULTS",
-                           "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS"}) {
+std::vector<std::string> add_usual_events(const TryAdd& try_add) {
+  // What the kernel's accounts have instead of an event of perf.
+  struct Usual {
+    const char* name;
+    std::vector<const char*> otherwise;
+  };
+  const std::vector<Usual> usual = {
+      {"perf::TASK-CLOCK", {"process:::cpu:time", "process:::cpu:user", "process:::cpu:system"}},
+      {"PAPI_TOT_CYC", {}},
+      {"PAPI_TOT_INS", {}},
+      {"perf::PAGE-FAULTS", {"process:::faults:minor", "process:::faults:major"}},
+      {"perf::CONTEXT-SWITCHES", {"process:::switches:voluntary", "process:::switches:involuntary"}},
+      {"perf::CPU-MIGRATIONS", {}}};
+  std::vector<std::string> notes;
+  std::string missing, why;
+  for (const Usual& one : usual) {
     int code = 0;
-    if (PAPI_event_name_to_code(name, &code) == PAPI_OK && describe(code).available != 0) try_add(name);
+    std::string refused = "not known here";
+    if (PAPI_event_name_to_code(one.name, &code) == PAPI_OK) {
+      const substrata_event about = describe(code);
+      refused = about.available != 0 ? try_add(one.name) : about.why;
+    }
+    if (refused.empty()) continue;
+    for (const char* other : one.otherwise) try_add(other);
+    // That a machine has no counters of its processor is not worth a line each time.
+    if (std::strncmp(one.name, "perf::", 6) != 0 || refused == kLeftOut) continue;
+    missing += (missing.empty() ? "" : ", ") + std::string(one.name);
+    why = refused;
   }
+  if (!missing.empty())
+    notes.push_back(missing + " cannot be counted here (" + why +
+                    "); the kernel's accounts (process:::*) stand in where they have the same");
   // The first of these that has temperatures; the model only where the user switched it on.
   for (const char* component : {"coretemp", "lmsensors", "thermal_model"}) {
     const int index = PAPI_get_component_index(component);
@@ -276,6 +302,7 @@ void add_usual_events(const TryAdd& try_add) {
       if (stop != std::string::npos && stop > begin && interface_is_used(name.substr(begin, stop - begin)))
         try_add(name);
     }
+  return notes;
 }
 
 }  // namespace substrata::sampler

@@ -79,9 +79,14 @@ class Sampler {
 // Adds an event by its name; the reason when it cannot be counted, else empty.
 using TryAdd = std::function<std::string(const std::string&)>;
 
-// What is recorded by default: processor, memory faults, scheduling, temperature, energy,
+// What a TryAdd answers that does not want an event.
+inline constexpr const char* kLeftOut = "left out";
+
+// What is recorded by default: processor, memory faults, scheduling (where the kernel
+// refuses performance events, by its accounts of processes), temperature, energy,
 // network. Only events that open here.
-void add_usual_events(const TryAdd& try_add);
+// Gives what a person should know of those that do not.
+std::vector<std::string> add_usual_events(const TryAdd& try_add);
 
 }  // namespace substrata::sampler
 
