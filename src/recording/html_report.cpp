@@ -462,17 +462,16 @@ void write_html_report(std::ostream& out, const Timeline& timeline, const std::s
   row("record", title);
   row("writers", std::to_string(recording.writers.size()));
   std::int64_t skew = 0;
-  std::size_t rows = 0;
   for (const Writer& writer : recording.writers)
     for (const SampleSet& set : writer.sets) {
-      rows += set.times.size();
       for (const std::int64_t one : set.skews) skew = std::max(skew, one);
     }
-  row("rows", std::to_string(rows));
+  row("rows", std::to_string(recording.rows()));
   row("largest skew within a row", "+- " + std::to_string(skew) + " ns");
   for (const auto& [name, value] : first.properties)
     if (name.rfind("spread.", 0) != 0) row(name, value);
-  for (const auto& [name, value] : first.end_properties) row(name, value);
+  for (const auto& [name, value] : first.end_properties)
+    if (name != "rows") row(name, value);
   std::size_t measured = 0, wall = 0;
   std::int64_t worst = 0;
   for (const WriterClock& clock : timeline.clocks) {

@@ -150,17 +150,14 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
          many + ", reduced to stretches of " +
              format("%g ms",
                     static_cast<double>(property_number(first.properties, "reduced.stretch_ns")) / 1e6));
-  std::size_t rows = 0;
   std::int64_t skew = 0;
   for (const Writer& writer : recording.writers)
-    for (const SampleSet& set : writer.sets) {
-      rows += set.times.size();
+    for (const SampleSet& set : writer.sets)
       for (const std::int64_t one : set.skews) skew = std::max(skew, one);
-    }
   line("sampled",
        "every " +
            format("%g ms", static_cast<double>(property_number(first.properties, "interval_ns")) / 1e6) +
-           ", " + std::to_string(rows) + " rows; values of a row within +- " +
+           ", " + std::to_string(recording.rows()) + " rows; values of a row within +- " +
            format("%.3g us", static_cast<double>(skew) / 1e3));
   line("overhead", overhead_text(timeline));
   line("software",

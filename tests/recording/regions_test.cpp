@@ -118,6 +118,24 @@ TEST(RegionCounts, ALevelWithoutASampleInTheRegionIsNotMadeUp) {
   EXPECT_EQ(region_text(level, Kind::kGauge), "-");
 }
 
+// Series of ranks have rows of their own: the report had four times the rows that were recorded.
+TEST(RecordReport, RowsOfSetsThatAreSampledTogetherAreCountedOnce) {
+  MemorySink sink(machine("a", "boot"));
+  const std::uint32_t sets[] = {sink.declare({count_series("a")}), sink.declare({count_series("b")})};
+  const std::int64_t value = 0;
+  const std::uint8_t flag = 0;
+  for (int i = 0; i < 5; ++i)
+    for (const std::uint32_t set : sets) sink.sample(set, at(i), 0, &value, &flag);
+  sink.end(at(6), {{"rows", "5"}});
+  const Timeline timeline = lay_out(sink.recording());
+  std::ostringstream text, page;
+  write_text_report(text, timeline, "job");
+  EXPECT_THAT(text.str(), HasSubstr(" 5 rows;"));
+  write_html_report(page, timeline, "job");
+  EXPECT_THAT(page.str(), HasSubstr("<tr><th>rows</th><td><code>5</code>"));
+  EXPECT_EQ(page.str().find("<th>rows</th>"), page.str().rfind("<th>rows</th>"));
+}
+
 // Four ranks are in the region at the same time: what the node counted meanwhile is counted once.
 TEST(RegionCounts, OfSeveralRanksInTheSameRegionAreNotCountedForEach) {
   MemorySink sink(machine("a", "boot"));
