@@ -218,6 +218,14 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
                                           {"command.user_s", seconds_text(seconds_of(used.ru_utime))},
                                           {"command.system_s", seconds_text(seconds_of(used.ru_stime))},
                                           {"command.max_resident_kib", std::to_string(used.ru_maxrss)}};
+  for (const std::string& one : sampler.unobserved())
+    end_properties.emplace_back(
+        "note." + one,
+        "nothing was observed by " + one +
+            ": a model counts what is put on the feed of its own process, and the command is another one. "
+            "Give it the command's accesses or messages as a trace (substrata-cc, substrata mpirun --trace) "
+            "and `substrata replay -m " +
+            one + " TRACE`");
   if (regions.full())
     end_properties.emplace_back("note.regions",
                                 "a process had more than 100,000 begins and ends of high-level regions; the "

@@ -184,6 +184,10 @@ void Sampler::start() {
     const int status = set.handle == PAPI_NULL ? PAPI_ENOEVST : PAPI_start(set.handle);
     if (status == PAPI_OK) {
       set.values.resize(set.codes.size());
+      for (const int code : set.codes) {
+        const substrata_event about = describe(code);
+        set.observing.push_back(about.modelled != 0 && about.kind != 1);
+      }
       ++i;
       continue;
     }
@@ -196,7 +200,7 @@ void Sampler::start() {
   }
   row_.assign(events_ + kOwnSeries, 0);
   flags_.assign(row_.size(), 0);
-  cpu_at_start_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  cpu_at_start_ns_ = -1;
 }
 
 std::vector<recording::SeriesInfo> Sampler::series() const {
@@ -220,9 +224,17 @@ std::vector<recording::SeriesInfo> Sampler::series() const {
     out.push_back({name, "ns", text, "record", "recorder", kind, recording::Type::kInt64, false});
   };
   own("recorder:cpu",
-      "Processor time that the recording process used since it began to sample, all its work included",
+      "Processor time that the recording process used since its first row, all its work included",
       recording::Kind::kCount);
   own("recorder:row", "How long it took to read the row before", recording::Kind::kGauge);
+  return out;
+}
+
+std::vector<std::string> Sampler::unobserved() const {
+  std::vector<std::string> out;
+  for (const Set& set : sets_)
+    if (!set.observed && std::find(set.observing.begin(), set.observing.end(), true) != set.observing.end())
+      out.emplace_back(component_name(set.component));
   return out;
 }
 
@@ -232,14 +244,20 @@ void Sampler::sample(recording::Sink& sink, std::uint32_t set) {
   for (Set& one : sets_) {
     const int status =
         substrata_read_values(one.handle, one.values.data(), static_cast<unsigned>(one.values.size()));
-    for (const substrata_value& value : one.values) {
-      row_[at] = status == PAPI_OK ? value.value : 0;
-      flags_[at] = status == PAPI_OK ? flags_of(value) : std::uint8_t{recording::kAbsent};
+    for (std::size_t i = 0; i < one.values.size(); ++i) {
+      const substrata_value& value = one.values[i];
+      // A model that was given nothing has not counted 0.
+      one.observed = one.observed || value.value != 0;
+      const bool present = status == PAPI_OK && (one.observed || !one.observing[i]);
+      row_[at] = present ? value.value : 0;
+      flags_[at] = present ? flags_of(value) : std::uint8_t{recording::kAbsent};
       ++at;
     }
   }
   const std::int64_t end = raw_now_ns();
-  row_[at] = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_at_start_ns_;
+  const std::int64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  if (cpu_at_start_ns_ < 0) cpu_at_start_ns_ = cpu;
+  row_[at] = cpu - cpu_at_start_ns_;
   row_[at + 1] = last_cost_ns_;
   const std::int64_t half = (end - begin) / 2;
   sink.sample(set, begin + half, half, row_.data(), flags_.data());

@@ -45,6 +45,8 @@ class Sampler {
   void start();
   // The series in their order, with two of the recorder itself; after start().
   std::vector<recording::SeriesInfo> series() const;
+  // Models that have been given nothing to count so far.
+  std::vector<std::string> unobserved() const;
   // Reads everything into one row of `set`.
   void sample(recording::Sink& sink, std::uint32_t set);
 
@@ -58,6 +60,9 @@ class Sampler {
     std::vector<int> codes;
     std::vector<std::string> names;
     std::vector<substrata_value> values;
+    std::vector<bool>
+        observing;  // counts of a model, which has nothing to count before it is given something
+    bool observed = false;
   };
   std::string open(Set& set);
   std::string add(Set& set, int code, const std::string& name);
@@ -73,7 +78,7 @@ class Sampler {
   std::vector<std::int64_t> row_;
   std::vector<std::uint8_t> flags_;
   std::int64_t last_cost_ns_ = 0;
-  std::int64_t cpu_at_start_ns_ = 0;
+  std::int64_t cpu_at_start_ns_ = -1;  // at the first row
 };
 
 // Adds an event by its name; the reason when it cannot be counted, else empty.

@@ -73,8 +73,11 @@ void write_table(std::ostream& out, const recording::Timeline& timeline) {
                 std::string(recording::property(writer.end_properties, "command.user_s")).c_str(),
                 std::string(recording::property(writer.end_properties, "command.system_s")).c_str());
   out << line;
-  for (const auto& [name, value] : writer.properties)
-    if (name.rfind("note", 0) == 0 || name == "refused") out << name << ": " << value << "\n";
+  for (const recording::Properties* properties : {&writer.properties, &writer.end_properties})
+    for (const auto& [name, value] : *properties) {
+      if (name.rfind("note", 0) == 0) out << "note: " << value << "\n";
+      if (name == "refused") out << "refused: " << value << "\n";
+    }
 }
 
 nlohmann::json as_json(const recording::Timeline& timeline) {
