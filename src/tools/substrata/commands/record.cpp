@@ -18,6 +18,7 @@
 #include "sampler/machine.hpp"
 #include "sampler/mpi_launching.hpp"
 #include "sampler/run.hpp"
+#include "substrata_tool/command_line.hpp"
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
@@ -131,28 +132,25 @@ int record(int argc, char** argv) {
   arguments.number("--overhead", pairs,
                    "first run the command N times without and with recording, and store the overhead");
   arguments.flag("-q,--quiet", quiet, "print no summary line on standard error");
-  std::optional<SplitLine> line = split_at_dashes(argc, argv);
-  if (!line) {
-    std::fprintf(
-        stderr,
-        "substrata record: no command; write it after --, for example: substrata record -- sleep 1\n");
+  std::vector<std::string> command;
+  if (const auto status = parse_before_command(arguments, argc, argv, &command)) return *status;
+  if (command.empty()) {
+    std::fprintf(stderr, "substrata record: no command is named; for example: substrata record sleep 1\n");
     return 2;
   }
-  if (const auto status = arguments.parse(static_cast<int>(line->before.size()), line->before.data()))
-    return *status;
 
   Plan plan;
-  plan.command = line->command;
+  plan.command = command;
   plan.event_specs = event_specs;
-  plan.shown = line->command;
+  plan.shown = command;
   recording::Properties extra;
   const std::optional<RankOfJob> rank = rank_of_job();
-  if (!no_mpi && (mpi || rank || is_mpi_launcher(line->command.front()))) {
+  if (!no_mpi && (mpi || rank || is_mpi_launcher(command.front()))) {
     try {
       if (rank)
-        plan.preload = shim_for_program(line->command.front());
+        plan.preload = shim_for_program(command.front());
       else
-        plan.command = with_shim(line->command);
+        plan.command = with_shim(command);
       plan.mpi = true;
     } catch (const std::runtime_error& error) {
       if (mpi) throw;
@@ -168,7 +166,7 @@ int record(int argc, char** argv) {
     plan.node = rank->local_rank == "0";
     extra.emplace_back("mpi.rank", rank->rank);
     extra.emplace_back("mpi.job", rank->job);
-    find_command(line->command.front());
+    find_command(command.front());
     empty_old_file(out, rank->job);
   }
 

@@ -13,6 +13,7 @@
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
 #include "sampler/run.hpp"
+#include "substrata_tool/command_line.hpp"
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
@@ -134,17 +135,15 @@ int stat(int argc, char** argv) {
                  Arguments::Value::kDuration);
   arguments.word("-o,--output", out, "file to write instead of standard error", Arguments::Value::kFile);
   arguments.flag("--json", json, "print JSON");
-  std::optional<SplitLine> line = split_at_dashes(argc, argv);
-  if (!line) {
-    std::fprintf(stderr,
-                 "substrata stat: no command; write it after --, for example: substrata stat -- sleep 1\n");
+  std::vector<std::string> command;
+  if (const auto status = parse_before_command(arguments, argc, argv, &command)) return *status;
+  if (command.empty()) {
+    std::fprintf(stderr, "substrata stat: no command is named; for example: substrata stat sleep 1\n");
     return 2;
   }
-  if (const auto status = arguments.parse(static_cast<int>(line->before.size()), line->before.data()))
-    return *status;
 
   Plan plan;
-  plan.command = line->command;
+  plan.command = command;
   plan.event_specs = event_specs;
   plan.interval_ns = parse_duration(interval);
   recording::MemorySink* memory = nullptr;
