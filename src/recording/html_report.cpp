@@ -10,6 +10,7 @@
 #include "recording/exports.hpp"
 #include "recording/page.hpp"
 #include "recording/reduction.hpp"
+#include "recording/regions.hpp"
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
 
@@ -182,7 +183,7 @@ Tables tables_of(const Timeline& timeline, const std::vector<Group>& groups) {
       Cell cell;
       cell.summary = summarize_within(groups[g], region, timeline);
       cell.any = cell.summary.seconds > 0;
-      any = any || (cell.any && (groups[g].about->kind == Kind::kGauge || cell.summary.total != 0));
+      any = any || (cell.any && (groups[g].about->kind == Kind::kGauge || cell.summary.most != 0));
       column.push_back(cell);
     }
     if (!any) continue;
@@ -255,7 +256,7 @@ void write_data(std::ostream& out, const Timeline& timeline, const std::vector<G
         out << "null";
       else
         out << "{\"rate\":" << json_number(cell.summary.rate)
-            << ",\"rise\":" << json_number(cell.summary.rise) << '}';
+            << ",\"rise\":" << json_number(cell.summary.samples > 1 ? cell.summary.rise : NAN) << '}';
     }
     out << "]}";
   }
@@ -282,6 +283,10 @@ void write_data(std::ostream& out, const Timeline& timeline, const std::vector<G
   for (std::size_t i = 0; i < correlated.size(); ++i) {
     std::vector<double> line;
     for (const std::size_t other : correlated) {
+      if (!shared_origin(*groups[correlated[i]].about, *groups[other].about).empty()) {
+        line.push_back(NAN);
+        continue;
+      }
       try {
         line.push_back(correlation_without_lag(curve(correlated[i]), curve(other)));
       } catch (const std::runtime_error&) {
@@ -370,18 +375,21 @@ void write_region_tables(std::ostream& out, const Timeline& timeline, const std:
     for (std::size_t i = 0; i < tables.cells[r].size(); ++i) {
       const Cell& cell = tables.cells[r][i];
       const bool gauge = groups[tables.series[i]].about->kind == Kind::kGauge;
-      const char* mark = cell.summary.samples < region.passes ? "~" : "";
-      if (!cell.any)
+      if (!cell.any) {
         out << "<td class=\"n\">-</td>";
-      else
-        out << "<td class=\"n\">" << mark << compact(gauge ? cell.summary.level : cell.summary.total) << "; "
-            << compact(gauge ? cell.summary.rise : cell.summary.rate) << "</td>";
+        continue;
+      }
+      const std::string text = region_text(cell.summary, groups[tables.series[i]].about->kind);
+      const double change = gauge ? cell.summary.rise : cell.summary.rate;
+      out << "<td class=\"n\">" << html(text);
+      if (gauge ? cell.summary.samples > 1 : std::isfinite(change)) out << "; " << compact(change);
+      out << "</td>";
     }
     out << "</tr>\n";
   }
-  out << "</tbody></table></div>\n<p class=\"dim\">~ passes shorter than the sampling interval: read off "
-         "straight lines between "
-         "samples.</p>\n";
+  out << "</tbody></table></div>\n<p class=\"dim\">~ and bounds: a region begins and ends between samples; "
+         "the total "
+         "lies between what was counted within and around it.</p>\n";
   if (timeline.regions.size() > kMostRegions)
     out << "<p class=\"dim\">Of " << timeline.regions.size() << " passes the longest " << kMostRegions
         << " are drawn.</p>\n";
@@ -454,17 +462,16 @@ void write_html_report(std::ostream& out, const Timeline& timeline, const std::s
   row("record", title);
   row("writers", std::to_string(recording.writers.size()));
   std::int64_t skew = 0;
-  std::size_t rows = 0;
   for (const Writer& writer : recording.writers)
     for (const SampleSet& set : writer.sets) {
-      rows += set.times.size();
       for (const std::int64_t one : set.skews) skew = std::max(skew, one);
     }
-  row("rows", std::to_string(rows));
+  row("rows", std::to_string(recording.rows()));
   row("largest skew within a row", "+- " + std::to_string(skew) + " ns");
   for (const auto& [name, value] : first.properties)
     if (name.rfind("spread.", 0) != 0) row(name, value);
-  for (const auto& [name, value] : first.end_properties) row(name, value);
+  for (const auto& [name, value] : first.end_properties)
+    if (name != "rows") row(name, value);
   std::size_t measured = 0, wall = 0;
   std::int64_t worst = 0;
   for (const WriterClock& clock : timeline.clocks) {

@@ -46,4 +46,14 @@ bool Recording::complete() const noexcept {
          std::all_of(writers.begin(), writers.end(), [](const Writer& writer) { return writer.ended; });
 }
 
+std::size_t Recording::rows() const noexcept {
+  std::size_t sum = 0;
+  for (const Writer& writer : writers) {
+    std::size_t most = 0;
+    for (const SampleSet& set : writer.sets) most = std::max(most, set.times.size());
+    sum += most;
+  }
+  return sum;
+}
+
 }  // namespace substrata::recording

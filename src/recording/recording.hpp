@@ -113,6 +113,8 @@ struct Damage {
 };
 
 struct Recording {
+  // Rows that the writers took: sets of series that were sampled together count once.
+  std::size_t rows() const noexcept;
   std::vector<Writer> writers;
   std::vector<Damage> damages;
   std::uint64_t file_bytes = 0;

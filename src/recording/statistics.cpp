@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <stdexcept>
-#include <string_view>
+#include <utility>
 
 namespace substrata::recording {
 namespace {
@@ -178,61 +177,6 @@ Summary summarize(const Trace& trace, double begin, double end) {
   return out;
 }
 
-std::vector<RegionTotals> region_totals(const Timeline& timeline) {
-  std::vector<RegionTotals> out;
-  std::map<std::string_view, std::size_t> index;
-  for (const Region& region : timeline.regions) {
-    const auto [at, is_new] = index.try_emplace(region.name, out.size());
-    if (is_new) {
-      out.emplace_back();
-      out.back().name = region.name;
-    }
-    RegionTotals& totals = out[at->second];
-    ++totals.passes;
-    totals.open += region.open ? 1 : 0;
-    totals.seconds += region.end - region.begin;
-    totals.regions.push_back(&region);
-  }
-  return out;
-}
-
-RegionSummary summarize_within(const Group& group, const RegionTotals& region, const Timeline& timeline) {
-  RegionSummary out;
-  bool any = false;
-  const auto host = [&](std::size_t writer) {
-    return property(timeline.recording->writers[writer].properties, "host");
-  };
-  double area = 0, rise = 0, weight = 0;
-  for (const Region* pass : region.regions) {
-    // The series of the process that was in the region; where it has none, those of its node.
-    const bool own = std::any_of(group.traces.begin(), group.traces.end(),
-                                 [&](const Trace* trace) { return trace->writer == pass->writer; });
-    bool covered = false;
-    for (const Trace* trace : group.traces) {
-      if (own ? trace->writer != pass->writer : host(trace->writer) != host(pass->writer)) continue;
-      const Summary one = summarize(*trace, pass->begin, pass->end);
-      if (one.seconds <= 0) continue;
-      covered = true;
-      out.samples += one.samples;
-      out.total += one.total;
-      area += one.level.mean * one.seconds;
-      rise += one.change;
-      weight += one.seconds;
-      const Spread& range = group.about->kind == Kind::kGauge ? one.level : one.rate;
-      out.min = any ? std::min(out.min, range.min) : range.min;
-      out.max = any ? std::max(out.max, range.max) : range.max;
-      any = true;
-    }
-    if (covered) out.seconds += pass->end - pass->begin;
-  }
-  if (weight > 0) {
-    out.level = area / weight;
-    out.rise = rise / weight;
-    out.rate = out.total / out.seconds;
-  }
-  return out;
-}
-
 namespace {
 
 // Two curves on one grid, standardised.
@@ -277,6 +221,21 @@ Pair bring_together(const Curve& a, const Curve& b, double least_points) {
 double correlation_without_lag(const Curve& a, const Curve& b) {
   const Pair pair = bring_together(a, b, 3);
   return pearson(pair.x, pair.y, 0);
+}
+
+std::string shared_origin(const Series& a, const Series& b) {
+  // The thermal model computes its values from the use of the processors.
+  const auto thermal = [](const Series& one) { return one.modelled && one.component == "thermal_model"; };
+  const auto of_use = [&](const Series& one) {
+    return thermal(one) || one.component == "perf_event" || one.component == "process" ||
+           one.component == "record";
+  };
+  for (const auto& [model, input] : {std::pair(&a, &b), std::pair(&b, &a)})
+    if (model != input && thermal(*model) && of_use(*input))
+      return model->name + " is computed from the use of the processors, as " + input->name +
+             " follows from it: their correlation is the model's own and shows nothing of the machine. "
+             "Correlate with a measured temperature (coretemp, lmsensors)";
+  return {};
 }
 
 Correlation correlate(const Curve& a, const Curve& b, double most_lag) {

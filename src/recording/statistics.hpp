@@ -48,30 +48,6 @@ struct Curve {
 };
 Curve curve_of(const Trace& trace);
 
-// All passes of the regions of one name.
-struct RegionTotals {
-  std::string name;
-  std::size_t passes = 0;
-  std::size_t open = 0;
-  double seconds = 0;
-  std::vector<const Region*> regions;
-};
-// By name, in the order of first begin.
-std::vector<RegionTotals> region_totals(const Timeline& timeline);
-
-// A group of series within the regions of one name: totals of all passes, levels weighted by time.
-struct RegionSummary {
-  double seconds = 0;  // of passes that the series cover
-  double total = 0;
-  double rate = 0;   // total by seconds
-  double level = 0;  // mean of a gauge
-  double min = 0;
-  double max = 0;
-  double rise = 0;  // of a gauge: per second, mean over the time in the region
-  std::size_t samples = 0;
-};
-RegionSummary summarize_within(const Group& group, const RegionTotals& region, const Timeline& timeline);
-
 // How B follows A.
 struct Correlation {
   std::size_t points = 0;       // of the common grid
@@ -97,6 +73,10 @@ struct Correlation {
 // k/n) ra(k) rb(k)) (M. S. Bartlett, "Some aspects of the time-correlation problem", J. Roy. Stat. Soc. 98,
 // 1935), and corrected for the number of independent lags by Sidak's formula.
 Correlation correlate(const Curve& a, const Curve& b, double most_lag = 0);
+
+// Why a correlation of the two would show a model instead of the machine; empty where it would not: the
+// thermal model and what drives it.
+std::string shared_origin(const Series& a, const Series& b);
 
 // Pearson's r of two curves at the same times, on the same grid. Throws as correlate does; 3 points suffice.
 double correlation_without_lag(const Curve& a, const Curve& b);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "recording/reduction.hpp"
+#include "recording/regions.hpp"
 #include "recording/statistics.hpp"
 
 namespace substrata::recording {
@@ -149,17 +150,14 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
          many + ", reduced to stretches of " +
              format("%g ms",
                     static_cast<double>(property_number(first.properties, "reduced.stretch_ns")) / 1e6));
-  std::size_t rows = 0;
   std::int64_t skew = 0;
   for (const Writer& writer : recording.writers)
-    for (const SampleSet& set : writer.sets) {
-      rows += set.times.size();
+    for (const SampleSet& set : writer.sets)
       for (const std::int64_t one : set.skews) skew = std::max(skew, one);
-    }
   line("sampled",
        "every " +
            format("%g ms", static_cast<double>(property_number(first.properties, "interval_ns")) / 1e6) +
-           ", " + std::to_string(rows) + " rows; values of a row within +- " +
+           ", " + std::to_string(recording.rows()) + " rows; values of a row within +- " +
            format("%.3g us", static_cast<double>(skew) / 1e3));
   line("overhead", overhead_text(timeline));
   line("software",
@@ -270,22 +268,19 @@ void write_regions(std::ostream& out, const Timeline& timeline, const std::vecto
                       : std::vector<std::string>{"region", "total", "mean/s", "min/s", "max/s"},
                 {false, true, true, true, true});
     const RegionTotals* steepest = nullptr;
-    bool anything = gauge, some_between = false;
+    bool anything = gauge;
     double steepest_rise = 0;
     for (std::size_t i = 0; i < regions.size() && i < kMost; ++i) {
       const RegionSummary one = summarize_within(group, regions[i], timeline);
       if (one.seconds <= 0) continue;
-      const bool between = one.samples < regions[i].passes;
-      anything = anything || one.total != 0;
-      some_between = some_between || between;
-      const std::string mark = between ? "~" : "";
-      if (gauge)
-        table.row({shown(regions[i].name), mark + compact(one.level), mark + compact(one.min),
-                   mark + compact(one.max), mark + compact(one.rise)});
-      else
-        table.row({shown(regions[i].name), mark + compact(one.total), mark + compact(one.rate),
-                   mark + compact(one.min), mark + compact(one.max)});
-      if (gauge && !between && one.rise > steepest_rise) {
+      const bool sampled = one.samples > 1;
+      const auto seen = [&](double number) { return sampled ? compact(number) : std::string("-"); };
+      anything = anything || one.most != 0;
+      rough = rough || (!gauge && !one.exact && one.least != one.most);
+      table.row({shown(regions[i].name), region_text(one, group.about->kind),
+                 gauge ? seen(one.min) : compact(one.rate), seen(gauge ? one.max : one.min),
+                 seen(gauge ? one.rise : one.max)});
+      if (gauge && sampled && one.rise > steepest_rise) {
         steepest = &regions[i];
         steepest_rise = one.rise;
       }
@@ -294,7 +289,6 @@ void write_regions(std::ostream& out, const Timeline& timeline, const std::vecto
       if (!anything) nothing += (nothing.empty() ? "" : ", ") + shown(group.about->name);
       continue;
     }
-    rough = rough || some_between;
     out << "\n  " << shown(group.about->name)
         << (group.about->unit.empty() ? "" : " [" + shown(group.about->unit) + "]") << ", "
         << origin_of(group) << ", per " << shown(group.scope) << "\n";
@@ -304,7 +298,8 @@ void write_regions(std::ostream& out, const Timeline& timeline, const std::vecto
   }
   if (!nothing.empty()) out << "\n  Nothing was counted in any region of: " << nothing << "\n";
   if (rough)
-    out << "\n  ~ passes shorter than the sampling interval: read off straight lines between samples\n";
+    out << "\n  ~ and bounds: a region begins and ends between samples; the total lies between what was "
+           "counted within and around it\n";
 }
 
 }  // namespace

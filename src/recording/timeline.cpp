@@ -84,6 +84,7 @@ Timeline lay_out(const Recording& recording) {
   Timeline out;
   out.recording = &recording;
   if (recording.writers.empty()) return out;
+  out.phases = phase_counts(recording);
 
   // The common clock: that to which offsets were measured, else the first writer's.
   std::string_view reference = clock_of(recording.writers.front());
@@ -213,7 +214,10 @@ Timeline cut_out(const Timeline& timeline, double begin, double end) {
     }
     out.traces.push_back(std::move(part));
   }
+  out.phases = timeline.phases;
+  out.cut_regions = timeline.cut_regions;
   for (Region region : timeline.regions) {
+    if (region.begin < begin || region.end > end) out.cut_regions.push_back(region.name);
     if (region.end < begin || region.begin > end) continue;
     region.begin = std::max(region.begin, begin) - begin;
     region.end = std::min(region.end, end) - begin;

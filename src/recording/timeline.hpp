@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "recording/phases.hpp"
 #include "recording/recording.hpp"
 
 namespace substrata::recording {
@@ -62,6 +63,8 @@ struct Timeline {
   std::string reference;      // the clock that all times were brought onto
   std::int64_t start_ns = 0;  // what it showed at the start
   std::size_t hosts = 0;
+  std::vector<PhaseCount> phases;        // of the whole record
+  std::vector<std::string> cut_regions;  // names of which the stretch has only a part
 };
 
 // Thread-compatible. The recording must outlive the result.

@@ -6,6 +6,7 @@
 #include <random>
 #include <sstream>
 
+#include "recording/regions.hpp"
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
 #include "recording/timeline.hpp"
@@ -80,19 +81,6 @@ TEST(RecordStatistics, WithinRegionsTheAmountsAreThoseOfTheRegion) {
   EXPECT_THAT(text.str(), HasSubstr("rises fastest in busy"));
   EXPECT_THAT(text.str(), HasSubstr("modelled"));
   EXPECT_THAT(text.str(), HasSubstr("after (not ended)"));
-}
-
-TEST(RecordStatistics, ARegionShorterThanTheIntervalIsReadOffTheLine) {
-  MemorySink sink(machine("a", "boot"));
-  sample_functions(
-      sink, 11, 1, [](double t) { return 100 * t; }, [](double) { return 0; });
-  sink.mark({MarkKind::kBegin, kSecond + kSecond / 4, -1, "short"});
-  sink.mark({MarkKind::kEnd, kSecond + kSecond / 2, -1, "short"});
-  const Timeline timeline = lay_out(sink.recording());
-  const RegionSummary one =
-      summarize_within(group_traces(timeline)[0], region_totals(timeline).at(0), timeline);
-  EXPECT_NEAR(one.total, 25, 1e-9);
-  EXPECT_EQ(one.samples, 0u);
 }
 
 TEST(RecordStatistics, RegionsNestAndAreEndedByName) {

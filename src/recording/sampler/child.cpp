@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <fcntl.h>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <system_error>
 
@@ -32,9 +34,43 @@ void close_once(int* descriptor) {
 
 }  // namespace
 
+CommandError::CommandError(const std::string& command, int error)
+    : std::runtime_error("the command '" + command + "' cannot be executed: " +
+                         (error == ENOENT && command.find('/') == std::string::npos
+                              ? "there is no program of that name in PATH"
+                              : std::strerror(error))),
+      status_(error == ENOENT ? 127 : 126) {}
+
+std::string find_command(const std::string& name) {
+  namespace fs = std::filesystem;
+  int error = ENOENT;
+  const auto runs = [&](const std::string& file) {
+    std::error_code ignored;
+    const bool can = access(file.c_str(), X_OK) == 0;
+    if (!can && errno == EACCES) error = EACCES;
+    if (can && fs::is_directory(file, ignored)) error = EACCES;
+    return can && !fs::is_directory(file, ignored);
+  };
+  if (name.find('/') != std::string::npos) {
+    if (runs(name)) return name;
+    throw CommandError(name, error);
+  }
+  const char* setting = std::getenv("PATH");
+  const std::string path = setting != nullptr ? setting : "/bin:/usr/bin";
+  for (std::size_t begin = 0; begin <= path.size() && !name.empty();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const std::string folder = path.substr(begin, end - begin);
+    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    if (runs(file)) return file;
+    begin = end + 1;
+  }
+  throw CommandError(name, error);
+}
+
 Child::Child(const std::vector<std::string>& command,
              const std::vector<std::pair<std::string, std::string>>& environment, bool silent)
     : name_(command.at(0)) {
+  const std::string file = find_command(name_);
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -51,12 +87,7 @@ Child::Child(const std::vector<std::string>& command,
   signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
   pid_ = signals_ < 0 ? -1 : fork();
   if (pid_ == 0) {
-    char released = 0;
-    ssize_t got = 0;
     close(go[1]);
-    do got = read(go[0], &released, 1);
-    while (got < 0 && errno == EINTR);
-    if (got != 1) _exit(127);  // the recorder is gone
     for (const auto& [name, value] : environment) {
       if (value.empty())
         unsetenv(name.c_str());
@@ -69,7 +100,13 @@ Child::Child(const std::vector<std::string>& command,
       dup2(nowhere, STDERR_FILENO);
     }
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    execvp(words[0], words.data());
+    // All is prepared: what follows counts as the command.
+    char released = 0;
+    ssize_t got = 0;
+    do got = read(go[0], &released, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1) _exit(127);  // the recorder is gone
+    execvp(file.c_str(), words.data());
     const int error = errno;
     [[maybe_unused]] const ssize_t written = write(failure[1], &error, sizeof error);
     _exit(127);
@@ -110,7 +147,7 @@ void Child::go() {
   close_once(&failure_);
   if (got == static_cast<ssize_t>(sizeof error)) {
     reap(nullptr);
-    throw std::runtime_error("the command '" + name_ + "' cannot be executed: " + std::strerror(error));
+    throw CommandError(name_, error);
   }
 }
 

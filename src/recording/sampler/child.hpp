@@ -5,11 +5,25 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace substrata::sampler {
+
+// A command that cannot be executed, with the exit status that a shell gives then: 127 where there is no such
+// file, else 126.
+class CommandError : public std::runtime_error {
+ public:
+  CommandError(const std::string& command, int error);
+  int status() const noexcept { return status_; }
+
+ private:
+  int status_;
+};
+// The file that execvp would execute; throws CommandError.
+std::string find_command(const std::string& name);
 
 // A command that waits before its first instruction. While it lives, SIGINT and SIGQUIT of a terminal are
 // left to it, and those of a process, SIGTERM and SIGHUP are passed on to it; the caller goes on recording
@@ -17,7 +31,7 @@ namespace substrata::sampler {
 class Child {
  public:
   // `environment`: set (or, with an empty value, removed) for the command alone. `silent`: its output is
-  // thrown away and its input is empty. Throws std::system_error.
+  // thrown away and its input is empty. Throws CommandError and std::system_error.
   Child(const std::vector<std::string>& command,
         const std::vector<std::pair<std::string, std::string>>& environment, bool silent = false);
   // A command that was never let go is ended.
@@ -26,7 +40,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   pid_t pid() const noexcept { return pid_; }
-  // Lets the command begin. Throws std::runtime_error with the reason when it cannot be executed.
+  // Lets the command begin. Throws CommandError.
   void go();
   // Becomes readable when the command ended or a signal came; to be followed by take_signals().
   int signals() const noexcept { return signals_; }

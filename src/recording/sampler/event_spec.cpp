@@ -13,10 +13,9 @@ constexpr const char* kModelSetting = "SUBSTRATA_THERMAL_MODEL";
 }  // namespace
 
 ModelSetting::ModelSetting(const std::vector<std::string>& event_specs) {
-  const bool wanted =
-      event_specs.empty() || std::any_of(event_specs.begin(), event_specs.end(), [](const std::string& spec) {
-        return spec.find("thermal_model") != std::string::npos;
-      });
+  const bool wanted = std::any_of(event_specs.begin(), event_specs.end(), [](const std::string& spec) {
+    return spec.find("thermal_model") != std::string::npos;
+  });
   if (!wanted || std::getenv(kModelSetting) != nullptr) return;
   setenv(kModelSetting, "1", 1);
   set_ = true;

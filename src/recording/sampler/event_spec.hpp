@@ -1,4 +1,4 @@
-// The events that a user asked for: names and patterns, and the thermal model where it is needed for them.
+// The events that a user asked for: names and patterns, and the thermal model where one is of it.
 #ifndef SUBSTRATA_SAMPLER_EVENT_SPEC_HPP
 #define SUBSTRATA_SAMPLER_EVENT_SPEC_HPP
 
@@ -10,9 +10,8 @@
 
 namespace substrata::sampler {
 
-// Where no temperature is measured, the model is what there is; its values say so. Switched on when nothing
-// was asked for or the model was, until the object goes; in this process only. To be made before the library
-// starts.
+// Switched on when events of the model were asked for, until the object goes; in this process only. To be made
+// before the library starts.
 class ModelSetting {
  public:
   explicit ModelSetting(const std::vector<std::string>& event_specs);

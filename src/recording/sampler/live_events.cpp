@@ -133,13 +133,17 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
   } else {
     parts_.push_back(std::make_unique<Sampler>(target.pid, true, false));
   }
+  if (target.kind != LiveTarget::Kind::kMachine) tree_ = std::make_unique<Sampler>(target.pid, true, false);
   node_ = std::make_unique<Sampler>(0, false, true);
 
   const bool usual = event_specs.empty();
   const TryAdd try_add = [&](const std::string& name) -> std::string {
     // Of a processor that clock counts all time, idle or not.
-    if (usual && target.kind == LiveTarget::Kind::kMachine && name == "perf::TASK-CLOCK") return "left out";
+    if (usual && target.kind == LiveTarget::Kind::kMachine && name == "perf::TASK-CLOCK") return kLeftOut;
     if (std::string why = node_->try_add(name); !why.empty()) return why;
+    // It looks at a process and its descendants as a whole, not at threads.
+    if (name.rfind("process:::", 0) == 0)
+      return tree_ != nullptr ? tree_->try_add(name) : name + ": of processes, not of the whole machine";
     for (std::size_t i = 0; i < parts_.size();) {
       std::string why = parts_[i]->try_add(name);
       if (why.empty()) {
@@ -154,14 +158,15 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
     return {};
   };
   if (usual)
-    add_usual_events(try_add);
+    notes_ = add_usual_events(try_add);
   else
     notes_ = add_event_specs(event_specs, try_add);
 
   for (const auto& part : parts_) part->start();
+  if (tree_ != nullptr) tree_->start();
   node_->start();
-  for (const Sampler* one : {parts_.front().get(), node_.get()})
-    notes_.insert(notes_.end(), one->notes().begin(), one->notes().end());
+  for (const Sampler* one : {parts_.front().get(), tree_.get(), node_.get()})
+    if (one != nullptr) notes_.insert(notes_.end(), one->notes().begin(), one->notes().end());
   const std::vector<std::string> names = names_of(*parts_.front());
   std::erase_if(parts_, [&](const std::unique_ptr<Sampler>& part) {
     if (names_of(*part) == names) return false;
@@ -181,6 +186,7 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
     }
   };
   take(*parts_.front(), kOwn);
+  if (tree_ != nullptr) take(*tree_, kOwn);
   take(*node_, kOwn - 1);
   if (series_.size() == 1)
     throw std::runtime_error(
@@ -192,11 +198,14 @@ LiveEvents::~LiveEvents() = default;
 
 void LiveEvents::sample() {
   const std::size_t of_parts = parts_.front()->events(), of_node = node_->events();
+  const std::size_t of_tree = tree_ != nullptr ? tree_->events() : 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     row_->begin(0, of_parts, i == 0);
     parts_[i]->sample(*row_, 0);
   }
-  row_->begin(of_parts, of_node + 1, true);
+  row_->begin(of_parts, of_tree, true);
+  if (tree_ != nullptr) tree_->sample(*row_, 0);
+  row_->begin(of_parts + of_tree, of_node + 1, true);
   node_->sample(*row_, 0);
   time_ = row_->time();
 }

@@ -50,6 +50,7 @@ class LiveEvents {
  private:
   class Row;
   std::vector<std::unique_ptr<Sampler>> parts_;  // one per processor or thread, with the same events
+  std::unique_ptr<Sampler> tree_;                // of a process or command as a whole
   std::unique_ptr<Sampler> node_;                // where the parts do not take the events of the node
   std::unique_ptr<Row> row_;
   std::vector<recording::Series> series_;

@@ -74,29 +74,33 @@ void MpiSampler::take_clocks(recording::Sink& sink) {
 void MpiSampler::sample(recording::Sink& sink, std::int64_t now) {
   take_clocks(sink);
   const std::uint64_t used = std::min<std::uint64_t>(load(status_->ranks_used), SUBSTRATA_LIVE_RANKS);
-  std::uint64_t messages = 0, bytes = 0, least = UINT64_MAX, most = 0;
-  std::size_t ranks = 0;
-  bool modelled = false;
-  for (std::uint64_t i = 0; i < used; ++i) {
+  // Read once, so that the sums are those of what is shown of single ranks.
+  seen_.assign(static_cast<std::size_t>(used), {});
+  Seen all;
+  std::int64_t ranks = 0;
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
     const substrata_live_rank& rank = status_->ranks[i];
-    if (load(rank.rank_plus_1) == 0) continue;
-    const std::uint64_t sent = load(rank.bytes);
-    messages += load(rank.messages);
-    bytes += sent;
-    least = std::min(least, sent);
-    most = std::max(most, sent);
-    modelled = modelled || load(rank.modelled) != 0;
+    Seen& one = seen_[i];
+    one.number = load(rank.rank_plus_1);
+    if (one.number == 0) continue;
+    one.messages = static_cast<std::int64_t>(load(rank.messages));
+    one.bytes = static_cast<std::int64_t>(load(rank.bytes));
+    one.modelled = load(rank.modelled) != 0;
+    all.messages += one.messages;
+    all.bytes += one.bytes;
+    all.modelled = all.modelled || one.modelled;
     ++ranks;
   }
   if (ranks == 0) return;
-  if (single_) {
-    sample_ranks(sink, now, used);
-    take_sections(sink);
-    return;
-  }
+  if (!single_) sample_sums(sink, now, all, ranks);
+  sample_ranks(sink, now);
+  take_sections(sink);
+}
+
+void MpiSampler::sample_sums(recording::Sink& sink, std::int64_t now, const Seen& all, std::int64_t ranks) {
   if (!declared_) {
     const char* how =
-        modelled ? "; those inside of collectives by a model" : "; those inside of collectives too";
+        all.modelled ? "; those inside of collectives by a model" : "; those inside of collectives too";
     std::vector<recording::SeriesInfo> series;
     const auto add = [&](const char* name, const char* unit, const std::string& text, recording::Kind kind) {
       recording::SeriesInfo one;
@@ -106,38 +110,28 @@ void MpiSampler::sample(recording::Sink& sink, std::int64_t now) {
       one.component = "mpi";
       one.scope = "ranks of the node";
       one.kind = kind;
-      one.modelled = modelled && kind == recording::Kind::kCount;
+      one.modelled = all.modelled && kind == recording::Kind::kCount;
       series.push_back(std::move(one));
     };
     add("mpi:::messages", "messages", std::string("messages that all ranks of the node sent") + how,
         recording::Kind::kCount);
     add("mpi:::bytes", "bytes", std::string("bytes that all ranks of the node sent") + how,
         recording::Kind::kCount);
-    add("mpi:::bytes:least", "bytes", "bytes that the rank sent that has sent least so far",
-        recording::Kind::kCount);
-    add("mpi:::bytes:most", "bytes", "bytes that the rank sent that has sent most so far",
-        recording::Kind::kCount);
     add("mpi:::ranks", "ranks", "ranks of the node that have passed MPI_Init", recording::Kind::kGauge);
     set_ = sink.declare(series);
     declared_ = true;
   }
-  const std::int64_t values[] = {static_cast<std::int64_t>(messages), static_cast<std::int64_t>(bytes),
-                                 static_cast<std::int64_t>(least), static_cast<std::int64_t>(most),
-                                 static_cast<std::int64_t>(ranks)};
-  const std::uint8_t flag = modelled ? std::uint8_t{recording::kModelled} : std::uint8_t{0};
-  const std::uint8_t flags[] = {flag, flag, flag, flag, 0};
+  const std::int64_t values[] = {all.messages, all.bytes, ranks};
+  const std::uint8_t flag = all.modelled ? std::uint8_t{recording::kModelled} : std::uint8_t{0};
+  const std::uint8_t flags[] = {flag, flag, 0};
   sink.sample(set_, now, 0, values, flags);
-  sample_ranks(sink, now, used);
-  take_sections(sink);
 }
 
-void MpiSampler::sample_ranks(recording::Sink& sink, std::int64_t now, std::uint64_t used) {
-  sets_.resize(static_cast<std::size_t>(std::min(used, kMostRanks)));
+void MpiSampler::sample_ranks(recording::Sink& sink, std::int64_t now) {
+  sets_.resize(std::min<std::size_t>(seen_.size(), kMostRanks));
   for (std::size_t i = 0; i < sets_.size(); ++i) {
-    const substrata_live_rank& rank = status_->ranks[i];
-    const std::uint64_t number = load(rank.rank_plus_1);
-    if (number == 0) continue;
-    const bool modelled = load(rank.modelled) != 0;
+    const Seen& rank = seen_[i];
+    if (rank.number == 0) continue;
     if (!sets_[i]) {
       const auto one = [&](const char* name, const char* unit, const char* text) {
         recording::SeriesInfo info;
@@ -145,16 +139,15 @@ void MpiSampler::sample_ranks(recording::Sink& sink, std::int64_t now, std::uint
         info.unit = unit;
         info.text = text;
         info.component = "mpi";
-        info.scope = recording::rank_scope(static_cast<std::int64_t>(number) - 1);
-        info.modelled = modelled;
+        info.scope = recording::rank_scope(static_cast<std::int64_t>(rank.number) - 1);
+        info.modelled = rank.modelled;
         return info;
       };
       sets_[i] = sink.declare({one("mpi:::rank:messages", "messages", "messages that the rank sent"),
                                one("mpi:::rank:bytes", "bytes", "bytes that the rank sent")});
     }
-    const std::int64_t values[] = {static_cast<std::int64_t>(load(rank.messages)),
-                                   static_cast<std::int64_t>(load(rank.bytes))};
-    const std::uint8_t flag = modelled ? std::uint8_t{recording::kModelled} : std::uint8_t{0};
+    const std::int64_t values[] = {rank.messages, rank.bytes};
+    const std::uint8_t flag = rank.modelled ? std::uint8_t{recording::kModelled} : std::uint8_t{0};
     const std::uint8_t flags[] = {flag, flag};
     sink.sample(*sets_[i], now, 0, values, flags);
   }

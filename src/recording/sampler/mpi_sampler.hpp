@@ -14,7 +14,7 @@
 namespace substrata::sampler {
 
 // The status page in shared memory. The series are declared when the first rank shows: messages and bytes of all
-// ranks of the node, and the least and most that one of them sent; and those of each rank, of no more than
+// ranks of the node, and those of each rank, of no more than
 // 256 ranks, when it shows. Sections of the program become regions; offsets of the node's clock are kept.
 // Thread-bound.
 class MpiSampler {
@@ -33,9 +33,17 @@ class MpiSampler {
  private:
   void take_sections(recording::Sink& sink);
   void take_clocks(recording::Sink& sink);
-  void sample_ranks(recording::Sink& sink, std::int64_t now, std::uint64_t used);
+  struct Seen {
+    std::uint64_t number = 0;  // the rank's, plus 1; 0: not there yet
+    std::int64_t messages = 0;
+    std::int64_t bytes = 0;
+    bool modelled = false;
+  };
+  void sample_sums(recording::Sink& sink, std::int64_t now, const Seen& all, std::int64_t ranks);
+  void sample_ranks(recording::Sink& sink, std::int64_t now);
   std::string path_;
   substrata_live_board* status_ = nullptr;
+  std::vector<Seen> seen_;  // by entry of the status page
   bool declared_ = false;
   std::uint32_t set_ = 0;
   std::vector<std::optional<std::uint32_t>> sets_;  // by entry of the status page

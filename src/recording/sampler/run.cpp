@@ -95,10 +95,9 @@ std::string change_text(std::vector<double> ratios) {
   return text;
 }
 
-std::string seconds_text(const timeval& time) {
+std::string seconds_text(double seconds) {
   char text[40];
-  std::snprintf(text, sizeof text, "%lld.%06ld", static_cast<long long>(time.tv_sec),
-                static_cast<long>(time.tv_usec));
+  std::snprintf(text, sizeof text, "%.6f", seconds);
   return text;
 }
 
@@ -106,7 +105,6 @@ std::string seconds_text(const timeval& time) {
 
 Outcome run_sampled(const Plan& plan, const Destination& destination) {
   const ModelSetting model(plan.event_specs);
-  start_library();
   MarkFile marks(plan.rank);
   std::vector<std::pair<std::string, std::string>> environment;
   model.keep_from(&environment);
@@ -125,13 +123,14 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
         "LD_PRELOAD",
         plan.preload + (others != nullptr && others[0] != '\0' ? std::string(":") + others : std::string()));
   }
+  start_library();
   Child child(plan.command, environment, plan.silent);
 
   Sampler sampler(child.pid(), true, plan.node);
   const TryAdd try_add = [&](const std::string& name) { return sampler.try_add(name); };
-  std::vector<std::string> refused;
+  std::vector<std::string> refused, notes;
   if (plan.event_specs.empty())
-    add_usual_events(try_add);
+    notes = add_usual_events(try_add);
   else
     refused = add_event_specs(plan.event_specs, try_add);
   if (sampler.events() == 0 && plan.node)
@@ -148,8 +147,9 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   properties.emplace_back("interval_ns", std::to_string(plan.interval_ns));
   properties.emplace_back("pid", std::to_string(child.pid()));
   if (!refused.empty()) properties.emplace_back("refused", joined(refused, "; "));
-  for (std::size_t i = 0; i < sampler.notes().size(); ++i)
-    properties.emplace_back("note." + std::to_string(i + 1), sampler.notes()[i]);
+  notes.insert(notes.end(), sampler.notes().begin(), sampler.notes().end());
+  for (std::size_t i = 0; i < notes.size(); ++i)
+    properties.emplace_back("note." + std::to_string(i + 1), notes[i]);
   const std::unique_ptr<recording::Sink> sink = destination.open(properties);
   const std::uint32_t set = sink->declare(sampler.series());
 
@@ -178,6 +178,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   recording([&] { destination.flush(); });
   outcome.begin = raw_now_ns();
   child.go();
+  destination.begun();
   itimerspec ticks{};
   ticks.it_interval.tv_sec = plan.interval_ns / 1'000'000'000;
   ticks.it_interval.tv_nsec = plan.interval_ns % 1'000'000'000;
@@ -202,6 +203,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
     }
   }
   outcome.end = raw_now_ns();
+  const double elapsed = 1e-9 * static_cast<double>(outcome.end - outcome.begin);
   recording([&] { marks.take(*sink, outcome.end); });
   row();
   rusage used{};
@@ -212,9 +214,18 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
                                           {"exit_status", std::to_string(outcome.status)},
                                           {"rows", std::to_string(outcome.rows)},
                                           {"missed_ticks", std::to_string(outcome.missed)},
-                                          {"command.user_s", seconds_text(used.ru_utime)},
-                                          {"command.system_s", seconds_text(used.ru_stime)},
+                                          {"command.elapsed_s", seconds_text(elapsed)},
+                                          {"command.user_s", seconds_text(seconds_of(used.ru_utime))},
+                                          {"command.system_s", seconds_text(seconds_of(used.ru_stime))},
                                           {"command.max_resident_kib", std::to_string(used.ru_maxrss)}};
+  for (const std::string& one : sampler.unobserved())
+    end_properties.emplace_back(
+        "note." + one,
+        "nothing was observed by " + one +
+            ": a model counts what is put on the feed of its own process, and the command is another one. "
+            "Give it the command's accesses or messages as a trace (substrata-cc, substrata mpirun --trace) "
+            "and `substrata replay -m " +
+            one + " TRACE`");
   if (regions.full())
     end_properties.emplace_back("note.regions",
                                 "a process had more than 100,000 begins and ends of high-level regions; the "

@@ -46,12 +46,13 @@ struct Outcome {
 // time to time, `end` when the command has ended; the sink lives until then.
 struct Destination {
   std::function<std::unique_ptr<recording::Sink>(const recording::Properties&)> open;
+  std::function<void()> begun = [] {};  // the command runs
   std::function<void()> flush;
   std::function<void(const Outcome&, const recording::Properties&)> end;
 };
 
-// Starts the library. Throws std::runtime_error when an event that was named cannot be counted, the command
-// cannot be executed, or nothing at all can be sampled.
+// Starts the library. Throws std::runtime_error when an event that was named cannot be counted or nothing
+// at all can be sampled, CommandError when the command cannot be executed.
 Outcome run_sampled(const Plan& plan, const Destination& destination);
 
 // "mpirun", "/usr/bin/mpiexec.hydra", ...

@@ -132,9 +132,9 @@ std::string Sampler::add(Set& set, int code, const std::string& name) {
   set.multiplexed = set.multiplexed || crowded;
   release(set);
   if (open(set).empty() && PAPI_add_event(set.handle, code) == PAPI_OK) {
-    notes_.push_back(
-        name + (forbidden ? " counts user mode only, and so do the other events of its substrate: " + first
-                          : ": too few counters; the events are multiplexed and extrapolated"));
+    notes_.push_back(forbidden ? "events of " + std::string(component_name(set.component)) +
+                                     " count user mode only, except for clocks, which count both: " + first
+                               : name + ": too few counters; the events are multiplexed and extrapolated");
     return {};
   }
   release(set);
@@ -184,6 +184,10 @@ void Sampler::start() {
     const int status = set.handle == PAPI_NULL ? PAPI_ENOEVST : PAPI_start(set.handle);
     if (status == PAPI_OK) {
       set.values.resize(set.codes.size());
+      for (const int code : set.codes) {
+        const substrata_event about = describe(code);
+        set.observing.push_back(about.modelled != 0 && about.kind != 1);
+      }
       ++i;
       continue;
     }
@@ -196,7 +200,7 @@ void Sampler::start() {
   }
   row_.assign(events_ + kOwnSeries, 0);
   flags_.assign(row_.size(), 0);
-  cpu_at_start_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  cpu_at_start_ns_ = -1;
 }
 
 std::vector<recording::SeriesInfo> Sampler::series() const {
@@ -220,9 +224,17 @@ std::vector<recording::SeriesInfo> Sampler::series() const {
     out.push_back({name, "ns", text, "record", "recorder", kind, recording::Type::kInt64, false});
   };
   own("recorder:cpu",
-      "Processor time that the recording process used since it began to sample, all its work included",
+      "Processor time that the recording process used since its first row, all its work included",
       recording::Kind::kCount);
   own("recorder:row", "How long it took to read the row before", recording::Kind::kGauge);
+  return out;
+}
+
+std::vector<std::string> Sampler::unobserved() const {
+  std::vector<std::string> out;
+  for (const Set& set : sets_)
+    if (!set.observed && std::find(set.observing.begin(), set.observing.end(), true) != set.observing.end())
+      out.emplace_back(component_name(set.component));
   return out;
 }
 
@@ -232,27 +244,59 @@ void Sampler::sample(recording::Sink& sink, std::uint32_t set) {
   for (Set& one : sets_) {
     const int status =
         substrata_read_values(one.handle, one.values.data(), static_cast<unsigned>(one.values.size()));
-    for (const substrata_value& value : one.values) {
-      row_[at] = status == PAPI_OK ? value.value : 0;
-      flags_[at] = status == PAPI_OK ? flags_of(value) : std::uint8_t{recording::kAbsent};
+    for (std::size_t i = 0; i < one.values.size(); ++i) {
+      const substrata_value& value = one.values[i];
+      // A model that was given nothing has not counted 0.
+      one.observed = one.observed || value.value != 0;
+      const bool present = status == PAPI_OK && (one.observed || !one.observing[i]);
+      row_[at] = present ? value.value : 0;
+      flags_[at] = present ? flags_of(value) : std::uint8_t{recording::kAbsent};
       ++at;
     }
   }
   const std::int64_t end = raw_now_ns();
-  row_[at] = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_at_start_ns_;
+  const std::int64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+  if (cpu_at_start_ns_ < 0) cpu_at_start_ns_ = cpu;
+  row_[at] = cpu - cpu_at_start_ns_;
   row_[at + 1] = last_cost_ns_;
   const std::int64_t half = (end - begin) / 2;
   sink.sample(set, begin + half, half, row_.data(), flags_.data());
   last_cost_ns_ = end - begin;
 }
 
-void add_usual_events(const TryAdd& try_add) {
-  for (const char* name : {"perf::TASK-CLOCK", "PAPI_TOT_CYC", "PAPI_TOT_INS", "perf::PAGE-FAULTS",
-                           "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS"}) {
+std::vector<std::string> add_usual_events(const TryAdd& try_add) {
+  // What the kernel's accounts have instead of an event of perf.
+  struct Usual {
+    const char* name;
+    std::vector<const char*> otherwise;
+  };
+  const std::vector<Usual> usual = {
+      {"perf::TASK-CLOCK", {"process:::cpu:time", "process:::cpu:user", "process:::cpu:system"}},
+      {"PAPI_TOT_CYC", {}},
+      {"PAPI_TOT_INS", {}},
+      {"perf::PAGE-FAULTS", {"process:::faults:minor", "process:::faults:major"}},
+      {"perf::CONTEXT-SWITCHES", {"process:::switches:voluntary", "process:::switches:involuntary"}},
+      {"perf::CPU-MIGRATIONS", {}}};
+  std::vector<std::string> notes;
+  std::string missing, why;
+  for (const Usual& one : usual) {
     int code = 0;
-    if (PAPI_event_name_to_code(name, &code) == PAPI_OK && describe(code).available != 0) try_add(name);
+    std::string refused = "not known here";
+    if (PAPI_event_name_to_code(one.name, &code) == PAPI_OK) {
+      const substrata_event about = describe(code);
+      refused = about.available != 0 ? try_add(one.name) : about.why;
+    }
+    if (refused.empty()) continue;
+    for (const char* other : one.otherwise) try_add(other);
+    // That a machine has no counters of its processor is not worth a line each time.
+    if (std::strncmp(one.name, "perf::", 6) != 0 || refused == kLeftOut) continue;
+    missing += (missing.empty() ? "" : ", ") + std::string(one.name);
+    why = refused;
   }
-  // The first of these that has temperatures.
+  if (!missing.empty())
+    notes.push_back(missing + " cannot be counted here (" + why +
+                    "); the kernel's accounts (process:::*) stand in where they have the same");
+  // The first of these that has temperatures; the model only where the user switched it on.
   for (const char* component : {"coretemp", "lmsensors", "thermal_model"}) {
     const int index = PAPI_get_component_index(component);
     bool added = false;
@@ -284,6 +328,7 @@ void add_usual_events(const TryAdd& try_add) {
           describe(code).available != 0)
         try_add(name);
     }
+  return notes;
 }
 
 }  // namespace substrata::sampler

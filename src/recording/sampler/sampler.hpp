@@ -45,6 +45,8 @@ class Sampler {
   void start();
   // The series in their order, with two of the recorder itself; after start().
   std::vector<recording::SeriesInfo> series() const;
+  // Models that have been given nothing to count so far.
+  std::vector<std::string> unobserved() const;
   // Reads everything into one row of `set`.
   void sample(recording::Sink& sink, std::uint32_t set);
 
@@ -58,6 +60,9 @@ class Sampler {
     std::vector<int> codes;
     std::vector<std::string> names;
     std::vector<substrata_value> values;
+    std::vector<bool>
+        observing;  // counts of a model, which has nothing to count before it is given something
+    bool observed = false;
   };
   std::string open(Set& set);
   std::string add(Set& set, int code, const std::string& name);
@@ -73,15 +78,20 @@ class Sampler {
   std::vector<std::int64_t> row_;
   std::vector<std::uint8_t> flags_;
   std::int64_t last_cost_ns_ = 0;
-  std::int64_t cpu_at_start_ns_ = 0;
+  std::int64_t cpu_at_start_ns_ = -1;  // at the first row
 };
 
 // Adds an event by its name; the reason when it cannot be counted, else empty.
 using TryAdd = std::function<std::string(const std::string&)>;
 
-// What is recorded by default: processor, memory faults, scheduling, temperature (a sensor, else the
-// model), energy, network. Only events that open here.
-void add_usual_events(const TryAdd& try_add);
+// What a TryAdd answers that does not want an event.
+inline constexpr const char* kLeftOut = "left out";
+
+// What is recorded by default: processor, memory faults, scheduling (where the kernel
+// refuses performance events, by its accounts of processes), temperature, energy,
+// network. Only events that open here.
+// Gives what a person should know of those that do not.
+std::vector<std::string> add_usual_events(const TryAdd& try_add);
 
 }  // namespace substrata::sampler
 

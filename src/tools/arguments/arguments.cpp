@@ -2,6 +2,8 @@
 #include "arguments.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
 
 namespace substrata {
 namespace {
@@ -87,6 +89,17 @@ bool Arguments::describe(const std::vector<Declared>& what) {
   if (described == nullptr) return false;
   *described = what;
   return true;
+}
+
+int Arguments::words_before_command(int argc, char** argv) const {
+  int at = 1;
+  for (; at < argc; ++at) {
+    const std::string word = argv[at];
+    if (word.size() < 2 || word[0] != '-' || word == "--") break;
+    const CLI::Option* const option = std::as_const(*app_).get_option_no_throw(word);
+    if (option != nullptr && option->get_items_expected_max() > 0) ++at;
+  }
+  return std::min(at, argc);
 }
 
 std::optional<int> Arguments::parse(int argc, char** argv) {

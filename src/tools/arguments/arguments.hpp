@@ -62,6 +62,10 @@ class Arguments {
   // The same for a program that reads its command line itself. False: no description was requested.
   static bool describe(const std::vector<Declared>& what);
 
+  // How many of the words, the program's name first, come before a command: options with their values, of which
+  // each takes one word, up to "--" or to the first other word.
+  int words_before_command(int argc, char** argv) const;
+
   // Nothing: go on. Else the status to exit with: 0 after --help, 2 after a wrong command line, whose error
   // was printed to stderr.
   std::optional<int> parse(int argc, char** argv);

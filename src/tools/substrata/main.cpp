@@ -1,9 +1,13 @@
 // The program `substrata`: finds the command and hands it the rest of the command line.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string_view>
+#include <vector>
 
 #include "commands.hpp"
+#include "sampler/child.hpp"
 
 namespace {
 
@@ -40,6 +44,30 @@ void print_usage(std::FILE* to) {
   for (const Command& command : kCommands) std::fprintf(to, "  %-14s %s\n", command.name, command.summary);
 }
 
+// The command whose name takes fewest letters to change, of those that take at most two; null: none.
+const char* nearest_command(std::string_view word) {
+  const char* best = nullptr;
+  std::size_t least = 3;
+  for (const Command& command : kCommands) {
+    const std::string_view name = command.name;
+    std::vector<std::size_t> row(name.size() + 1);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
+    for (std::size_t w = 0; w < word.size(); ++w) {
+      std::size_t diagonal = row[0];
+      row[0] = w + 1;
+      for (std::size_t n = 1; n < row.size(); ++n) {
+        const std::size_t changed = diagonal + (word[w] != name[n - 1] ? 1 : 0);
+        diagonal = row[n];
+        row[n] = std::min({row[n] + 1, row[n - 1] + 1, changed});
+      }
+    }
+    if (row.back() >= least || row.back() >= name.size()) continue;
+    least = row.back();
+    best = command.name;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::span<const Command> substrata::tool::commands() { return kCommands; }
@@ -49,21 +77,39 @@ int main(int argc, char** argv) {
     print_usage(stderr);
     return 2;
   }
-  if (std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0 ||
-      std::strcmp(argv[1], "help") == 0) {
+  char help[] = "--help";
+  char* of_command[] = {argv[0], argv[1], help, nullptr};
+  const bool about_command = std::strcmp(argv[1], "help") == 0 && argc > 2;
+  if (about_command) {
+    of_command[1] = argv[2];
+    argv = of_command;
+    argc = 3;
+  } else if (std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0 ||
+             std::strcmp(argv[1], "help") == 0) {
     print_usage(stdout);
+    return 0;
+  }
+  if (std::strcmp(argv[1], "--version") == 0) {
+    std::printf("substrata %s\n", SUBSTRATA_VERSION);
     return 0;
   }
   for (const Command& command : kCommands) {
     if (std::strcmp(argv[1], command.name) != 0) continue;
     try {
       return command.run(argc - 1, argv + 1);
+    } catch (const substrata::sampler::CommandError& error) {
+      std::fprintf(stderr, "substrata %s: %s\n", command.name, error.what());
+      return error.status();
     } catch (const std::exception& error) {
       std::fprintf(stderr, "substrata %s: %s\n", command.name, error.what());
       return 1;
     }
   }
-  std::fprintf(stderr, "substrata: there is no command '%s'\n\n", argv[1]);
-  print_usage(stderr);
+  std::fprintf(stderr, "substrata: there is no command '%s'", argv[1]);
+  if (const char* const near = nearest_command(argv[1]); near != nullptr)
+    std::fprintf(stderr, "; did you mean '%s'?\n", near);
+  else
+    std::fprintf(stderr, "\n\n");
+  if (nearest_command(argv[1]) == nullptr) print_usage(stderr);
   return 2;
 }

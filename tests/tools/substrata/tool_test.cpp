@@ -37,6 +37,53 @@ TEST(Tool, EveryCommandHelps) {
   }
 }
 
+TEST(Tool, ACommandIsTakenWithoutDashes) {
+  const Ran ran = tool("stat -e 'example:::*' sh -c 'echo \"$@\"' sh --json -e");
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(ran.out, "--json -e\n") << "what follows the command is its own";
+  EXPECT_THAT(ran.errors, HasSubstr("example:::constant"));
+}
+
+TEST(Tool, AMistypedOptionIsNamed) {
+  const Ran ran = tool("stat --jsom true");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("--jsom"));
+}
+
+TEST(Tool, SaysItsVersion) {
+  const Ran ran = tool("--version");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.out, testing::MatchesRegex("substrata [0-9.]+\n"));
+}
+
+TEST(Tool, ANearCommandIsSuggested) {
+  const Ran ran = tool("statt");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("did you mean 'stat'?"));
+}
+
+TEST(Tool, HelpOfACommandIsThatOfTheCommand) { EXPECT_EQ(tool("help stat").out, tool("stat --help").out); }
+
+TEST(Tool, ReproduceAloneListsWhatThereIs) {
+  const Ran ran = tool("reproduce");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("papi-dispatch"));
+}
+
+TEST(ToolMpirun, AClusterThatIsNoneIsRefused) {
+  const Ran ran = tool("mpirun --cluster foo --print true");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.errors, HasSubstr("foo"));
+}
+
+TEST(ToolMpirun, ItsOptionsMayFollowTheLaunchersOwn) {
+  if (!has_tool("mpirun")) GTEST_SKIP() << "there is no mpirun";
+  const Ran first = tool("mpirun --print --summary /tmp/s -n 2 true");
+  if (first.status != 0) GTEST_SKIP() << first.errors;
+  EXPECT_EQ(tool("mpirun -n 2 --print --summary /tmp/s true").out, first.out);
+  EXPECT_THAT(tool("mpirun --print -n 2 true --summary x").out, HasSubstr("true --summary x"));
+}
+
 TEST(ToolComponents, TellOriginAndWhetherTheyWork) {
   const Ran ran = tool("components");
   ASSERT_EQ(ran.status, 0) << ran.errors;

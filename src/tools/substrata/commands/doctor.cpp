@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "arguments/arguments.hpp"
 #include "sampler/measuring.hpp"
@@ -86,6 +87,23 @@ std::vector<Outcome> try_all(const std::vector<int>& codes) {
   return list;
 }
 
+// Where the kernel refuses them all, the substrate lists none of its software events: what it says of one.
+std::optional<Outcome> missing_software_events(const std::vector<int>& listed) {
+  constexpr const char* kOne = "perf::TASK-CLOCK";
+  for (const int code : listed)
+    if (event_name(code).rfind("perf::", 0) == 0) return std::nullopt;
+  int code = 0;
+  const int status = PAPI_event_name_to_code(kOne, &code);
+  std::string why = status == PAPI_OK ? count_once(code) : refusal(status);
+  if (why.empty()) return std::nullopt;
+  if (const substrata_event event = describe(code); status == PAPI_OK && event.available == 0)
+    why = event.why;
+  return Outcome{false,
+                 false,
+                 why + "; process:::* counts what the kernel accounts to everyone",
+                 {kOne, "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS"}};
+}
+
 struct Finding {
   std::string name;
   std::string origin;
@@ -153,6 +171,9 @@ int doctor(int argc, char** argv) {
       finding.unavailable = info->disabled_reason;
     else
       finding.outcomes = try_all(native_events(i));
+    if (finding.name == "perf_event" && finding.unavailable.empty())
+      if (std::optional<Outcome> missing = missing_software_events(native_events(i)))
+        finding.outcomes.push_back(std::move(*missing));
     findings.push_back(std::move(finding));
   }
   findings.push_back({"presets", "portable names of processor events", {}, try_all(presets())});

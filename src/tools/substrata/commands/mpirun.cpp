@@ -60,12 +60,23 @@ int run_and_replay(const std::vector<std::string>& command, const std::string& f
   return status;
 }
 
+// The first word of the program to start: a command that is found and neither an option nor a number.
+bool is_program(const std::string& word) {
+  if (word.empty() || word[0] == '-' || (word[0] >= '0' && word[0] <= '9')) return false;
+  try {
+    return !find_command(word).empty();
+  } catch (const CommandError&) {
+    return false;
+  }
+}
+
 void print_usage(std::FILE* to) {
   std::fprintf(
       to,
       "Usage: substrata mpirun [--launcher PROGRAM] [--summary FILE] [--trace FILE]\n"
       "                        [--cluster MACHINE [--out FOLDER]] [--network TEXT] [--print]\n"
-      "                        [mpirun's arguments] PROGRAM [ARGUMENTS]\n\n"
+      "                        [mpirun's arguments] PROGRAM [ARGUMENTS]\n"
+      "The launcher's own arguments and these options may come in any order before PROGRAM.\n\n"
       "Starts an MPI program with the shim that counts its messages (docs/guide/mpi_messages.md).\n"
       "  --launcher PROGRAM  mpirun to use (default: the one of the program's MPI library)\n"
       "  --summary FILE      rank 0 writes the counts to FILE (SUBSTRATA_MPI_SUMMARY)\n"
@@ -86,6 +97,7 @@ void print_usage(std::FILE* to) {
 int mpirun(int argc, char** argv) {
   std::string launcher_name;
   bool only_print = false;
+  std::vector<std::string> words;
   int at = 1;
   for (; at < argc; ++at) {
     const std::string option = argv[at];
@@ -106,11 +118,15 @@ int mpirun(int argc, char** argv) {
       only_print = true;
       continue;
     }
+    if (is_program(option)) break;
     const auto settings = shim_settings();
     const auto setting = std::find_if(settings.begin(), settings.end(), [&](const ShimSetting& one) {
       return one.option != nullptr && option == one.option;
     });
-    if (option != "--launcher" && setting == settings.end()) break;
+    if (option != "--launcher" && setting == settings.end()) {
+      words.push_back(option);  // the launcher's
+      continue;
+    }
     if (at + 1 == argc) {
       std::fprintf(stderr, "substrata mpirun: %s needs a value\n", option.c_str());
       return 2;
@@ -122,12 +138,20 @@ int mpirun(int argc, char** argv) {
       // The ranks may start elsewhere, so a place is made absolute here.
       setenv(setting->variable, (setting->is_place ? fs::absolute(value).string() : value).c_str(), 1);
   }
-  if (at == argc) {
+  words.insert(words.end(), argv + at, argv + argc);
+  if (words.empty()) {
     print_usage(stderr);
     return 2;
   }
 
   const char* const cluster = std::getenv("SUBSTRATA_MPI_CLUSTER");
+  if (cluster != nullptr && std::string(cluster).substr(0, std::string(cluster).find(':')) != "myrinet") {
+    std::fprintf(stderr,
+                 "substrata mpirun: there is no cluster '%s' (--cluster); write myrinet or "
+                 "myrinet:name=value:...\n",
+                 cluster);
+    return 2;
+  }
   const char* const folder = std::getenv("SUBSTRATA_MPI_CLUSTER_OUT");
   const std::string out = folder != nullptr ? folder : "";
   if (!out.empty() && cluster == nullptr) {
@@ -137,17 +161,17 @@ int mpirun(int argc, char** argv) {
         "given; name one with --cluster myrinet\n");
     return 2;
   }
-  std::vector<std::string> command = preloading_command(launcher_name, {argv + at, argv + argc});
+  std::vector<std::string> command = preloading_command(launcher_name, words);
   if (only_print) {
     for (std::size_t i = 0; i < command.size(); ++i)
       std::printf("%s%s", command[i].c_str(), i + 1 == command.size() ? "\n" : " ");
     return 0;
   }
   if (!out.empty()) return run_and_replay(command, out);
-  std::vector<char*> words;
-  for (std::string& word : command) words.push_back(word.data());
-  words.push_back(nullptr);
-  execv(words[0], words.data());
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
   throw std::runtime_error("'" + command[0] + "' cannot be started: " + std::strerror(errno));
 }
 

@@ -1,27 +1,64 @@
 // substrata record: a command's events over time, into a file.
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "arguments/arguments.hpp"
 #include "recording/reader.hpp"
+#include "sampler/child.hpp"
 #include "sampler/machine.hpp"
 #include "sampler/mpi_launching.hpp"
 #include "sampler/run.hpp"
+#include "substrata_tool/command_line.hpp"
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
 using namespace sampler;
 namespace {
 
-// The ranks of a node share one file. The first one empties the file of an earlier job; an empty one is
-// left alone, because another rank may be about to write.
+constexpr auto kOverwrite = std::filesystem::copy_options::overwrite_existing;
+
+// A recording that is there already, under its name with ".old" while the new one is made. Where the command
+// did not begin, everything is as it was before.
+class OldRecording {
+ public:
+  explicit OldRecording(std::string path) : path_(std::move(path)) {}
+  // To be called before the new one is opened. Throws std::system_error.
+  void set_aside() {
+    struct stat about {};
+    if (lstat(path_.c_str(), &about) != 0 || !S_ISREG(about.st_mode) || about.st_size == 0) return;
+    // The one that is older still goes when the command has begun.
+    std::filesystem::rename(path_, kept());
+    aside_ = true;
+  }
+  void command_began() {
+    if (aside_) std::filesystem::rename(kept(), path_ + ".old");
+    aside_ = false;
+  }
+  ~OldRecording() {
+    std::error_code ignored;
+    if (aside_) std::filesystem::rename(kept(), path_, ignored);
+  }
+  OldRecording(const OldRecording&) = delete;
+  OldRecording& operator=(const OldRecording&) = delete;
+
+ private:
+  std::string kept() const { return path_ + ".old~"; }
+  std::string path_;
+  bool aside_ = false;
+};
+
+// The ranks of a node share one file. The first one empties the file of an earlier job and keeps a copy; an
+// empty one is left alone, because another rank may be about to write.
 void empty_old_file(const std::string& path, const std::string& job) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0 || flock(file, LOCK_EX) != 0) {
@@ -38,7 +75,13 @@ void empty_old_file(const std::string& path, const std::string& job) {
     } catch (const std::runtime_error&) {
       // Not a record: what is there is replaced, as by a single process.
     }
-    if (!ours && ftruncate(file, 0) != 0) error = errno;
+    // Copied, not renamed: another rank may wait for the lock of this very file.
+    std::error_code failed;
+    if (!ours) std::filesystem::copy_file(path, path + ".old", kOverwrite, failed);
+    if (failed)
+      error = failed.value();
+    else if (!ours && ftruncate(file, 0) != 0)
+      error = errno;
   }
   close(file);
   if (error != 0)
@@ -62,7 +105,8 @@ constexpr const char* kUsage =
     "(record.HOST.sub)\n\n"
     "Processor and software events follow the command and its children; all other events (temperature, "
     "energy, network) are those of the whole node. The command may append lines `begin NAME`, `end NAME` and "
-    "`mark NAME` to the file named in SUBSTRATA_MARKS. The exit status is the command's.";
+    "`mark NAME` to the file named in SUBSTRATA_MARKS. An earlier recording of the same name becomes "
+    "NAME.old. The exit status is the command's.";
 
 }  // namespace
 
@@ -88,28 +132,25 @@ int record(int argc, char** argv) {
   arguments.number("--overhead", pairs,
                    "first run the command N times without and with recording, and store the overhead");
   arguments.flag("-q,--quiet", quiet, "print no summary line on standard error");
-  std::optional<SplitLine> line = split_at_dashes(argc, argv);
-  if (!line) {
-    std::fprintf(
-        stderr,
-        "substrata record: no command; write it after --, for example: substrata record -- sleep 1\n");
+  std::vector<std::string> command;
+  if (const auto status = parse_before_command(arguments, argc, argv, &command)) return *status;
+  if (command.empty()) {
+    std::fprintf(stderr, "substrata record: no command is named; for example: substrata record sleep 1\n");
     return 2;
   }
-  if (const auto status = arguments.parse(static_cast<int>(line->before.size()), line->before.data()))
-    return *status;
 
   Plan plan;
-  plan.command = line->command;
+  plan.command = command;
   plan.event_specs = event_specs;
-  plan.shown = line->command;
+  plan.shown = command;
   recording::Properties extra;
   const std::optional<RankOfJob> rank = rank_of_job();
-  if (!no_mpi && (mpi || rank || is_mpi_launcher(line->command.front()))) {
+  if (!no_mpi && (mpi || rank || is_mpi_launcher(command.front()))) {
     try {
       if (rank)
-        plan.preload = shim_for_program(line->command.front());
+        plan.preload = shim_for_program(command.front());
       else
-        plan.command = with_shim(line->command);
+        plan.command = with_shim(command);
       plan.mpi = true;
     } catch (const std::runtime_error& error) {
       if (mpi) throw;
@@ -125,19 +166,23 @@ int record(int argc, char** argv) {
     plan.node = rank->local_rank == "0";
     extra.emplace_back("mpi.rank", rank->rank);
     extra.emplace_back("mpi.job", rank->job);
+    find_command(command.front());
     empty_old_file(out, rank->job);
   }
 
   recording::FileWriter* file = nullptr;
+  OldRecording old(out);
   Destination destination;
   destination.open = [&](const recording::Properties& properties) {
     recording::Properties all = properties;
     all.insert(all.end(), extra.begin(), extra.end());
+    if (!rank) old.set_aside();
     auto made = std::make_unique<recording::FileWriter>(
         out, rank ? recording::FileWriter::Mode::kAppend : recording::FileWriter::Mode::kReplace, all);
     file = made.get();
     return made;
   };
+  destination.begun = [&] { old.command_began(); };
   destination.flush = [&] { file->flush(); };
   recording::Properties overhead;
   if (pairs != 0) overhead = measure_overhead(plan, pairs);

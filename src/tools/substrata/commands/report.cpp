@@ -225,6 +225,8 @@ int correlate(int argc, char** argv) {
   const recording::Timeline timeline = recording::lay_out(recording);
   const recording::Trace& first = find_trace(timeline, a);
   const recording::Trace& second = find_trace(timeline, b);
+  if (const std::string why = recording::shared_origin(*first.series, *second.series); !why.empty())
+    throw std::runtime_error(why);
   const recording::Correlation found =
       recording::correlate(recording::curve_of(first), recording::curve_of(second), most);
   if (json) {

@@ -37,7 +37,7 @@ std::vector<std::string> reproduction_ids() {
   return ids;
 }
 
-int reproduce(int, char** argv) {
+int reproduce(int argc, char** argv) {
   // As the program takes them, for the completion of command lines.
   if (Arguments::describe({{{}, true, false, Arguments::Value::kReproduction},
                            {{"-h", "--help"}, false},
@@ -45,6 +45,11 @@ int reproduce(int, char** argv) {
                            {{"--json"}, false},
                            {{"--out"}, true, false, Arguments::Value::kFolder}}))
     return 0;
+  if (argc < 2) {
+    std::fprintf(stderr, "substrata reproduce: name a figure or claim (ID, `all`), or --list:\n");
+    for (const std::string& id : reproduction_ids()) std::fprintf(stderr, "  %s\n", id.c_str());
+    return 2;
+  }
   const std::string program = reproductions_program();
   execv(program.c_str(), argv);
   throw std::runtime_error("'" + program + "' cannot be started: " + std::strerror(errno) +

@@ -1,5 +1,6 @@
 // substrata stat: what a command counted in all, as a table or JSON.
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
 #include "sampler/run.hpp"
+#include "substrata_tool/command_line.hpp"
 #include "substrata_tool/commands.hpp"
 
 namespace substrata::tool {
@@ -25,6 +27,13 @@ constexpr const char* kUsage =
     "Processor and software events follow the command and its children; all other events are those of the "
     "whole node. The table goes to standard error; the exit status is the command's.";
 
+// Between letting the command go and its end.
+double elapsed(const recording::Timeline& timeline) {
+  const std::string text{
+      recording::property(timeline.recording->writers.front().end_properties, "command.elapsed_s")};
+  return text.empty() ? timeline.seconds : std::strtod(text.c_str(), nullptr);
+}
+
 std::string exact(double number, recording::Type type) {
   char text[40];
   std::snprintf(text, sizeof text, type == recording::Type::kDouble ? "%.6g" : "%.0f", number);
@@ -33,6 +42,7 @@ std::string exact(double number, recording::Type type) {
 
 void write_table(std::ostream& out, const recording::Timeline& timeline) {
   const recording::Writer& writer = timeline.recording->writers.front();
+  const double seconds = elapsed(timeline);
   std::size_t width = 5;
   for (const recording::Trace& trace : timeline.traces) width = std::max(width, trace.series->name.size());
   out << "\n"
@@ -52,26 +62,29 @@ void write_table(std::ostream& out, const recording::Timeline& timeline) {
     out << line << ' ' << about.name << std::string(width - about.name.size(), ' ') << "  ";
     if (all.samples != 0 && gauge)
       out << "mean; " << recording::compact(all.level.min) << " to " << recording::compact(all.level.max);
-    else if (all.samples != 0 && timeline.seconds > 0)
-      out << recording::compact(all.total / timeline.seconds) << "/s";
+    else if (all.samples != 0 && seconds > 0)
+      out << recording::compact(all.total / seconds) << "/s";
     out << "  (" << about.scope << ", " << recording::origin_name(about)
         << ((trace.flags_seen & recording::kScaled) != 0 ? ", scaled" : "")
         << ((trace.flags_seen & recording::kAbsent) != 0 ? ", with gaps" : "") << ")\n";
   }
   out << "\n";
   char line[200];
-  std::snprintf(line, sizeof line, "%20.6f s elapsed, %s s user, %s s system\n", timeline.seconds,
+  std::snprintf(line, sizeof line, "%20.6f s elapsed, %s s user, %s s system\n", seconds,
                 std::string(recording::property(writer.end_properties, "command.user_s")).c_str(),
                 std::string(recording::property(writer.end_properties, "command.system_s")).c_str());
   out << line;
-  for (const auto& [name, value] : writer.properties)
-    if (name.rfind("note", 0) == 0 || name == "refused") out << name << ": " << value << "\n";
+  for (const recording::Properties* properties : {&writer.properties, &writer.end_properties})
+    for (const auto& [name, value] : *properties) {
+      if (name.rfind("note", 0) == 0) out << "note: " << value << "\n";
+      if (name == "refused") out << "refused: " << value << "\n";
+    }
 }
 
 nlohmann::json as_json(const recording::Timeline& timeline) {
   const recording::Writer& writer = timeline.recording->writers.front();
   nlohmann::json report = {{"command", recording::property(writer.properties, "command")},
-                           {"seconds", timeline.seconds},
+                           {"seconds", elapsed(timeline)},
                            {"exit_status", recording::property_number(writer.end_properties, "exit_status")},
                            {"machine", nlohmann::json::object()},
                            {"events", nlohmann::json::array()}};
@@ -122,17 +135,15 @@ int stat(int argc, char** argv) {
                  Arguments::Value::kDuration);
   arguments.word("-o,--output", out, "file to write instead of standard error", Arguments::Value::kFile);
   arguments.flag("--json", json, "print JSON");
-  std::optional<SplitLine> line = split_at_dashes(argc, argv);
-  if (!line) {
-    std::fprintf(stderr,
-                 "substrata stat: no command; write it after --, for example: substrata stat -- sleep 1\n");
+  std::vector<std::string> command;
+  if (const auto status = parse_before_command(arguments, argc, argv, &command)) return *status;
+  if (command.empty()) {
+    std::fprintf(stderr, "substrata stat: no command is named; for example: substrata stat sleep 1\n");
     return 2;
   }
-  if (const auto status = arguments.parse(static_cast<int>(line->before.size()), line->before.data()))
-    return *status;
 
   Plan plan;
-  plan.command = line->command;
+  plan.command = command;
   plan.event_specs = event_specs;
   plan.interval_ns = parse_duration(interval);
   recording::MemorySink* memory = nullptr;

@@ -20,6 +20,7 @@
 #include "sampler/machine.hpp"
 #include "sampler/run.hpp"
 #include "sampler/target.hpp"
+#include "substrata_tool/command_line.hpp"
 #include "substrata_tool/commands.hpp"
 #include "terminal/screen.hpp"
 
@@ -219,12 +220,7 @@ int top(int argc, char** argv) {
                  Arguments::Value::kProcess);
   arguments.flag("-b,--batch", batch, "write plain text, one table after the other");
   arguments.number("-n,--looks", most_looks, "end, with the command, after N updates (default: never)");
-  std::vector<char*> before(argv, argv + argc);
-  if (std::optional<SplitLine> line = split_at_dashes(argc, argv)) {
-    before = line->before;
-    what.command = line->command;
-  }
-  if (const auto status = arguments.parse(static_cast<int>(before.size()), before.data())) return *status;
+  if (const auto status = parse_before_command(arguments, argc, argv, &what.command)) return *status;
   if (!what.command.empty() && !what.process.empty()) {
     std::fprintf(stderr, "substrata top: a command or a process, not both\n");
     return 2;

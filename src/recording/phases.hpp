@@ -1,0 +1,27 @@
+// Messages by phase of an MPI program, as its ranks counted them themselves: exact, where samples are not.
+#ifndef SUBSTRATA_RECORDING_PHASES_HPP
+#define SUBSTRATA_RECORDING_PHASES_HPP
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "recording/recording.hpp"
+
+namespace substrata::recording {
+
+// What one rank sent while it was in the phase, which is the innermost region around it.
+struct PhaseCount {
+  std::int64_t rank = -1;
+  std::string name;
+  double messages = 0;
+  double bytes = 0;
+};
+
+// From the summary of the MPI shim that a record of a whole job on one machine carries; empty where there is
+// none or it cannot be read.
+std::vector<PhaseCount> phase_counts(const Recording& recording);
+
+}  // namespace substrata::recording
+
+#endif

@@ -1,0 +1,155 @@
+// What reports say of regions: exact counts where the ranks counted them, bounds where samples set them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "recording/html_report.hpp"
+#include "recording/regions.hpp"
+#include "recording/text_report.hpp"
+#include "synthetic.hpp"
+
+namespace {
+
+using namespace substrata::recording;
+using namespace substrata::tests;
+using testing::HasSubstr;
+
+std::int64_t at(double seconds) { return kSecond + static_cast<std::int64_t>(seconds * 1e9); }
+
+// Messages of two ranks, sampled every second: 700 in all, most of them in "solve"; "check" is so short that
+// no sample lies in it.
+struct Job {
+  Recording recording;
+  Timeline timeline;
+};
+void make_job(Job* job, const std::string& summary, bool inner = false) {
+  MemorySink sink(machine("a", "boot"));
+  SeriesInfo messages = count_series("mpi:::messages", "messages");
+  messages.scope = "ranks of the node";
+  const std::uint32_t set = sink.declare({messages});
+  const std::int64_t values[] = {0, 100, 300, 700, 700};
+  const std::uint8_t flags[] = {0};
+  for (int i = 0; i < 5; ++i) sink.sample(set, at(i), 0, &values[i], flags);
+  sink.mark({MarkKind::kBegin, at(0.5), -1, "solve"});
+  if (inner) {
+    sink.mark({MarkKind::kBegin, at(1.5), 0, "panel"});
+    sink.mark({MarkKind::kEnd, at(1.6), 0, "panel"});
+  }
+  sink.mark({MarkKind::kEnd, at(2.5), -1, "solve"});
+  sink.mark({MarkKind::kBegin, at(2.6), -1, "check"});
+  sink.mark({MarkKind::kEnd, at(2.7), -1, "check"});
+  sink.end(at(5), {});
+  job->recording = sink.recording();
+  if (!summary.empty())
+    job->recording.writers[0].attachments.push_back({"mpi-summary", "application/json", summary});
+  job->timeline = lay_out(job->recording);
+}
+
+constexpr const char* kSummary = R"json({"ranks":[
+{"rank":0,"phases":[{"name":"solve","messages_sent":400,"bytes_sent":1},
+                    {"name":"check","messages_sent":5,"bytes_sent":1},
+                    {"name":"panel","messages_sent":50,"bytes_sent":1}]},
+{"rank":1,"phases":[{"name":"solve","messages_sent":240,"bytes_sent":1},
+                    {"name":"(outside)","messages_sent":5,"bytes_sent":1}]}]})json";
+
+RegionSummary within(const Timeline& timeline, const std::string& name) {
+  for (const RegionTotals& region : region_totals(timeline))
+    if (region.name == name) return summarize_within(group_traces(timeline).at(0), region, timeline);
+  throw std::runtime_error("no region " + name);
+}
+
+TEST(RegionCounts, AreThoseThatTheRanksCountedThemselves) {
+  Job job;
+  make_job(&job, kSummary);
+  EXPECT_EQ(region_text(within(job.timeline, "solve"), Kind::kCount), "640");
+  EXPECT_EQ(region_text(within(job.timeline, "check"), Kind::kCount), "5");
+  std::ostringstream text, page;
+  write_text_report(text, job.timeline, "job");
+  EXPECT_THAT(text.str(), testing::ContainsRegex("check +5 +50 "));
+  write_html_report(page, job.timeline, "job");
+  EXPECT_THAT(page.str(), HasSubstr("<td class=\"n\">5; 50</td>"));
+}
+
+TEST(RegionCounts, IncludeWhatWasCountedInARegionInside) {
+  Job job;
+  make_job(&job, kSummary, true);
+  EXPECT_EQ(within(job.timeline, "solve").total, 690);
+  EXPECT_EQ(within(job.timeline, "panel").total, 50);
+}
+
+TEST(RegionCounts, OfASummaryThatCountedOtherMessagesAreNotTaken) {
+  Job job;
+  make_job(&job, R"({"ranks":[{"rank":0,"phases":[{"name":"solve","messages_sent":9,"bytes_sent":1}]}]})");
+  EXPECT_FALSE(within(job.timeline, "solve").exact);
+}
+
+TEST(RegionCounts, OfARegionThatAStretchCutsAreNotTaken) {
+  Job job;
+  make_job(&job, kSummary);
+  const Timeline part = cut_out(job.timeline, 1, 5);
+  EXPECT_FALSE(within(part, "solve").exact);
+  EXPECT_TRUE(within(part, "check").exact);
+}
+
+TEST(RegionCounts, OfARegionShorterThanTheIntervalAreABound) {
+  Job job;
+  make_job(&job, "");
+  EXPECT_EQ(region_text(within(job.timeline, "check"), Kind::kCount), "<= 400");
+  EXPECT_TRUE(std::isnan(within(job.timeline, "check").rate));
+}
+
+TEST(RegionCounts, BetweenSamplesAreARange) {
+  Job job;
+  make_job(&job, "");
+  EXPECT_EQ(region_text(within(job.timeline, "solve"), Kind::kCount), "200 to 700");
+}
+
+TEST(RegionCounts, ALevelWithoutASampleInTheRegionIsNotMadeUp) {
+  MemorySink sink(machine("a", "boot"));
+  sample_functions(
+      sink, 11, 1, [](double t) { return 100 * t; }, [](double t) { return t; });
+  sink.mark({MarkKind::kBegin, at(0.25), -1, "short"});
+  sink.mark({MarkKind::kEnd, at(0.5), -1, "short"});
+  const Timeline timeline = lay_out(sink.recording());
+  const RegionSummary level =
+      summarize_within(group_traces(timeline).at(1), region_totals(timeline).at(0), timeline);
+  EXPECT_EQ(region_text(level, Kind::kGauge), "-");
+}
+
+// Series of ranks have rows of their own: the report had four times the rows that were recorded.
+TEST(RecordReport, RowsOfSetsThatAreSampledTogetherAreCountedOnce) {
+  MemorySink sink(machine("a", "boot"));
+  const std::uint32_t sets[] = {sink.declare({count_series("a")}), sink.declare({count_series("b")})};
+  const std::int64_t value = 0;
+  const std::uint8_t flag = 0;
+  for (int i = 0; i < 5; ++i)
+    for (const std::uint32_t set : sets) sink.sample(set, at(i), 0, &value, &flag);
+  sink.end(at(6), {{"rows", "5"}});
+  const Timeline timeline = lay_out(sink.recording());
+  std::ostringstream text, page;
+  write_text_report(text, timeline, "job");
+  EXPECT_THAT(text.str(), HasSubstr(" 5 rows;"));
+  write_html_report(page, timeline, "job");
+  EXPECT_THAT(page.str(), HasSubstr("<tr><th>rows</th><td><code>5</code>"));
+  EXPECT_EQ(page.str().find("<th>rows</th>"), page.str().rfind("<th>rows</th>"));
+}
+
+// Four ranks are in the region at the same time: what the node counted meanwhile is counted once.
+TEST(RegionCounts, OfSeveralRanksInTheSameRegionAreNotCountedForEach) {
+  MemorySink sink(machine("a", "boot"));
+  sample_functions(
+      sink, 11, 1, [](double t) { return 100 * t; }, [](double) { return 0; });
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    sink.mark({MarkKind::kBegin, at(2), rank, "solve"});
+    sink.mark({MarkKind::kEnd, at(4), rank, "solve"});
+  }
+  const Timeline timeline = lay_out(sink.recording());
+  const RegionSummary work =
+      summarize_within(group_traces(timeline).at(0), region_totals(timeline).at(0), timeline);
+  EXPECT_NEAR(work.total, 200, 1e-6);
+  EXPECT_NEAR(work.seconds, 2, 1e-9);
+}
+
+}  // namespace
