@@ -291,15 +291,15 @@ Status stop(substrata::Set* set) noexcept {
   Events& events = *of(set);
   std::array<long long, kMaxEvents> values{};
   const Status status = read_now(events, values.data());
-  if (!status.ok()) return status;
   for (uint32_t i = 0; i < events.count; ++i) {
     Entry& entry = events.entries[i];
     if (entry.alarm != nullptr) entry.alarm->stop();
+    if (!status.ok()) continue;
     entry.latched = values[i];
     entry.latched_is_ours = is_address(entry.nature) && values[i] != 0;
   }
   events.running = false;
-  return kSuccess;
+  return status;
 }
 
 Status read(substrata::Set* set, int64_t* values) noexcept {

@@ -274,7 +274,9 @@ struct SubstrateTable {
   ConfigureSlot* configure =
       nullptr;               // default: accepts the table's defaults, refuses others with kComponent
   SetSlot* start = nullptr;  // *  counting events begin at 0
-  SetSlot* stop = nullptr;   // *  values can still be read, they no longer change
+  // *  values can still be read, they no longer change. Refused: they are lost; the set is stopped all the
+  // same, and start is possible again
+  SetSlot* stop = nullptr;
   ReadSlot* read = nullptr;  // *  every value or none
   ReadDetailsSlot* read_details = nullptr;  // default: read, stamped by the host's clock
   SetSlot* reset = nullptr;                 // *  counting events back to 0, running or not

@@ -559,8 +559,8 @@ void Catalogue::probe(Entry& entry) {
       }
     }
   }
-  if (os_error == EMFILE || os_error == ENFILE ||
-      os_error == ENOMEM) {  // passing trouble, asked again next time
+  if (os_error == EMFILE || os_error == ENFILE || os_error == ENOMEM ||
+      os_error == EBUSY) {  // passing trouble, asked again next time
     entry.why = explain_refusal(root_.c_str(), os_error, true);
     return;
   }

@@ -404,6 +404,7 @@ Status EventSet::replace(std::vector<uint32_t> events, const Configuration& conf
   configuration_ = configuration;
   sampling_ = std::move(sampling);
   owner_ = this_thread();
+  unread_ = false;
   std::fill(std::begin(last_), std::end(last_), 0);
   std::fill(std::begin(last_total_), std::end(last_total_), Total{});
   return kSuccess;
@@ -456,7 +457,8 @@ int64_t EventSet::ticks_now() const noexcept {
 
 Status EventSet::start() noexcept {
   if (running_) return {Code::kRunning, 0, "the set is already counting"};
-  if (!events_.empty() && stale()) {  // a forked child counts itself, not its parent
+  // A forked child counts itself, not its parent; counters that were lost are opened anew.
+  if (!events_.empty() && (stale() || unread_)) {
     const Status again = guarded([&] { return replace(events_, configuration_, sampling_); });
     if (!again.ok()) return again;
   }
@@ -540,7 +542,9 @@ Status EventSet::stop() noexcept {
     for (const Group& group : opened_.groups)
       kernel.control(kernel.context, opened_.counters[group.first].descriptor, PERF_EVENT_IOC_DISABLE, 0);
   Total totals[kMaxEvents];
-  if (const Status status = take_totals(totals, true); !status.ok()) return status;
+  const Status status = take_totals(totals, true);
+  unread_ = !status.ok();
+  if (unread_) return status;
   for (size_t i = 0; i < events_.size(); ++i) {
     last_total_[i] = totals[i];
     last_[i] = value_of(totals[i]);

@@ -141,6 +141,7 @@ class EventSet {
   const void* owner_ = nullptr;  // the thread whose counters the mapped pages describe
   bool holds_signal_ = false;
   bool running_ = false;
+  bool unread_ = false;  // the last stop could not read, so the bases are of an earlier moment
 };
 
 }  // namespace substrata::perf

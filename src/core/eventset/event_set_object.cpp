@@ -28,13 +28,19 @@ void EventSet::evaluate(const int64_t* from, int64_t* to) const noexcept {
 
 Status EventSet::current_values(int64_t* out) noexcept {
   if (!running()) {
-    std::copy(last.begin(), last.end(), out);
-    return kSuccess;
+    const Status status = has_values();
+    if (status.ok()) std::copy(last.begin(), last.end(), out);
+    return status;
   }
   if (direct) return keep_note(table->read(set, out));
   const Status status = keep_note(table->read(set, native_values.data()));
   if (status.ok()) evaluate(native_values.data(), out);
   return status;
+}
+
+Status EventSet::has_values() const noexcept {
+  if (lost == Code::kOk) return kSuccess;
+  return refuse(lost, "the counters could not be read when the eventset was stopped, so it has no values");
 }
 
 Result<EventSet::Fresh> EventSet::make_set(Component& of, Thread* attached, bool multiplexed) {
@@ -142,6 +148,7 @@ void EventSet::unbind() noexcept {
   state = kSetStopped;
   multiplexer = nullptr;
   started_once = false;
+  lost = Code::kOk;
 }
 
 Status EventSet::renew_in_child() {
@@ -193,6 +200,7 @@ Status EventSet::program(const std::vector<Entry>& new_entries, const std::vecto
   last.swap(new_last);
   native_details.swap(new_details);
   started_once = false;
+  lost = Code::kOk;
   direct = entries.size() == natives.size();
   for (size_t i = 0; i < entries.size(); ++i) {
     const DerivedKind kind = entries[i].formula.kind();
@@ -253,6 +261,7 @@ Status EventSet::start() noexcept {
   }
   state = (state & ~static_cast<uint32_t>(kSetStopped)) | kSetRunning;
   started_once = true;
+  lost = Code::kOk;
   if (overflow != nullptr) take_baseline();
   return kSuccess;
 }
@@ -260,19 +269,13 @@ Status EventSet::start() noexcept {
 Status EventSet::stop(int64_t* out) noexcept {
   if (component == nullptr) return refuse(Code::kNoComponent, "the eventset has no component and no events");
   if (!running()) return refuse(Code::kNotRunning, "the eventset does not run");
-  Status status = kSuccess;
   // In a forked child the counters are still the parent's: they are read, not stopped.
   const bool ours = fork_count == substrata::fork_count();
-  if (ours) status = table->stop(set);
-  if (!status.ok()) return keep_note(status);
+  Status status = ours ? keep_note(table->stop(set)) : kSuccess;
   stop_watching();
-  int64_t* reported = last.data();
-  if (direct) {
-    status = keep_note(table->read(set, reported));
-  } else {
-    status = keep_note(table->read(set, native_values.data()));
-    if (status.ok()) evaluate(native_values.data(), reported);
-  }
+  if (status.ok()) status = current_values(values.data());
+  if (status.ok()) last.swap(values);
+  lost = status.code;
   state = (state & ~static_cast<uint32_t>(kSetRunning)) | kSetStopped;
   if (configuration.target == Target::kSelf)
     thread->running[static_cast<size_t>(component->index())].store(nullptr, std::memory_order_release);
@@ -281,12 +284,7 @@ Status EventSet::stop(int64_t* out) noexcept {
 }
 
 void EventSet::dismantle() noexcept {
-  if (running() && !stop(nullptr).ok()) {
-    // What cannot be stopped is destroyed all the same.
-    if (configuration.target == Target::kSelf)
-      thread->running[static_cast<size_t>(component->index())].store(nullptr, std::memory_order_release);
-    stop_watching();
-  }
+  if (running()) stop(nullptr);
   forget_overflow(0);
   unbind();
   entries.clear();
