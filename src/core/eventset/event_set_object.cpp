@@ -71,7 +71,7 @@ Status EventSet::exchange(bool multiplexed, const Configuration& wanted) {
   if (std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.armed; }))
     return refuse(Code::kConflict,
                   "an event of the eventset is armed for overflow; take that away before multiplexing");
-  const Result<Thread*> attached = attach_thread(*this_thread_state(), *component);
+  const Result<Thread*> attached = attach_thread(this_thread_state(), *component);
   if (!attached) return attached.error();
   const Result<Fresh> fresh = make_set(*component, *attached, multiplexed);
   if (!fresh) return fresh.error();
@@ -94,7 +94,7 @@ Status EventSet::bind(Component& to) {
   if (const Status status = to.ensure_open(); !status.ok())
     return Status{Code::kDisabled, status.os_error, status.note};
   ThreadState* own = this_thread_state();
-  const Result<Thread*> attached = attach_thread(*own, to);
+  const Result<Thread*> attached = attach_thread(own, to);
   if (!attached) return attached.error();
   Set* fresh = nullptr;
   if (const Status status = keep_note(to.table().create_set(to.device(), *attached, &fresh)); !status.ok())
@@ -103,13 +103,14 @@ Status EventSet::bind(Component& to) {
   wanted.domain = default_domain(to.index()).value_or(wanted.domain);
   wanted.granularity = default_granularity(to.index()).value_or(wanted.granularity);
   const Configuration usual = to.default_configuration();
-  if (wanted.domain != usual.domain || wanted.granularity != usual.granularity) {
-    if (const Status status = to.configure(fresh, wanted); !status.ok()) {
-      to.table().destroy_set(fresh);
-      return status;
-    }
+  Status status = kSuccess;
+  if (wanted.domain != usual.domain || wanted.granularity != usual.granularity)
+    status = to.configure(fresh, wanted);
+  if (status.ok()) status = retain_thread(own);
+  if (!status.ok()) {
+    to.table().destroy_set(fresh);
+    return status;
   }
-  retain_thread(*own);
   component = &to;
   table = &to.table();
   set = fresh;
@@ -154,7 +155,7 @@ void EventSet::unbind() noexcept {
 Status EventSet::renew_in_child() {
   if (component == nullptr || fork_count == substrata::fork_count()) return kSuccess;
   ThreadState* own = this_thread_state();
-  const Result<Thread*> attached = attach_thread(*own, *component);
+  const Result<Thread*> attached = attach_thread(own, *component);
   if (!attached) return attached.error();
   const Result<Fresh> fresh = make_set(*component, *attached, multiplexer != nullptr);
   if (!fresh) return fresh.error();
@@ -164,11 +165,11 @@ Status EventSet::renew_in_child() {
                                                 : component->configure(fresh->set, configuration);
   if (status.ok())
     status = keep_note(slots.program(fresh->set, natives.data(), static_cast<uint32_t>(natives.size())));
+  if (status.ok()) status = retain_thread(own);
   if (!status.ok()) {
     slots.destroy_set(fresh->set);
     return status;
   }
-  retain_thread(*own);
   release_thread(*thread);
   thread = own;
   keep_given_up(set);

@@ -72,11 +72,12 @@ void Library::shutdown() {
   if (!up_.load(std::memory_order_relaxed)) return;
   up_.store(false, std::memory_order_release);
   destroy_sets_of(nullptr);
+  // Before the states go: a thread that ends from here on finds none of its own.
+  epoch_.fetch_add(1, std::memory_order_release);
   drop_all_threads(true);
   catalogue_.clear();
   registry_.close_all();
   reset_options();
-  epoch_.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace substrata
