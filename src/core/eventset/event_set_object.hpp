@@ -2,6 +2,7 @@
 #ifndef SUBSTRATA_EVENTSET_EVENT_SET_OBJECT_HPP
 #define SUBSTRATA_EVENTSET_EVENT_SET_OBJECT_HPP
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -48,6 +49,8 @@ class EventSet {
   double clock_hz = 0;    // for per-second events
   OverflowPlan* overflow = nullptr;  // once it ever overflowed; kept with the object
   uint64_t fork_count = 0;
+  // While what the set holds is exchanged: a fork at such a moment leaves half of it to the child.
+  std::atomic<bool> changing{false};
 
   bool running() const noexcept { return (state & kSetRunning) != 0; }
 

@@ -30,7 +30,6 @@ Library::Library() : catalogue_(registry_) { pthread_atfork(nullptr, nullptr, af
 
 void Library::after_fork_in_child() noexcept {
   forks.fetch_add(1, std::memory_order_release);
-  ForkLock::renew_all_in_child();
   renew_set_locks_in_child();
   renew_user_locks_in_child();
 }
