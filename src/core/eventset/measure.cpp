@@ -143,10 +143,11 @@ Status read_set_details(int handle, ValueDetail* details, uint32_t room) {
     if (const Status status = set->has_values(); !status.ok()) return status;
   }
   const uint32_t modelled = set->component->has(kModelled) ? static_cast<uint32_t>(kValueModelled) : 0u;
-  // Multiplexed values are distinguished from those counted all the time, also after the stop.
-  const bool stopped_turns =
-      !set->running() && set->started_once && (set->state & kSetMultiplexing) != 0 && set->direct;
-  if ((!set->running() && !stopped_turns) || set->table->read_details == nullptr) {
+  // Multiplexed values are distinguished from those counted all the time, and those that miss overflows from
+  // the others, also after the stop.
+  const bool qualified = !set->running() && set->started_once &&
+                         (set->state & (kSetMultiplexing | kSetOverflowing)) != 0 && set->direct;
+  if ((!set->running() && !qualified) || set->table->read_details == nullptr) {
     const int64_t before = clock_now_ns();
     const Status status = set->current_values(set->values.data());
     if (!status.ok()) return status;
@@ -174,7 +175,7 @@ Status read_set_details(int handle, ValueDetail* details, uint32_t room) {
     }
     merged.value = entry.formula.evaluate(set->native_values.data(), entry.positions.data(), set->clock_hz);
     merged.flags |= modelled;
-    if (stopped_turns) merged.value = set->last[i];
+    if (qualified) merged.value = set->last[i];
     details[i] = merged;
   }
   return kSuccess;
