@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
 
 #include "base/error.hpp"
 #include "sysfs/sysfs.hpp"
@@ -31,7 +32,7 @@ ValueType type_of(int data_type) noexcept {
 }  // namespace
 
 bool ForeignEvents::scan(const Wish& wish, std::string* why) {
-  const std::lock_guard<std::mutex> guard(lock_);
+  const std::lock_guard guard(lock_);
   wish_ = wish;
   std::string reasons;
   for (int component = 0; component < papi_.num_components(); ++component) {
@@ -107,7 +108,7 @@ void ForeignEvents::try_out(ForeignEvent* event) const {
 }
 
 Status ForeignEvents::at(uint32_t index, Event* out) {
-  const std::lock_guard<std::mutex> guard(lock_);
+  const std::lock_guard guard(lock_);
   if (index >= events_.size()) return {Code::kNoEvent, 0, "the bridge has no event of this number"};
   ForeignEvent& event = events_[index];
   if (!event.tried) try_out(&event);
@@ -126,7 +127,7 @@ Status ForeignEvents::at(uint32_t index, Event* out) {
 
 Status ForeignEvents::find(const char* name, uint32_t* index) {
   if (name == nullptr) return {Code::kInvalid, 0, "an event name is needed"};
-  const std::lock_guard<std::mutex> guard(lock_);
+  const std::lock_guard guard(lock_);
   if (const auto known = by_name_.find(name); known != by_name_.end()) {
     *index = known->second;
     return kSuccess;
@@ -145,7 +146,7 @@ Status ForeignEvents::find(const char* name, uint32_t* index) {
 }
 
 const ForeignEvent& ForeignEvents::event(uint32_t index) const {
-  const std::lock_guard<std::mutex> guard(lock_);
+  const std::lock_guard guard(lock_);
   return events_[index];
 }
 

@@ -7,11 +7,11 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/fork_lock.hpp"
 #include "foreign_papi.hpp"
 
 namespace substrata::bridge {
@@ -58,7 +58,7 @@ class ForeignEvents {
 
   const ForeignPapi& papi_;
   Wish wish_;
-  mutable std::mutex lock_;
+  mutable ForkLock lock_;
   std::deque<ForeignEvent> events_;
   std::unordered_map<std::string, uint32_t> by_name_;
   std::atomic<uint32_t> size_{0};

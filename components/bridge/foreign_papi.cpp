@@ -10,6 +10,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/fork_lock.hpp"
+#include "base/immortal.hpp"
 #include "sysfs/sysfs.hpp"
 
 namespace substrata::bridge {
@@ -138,9 +140,9 @@ std::string ForeignPapi::initialise(const Wish& wish) {
 }
 
 const ForeignPapi* ForeignPapi::bring_up(const Wish& wish, std::string* why) {
-  static std::mutex lock;
+  static Immortal<ForkLock> lock;
   static auto* const kUp = new std::vector<const ForeignPapi*>;  // never freed: see the declaration
-  const std::lock_guard<std::mutex> guard(lock);
+  const std::lock_guard guard(*lock);
   if (sanitized()) {
     *why = "a program with the address or thread sanitizer cannot load a second PAPI; build it without";
     return nullptr;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork_lock.hpp"
 #include "base/guard.hpp"
 #include "sensor_library.hpp"
 #include "sysfs/sampled_slots.hpp"
@@ -23,7 +24,7 @@ using lmsensors::SensorLibrary;
 
 // libsensors keeps its tables in process-wide variables and makes no promise to threads; its reads open and
 // read a file of the kernel, which may wait for the chip (kReadBlocks). One at a time, then.
-std::mutex one_at_a_time;
+ForkLock one_at_a_time;
 
 // The unit of a value multiplied by 1000, from the kind of the subfeature. Alarms, faults and switches are 0
 // or 1000.
@@ -67,7 +68,7 @@ class Sampler : public sysfs::LevelSampler {
   uint32_t size() const noexcept { return static_cast<uint32_t>(channels_.size()); }
 
   Status sample(int64_t* raw) noexcept {
-    const std::lock_guard<std::mutex> alone(one_at_a_time);
+    const std::lock_guard alone(one_at_a_time);
     for (uint32_t i = 0; i < size(); ++i) {
       const Channel& channel = channels_[i];
       double value = 0;
@@ -105,7 +106,7 @@ class Chips : public sysfs::SampledDevice {
   using SampledDevice::SampledDevice;
 
   Status scan() {
-    const std::lock_guard<std::mutex> alone(one_at_a_time);
+    const std::lock_guard alone(one_at_a_time);
     std::string why;
     if (!library_.load(sysfs::setting(host_, "PAPI_LMSENSORS_ROOT"), &why))
       return refuse(Code::kNoSupport, "%s", why.c_str());
@@ -176,7 +177,7 @@ class Chips : public sysfs::SampledDevice {
 using Slots = sysfs::SampledSlots<Chips, Sampler>;
 
 void close(Device* device) noexcept {
-  const std::lock_guard<std::mutex> alone(one_at_a_time);
+  const std::lock_guard alone(one_at_a_time);
   Slots::close(device);
 }
 

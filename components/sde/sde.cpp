@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/fork_lock.hpp"
 #include "libsde.hpp"
 #include "overflow.hpp"
 #include "substrata/export.h"
@@ -38,7 +39,7 @@ constexpr const char* kAbsent =
 struct State {
   Libsde libsde;
   // The catalogue's strings, kept until close, and the name of each event even after it was unregistered.
-  std::mutex mutex;
+  substrata::ForkLock lock;
   std::unordered_set<std::string> texts;
   std::vector<const char*> names;
 
@@ -114,18 +115,21 @@ Status event_at(substrata::Device* device, uint32_t index, Event* out) noexcept 
   State& state = *of(device);
   if (index >= event_count(device))
     return refused(Code::kNoEvent, "no software-defined event of this number");
+  // Asked before the lock is taken: a fork waits for libsde's locks and for ours one after the other.
+  const char* const name = state.libsde.name(static_cast<int>(index));
+  const bool gone = name == nullptr;
+  const char* const text = gone ? nullptr : state.libsde.description(static_cast<int>(index));
+  Nature nature{};
+  const bool known = state.libsde.has_nature() && state.libsde.nature_of(index, &nature) == 0 && !gone;
   try {
-    const std::lock_guard<std::mutex> lock(state.mutex);
+    const std::lock_guard lock(state.lock);
     if (state.names.size() <= index) state.names.resize(index + 1, nullptr);
-    const char* name = state.libsde.name(static_cast<int>(index));
-    const bool gone = name == nullptr;
     if (!gone) state.names[index] = state.keep(name);
     Event event;
     event.name = state.names[index];
     if (event.name == nullptr)
       return refused(Code::kNoEvent,
                      "the program unregistered this software-defined event before it was listed");
-    const char* text = gone ? nullptr : state.libsde.description(static_cast<int>(index));
     event.text = state.keep(text != nullptr ? text : event.name);
     event.unit = "";
     event.flags = substrata::kEventScopeProcess;
@@ -134,10 +138,9 @@ Status event_at(substrata::Device* device, uint32_t index, Event* out) noexcept 
       event.why =
           "the program unregistered this event; it can be read again when the program registers it again";
     }
-    Nature nature{};
     // Another libsde reads every event under one lock of its own.
     if (!state.libsde.has_nature()) event.flags |= substrata::kEventReadLocks;
-    if (state.libsde.has_nature() && state.libsde.nature_of(index, &nature) == 0 && !gone) {
+    if (known) {
       if (is_address(nature)) event.flags |= substrata::kEventReadLocks;  // and copies what it gives
       event.kind = is_counting(nature) ? substrata::ValueKind::kCount : substrata::ValueKind::kGauge;
       event.type = is_floating(nature) ? substrata::ValueType::kDouble : substrata::ValueType::kInt64;
@@ -291,15 +294,15 @@ Status stop(substrata::Set* set) noexcept {
   Events& events = *of(set);
   std::array<long long, kMaxEvents> values{};
   const Status status = read_now(events, values.data());
-  if (!status.ok()) return status;
   for (uint32_t i = 0; i < events.count; ++i) {
     Entry& entry = events.entries[i];
     if (entry.alarm != nullptr) entry.alarm->stop();
+    if (!status.ok()) continue;
     entry.latched = values[i];
     entry.latched_is_ours = is_address(entry.nature) && values[i] != 0;
   }
   events.running = false;
-  return kSuccess;
+  return status;
 }
 
 Status read(substrata::Set* set, int64_t* values) noexcept {

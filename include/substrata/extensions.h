@@ -26,6 +26,8 @@ typedef struct substrata_value {
 #define SUBSTRATA_VALUE_SCALED 1u   /* extrapolated: the counter ran part of the time */
 #define SUBSTRATA_VALUE_MODELLED 2u /* from a model, not from hardware or the operating system */
 #define SUBSTRATA_VALUE_STALE 4u    /* older than the source's refresh period */
+/* Overflows of the event were not delivered, or came so fast that the source may have held the counter back. */
+#define SUBSTRATA_VALUE_INCOMPLETE 8u
 
 /* Every value of an eventset with its details; `capacity` entries at `values`, PAPI_EBUF when too few. */
 SUBSTRATA_API int substrata_read_values(int eventset, substrata_value* values, unsigned capacity);

@@ -158,6 +158,8 @@ enum ValueFlags : uint32_t {
   kValueScaled = 1u << 0,  // the counter ran only part of the time; the value is extrapolated
   kValueModelled = 1u << 1,
   kValueStale = 1u << 2,  // older than the source's refresh period
+  // Overflows came that were not delivered, or so fast that the source may have held the counter back.
+  kValueIncomplete = 1u << 3,
 };
 // A value with what qualifies it: when it was taken, how old it was then, how long it counted, and the flags.
 struct ValueDetail {
@@ -274,8 +276,10 @@ struct SubstrateTable {
   ConfigureSlot* configure =
       nullptr;               // default: accepts the table's defaults, refuses others with kComponent
   SetSlot* start = nullptr;  // *  counting events begin at 0
-  SetSlot* stop = nullptr;   // *  values can still be read, they no longer change
-  ReadSlot* read = nullptr;  // *  every value or none
+  // *  values can still be read, they no longer change. Refused: they are lost; the set is stopped all the
+  // same, and start is possible again
+  SetSlot* stop = nullptr;
+  ReadSlot* read = nullptr;                 // *  every value or none
   ReadDetailsSlot* read_details = nullptr;  // default: read, stamped by the host's clock
   SetSlot* reset = nullptr;                 // *  counting events back to 0, running or not
   WriteSlot* write = nullptr;               // default: kNoSupport

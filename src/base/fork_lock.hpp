@@ -1,4 +1,4 @@
-// A mutex that a forked child finds unlocked, whatever other threads of the parent were doing.
+// The lock of what a process has once: a forked child finds it free, and what it guards whole.
 #ifndef SUBSTRATA_SUPPORT_FORK_LOCK_HPP
 #define SUBSTRATA_SUPPORT_FORK_LOCK_HPP
 
@@ -8,10 +8,11 @@
 
 namespace substrata {
 
-// Recursive, usable with std::lock_guard. Every instance is registered; a fork takes none of them (a parent
-// must not wait for its own other threads), the child renews them all. State guarded by such a lock may be
-// half-changed in the child only if another thread of the parent was changing it at that moment; the owners
-// of the guarded state say how they cope. Thread-safe.
+// Recursive, usable with std::lock_guard and std::unique_lock. A fork waits until no other thread holds a lock
+// of this kind: a gate is closed to threads that hold none (pthread_atfork), those that hold one go on, also
+// into further locks, until they hold none, and then the fork happens. So nothing that such locks guard is
+// half changed in the child, which finds them all free. A thread that holds a lock for longer than a second is
+// not waited for: what that lock guards may be half changed in the child. Thread-safe.
 class ForkLock {
  public:
   SUBSTRATA_PRIVATE_API ForkLock() noexcept;
@@ -19,14 +20,13 @@ class ForkLock {
   ForkLock(const ForkLock&) = delete;
   ForkLock& operator=(const ForkLock&) = delete;
 
-  void lock() noexcept { pthread_mutex_lock(&mutex_); }
-  void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
-  bool try_lock() noexcept { return pthread_mutex_trylock(&mutex_) == 0; }
-
-  // Makes every registered lock new; called in a forked child, where only one thread runs.
-  static void renew_all_in_child() noexcept;
+  SUBSTRATA_PRIVATE_API void lock() noexcept;
+  SUBSTRATA_PRIVATE_API void unlock() noexcept;
+  // False also while a fork waits.
+  bool try_lock() noexcept;
 
  private:
+  friend class ForkGate;
   void make() noexcept;
   pthread_mutex_t mutex_;
   ForkLock* next_ = nullptr;

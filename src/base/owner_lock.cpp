@@ -2,9 +2,11 @@
 #include "base/owner_lock.hpp"
 
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "base/pause.hpp"
 
 namespace substrata {
 
@@ -32,6 +34,17 @@ bool register_barrier() noexcept {
 
 // Chosen once, before any set exists: registration with the kernel survives fork but not exec.
 std::atomic<bool> OwnerLock::cheap_{register_barrier()};
+std::atomic<bool> OwnerLock::barrier_{cheap_.load()};
+
+void OwnerLock::pass_barrier() noexcept {
+  if (!barrier_.load(std::memory_order_acquire) || barrier_everywhere()) return;
+  // Refused from now on. An owner that has not seen the stranger made its plain store before, and a processor
+  // keeps a store to itself for nanoseconds, not for a millisecond.
+  cheap_.store(false, std::memory_order_seq_cst);
+  const timespec until_stores_are_seen{0, 1'000'000};
+  nanosleep(&until_stores_are_seen, nullptr);
+  barrier_.store(false, std::memory_order_release);
+}
 
 void OwnerLock::wait_for_strangers() noexcept {
   // Step back, so that a stranger who waits for the owner gets in; then queue behind all who are there.
@@ -44,8 +57,8 @@ void OwnerLock::wait_for_strangers() noexcept {
 void OwnerLock::lock_as_stranger() noexcept {
   strangers_.fetch_add(1, std::memory_order_seq_cst);
   stranger_lock_.lock();
-  if (cheap_.load(std::memory_order_relaxed)) barrier_everywhere();
-  while (busy_.load(std::memory_order_seq_cst) != 0) sched_yield();
+  pass_barrier();
+  for (Pause pause; busy_.load(std::memory_order_seq_cst) != 0;) pause.once();
 }
 
 void OwnerLock::unlock_as_stranger() noexcept {
@@ -53,10 +66,10 @@ void OwnerLock::unlock_as_stranger() noexcept {
   strangers_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-void OwnerLock::renew_in_child() noexcept {
+bool OwnerLock::renew_in_child() noexcept {
   // The lock itself is renewed with all others; here only what the vanished threads had marked.
   strangers_.store(0, std::memory_order_relaxed);
-  if (owner() != this_thread_number()) busy_.store(0, std::memory_order_relaxed);
+  return owner() == this_thread_number() || busy_.exchange(0, std::memory_order_relaxed) == 0;
 }
 
 }  // namespace substrata

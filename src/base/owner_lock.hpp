@@ -23,8 +23,9 @@ inline uint64_t this_thread_number() noexcept {
 
 // A lock biased to one owner thread. The owner marks itself busy with a store and looks whether a stranger is
 // there; a stranger announces itself, makes all threads of the process pass a barrier (membarrier(2)), and
-// waits until the owner is no longer busy. Where membarrier is refused the owner's store is sequentially
-// consistent. Re-entrant on both sides (a signal handler of the owner may read the set it interrupted).
+// waits until the owner is no longer busy. Where membarrier is refused, also from some moment on (a filter of
+// system calls that the program installs), the owner's store is sequentially consistent. Re-entrant on both
+// sides (a signal handler of the owner may read the set it interrupted).
 // Thread-safe.
 class OwnerLock {
  public:
@@ -75,14 +76,19 @@ class OwnerLock {
     unlock_as_stranger();
   }
 
-  // In a forked child: as new, the strangers were other threads.
-  void renew_in_child() noexcept;
+  // Whether an owner makes plain stores, which needs strangers that have membarrier.
+  static bool cheap() noexcept { return cheap_.load(std::memory_order_relaxed); }
+
+  // In a forked child: as new, the strangers were other threads. False: another thread, the owner, was inside.
+  bool renew_in_child() noexcept;
 
  private:
   void wait_for_strangers() noexcept;
   void lock_as_stranger() noexcept;
   void unlock_as_stranger() noexcept;
-  static std::atomic<bool> cheap_;  // membarrier works
+  static void pass_barrier() noexcept;
+  static std::atomic<bool> cheap_;    // owners make a plain store
+  static std::atomic<bool> barrier_;  // so strangers make every thread pass a barrier
 
   std::atomic<uint64_t> owner_{0};
   std::atomic<uint32_t> busy_{0};

@@ -2,8 +2,8 @@
 """The modules as their CMakeLists.txt declare them: checks the includes against the declarations, and draws the picture.
 
 usage: modules.py check DECLARED ROOT    every include of a module is of its own files or of a module it declares, every
-                                         declared module is needed, none depends on itself in a circle, and the picture
-                                         in docs/figures is of these declarations
+                                         declared module is needed, none depends on itself in a circle, the picture
+                                         in docs/figures is of these declarations, and locks survive a fork
        modules.py draw DECLARED ROOT     writes docs/figures/modules.dot and modules.svg (needs Graphviz: dot, tred)
 
 DECLARED is the file generated/modules.txt of a build folder: a line for each module, its name, its folder, what it uses.
@@ -16,6 +16,25 @@ import sys
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 # What publishes or observes uses the feed, through its public header.
 FEED = re.compile(r'^\s*#\s*include\s+[<"]substrata/feed\.h(pp)?[>"]', re.M)
+# A lock of the C++ library stays locked for ever in a forked child if another thread of the parent held it, so base's
+# ForkLock is used. The folders that may do without, and why.
+LOCK = re.compile(r"\bstd::(recursive_|timed_|shared_)*mutex\b|\bpthread_mutex_t\b")
+FEED_STAYS = "a forked child leaves the feed, and what counts on it, to its parent (docs/reference/feeds.md)"
+OTHER_LOCKS = {
+    "src/base/": "makes the lock",
+    "src/feed/": FEED_STAYS,
+    "src/models/": FEED_STAYS,
+    "src/papers/": FEED_STAYS,
+    "src/sources/": FEED_STAYS,
+    "components/memory/": FEED_STAYS,
+    "components/myrinet/": FEED_STAYS,
+    "components/numachine/": FEED_STAYS,
+    "components/owl/": FEED_STAYS,
+    "components/shrimp/": FEED_STAYS,
+    "src/tools/": "a program, which does not fork while its threads run",
+    "src/recording/": "a program, which does not fork while its threads run",
+    "components/example/": "shows what a plug-in outside the tree does, which has no ForkLock",
+}
 SOURCES = (".c", ".cpp", ".h", ".hpp")
 # The order of the groups in the picture is the way of the data.
 GROUPS = [
@@ -77,6 +96,14 @@ def includes(root, name, modules):
                     if other not in (None, name):
                         yield file, other
                     break
+
+
+def plain_locks(root, modules):
+    for name in modules:
+        for file in files_of(root, name, modules):
+            with open(os.path.join(root, file), encoding="utf-8") as opened:
+                if LOCK.search(opened.read()) and not file.startswith(tuple(OTHER_LOCKS)):
+                    yield f"{file} has a lock that a forked child may find locked for ever; use base/fork_lock.hpp"
 
 
 def reach(start, edges):
@@ -150,13 +177,13 @@ def main():
         with open(svg, "w", encoding="utf-8") as out:
             out.write(picture)
         return
-    found = list(problems_of(root, modules))
+    found = list(problems_of(root, modules)) + list(plain_locks(root, modules))
     current = open(dot, encoding="utf-8").read() if os.path.exists(dot) else ""
     if current != text:
         found.append("docs/figures/modules.dot is of other declarations; draw it anew: ninja -C build module_picture")
     elif not os.path.exists(svg) or any(f">{name}<" not in open(svg, encoding="utf-8").read() for name in modules):
         found.append("docs/figures/modules.svg lacks modules; draw it anew: ninja -C build module_picture")
-    print("\n".join(found) or f"{len(modules)} modules: what they include is what they declare")
+    print("\n".join(found) or f"{len(modules)} modules: what they include is what they declare, their locks survive a fork")
     sys.exit(1 if found else 0)
 
 

@@ -6,13 +6,13 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fork_lock.hpp"
 #include "device_files.hpp"
 #include "encoder.hpp"
 #include "kernel.hpp"
@@ -84,7 +84,7 @@ class Catalogue {
   const Kernel& kernel_;
   const std::unique_ptr<Encoder> encoder_;
   const PmuKind kind_;
-  std::mutex lock_;
+  ForkLock lock_;
   std::deque<Entry> entries_;
   std::unordered_map<std::string, uint32_t> by_name_;  // lower case
   std::optional<std::vector<Pmu>> pmus_;

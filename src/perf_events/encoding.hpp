@@ -53,6 +53,12 @@ struct GenericEvent {
   const char* unit;
 };
 const std::vector<GenericEvent>& generic_events();
+// By its name without prefix and qualifiers; null: there is none.
+const GenericEvent* find_generic(std::string_view name);
+
+inline constexpr std::string_view kPerfPrefix = "perf::";
+inline constexpr std::string_view kRawPrefix = "perf_raw::";
+inline constexpr const char* kTicksName = "tsc";
 
 // A qualifier an event name may carry, for listings.
 struct Qualifier {

@@ -39,6 +39,10 @@ struct Shared {
   std::atomic<uint32_t> generation_{1};
 };
 
+// The bit of perf_event_mmap_page::index - 1 that names a metric instead of a counter (INTEL_PMC_FIXED_RDPMC_METRICS
+// in the kernel's arch/x86/include/asm/perf_event.h).
+inline constexpr uint32_t kMetricRegister = 1u << 29;
+
 // Reading a running counter through its mapped page (perf_event_mmap_page, Documentation in the kernel's
 // include/uapi/linux/perf_event.h). False when the counter is not on the processor now or the page forbids
 // it.
@@ -118,7 +122,7 @@ class EventSet {
                     const std::vector<Sampling>& sampling, bool mappable, Opened* out);
   Status try_group(const Group& group, Opened* out) noexcept;
   void close_all(Opened* opened) noexcept;
-  Status route_samples(const Opened& opened, const std::vector<Sampling>& sampling) noexcept;
+  Status route_samples(const Opened& opened, const std::vector<Sampling>& sampling);
   Status replace(std::vector<uint32_t> events, const Configuration& configuration,
                  std::vector<Sampling> sampling);
   template <typename Use>
@@ -129,6 +133,7 @@ class EventSet {
   bool stale() noexcept { return opened_.generation != shared_.generation(); }
   int64_t value_of(const Total& total) const noexcept;
   int64_t ticks_now() const noexcept;
+  bool misses_overflows(size_t position) const noexcept;
 
   Shared& shared_;
   std::vector<uint32_t> events_;
@@ -140,7 +145,9 @@ class EventSet {
   int64_t ticks_base_ = 0;
   const void* owner_ = nullptr;  // the thread whose counters the mapped pages describe
   bool holds_signal_ = false;
+  uint64_t lost_before_ = 0;  // overflows of the process, at the start
   bool running_ = false;
+  bool unread_ = false;  // the last stop could not read, so the bases are of an earlier moment
 };
 
 }  // namespace substrata::perf

@@ -221,6 +221,12 @@ const std::vector<GenericEvent>& generic_events() {
   return events;
 }
 
+const GenericEvent* find_generic(std::string_view name) {
+  for (const GenericEvent& event : generic_events())
+    if (same_name(event.name, name)) return &event;
+  return nullptr;
+}
+
 const std::vector<Qualifier>& generic_qualifiers() {
   static const std::vector<Qualifier> qualifiers{
       {"u=0", "monitor at user level"},       {"k=0", "monitor at kernel level"},

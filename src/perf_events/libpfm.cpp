@@ -6,6 +6,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/fork_lock.hpp"
+#include "base/immortal.hpp"
 #include "encoder.hpp"
 
 namespace substrata::perf {
@@ -24,9 +26,9 @@ struct PerfArgument {
 };
 static_assert(sizeof(void*) != 8 || sizeof(PerfArgument) == 40);
 
-std::mutex& library_lock() {
-  static std::mutex lock;
-  return lock;
+ForkLock& library_lock() {
+  static Immortal<ForkLock> lock;
+  return *lock;
 }
 
 bool initialise() {
@@ -39,14 +41,14 @@ class LibpfmEncoder final : public Encoder {
   explicit LibpfmEncoder(PmuKind kind) : kind_(kind) {}
 
   std::vector<std::string> pmus() override {
-    const std::lock_guard<std::mutex> guard(library_lock());
+    const std::lock_guard guard(library_lock());
     std::vector<std::string> names;
     for (const pfm_pmu_info_t& pmu : present()) names.emplace_back(pmu.name);
     return names;
   }
 
   std::vector<Named> events() override {
-    const std::lock_guard<std::mutex> guard(library_lock());
+    const std::lock_guard guard(library_lock());
     std::vector<Named> all;
     bool first = true;
     for (const pfm_pmu_info_t& pmu : present()) {
@@ -64,7 +66,7 @@ class LibpfmEncoder final : public Encoder {
   }
 
   std::vector<Qualifier> qualifiers(const std::string& name) override {
-    const std::lock_guard<std::mutex> guard(library_lock());
+    const std::lock_guard guard(library_lock());
     std::vector<Qualifier> all;
     if (!initialise()) return all;
     const int index = pfm_find_event(name.c_str());
@@ -83,7 +85,7 @@ class LibpfmEncoder final : public Encoder {
   }
 
   Code encode(const std::string& name, Encoding* out, std::string* error) override {
-    const std::lock_guard<std::mutex> guard(library_lock());
+    const std::lock_guard guard(library_lock());
     if (!initialise()) {
       *error = "libpfm4 did not initialise";
       return Code::kNoEvent;

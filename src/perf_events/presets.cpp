@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <mutex>
 
 #include "device_files.hpp"
 #include "note.hpp"
@@ -236,7 +237,7 @@ void Presets::load() {
 }
 
 Status Presets::recipe(const std::string& preset, Recipe* out) {
-  const std::lock_guard<std::mutex> guard(lock_);
+  const std::lock_guard guard(lock_);
   load();
   std::string reason;
   for (const PresetTable& source : sources_) {

@@ -4,12 +4,12 @@
 
 #include <substrata/substrate.h>
 
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fork_lock.hpp"
 #include "catalogue.hpp"
 
 namespace substrata::perf {
@@ -51,7 +51,7 @@ class Presets {
 
   const Host host_;
   Catalogue& catalogue_;
-  std::mutex lock_;
+  ForkLock lock_;
   bool loaded_ = false;
   std::vector<PresetTable> sources_;
 };

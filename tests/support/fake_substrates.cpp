@@ -39,7 +39,10 @@ Status open(const Host*, Device** out) noexcept {
   *out = nullptr;
   return kSuccess;
 }
-void close(Device*) noexcept { ++calls.closes; }
+void close(Device*) noexcept {
+  ++calls.closes;
+  if (while_closing) while_closing();
+}
 Status attach(Device*, Thread** out) noexcept {
   ++calls.attaches;
   *out = nullptr;

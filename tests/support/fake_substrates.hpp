@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 
 #include "eventset/library.hpp"
 #include "eventset/measure.hpp"
@@ -31,6 +32,7 @@ struct Calls {
   std::atomic<bool> read_fails{false}, configure_fails{false};
 };
 inline Calls calls;
+inline std::function<void()> while_closing;  // what happens while a device is closed
 
 const substrata::BuiltIn* substrates();
 

@@ -131,6 +131,7 @@ ManyOutcome for_many(int handle, const int* codes, int count, Status (*one)(Even
   if (codes == nullptr || count <= 0)
     return {0, refuse(Code::kInvalid, "a list of events was expected; there is none")};
   if (set->running()) return {0, is_running()};
+  set.change();
   ManyOutcome outcome;
   for (; outcome.done < count; ++outcome.done) {
     outcome.status = one(*set, static_cast<uint32_t>(codes[outcome.done]));

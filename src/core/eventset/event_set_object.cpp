@@ -28,13 +28,19 @@ void EventSet::evaluate(const int64_t* from, int64_t* to) const noexcept {
 
 Status EventSet::current_values(int64_t* out) noexcept {
   if (!running()) {
-    std::copy(last.begin(), last.end(), out);
-    return kSuccess;
+    const Status status = has_values();
+    if (status.ok()) std::copy(last.begin(), last.end(), out);
+    return status;
   }
   if (direct) return keep_note(table->read(set, out));
   const Status status = keep_note(table->read(set, native_values.data()));
   if (status.ok()) evaluate(native_values.data(), out);
   return status;
+}
+
+Status EventSet::has_values() const noexcept {
+  if (lost == Code::kOk) return kSuccess;
+  return refuse(lost, "the counters could not be read when the eventset was stopped, so it has no values");
 }
 
 Result<EventSet::Fresh> EventSet::make_set(Component& of, Thread* attached, bool multiplexed) {
@@ -65,7 +71,7 @@ Status EventSet::exchange(bool multiplexed, const Configuration& wanted) {
   if (std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.armed; }))
     return refuse(Code::kConflict,
                   "an event of the eventset is armed for overflow; take that away before multiplexing");
-  const Result<Thread*> attached = attach_thread(*this_thread_state(), *component);
+  const Result<Thread*> attached = attach_thread(this_thread_state(), *component);
   if (!attached) return attached.error();
   const Result<Fresh> fresh = make_set(*component, *attached, multiplexed);
   if (!fresh) return fresh.error();
@@ -88,7 +94,7 @@ Status EventSet::bind(Component& to) {
   if (const Status status = to.ensure_open(); !status.ok())
     return Status{Code::kDisabled, status.os_error, status.note};
   ThreadState* own = this_thread_state();
-  const Result<Thread*> attached = attach_thread(*own, to);
+  const Result<Thread*> attached = attach_thread(own, to);
   if (!attached) return attached.error();
   Set* fresh = nullptr;
   if (const Status status = keep_note(to.table().create_set(to.device(), *attached, &fresh)); !status.ok())
@@ -97,13 +103,14 @@ Status EventSet::bind(Component& to) {
   wanted.domain = default_domain(to.index()).value_or(wanted.domain);
   wanted.granularity = default_granularity(to.index()).value_or(wanted.granularity);
   const Configuration usual = to.default_configuration();
-  if (wanted.domain != usual.domain || wanted.granularity != usual.granularity) {
-    if (const Status status = to.configure(fresh, wanted); !status.ok()) {
-      to.table().destroy_set(fresh);
-      return status;
-    }
+  Status status = kSuccess;
+  if (wanted.domain != usual.domain || wanted.granularity != usual.granularity)
+    status = to.configure(fresh, wanted);
+  if (status.ok()) status = retain_thread(own);
+  if (!status.ok()) {
+    to.table().destroy_set(fresh);
+    return status;
   }
-  retain_thread(*own);
   component = &to;
   table = &to.table();
   set = fresh;
@@ -142,12 +149,13 @@ void EventSet::unbind() noexcept {
   state = kSetStopped;
   multiplexer = nullptr;
   started_once = false;
+  lost = Code::kOk;
 }
 
 Status EventSet::renew_in_child() {
   if (component == nullptr || fork_count == substrata::fork_count()) return kSuccess;
   ThreadState* own = this_thread_state();
-  const Result<Thread*> attached = attach_thread(*own, *component);
+  const Result<Thread*> attached = attach_thread(own, *component);
   if (!attached) return attached.error();
   const Result<Fresh> fresh = make_set(*component, *attached, multiplexer != nullptr);
   if (!fresh) return fresh.error();
@@ -157,11 +165,11 @@ Status EventSet::renew_in_child() {
                                                 : component->configure(fresh->set, configuration);
   if (status.ok())
     status = keep_note(slots.program(fresh->set, natives.data(), static_cast<uint32_t>(natives.size())));
+  if (status.ok()) status = retain_thread(own);
   if (!status.ok()) {
     slots.destroy_set(fresh->set);
     return status;
   }
-  retain_thread(*own);
   release_thread(*thread);
   thread = own;
   keep_given_up(set);
@@ -193,6 +201,7 @@ Status EventSet::program(const std::vector<Entry>& new_entries, const std::vecto
   last.swap(new_last);
   native_details.swap(new_details);
   started_once = false;
+  lost = Code::kOk;
   direct = entries.size() == natives.size();
   for (size_t i = 0; i < entries.size(); ++i) {
     const DerivedKind kind = entries[i].formula.kind();
@@ -253,6 +262,7 @@ Status EventSet::start() noexcept {
   }
   state = (state & ~static_cast<uint32_t>(kSetStopped)) | kSetRunning;
   started_once = true;
+  lost = Code::kOk;
   if (overflow != nullptr) take_baseline();
   return kSuccess;
 }
@@ -260,19 +270,13 @@ Status EventSet::start() noexcept {
 Status EventSet::stop(int64_t* out) noexcept {
   if (component == nullptr) return refuse(Code::kNoComponent, "the eventset has no component and no events");
   if (!running()) return refuse(Code::kNotRunning, "the eventset does not run");
-  Status status = kSuccess;
   // In a forked child the counters are still the parent's: they are read, not stopped.
   const bool ours = fork_count == substrata::fork_count();
-  if (ours) status = table->stop(set);
-  if (!status.ok()) return keep_note(status);
+  Status status = ours ? keep_note(table->stop(set)) : kSuccess;
   stop_watching();
-  int64_t* reported = last.data();
-  if (direct) {
-    status = keep_note(table->read(set, reported));
-  } else {
-    status = keep_note(table->read(set, native_values.data()));
-    if (status.ok()) evaluate(native_values.data(), reported);
-  }
+  if (status.ok()) status = current_values(values.data());
+  if (status.ok()) last.swap(values);
+  lost = status.code;
   state = (state & ~static_cast<uint32_t>(kSetRunning)) | kSetStopped;
   if (configuration.target == Target::kSelf)
     thread->running[static_cast<size_t>(component->index())].store(nullptr, std::memory_order_release);
@@ -281,12 +285,7 @@ Status EventSet::stop(int64_t* out) noexcept {
 }
 
 void EventSet::dismantle() noexcept {
-  if (running() && !stop(nullptr).ok()) {
-    // What cannot be stopped is destroyed all the same.
-    if (configuration.target == Target::kSelf)
-      thread->running[static_cast<size_t>(component->index())].store(nullptr, std::memory_order_release);
-    stop_watching();
-  }
+  if (running()) stop(nullptr);
   forget_overflow(0);
   unbind();
   entries.clear();

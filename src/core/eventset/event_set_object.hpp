@@ -2,6 +2,7 @@
 #ifndef SUBSTRATA_EVENTSET_EVENT_SET_OBJECT_HPP
 #define SUBSTRATA_EVENTSET_EVENT_SET_OBJECT_HPP
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -44,14 +45,19 @@ class EventSet {
   Configuration configuration;
   Multiplexer* multiplexer = nullptr;  // behind `set` and `table` while the layer multiplexes, else null
   bool started_once = false;
-  double clock_hz = 0;               // for per-second events
+  Code lost = Code::kOk;  // not ok: why the last stop has no values; until it starts, or is reset or changed
+  double clock_hz = 0;    // for per-second events
   OverflowPlan* overflow = nullptr;  // once it ever overflowed; kept with the object
   uint64_t fork_count = 0;
+  // While what the set holds is exchanged: a fork at such a moment leaves half of it to the child.
+  std::atomic<bool> changing{false};
 
   bool running() const noexcept { return (state & kSetRunning) != 0; }
 
   // Running: the values now; else those of the last stop. `out` has entries.size() places.
   Status current_values(int64_t* out) noexcept;
+  // kSuccess, or that a stopped set has no values.
+  Status has_values() const noexcept;
   // Native values to reported ones.
   void evaluate(const int64_t* from, int64_t* to) const noexcept;
 
@@ -63,6 +69,8 @@ class EventSet {
   // The same with a new set of the substrate, multiplexed by the layer or not.
   Status exchange(bool multiplexed, const Configuration& wanted);
   Status start() noexcept;
+  // A set that ran is stopped afterwards, whatever the answer: where the substrate refuses, its values are
+  // lost.
   Status stop(int64_t* out) noexcept;
   // After a fork: the set in the child no longer shares the parent's counters.
   Status renew_in_child();

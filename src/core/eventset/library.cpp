@@ -30,7 +30,6 @@ Library::Library() : catalogue_(registry_) { pthread_atfork(nullptr, nullptr, af
 
 void Library::after_fork_in_child() noexcept {
   forks.fetch_add(1, std::memory_order_release);
-  ForkLock::renew_all_in_child();
   renew_set_locks_in_child();
   renew_user_locks_in_child();
 }
@@ -72,11 +71,12 @@ void Library::shutdown() {
   if (!up_.load(std::memory_order_relaxed)) return;
   up_.store(false, std::memory_order_release);
   destroy_sets_of(nullptr);
+  // Before the states go: a thread that ends from here on finds none of its own.
+  epoch_.fetch_add(1, std::memory_order_release);
   drop_all_threads(true);
   catalogue_.clear();
   registry_.close_all();
   reset_options();
-  epoch_.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace substrata

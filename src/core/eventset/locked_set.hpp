@@ -19,7 +19,7 @@ class LockedSet {
     set_ = nullptr;
   }
   ~LockedSet() {
-    if (set_ != nullptr) set_->lock.unlock();
+    if (set_ != nullptr) release();
   }
   LockedSet(const LockedSet&) = delete;
   LockedSet& operator=(const LockedSet&) = delete;
@@ -27,8 +27,14 @@ class LockedSet {
   EventSet* operator->() const noexcept { return set_; }
   EventSet& operator*() const noexcept { return *set_; }
   Status absent() const noexcept { return absent_set(handle_); }
+  // What follows, until it is unlocked, may change what the set holds.
+  void change() noexcept {
+    changes_ = true;
+    set_->changing.store(true, std::memory_order_release);
+  }
   // Unlocks early; the object may be given back afterwards.
   EventSet* release() noexcept {
+    if (changes_) set_->changing.store(false, std::memory_order_release);
     set_->lock.unlock();
     return std::exchange(set_, nullptr);
   }
@@ -36,6 +42,7 @@ class LockedSet {
  private:
   int handle_;
   EventSet* set_;
+  bool changes_ = false;
 };
 
 inline Status is_running() { return refuse(Code::kRunning, "the eventset runs; stop it first"); }
@@ -44,7 +51,8 @@ inline Status is_running() { return refuse(Code::kRunning, "the eventset runs; s
 #define SUBSTRATA_LOCK_STOPPED_SET(locked, handle) \
   LockedSet locked(handle);                        \
   if (!locked) return locked.absent();             \
-  if (locked->running()) return is_running()
+  if (locked->running()) return is_running();      \
+  locked.change()
 
 inline Status no_component() {
   return refuse(Code::kNoComponent, "the eventset has no component yet; assign one first");

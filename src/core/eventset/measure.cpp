@@ -105,6 +105,7 @@ Status reset_set(int handle) {
     if (!status.ok()) return keep_note(status);
   }
   std::fill(set->last.begin(), set->last.end(), 0);
+  set->lost = Code::kOk;
   return kSuccess;
 }
 
@@ -118,6 +119,7 @@ Status write_set(int handle, const int64_t* values) {
   if (!set->running()) {
     // What a read before the next start is to give.
     std::copy_n(values, set->last.size(), set->last.begin());
+    set->lost = Code::kOk;
     return kSuccess;
   }
   if (!set->direct) return refuse(Code::kNoSupport, "derived events cannot be written");
@@ -137,11 +139,15 @@ Status read_set_details(int handle, ValueDetail* details, uint32_t room) {
   if (room < set->entries.size())
     return refuse(Code::kBufferTooSmall, "the eventset has %u values; there is room for %u",
                   static_cast<unsigned>(set->entries.size()), room);
+  if (!set->running()) {
+    if (const Status status = set->has_values(); !status.ok()) return status;
+  }
   const uint32_t modelled = set->component->has(kModelled) ? static_cast<uint32_t>(kValueModelled) : 0u;
-  // Multiplexed values are distinguished from those counted all the time, also after the stop.
-  const bool stopped_turns =
-      !set->running() && set->started_once && (set->state & kSetMultiplexing) != 0 && set->direct;
-  if ((!set->running() && !stopped_turns) || set->table->read_details == nullptr) {
+  // Multiplexed values are distinguished from those counted all the time, and those that miss overflows from
+  // the others, also after the stop.
+  const bool qualified = !set->running() && set->started_once &&
+                         (set->state & (kSetMultiplexing | kSetOverflowing)) != 0 && set->direct;
+  if ((!set->running() && !qualified) || set->table->read_details == nullptr) {
     const int64_t before = clock_now_ns();
     const Status status = set->current_values(set->values.data());
     if (!status.ok()) return status;
@@ -169,7 +175,7 @@ Status read_set_details(int handle, ValueDetail* details, uint32_t room) {
     }
     merged.value = entry.formula.evaluate(set->native_values.data(), entry.positions.data(), set->clock_hz);
     merged.flags |= modelled;
-    if (stopped_turns) merged.value = set->last[i];
+    if (qualified) merged.value = set->last[i];
     details[i] = merged;
   }
   return kSuccess;

@@ -17,7 +17,8 @@ namespace substrata {
 
 // kRunning: this set, or another one of the same substrate and thread, runs. kInvalid: no events.
 SUBSTRATA_PRIVATE_API Status start_set(int handle);
-// `values` may be null. kNotRunning.
+// `values` may be null. kNotRunning. Otherwise the set is stopped afterwards; any other refusal says that its
+// values are lost (kCountersLost: the counters were), and reads repeat it until the set starts or is reset.
 SUBSTRATA_PRIVATE_API Status stop_set(int handle, int64_t* values);
 // A stopped set gives the values of its stop, one never started zeros.
 SUBSTRATA_PRIVATE_API Status read_set(int handle, int64_t* values);

@@ -79,6 +79,7 @@ Status destroy_event_set(int handle) {
   if (!set->entries.empty())
     return refuse(Code::kInvalid, "the eventset holds %u events; clean it up first",
                   static_cast<unsigned>(set->entries.size()));
+  set.change();
   set->dismantle();
   set->handle = -1;
   give_back(handle, set.release());
@@ -98,6 +99,7 @@ void destroy_sets_of(const ThreadState* thread) noexcept {
     if (thread != nullptr && set->thread != thread &&
         !(set->thread == nullptr && set->lock.owner() == thread->number))
       continue;
+    set.change();
     set->dismantle();
     set->handle = -1;
     give_back(handle, set.release());
@@ -117,7 +119,11 @@ void abandon_all_sets() noexcept {
 
 void renew_set_locks_in_child() noexcept {
   for (int handle = 0; handle < event_sets.size(); ++handle) {
-    if (EventSet* set = event_sets.find(handle); set != nullptr) set->lock.renew_in_child();
+    EventSet* const set = event_sets.find(handle);
+    if (set == nullptr || set->lock.renew_in_child() || !set->changing.load(std::memory_order_acquire))
+      continue;
+    // Its owner, which the child does not have, was changing it: nothing of it can be used, or freed.
+    event_sets.put(handle, nullptr);
   }
 }
 

@@ -33,17 +33,20 @@ struct ThreadState {
   void* slots[kThreadSlots] = {};
 };
 
-// The calling thread's state, made if need be. May throw std::bad_alloc.
+// The calling thread's state, made if need be. A shutdown in another thread may free it, so that it is used
+// under the list's lock only, or by a set that retains it. May throw std::bad_alloc.
 ThreadState* this_thread_state();
 // The calling thread's state if it has one.
 ThreadState* known_thread_state() noexcept;
 
-// Attaches the calling thread to a substrate, once.
-Result<Thread*> attach_thread(ThreadState& state, Component& component);
-// One set more or less that needs this state; frees the state with the last one of an ended thread.
-void retain_thread(ThreadState& state);
+// Attaches the calling thread, whose state this is, to a substrate, once.
+Result<Thread*> attach_thread(const ThreadState* own, Component& component);
+// One set of the calling thread more, or of any thread less, that needs its state. The last one of an ended
+// thread frees it.
+Status retain_thread(ThreadState* own);
 void release_thread(ThreadState& state);
-// Shutdown: detaches and frees every state. A forked child gives up the parent's states without detaching.
+// Shutdown: detaches every state and frees those without sets. A forked child gives up the parent's states
+// without detaching.
 void drop_all_threads(bool detach);
 void renew_user_locks_in_child() noexcept;
 

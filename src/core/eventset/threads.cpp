@@ -130,8 +130,29 @@ ThreadState* this_thread_state() {
   return own.state;
 }
 
-Result<Thread*> attach_thread(ThreadState& state, Component& component) {
+namespace {
+
+Status shut_down_meanwhile() {
+  return refuse(Code::kNotInitialised, "another thread shut the library down during the call");
+}
+
+// Under the list's lock: use(state) of the calling thread's state, which it has.
+template <typename Use>
+Status with_own_state(const Use& use) {
+  this_thread_state();
   const std::lock_guard guard(threads().lock);
+  ThreadState* const state = known_thread_state();
+  if (state == nullptr) return shut_down_meanwhile();
+  use(*state);
+  return kSuccess;
+}
+
+}  // namespace
+
+Result<Thread*> attach_thread(const ThreadState* own_state, Component& component) {
+  const std::lock_guard guard(threads().lock);
+  if (known_thread_state() != own_state) return shut_down_meanwhile();
+  ThreadState& state = *own.state;
   if (state.fork_count != fork_count()) {
     for (ThreadState::Attachment& attachment : state.attachments) attachment = {};
     state.fork_count = fork_count();
@@ -145,9 +166,11 @@ Result<Thread*> attach_thread(ThreadState& state, Component& component) {
   return attachment.thread;
 }
 
-void retain_thread(ThreadState& state) {
+Status retain_thread(ThreadState* own_state) {
   const std::lock_guard guard(threads().lock);
-  ++state.sets;
+  if (known_thread_state() != own_state) return shut_down_meanwhile();
+  ++own_state->sets;
+  return kSuccess;
 }
 
 void release_thread(ThreadState& state) {
@@ -158,10 +181,12 @@ void release_thread(ThreadState& state) {
 void drop_all_threads(bool detach) {
   Threads& all = threads();
   const std::lock_guard guard(all.lock);
-  if (detach) {
-    for (const auto& state : all.states) detach_all(*state);
+  for (const auto& state : all.states) {
+    if (detach) detach_all(*state);
+    state->alive = false;
   }
-  all.states.clear();
+  // A set that another thread bound during the shutdown still points to its state.
+  std::erase_if(all.states, [](const auto& state) { return state->sets == 0; });
   all.id_function.store(nullptr, std::memory_order_release);
   all.id_function_set.store(false, std::memory_order_release);
 }
@@ -175,11 +200,8 @@ Status set_thread_id_function(unsigned long (*function)()) {
   Threads& all = threads();
   all.id_function.store(function, std::memory_order_release);
   all.id_function_set.store(true, std::memory_order_release);
-  ThreadState* state = this_thread_state();
   const unsigned long id = current_thread_id();
-  const std::lock_guard guard(all.lock);
-  state->id = id;
-  return kSuccess;
+  return with_own_state([&](ThreadState& state) { state.id = id; });
 }
 
 bool thread_id_function_set() noexcept { return threads().id_function_set.load(std::memory_order_acquire); }
@@ -197,6 +219,7 @@ Status register_thread() {
 }
 
 Status unregister_thread() {
+  const std::lock_guard no_shutdown(Library::instance().lock());
   ThreadState* state = known_thread_state();
   if (state == nullptr) return refuse(Code::kMisc, "this thread is not registered");
   destroy_sets_of(state);
@@ -229,17 +252,15 @@ Status check_slot(int tag) {
 
 Result<void*> thread_specific(int tag) {
   if (const Status status = check_slot(tag); !status.ok()) return status;
-  ThreadState* state = this_thread_state();
-  const std::lock_guard guard(threads().lock);
-  return state->slots[tag];
+  void* value = nullptr;
+  const Status status = with_own_state([&](const ThreadState& state) { value = state.slots[tag]; });
+  if (!status.ok()) return status;
+  return value;
 }
 
 Status set_thread_specific(int tag, void* value) {
   if (const Status status = check_slot(tag); !status.ok()) return status;
-  ThreadState* state = this_thread_state();
-  const std::lock_guard guard(threads().lock);
-  state->slots[tag] = value;
-  return kSuccess;
+  return with_own_state([&](ThreadState& state) { state.slots[tag] = value; });
 }
 
 Result<std::vector<ThreadValue>> all_thread_specific(int tag) {

@@ -271,11 +271,10 @@ Status Multiplexer::stop() noexcept {
   if (!running_) return {Code::kNotRunning, 0, "the set is not counting"};
   if (groups_.size() > 1) count_the_uncounted();  // a read reports what found no counter
   const Status status = groups_.size() > 1 ? end_group() : inner_.stop(current_set());
-  if (!status.ok()) return status;
   counting_ = false;
   running_ = false;
   looked_ns_ = clock_now_ns();
-  return kSuccess;
+  return status;
 }
 
 // The values as they are now: tallies_ and now_value_.

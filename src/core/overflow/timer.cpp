@@ -5,75 +5,40 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <mutex>
 
-#include "base/fork_lock.hpp"
+#include "base/borrowed_signal.hpp"
 #include "base/immortal.hpp"
 
 namespace substrata {
 namespace {
 
-// The signal's handler is installed as long as a timer needs it.
-struct SharedSignal {
-  ForkLock lock;
-  int holders = 0;
-  int number = 0;
-  std::atomic<OverflowLook> look{nullptr};
-  struct sigaction previous = {};
-};
-SharedSignal& shared_signal() {
-  static Immortal<SharedSignal> one;
-  return *one;
-}
+std::atomic<OverflowLook> look_now{nullptr};
 
 void on_signal(int, siginfo_t* info, void* context) noexcept {
   const int saved = errno;
-  if (info->si_code == SI_TIMER)
-    shared_signal().look.load(std::memory_order_relaxed)(info->si_value.sival_int, context);
+  if (info->si_code == SI_TIMER) look_now.load(std::memory_order_relaxed)(info->si_value.sival_int, context);
   errno = saved;
 }
 
-Result<int> hold_signal(OverflowLook look) {
-  SharedSignal& all = shared_signal();
-  const std::lock_guard guard(all.lock);
-  if (all.holders == 0) {
-    // A real-time signal without a handler, from the end that programs and substrates take last.
-    int found = 0;
-    for (int number = SIGRTMAX; number > SIGRTMIN && found == 0; --number) {
-      struct sigaction now = {};
-      if (::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
-          now.sa_handler == SIG_DFL)
-        found = number;
-    }
-    if (found == 0)
-      return refuse(Code::kConflict,
-                    "every real-time signal has a handler already; overflow by a timer needs one");
-    all.look.store(look, std::memory_order_relaxed);
-    struct sigaction action = {};
-    action.sa_sigaction = on_signal;
-    action.sa_flags = SA_SIGINFO | SA_RESTART;
-    sigemptyset(&action.sa_mask);
-    if (::sigaction(found, &action, &all.previous) != 0)
-      return refuse_system(errno, "the handler of signal %d was refused", found);
-    all.number = found;
-  }
-  ++all.holders;
-  return all.number;
+struct TimerSignal : BorrowedSignal {
+  TimerSignal() noexcept : BorrowedSignal(on_signal) {}
+};
+TimerSignal& timer_signal() noexcept {
+  static Immortal<TimerSignal> one;
+  return *one;
 }
 
-void release_signal() noexcept {
-  SharedSignal& all = shared_signal();
-  const std::lock_guard guard(all.lock);
-  if (all.holders == 0 || --all.holders != 0) return;
-  // Ignoring discards what is still queued; the restored default would end the process with it.
-  struct sigaction ignore = {};
-  ignore.sa_handler = SIG_IGN;
-  ::sigaction(all.number, &ignore, nullptr);
-  ::sigaction(all.number, &all.previous, nullptr);
-  all.number = 0;
+Result<int> hold_signal(OverflowLook look) {
+  look_now.store(look, std::memory_order_relaxed);
+  // From the end that programs and substrates take last.
+  const int number = timer_signal().hold_free(SIGRTMAX, SIGRTMIN + 1);
+  if (number == -EBUSY)
+    return refuse(Code::kConflict,
+                  "every real-time signal has a handler already; overflow by a timer needs one");
+  if (number < 0) return refuse_system(-number, "the handler of the timer's signal was refused");
+  return number;
 }
 
 }  // namespace
@@ -93,7 +58,7 @@ Status OverflowTimer::start(int handle, clockid_t clock, int64_t period_ns, Over
 #endif
   if (::timer_create(clock, &event, &timer_) != 0) {
     const int os_error = errno;
-    release_signal();
+    timer_signal().release();
     return refuse_system(os_error, "the timer that looks for overflows was refused");
   }
   struct itimerspec when = {};
@@ -103,7 +68,7 @@ Status OverflowTimer::start(int handle, clockid_t clock, int64_t period_ns, Over
   if (::timer_settime(timer_, 0, &when, nullptr) != 0) {
     const int os_error = errno;
     ::timer_delete(timer_);
-    release_signal();
+    timer_signal().release();
     return refuse_system(os_error, "a timer of %lld ns was refused", static_cast<long long>(period_ns));
   }
   running_ = true;
@@ -116,12 +81,9 @@ void OverflowTimer::stop(uint64_t forks) noexcept {
   running_ = false;
   // A forked child has no timers of its parent.
   if (forks_ == forks) ::timer_delete(timer_);
-  release_signal();
+  timer_signal().release();
 }
 
-int overflow_signal() noexcept {
-  const std::lock_guard guard(shared_signal().lock);
-  return shared_signal().number;
-}
+int overflow_signal() noexcept { return timer_signal().number(); }
 
 }  // namespace substrata

@@ -1,9 +1,8 @@
 // Delivery of one event's overflows, and the arithmetic of its threshold.
 #include "overflow/watch.hpp"
 
-#include <sched.h>
-
 #include "base/owner_lock.hpp"
+#include "base/pause.hpp"
 
 namespace substrata {
 namespace {
@@ -30,9 +29,9 @@ void Watch::retire(uint64_t forks_now) noexcept {
   live.store(false, std::memory_order_seq_cst);
   // What other threads were doing at a fork, they do not end in the child.
   if (forks != forks_now) busy.store(0, std::memory_order_seq_cst);
-  while (busy.load(std::memory_order_seq_cst) != 0 &&
-         busy_thread.load(std::memory_order_seq_cst) != this_thread_number())
-    sched_yield();
+  for (Pause pause; busy.load(std::memory_order_seq_cst) != 0 &&
+                    busy_thread.load(std::memory_order_seq_cst) != this_thread_number();)
+    pause.once();
   profile.reset();
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -17,7 +18,7 @@ std::string CountingSet::key_of(std::string_view hashable, std::uint32_t type_id
 
 void CountingSet::insert(std::string_view element, std::size_t hashable_size, std::uint32_t type_id) {
   std::string key = key_of(element.substr(0, hashable_size), type_id);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto [first, last] = by_key_.equal_range(key);
   for (auto at = first; at != last; ++at) {
     if (at->second->bytes == element) {
@@ -36,7 +37,7 @@ void CountingSet::insert(std::string_view element, std::size_t hashable_size, st
 
 void CountingSet::remove(std::string_view hashable, std::uint32_t type_id) {
   const std::string key = key_of(hashable, type_id);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto at = by_key_.find(key);
   if (at == by_key_.end()) return;
   if (--at->second->count > 0) return;
@@ -45,7 +46,7 @@ void CountingSet::remove(std::string_view hashable, std::uint32_t type_id) {
 }
 
 cset_list_object_t* CountingSet::list() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   cset_list_object_t* first = nullptr;
   cset_list_object_t** link = &first;
   for (const Element& element : elements_) {

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/fork_lock.hpp"
 #include "sde_lib.h"
 
 namespace substrata::sde {
@@ -34,7 +34,7 @@ class CountingSet {
   // The hashable bytes, with the type in front.
   static std::string key_of(std::string_view hashable, std::uint32_t type_id);
 
-  mutable std::mutex mutex_;
+  mutable ForkLock mutex_;
   std::list<Element> elements_;
   std::unordered_multimap<std::string, std::list<Element>::iterator> by_key_;
 };

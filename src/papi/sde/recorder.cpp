@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 namespace substrata::sde {
@@ -19,25 +20,25 @@ void* copy_of(const std::byte* from, std::size_t size) {
 
 void Recorder::record(const void* value) {
   const auto* bytes = static_cast<const std::byte*>(value);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   values_.insert(values_.end(), bytes, bytes + value_size_);
   count_.fetch_add(1, std::memory_order_release);
 }
 
 void Recorder::reset() noexcept {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   values_.clear();
   sorted_.clear();
   count_.store(0, std::memory_order_release);
 }
 
 void* Recorder::copy() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   return copy_of(values_.data(), values_.size());
 }
 
 void* Recorder::quartile(int quarter) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (compare_ == nullptr || values_.empty()) return nullptr;
   const std::size_t count = values_.size() / value_size_;
   if (sorted_.size() != values_.size()) {

@@ -4,8 +4,9 @@
 
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <vector>
+
+#include "base/fork_lock.hpp"
 
 namespace substrata::sde {
 
@@ -33,7 +34,7 @@ class Recorder {
   const std::size_t value_size_;
   const Compare compare_;
   std::atomic<long long> count_{0};
-  mutable std::mutex mutex_;
+  mutable ForkLock mutex_;
   std::vector<std::byte> values_;
   std::vector<std::byte> sorted_;  // what values_ was at the last question, in order
 };

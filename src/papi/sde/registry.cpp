@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -89,7 +90,7 @@ Library& Registry::library_of(std::string_view name) {
 }
 
 Library* Registry::open_library(std::string_view name) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   Library& library = library_of(name);
   library.open.store(true, std::memory_order_release);
   return &library;
@@ -97,7 +98,7 @@ Library* Registry::open_library(std::string_view name) {
 
 int Registry::close_library(Library& library) {
   Releases releases;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (!library.open.load(std::memory_order_acquire)) return SDE_EINVAL;
   // Groups hold members of their own library only, so all of them go and none needs a new member list.
   releases.reserve(library.counters.size());
@@ -113,7 +114,7 @@ Counter* Registry::at(std::uint32_t id) const noexcept {
 }
 
 Counter* Registry::find(const Library& library, std::string_view event) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(library.name + std::string(kSeparator) + std::string(event));
   return found == by_name_.end() || found->second->gone() ? nullptr : found->second;
 }
@@ -164,7 +165,7 @@ int Registry::publish_locked(Library& library, std::string_view event, std::uniq
 
 int Registry::publish(Library& library, std::string_view event, std::unique_ptr<Source> source,
                       Counter** counter) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (!library.open.load(std::memory_order_acquire)) return SDE_EINVAL;
   return publish_locked(library, event, source, counter);
 }
@@ -190,7 +191,7 @@ int Registry::publish_recorder(Library& library, std::string_view event, std::si
     for (int quarter = 0; quarter <= 4; ++quarter)
       add(kQuartileNames[quarter], SUBSTRATA_SDE_QUARTILE, quarter);
 
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (!library.open.load(std::memory_order_acquire)) return SDE_EINVAL;
   Counter* const place = counter_of(library, event);
   *counter = place;
@@ -225,7 +226,7 @@ void Registry::withdraw(Counter& counter, Releases& releases) {
 
 int Registry::unpublish(Library& library, std::string_view event) {
   Releases releases;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(library.name + std::string(kSeparator) + std::string(event));
   if (found == by_name_.end() || found->second->gone()) return SDE_EINVAL;
   Counter& counter = *found->second;
@@ -241,7 +242,7 @@ int Registry::unpublish(Library& library, std::string_view event) {
 }
 
 int Registry::describe(Library& library, std::string_view event, const char* text) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(library.name + std::string(kSeparator) + std::string(event));
   if (found == by_name_.end() || found->second->gone()) return SDE_EINVAL;
   found->second->describe(intern(text));
@@ -251,7 +252,7 @@ int Registry::describe(Library& library, std::string_view event, const char* tex
 int Registry::add_to_group(Library& library, std::string_view event, std::string_view group_name,
                            std::uint32_t flags) {
   Releases releases;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (!library.open.load(std::memory_order_acquire)) return SDE_EINVAL;
   const auto found = by_name_.find(library.name + std::string(kSeparator) + std::string(event));
   if (found == by_name_.end() || !found->second->live()) return SDE_EINVAL;
@@ -285,7 +286,7 @@ int Registry::add_to_group(Library& library, std::string_view event, std::string
 }
 
 int Registry::find_or_await(std::string_view full_name, Counter** counter) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(std::string(full_name));
   if (found != by_name_.end()) {
     found->second->revive();

@@ -6,13 +6,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "base/fork_lock.hpp"
 #include "counter.hpp"
 
 namespace substrata::sde {
@@ -70,7 +70,7 @@ class Registry {
   void withdraw(Counter& counter, Releases& releases);
   const char* intern(std::string_view text);
 
-  std::mutex mutex_;
+  ForkLock mutex_;
   std::unordered_map<std::string, std::unique_ptr<Library>> libraries_;
   std::unordered_map<std::string, Counter*> by_name_;
   std::unordered_set<std::string> texts_;

@@ -183,10 +183,11 @@ void print_values(const std::vector<Counted>& values) {
   std::size_t width = 5;
   for (const Counted& counted : values) width = std::max(width, counted.name.size());
   for (const Counted& counted : values)
-    std::printf("%-*s %20s %-12s %s%s%s\n", static_cast<int>(width), counted.name.c_str(),
+    std::printf("%-*s %20s %-12s %s%s%s%s\n", static_cast<int>(width), counted.name.c_str(),
                 value_text(counted).c_str(), counted.about.unit, origin_name(counted.about),
                 (counted.value.flags & SUBSTRATA_VALUE_SCALED) != 0 ? ", scaled" : "",
-                (counted.value.flags & SUBSTRATA_VALUE_STALE) != 0 ? ", stale" : "");
+                (counted.value.flags & SUBSTRATA_VALUE_STALE) != 0 ? ", stale" : "",
+                (counted.value.flags & SUBSTRATA_VALUE_INCOMPLETE) != 0 ? ", incomplete" : "");
 }
 
 nlohmann::json values_as_json(const std::vector<Counted>& values) {

@@ -16,11 +16,14 @@
 #include <string>
 #include <vector>
 
+#include "base/borrowed_signal.hpp"
 #include "base/guard.hpp"
 #include "segment.hpp"
 
+using substrata::BorrowedSignal;
 using substrata::Code;
 using substrata::fail;
+using substrata::ForkLock;
 using substrata::guarded;
 using substrata::pages::Geometry;
 using substrata::pages::Segment;
@@ -149,12 +152,13 @@ struct substrata_shared_pages {
 
 namespace {
 
-// The open memories of this process, for the signal handler, and what handled SIGSEGV before.
+// The open memories of this process, for the signal handler.
 constexpr size_t kMostOpen = 16;
 std::atomic<substrata_shared_pages*> open_memories[kMostOpen];
-std::mutex handler_mutex;
-size_t open_count = 0;
-struct sigaction previous_action {};
+ForkLock open_lock;
+
+void on_segmentation_fault(int signal, siginfo_t* info, void* context);
+BorrowedSignal segmentation_fault(on_segmentation_fault, SA_ONSTACK | SA_NODEFER);
 
 void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
   const int kept_errno = errno;
@@ -168,48 +172,26 @@ void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
     }
   }
   errno = kept_errno;
-  if ((previous_action.sa_flags & SA_SIGINFO) != 0) {
-    previous_action.sa_sigaction(signal, info, context);
-  } else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
-    previous_action.sa_handler(signal);
-  } else {
-    // The default is what would have come: the access is made again, a sent signal is sent again.
-    struct sigaction fallback {};
-    fallback.sa_handler = SIG_DFL;
-    sigaction(signal, &fallback, nullptr);
-    if (info->si_code <= 0) raise(signal);
-  }
+  segmentation_fault.pass_on(signal, info, context);
 }
 
 int watch(substrata_shared_pages* pages) {
-  const std::lock_guard<std::mutex> guard(handler_mutex);
+  const std::lock_guard guard(open_lock);
   auto* const slot = std::find(std::begin(open_memories), std::end(open_memories), nullptr);
   if (slot == std::end(open_memories))
     return fail(Code::kNoMemory, "a process can have %zu memories of shared pages; close one", kMostOpen);
-  if (open_count == 0) {
-    struct sigaction action {};
-    action.sa_sigaction = on_segmentation_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    sigemptyset(&action.sa_mask);
-    if (sigaction(SIGSEGV, &action, &previous_action) != 0)
-      return fail(Code::kSystem, "SIGSEGV cannot be handled: %s", std::strerror(errno));
-  }
-  ++open_count;
+  if (const int held = segmentation_fault.hold(SIGSEGV); held < 0)
+    return fail(Code::kSystem, "SIGSEGV cannot be handled: %s", std::strerror(-held));
   slot->store(pages, std::memory_order_release);
   return 0;
 }
 
 void unwatch(substrata_shared_pages* pages) {
-  const std::lock_guard<std::mutex> guard(handler_mutex);
+  const std::lock_guard guard(open_lock);
   auto* const slot = std::find(std::begin(open_memories), std::end(open_memories), pages);
   if (slot == std::end(open_memories)) return;
   slot->store(nullptr, std::memory_order_release);
-  if (--open_count != 0) return;
-  struct sigaction current {};
-  // A handler that was installed over this one since then stays.
-  if (sigaction(SIGSEGV, nullptr, &current) == 0 && (current.sa_flags & SA_SIGINFO) != 0 &&
-      current.sa_sigaction == on_segmentation_fault)
-    sigaction(SIGSEGV, &previous_action, nullptr);
+  segmentation_fault.release();
 }
 
 }  // namespace

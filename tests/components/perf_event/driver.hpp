@@ -17,6 +17,15 @@ extern "C" substrata::EntryPoint substrata_entry_perf_event;
 
 namespace substrata::test {
 
+// It delays signals and merges them.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
 // A host with settings of the test's own; nothing of the environment shows through.
 struct TestHost {
   std::map<std::string, std::string> settings;

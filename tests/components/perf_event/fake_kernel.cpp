@@ -96,15 +96,6 @@ FakeKernel::FakeKernel() {
   kernel_.ticks = [](void* context) noexcept { return fake(context).tick; };
 }
 
-void FakeKernel::advance(uint64_t amount, uint64_t enabled, uint64_t running) {
-  for (auto& [descriptor, event] : events) {
-    if (!event.on) continue;
-    event.value += amount;
-    event.enabled += enabled;
-    event.running += running;
-  }
-}
-
 FakeKernel::Event& FakeKernel::of_type(uint32_t type) {
   for (auto& [descriptor, event] : events)
     if (event.attr.type == type) return event;

@@ -45,7 +45,14 @@ class FakeKernel {
   int opens = 0, reads = 0, controls = 0, counter_reads = 0;
 
   // Lets every enabled event count by `amount`, for `running` of `enabled` nanoseconds.
-  void advance(uint64_t amount, uint64_t enabled = 100, uint64_t running = 100);
+  void advance(uint64_t amount, uint64_t enabled = 100, uint64_t running = 100) {
+    for (auto& [descriptor, event] : events) {
+      if (!event.on) continue;
+      event.value += amount;
+      event.enabled += enabled;
+      event.running += running;
+    }
+  }
   Event& of_type(uint32_t type);
 
  private:

@@ -1,6 +1,12 @@
 // The substrate on a kernel that does what the test says: refusals, groups, rotation, wraps, hybrids.
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <cerrno>
 #include <string>
 #include <thread>
@@ -312,6 +318,21 @@ TEST_F(FakeMachine, UserSpaceReadsGiveWayWhereTheyWouldBeWrong) {  // PA-22
   }
 }
 
+// Intel's top-down events: the register holds packed fractions.
+TEST_F(FakeMachine, UserSpaceReadsGiveWayForMetricsWhoseRegisterIsNoCounter) {
+  give_a_pmu();
+  fake.user_reads = true;
+  Driver driver(host, fake.kernel(), fake_encoder());
+  DrivenSet set(driver);
+  ASSERT_TRUE(set.program({"INSTRUCTIONS_DONE"}).ok());
+  fake.of_type(PERF_TYPE_RAW).page->index = (1u << 29) + 1;
+  ASSERT_TRUE(set.start().ok());
+  fake.advance(5);
+  EXPECT_EQ(set.read(), (std::vector<int64_t>{5}));
+  EXPECT_EQ(fake.counter_reads, 0);
+  EXPECT_TRUE(set.stop().ok());
+}
+
 TEST_F(FakeMachine, UserSpaceReadsAreOffOnRequestAndBesideSoftwareEvents) {
   give_a_pmu();
   fake.user_reads = true;
@@ -538,6 +559,51 @@ TEST_F(FakeMachine, OverflowIsArmedWithItsPeriodAndStaysWithItsEvent) {  // PA-2
   ASSERT_TRUE(set.program({"tsc"}).ok());
   EXPECT_EQ(driver.table.arm(set.set, 0, 5000, 0, &sink).code, Code::kComponent);
 }
+
+// What the kernel sends at an overflow, `times` in a row.
+void overflow(const FakeKernel& fake, int times) {
+  const auto& [descriptor, event] = *fake.events.begin();
+  siginfo_t info = {};
+  info.si_code = SI_QUEUE;  // the kernel lets no process say POLL_IN
+  info.si_fd = descriptor;
+  for (int i = 0; i < times; ++i)
+    ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), event.signal, &info);
+}
+
+class FakeOverflows : public FakeMachine {
+ protected:
+  void SetUp() override {
+    if (kThreadSanitizer) GTEST_SKIP() << "the thread sanitizer delays signals and merges them";
+  }
+  // The flags of an armed event that overflowed `times` as fast as signals come, where the kernel takes
+  // 8000 a second, which makes 4 within the window suspect.
+  uint32_t flags_after(int times) {
+    give_a_pmu();
+    tree.write("proc/sys/kernel/perf_event_max_sample_rate", "8000\n");
+    Driver driver(host, fake.kernel(), fake_encoder());
+    DrivenSet set(driver);
+    EXPECT_TRUE(set.program({"INSTRUCTIONS_DONE"}).ok());
+    std::atomic<int> delivered{0};
+    const SampleSink sink{
+        [](void* owner, const Sample*) noexcept { ++*static_cast<std::atomic<int>*>(owner); }, &delivered};
+    EXPECT_TRUE(driver.table.arm(set.set, 0, 5000, 0, &sink).ok());
+    EXPECT_TRUE(set.start().ok());
+    // Blocked, and delivered all at once: as fast as it gets.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    overflow(fake, times);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    EXPECT_EQ(delivered, times);
+    return set.details().at(0).flags;
+  }
+};
+
+TEST_F(FakeOverflows, ThatComeFasterThanTheKernelTakesThemMarkTheValue) {
+  EXPECT_NE(flags_after(4000) & kValueIncomplete, 0u);
+}
+
+TEST_F(FakeOverflows, ThatComeSlowlyLeaveTheValueAlone) { EXPECT_EQ(flags_after(3), 0u); }
 
 }  // namespace
 }  // namespace substrata::test

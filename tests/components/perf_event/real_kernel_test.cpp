@@ -19,14 +19,6 @@ namespace {
 
 constexpr size_t kPages = 1024;
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kThreadSanitizer = true;
-#elif defined(__has_feature)
-constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
-
 // Touches fresh pages, one fault each where the kernel gives pages of the smallest size.
 void touch_pages(size_t pages) {
   const size_t size = static_cast<size_t>(::sysconf(_SC_PAGESIZE));

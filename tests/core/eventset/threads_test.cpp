@@ -3,9 +3,13 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <thread>
 #include <vector>
 
+#include "eventset/thread_state.hpp"
 #include "support/fake_substrates.hpp"
 
 namespace {
@@ -55,6 +59,37 @@ TEST_F(ThreadCalls, SetOutlivesTheThreadThatMadeIt) {
   EXPECT_TRUE(stop_set(set, values).ok());
   EXPECT_TRUE(cleanup_event_set(set).ok());
   EXPECT_TRUE(destroy_event_set(set).ok());
+}
+
+// The blocks take the places of what the shutdown has freed so far, in the memory of either thread; a sanitizer
+// sees the same access by itself.
+TEST_F(ThreadCalls, ThreadThatEndsDuringAShutdownWritesToNothingFreed) {
+  set_of({"alpha::CYCLES"});
+  std::atomic<int> step{0};
+  std::vector<std::vector<std::byte>> blocks;
+  const auto take_places = [&] {
+    for (int i = 0; i < 32; ++i) blocks.emplace_back(sizeof(ThreadState), std::byte{1});
+  };
+  std::thread ending([&] {
+    EXPECT_TRUE(register_thread().ok());
+    step = 1;
+    step.notify_all();
+    step.wait(1);
+    take_places();
+  });
+  step.wait(0);
+  blocks.reserve(64);
+  fake::while_closing = [&] {
+    take_places();
+    step = 2;
+    step.notify_all();
+    ending.join();
+  };
+  Library::instance().shutdown();
+  fake::while_closing = nullptr;
+  ASSERT_EQ(blocks.size(), 64u);
+  for (const auto& block : blocks)
+    EXPECT_EQ(std::count(block.begin(), block.end(), std::byte{1}), std::ssize(block));
 }
 
 TEST_F(ThreadCalls, AnotherThreadMayStopAndStartASet) {

@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 #include <papi.h>
 #include <signal.h>
+#include <substrata/extensions.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <vector>
@@ -89,6 +93,84 @@ class OverflowOfTaskClock : public testing::Test {
 
 TEST_F(OverflowOfTaskClock, IsToldByTheKernel) { overflows_with(0); }
 TEST_F(OverflowOfTaskClock, IsFoundByTheTimerOnRequest) { overflows_with(PAPI_OVERFLOW_FORCE_SW); }
+
+// The numbers of the signals that have a handler now and had none then.
+std::vector<int> handled_since(const std::vector<void (*)(int)>& then) {
+  const auto now = handlers();
+  std::vector<int> numbers;
+  for (size_t i = 0; i < now.size(); ++i) {
+    if (now[i] != then[i]) numbers.push_back(static_cast<int>(i) + 1);
+  }
+  return numbers;
+}
+
+void of_the_program(int) {}
+
+// With PAPI's flags: the program takes the library's signals for itself while a set runs, and keeps them.
+void program_keeps_its_handler(int set, int event, int flags) {
+  const auto before = handlers();
+  ASSERT_EQ(PAPI_overflow(set, event, 1000000000, flags, on_overflow), PAPI_OK);
+  ASSERT_EQ(PAPI_start(set), PAPI_OK);
+  const std::vector<int> taken = handled_since(before);
+  EXPECT_FALSE(taken.empty());
+  for (const int number : taken) signal(number, of_the_program);
+  EXPECT_EQ(PAPI_stop(set, nullptr), PAPI_OK);
+  EXPECT_EQ(PAPI_overflow(set, event, 0, flags, on_overflow), PAPI_OK);
+  for (const int number : taken) {
+    struct sigaction now = {};
+    sigaction(number, nullptr, &now);
+    EXPECT_EQ(now.sa_handler, of_the_program) << "signal " << number;
+    signal(number, SIG_DFL);
+  }
+}
+
+TEST_F(OverflowOfTaskClock, HandlerThatTheProgramInstalledMeanwhileStaysAfterTheKernelsOverflows) {
+  program_keeps_its_handler(set_, clock_, 0);
+}
+
+TEST_F(OverflowOfTaskClock, HandlerThatTheProgramInstalledMeanwhileStaysAfterTheTimersOverflows) {
+  program_keeps_its_handler(set_, clock_, PAPI_OVERFLOW_FORCE_SW);
+}
+
+// In a process of its own: overflows by the kernel while none can be queued. Its exit status is 0 where the
+// process lives and the value says that it misses overflows.
+void overflow_without_a_queue(int set, int event) {
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_SIGPENDING, &none);
+  if (PAPI_overflow(set, event, 100000, 0, on_overflow) != PAPI_OK) _exit(1);
+  if (PAPI_start(set) != PAPI_OK) _exit(2);
+  long long now = 0;
+  burn_until([&] { return PAPI_read(set, &now) != PAPI_OK || now > 20000000; });
+  substrata_value value = {};
+  if (substrata_read_values(set, &value, 1) != PAPI_OK) _exit(3);
+  _exit((value.flags & SUBSTRATA_VALUE_INCOMPLETE) != 0 ? 0 : 4);
+}
+
+TEST_F(OverflowOfTaskClock, FullQueueOfSignalsLosesOverflowsAndSaysSo) {
+  EXPECT_EXIT(overflow_without_a_queue(set_, clock_), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(OverflowOfTaskClock, FullQueueOfSignalsLeavesTheProgramsHandlerOfSigioInPlace) {
+  EXPECT_EXIT(
+      {
+        signal(SIGIO, of_the_program);
+        const auto before = handlers();
+        if (PAPI_overflow(set_, clock_, 1000000, 0, on_overflow) != PAPI_OK) _exit(1);
+        for (const int number : handled_since(before))
+          if (number == SIGIO) _exit(2);
+        _exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(OverflowOfTaskClock, FullQueueOfSignalsIsAnsweredWhileOverflowsAreArmedOnly) {
+  const auto before = handlers();
+  ASSERT_EQ(PAPI_overflow(set_, clock_, 1000000000, 0, on_overflow), PAPI_OK);
+  const std::vector<int> taken = handled_since(before);
+  EXPECT_NE(std::find(taken.begin(), taken.end(), SIGIO), taken.end());
+  ASSERT_EQ(PAPI_overflow(set_, clock_, 0, 0, on_overflow), PAPI_OK);
+  EXPECT_EQ(handlers(), before);
+}
 
 TEST_F(OverflowOfTaskClock, RefusalsAreThoseOfPapi) {  // PA-35
   int faults = 0;

@@ -86,11 +86,10 @@ Status start(Set* set) noexcept {
   return kSuccess;
 }
 Status stop(Set* set) noexcept {
-  if (fails()) return kRefused;
   if (!set_of(set)->running) ++control.out_of_order;
   set_of(set)->running = false;
   --control.running;
-  return kSuccess;
+  return fails() ? kRefused : kSuccess;
 }
 Status read(Set* set, int64_t* values) noexcept {
   if (fails()) return kRefused;

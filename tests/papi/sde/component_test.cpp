@@ -100,6 +100,19 @@ TEST_F(SdeComponent, CountsWhatTheProgramPublishesBetweenStartAndStop) {
   EXPECT_EQ(read(set, 3), (Values{0, 3, 0}));
 }
 
+TEST_F(SdeComponent, SetIsStoppedThoughAnEventOfItWasUnregistered) {
+  static long long work = 0;
+  papi_sde_register_counter(library_, "work", PAPI_SDE_DELTA, PAPI_SDE_long_long, &work);
+  substrata::Set* set = set_of({find("work")});
+  ASSERT_TRUE(table_.start(set).ok());
+  work += 5;
+  papi_sde_unregister_counter(library_, "work");
+  EXPECT_FALSE(table_.stop(set).ok());
+  papi_sde_register_counter(library_, "work", PAPI_SDE_DELTA, PAPI_SDE_long_long, &work);
+  work += 7;
+  EXPECT_EQ(read(set, 1), (Values{0})) << "it counts on";
+}
+
 // PA-31: with PAPI's libsde the start of one set throws the other's count away
 TEST_F(SdeComponent, TwoSetsCountOneEventEachFromItsOwnStart) {
   static long long work = 0;

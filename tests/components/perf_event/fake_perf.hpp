@@ -1,0 +1,22 @@
+// The substrate perf_event over the fake kernel, as a plug-in called fake_perf: for tests through PAPI's
+// interface.
+#ifndef SUBSTRATA_TESTS_PERF_EVENT_FAKE_PERF_HPP
+#define SUBSTRATA_TESTS_PERF_EVENT_FAKE_PERF_HPP
+
+#include <string>
+
+#include "fake_kernel.hpp"
+
+namespace substrata::test {
+
+struct FakePerf {
+  FakeKernel kernel;
+  std::string root;  // below which /sys and /proc are looked for when the substrate is opened
+};
+
+}  // namespace substrata::test
+
+// The one of the plug-in; the same for as long as it is loaded.
+extern "C" substrata::test::FakePerf* fake_perf();
+
+#endif
