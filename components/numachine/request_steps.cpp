@@ -17,6 +17,56 @@ bool is_global_state(BlockState state) noexcept {
 
 }  // namespace
 
+bool Model::step(std::uint32_t cpu, std::uint64_t address, unsigned size, bool write, bool fetch,
+                 std::uint64_t site, Time& now) {
+  Cpu& c = cpus_[cpu];
+  if (c.stage == Stage::kIdle) {
+    if (c.debt != 0) {
+      charge(c, Pipeline::kMultiprocessorStall, c.debt);
+      c.stalled += c.debt;
+      now += c.debt * p_.processor_ps;
+      c.debt = 0;
+    }
+    // An access that crosses lines is worked on line by line; it is one instruction.
+    const std::uint64_t first = (address + c.offset) >> line_shift_;
+    c.line = first;
+    c.address = std::max(address, first << line_shift_);
+    c.is_write = write;
+    c.is_fetch = fetch;
+    c.site = site;
+    if (c.offset == 0 && !fetch) {
+      slip(c, write, now);
+      write ? ++c.stores : ++c.loads;
+      now += p_.processor_ps;
+    }
+    if (!look_up(cpu, now)) return false;
+  } else {
+    switch (c.stage) {
+      case Stage::kIssue:
+        issue(cpu, now);
+        return false;
+      case Stage::kNetworkCache:
+        at_network_cache(cpu, now);
+        return false;
+      case Stage::kHome:
+        at_home(cpu, now);
+        return false;
+      case Stage::kDone:
+        if (!complete(cpu, now)) return false;
+        break;
+      case Stage::kIdle:
+        break;
+    }
+  }
+  const std::uint64_t next = ((c.address >> line_shift_) + 1) << line_shift_;
+  if (next < address + std::max(1U, size)) {
+    c.offset = next - address;
+    return false;
+  }
+  c.offset = 0;
+  return true;
+}
+
 // The secondary cache. True: it served the access. Else a request is being made.
 bool Model::look_up(std::uint32_t cpu, Time& now) {
   Cpu& c = cpus_[cpu];

@@ -81,7 +81,35 @@ bool is_whole(const substrata_transaction& t) noexcept {
          (t.kind != SUBSTRATA_INSTRUCTIONS || t.address == 0);
 }
 
-bool Expansion::take(uint64_t record, substrata_transaction* out) noexcept {
+size_t Expansion::take(const uint64_t*& at, const uint64_t* end, substrata_transaction* out,
+                       size_t slots) noexcept {
+  size_t count = 0;
+  while (at != end && count < slots) {
+    // Reads and writes in a row, which are most: nothing was said before them, nothing changes but time.
+    if (site_ == 0 && detail_ == 0 && upper_ == 0 && !has_size_) {
+      substrata_transaction t{};
+      t.initiator = initiator_;
+      t.phase = phase_;
+      t.probe = probe_;
+      uint64_t time = time_;
+      for (; at != end && count < slots; ++at, ++count) {
+        const uint64_t record = *at;
+        if ((record & 0xffU) > SUBSTRATA_COMPACT_ANY_WRITE) break;
+        t.time = ++time;
+        t.address = record >> 16;
+        t.size = static_cast<uint32_t>(record >> 8 & 0xffU) + 1;
+        t.kind = static_cast<uint16_t>(SUBSTRATA_READ + (record & 1U));
+        out[count] = t;
+      }
+      time_ = time;
+      if (at == end || count == slots) break;
+    }
+    count += take_one(*at++, out + count) ? 1U : 0U;
+  }
+  return count;
+}
+
+bool Expansion::take_one(uint64_t record, substrata_transaction* out) noexcept {
   const auto what = static_cast<unsigned>(record & 0xffU);
   const uint64_t number = record >> 16 | upper_;
   switch (what) {

@@ -22,8 +22,8 @@ bool is_whole(const substrata_transaction& t) noexcept;
 // The transactions of one publisher's records. Thread-compatible.
 class Expansion {
  public:
-  // True: the record ends a transaction, which is in *out now.
-  bool take(uint64_t record, substrata_transaction* out) noexcept;
+  // The transactions of records from `at` on, which it moves, up to so many; their number.
+  size_t take(const uint64_t*& at, const uint64_t* end, substrata_transaction* out, size_t slots) noexcept;
   // Of all that follows.
   void begin_phase(uint16_t phase) noexcept { phase_ = phase; }
   void name(uint32_t initiator, uint16_t probe) noexcept {
@@ -32,6 +32,8 @@ class Expansion {
   }
 
  private:
+  bool take_one(uint64_t record, substrata_transaction* out) noexcept;
+
   uint64_t time_ = 0;  // of the newest transaction
   uint64_t site_ = 0;
   uint64_t detail_ = 0;

@@ -83,10 +83,10 @@ uint64_t run_expanded(Publisher& publisher, const ObserverList& observers,
                       std::span<const uint64_t> records) noexcept {
   const size_t slots = size_t{publisher.mask} + 1;
   uint64_t all = 0;
-  for (size_t at = 0; at < records.size();) {
-    size_t count = 0;
-    for (; at < records.size() && count < slots; ++at)
-      count += publisher.compact->expansion.take(records[at], publisher.ring + count) ? 1U : 0U;
+  const uint64_t* at = records.data();
+  const uint64_t* const end = at + records.size();
+  while (at != end) {
+    const size_t count = publisher.compact->expansion.take(at, end, publisher.ring, slots);
     if (count == 0) break;
     all += count;
     call_observers(observers, takes_transactions, [&](const substrata_observer& observer) {
