@@ -167,17 +167,7 @@ Time Network::send(Packet&& packet, Time now) {
 
 Time Network::update(ProcessId from, ProcessId to, std::uint64_t address, std::span<const std::byte> data,
                      Time now) {
-  Packet& open = combining_[from];
-  const bool fits = !open.data.empty() && open.to == to && open.address + open.data.size() == address &&
-                    open.data.size() + data.size() <= parameters_.ports.burst;
-  if (!fits) {
-    flush(from, now);
-    open.kind = PacketKind::kUpdate;
-    open.from = from;
-    open.to = to;
-    open.address = address;
-  }
-  open.data.insert(open.data.end(), data.begin(), data.end());
+  combine(combining_[from], from, to, address, data, parameters_.ports.burst, now);
   return now + charged(from) + cycles(parameters_.store_cycles);
 }
 

@@ -107,6 +107,12 @@ class Network {
   // Marks of procedures and phases: what do they cost here (a monitor's register, for example)?
   virtual Time mark(ProcessId /*process*/, Operation /*operation*/, Time /*now*/) { return 0; }
   virtual std::vector<Statistic> statistics() const { return {}; }
+
+ protected:
+  // For update(): appends the bytes to the node's open packet, which holds at most `most`; flush() lets it go first when
+  // they do not continue it.
+  void combine(Packet& open, ProcessId from, ProcessId to, std::uint64_t address,
+               std::span<const std::byte> data, std::uint32_t most, Time now);
 };
 
 }  // namespace substrata::svm

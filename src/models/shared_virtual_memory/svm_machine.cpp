@@ -14,15 +14,6 @@ using workloads::kPageReadable;
 using workloads::LayerKind;
 using workloads::OperationKind;
 
-std::string_view name_of(PacketKind kind) noexcept {
-  constexpr std::string_view kNames[kPacketKinds] = {
-      "lock-request",    "lock-grant",   "lock-release", "barrier-arrive",
-      "barrier-release", "home-request", "home-reply",   "page-request",
-      "page-reply",      "page-move",    "diff",         "update",
-      "update-mark",     "user"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 SvmMachine::SvmMachine(std::string name, const SvmParameters& parameters, std::unique_ptr<Network> network)
     : name_(std::move(name)), parameters_(parameters), network_(std::move(network)) {}
 

@@ -1,7 +1,6 @@
 // powercap over recorded zones: names, energy across the wrap of its counter, limits, files closed to the
 // user.
 #include <gmock/gmock.h>
-#include <sys/fsuid.h>
 #include <unistd.h>
 
 #include <string>
@@ -117,10 +116,7 @@ TEST_F(Powercap, EnergyThatOnlyRootMayReadIsListedAsUnavailableWithReasonAndCure
   record_machine(tree);
   tree.protect(kClass + "intel-rapl:1/energy_uj");
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user, to whom the file is closed";
-  ::setfsuid(65534);  // this thread only
-  const Status opened = substrate.open();
-  ::setfsuid(0);
-  ASSERT_TRUE(opened.ok());
+  ASSERT_TRUE(open_as_another_user().ok());
   if (substrate.names().empty()) GTEST_SKIP() << "another user cannot reach " << tree.root();
   const Event energy = substrate.event("ENERGY_UJ:ZONE1");
   ASSERT_NE(energy.flags & kEventUnavailable, 0u);

@@ -1,6 +1,5 @@
 // coretemp over recorded machines: names that outlive a reboot, limits, places, and sensors that fail.
 #include <gmock/gmock.h>
-#include <sys/fsuid.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -236,10 +235,7 @@ TEST_F(Coretemp, FileThatOnlyRootMayReadIsListedAsUnavailableWithItsCure) {
   record_desktop(tree, {});
   tree.protect(core_path(0, 0) + "_input");
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user, to whom the file is closed";
-  ::setfsuid(65534);  // this thread only
-  const Status opened = substrate.open();
-  ::setfsuid(0);
-  ASSERT_TRUE(opened.ok());
+  ASSERT_TRUE(open_as_another_user().ok());
   if (substrate.names().empty()) GTEST_SKIP() << "another user cannot reach " << tree.root();
   const Event event = substrate.event("coretemp-isa-0000:Core_0");
   ASSERT_NE(event.flags & kEventUnavailable, 0u);

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <substrata/substrate.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 
 #include <cstdint>
@@ -201,6 +202,13 @@ class SubstrateOnTree : public ::testing::Test {
   void open() {
     ASSERT_TRUE(substrate.detect().ok()) << note_of(substrate.detect());
     ASSERT_TRUE(substrate.open().ok());
+  }
+  // Opens it in this thread as a user to whom the tree's protected files are closed. Only root can.
+  Status open_as_another_user() {
+    ::setfsuid(65534);
+    const Status opened = substrate.open();
+    ::setfsuid(0);
+    return opened;
   }
   RecordedTree tree;
   FakeHost host{tree.root()};
