@@ -123,7 +123,8 @@ TEST_F(CatalogueCalls, ListingsHoldWhatOpensAndNothingElse) {  // PA-23, PA-37
             Code::kNoComponent);
   EXPECT_EQ(catalogue().next_in_component(kNativeMask, Enumerate::kFirst, -1).error().code,
             Code::kNoComponent);
-  EXPECT_EQ(catalogue().next_in_component(kNativeMask, Enumerate::kFirst, 2).error().code, Code::kNoEvent);
+  EXPECT_EQ(catalogue().next_in_component(kNativeMask, Enumerate::kFirst, 2).error().code,
+            Code::kNoComponent);
   EXPECT_EQ(catalogue().next_in_component(kPresetMask, Enumerate::kFirst, 1).error().code,
             Code::kNoEvent);  // PA-4
 }

@@ -615,6 +615,8 @@ static void events(void) {
   while (PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, 0) == PAPI_OK) continue;
   ASK("PAPI_enum_cmp_event", "after the last", PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, 0));
   code = PAPI_NATIVE_MASK;
+  ASK("PAPI_enum_cmp_event", "first of a disabled component",
+      PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, PAPI_get_component_index("sde")));
   ASK("PAPI_enum_cmp_event", "component 99", PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, 99));
   ASK("PAPI_enum_cmp_event", "component -1", PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, -1));
   ASK("PAPI_enum_cmp_event", "no such modifier", PAPI_enum_cmp_event(&code, 77, 0));
