@@ -634,6 +634,45 @@ static void events(void) {
   ASK("PAPI_num_cmp_hwctrs", "99", PAPI_num_cmp_hwctrs(99));
 }
 
+/* What programs read of a component before they use it. */
+static void components(void) {
+  chapter = "components";
+  static const char* const both[] = {"perf_event", "perf_event_uncore", "sde", "sysdetect"};
+  for (int i = 0; i < 4; ++i) {
+    const PAPI_component_info_t* const info = PAPI_get_component_info(PAPI_get_component_index(both[i]));
+    if (info == NULL) continue;
+#define FIELD(name) tell(#name, both[i], info->name)
+    tell_text("short_name", both[i], info->short_name);
+    tell_text("support_version", both[i], info->support_version);
+    FIELD(disabled);
+    FIELD(num_cntrs);
+    FIELD(num_mpx_cntrs);
+    FIELD(num_native_events);
+    FIELD(default_domain);
+    FIELD(available_domains);
+    FIELD(default_granularity);
+    FIELD(available_granularities);
+    FIELD(hardware_intr_sig);
+    FIELD(component_type);
+    FIELD(hardware_intr);
+    FIELD(precise_intr);
+    FIELD(posix1b_timers);
+    FIELD(kernel_profile);
+    FIELD(kernel_multiplex);
+    FIELD(fast_counter_read);
+    FIELD(fast_real_timer);
+    FIELD(fast_virtual_timer);
+    FIELD(attach);
+    FIELD(attach_must_ptrace);
+    FIELD(cntr_umasks);
+    FIELD(cpu);
+    FIELD(inherit);
+    tell_text("first pmu_names", both[i], info->pmu_names[0]);
+    tell_text("second pmu_names", both[i], info->pmu_names[0] != NULL ? info->pmu_names[1] : NULL);
+#undef FIELD
+  }
+}
+
 static void machine(void) {
   const PAPI_hw_info_t* const hardware = PAPI_get_hardware_info();
   const PAPI_exe_info_t* const program = PAPI_get_executable_info();
@@ -702,6 +741,7 @@ int main(void) {
   threads();
   options();
   events();
+  components();
   machine();
   rates_and_regions();
   chapter = "end";
