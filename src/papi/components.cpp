@@ -95,6 +95,8 @@ class ComponentInfos {
       while (!prefix.empty() && prefix.back() == ':') prefix.pop_back();
       entry->pmu_names.push_back(std::move(prefix));
     }
+    if (up && info.disabled == 0)
+      for (std::string& unit : component.units()) entry->pmu_names.push_back(std::move(unit));
     for (size_t i = 0; i < entry->pmu_names.size() && i < PAPI_PMU_MAX; ++i)
       info.pmu_names[i] = entry->pmu_names[i].data();
     entry->info = info;

@@ -111,7 +111,7 @@ bool postfix_is_sound(std::string_view postfix, size_t terms) {
         trimmed(postfix.substr(at, bar == std::string_view::npos ? bar : bar - at));
     at = bar == std::string_view::npos ? postfix.size() : bar + 1;
     if (token.empty()) continue;
-    if (token.size() == 1 && std::strchr("+-*/%", token[0]) != nullptr) {
+    if (token.size() == 1 && std::strchr("+-*/", token[0]) != nullptr) {
       if (depth < 2) return false;
       --depth;
       continue;
@@ -175,9 +175,9 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
     preset.derived = fields[2];
     preset.source = source + ":" + std::to_string(number);
     size_t at = 3;
-    const bool postfix =
-        is_word(preset.derived, "DERIVED_POSTFIX") || is_word(preset.derived, "DERIVED_INFIX");
-    if (postfix) preset.postfix = fields[at++];
+    const bool postfix = is_word(preset.derived, "DERIVED_POSTFIX");
+    const bool infix = is_word(preset.derived, "DERIVED_INFIX");  // checked by who computes it
+    if (postfix || infix) preset.postfix = fields[at++];
     for (; at < fields.size(); ++at) {
       if (is_word(fields[at], "NOTE") || is_word(fields[at], "LDESC") || is_word(fields[at], "SDESC")) {
         if (is_word(fields[at], "NOTE") && at + 1 < fields.size()) preset.note = fields[at + 1];
@@ -189,7 +189,7 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
     const bool known = is_word(preset.derived, "NOT_DERIVED") || is_word(preset.derived, "DERIVED_ADD") ||
                        is_word(preset.derived, "DERIVED_SUB") || is_word(preset.derived, "DERIVED_PS") ||
                        is_word(preset.derived, "DERIVED_ADD_PS") || is_word(preset.derived, "DERIVED_CMPD") ||
-                       is_word(preset.derived, "DERIVED_POSTFIX");
+                       postfix || infix;
     if (!known || preset.events.empty() || preset.events.size() > kMaxRecipeTerms ||
         preset.postfix.size() >= sizeof(Recipe::postfix) ||
         (postfix && !postfix_is_sound(preset.postfix, preset.events.size()))) {

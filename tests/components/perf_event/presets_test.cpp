@@ -38,6 +38,17 @@ TEST(PresetParser, FormulasAndNotesAreTakenApart) {
   EXPECT_EQ(line.note, "counts, twice");
 }
 
+// PAPI's tables may have them; such lines were dropped without a word.
+TEST(PresetParser, InfixFormulasAreKept) {
+  uint32_t malformed = 1;
+  const perf::PresetTable table =
+      parse("CPU,fake\nPRESET,PAPI_FP_OPS,DERIVED_INFIX,(N0+N1)*#/2,A,B\n", &malformed);
+  EXPECT_EQ(malformed, 0u);
+  ASSERT_EQ(table.count("PAPI_FP_OPS"), 1u);
+  EXPECT_EQ(table.at("PAPI_FP_OPS").at(0).postfix, "(N0+N1)*#/2");
+  EXPECT_EQ(table.at("PAPI_FP_OPS").at(0).derived, "DERIVED_INFIX");
+}
+
 TEST(PresetParser, MalformedLinesAreCountedAndLeftOut) {
   uint32_t malformed = 0;
   const perf::PresetTable table = parse(
@@ -52,6 +63,8 @@ TEST(PresetParser, MalformedLinesAreCountedAndLeftOut) {
 TEST(PresetFormula, OnlySoundPostfixIsAccepted) {
   EXPECT_TRUE(perf::postfix_is_sound("N0|N1|+|", 2));
   EXPECT_TRUE(perf::postfix_is_sound("N0|4|*|N1|8.5|*|+", 2));
+  EXPECT_TRUE(perf::postfix_is_sound("N0|#|*|", 1));
+  EXPECT_FALSE(perf::postfix_is_sound("N0|N1|%|", 2)) << "PAPI has no such operator either";
   EXPECT_FALSE(perf::postfix_is_sound("N0|N1|", 2));
   EXPECT_FALSE(perf::postfix_is_sound("N0|+|", 1));
   EXPECT_FALSE(perf::postfix_is_sound("N2|", 2));
