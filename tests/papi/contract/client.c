@@ -711,6 +711,24 @@ static void machine(void) {
   ASK("pagesize", "", memory.pagesize);
 }
 
+/* The translation lookaside buffers of pages up to 4 MB. */
+static void translations(void) {
+  chapter = "tlb";
+  const PAPI_hw_info_t* const info = PAPI_get_hardware_info();
+  if (info->vendor != PAPI_VENDOR_AMD) return; /* PAPI reads another leaf of Intel's, with old tables */
+  for (int level = 0; level < 2 && level < info->mem_hierarchy.levels; ++level) {
+    for (int i = 0; i < PAPI_MH_MAX_LEVELS; ++i) {
+      const PAPI_mh_tlb_info_t* const tlb = &info->mem_hierarchy.level[level].tlb[i];
+      if (tlb->num_entries == 0 || tlb->page_size > 4 << 20) continue;
+      char which[64];
+      snprintf(which, sizeof which, "level %d, type %d, pages of %d", level + 1, tlb->type & 0xf,
+               tlb->page_size);
+      tell("entries", which, tlb->num_entries);
+      tell("ways", which, tlb->associativity);
+    }
+  }
+}
+
 static void rates_and_regions(void) {
   float real, process, rate;
   long long count;
@@ -743,6 +761,7 @@ int main(void) {
   events();
   components();
   machine();
+  translations();
   rates_and_regions();
   chapter = "end";
   tell("reached", "", 1);
