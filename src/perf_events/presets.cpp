@@ -212,12 +212,17 @@ void Presets::load() {
   };
   const auto read_source = [&](const std::vector<std::string>& files) {
     PresetTable table;
-    for (const std::string& file : files)
-      if (const auto text = read_file(file, size_t{16} << 20)) parse_presets(*text, cpus, file, &table);
+    bool read = true;
+    for (const std::string& file : files) {
+      const auto text = read_file(file, size_t{16} << 20);
+      if (text) parse_presets(*text, cpus, file, &table);
+      read = read && text;
+    }
     if (!table.empty()) sources_.push_back(std::move(table));
+    return read;
   };
   if (const std::string file = setting("PAPI_CSV_EVENT_FILE"); !file.empty()) {
-    read_source({file});
+    if (!read_source({file})) why_empty_ = "PAPI_CSV_EVENT_FILE=" + file + ": the file cannot be read";
     return;
   }
   if (const std::string folder = setting("SUBSTRATA_PRESET_DIR"); !folder.empty()) {
@@ -268,6 +273,7 @@ Status Presets::recipe(const std::string& preset, Recipe* out) {
       return kSuccess;
     }
   }
+  if (reason.empty() && !why_empty_.empty()) reason = preset + ": " + why_empty_;
   if (reason.empty())
     reason = preset +
              ": no table defines it for this processor; add a line to ~/.config/substrata/presets.d/*.csv";

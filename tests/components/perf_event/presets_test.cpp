@@ -109,6 +109,12 @@ TEST_F(PresetSources, ComeInTheirOrder) {  // PA-21, PA-15
   EXPECT_EQ(first_term("PAPI_TOT_CYC"), "") << "PAPI_CSV_EVENT_FILE is the whole table";
 }
 
+TEST_F(PresetSources, UnreadableTableIsTheReasonWhyThereAreNoPresets) {
+  host.settings["PAPI_CSV_EVENT_FILE"] = tree.path() + "/none.csv";
+  EXPECT_EQ(first_term("PAPI_TOT_INS"), "");
+  EXPECT_NE(why.find("none.csv: the file cannot be read"), std::string::npos) << why;
+}
+
 TEST_F(PresetSources, LaterLinesReplaceEarlierOnes) {
   tree.write("t.csv",
              "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,CYCLES_DONE\nCPU,fake\nPRESET,PAPI_TOT_INS,NOT_"
