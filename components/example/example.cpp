@@ -8,6 +8,8 @@
 //   ticks     grows by one each time any set of this process is read; shared by all sets, so a set reports
 //             differences
 //   echo:N    a name with a qualifier: the gauge N, entered into the catalogue when it is first asked for
+//   EXAMPLE_ZERO, EXAMPLE_CONSTANT, EXAMPLE_AUTOINC, EXAMPLE_GLOBAL_AUTOINC
+//             the events of PAPI's own example component; each read of an AUTOINC gives how many were before it
 //
 // It needs no hardware, so it opens everywhere. docs/guide/adding_a_substrate.md walks through this file.
 #include <substrata/substrate.h>
@@ -22,12 +24,21 @@ namespace {
 
 using namespace substrata;
 
-// ---- The catalogue: four fixed events and what qualifiers have added. ----
+// ---- The catalogue: eight fixed events and what qualifiers have added. ----
 
-constexpr uint32_t kFixedEvents = 4;
+constexpr uint32_t kFixedEvents = 8;
 constexpr uint32_t kMaxEchoes = 64;
 
-enum FixedEvent : uint32_t { kZero, kConstant, kReads, kTicks };
+enum FixedEvent : uint32_t {
+  kZero,
+  kConstant,
+  kReads,
+  kTicks,
+  kPapiZero,
+  kPapiConstant,
+  kPapiAutoinc,
+  kPapiGlobalAutoinc
+};
 
 constexpr Event kFixed[kFixedEvents] = {
     {.name = "zero",
@@ -50,11 +61,32 @@ constexpr Event kFixed[kFixedEvents] = {
      .unit = "reads",
      .kind = ValueKind::kCount,
      .flags = kEventScopeProcess},
+    {.name = "EXAMPLE_ZERO",
+     .text = "Always zero.",
+     .unit = "",
+     .kind = ValueKind::kCount,
+     .flags = kEventScopeThread},
+    {.name = "EXAMPLE_CONSTANT",
+     .text = "Always 42.",
+     .unit = "",
+     .kind = ValueKind::kGauge,
+     .flags = kEventScopeNode},
+    {.name = "EXAMPLE_AUTOINC",
+     .text = "How often it was read in this thread before, since the last reset.",
+     .unit = "reads",
+     .kind = ValueKind::kGauge,
+     .flags = kEventScopeThread},
+    {.name = "EXAMPLE_GLOBAL_AUTOINC",
+     .text = "How often it was read in this process before, since the last reset.",
+     .unit = "reads",
+     .kind = ValueKind::kGauge,
+     .flags = kEventScopeProcess},
 };
 
 // Process-wide state, between open and close.
 struct ExampleDevice {
   std::atomic<int64_t> ticks{0};
+  std::atomic<int64_t> global_autoinc{0};
   std::atomic<uint32_t> echo_count{0};
   std::mutex adding;  // taken when a qualifier adds an event, never by a read
   struct Echo {
@@ -63,9 +95,15 @@ struct ExampleDevice {
   } echoes[kMaxEchoes];
 };
 
+// What the sets of one thread share.
+struct ExampleThread {
+  int64_t autoinc = 0;
+};
+
 // What one eventset needs: its events and where it began to count.
 struct ExampleSet {
   ExampleDevice* device;
+  ExampleThread* thread;
   uint32_t count = 0;
   uint32_t events[64];
   const int64_t* sources[64];  // where the value of each event lies
@@ -74,9 +112,12 @@ struct ExampleSet {
   int64_t ticks_at_start = 0;
   int64_t ticks_at_stop = 0;
   bool running = false;
+  bool has_autoinc = false, has_global_autoinc = false;
+  int64_t autoinc = 0, global_autoinc = 0;  // as last read
 };
 
 ExampleDevice* device_of(Device* device) { return reinterpret_cast<ExampleDevice*>(device); }
+ExampleThread* thread_of(Thread* thread) { return reinterpret_cast<ExampleThread*>(thread); }
 ExampleSet* set_of(Set* set) { return reinterpret_cast<ExampleSet*>(set); }
 
 Status open(const Host*, Device** out) noexcept {
@@ -137,8 +178,18 @@ Status find_event(Device* device, const char* name, uint32_t* index_out) noexcep
   return kSuccess;
 }
 
-Status create_set(Device* device, Thread*, Set** out) noexcept {
-  auto* set = new (std::nothrow) ExampleSet{.device = device_of(device), .events = {}, .sources = {}};
+Status attach(Device*, Thread** out) noexcept {
+  auto* thread = new (std::nothrow) ExampleThread;
+  if (thread == nullptr) return {Code::kNoMemory, 0, "no memory for a thread of the example substrate"};
+  *out = reinterpret_cast<Thread*>(thread);
+  return kSuccess;
+}
+
+void detach(Device*, Thread* thread) noexcept { delete thread_of(thread); }
+
+Status create_set(Device* device, Thread* thread, Set** out) noexcept {
+  auto* set = new (std::nothrow)
+      ExampleSet{.device = device_of(device), .thread = thread_of(thread), .events = {}, .sources = {}};
   if (set == nullptr) return {Code::kNoMemory, 0, "no memory for an eventset of the example substrate"};
   *out = reinterpret_cast<Set*>(set);
   return kSuccess;
@@ -151,13 +202,19 @@ const int64_t* source_of(const ExampleSet* set, uint32_t event) {
   static constexpr int64_t kAlways42 = 42;
   switch (event) {
     case kZero:
+    case kPapiZero:
       return &kAlwaysZero;
     case kConstant:
+    case kPapiConstant:
       return &kAlways42;
     case kReads:
       return &set->reads;
     case kTicks:
       return &set->ticks;
+    case kPapiAutoinc:
+      return &set->autoinc;
+    case kPapiGlobalAutoinc:
+      return &set->global_autoinc;
     default:
       return &set->device->echoes[event - kFixedEvents].value;
   }
@@ -171,7 +228,10 @@ Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
   for (uint32_t i = 0; i < count; ++i) {
     if (events[i] >= known) return {Code::kNoEvent, 0, "the example substrate has no event of this index"};
   }
+  self->has_autoinc = self->has_global_autoinc = false;
   for (uint32_t i = 0; i < count; ++i) {
+    self->has_autoinc = self->has_autoinc || events[i] == kPapiAutoinc;
+    self->has_global_autoinc = self->has_global_autoinc || events[i] == kPapiGlobalAutoinc;
     self->events[i] = events[i];
     self->sources[i] = source_of(self, events[i]);
   }
@@ -179,16 +239,30 @@ Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
   return kSuccess;
 }
 
-Status reset(Set* set) noexcept {
-  ExampleSet* self = set_of(set);
+void begin(ExampleSet* self) {
   self->reads = 0;
   self->ticks_at_start = self->device->ticks.load(std::memory_order_relaxed);
   self->ticks_at_stop = self->ticks_at_start;
+}
+
+// One reading of the events that grow by being read.
+void increment(ExampleSet* self) {
+  if (self->has_autoinc) self->autoinc = self->thread->autoinc++;
+  if (self->has_global_autoinc)
+    self->global_autoinc = self->device->global_autoinc.fetch_add(1, std::memory_order_relaxed);
+}
+
+Status reset(Set* set) noexcept {
+  ExampleSet* self = set_of(set);
+  begin(self);
+  self->thread->autoinc = 0;
+  self->device->global_autoinc.store(0, std::memory_order_relaxed);
+  self->autoinc = self->global_autoinc = 0;
   return kSuccess;
 }
 
 Status start(Set* set) noexcept {
-  (void)reset(set);
+  begin(set_of(set));
   set_of(set)->running = true;
   return kSuccess;
 }
@@ -196,6 +270,7 @@ Status start(Set* set) noexcept {
 Status stop(Set* set) noexcept {
   ExampleSet* self = set_of(set);
   self->ticks_at_stop = self->device->ticks.load(std::memory_order_relaxed);
+  increment(self);
   self->running = false;
   return kSuccess;
 }
@@ -209,6 +284,7 @@ Status read(Set* set, int64_t* values) noexcept {
     self->device->ticks.store(ticks,
                               std::memory_order_relaxed);  // a lost tick of another thread does no harm here
     ++self->reads;
+    increment(self);
   }
   self->ticks = ticks - self->ticks_at_start;
   for (uint32_t i = 0; i < self->count; ++i) values[i] = *self->sources[i];
@@ -220,6 +296,11 @@ Status write(Set* set, const int64_t* values) noexcept {
   ExampleSet* self = set_of(set);
   for (uint32_t i = 0; i < self->count; ++i) {
     if (self->events[i] == kReads) self->reads = values[i];
+    if (self->events[i] == kPapiAutoinc) self->autoinc = self->thread->autoinc = values[i];
+    if (self->events[i] == kPapiGlobalAutoinc) {
+      self->global_autoinc = values[i];
+      self->device->global_autoinc.store(values[i], std::memory_order_relaxed);
+    }
     if (self->events[i] == kTicks) {
       const int64_t now =
           self->running ? self->device->ticks.load(std::memory_order_relaxed) : self->ticks_at_stop;
@@ -238,6 +319,8 @@ constexpr SubstrateTable kTable{
     .event_count = event_count,
     .event_at = event_at,
     .find_event = find_event,
+    .attach = attach,
+    .detach = detach,
     .create_set = create_set,
     .destroy_set = destroy_set,
     .program = program,
@@ -246,7 +329,7 @@ constexpr SubstrateTable kTable{
     .read = read,
     .reset = reset,
     .write = write,
-    .event_names = "zero,constant,reads,ticks,echo:*",
+    .event_names = "zero,constant,reads,ticks,echo:*,EXAMPLE_*",
 };
 
 }  // namespace

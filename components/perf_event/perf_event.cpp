@@ -63,6 +63,22 @@ Status recipe(Device* device, const char* preset, Recipe* out) noexcept {
   return guarded([&] { return state(device).presets.recipe(preset, out); });
 }
 
+const char* units(Device* device) noexcept {
+  guarded([&]() -> Status {
+    DeviceState& self = state(device);
+    std::call_once(self.units_known, [&] {
+      for (const std::string& name : self.shared.catalogue.pmu_names()) {
+        // The kernel's own events have their prefixes.
+        if (name == "perf" || name == "perf_raw") continue;
+        if (!self.units.empty()) self.units += ',';
+        self.units += name;
+      }
+    });
+    return kSuccess;
+  });
+  return state(device).units.c_str();
+}
+
 Status create_set(Device* device, Thread*, Set** out) noexcept {
   return guarded([&]() -> Status {
     *out = reinterpret_cast<Set*>(new EventSet(state(device).shared));
@@ -193,6 +209,7 @@ constexpr SubstrateTable kTable{
     .disarm = disarm,
     .hardware_counters = hardware_counters,
     .fast_reads = fast_reads,
+    .units = units,
 };
 
 }  // namespace

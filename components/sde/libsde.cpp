@@ -50,8 +50,11 @@ bool find_libsde(Libsde* out) noexcept {
       !find("sde_ti_is_counter_set_to_overflow", &found.waits_for_overflow) ||
       !find("sde_ti_set_counter_overflow", &found.set_overflow) || !find("sde_ti_shutdown", &found.shutdown))
     return false;
-  find("substrata_sde_nature_of", &found.nature_of);
-  find("substrata_sde_read", &found.read_raw);
+  if (!find("substrata_sde_read_from", &found.read_from) ||
+      !find("substrata_sde_mark_start", &found.mark_start) ||
+      !find("substrata_sde_free_start", &found.free_start) ||
+      !find("substrata_sde_nature_of", &found.nature_of))
+    found.nature_of = nullptr;  // another libsde
   *out = found;
   return true;
 }

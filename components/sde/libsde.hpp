@@ -10,8 +10,11 @@ struct substrata_sde_nature {
   std::int32_t type;
   std::int32_t mode;
 };
+struct substrata_sde_start;  // where a group's delta counters stood
 
 namespace substrata_sde {
+
+using Start = ::substrata_sde_start;
 
 using Nature = ::substrata_sde_nature;
 inline constexpr std::int32_t kWaiting = 0;
@@ -37,7 +40,8 @@ constexpr bool is_address(const Nature& nature) {
 constexpr bool is_floating(const Nature& nature) {
   return nature.type == kTypeDouble || nature.type == kTypeFloat;
 }
-// Whether the change since the start is reported. Groups, recorders and sets report their current value.
+// Whether the change since the start is reported. Groups count by their members; recorders and sets report
+// their current value.
 constexpr bool is_counting(const Nature& nature) {
   return (nature.event_class == kWaiting || nature.event_class == kVariable ||
           nature.event_class == kCallback || nature.event_class == kCreated) &&
@@ -61,9 +65,11 @@ struct Libsde {
   int (*shutdown)() = nullptr;
   // Of our libsde only, else null: several sets can then count one event, each from its own start.
   int (*nature_of)(std::uint32_t, Nature*) = nullptr;
-  int (*read_raw)(std::uint32_t, long long*, Nature*) = nullptr;
+  int (*read_from)(std::uint32_t, const Start*, long long*, Nature*) = nullptr;
+  int (*mark_start)(std::uint32_t, Start**) = nullptr;
+  void (*free_start)(Start*) = nullptr;
 
-  bool has_nature() const noexcept { return nature_of != nullptr && read_raw != nullptr; }
+  bool has_nature() const noexcept { return nature_of != nullptr; }
 };
 
 // False when the process holds no libsde; *out is then unchanged.

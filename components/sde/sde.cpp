@@ -51,8 +51,9 @@ struct Entry {
   Nature nature{};         // as last read
   long long baseline = 0;  // of a counting event, at the last start or reset
   bool floating_baseline = false;
-  long long latched = 0;         // at stop
-  bool latched_is_ours = false;  // an address that was not handed out yet
+  substrata_sde::Start* start = nullptr;  // of a group
+  long long latched = 0;                  // at stop
+  bool latched_is_ours = false;           // an address that was not handed out yet
   Alarm* alarm = nullptr;
 };
 
@@ -146,7 +147,7 @@ Status event_at(substrata::Device* device, uint32_t index, Event* out) noexcept 
       event.type = is_floating(nature) ? substrata::ValueType::kDouble : substrata::ValueType::kInt64;
       if (nature.event_class == substrata_sde::kWaiting && std::strcmp(event.text, event.name) == 0)
         event.text =
-            state.keep(std::string(event.name) + ": not registered by the program so far; reads as 0");
+            state.keep(std::string(event.name) + ": not registered by the program so far; reads as -1");
     }
     *out = event;
     return kSuccess;
@@ -187,9 +188,14 @@ void disarm_entry(Events& events, Entry& entry) noexcept {
   events.state->libsde.set_overflow(entry.counter, 0);
 }
 
+void forget_start(const Libsde& libsde, substrata_sde::Start* start) noexcept {
+  if (start != nullptr) libsde.free_start(start);
+}
+
 void clear(Events& events) noexcept {
   for (uint32_t i = 0; i < events.count; ++i) {
     disarm_entry(events, events.entries[i]);
+    forget_start(events.state->libsde, events.entries[i].start);
     forget_latched(events.entries[i]);
     events.entries[i] = Entry{};
   }
@@ -220,7 +226,22 @@ Status program(substrata::Set* set, const uint32_t* wanted, uint32_t count) noex
 struct Baseline {
   long long value = 0;
   bool floating = false;
+  substrata_sde::Start* start = nullptr;
 };
+
+// Where one event begins to count with our libsde. An event that the program has not registered yet counts
+// from 0 on.
+int find_baseline(const Libsde& libsde, uint32_t counter, Baseline* out) noexcept {
+  Nature nature{};
+  if (const int result = libsde.nature_of(counter, &nature); result != 0) return result;
+  if (nature.event_class == substrata_sde::kGone) return static_cast<int>(Code::kNoEvent);
+  if (nature.event_class == substrata_sde::kGroup) return libsde.mark_start(counter, &out->start);
+  if (!is_counting(nature) || nature.event_class == substrata_sde::kWaiting) return 0;
+  out->floating = is_floating(nature);
+  const int result = libsde.read_from(counter, nullptr, &out->value, &nature);
+  if (nature.event_class == substrata_sde::kWaiting) out->value = 0;
+  return result;
+}
 
 // Where counting begins: with our libsde each set has its own beginning, with another libsde there is one for
 // all.
@@ -234,18 +255,16 @@ Status begin(Events& events) noexcept {
   }
   std::array<Baseline, kMaxEvents> baselines;
   for (uint32_t i = 0; i < events.count; ++i) {
-    Nature nature{};
-    int result = libsde.nature_of(events.entries[i].counter, &nature);
-    if (result == 0 && nature.event_class == substrata_sde::kGone) result = static_cast<int>(Code::kNoEvent);
-    if (result == 0 && is_counting(nature))
-      result = libsde.read_raw(events.entries[i].counter, &baselines[i].value, &nature);
-    if (result != 0)
-      return answer(result, "a software-defined event of the set was unregistered by the program");
-    baselines[i].floating = is_floating(nature);
+    const int result = find_baseline(libsde, events.entries[i].counter, &baselines[i]);
+    if (result == 0) continue;
+    for (const Baseline& baseline : baselines) forget_start(libsde, baseline.start);
+    return answer(result, "a software-defined event of the set was unregistered by the program");
   }
   for (uint32_t i = 0; i < events.count; ++i) {
+    forget_start(libsde, events.entries[i].start);
     events.entries[i].baseline = baselines[i].value;
     events.entries[i].floating_baseline = baselines[i].floating;
+    events.entries[i].start = baselines[i].start;
   }
   return kSuccess;
 }
@@ -258,8 +277,8 @@ Status read_now(Events& events, long long* values) noexcept {
     if (!libsde.has_nature()) {
       result = libsde.read(entry.counter, &values[i]);
     } else {
-      result = libsde.read_raw(entry.counter, &values[i], &entry.nature);
-      if (result == 0 && is_counting(entry.nature)) {
+      result = libsde.read_from(entry.counter, entry.start, &values[i], &entry.nature);
+      if (result == 0 && is_counting(entry.nature) && entry.nature.event_class != substrata_sde::kWaiting) {
         const bool floating = is_floating(entry.nature);
         values[i] = minus(floating, values[i], floating == entry.floating_baseline ? entry.baseline : 0);
       }
@@ -323,12 +342,9 @@ Status read(substrata::Set* set, int64_t* values) noexcept {
 
 Status reset(substrata::Set* set) noexcept {
   Events& events = *of(set);
-  if (events.running) {
-    const Status begun = begin(events);
-    if (begun.ok())
-      for (uint32_t i = 0; i < events.count; ++i) start_alarm(events, events.entries[i]);
-    return begun;
-  }
+  // The distance to the next overflow goes on over a reset, as PAPI's does: a program that reads with
+  // PAPI_accum would otherwise hear less than the counter's growth is worth.
+  if (events.running) return begin(events);
   for (uint32_t i = 0; i < events.count; ++i)
     if (!events.state->libsde.has_nature() || is_counting(events.entries[i].nature))
       events.entries[i].latched = 0;
@@ -385,8 +401,9 @@ Status arm(substrata::Set* set, uint32_t position, int64_t threshold, uint32_t,
   if (events.running) {
     long long value = Alarm::kFromFirst;
     Nature nature{};
-    if (libsde.has_nature() && libsde.read_raw(entry.counter, &value, &nature) != 0)
+    if (libsde.has_nature() && libsde.read_from(entry.counter, nullptr, &value, &nature) != 0)
       value = Alarm::kFromFirst;
+    if (libsde.has_nature() && nature.event_class == substrata_sde::kWaiting) value = 0;
     alarm->start(value);
   }
   return kSuccess;

@@ -236,6 +236,7 @@ using ArmSlot = Status(Set*, uint32_t event_position, int64_t threshold, uint32_
 using DisarmSlot = Status(Set*, uint32_t event_position) noexcept;
 using HardwareCountersSlot = uint32_t(Device*) noexcept;
 using FastReadsSlot = bool(Device*) noexcept;
+using UnitsSlot = const char*(Device*) noexcept;
 
 // THE table. Data first, then slots. Slots marked * are required; the layer gives every other null slot a
 // default.
@@ -295,6 +296,9 @@ struct SubstrateTable {
   HardwareCountersSlot* hardware_counters = nullptr;
   // With kFastRead: do reads work without a system call on this machine? Default: yes.
   FastReadsSlot* fast_reads = nullptr;
+  // The counter units of this machine whose events it has, as tables of events name them, separated by commas
+  // ("amd64_fam19h_zen4"); the text lasts until close. Default: none.
+  UnitsSlot* units = nullptr;
 };
 
 // Copies the table into *out, no more than fits into the caller's, so that an older host and a newer

@@ -1,4 +1,5 @@
 // Components: what there is, what each can do, and disabling one.
+#include <signal.h>
 #include <sys/utsname.h>
 
 #include <memory>
@@ -68,6 +69,11 @@ class ComponentInfos {
     info.kernel_multiplex = component.has(kKernelMultiplex);
     info.fast_real_timer = 1;
     info.attach = component.has(kCanAttach);
+    // The kernel lets a process measure another one that it could trace. Programs that attach stop their child
+    // first if this says so, and wait for it to stop.
+    info.attach_must_ptrace = info.attach;
+    if (component.has(kProcessor) && component.has(kHardwareInterrupt)) info.hardware_intr_sig = SIGRTMIN + 2;
+    copy_text(info.support_version, "n/a");
     info.cpu = component.has(kCanBindCpu);
     info.inherit = component.has(kCanInherit);
     info.cntr_umasks = component.has(kCounterUmasks);
@@ -89,6 +95,8 @@ class ComponentInfos {
       while (!prefix.empty() && prefix.back() == ':') prefix.pop_back();
       entry->pmu_names.push_back(std::move(prefix));
     }
+    if (up && info.disabled == 0)
+      for (std::string& unit : component.units()) entry->pmu_names.push_back(std::move(unit));
     for (size_t i = 0; i < entry->pmu_names.size() && i < PAPI_PMU_MAX; ++i)
       info.pmu_names[i] = entry->pmu_names[i].data();
     entry->info = info;

@@ -2,6 +2,7 @@
 #include "papi/machine.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -61,7 +62,8 @@ PAPI_hw_info_t* make_hardware() {
     }
     for (size_t i = 0; i < source.tlbs.size() && i < PAPI_MH_MAX_LEVELS; ++i) {
       const TlbInfo& tlb = source.tlbs[i];
-      target.tlb[i] = {tlb.type, tlb.entries, as_int(tlb.page_bytes), tlb.ways};
+      target.tlb[i] = {tlb.type, tlb.entries, as_int(tlb.page_bytes),
+                       tlb.ways < 0 ? SHRT_MAX : tlb.ways};  // PAPI's word for a full one
     }
   }
   return to;

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <string>
 
 #include "event_set.hpp"
 #include "presets.hpp"
@@ -17,6 +19,8 @@ struct DeviceState {
       : shared(host, kernel, std::move(encoder), kind), presets(shared.host, shared.catalogue) {}
   Shared shared;
   Presets presets;
+  std::once_flag units_known;
+  std::string units;
   std::atomic<uint32_t> counters{0};  // what hardware_counters found, 0 so far
 };
 

@@ -112,7 +112,7 @@ bool postfix_is_sound(std::string_view postfix, size_t terms) {
         trimmed(postfix.substr(at, bar == std::string_view::npos ? bar : bar - at));
     at = bar == std::string_view::npos ? postfix.size() : bar + 1;
     if (token.empty()) continue;
-    if (token.size() == 1 && std::strchr("+-*/%", token[0]) != nullptr) {
+    if (token.size() == 1 && std::strchr("+-*/", token[0]) != nullptr) {
       if (depth < 2) return false;
       --depth;
       continue;
@@ -176,9 +176,9 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
     preset.derived = fields[2];
     preset.source = source + ":" + std::to_string(number);
     size_t at = 3;
-    const bool postfix =
-        is_word(preset.derived, "DERIVED_POSTFIX") || is_word(preset.derived, "DERIVED_INFIX");
-    if (postfix) preset.postfix = fields[at++];
+    const bool postfix = is_word(preset.derived, "DERIVED_POSTFIX");
+    const bool infix = is_word(preset.derived, "DERIVED_INFIX");  // checked by who computes it
+    if (postfix || infix) preset.postfix = fields[at++];
     for (; at < fields.size(); ++at) {
       if (is_word(fields[at], "NOTE") || is_word(fields[at], "LDESC") || is_word(fields[at], "SDESC")) {
         if (is_word(fields[at], "NOTE") && at + 1 < fields.size()) preset.note = fields[at + 1];
@@ -190,7 +190,7 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
     const bool known = is_word(preset.derived, "NOT_DERIVED") || is_word(preset.derived, "DERIVED_ADD") ||
                        is_word(preset.derived, "DERIVED_SUB") || is_word(preset.derived, "DERIVED_PS") ||
                        is_word(preset.derived, "DERIVED_ADD_PS") || is_word(preset.derived, "DERIVED_CMPD") ||
-                       is_word(preset.derived, "DERIVED_POSTFIX");
+                       postfix || infix;
     if (!known || preset.events.empty() || preset.events.size() > kMaxRecipeTerms ||
         preset.postfix.size() >= sizeof(Recipe::postfix) ||
         (postfix && !postfix_is_sound(preset.postfix, preset.events.size()))) {
@@ -213,12 +213,17 @@ void Presets::load() {
   };
   const auto read_source = [&](const std::vector<std::string>& files) {
     PresetTable table;
-    for (const std::string& file : files)
-      if (const auto text = read_file(file, size_t{16} << 20)) parse_presets(*text, cpus, file, &table);
+    bool read = true;
+    for (const std::string& file : files) {
+      const auto text = read_file(file, size_t{16} << 20);
+      if (text) parse_presets(*text, cpus, file, &table);
+      read = read && text;
+    }
     if (!table.empty()) sources_.push_back(std::move(table));
+    return read;
   };
   if (const std::string file = setting("PAPI_CSV_EVENT_FILE"); !file.empty()) {
-    read_source({file});
+    if (!read_source({file})) why_empty_ = "PAPI_CSV_EVENT_FILE=" + file + ": the file cannot be read";
     return;
   }
   if (const std::string folder = setting("SUBSTRATA_PRESET_DIR"); !folder.empty()) {
@@ -269,6 +274,7 @@ Status Presets::recipe(const std::string& preset, Recipe* out) {
       return kSuccess;
     }
   }
+  if (reason.empty() && !why_empty_.empty()) reason = preset + ": " + why_empty_;
   if (reason.empty())
     reason = preset +
              ": no table defines it for this processor; add a line to ~/.config/substrata/presets.d/*.csv";

@@ -88,6 +88,7 @@ Status recipe(Device*, const char* preset, Recipe* out) noexcept {
                               {"PAPI_TOT_INS", "NOT_DERIVED", "", 1, {1}},
                               {"PAPI_LST_INS", "DERIVED_ADD", "", 2, {0, 1}},
                               {"PAPI_BR_INS", "DERIVED_POSTFIX", "N1|N0|-|10|*|", 2, {0, 1}},
+                              {"PAPI_FP_OPS", "DERIVED_INFIX", "(N1 - N0) * 0.5", 2, {0, 1}},
                               {"PAPI_LD_INS", "NOT_DERIVED", "", 1, {2}},
                               {"PAPI_SR_INS", "DERIVED_NONSENSE", "", 1, {1}}};
   for (const Known& known : kKnown) {

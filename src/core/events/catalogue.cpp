@@ -23,6 +23,7 @@ void Catalogue::clear() {
   presets_.clear();
   listing_.clear();
   user_events_.clear();
+  refused_user_events_.clear();
 }
 
 Result<std::string> Catalogue::name_of(uint32_t code) {
@@ -122,6 +123,12 @@ Result<EventInfo> Catalogue::info(uint32_t code) {
       info.note = event.note;
       info.derived = derived_name(event.kind);
       info.formula = event.formula;
+      if (event.kind == DerivedKind::kInfix) {  // shown as the postfix it amounts to, as PAPI does
+        info.derived = derived_name(DerivedKind::kPostfix);
+        const Result<Formula> formula =
+            Formula::make(event.kind, event.formula, static_cast<uint32_t>(event.terms.size()));
+        if (formula) info.formula = formula->postfix();
+      }
       const Result<Composition> composition = compose(code);
       if (!composition) {
         info.why = composition.error().note;
@@ -203,16 +210,37 @@ Result<int> Catalogue::component_of(uint32_t code) {
 Status Catalogue::set_user_events(std::vector<UserEvent> events) {
   const std::lock_guard guard(lock_);
   user_events_ = std::move(events);
+  refused_user_events_.clear();
   return kSuccess;
 }
 
-Status Catalogue::load_user_events(const std::string& path) {
+Status Catalogue::load_user_events(const std::string& path, BadLines bad_lines) {
   std::ifstream file(path);
   if (!file) return refuse(Code::kSystem, "%s: the file of user-defined events cannot be read", path.c_str());
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  Result<std::vector<UserEvent>> events = parse_user_events(text);
-  if (!events) return refuse(events.error().code, "%s: %s", path.c_str(), events.error().note);
-  return set_user_events(std::move(*events));
+  UserEventsFile read = parse_user_events(text, [this] {
+    std::vector<std::string> units;
+    for (int i = 0; i < registry_.count(); ++i) {
+      if (!registry_.at(i)->has(kProcessor)) continue;
+      const std::vector<std::string> its = registry_.at(i)->units();
+      units.insert(units.end(), its.begin(), its.end());
+    }
+    return units;
+  });
+  std::map<std::string, std::string, std::less<>> refused;
+  for (const RefusedLine& line : read.refused)
+    refused[line.name] = path + ":" + std::to_string(line.number) + ": " + line.why;
+  Status first = kSuccess;
+  if (!read.refused.empty()) {
+    const RefusedLine& line = read.refused.front();
+    first = refuse(Code::kInvalid, "%s:%u: %s", path.c_str(), line.number, line.why.c_str());
+    if (bad_lines == BadLines::kRefuseFile) return first;
+  }
+  for (const UserEvent& event : read.events) refused.erase(event.name);
+  const std::lock_guard guard(lock_);
+  user_events_ = std::move(read.events);
+  refused_user_events_ = std::move(refused);
+  return first;
 }
 
 }  // namespace substrata

@@ -3,6 +3,8 @@
 #define SUBSTRATA_EVENTS_CATALOGUE_HPP
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -121,8 +123,12 @@ class Catalogue {
   SUBSTRATA_PRIVATE_API uint32_t native_count(int component);
   SUBSTRATA_PRIVATE_API uint32_t preset_count(int component);
 
-  // Replaces the user-defined events. kInvalid with the line, or kSystem when the file cannot be read.
-  Status load_user_events(const std::string& path);
+  // What becomes of a file of user-defined events with bad lines.
+  enum class BadLines { kRefuseFile, kLeaveOut };
+  // Replaces the user-defined events. kInvalid with file and line of the first bad line, or kSystem when the
+  // file cannot be read. The name of an event that was left out is answered with its line and what is wrong
+  // there.
+  Status load_user_events(const std::string& path, BadLines bad_lines);
   Status set_user_events(std::vector<UserEvent> events);
 
  private:
@@ -153,6 +159,7 @@ class Catalogue {
   PresetRecipes presets_;
   Listing listing_;
   std::vector<UserEvent> user_events_;
+  std::map<std::string, std::string, std::less<>> refused_user_events_;  // name and why
 };
 
 }  // namespace substrata

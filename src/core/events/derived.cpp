@@ -66,9 +66,14 @@ struct FormulaReader {
     while (at < text.size() && is_space(text[at])) ++at;
   }
 
-  // N<number> or a decimal number.
+  // N<number>, a decimal number, or '#' for the clock's cycles per second.
   Status operand() {
     skip_spaces();
+    if (at < text.size() && text[at] == '#') {
+      ++at;
+      items.push_back({'h', 0, 0});
+      return kSuccess;
+    }
     if (at < text.size() && text[at] == 'N') {
       const char* begin = text.data() + at + 1;
       const char* end = text.data() + text.size();
@@ -206,6 +211,23 @@ Result<Formula> Formula::make(DerivedKind kind, std::string_view text, uint32_t 
 bool Formula::per_second() const noexcept {
   return kind_ == DerivedKind::kPerSecond || kind_ == DerivedKind::kAddPerSecond ||
          std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.op == 'h'; });
+}
+
+std::string Formula::postfix() const {
+  std::string text;
+  for (const Step& step : as_steps()) {
+    if (step.op == 'n') {
+      text += 'N' + std::to_string(step.term);
+    } else if (step.op == 'c') {
+      char number[32];
+      const auto written = std::to_chars(number, number + sizeof number, step.constant);
+      text.append(number, written.ptr);
+    } else {
+      text += step.op == 'h' ? '#' : step.op;
+    }
+    text += '|';
+  }
+  return text;
 }
 
 // Any kind as a postfix formula.

@@ -33,7 +33,7 @@ const char* derived_name(DerivedKind kind) noexcept;
 class Formula {
  public:
   // Checks and compiles. `text` is used by kPostfix ("N0|N1|+|2|*|") and kInfix ("(N0+N1)*2"); terms are
-  // N0..Nn-1.
+  // N0..Nn-1, '#' is the clock's cycles per second.
   static Result<Formula> make(DerivedKind kind, std::string_view text, uint32_t term_count);
 
   // `outer` with its term Ni replaced by parts[i]; the new terms are those of all parts, one part after the
@@ -47,6 +47,8 @@ class Formula {
 
   DerivedKind kind() const noexcept { return kind_; }
   uint32_t term_count() const noexcept { return term_count_; }
+  // The formula as kPostfix has it, of any kind.
+  std::string postfix() const;
   // Whether evaluation uses clock_hz.
   bool per_second() const noexcept;
 

@@ -84,7 +84,7 @@ Result<uint32_t> Catalogue::next_native(uint32_t code, Enumerate how, Component&
   uint32_t start = 0;
   if (how == Enumerate::kFirst) {
     if (const Status status = component.ensure_open(); !status.ok())
-      return refuse(Code::kNoEvent, "%s", status.note);
+      return refuse(Code::kNoComponent, "%s", status.note);  // as PAPI answers for a disabled one
   } else {
     const Result<NativeEvent> event = codes_.at(code);
     if (!event) return event.error();

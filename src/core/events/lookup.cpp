@@ -118,6 +118,8 @@ Result<Catalogue::Found> Catalogue::look_up(std::string_view name) {
   for (size_t i = 0; i < user_events_.size(); ++i) {
     if (name == user_events_[i].name) return Found{kUserMask | static_cast<uint32_t>(i), {}};
   }
+  if (const auto bad = refused_user_events_.find(name); bad != refused_user_events_.end())
+    return refuse(Code::kNoEvent, "the user-defined event was left out: %s", bad->second.c_str());
   const EventSpec spec = parse_event_spec(name);
   const Result<NativeEvent> native = spec.has_component ? find_in(spec) : find_bare(spec);
   if (!native) return native.error();

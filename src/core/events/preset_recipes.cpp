@@ -2,6 +2,7 @@
 #include "events/preset_recipes.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "events/derived.hpp"
 #include "events/preset.hpp"
@@ -31,6 +32,17 @@ Status try_events(Component& component, const Recipe& recipe) {
   return status;
 }
 
+// An infix formula is shown as the postfix one it amounts to, as PAPI does.
+Status write_postfix(const Formula& formula, Recipe* recipe) {
+  const std::string text = formula.postfix();
+  if (text.size() >= sizeof recipe->postfix)
+    return refuse(Code::kInvalid, "the formula is too long: %u characters as postfix",
+                  static_cast<unsigned>(text.size()));
+  std::strcpy(recipe->postfix, text.c_str());
+  std::strcpy(recipe->derived, derived_name(DerivedKind::kPostfix));
+  return kSuccess;
+}
+
 }  // namespace
 
 const PresetRecipes::Answer& PresetRecipes::of(uint32_t preset) {
@@ -45,7 +57,10 @@ const PresetRecipes::Answer& PresetRecipes::of(uint32_t preset) {
     Status status = component->recipe(preset_at(preset)->name, &recipe);
     if (status.ok()) {
       const Result<DerivedKind> kind = parse_derived_kind(recipe.derived);
-      status = kind ? Formula::make(*kind, recipe.postfix, recipe.term_count).status() : kind.error();
+      const Result<Formula> formula =
+          kind ? Formula::make(*kind, recipe.postfix, recipe.term_count) : Result<Formula>(kind.error());
+      status = formula.status();
+      if (formula && *kind == DerivedKind::kInfix) status = write_postfix(*formula, &recipe);
     }
     if (status.ok()) status = try_events(*component, recipe);
     if (status.ok()) {

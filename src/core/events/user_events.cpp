@@ -1,32 +1,30 @@
 // The CSV reader for user-defined events.
 #include "events/user_events.hpp"
 
+#include <algorithm>
+#include <optional>
+
+#include "base/glob.hpp"
+
 namespace substrata {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
-    text.remove_suffix(1);
-  return text;
-}
 
 // Fields between commas; a field in double quotes may hold commas. False when a quote is left open.
 bool split_fields(std::string_view line, std::vector<std::string>* fields) {
   while (true) {
-    line = trim(line);
+    line = trimmed(line);
     if (!line.empty() && line.front() == '"') {
       const size_t end = line.find('"', 1);
       if (end == std::string_view::npos) return false;
       fields->emplace_back(line.substr(1, end - 1));
-      line = trim(line.substr(end + 1));
+      line = trimmed(line.substr(end + 1));
       if (line.empty()) return true;
       if (line.front() != ',') return false;
       line.remove_prefix(1);
       continue;
     }
     const size_t comma = line.find(',');
-    fields->emplace_back(trim(line.substr(0, comma)));
+    fields->emplace_back(trimmed(line.substr(0, comma)));
     if (comma == std::string_view::npos) return true;
     line.remove_prefix(comma + 1);
   }
@@ -42,23 +40,26 @@ bool good_event_name(const std::string& name) {
   return true;
 }
 
-Status bad(unsigned line, const char* what, const std::string& which) {
-  return refuse(Code::kInvalid, "user-defined events, line %u: %s%s%.100s%s", line, what,
-                which.empty() ? "" : " \"", which.c_str(), which.empty() ? "" : "\"");
+Status bad(const char* what, const std::string& which) {
+  return refuse(Code::kInvalid, "%s%s%.100s%s", what, which.empty() ? "" : " \"", which.c_str(),
+                which.empty() ? "" : "\"");
 }
 
-Result<UserEvent> parse_line(unsigned number, std::string_view line) {
-  std::vector<std::string> fields;
-  if (!split_fields(line, &fields))
-    return bad(number, "a quoted field does not end with '\"' before ','", "");
-  if (fields[0] != "EVENT") return bad(number, "a line begins with EVENT, not with", fields[0]);
-  if (fields.size() < 4)
-    return bad(number, "an event needs a name, a derived type and at least one term", "");
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+// An EVENT line's fields; *name is set as soon as it is known.
+Result<UserEvent> parse_event(const std::vector<std::string>& fields, std::string* name) {
+  if (fields.size() > 1) *name = fields[1];
+  if (fields.size() < 4) return bad("an event needs a name, a derived type and at least one term", "");
   UserEvent event;
   event.name = fields[1];
-  if (!good_event_name(event.name)) return bad(number, "this is not an event name:", event.name);
+  if (!good_event_name(event.name)) return bad("this is not an event name:", event.name);
   const Result<DerivedKind> kind = parse_derived_kind(fields[2]);
-  if (!kind) return bad(number, "unknown derived type", fields[2]);
+  if (!kind) return bad("unknown derived type", fields[2]);
   event.kind = *kind;
   size_t at = 3;
   if (event.kind == DerivedKind::kPostfix || event.kind == DerivedKind::kInfix) event.formula = fields[at++];
@@ -68,7 +69,7 @@ Result<UserEvent> parse_line(unsigned number, std::string_view line) {
     if (fields[at] == "SDESC") target = &event.short_text;
     if (fields[at] == "NOTE") target = &event.note;
     if (target != nullptr) {
-      if (at + 1 == fields.size()) return bad(number, "a text is missing after", fields[at]);
+      if (at + 1 == fields.size()) return bad("a text is missing after", fields[at]);
       *target = fields[++at];
       continue;
     }
@@ -77,30 +78,88 @@ Result<UserEvent> parse_line(unsigned number, std::string_view line) {
   }
   const Result<Formula> formula =
       Formula::make(event.kind, event.formula, static_cast<uint32_t>(event.terms.size()));
-  if (!formula) return bad(number, formula.error().note, "");
+  if (!formula) return bad(formula.error().note, "");
   return event;
 }
 
+// The lines of one text, one after the other.
+class Reader {
+ public:
+  explicit Reader(const std::function<std::vector<std::string>()>& units) : units_(units) {}
+
+  void take(unsigned number, std::string_view line) {
+    std::vector<std::string> fields;
+    std::string name;
+    const Status status = take_fields(line, &fields, &name);
+    if (!status.ok()) file_.refused.push_back({number, std::move(name), status.note});
+  }
+  UserEventsFile take_file() { return std::move(file_); }
+
+ private:
+  Status take_fields(std::string_view line, std::vector<std::string>* fields, std::string* name) {
+    const bool whole = split_fields(line, fields);
+    if (fields->empty()) return bad("a quoted field does not end with '\"' before ','", "");
+    const std::string word = lower((*fields)[0]);
+    if (word == "cpu") {
+      if (fields->size() < 2 || (*fields)[1].empty()) return bad("CPU needs the name of a counter unit", "");
+      if (!in_header_) applies_ = false;  // consecutive CPU lines name one section
+      in_header_ = true;
+      applies_ = applies_ || is_here((*fields)[1]);
+      return kSuccess;
+    }
+    in_header_ = false;
+    if (word != "event" && word != "preset")
+      return bad("a line begins with EVENT or CPU, not with", (*fields)[0]);
+    if (!applies_) return kSuccess;
+    if (!whole) {
+      if (fields->size() > 1) *name = (*fields)[1];
+      return bad("a quoted field does not end with '\"' before ','", "");
+    }
+    Result<UserEvent> event = parse_event(*fields, name);
+    if (!event) return event.error();
+    std::vector<UserEvent>& events = file_.events;
+    const auto same = std::find_if(events.begin(), events.end(),
+                                   [&](const UserEvent& other) { return other.name == event->name; });
+    if (same != events.end()) {
+      *same = std::move(*event);
+      return kSuccess;
+    }
+    if (events.size() == kMaxUserEvents) return bad("more than 50 events", "");
+    events.push_back(std::move(*event));
+    return kSuccess;
+  }
+
+  bool is_here(std::string_view pattern) {
+    if (!here_) {
+      here_ = units_ ? units_() : std::vector<std::string>();
+      for (std::string& unit : *here_) unit = lower(unit);
+    }
+    const std::string wanted = lower(pattern);
+    return wanted == "*" || std::any_of(here_->begin(), here_->end(),
+                                        [&](const std::string& unit) { return glob(wanted, unit); });
+  }
+
+  const std::function<std::vector<std::string>()>& units_;
+  std::optional<std::vector<std::string>> here_;
+  bool applies_ = true;
+  bool in_header_ = false;
+  UserEventsFile file_;
+};
+
 }  // namespace
 
-Result<std::vector<UserEvent>> parse_user_events(std::string_view text) {
-  std::vector<UserEvent> events;
+UserEventsFile parse_user_events(std::string_view text,
+                                 const std::function<std::vector<std::string>()>& units) {
+  Reader reader(units);
   unsigned number = 0;
   while (!text.empty()) {
     const size_t end = text.find('\n');
-    const std::string_view line = trim(text.substr(0, end));
+    const std::string_view line = trimmed(text.substr(0, end));
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     ++number;
-    if (line.empty() || line.front() == '#') continue;
-    Result<UserEvent> event = parse_line(number, line);
-    if (!event) return event.error();
-    for (const UserEvent& other : events) {
-      if (other.name == event->name) return bad(number, "this name is defined twice:", other.name);
-    }
-    if (events.size() == kMaxUserEvents) return bad(number, "more than 50 events", "");
-    events.push_back(std::move(*event));
+    if (!line.empty() && line.front() != '#') reader.take(number, line);
   }
-  return events;
+  return reader.take_file();
 }
 
 }  // namespace substrata

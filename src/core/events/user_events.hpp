@@ -2,6 +2,7 @@
 #ifndef SUBSTRATA_EVENTS_USER_EVENTS_HPP
 #define SUBSTRATA_EVENTS_USER_EVENTS_HPP
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,11 +21,27 @@ struct UserEvent {
 
 inline constexpr size_t kMaxUserEvents = 50;  // PAPI_MAX_USER_EVENTS
 
+// A line that was left out, and why.
+struct RefusedLine {
+  unsigned number;
+  std::string name;  // of the event, "" where the line does not get that far
+  std::string why;
+};
+
+struct UserEventsFile {
+  std::vector<UserEvent> events;
+  std::vector<RefusedLine> refused;
+};
+
 // One line per event, in the form of PAPI's own tables:
+//   CPU,<unit>
 //   EVENT,<name>,<derived type>,[<formula>,]<event>,<event>...[,LDESC,"text"][,SDESC,"text"][,NOTE,"text"]
-// The formula is there for DERIVED_POSTFIX and DERIVED_INFIX only. '#' begins a comment line. A bad line
-// refuses the whole text; the refusal states its number (kInvalid).
-Result<std::vector<UserEvent>> parse_user_events(std::string_view text);
+// Lines below CPU lines count if one of these names a unit of this machine ("skx", "amd64_fam19h*"), lines
+// above the first CPU line everywhere; case does not matter. PRESET stands for EVENT. The formula is there for
+// DERIVED_POSTFIX and DERIVED_INFIX only. A later definition of a name replaces an earlier one. '#' begins a
+// comment line. A bad line is left out and reported. `units` is called at the first CPU line.
+UserEventsFile parse_user_events(std::string_view text,
+                                 const std::function<std::vector<std::string>()>& units = {});
 
 }  // namespace substrata
 

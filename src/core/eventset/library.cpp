@@ -57,10 +57,8 @@ Status Library::initialise() {
   epoch_.fetch_add(1, std::memory_order_release);
   configure_log();
   registry_.load();
-  if (const char* path = environment("PAPI_USER_EVENTS_FILE"); path != nullptr && *path != '\0') {
-    // A bad file does not keep the library from coming up, as in PAPI; its message is logged.
-    if (const Status status = set_user_events_file(path); !status.ok()) log_line(kLogApi, "%s", status.note);
-  }
+  if (const char* path = environment("PAPI_USER_EVENTS_FILE"); path != nullptr && *path != '\0')
+    take_user_events_file(path);
   up_.store(true, std::memory_order_release);
   this_thread_state();
   return kSuccess;

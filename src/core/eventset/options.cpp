@@ -182,11 +182,21 @@ void set_debug_handler(DebugHandler handler) noexcept {
 DebugHandler debug_handler() noexcept { return options().debug_handler.load(std::memory_order_acquire); }
 
 Status set_user_events_file(const std::string& path) {
-  if (const Status status = Library::instance().catalogue().load_user_events(path); !status.ok())
+  if (const Status status =
+          Library::instance().catalogue().load_user_events(path, Catalogue::BadLines::kRefuseFile);
+      !status.ok())
     return status;
   const std::lock_guard guard(options().lock);
   options().user_events_file = path;
   return kSuccess;
+}
+
+void take_user_events_file(const std::string& path) {
+  const Status status =
+      Library::instance().catalogue().load_user_events(path, Catalogue::BadLines::kLeaveOut);
+  if (!status.ok()) log_line(kLogApi, "%s", status.note);
+  const std::lock_guard guard(options().lock);
+  options().user_events_file = path;
 }
 
 std::string user_events_file() {

@@ -49,6 +49,8 @@ SUBSTRATA_PRIVATE_API DebugHandler debug_handler() noexcept;
 
 // The user-defined-events file (PAPI_USER_EVENTS_FILE option).
 SUBSTRATA_PRIVATE_API Status set_user_events_file(const std::string& path);
+// As the library comes up: a bad line is left out, as PAPI does it, and logged; asking for its event says why.
+void take_user_events_file(const std::string& path);
 std::string user_events_file();
 
 // Everything back to what it was before initialisation.

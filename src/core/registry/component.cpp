@@ -83,6 +83,11 @@ void Component::disable(std::string reason) {
 
 uint32_t Component::event_count() { return ensure_open().ok() ? table_.event_count(device_) : 0; }
 
+std::vector<std::string> Component::units() {
+  if (!ensure_open().ok()) return {};
+  return split_list(table_.units(device_), ",");
+}
+
 Status Component::event_at(uint32_t index, Event* out) {
   if (const Status status = ensure_open(); !status.ok()) return status;
   if (index >= table_.event_count(device_)) {

@@ -56,6 +56,8 @@ class Component {
   Status event_at(uint32_t index, Event* out);
   // By exact name as listed, or as the substrate's own find_event understands it (qualifiers, old spellings).
   Result<uint32_t> find_event(const char* name);
+  // The counter units whose events it has here, as tables of events name them. None when it is unavailable.
+  SUBSTRATA_PRIVATE_API std::vector<std::string> units();
   // How this substrate forms a preset; kNoEvent when it does not.
   Status recipe(const char* preset, Recipe* out);
   // Whether an event of that name (as listed) is spelled without "<component>:::" in front.

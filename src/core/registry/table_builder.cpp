@@ -23,6 +23,7 @@ Status default_write(Set*, const int64_t*) noexcept {
   return Status{Code::kNoSupport, 0, "the counters of this component cannot be written while they run"};
 }
 bool default_fast_reads(Device*) noexcept { return true; }
+const char* default_units(Device*) noexcept { return ""; }
 
 bool good_name(const char* name) {
   const size_t length = std::strlen(name);
@@ -103,6 +104,7 @@ Result<SubstrateTable> build_table(EntryPoint* entry, const Host& host, const ch
   if (table.detach == nullptr) table.detach = default_detach;
   if (table.write == nullptr) table.write = default_write;
   if (table.fast_reads == nullptr) table.fast_reads = default_fast_reads;
+  if (table.units == nullptr) table.units = default_units;
   return table;
 }
 

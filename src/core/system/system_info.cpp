@@ -14,6 +14,7 @@
 #include <memory>
 #include <string_view>
 
+#include "system/amd_tlbs.hpp"
 #include "system/timers.hpp"
 
 #if defined(__x86_64__)
@@ -75,10 +76,24 @@ int arm_vendor(int implementer) {
 #endif
 
 #if defined(__x86_64__)
+TlbRegisters tlb_registers(unsigned leaf) {
+  TlbRegisters registers;
+  unsigned unused = 0;
+  if (__get_cpuid_count(leaf, 0, &registers.a, &registers.b, &unused, &unused) == 0) return {};
+  return registers;
+}
+
 // CPUID leaf 0x18, deterministic address translation parameters: Intel, Software Developer's Manual, volume
 // 2A.
 void add_tlbs(HardwareInfo* info) {
   if (info->levels.empty()) return;
+  unsigned signature = 0;
+  __get_cpuid_max(0, &signature);
+  constexpr unsigned kAuth = 0x68747541, kHygo = 0x6f677948;  // "AuthenticAMD", "HygonGenuine"
+  if (signature == kAuth || signature == kHygo) {
+    add_amd_tlbs(tlb_registers(0x80000005), tlb_registers(0x80000006), tlb_registers(0x80000019), info);
+    return;
+  }
   unsigned most = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_max(0, nullptr) < 0x18) return;
   if (__get_cpuid_count(0x18, 0, &most, &b, &c, &d) == 0) return;

@@ -46,6 +46,20 @@ void enter_phase(const std::string& region, bool outermost, uint16_t* outer_phas
   if (outermost) *outer_phase = old;
 }
 
+// PAPI_HL_THREAD_MULTIPLE, when set to anything but 1, shows what all threads measured as one thread's.
+bool threads_apart() {
+  const char* const setting = environment("PAPI_HL_THREAD_MULTIPLE");
+  return setting == nullptr || std::atoi(setting) == 1;
+}
+
+void append(const std::vector<Passage>& more, std::vector<Passage>* passages) {
+  const int before = static_cast<int>(passages->size());
+  for (const Passage& passage : more) {
+    passages->push_back(passage);
+    if (passage.parent >= 0) passages->back().parent += before;
+  }
+}
+
 }  // namespace
 
 // What the calling thread measures. Its eventsets are stopped when it ends; what it measured stays with the
@@ -344,7 +358,10 @@ void Regions::finish() {
   for (const std::shared_ptr<Thread>& thread : threads_) {
     const std::lock_guard thread_guard(thread->lock);
     for (const Passage& passage : thread->passages) any = any || passage.ended;
-    report.threads.push_back(thread->passages);
+    if (threads_apart() || report.threads.empty())
+      report.threads.push_back(thread->passages);
+    else
+      append(thread->passages, &report.threads.front());
   }
   forget();
   if (!any) return;

@@ -5,7 +5,9 @@
 #include <dlfcn.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <bit>
+#include <functional>
 
 // A program's variable is changed by the program's plain stores while we read it; that race is the
 // interface's, so these few loads and stores are kept out of the thread sanitizer's sight. Aligned, they are
@@ -109,6 +111,17 @@ long long at_address(const void* memory) {
 }
 
 }  // namespace
+}  // namespace substrata::sde
+
+const substrata_sde_start::Stand* substrata_sde_start::of(
+    const substrata::sde::Counter* counter) const noexcept {
+  const auto found =
+      std::lower_bound(stands.begin(), stands.end(), counter,
+                       [](const Stand& stand, const auto* key) { return std::less<>()(stand.counter, key); });
+  return found != stands.end() && found->counter == counter ? &*found : nullptr;
+}
+
+namespace substrata::sde {
 
 // A reader announces itself, then looks; a writer takes the source away, then waits for those announced. Both
 // orders must be seen alike by all, hence sequentially consistent.
@@ -171,12 +184,12 @@ int Counter::read_number(const Source& source, long long* value) noexcept {
   }
 }
 
-int Counter::read_group(const Source& source, long long* value, bool baselines) {
+int Counter::read_group(const Source& source, long long* value, const Origin& origin) {
   bool first = true;
   long long result = 0;
   for (Counter* member : source.members) {
     long long next = 0;
-    const int outcome = member->read(&next, nullptr, baselines);
+    const int outcome = member->read(&next, nullptr, origin);
     if (outcome == SDE_ENOEVNT) continue;  // taken back at this moment
     if (outcome != SDE_OK) return outcome;
     if (first)
@@ -191,7 +204,7 @@ int Counter::read_group(const Source& source, long long* value, bool baselines) 
   return SDE_OK;
 }
 
-int Counter::read(long long* value, substrata_sde_nature* nature, bool baselines) {
+int Counter::read(long long* value, substrata_sde_nature* nature, const Origin& origin) {
   const Pin source(*this);
   if (nature != nullptr) {
     if (source)
@@ -201,12 +214,12 @@ int Counter::read(long long* value, substrata_sde_nature* nature, bool baselines
   }
   if (!source) {
     if (gone()) return SDE_ENOEVNT;
-    *value = 0;
+    *value = -1;
     return SDE_OK;
   }
   switch (source->event_class) {
     case SUBSTRATA_SDE_GROUP:
-      return read_group(*source, value, baselines);
+      return read_group(*source, value, origin);
     case SUBSTRATA_SDE_RECORDER:
       *value = at_address(source->recorder->copy());
       return SDE_OK;
@@ -222,10 +235,31 @@ int Counter::read(long long* value, substrata_sde_nature* nature, bool baselines
   long long now = 0;
   const int outcome = read_number(*source, &now);
   if (outcome != SDE_OK) return outcome;
-  if (baselines && source->delta())
-    now = difference(source->floating(), now, baseline_.load(std::memory_order_relaxed));
+  if (source->delta()) {
+    const bool floating = source->floating();
+    if (origin.last_reset) now = difference(floating, now, baseline_.load(std::memory_order_relaxed));
+    const substrata_sde_start::Stand* const stand =
+        origin.start != nullptr ? origin.start->of(this) : nullptr;
+    if (stand != nullptr && stand->floating == floating) now = difference(floating, now, stand->value);
+  }
   *value = now;
   return SDE_OK;
+}
+
+int Counter::add_to(substrata_sde_start* start) {
+  const Pin source(*this);
+  if (!source) return gone() ? SDE_ENOEVNT : SDE_OK;
+  if (source->event_class == SUBSTRATA_SDE_GROUP) {
+    for (Counter* member : source->members)
+      if (const int outcome = member->add_to(start); outcome != SDE_OK && outcome != SDE_ENOEVNT)
+        return outcome;
+    return SDE_OK;
+  }
+  if (!source->delta()) return SDE_OK;
+  long long now = 0;
+  const int outcome = read_number(*source, &now);
+  if (outcome == SDE_OK) start->stands.push_back({this, now, source->floating()});
+  return outcome;
 }
 
 int Counter::write(long long value) noexcept {

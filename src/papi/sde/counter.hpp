@@ -15,9 +15,31 @@
 #include "tool_interface.h"
 
 namespace substrata::sde {
-
 class Counter;
+}
+
+// Where the delta counters that a group is made of stood when counting began.
+struct substrata_sde_start {
+  struct Stand {
+    const substrata::sde::Counter* counter;
+    long long value;
+    bool floating;
+  };
+  std::vector<Stand> stands;  // in order of counter
+
+  const Stand* of(const substrata::sde::Counter* counter) const noexcept;
+};
+
+namespace substrata::sde {
+
 struct Library;
+
+// From where delta counters count, also as members of a group: from nothing (their plain value), from their
+// last reset, or from where they stood at a start.
+struct Origin {
+  bool last_reset = false;
+  const substrata_sde_start* start = nullptr;
+};
 
 // What an event publishes. Immutable while it stands behind a name, but for the recorder and the set.
 struct Source {
@@ -91,9 +113,10 @@ class Counter {
   };
 
   // SDE_OK and 64 bits (a double's for floating types, an address for recorders and sets), or an error.
-  // `baselines`: delta counters, also as members of a group, give the difference to their last reset. May
-  // throw std::bad_alloc.
-  int read(long long* value, substrata_sde_nature* nature, bool baselines);
+  // An event that waits for its program reads -1, as PAPI's. May throw std::bad_alloc.
+  int read(long long* value, substrata_sde_nature* nature, const Origin& origin);
+  // Adds where this counter, or the members of this group, stand now. May throw std::bad_alloc.
+  int add_to(substrata_sde_start* start);
   int write(long long value) noexcept;
   int reset() noexcept;  // the baseline becomes the present value
 
@@ -116,7 +139,7 @@ class Counter {
 
  private:
   int read_number(const Source& source, long long* value) noexcept;
-  int read_group(const Source& source, long long* value, bool baselines);
+  int read_group(const Source& source, long long* value, const Origin& origin);
   void report_to_overflow_check(long long value) noexcept;
 
   const std::uint64_t mark_ = kMark;

@@ -2,8 +2,10 @@
 // elsewhere.
 #include "sde_lib.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string_view>
@@ -322,7 +324,7 @@ int sde_ti_name_to_code(const char* event_name, uint32_t* event_code) {
 int sde_ti_read_counter(uint32_t counter_id, long long* value) {
   if (value == nullptr) return SDE_EINVAL;
   return on_number("sde_ti_read_counter", counter_id,
-                   [&](Counter& counter) { return counter.read(value, nullptr, true); });
+                   [&](Counter& counter) { return counter.read(value, nullptr, {.last_reset = true}); });
 }
 
 int sde_ti_write_counter(uint32_t counter_id, long long value) {
@@ -388,9 +390,30 @@ int substrata_sde_nature_of(uint32_t counter_id, substrata_sde_nature* nature) {
 }
 
 int substrata_sde_read(uint32_t counter_id, long long* value, substrata_sde_nature* nature) {
-  if (value == nullptr || nature == nullptr) return SDE_EINVAL;
-  return on_number("substrata_sde_read", counter_id,
-                   [&](Counter& counter) { return counter.read(value, nature, false); });
+  return substrata_sde_read_from(counter_id, nullptr, value, nature);
 }
+
+int substrata_sde_read_from(uint32_t counter_id, const substrata_sde_start* start, long long* value,
+                            substrata_sde_nature* nature) {
+  if (value == nullptr || nature == nullptr) return SDE_EINVAL;
+  return on_number("substrata_sde_read_from", counter_id,
+                   [&](Counter& counter) { return counter.read(value, nature, {.start = start}); });
+}
+
+int substrata_sde_mark_start(uint32_t group_id, substrata_sde_start** start) {
+  if (start == nullptr) return SDE_EINVAL;
+  *start = nullptr;
+  return on_number("substrata_sde_mark_start", group_id, [&](Counter& counter) {
+    auto marked = std::make_unique<substrata_sde_start>();
+    const int result = counter.add_to(marked.get());
+    if (result != SDE_OK) return result;
+    std::sort(marked->stands.begin(), marked->stands.end(),
+              [](const auto& a, const auto& b) { return std::less<>()(a.counter, b.counter); });
+    *start = marked.release();
+    return result;
+  });
+}
+
+void substrata_sde_free_start(substrata_sde_start* start) { delete start; }
 
 }  // extern "C"

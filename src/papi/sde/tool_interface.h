@@ -1,4 +1,4 @@
-/* The tool's side of libsde: what PAPI's sde component finds by name in a process (sde_ti_*), and two calls
+/* The tool's side of libsde: what PAPI's sde component finds by name in a process (sde_ti_*), and calls
  * of our own that let several readers measure one counter without disturbing each other. Installed nowhere:
  * tools look the names up with dlsym. Events are known by a number that never changes and is never given to
  * another name. Thread-safe. */
@@ -21,7 +21,7 @@ char* sde_ti_get_event_description(int event_id);
  * "LIBRARY::EVENT". */
 int sde_ti_name_to_code(const char* event_name, uint32_t* event_code);
 /* The value less the value at the last sde_ti_reset_counter (delta mode), the value (instant mode), or the
- * address of a copy (recorders, counting sets). 0 for an event not registered yet. */
+ * address of a copy (recorders, counting sets). -1 for an event not registered yet. */
 int sde_ti_read_counter(uint32_t counter_id, long long* value);
 int sde_ti_write_counter(uint32_t counter_id, long long value);
 int sde_ti_reset_counter(uint32_t counter_id);
@@ -57,6 +57,13 @@ int substrata_sde_nature_of(uint32_t counter_id, substrata_sde_nature* nature);
 /* As sde_ti_read_counter, but never less a former value; *nature states what was read. SDE_ENOEVNT when
  * unregistered. */
 int substrata_sde_read(uint32_t counter_id, long long* value, substrata_sde_nature* nature);
+/* Where the delta counters that a group is made of stand now; to be freed. Null with an error. */
+typedef struct substrata_sde_start substrata_sde_start;
+int substrata_sde_mark_start(uint32_t group_id, substrata_sde_start** start);
+void substrata_sde_free_start(substrata_sde_start* start);
+/* As substrata_sde_read, but a group's delta counters are counted from `start` (null: as there). */
+int substrata_sde_read_from(uint32_t counter_id, const substrata_sde_start* start, long long* value,
+                            substrata_sde_nature* nature);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const auto& [name, lines] : table)
     for (const substrata::perf::PresetLine& line : lines)
       if (line.events.empty() || line.events.size() > substrata::kMaxRecipeTerms ||
-          (!line.postfix.empty() && !substrata::perf::postfix_is_sound(line.postfix, line.events.size())))
+          (line.derived == "DERIVED_POSTFIX" &&
+           !substrata::perf::postfix_is_sound(line.postfix, line.events.size())))
         std::abort();
   if (const auto field = substrata::perf::parse_format(text))
     for (const auto& range : field->ranges)

@@ -38,6 +38,17 @@ TEST(PresetParser, FormulasAndNotesAreTakenApart) {
   EXPECT_EQ(line.note, "counts, twice");
 }
 
+// PAPI's tables may have them; such lines were dropped without a word.
+TEST(PresetParser, InfixFormulasAreKept) {
+  uint32_t malformed = 1;
+  const perf::PresetTable table =
+      parse("CPU,fake\nPRESET,PAPI_FP_OPS,DERIVED_INFIX,(N0+N1)*#/2,A,B\n", &malformed);
+  EXPECT_EQ(malformed, 0u);
+  ASSERT_EQ(table.count("PAPI_FP_OPS"), 1u);
+  EXPECT_EQ(table.at("PAPI_FP_OPS").at(0).postfix, "(N0+N1)*#/2");
+  EXPECT_EQ(table.at("PAPI_FP_OPS").at(0).derived, "DERIVED_INFIX");
+}
+
 TEST(PresetParser, MalformedLinesAreCountedAndLeftOut) {
   uint32_t malformed = 0;
   const perf::PresetTable table = parse(
@@ -52,6 +63,8 @@ TEST(PresetParser, MalformedLinesAreCountedAndLeftOut) {
 TEST(PresetFormula, OnlySoundPostfixIsAccepted) {
   EXPECT_TRUE(perf::postfix_is_sound("N0|N1|+|", 2));
   EXPECT_TRUE(perf::postfix_is_sound("N0|4|*|N1|8.5|*|+", 2));
+  EXPECT_TRUE(perf::postfix_is_sound("N0|#|*|", 1));
+  EXPECT_FALSE(perf::postfix_is_sound("N0|N1|%|", 2)) << "PAPI has no such operator either";
   EXPECT_FALSE(perf::postfix_is_sound("N0|N1|", 2));
   EXPECT_FALSE(perf::postfix_is_sound("N0|+|", 1));
   EXPECT_FALSE(perf::postfix_is_sound("N2|", 2));
@@ -94,6 +107,12 @@ TEST_F(PresetSources, ComeInTheirOrder) {  // PA-21, PA-15
   host.settings["PAPI_CSV_EVENT_FILE"] = tree.path() + "/only.csv";
   EXPECT_EQ(first_term("PAPI_TOT_INS"), "MASKED:ONE");
   EXPECT_EQ(first_term("PAPI_TOT_CYC"), "") << "PAPI_CSV_EVENT_FILE is the whole table";
+}
+
+TEST_F(PresetSources, UnreadableTableIsTheReasonWhyThereAreNoPresets) {
+  host.settings["PAPI_CSV_EVENT_FILE"] = tree.path() + "/none.csv";
+  EXPECT_EQ(first_term("PAPI_TOT_INS"), "");
+  EXPECT_NE(why.find("none.csv: the file cannot be read"), std::string::npos) << why;
 }
 
 TEST_F(PresetSources, LaterLinesReplaceEarlierOnes) {

@@ -6,6 +6,7 @@
 
 #include "events/preset.hpp"
 #include "support/fake_substrates.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
@@ -123,7 +124,8 @@ TEST_F(CatalogueCalls, ListingsHoldWhatOpensAndNothingElse) {  // PA-23, PA-37
             Code::kNoComponent);
   EXPECT_EQ(catalogue().next_in_component(kNativeMask, Enumerate::kFirst, -1).error().code,
             Code::kNoComponent);
-  EXPECT_EQ(catalogue().next_in_component(kNativeMask, Enumerate::kFirst, 2).error().code, Code::kNoEvent);
+  EXPECT_EQ(catalogue().next_in_component(kNativeMask, Enumerate::kFirst, 2).error().code,
+            Code::kNoComponent);
   EXPECT_EQ(catalogue().next_in_component(kPresetMask, Enumerate::kFirst, 1).error().code,
             Code::kNoEvent);  // PA-4
 }
@@ -161,7 +163,7 @@ TEST_F(CatalogueCalls, PresetIsAvailableOnlyWhenItsEventsOpen) {  // PA-23
   ASSERT_TRUE(next.has_value());
   while ((next = catalogue().next(*next, Enumerate::kEvents))) ++count;
   EXPECT_EQ(count, kPresetCount);
-  EXPECT_EQ(catalogue().preset_count(0), 4u);
+  EXPECT_EQ(catalogue().preset_count(0), 5u);
   EXPECT_EQ(catalogue().preset_count(1), 0u);
   EXPECT_TRUE(catalogue().query(code("PAPI_TOT_CYC")).ok());
   const Status broken = catalogue().query(code("PAPI_LD_INS"));
@@ -175,27 +177,30 @@ TEST_F(CatalogueCalls, PresetIsAvailableOnlyWhenItsEventsOpen) {  // PA-23
   EXPECT_EQ(sum.term_count, 2u);
   EXPECT_EQ(sum.derived, "DERIVED_ADD");
   EXPECT_EQ(sum.term_names, (std::vector<std::string>{"alpha::CYCLES", "alpha::INSTRUCTIONS"}));
+  const EventInfo infix = catalogue().info(code("PAPI_FP_OPS")).value_or(EventInfo{});
+  EXPECT_EQ(infix.derived, "DERIVED_POSTFIX") << "as PAPI shows it";
+  EXPECT_EQ(infix.formula, "N1|N0|-|0.5|*|");
   std::vector<uint32_t> available;
   next = catalogue().next_in_component(kPresetMask, Enumerate::kFirstOfComponent, 0);
   while (next) {
     available.push_back(*next);
     next = catalogue().next_in_component(*next, Enumerate::kPresetAvailable, 0);
   }
-  EXPECT_EQ(available.size(), 4u);
+  EXPECT_EQ(available.size(), 5u);
   next = catalogue().next(kPresetMask, Enumerate::kPresetTlb);
   ASSERT_TRUE(next.has_value());
   EXPECT_EQ(catalogue().name_of(*next).value_or(""), "PAPI_TLB_DM");
 }
 
 TEST_F(CatalogueCalls, UserEventsAreCountedAsWritten) {  // PA-15
-  Result<std::vector<UserEvent>> events = parse_user_events(
+  UserEventsFile file = parse_user_events(
       "# ratio of the fake\n"
       "EVENT,IPC100,DERIVED_POSTFIX,N1|100|*|N0|/|,alpha::CYCLES,alpha::INSTRUCTIONS,SDESC,\"ipc, times "
       "100\"\n"
       "EVENT,MIXED,DERIVED_ADD,alpha::CYCLES,beta:::a\n"
       "EVENT,ITSELF,NOT_DERIVED,ITSELF\n");
-  ASSERT_TRUE(events.has_value()) << events.error().note;
-  ASSERT_TRUE(catalogue().set_user_events(std::move(*events)).ok());
+  ASSERT_TRUE(file.refused.empty()) << file.refused[0].why;
+  ASSERT_TRUE(catalogue().set_user_events(std::move(file.events)).ok());
   EXPECT_EQ(code("IPC100"), kUserMask);
   EXPECT_EQ(catalogue().info(kUserMask).value_or(EventInfo{}).short_text, "ipc, times 100");
   EXPECT_EQ(catalogue().compose(code("MIXED")).error().code, Code::kCombination);
@@ -210,15 +215,15 @@ TEST_F(CatalogueCalls, UserEventsAreCountedAsWritten) {  // PA-15
 }
 
 TEST_F(CatalogueCalls, TermsOfUserEventsMayBeDerivedThemselves) {  // PA-15, PA-21
-  Result<std::vector<UserEvent>> events = parse_user_events(
+  UserEventsFile file = parse_user_events(
       "EVENT,IPC100,DERIVED_POSTFIX,N1|100|*|N0|/|,alpha::CYCLES,alpha::INSTRUCTIONS\n"
       "EVENT,DEEP,DERIVED_ADD,PAPI_LST_INS,IPC100\n"
       "EVENT,TWICE,DERIVED_INFIX,N0*2,DEEP\n"
       "EVENT,SAME,NOT_DERIVED,PAPI_LST_INS\n"
       "EVENT,HERE,DERIVED_ADD,THERE,alpha::CYCLES\n"
       "EVENT,THERE,DERIVED_ADD,HERE,alpha::CYCLES\n");
-  ASSERT_TRUE(events.has_value()) << events.error().note;
-  ASSERT_TRUE(catalogue().set_user_events(std::move(*events)).ok());
+  ASSERT_TRUE(file.refused.empty()) << file.refused[0].why;
+  ASSERT_TRUE(catalogue().set_user_events(std::move(file.events)).ok());
   const int set = set_of({"DEEP", "TWICE", "SAME", "alpha::LOADS"});
   ASSERT_TRUE(start_set(set).ok());
   ticks += 5;
@@ -233,6 +238,23 @@ TEST_F(CatalogueCalls, TermsOfUserEventsMayBeDerivedThemselves) {  // PA-15, PA-
   EXPECT_EQ(deep.term_names, (std::vector<std::string>{"PAPI_LST_INS", "IPC100"}));
   EXPECT_EQ(deep.term_codes.at(1), code("IPC100"));
   EXPECT_FALSE(catalogue().compose(code("HERE")).has_value()) << "two that define each other";
+}
+
+TEST_F(CatalogueCalls, EventOfABadLineIsAnsweredWithFileLineAndReason) {  // PA-15
+  const substrata::tests::TemporaryFolder folder;
+  folder.write("mine.csv",
+               "EVENT,GOOD,NOT_DERIVED,alpha::CYCLES\n"
+               "EVENT,BAD,DERIVED_SUM,alpha::CYCLES\n");
+  const std::string path = folder.file("mine.csv");
+  EXPECT_EQ(catalogue().load_user_events(path, Catalogue::BadLines::kRefuseFile).code, Code::kInvalid);
+  EXPECT_FALSE(catalogue().find("GOOD").has_value()) << "nothing is half done";
+  const Status left_out = catalogue().load_user_events(path, Catalogue::BadLines::kLeaveOut);
+  EXPECT_NE(std::string(left_out.note).find("mine.csv:2: unknown derived type"), std::string::npos);
+  EXPECT_TRUE(catalogue().find("GOOD").has_value());
+  const Result<uint32_t> bad = catalogue().find("BAD");
+  ASSERT_EQ(bad.error().code, Code::kNoEvent);
+  EXPECT_NE(std::string(bad.error().note).find("mine.csv:2: unknown derived type"), std::string::npos)
+      << bad.error().note;
 }
 
 TEST(Presets, NumbersAreThoseOfTheHeader) {  // PA-10

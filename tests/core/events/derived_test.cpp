@@ -39,6 +39,23 @@ TEST(Derived, PostfixAndInfixFormulas) {
   EXPECT_EQ(value_of(DerivedKind::kInfix, "N0*1e300*1e300", {10}), std::numeric_limits<int64_t>::max());
 }
 
+TEST(Derived, TheClocksRateIsWrittenAsInPapisTables) {
+  EXPECT_EQ(value_of(DerivedKind::kPostfix, "N0|#|*|N1|/|", {50, 2000}, 1e6), 25'000);
+  EXPECT_EQ(value_of(DerivedKind::kInfix, "N0*#/N1", {50, 2000}, 1e6), 25'000);
+  EXPECT_TRUE(Formula::make(DerivedKind::kPostfix, "N0|#|*|", 1).value_or(Formula()).per_second());
+  EXPECT_FALSE(Formula::make(DerivedKind::kPostfix, "N0|N1|%|", 2).has_value()) << "nor can PAPI";
+}
+
+TEST(Derived, EveryKindCanBeWrittenAsPostfix) {
+  const auto postfix = [](DerivedKind kind, const char* text, uint32_t terms) {
+    return Formula::make(kind, text, terms).value_or(Formula()).postfix();
+  };
+  EXPECT_EQ(postfix(DerivedKind::kInfix, "(N0 + N1) * 2.5 / #", 2), "N0|N1|+|2.5|*|#|/|");
+  EXPECT_EQ(postfix(DerivedKind::kPostfix, "N0|N1|-", 2), "N0|N1|-|");
+  EXPECT_EQ(postfix(DerivedKind::kSub, "", 3), "N0|N1|-|N2|-|");
+  EXPECT_EQ(postfix(DerivedKind::kPerSecond, "", 2), "N1|N0|/|#|*|");
+}
+
 TEST(Derived, AFormulaOfFormulasIsComputedFromTheirTerms) {
   const auto made = [](DerivedKind kind, const char* text, uint32_t terms) {
     return Formula::make(kind, text, terms).value_or(Formula());

@@ -40,28 +40,68 @@ TEST(EventSpecOfAName, DividesComponentEventAndQualifiers) {
   EXPECT_TRUE(parse_event_spec(":::").event.empty());
 }
 
+std::string first_refused(const UserEventsFile& file) {
+  if (file.refused.empty()) return "";
+  return std::to_string(file.refused[0].number) + ": " + file.refused[0].why;
+}
+
 TEST(UserEventsFile, BadLinesAreToldByNumber) {
   struct Case {
     const char* text;
     const char* part;
   };
   for (const Case& bad :
-       {Case{"\nPRESET,A,NOT_DERIVED,x\n", "line 2: a line begins with EVENT"},
-        Case{"EVENT,A,NOT_DERIVED\n", "line 1: an event needs"},
+       {Case{"\nNOTHING,A,NOT_DERIVED,x\n", "2: a line begins with EVENT or CPU, not with \"NOTHING\""},
+        Case{"EVENT,A,NOT_DERIVED\n", "1: an event needs"},
         Case{"EVENT,A B,NOT_DERIVED,x\n", "not an event name"},
         Case{"EVENT,A,DERIVED_X,x\n", "unknown derived type"},
         Case{"EVENT,A,DERIVED_POSTFIX,N0|N1|+,x\n", "no such term"},
-        Case{"EVENT,A,NOT_DERIVED,\"x\n", "quoted"},
-        Case{"EVENT,A,NOT_DERIVED,x,LDESC\n", "a text is missing"},
-        Case{"EVENT,A,NOT_DERIVED,x\nEVENT,A,NOT_DERIVED,x\n", "line 2: this name is defined twice"}}) {
-    const Result<std::vector<UserEvent>> events = parse_user_events(bad.text);
-    ASSERT_EQ(events.error().code, Code::kInvalid) << bad.text;
-    EXPECT_NE(std::string(events.error().note).find(bad.part), std::string::npos) << events.error().note;
+        Case{"EVENT,A,NOT_DERIVED,\"x\n", "quoted"}, Case{"\"\n", "quoted"}, Case{"CPU\n", "1: CPU needs"},
+        Case{"EVENT,A,NOT_DERIVED,x,LDESC\n", "a text is missing"}}) {
+    const UserEventsFile file = parse_user_events(bad.text);
+    EXPECT_TRUE(file.events.empty()) << bad.text;
+    EXPECT_NE(first_refused(file).find(bad.part), std::string::npos) << first_refused(file);
   }
-  EXPECT_TRUE(parse_user_events("# nothing\r\n\n").value_or(std::vector<UserEvent>(1)).empty());
+  EXPECT_TRUE(parse_user_events("# nothing\r\n\n").events.empty());
+  EXPECT_EQ(first_refused(parse_user_events("# nothing\r\n\n")), "");
   std::string many;
   for (int i = 0; i < 51; ++i) many += "EVENT,E" + std::to_string(i) + ",NOT_DERIVED,x\n";
-  EXPECT_EQ(parse_user_events(many).error().code, Code::kInvalid);
+  EXPECT_EQ(first_refused(parse_user_events(many)), "51: more than 50 events");
+}
+
+std::vector<std::string> names_in(const std::string& text, const std::vector<std::string>& units) {
+  const UserEventsFile file = parse_user_events(text, [&] { return units; });
+  EXPECT_EQ(first_refused(file), "");
+  std::vector<std::string> names;
+  for (const UserEvent& event : file.events) names.push_back(event.name);
+  return names;
+}
+
+// The form of PAPI's manual, of which the whole file was refused.
+TEST(UserEventsFile, SectionsOfCpuLinesHoldForTheUnitsTheyName) {
+  const std::string text =
+      "EVENT,EVERYWHERE,NOT_DERIVED,x\n"
+      "CPU,skx\nCPU,CLX\n"
+      "EVENT,ON_SKX,DERIVED_INFIX,N0*2,x\n"
+      "CPU,icx\n"
+      "EVENT,ON_ICX,NOT_DERIVED,x\n"
+      "CPU,amd64_fam19h*\n"
+      "PRESET,ON_AMD,NOT_DERIVED,x,\n";
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names_in(text, {"skx", "cpu"}), (Names{"EVERYWHERE", "ON_SKX"}));
+  EXPECT_EQ(names_in(text, {"clx"}), (Names{"EVERYWHERE", "ON_SKX"}));
+  EXPECT_EQ(names_in(text, {"amd64_fam19h_zen4"}), (Names{"EVERYWHERE", "ON_AMD"}));
+  EXPECT_EQ(names_in(text, {}), Names{"EVERYWHERE"});
+}
+
+TEST(UserEventsFile, GoodLinesBesideABadOneCount) {
+  const UserEventsFile file = parse_user_events(
+      "EVENT,A,NOT_DERIVED,x\nEVENT,B,DERIVED_X,x\nEVENT,C,NOT_DERIVED,x\nEVENT,A,DERIVED_ADD,y,z\n");
+  ASSERT_EQ(file.events.size(), 2u);
+  EXPECT_EQ(file.events[0].terms, (std::vector<std::string>{"y", "z"})) << "the later definition";
+  EXPECT_EQ(file.events[1].name, "C");
+  ASSERT_EQ(file.refused.size(), 1u);
+  EXPECT_EQ(file.refused[0].name, "B");
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <ctime>
+#include <string>
 
+#include "system/amd_tlbs.hpp"
 #include "system/timers.hpp"
 
 namespace {
@@ -30,6 +32,38 @@ TEST(HardwareInfo, AgreesWithTheSystem) {
     if (cache.type == kMemoryData) found = cache.size_bytes;
   }
   EXPECT_EQ(found, l1);
+}
+
+// An EPYC 9004's registers. Leaf 0x18, which Intel's processors fill, is empty there, and no buffer was shown.
+TEST(AmdTlbs, BothLevelsOfAZenAreShown) {
+  HardwareInfo info;
+  info.levels.resize(3);
+  add_amd_tlbs({0xff48ff40, 0xff48ff40}, {0x5c002200, 0x6c004200}, {0xf048f040, 0xf0400000}, &info);
+  const auto lines = [&](int level) {
+    std::string text;
+    for (const TlbInfo& tlb : info.levels[static_cast<size_t>(level)].tlbs)
+      text += std::string(tlb.type == kMemoryData ? "data " : "code ") + std::to_string(tlb.entries) +
+              " of " + std::to_string(tlb.page_bytes >> 10) + " K, " + std::to_string(tlb.ways) + " ways\n";
+    return text;
+  };
+  EXPECT_EQ(lines(0),
+            "code 32 of 4096 K, -1 ways\ndata 36 of 4096 K, -1 ways\n"
+            "code 64 of 2048 K, -1 ways\ndata 72 of 2048 K, -1 ways\n"
+            "code 64 of 4 K, -1 ways\ndata 72 of 4 K, -1 ways\n"
+            "code 64 of 1048576 K, -1 ways\ndata 72 of 1048576 K, -1 ways\n");
+  EXPECT_EQ(lines(1),
+            "code 256 of 4096 K, 2 ways\ndata 1536 of 4096 K, 6 ways\n"
+            "code 512 of 2048 K, 2 ways\ndata 3072 of 2048 K, 6 ways\n"
+            "code 512 of 4 K, 4 ways\ndata 3072 of 4 K, 8 ways\n"
+            "data 64 of 1048576 K, -1 ways\n");
+  EXPECT_EQ(lines(2), "");
+}
+
+TEST(AmdTlbs, ALevelThatIsNotThereGetsNone) {
+  HardwareInfo info;
+  info.levels.resize(1);
+  add_amd_tlbs({0xff48ff40, 0}, {0x5c002200, 0}, {}, &info);
+  EXPECT_EQ(info.levels[0].tlbs.size(), 4u);
 }
 
 TEST(MemoryMap, ThisProgramIsFoundInIt) {

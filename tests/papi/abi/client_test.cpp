@@ -73,6 +73,36 @@ TEST_F(Client, EventNameIsNotWrittenPastTheLengthClientsGive) {
   EXPECT_GT(seen, 0);
 }
 
+// PA-10: programs written against PAPI's example component found none of its names.
+TEST_F(Client, EventsOfPapisExampleComponentCountAsTheyDoThere) {
+  int set = PAPI_NULL;
+  ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
+  for (const char* name : {"EXAMPLE_CONSTANT", "EXAMPLE_AUTOINC", "EXAMPLE_ZERO", "EXAMPLE_GLOBAL_AUTOINC"})
+    ASSERT_EQ(PAPI_add_named_event(set, (std::string("example:::") + name).c_str()), PAPI_OK) << name;
+  long long values[4];
+  const auto expect = [&](long long autoinc, const char* when) {
+    EXPECT_EQ(values[0], 42) << when;
+    EXPECT_EQ(values[1], autoinc) << when;
+    EXPECT_EQ(values[2], 0) << when;
+    EXPECT_EQ(values[3], autoinc) << when;
+  };
+  ASSERT_EQ(PAPI_start(set), PAPI_OK);
+  ASSERT_EQ(PAPI_reset(set), PAPI_OK);
+  ASSERT_EQ(PAPI_stop(set, values), PAPI_OK);
+  expect(0, "a stop is the first reading after the reset");
+  for (int i = 1; i < 4; ++i) {
+    ASSERT_EQ(PAPI_start(set), PAPI_OK);
+    ASSERT_EQ(PAPI_stop(set, values), PAPI_OK);
+    expect(i, "a start changes nothing");
+  }
+  ASSERT_EQ(PAPI_start(set), PAPI_OK);
+  ASSERT_EQ(PAPI_read(set, values), PAPI_OK);
+  expect(4, "a reading");
+  ASSERT_EQ(PAPI_stop(set, values), PAPI_OK);
+  EXPECT_EQ(PAPI_cleanup_eventset(set), PAPI_OK);
+  EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
+}
+
 TEST_F(Client, EnumerationVisitsThePresetsOfTheHeader) {
   int code = PAPI_PRESET_MASK, count = 1;
   ASSERT_EQ(PAPI_enum_event(&code, PAPI_ENUM_FIRST), PAPI_OK);

@@ -615,6 +615,8 @@ static void events(void) {
   while (PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, 0) == PAPI_OK) continue;
   ASK("PAPI_enum_cmp_event", "after the last", PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, 0));
   code = PAPI_NATIVE_MASK;
+  ASK("PAPI_enum_cmp_event", "first of a disabled component",
+      PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, PAPI_get_component_index("sde")));
   ASK("PAPI_enum_cmp_event", "component 99", PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, 99));
   ASK("PAPI_enum_cmp_event", "component -1", PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, -1));
   ASK("PAPI_enum_cmp_event", "no such modifier", PAPI_enum_cmp_event(&code, 77, 0));
@@ -630,6 +632,45 @@ static void events(void) {
   ASK("PAPI_get_component_index", "perf_event", PAPI_get_component_index("perf_event"));
   ASK_ASIDE("PAPI_get_component_index", "NULL", PAPI_get_component_index(NULL));
   ASK("PAPI_num_cmp_hwctrs", "99", PAPI_num_cmp_hwctrs(99));
+}
+
+/* What programs read of a component before they use it. */
+static void components(void) {
+  chapter = "components";
+  static const char* const both[] = {"perf_event", "perf_event_uncore", "sde", "sysdetect"};
+  for (int i = 0; i < 4; ++i) {
+    const PAPI_component_info_t* const info = PAPI_get_component_info(PAPI_get_component_index(both[i]));
+    if (info == NULL) continue;
+#define FIELD(name) tell(#name, both[i], info->name)
+    tell_text("short_name", both[i], info->short_name);
+    tell_text("support_version", both[i], info->support_version);
+    FIELD(disabled);
+    FIELD(num_cntrs);
+    FIELD(num_mpx_cntrs);
+    FIELD(num_native_events);
+    FIELD(default_domain);
+    FIELD(available_domains);
+    FIELD(default_granularity);
+    FIELD(available_granularities);
+    FIELD(hardware_intr_sig);
+    FIELD(component_type);
+    FIELD(hardware_intr);
+    FIELD(precise_intr);
+    FIELD(posix1b_timers);
+    FIELD(kernel_profile);
+    FIELD(kernel_multiplex);
+    FIELD(fast_counter_read);
+    FIELD(fast_real_timer);
+    FIELD(fast_virtual_timer);
+    FIELD(attach);
+    FIELD(attach_must_ptrace);
+    FIELD(cntr_umasks);
+    FIELD(cpu);
+    FIELD(inherit);
+    tell_text("first pmu_names", both[i], info->pmu_names[0]);
+    tell_text("second pmu_names", both[i], info->pmu_names[0] != NULL ? info->pmu_names[1] : NULL);
+#undef FIELD
+  }
 }
 
 static void machine(void) {
@@ -670,6 +711,24 @@ static void machine(void) {
   ASK("pagesize", "", memory.pagesize);
 }
 
+/* The translation lookaside buffers of pages up to 4 MB. */
+static void translations(void) {
+  chapter = "tlb";
+  const PAPI_hw_info_t* const info = PAPI_get_hardware_info();
+  if (info->vendor != PAPI_VENDOR_AMD) return; /* PAPI reads another leaf of Intel's, with old tables */
+  for (int level = 0; level < 2 && level < info->mem_hierarchy.levels; ++level) {
+    for (int i = 0; i < PAPI_MH_MAX_LEVELS; ++i) {
+      const PAPI_mh_tlb_info_t* const tlb = &info->mem_hierarchy.level[level].tlb[i];
+      if (tlb->num_entries == 0 || tlb->page_size > 4 << 20) continue;
+      char which[64];
+      snprintf(which, sizeof which, "level %d, type %d, pages of %d", level + 1, tlb->type & 0xf,
+               tlb->page_size);
+      tell("entries", which, tlb->num_entries);
+      tell("ways", which, tlb->associativity);
+    }
+  }
+}
+
 static void rates_and_regions(void) {
   float real, process, rate;
   long long count;
@@ -700,7 +759,9 @@ int main(void) {
   threads();
   options();
   events();
+  components();
   machine();
+  translations();
   rates_and_regions();
   chapter = "end";
   tell("reached", "", 1);

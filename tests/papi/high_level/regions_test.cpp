@@ -92,6 +92,27 @@ TEST_F(Regions, OneReportAProcessWithEveryThreadAndNestedRegion) {
               HasSubstr("\"1\":{\n      \"regions\":{\n        \"0\":{\n          \"name\":\"elsewhere\""));
 }
 
+// PA-24: with the setting PAPI writes one thread, ours wrote each.
+TEST_F(Regions, ThreadsAreOneWherePapiHlThreadMultipleSaysSo) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  const std::vector<std::string> reports = reports_of("example:::ticks", [] {
+    setenv("PAPI_HL_THREAD_MULTIPLE", "0", 1);
+    bool good = PAPI_hl_region_begin("outer") == PAPI_OK && PAPI_hl_region_end("outer") == PAPI_OK;
+    std::thread([&] {
+      good = good && PAPI_hl_region_begin("other") == PAPI_OK && PAPI_hl_region_begin("inner") == PAPI_OK;
+      good = good && PAPI_hl_region_end("inner") == PAPI_OK && PAPI_hl_region_end("other") == PAPI_OK;
+    }).join();
+    return good;
+  });
+  ASSERT_EQ(reports.size(), 1u);
+  const size_t regions = reports[0].find("\"regions\"");
+  ASSERT_NE(regions, std::string::npos);
+  EXPECT_EQ(reports[0].find("\"regions\"", regions + 1), std::string::npos) << reports[0];
+  EXPECT_THAT(reports[0], HasSubstr("\"name\":\"outer\",\n          \"parent_region_id\":\"-1\""));
+  EXPECT_THAT(reports[0], HasSubstr("\"name\":\"other\",\n          \"parent_region_id\":\"-1\""));
+  EXPECT_THAT(reports[0], HasSubstr("\"name\":\"inner\",\n          \"parent_region_id\":\"1\""));
+}
+
 TEST_F(Regions, EventsThatDoNotExistAreLeftOutAndTimeIsAlwaysTold) {
   SKIP_UNDER_THREAD_SANITIZER();
   const std::vector<std::string> reports = reports_of("NO_SUCH_EVENT,example:::ticks=instant", [] {

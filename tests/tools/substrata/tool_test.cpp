@@ -88,7 +88,7 @@ TEST(ToolComponents, TellOriginAndWhetherTheyWork) {
   const Ran ran = tool("components");
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.out, testing::ContainsRegex(
-                           "example +Teaches[^\n]*\n +origin: built-in\n +available: 4 native events"));
+                           "example +Teaches[^\n]*\n +origin: built-in\n +available: 8 native events"));
 }
 
 TEST(ToolComponents, ARefusedPlugInIsNamed) {
@@ -104,7 +104,7 @@ TEST(ToolEvents, PatternChoosesAndEachIsDescribed) {
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.out, HasSubstr("example:::reads\n"));
   EXPECT_THAT(ran.out, HasSubstr("count, measured, unit: reads; available"));
-  EXPECT_THAT(ran.out, HasSubstr("4 events, 4 available"));
+  EXPECT_THAT(ran.out, HasSubstr("8 events, 8 available"));
   EXPECT_EQ(tool("events no-event-is-called-so").status, 1);
 }
 
