@@ -69,7 +69,7 @@ class Sampler {
     Usage now;
     const int error = attached_ ? tree_.read(&now) : process::own_usage(inherit_, &now);
     if (error == ESRCH && seen_) {
-      // It has ended and somebody waited for it: its last account stands.
+      // It has ended and was waited for: its last account stands.
       for (uint32_t i = 0; i < process::kQuantities; ++i)
         now.of[i] = kKnown[i].kind == ValueKind::kCount || i == process::kPeak ? last_.of[i] : 0;
     } else if (error != 0) {
