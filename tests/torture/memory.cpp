@@ -82,7 +82,6 @@ std::string expect(bool warm, Passes* expected) {
 
 Outcome fail_some(const Options& options, Failing how) {
   Outcome outcome;
-  std::mt19937_64 random(options.seed);
   for (const bool warm : {true, false}) {
     Passes expected;
     if (const std::string wrong = expect(warm, &expected); !wrong.empty()) {
@@ -91,11 +90,8 @@ Outcome fail_some(const Options& options, Failing how) {
     }
     std::vector<std::int64_t> places(static_cast<size_t>(expected.allocations));
     std::iota(places.begin(), places.end(), 0);
-    if (!options.all) {
-      std::shuffle(places.begin(), places.end(), random);
-      const std::int64_t wanted = options.iterations > 0 ? options.iterations / 2 : 30;
-      places.resize(std::min(places.size(), static_cast<size_t>(wanted)));
-    }
+    choose(options, options.iterations > 0 ? static_cast<size_t>(options.iterations) / 2 : 30, &places);
+    if (options.only >= 0) places = {options.only};
     const char* const thread = warm ? "a warm thread" : "a cold thread";
     for (const std::int64_t n : places) {
       const std::string wrong =

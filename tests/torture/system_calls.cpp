@@ -58,13 +58,12 @@ const std::vector<Plausible>& plausible() {
       {SYS_mmap, "mmap", {ENOMEM, EAGAIN}},
       {SYS_mprotect, "mprotect", {ENOMEM}},
       {SYS_madvise, "madvise", {EINVAL, ENOMEM}},
-      {SYS_brk, "brk", {ENOMEM}},
       {SYS_memfd_create, "memfd_create", {EMFILE, ENOSYS}},
       {SYS_ftruncate, "ftruncate", {ENOSPC, EINTR}},
       {SYS_fallocate, "fallocate", {ENOSPC, EOPNOTSUPP, EINTR}},
       {SYS_perf_event_open, "perf_event_open", {EACCES, EMFILE, ENOENT, ENOSPC, EBUSY, EINVAL, EINTR}},
       {SYS_ioctl, "ioctl", {EINVAL, ENODEV, EINTR, EPERM}},
-      {SYS_fcntl, "fcntl", {EMFILE, EINVAL}},
+      {SYS_fcntl, "fcntl", {EMFILE, EINTR}},
       {SYS_timer_create, "timer_create", {EAGAIN, ENOMEM}},
       {SYS_timer_settime, "timer_settime", {EINVAL}},
       {SYS_timer_delete, "timer_delete", {EINVAL}},
@@ -304,11 +303,12 @@ Outcome failing_system_calls(const Options& options) {
       faults.push_back({static_cast<std::int64_t>(i), error});
   }
   const size_t possible = faults.size();
-  std::mt19937_64 random(options.seed);
-  std::shuffle(faults.begin(), faults.end(), random);
-  if (!options.all)
-    faults.resize(
-        std::min(faults.size(), static_cast<size_t>(options.iterations > 0 ? options.iterations : 40)));
+  choose(options, options.iterations > 0 ? static_cast<size_t>(options.iterations) : 40, &faults);
+  if (options.only >= 0) {
+    faults.clear();
+    for (const int error : find_call(expected.calls.at(static_cast<std::size_t>(options.only)))->errors)
+      faults.push_back({options.only, error});
+  }
   for (const Fault& fault : faults) {
     std::int64_t seen = 0;
     long failed = -1;
@@ -370,11 +370,7 @@ Outcome short_transfers(const Options& options) {
   std::vector<std::int64_t> places;
   for (size_t i = 0; i < expected.calls.size(); ++i)
     if (transfers(expected.calls[i])) places.push_back(static_cast<std::int64_t>(i));
-  std::mt19937_64 random(options.seed);
-  std::shuffle(places.begin(), places.end(), random);
-  if (!options.all)
-    places.resize(
-        std::min(places.size(), static_cast<size_t>(options.iterations > 0 ? options.iterations : 20)));
+  choose(options, options.iterations > 0 ? static_cast<size_t>(options.iterations) : 20, &places);
   for (const std::int64_t place : places)
     for (const bool cut : {true, false}) {
       std::int64_t seen = 0;

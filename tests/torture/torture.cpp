@@ -1,4 +1,4 @@
-// torture_driver EXPERIMENT [--iterations N | --all] [--seed S] [--verbose]: does one kind of harm to the library, and prints
+// torture_driver EXPERIMENT [--iterations N | --all [--part I/N] | --only PLACE] [--seed S] [--verbose]: does one kind of harm to the library, and prints
 // what came of it as one line of JSON. Ends with 1 if anything went wrong, 77 if it cannot be tried here.
 #include "torture.hpp"
 
@@ -116,8 +116,10 @@ std::string quoted(const std::string& text) {
 }
 
 int usage() {
-  std::fprintf(stderr,
-               "usage: torture_driver EXPERIMENT [--iterations N | --all] [--seed S] [--verbose]\nexperiments:");
+  std::fprintf(
+      stderr,
+      "usage: torture_driver EXPERIMENT [--iterations N | --all [--part I/N] | --only PLACE] [--seed S] "
+      "[--verbose]\nexperiments:");
   for (const auto& one : kExperiments) std::fprintf(stderr, " %s", one.name);
   std::fprintf(stderr, "\n");
   return 2;
@@ -136,10 +138,16 @@ int main(int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "--all")
       options.all = true;
+    else if (word == "--part" && i + 1 < argc &&
+             std::sscanf(argv[++i], "%zu/%zu", &options.part, &options.parts) == 2 &&
+             options.part < options.parts)
+      continue;
     else if (word == "--verbose")
       options.verbose = true;
     else if (word == "--iterations" && i + 1 < argc)
       options.iterations = std::atoll(argv[++i]);
+    else if (word == "--only" && i + 1 < argc)
+      options.only = std::atoll(argv[++i]);
     else if (word == "--seed" && i + 1 < argc)
       options.seed = std::strtoull(argv[++i], nullptr, 10);
     else

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <random>
@@ -14,8 +15,10 @@ namespace substrata::torture {
 
 struct Options {
   std::uint64_t seed = 1;
-  std::int64_t iterations = 0;  // 0: the experiment's short run
-  bool all = false;             // every fault there is, instead of `iterations` of them
+  std::int64_t iterations = 0;      // 0: the experiment's short run
+  bool all = false;                 // every fault there is, instead of `iterations` of them
+  std::size_t part = 0, parts = 1;  // of all of them only this part
+  std::int64_t only = -1;           // the faults at this place, as a failure's text names it
   bool verbose = false;
 };
 
@@ -34,6 +37,20 @@ std::string in_a_process(const std::function<std::string()>& body, int seconds =
 std::string end_of(pid_t child, const char* text, int seconds);
 // Shared with processes forked later; never unmapped.
 char* shared_text();
+
+// What of the list this run is to do: `wanted` of it in random order, or its part of all.
+template <class T>
+void choose(const Options& options, std::size_t wanted, std::vector<T>* list) {
+  std::mt19937_64 random(options.seed);
+  std::shuffle(list->begin(), list->end(), random);
+  if (!options.all) {
+    list->resize(std::min(list->size(), wanted));
+    return;
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = options.part; i < list->size(); i += options.parts) (*list)[kept++] = (*list)[i];
+  list->resize(kept);
+}
 
 int open_descriptors();
 std::int64_t resident_bytes();
