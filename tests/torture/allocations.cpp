@@ -1,9 +1,12 @@
 // malloc and its relatives, over those of the GNU C library.
 #include "allocations.hpp"
 
+#include <execinfo.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <utility>
 
 extern "C" {
 void* __libc_malloc(size_t bytes);
@@ -21,12 +24,20 @@ constinit thread_local std::int64_t made = 0;
 constinit thread_local std::int64_t failing_from = 0;
 constinit thread_local Failing failing = Failing::kNone;
 constinit std::atomic<std::int64_t> living{0};
+constinit bool shown = false;
 
 bool fails() noexcept {
   const std::int64_t now = made++;
   if (failing == Failing::kNone) [[likely]]
     return false;
   if (failing == Failing::kOnce ? now != failing_from : now < failing_from) return false;
+  if (shown && now == failing_from) {
+    const Failing how = std::exchange(failing, Failing::kNone);
+    void* callers[40];
+    backtrace_symbols_fd(callers, backtrace(callers, 40), 2);
+    made = now + 1;
+    failing = how;
+  }
   errno = ENOMEM;
   return true;
 }
@@ -43,6 +54,7 @@ void fail_allocation(std::int64_t n, Failing how) noexcept {
   failing_from = n;
   failing = how;
 }
+void show_failing_allocation(bool show) noexcept { shown = show; }
 std::int64_t allow_allocations() noexcept {
   failing = Failing::kNone;
   return made;

@@ -10,7 +10,9 @@ namespace substrata::torture {
 enum class Failing { kNone, kOnce, kFromThen };
 // From now on the calling thread's n-th allocation fails (n counts from 0), or every one from it on.
 void fail_allocation(std::int64_t n, Failing how) noexcept;
-// Ends that; gives how many allocations the thread has made since.
+// Whether the first failing allocation writes its callers to standard error.
+void show_failing_allocation(bool show) noexcept;
+// No allocation fails any more; gives how many allocations the thread has made since.
 std::int64_t allow_allocations() noexcept;
 // Blocks allocated and not freed, by all threads.
 std::int64_t living_blocks() noexcept;
