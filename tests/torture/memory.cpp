@@ -106,8 +106,8 @@ Outcome fail_some(const Options& options, Failing how) {
     if (options.only >= 0) places = {options.only};
     const char* const thread = warm ? "a warm thread" : "a cold thread";
     for (const std::int64_t n : places) {
-      const std::string wrong =
-          in_a_process([&] { return what_is_wrong(expected, run_passes(n, how, warm)); });
+      std::string wrong = in_a_process([&] { return what_is_wrong(expected, run_passes(n, how, warm)); });
+      if (wrong == kPerhapsLost) wrong = in_a_process([&] { return what_is_lost(expected, n, how, warm); });
       ++outcome.tried;
       if (!wrong.empty())
         outcome.failures.push_back("allocation " + std::to_string(n) +

@@ -44,9 +44,10 @@ Process process(int pid) noexcept {
   // The name, in parentheses, may hold anything.
   const char* const name_end = std::strrchr(text, ')');
   unsigned long long ticks = 0;
+  // State, parent, 17 other numbers, start.
   if (name_end == nullptr ||
       std::sscanf(name_end + 1,
-                  " %*c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+                  " %*c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
                   &found.parent, &ticks) != 2)
     return {};
   found.start_ns = static_cast<int64_t>(ticks) * tick_ns();
