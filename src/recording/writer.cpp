@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -93,6 +94,11 @@ void FileWriter::append(const std::vector<unsigned char>& bytes) {
   const bool is_file = fstat(descriptor_, &before) == 0 && S_ISREG(before.st_mode);
   std::size_t done = 0;
   int error = 0;
+  // Beyond its limit the kernel sends a signal that ends the program; a pipe has none.
+  rlimit limit{};
+  if (is_file && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+      limit.rlim_cur < static_cast<rlim_t>(before.st_size) + bytes.size())
+    error = EFBIG;
   while (done < bytes.size() && error == 0) {
     const ssize_t wrote = write(descriptor_, bytes.data() + done, bytes.size() - done);
     if (wrote > 0)

@@ -1,12 +1,15 @@
 // Recordings made to hurt their reader, and writers that cannot write: what they cost is bounded by what they hold.
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -101,14 +104,46 @@ TEST(RecordingWriter, AFailedWriteLeavesTheRecordingAsLongAsItWas) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   FileWriter writer(path, FileWriter::Mode::kReplace, {{"host", "a"}});
   const auto size = std::filesystem::file_size(path);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{size + 1000, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   EXPECT_THROW(writer.attach({"large", "text/plain", std::string(100'000, 'x')}), std::system_error);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  std::signal(SIGXFSZ, handler);
   EXPECT_EQ(std::filesystem::file_size(path), size);
   EXPECT_TRUE(read_file(path).damages.empty());
+}
+
+// In a process of its own, which sees a file system of 128 KiB where `folder` is: fills it, makes place again, goes on.
+int write_where_it_is_full(const TemporaryFolder& folder) {
+  if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      mount("full", folder.path().c_str(), "tmpfs", 0, "size=128k") != 0)
+    return 77;
+  const std::string path = folder.file("r.sub");
+  FileWriter writer(path, FileWriter::Mode::kReplace, {{"host", "a"}});
+  std::ofstream(folder.file("ballast")) << std::string(64 * 1024, 'x');
+  const auto size = std::filesystem::file_size(path);
+  try {
+    writer.attach({"large", "text/plain", std::string(200'000, 'x')});
+    return 1;
+  } catch (const std::system_error& error) {
+    if (error.code().value() != ENOSPC) return 2;
+  }
+  if (std::filesystem::file_size(path) != size) return 3;
+  if (!read_file(path).damages.empty()) return 4;
+  std::filesystem::remove(folder.file("ballast"));
+  writer.attach({"small", "text/plain", std::string(50'000, 'x')});
+  writer.end(1, {});
+  return read_file(path).writers.at(0).attachments.size() == 1 ? 0 : 5;
+}
+
+TEST(RecordingWriter, OnAFullFileSystemTheRecordingStaysAsItWasAndGoesOnWhenThereIsPlace) {
+  const TemporaryFolder folder;
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(write_where_it_is_full(folder));
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "a file system cannot be mounted here";
+  EXPECT_EQ(status, 0) << "exit status " << WEXITSTATUS(status);
 }
 
 }  // namespace

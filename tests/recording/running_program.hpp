@@ -93,10 +93,12 @@ inline int connect_to(int port) {
   return -1;
 }
 
-// Sends a request and gives all that comes back until the other side closes.
+// Sends a request and gives all that comes back until the other side closes, or until nothing has come for a minute.
 inline std::string reply_of(int port, const std::string& request) {
   const int descriptor = connect_to(port);
   if (descriptor < 0) return "no connection";
+  const timeval minute{60, 0};
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &minute, sizeof minute);
   for (std::size_t sent = 0; sent < request.size();) {
     const ssize_t now = send(descriptor, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
     if (now < 0) break;

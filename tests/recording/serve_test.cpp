@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <csignal>
 #include <map>
 #include <sstream>
@@ -128,6 +130,62 @@ TEST(Serve, WrongRequestsAreAnsweredAndDoNotEndIt) {
   for (int i = 0; i < 80; ++i) silent.push_back(connect_to(server.port()));
   EXPECT_THAT(server.get("/metrics"), testing::StartsWith("HTTP/1.1 200 "));
   for (const int descriptor : silent) close(descriptor);
+  EXPECT_EQ(server.program().end(SIGTERM), 0);
+}
+
+// Holds so many connections from now on, and sends a byte of an endless request on each again and again.
+pid_t drip(int port, int clients) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  std::vector<int> connections(static_cast<std::size_t>(clients), -1);
+  for (const pid_t parent = getppid(); getppid() == parent;) {
+    for (int& connection : connections) {
+      if (connection < 0) {
+        connection = connect_to(port);
+        if (connection >= 0) send(connection, "GET /metrics HTTP/1.1\r\nX: ", 26, MSG_NOSIGNAL);
+      } else if (send(connection, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) {
+        close(connection);
+        connection = -1;
+      }
+    }
+    usleep(50'000);
+  }
+  _exit(0);
+}
+
+TEST(Serve, AThousandClientsThatDripDoNotKeepAnotherWaiting) {
+  Server server({"-e", "example:::*"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  const pid_t dripping = drip(server.port(), 1200);
+  ASSERT_GT(dripping, 0);
+  // One answer may come before all of them are connected.
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(server.get("/metrics"), testing::StartsWith("HTTP/1.1 200 ")) << i;
+    usleep(100'000);
+  }
+  kill(dripping, SIGKILL);
+  waitpid(dripping, nullptr, 0);
+  EXPECT_EQ(server.program().end(SIGTERM), 0);
+}
+
+// A page from elsewhere may name this address under a name of its own and then read what comes back.
+TEST(Serve, ARequestForAnotherHostIsRefused) {
+  Server server({"-e", "example:::*"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  const auto asked_as = [&](const std::string& host) {
+    return reply_of(server.port(), "GET /metrics HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+  };
+  const std::string port = ":" + std::to_string(server.port());
+  for (const char* host : {"localhost", "127.0.0.1", "[::1]", "LocalHost", "127.1.2.3"}) {
+    EXPECT_THAT(asked_as(host), testing::StartsWith("HTTP/1.1 200 ")) << host;
+    EXPECT_THAT(asked_as(host + port), testing::StartsWith("HTTP/1.1 200 ")) << host;
+  }
+  for (const char* host : {"rebound.example", "localhost.example", "127.0.0.1.example", "192.0.2.1", "[::2]"})
+    EXPECT_THAT(asked_as(host + port), testing::StartsWith("HTTP/1.1 421 ")) << host;
   EXPECT_EQ(server.program().end(SIGTERM), 0);
 }
 

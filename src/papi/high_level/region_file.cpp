@@ -2,6 +2,8 @@
 #include "high_level/region_file.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,6 +51,12 @@ void write_line(const char* verb, std::string_view region) noexcept {
     for (const char c : region.substr(0, kLongestName)) text[length++] = c == '\n' || c == '\0' ? ' ' : c;
   }
   text[length++] = '\n';
+  // Where the file may not grow any more the kernel would send a signal that ends the program.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    struct stat file_now {};
+    if (fstat(to, &file_now) != 0 || static_cast<rlim_t>(file_now.st_size) + length > limit.rlim_cur) return;
+  }
   [[maybe_unused]] const ssize_t written = write(to, text, length);
 }
 

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,8 +20,10 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/json.hpp"
+#include "high_level/job_start.hpp"
 
 namespace substrata::high_level {
 namespace {
@@ -165,10 +169,37 @@ Status refuse_errno(const char* what, const std::string& path) {
   return refuse_system(error, "%s %s: %s", what, path.c_str(), std::strerror(error));
 }
 
-// When this process started, by the file time of its /proc entry; 0 when unknown.
-time_t started() noexcept {
-  struct stat self {};
-  return stat("/proc/self", &self) == 0 ? self.st_mtime : 0;
+// A new file of an unpredictable name that begins with `stem`; -1 with errno when it cannot be made.
+int make_new_file(const std::string& stem, std::string* name) {
+  for (int tries = 0; tries < 100; ++tries) {
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != static_cast<ssize_t>(sizeof(random)))
+      random = static_cast<uint64_t>(clock_now_ns()) * 0x9E3779B97F4A7C15u;
+    *name = stem + std::to_string(random);
+    const int file = open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+  return -1;
+}
+
+// Writes the whole text. False with errno; without the signal that the kernel sends to a program whose file grows
+// beyond its limit.
+bool write_all(int file, std::string_view text) noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < text.size()) {
+    errno = EFBIG;
+    return false;
+  }
+  while (!text.empty()) {
+    const ssize_t wrote = write(file, text.data(), text.size());
+    if (wrote > 0) {
+      text.remove_prefix(static_cast<size_t>(wrote));
+    } else if (wrote == 0 || errno != EINTR) {
+      if (wrote == 0) errno = EIO;
+      return false;
+    }
+  }
+  return true;
 }
 
 // An open folder, locked against other processes until the end of the scope.
@@ -249,7 +280,7 @@ std::string summary_json(const ProcessReport& report) {
 }
 
 long rank_of_process() noexcept {
-  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "ALPS_APP_PE", "PMI_RANK", "SLURM_PROCID"}) {
+  for (const char* variable : kRankVariables) {
     const char* const text = environment(variable);
     if (text == nullptr) continue;
     char* end = nullptr;
@@ -277,7 +308,9 @@ Status put_old_reports_aside(const std::string& parent) {
   if (!guard.locked()) return kSuccess;  // no such folder yet: nothing old in it
   const std::string folder = parent + "/papi_hl_output";
   struct stat now {};
-  if (stat(folder.c_str(), &now) != 0 || now.st_mtime >= started()) return kSuccess;
+  if (stat(folder.c_str(), &now) != 0) return kSuccess;
+  const int64_t changed = int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec;
+  if (changed >= job_start_ns()) return kSuccess;
   tm when{};
   localtime_r(&now.st_mtime, &when);
   char date[32];
@@ -296,11 +329,17 @@ Status write_report(const std::string& parent, const std::string& folder, const 
   if (error)
     return refuse_system(error.value(), "cannot make %s: %s", place.c_str(), error.message().c_str());
   // Readers take every file of the folder for a report, so the unfinished one stays beside it.
-  const std::string unfinished = parent + "/." + folder + "-" + std::to_string(getpid()) + ".unfinished";
-  FILE* const out = std::fopen(unfinished.c_str(), "we");
-  if (out == nullptr) return refuse_errno("cannot write", unfinished);
-  const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  if (std::fclose(out) != 0 || !written) {
+  std::string unfinished;
+  const int out = make_new_file(parent + "/." + folder + ".unfinished-", &unfinished);
+  if (out < 0) return refuse_errno("cannot write", unfinished);
+  bool written = write_all(out, text);
+  int why = errno;
+  if (close(out) != 0 && written) {
+    why = errno;
+    written = false;
+  }
+  if (!written) {
+    errno = why;
     const Status status = refuse_errno("cannot write", unfinished);
     unlink(unfinished.c_str());
     return status;

@@ -57,10 +57,13 @@ struct Destination {
 // From PAPI_OUTPUT_DIRECTORY, else the working directory, and the rank variables of the common launchers.
 Destination destination();
 
+// Where launchers of MPI write the rank of a process.
+inline constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "ALPS_APP_PE", "PMI_RANK",
+                                                 "SLURM_PROCID"};
 // The rank that a launcher of MPI gave this process; -1 outside of one.
 long rank_of_process() noexcept;
 
-// Moves a papi_hl_output that was finished before this process started aside, its date appended. Safe against
+// Moves a papi_hl_output that was finished before this job began (job_start.hpp) aside, its date appended. Safe against
 // other processes doing the same. kSystem when it cannot be moved.
 Status put_old_reports_aside(const std::string& parent);
 

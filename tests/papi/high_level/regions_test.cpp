@@ -187,4 +187,25 @@ TEST_F(Regions, SummaryIsWrittenBesideOnRequest) {
   EXPECT_THAT(summaries[0], HasSubstr("\"passages\":\"3\""));
 }
 
+// As a launcher does whose second rank begins when the first has ended already.
+TEST_F(Regions, ARankThatBeginsAfterAnotherRanksEndLeavesItsReportInPlace) {
+  const pid_t launcher = fork();
+  ASSERT_GE(launcher, 0);
+  if (launcher == 0) {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "ALPS_APP_PE", "PMI_RANK", "SLURM_PROCID"})
+      unsetenv(name);
+    setenv("PAPI_OUTPUT_DIRECTORY", folder_.c_str(), 1);
+    setenv("PAPI_EVENTS", "example:::ticks", 1);
+    execl("/bin/sh", "sh", "-c",
+          "PMI_RANK=0 \"$0\" && now=$(date +%s) && while [ $(date +%s) = $now ]; do :; done && "
+          "PMI_RANK=1 sh -c '\"$0\"; exit' \"$0\"",
+          HIGH_LEVEL_PROGRAM, nullptr);
+    _exit(127);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(launcher, &status, 0), launcher);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(reports_in("papi_hl_output").size(), 2u);
+}
+
 }  // namespace

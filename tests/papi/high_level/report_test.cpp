@@ -5,10 +5,13 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -179,6 +182,75 @@ TEST_F(ReportPlace, ReportsOfAnEarlierRunAreMovedAsideAndThoseOfThisRunAreNot) {
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
     aside += entry.path().filename().string().starts_with("papi_hl_output-1970") ? 1 : 0;
   EXPECT_EQ(aside, 1u);
+}
+
+// The clock's second changes between the report of one process and the first region of another of the same program.
+void wait_for_the_next_second() {
+  for (const time_t now = time(nullptr); time(nullptr) == now;) usleep(1000);
+}
+
+TEST_F(ReportPlace, AProcessWhoseFirstRegionComesAfterAnothersReportLeavesItInPlace) {
+  int gate[2];
+  ASSERT_EQ(pipe(gate), 0);
+  const pid_t late = fork();
+  ASSERT_GE(late, 0);
+  if (late == 0) {
+    close(gate[1]);
+    char go = 0;
+    [[maybe_unused]] const ssize_t got = read(gate[0], &go, 1);
+    _exit(substrata::high_level::put_old_reports_aside(folder_.path()).ok() ? 0 : 1);
+  }
+  ASSERT_TRUE(
+      substrata::high_level::write_report(folder_.path(), "papi_hl_output", "rank_0000.json", "{}\n").ok());
+  wait_for_the_next_second();
+  close(gate[0]);
+  close(gate[1]);
+  int status = -1;
+  ASSERT_EQ(waitpid(late, &status, 0), late);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(text_of(folder_.path() + "/papi_hl_output/rank_0000.json"), "{}\n");
+}
+
+TEST_F(ReportPlace, AProcessForkedAfterAnothersReportLeavesItInPlace) {
+  ASSERT_TRUE(
+      substrata::high_level::write_report(folder_.path(), "papi_hl_output", "rank_0000.json", "{}\n").ok());
+  wait_for_the_next_second();
+  const pid_t late = fork();
+  ASSERT_GE(late, 0);
+  if (late == 0) _exit(substrata::high_level::put_old_reports_aside(folder_.path()).ok() ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(late, &status, 0), late);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(text_of(folder_.path() + "/papi_hl_output/rank_0000.json"), "{}\n");
+}
+
+TEST_F(ReportPlace, ALinkUnderTheUnfinishedReportsNameIsNotFollowed) {
+  const std::string victim = folder_.file("victim");
+  folder_.write("victim", "precious");
+  ASSERT_EQ(symlink(victim.c_str(),
+                    folder_.file(".papi_hl_output-" + std::to_string(getpid()) + ".unfinished").c_str()),
+            0);
+  EXPECT_TRUE(
+      substrata::high_level::write_report(folder_.path(), "papi_hl_output", "rank_0000.json", "{}\n").ok());
+  EXPECT_EQ(text_of(victim), "precious");
+  EXPECT_EQ(text_of(folder_.path() + "/papi_hl_output/rank_0000.json"), "{}\n");
+}
+
+TEST_F(ReportPlace, AReportLargerThanAFileMayBeIsRefusedAndTheProgramLives) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit small{1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &small);
+    const substrata::Status status = substrata::high_level::write_report(
+        folder_.path(), "papi_hl_output", "rank_0000.json", std::string(5000, ' '));
+    _exit(status.code == substrata::Code::kSystem ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "signal " << WTERMSIG(status);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path()))
+    EXPECT_TRUE(entry.is_directory()) << entry.path() << " is left over";
 }
 
 TEST_F(ReportPlace, AFolderThatCannotBeMadeIsToldWithItsReason) {

@@ -5,6 +5,7 @@
 #include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,8 +18,10 @@
 namespace substrata::tool {
 namespace {
 
-constexpr unsigned kMostConnections = 1000;
-constexpr unsigned kPatienceSeconds = 10;
+constexpr std::size_t kMostClients = 200;
+// Some more than that, so that a new one is there to take the place of the oldest.
+constexpr unsigned kMostConnections = kMostClients + 50;
+constexpr std::chrono::seconds kPatience{10};
 constexpr std::size_t kLongestRequest = 16 * 1024;
 
 std::string address_text(const sockaddr_storage& address) {
@@ -44,6 +47,22 @@ bool is_loopback(const sockaddr_storage& address) {
   sockaddr_in four{};
   std::memcpy(&four, &address, sizeof four);
   return ntohl(four.sin_addr.s_addr) >> 24 == 127;
+}
+
+// Whether the header Host names this machine. Programs that send none are no browsers.
+bool is_for_this_machine(const char* host_header) {
+  if (host_header == nullptr) return true;
+  std::string host = host_header;
+  // Without the port.
+  const std::size_t last = host.find_last_of(":]");
+  if (last != std::string::npos && host[last] == ':') host.resize(last);
+  in6_addr six{};
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    return inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &six) == 1 &&
+           IN6_IS_ADDR_LOOPBACK(&six);
+  in_addr four{};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  return strcasecmp(host.c_str(), "localhost") == 0;
 }
 
 }  // namespace
@@ -83,10 +102,11 @@ HttpServer::HttpServer(const std::string& listen) {
   loopback_ = is_loopback(bound);
   // From here on the daemon owns the socket, unless it cannot be started.
   const unsigned flags = MHD_USE_EPOLL | (found->ai_family == AF_INET6 ? unsigned{MHD_USE_IPv6} : 0u);
-  daemon_ =
-      MHD_start_daemon(flags, 0, nullptr, nullptr, &HttpServer::take, this, MHD_OPTION_LISTEN_SOCKET,
-                       listener, MHD_OPTION_CONNECTION_LIMIT, kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT,
-                       kPatienceSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kLongestRequest, MHD_OPTION_END);
+  daemon_ = MHD_start_daemon(flags, 0, nullptr, nullptr, &HttpServer::take, this, MHD_OPTION_LISTEN_SOCKET,
+                             listener, MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
+                             MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(kPatience.count()),
+                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, kLongestRequest,
+                             MHD_OPTION_NOTIFY_CONNECTION, &HttpServer::note, this, MHD_OPTION_END);
   if (daemon_ == nullptr) fail("the server cannot be started");
   descriptor_ = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
@@ -99,6 +119,11 @@ MHD_Result HttpServer::take(void* self, MHD_Connection* connection, const char* 
   HttpReply reply;
   if (asked != MHD_HTTP_METHOD_GET && asked != MHD_HTTP_METHOD_HEAD) {
     reply = {MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "only GET and HEAD are answered\n"};
+  } else if (static_cast<HttpServer*>(self)->loopback_ &&
+             !is_for_this_machine(
+                 MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST))) {
+    reply = {MHD_HTTP_MISDIRECTED_REQUEST, "text/plain; charset=utf-8",
+             "this server is asked under the names localhost and 127.0.0.1 only\n"};
   } else {
     HttpRequest request;
     request.path = path;
@@ -120,6 +145,32 @@ MHD_Result HttpServer::take(void* self, MHD_Connection* connection, const char* 
   return queued;
 }
 
+void HttpServer::note(void* self, MHD_Connection* connection, void** place,
+                      MHD_ConnectionNotificationCode what) {
+  std::list<Client>& clients = static_cast<HttpServer*>(self)->clients_;
+  if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+    const MHD_ConnectionInfo* const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    clients.push_back({info->connect_fd, std::chrono::steady_clock::now()});
+    *place = &clients.back();
+  } else {
+    clients.remove_if([&](const Client& client) { return &client == *place; });
+  }
+}
+
+void HttpServer::give_up_slow_clients() {
+  const auto now = std::chrono::steady_clock::now();
+  std::size_t left = clients_.size();
+  for (Client& client : clients_) {
+    if (left <= kMostClients && now - client.since < kPatience) break;
+    --left;
+    if (client.given_up) continue;
+    client.given_up = true;
+    // The daemon sees the end of the connection and closes it.
+    shutdown(client.socket, SHUT_RDWR);
+  }
+}
+
 void HttpServer::serve_until(std::vector<pollfd>* others,
                              const std::function<HttpReply(const HttpRequest&)>& answer) {
   answer_ = &answer;
@@ -128,13 +179,21 @@ void HttpServer::serve_until(std::vector<pollfd>* others,
     all.push_back({descriptor_, POLLIN, 0});
     MHD_UNSIGNED_LONG_LONG milliseconds = 0;
     const bool limited = MHD_get_timeout(daemon_, &milliseconds) == MHD_YES;
-    const int timeout =
-        limited ? static_cast<int>(std::min<MHD_UNSIGNED_LONG_LONG>(milliseconds, 60'000)) : -1;
+    int timeout = limited ? static_cast<int>(std::min<MHD_UNSIGNED_LONG_LONG>(milliseconds, 60'000)) : -1;
+    for (const Client& client : clients_) {
+      if (client.given_up) continue;
+      const auto rest = std::chrono::ceil<std::chrono::milliseconds>(client.since + kPatience -
+                                                                     std::chrono::steady_clock::now());
+      const int until = static_cast<int>(std::max<std::int64_t>(rest.count(), 0));
+      timeout = timeout < 0 ? until : std::min(timeout, until);
+      break;
+    }
     if (poll(all.data(), all.size(), timeout) < 0) {
       if (errno == EINTR) continue;
       throw std::runtime_error("waiting for requests: " + std::string(std::strerror(errno)));
     }
     MHD_run(daemon_);
+    give_up_slow_clients();
     bool ready = false;
     for (std::size_t i = 0; i < others->size(); ++i) {
       (*others)[i].revents = all[i].revents;

@@ -5,8 +5,10 @@
 #include <microhttpd.h>
 #include <poll.h>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <string>
 #include <vector>
 
@@ -23,8 +25,10 @@ struct HttpReply {
   std::string body;
 };
 
-// Listens, reads and answers without ever waiting for one of its clients. Clients that say nothing for ten
-// seconds or too much are dropped. Thread-bound.
+// Listens, reads and answers without ever waiting for one of its clients. A client has ten seconds for its request
+// and our answer, however it spends them; where there are 200 clients, a new one takes the place of the oldest. At a
+// loopback address only requests for this machine are answered: a page that a browser loaded from elsewhere may reach
+// that address under a name of its own. Thread-bound.
 class HttpServer {
  public:
   // "127.0.0.1:9100", "[::1]:0", "9100" (loopback); port 0 takes a free one. Throws std::runtime_error with
@@ -47,6 +51,17 @@ class HttpServer {
   static MHD_Result take(void* self, MHD_Connection* connection, const char* path, const char* method,
                          const char* version, const char* body, std::size_t* body_bytes, void** state);
 
+  struct Client {
+    int socket;
+    std::chrono::steady_clock::time_point since;
+    bool given_up = false;
+  };
+  // libmicrohttpd's call when a client comes and when it is gone.
+  static void note(void* self, MHD_Connection* connection, void** place, MHD_ConnectionNotificationCode what);
+  // Ends the connections of those whose time is over, and of the oldest where there are too many.
+  void give_up_slow_clients();
+
+  std::list<Client> clients_;  // the oldest first
   MHD_Daemon* daemon_ = nullptr;
   int descriptor_ = -1;  // ready when the daemon has something to do
   const std::function<HttpReply(const HttpRequest&)>* answer_ = nullptr;

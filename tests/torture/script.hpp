@@ -1,0 +1,36 @@
+// A program of one pass over the C interface, the high-level one and libsde, for runs in which something fails.
+#ifndef SUBSTRATA_TESTS_TORTURE_SCRIPT_HPP
+#define SUBSTRATA_TESTS_TORTURE_SCRIPT_HPP
+
+#include <string>
+#include <vector>
+
+namespace substrata::torture {
+
+struct Call {
+  const char* name;
+  int code;  // what it returned; 0 or 1 for a pointer that was null or not
+};
+
+// Initialises, makes each call once and more, and shuts down. Goes on whatever a call answers. What is left of its
+// eventsets is kept for put_right(). Thread-bound.
+class Script {
+ public:
+  std::vector<Call> pass();
+  // After a pass in which calls failed: every eventset that is left must know its state and can be stopped, emptied
+  // and destroyed, and the library can be shut down. What could not, "" if nothing.
+  std::string put_right();
+
+ private:
+  int set_ = -1, other_ = -1, software_ = -1;
+  void* sde_ = nullptr;
+};
+
+// "" when the pass answered as a pass before it; the first difference otherwise.
+std::string difference(const std::vector<Call>& expected, const std::vector<Call>& found);
+// "" when every answer is either the expected one or an error number of the interface.
+std::string not_an_answer(const std::vector<Call>& expected, const std::vector<Call>& found);
+
+}  // namespace substrata::torture
+
+#endif

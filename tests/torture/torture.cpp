@@ -1,0 +1,185 @@
+// torture_driver EXPERIMENT [--iterations N | --all [--part I/N] | --only PLACE] [--seed S] [--verbose]: does one kind of harm to the library, and prints
+// what came of it as one line of JSON. Ends with 1 if anything went wrong, 77 if it cannot be tried here.
+#include "torture.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+
+namespace substrata::torture {
+
+namespace {
+constexpr size_t kTextBytes = 16384;
+}
+
+char* shared_text() {
+  static char* const text = static_cast<char*>(
+      mmap(nullptr, kTextBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  return text;
+}
+
+std::string end_of(pid_t child, const char* text, int seconds) {
+  int status = 0;
+  timespec begin{}, now{};
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  for (useconds_t pause = 200;; pause = pause < 10'000 ? pause * 2 : pause) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) break;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec - begin.tv_sec > seconds) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return "hangs (ended after " + std::to_string(seconds) + " s)";
+    }
+    usleep(pause);
+  }
+  if (WIFSIGNALED(status)) return "ended by signal " + std::to_string(WTERMSIG(status)) + " " + text;
+  if (WEXITSTATUS(status) != 0) return "ended with " + std::to_string(WEXITSTATUS(status)) + " " + text;
+  return text;
+}
+
+std::string in_a_process(const std::function<std::string()>& body, int seconds) {
+  char* const text = shared_text();
+  text[0] = '\0';
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) return "cannot fork";
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const std::string said = body();
+    std::snprintf(text, kTextBytes, "%s", said.c_str());
+    std::exit(0);  // with the library's exit handlers
+  }
+  return end_of(child, text, seconds);
+}
+
+int open_descriptors() {
+  int count = 0;
+  DIR* const folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return -1;
+  while (readdir(folder) != nullptr) ++count;
+  closedir(folder);
+  return count;
+}
+
+std::int64_t resident_bytes() {
+  long pages = 0, resident = 0;
+  FILE* const file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  const int got = std::fscanf(file, "%ld %ld", &pages, &resident);
+  std::fclose(file);
+  return got == 2 ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
+}  // namespace substrata::torture
+
+namespace {
+
+using namespace substrata::torture;
+
+constexpr struct {
+  const char* name;
+  Outcome (*run)(const Options&);
+} kExperiments[] = {
+    {"allocations", failing_allocations},
+    {"memory", exhausted_memory},
+    {"system_calls", failing_system_calls},
+    {"transfers", short_transfers},
+    {"limits", exhausted_limits},
+    {"timer", interrupted_calls},
+    {"forks", forks_among_threads},
+    {"late", late_calls},
+    {"reload", reloaded_library},
+    {"states", states_of_eventsets},
+    {"threads", many_threads},
+    {"eventsets", many_eventsets},
+};
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return out + '"';
+}
+
+int usage() {
+  std::fprintf(
+      stderr,
+      "usage: torture_driver EXPERIMENT [--iterations N | --all [--part I/N] | --only PLACE] [--seed S] "
+      "[--verbose]\nexperiments:");
+  for (const auto& one : kExperiments) std::fprintf(stderr, " %s", one.name);
+  std::fprintf(stderr, "\n");
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  Outcome (*run)(const Options&) = nullptr;
+  if (argc < 2) return usage();
+  for (const auto& one : kExperiments)
+    if (std::strcmp(argv[1], one.name) == 0) run = one.run;
+  if (run == nullptr) return usage();
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--all")
+      options.all = true;
+    else if (word == "--part" && i + 1 < argc &&
+             std::sscanf(argv[++i], "%zu/%zu", &options.part, &options.parts) == 2 &&
+             options.part < options.parts)
+      continue;
+    else if (word == "--verbose")
+      options.verbose = true;
+    else if (word == "--iterations" && i + 1 < argc)
+      options.iterations = std::atoll(argv[++i]);
+    else if (word == "--only" && i + 1 < argc)
+      options.only = std::atoll(argv[++i]);
+    else if (word == "--seed" && i + 1 < argc)
+      options.seed = std::strtoull(argv[++i], nullptr, 10);
+    else
+      return usage();
+  }
+  // Reports of regions go to a folder of this run's own.
+  std::string folder = (std::filesystem::temp_directory_path() / "substrata-torture-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) {
+    std::perror(folder.c_str());
+    return 1;
+  }
+  setenv("PAPI_OUTPUT_DIRECTORY", folder.c_str(), 1);
+  setenv("PAPI_EVENTS", "example:::ticks,example:::constant", 1);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  timespec began{}, ended{};
+  clock_gettime(CLOCK_MONOTONIC, &began);
+  const Outcome outcome = run(options);
+  clock_gettime(CLOCK_MONOTONIC, &ended);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  for (const std::string& failure : outcome.failures)
+    std::fprintf(stderr, "torture %s: %s\n", argv[1], failure.c_str());
+  std::printf("{\"experiment\": %s, \"seed\": %llu, \"tried\": %lld, \"failures\": %zu, \"seconds\": %lld",
+              quoted(argv[1]).c_str(), static_cast<unsigned long long>(options.seed),
+              static_cast<long long>(outcome.tried), outcome.failures.size(),
+              static_cast<long long>(ended.tv_sec - began.tv_sec));
+  for (const auto& [name, value] : outcome.figures)
+    std::printf(", %s: %s", quoted(name).c_str(), quoted(value).c_str());
+  if (!outcome.skipped.empty()) std::printf(", \"skipped\": %s", quoted(outcome.skipped).c_str());
+  if (!outcome.failures.empty()) std::printf(", \"first\": %s", quoted(outcome.failures.front()).c_str());
+  std::printf("}\n");
+  if (!outcome.skipped.empty()) return 77;
+  return outcome.failures.empty() ? 0 : 1;
+}

@@ -1,0 +1,74 @@
+// What the experiments share: processes of their own to fail in, and what is reported of them.
+#ifndef SUBSTRATA_TESTS_TORTURE_TORTURE_HPP
+#define SUBSTRATA_TESTS_TORTURE_TORTURE_HPP
+
+#include <sys/types.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace substrata::torture {
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::int64_t iterations = 0;      // 0: the experiment's short run
+  bool all = false;                 // every fault there is, instead of `iterations` of them
+  std::size_t part = 0, parts = 1;  // of all of them only this part
+  std::int64_t only = -1;           // the faults at this place, as a failure's text names it
+  bool verbose = false;
+};
+
+// One experiment's figures: how often something was done to the library, and what went wrong.
+struct Outcome {
+  std::int64_t tried = 0;
+  std::vector<std::string> failures;  // each with what is needed to repeat it
+  std::vector<std::pair<std::string, std::string>> figures;
+  std::string skipped;  // why nothing could be tried
+};
+
+// Runs the body in a process of its own, at most so long. "" when it ended by returning ""; else what it returned, the
+// signal that ended it, or that it hung.
+std::string in_a_process(const std::function<std::string()>& body, int seconds = 30);
+// The same for a process that runs already and writes its text to `text` (shared_text()).
+std::string end_of(pid_t child, const char* text, int seconds);
+// Shared with processes forked later; never unmapped.
+char* shared_text();
+
+// What of the list this run is to do: `wanted` of it in random order, or its part of all.
+template <class T>
+void choose(const Options& options, std::size_t wanted, std::vector<T>* list) {
+  std::mt19937_64 random(options.seed);
+  std::shuffle(list->begin(), list->end(), random);
+  if (!options.all) {
+    list->resize(std::min(list->size(), wanted));
+    return;
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = options.part; i < list->size(); i += options.parts) (*list)[kept++] = (*list)[i];
+  list->resize(kept);
+}
+
+int open_descriptors();
+std::int64_t resident_bytes();
+
+// The experiments.
+Outcome failing_allocations(const Options& options);
+Outcome exhausted_memory(const Options& options);
+Outcome failing_system_calls(const Options& options);
+Outcome short_transfers(const Options& options);
+Outcome exhausted_limits(const Options& options);
+Outcome interrupted_calls(const Options& options);
+Outcome forks_among_threads(const Options& options);
+Outcome late_calls(const Options& options);
+Outcome reloaded_library(const Options& options);
+Outcome states_of_eventsets(const Options& options);
+Outcome many_threads(const Options& options);
+Outcome many_eventsets(const Options& options);
+
+}  // namespace substrata::torture
+
+#endif
