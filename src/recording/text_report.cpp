@@ -8,6 +8,7 @@
 #include <ostream>
 #include <set>
 
+#include "recording/base_unit.hpp"
 #include "recording/reduction.hpp"
 #include "recording/regions.hpp"
 #include "recording/statistics.hpp"
@@ -203,20 +204,23 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
       silent.push_back(shown(about.name));
       continue;
     }
+    const BaseUnit base = base_unit(about.unit);
+    for (double& number : each) number *= base.factor;
     const Spread spread = spread_of(each);
-    const auto limit = [](double number) {
-      return std::isfinite(number) ? compact(number) : std::string("-");
+    const auto limit = [&](double number) {
+      return std::isfinite(number) ? compact(base.factor * number) : std::string("-");
     };
+    const std::string unit = shown(base.unit);
     const std::string line = time_line(group, timeline.seconds);
     if (about.kind == Kind::kGauge)
-      gauges.row({shown(about.name), shown(about.unit), compact(spread.mean), limit(low), limit(high),
-                  compact(change / static_cast<double>(each.size())), line, shown(group.scope),
+      gauges.row({shown(about.name), unit, compact(spread.mean), limit(low), limit(high),
+                  compact(base.factor * change / static_cast<double>(each.size())), line, shown(group.scope),
                   origin_of(group)});
     else
-      counts.row({shown(about.name), shown(about.unit), compact(total), compact(rate), limit(low),
-                  limit(high), line, shown(group.scope), origin_of(group)});
+      counts.row({shown(about.name), unit, limit(total), limit(rate), limit(low), limit(high), line,
+                  shown(group.scope), origin_of(group)});
     if (each.size() > 1)
-      spreads.row({shown(about.name), shown(about.unit), std::to_string(each.size()), compact(spread.min),
+      spreads.row({shown(about.name), unit, std::to_string(each.size()), compact(spread.min),
                    compact(spread.mean), compact(spread.max), compact(spread.deviation),
                    std::string(about.kind == Kind::kGauge ? "mean level" : "total") +
                        (group.scope == "rank" ? " of a rank" : " of a writer")});

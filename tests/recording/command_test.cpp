@@ -195,6 +195,14 @@ TEST(RecordCommand, TheRecordersOwnTimeBeginsAtItsFirstRow) {
   }
 }
 
+// 51550 mdegC is not what a person reads.
+TEST(StatCommand, ShowsUnitsThatPeopleRead) {
+  const Ran ran = tool("stat -e 'thermal_model:::*' -- true");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, testing::ContainsRegex(" degC +thermal_model:::package0:temperature"));
+  EXPECT_THAT(ran.errors, testing::ContainsRegex(" W +thermal_model:::package0:power"));
+}
+
 // A temperature that nothing measured was shown to everyone.
 TEST(StatCommand, ShowsNoModelledTemperatureUnasked) {
   const Ran ran = shell("env -u SUBSTRATA_THERMAL_MODEL " SUBSTRATA_TOOL " stat -- true");

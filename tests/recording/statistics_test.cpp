@@ -314,6 +314,22 @@ TEST(RecordAggregation, TheReportOfManyWritersIsAsLongAsThatOfTwo) {
   EXPECT_THAT(large, testing::ContainsRegex("work +256 +190 +24[.]41k +48[.]64k +14[.]04k +total"));
 }
 
+// 51550 mdegC and 1788486049 ns are not what a person reads.
+TEST(RecordReport, UnitsAreThoseThatPeopleRead) {
+  MemorySink sink(machine("a", "boot"));
+  const std::uint32_t set = sink.declare({count_series("clock", "ns"), gauge_series("heat", "mdegC")});
+  for (int i = 0; i < 3; ++i) {
+    const std::int64_t values[] = {i * 990'000'000LL, 51'600};
+    const std::uint8_t flags[] = {0, 0};
+    sink.sample(set, kSecond + i * kSecond, 0, values, flags);
+  }
+  sink.end(4 * kSecond, {});
+  std::ostringstream text;
+  write_text_report(text, lay_out(sink.recording()), "units");
+  EXPECT_THAT(text.str(), testing::ContainsRegex("clock +s +1[.]98 +0[.]99 "));
+  EXPECT_THAT(text.str(), testing::ContainsRegex("heat +degC +51[.]6 "));
+}
+
 TEST(RecordReport, NumbersAreShortAndTrue) {
   EXPECT_EQ(compact(0), "0");
   EXPECT_EQ(compact(9999), "9999");

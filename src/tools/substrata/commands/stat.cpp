@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "arguments/arguments.hpp"
+#include "recording/base_unit.hpp"
 #include "recording/memory_sink.hpp"
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
@@ -53,17 +54,25 @@ void write_table(std::ostream& out, const recording::Timeline& timeline) {
     if (about.scope == "recorder") continue;
     const recording::Summary all = recording::summarize(trace);
     const bool gauge = about.kind == recording::Kind::kGauge;
+    const recording::BaseUnit base = recording::base_unit(about.unit);
+    const std::string_view by_second = recording::rate_unit(base.unit);
     char line[512];
     if (all.samples == 0)
       std::snprintf(line, sizeof line, "%20s %-10s", "no value", "");
+    else if (const double value = gauge ? all.level.mean : all.total; base.unit == "s")
+      std::snprintf(line, sizeof line, "%20.3f %-10s", 1e3 * base.factor * value, "ms");
     else
-      std::snprintf(line, sizeof line, "%20s %-10s",
-                    exact(gauge ? all.level.mean : all.total, about.type).c_str(), about.unit.c_str());
+      std::snprintf(
+          line, sizeof line, "%20s %-10s",
+          (base.factor == 1 ? exact(value, about.type) : recording::compact(base.factor * value)).c_str(),
+          std::string(base.unit).c_str());
     out << line << ' ' << about.name << std::string(width - about.name.size(), ' ') << "  ";
     if (all.samples != 0 && gauge)
-      out << "mean; " << recording::compact(all.level.min) << " to " << recording::compact(all.level.max);
+      out << "mean; " << recording::compact(base.factor * all.level.min) << " to "
+          << recording::compact(base.factor * all.level.max);
     else if (all.samples != 0 && seconds > 0)
-      out << recording::compact(all.total / seconds) << "/s";
+      out << recording::compact(base.factor * all.total / seconds)
+          << (by_second.empty() ? std::string("/s") : " " + std::string(by_second));
     out << "  (" << about.scope << ", " << recording::origin_name(about)
         << ((trace.flags_seen & recording::kScaled) != 0 ? ", scaled" : "")
         << ((trace.flags_seen & recording::kAbsent) != 0 ? ", with gaps" : "") << ")\n";

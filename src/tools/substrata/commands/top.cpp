@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "arguments/arguments.hpp"
+#include "recording/base_unit.hpp"
 #include "recording/exports.hpp"
 #include "recording/text_report.hpp"
 #include "sampler/machine.hpp"
@@ -92,12 +93,18 @@ class Looks {
     const Row& row = rows_[index];
     const recording::Series& about = *row.series;
     const bool gauge = about.kind == recording::Kind::kGauge;
-    const auto number = [](double value) { return std::isnan(value) ? "-" : recording::compact(value); };
+    const recording::BaseUnit base = recording::base_unit(about.unit);
+    const auto number = [&](double value) {
+      return std::isnan(value) ? "-" : recording::compact(base.factor * value);
+    };
     std::string origin = recording::origin_name(about);
     if ((about.flags[0] & recording::kScaled) != 0) origin += ", scaled";
     if ((about.flags[0] & recording::kStale) != 0) origin += ", stale";
     if (!row.present) origin += ", no value";
-    const std::string unit = (about.unit.empty() ? std::string() : about.unit) + (gauge ? "" : "/s");
+    const std::string_view by_second = recording::rate_unit(base.unit);
+    const std::string unit = gauge               ? std::string(base.unit)
+                             : by_second.empty() ? std::string(base.unit) + "/s"
+                                                 : std::string(by_second);
     return line({about.name, row.present ? number(row.now) : "no value", unit, number(row.least),
                  number(row.most), gauge || !row.present ? "" : recording::exact_value(about, 0), origin},
                 row.history, columns, utf8);

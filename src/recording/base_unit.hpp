@@ -1,0 +1,35 @@
+// Units that people read: seconds instead of nanoseconds, degrees instead of thousandths of one.
+#ifndef SUBSTRATA_RECORDING_BASE_UNIT_HPP
+#define SUBSTRATA_RECORDING_BASE_UNIT_HPP
+
+#include <string_view>
+
+namespace substrata::recording {
+
+// A value times `factor` is in `unit`.
+struct BaseUnit {
+  double factor = 1;
+  std::string_view unit;
+};
+constexpr BaseUnit base_unit(std::string_view unit) noexcept {
+  constexpr struct {
+    std::string_view scaled;
+    BaseUnit base;
+  } kKnown[] = {{"ns", {1e-9, "s"}},       {"us", {1e-6, "s"}},  {"ms", {1e-3, "s"}},
+                {"mdegC", {1e-3, "degC"}}, {"mW", {1e-3, "W"}},  {"uW", {1e-6, "W"}},
+                {"nJ", {1e-9, "J"}},       {"uJ", {1e-6, "J"}},  {"mJ", {1e-3, "J"}},
+                {"mV", {1e-3, "V"}},       {"mA", {1e-3, "A"}},  {"kB", {1e3, "bytes"}},
+                {"KiB", {1024, "bytes"}},  {"MHz", {1e6, "Hz"}}, {"kHz", {1e3, "Hz"}}};
+  for (const auto& known : kKnown)
+    if (known.scaled == unit) return known.base;
+  return {1, unit};
+}
+
+// What a count of the unit is by the second: seconds a second are processors, joules a second watts.
+constexpr std::string_view rate_unit(std::string_view base) noexcept {
+  return base == "s" ? "CPUs" : base == "J" ? "W" : std::string_view();
+}
+
+}  // namespace substrata::recording
+
+#endif
