@@ -1,0 +1,25 @@
+// Files that several processes map, with all their pages from the start.
+#ifndef SUBSTRATA_BASE_SHARED_FILE_HPP
+#define SUBSTRATA_BASE_SHARED_FILE_HPP
+
+#include <cstdint>
+
+#include "base/visibility.hpp"
+
+// A file that ftruncate made long has no pages yet, and touching one that the file system cannot give any
+// more ends the process with SIGBUS; a container's /dev/shm has 64 MB. So what is mapped is reserved first.
+namespace substrata {
+
+// Lengthens an open file to `bytes`, zeroed and reserved. 0, or the system's error with the length as it was:
+// ENOSPC, or EFBIG above the process's limit of a file's size (no SIGXFSZ comes). Thread-safe.
+int reserve_file(int file, uint64_t bytes) noexcept;
+
+// A new file of `bytes`, reserved, for this user only: a descriptor, or -1 and errno. It opens nothing that is
+// there, also no link, and leaves nothing where it fails. Thread-safe.
+int make_shared_file(const char* path, uint64_t bytes) noexcept;
+// The same under a name that cannot be guessed: `path` ends in XXXXXX, which the call replaces.
+SUBSTRATA_PRIVATE_API int make_shared_file_unguessed(char* path, uint64_t bytes) noexcept;
+
+}  // namespace substrata
+
+#endif
