@@ -4,6 +4,7 @@
 #include <substrata/result.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <utility>
@@ -44,6 +45,10 @@ void emit_packet_from(void* capsule, const void* packet, uint32_t bytes, uint32_
 
 void emit_transactions(void* capsule, const Transaction* transactions, size_t count) {
   for (size_t i = 0; i < count; ++i) Capsule::of(capsule).emit(&transactions[i], sizeof(Transaction), 0);
+}
+
+bool is_live(const Module& module, uint32_t at) noexcept {
+  return module.configure != nullptr && module.registers[at].live != 0;
 }
 
 bool is_capsule_name(const std::string& name) noexcept {
@@ -180,17 +185,27 @@ int Capsule::build(const substrata_owl_capsule_options& options) {
         module.name, name_.c_str(), u(cost_.counters), u(cost_.table_bits), u(cost_.comparators),
         u(budget_.counters), u(budget_.table_bits), u(budget_.comparators));
   }
-  if (const int refused =
-          ring_.create(options.ring_path, options.ring_bytes != 0 ? options.ring_bytes : kDefaultRingBytes,
-                       options.policy, options.near_full_percent != 0 ? options.near_full_percent : 75)) {
+  const uint64_t ring_bytes = options.ring_bytes != 0 ? options.ring_bytes : kDefaultRingBytes;
+  // One packet is read while the next is written.
+  const uint64_t needed = 2 * 8 * record_words(longest_packet_of(module, registers_));
+  if (std::bit_ceil(ring_bytes) < needed) {
+    return fail(
+        Code::kInvalid,
+        "the ring of the capsule '%s' is too small: the packets of the module '%s' have up to %u bytes, for "
+        "which %llu bytes would do",
+        name_.c_str(), module.name, longest_packet_of(module, registers_),
+        static_cast<unsigned long long>(std::bit_ceil(needed)));
+  }
+  if (const int refused = ring_.create(options.ring_path, ring_bytes, options.policy,
+                                       options.near_full_percent != 0 ? options.near_full_percent : 75)) {
     return refused;
   }
-  RingHeader& header = ring_.mapping().header();
+  RingHeader& header = ring_.memory().header();
   header.register_count = module.register_count;
   for (uint32_t i = 0; i < module.register_count; ++i) {
     RingHeader::Register& each = header.registers[i];
     std::strncpy(each.name, module.registers[i].name, sizeof each.name - 1);
-    each.live = module.configure != nullptr && module.registers[i].live != 0 ? 1 : 0;
+    each.live = is_live(module, i) ? 1 : 0;
     each.value = registers_[i];
     each.least = module.registers[i].least;
     each.most = module.registers[i].most;
@@ -297,13 +312,13 @@ bool Capsule::accepts(std::vector<uint8_t>& known, uint16_t probe) const {
 }
 
 void Capsule::take_registers() noexcept {
-  RingHeader& header = ring_.mapping().header();
+  RingHeader& header = ring_.memory().header();
   register_changes_ = header.register_changes.load(std::memory_order_acquire);
   const Module& module = *entry_.module;
   if (module.configure == nullptr) return;
   bool changed = false;
   for (uint32_t i = 0; i < module.register_count; ++i) {
-    if (module.registers[i].live == 0) continue;
+    if (!is_live(module, i)) continue;
     const uint64_t value = header.registers[i].value.load(std::memory_order_relaxed);
     if (value == registers_[i] || value < module.registers[i].least || value > module.registers[i].most)
       continue;
@@ -372,7 +387,7 @@ void Capsule::observe_apart(Seat& seat, const Transaction* batch, size_t count) 
     return;  // no memory to know whether it is for this capsule
   }
   const Module& module = *entry_.module;
-  const uint64_t changes = ring_.mapping().header().register_changes.load(std::memory_order_acquire);
+  const uint64_t changes = ring_.memory().header().register_changes.load(std::memory_order_acquire);
   if (changes != seat.register_changes) {
     {
       const std::lock_guard lock(mutex_);
@@ -478,7 +493,7 @@ void Capsule::observe(const Transaction* batch, size_t count) noexcept {
     } catch (...) {
       return;  // no memory to know whether it is for this capsule
     }
-    if (ring_.mapping().header().register_changes.load(std::memory_order_acquire) != register_changes_) {
+    if (ring_.memory().header().register_changes.load(std::memory_order_acquire) != register_changes_) {
       take_registers();
     }
     entry_.module->observe(instance_, batch, count);
@@ -547,7 +562,7 @@ int Capsule::read_register(const char* name, uint64_t* value) {
   const Module& module = *entry_.module;
   for (uint32_t i = 0; i < module.register_count; ++i) {
     if (std::strcmp(module.registers[i].name, name) != 0) continue;
-    *value = ring_.mapping().header().registers[i].value.load(std::memory_order_relaxed);
+    *value = ring_.memory().header().registers[i].value.load(std::memory_order_relaxed);
     return 0;
   }
   return fail(Code::kNoEvent, "the module '%s' has no register '%.80s'", module.name, name);
@@ -562,8 +577,8 @@ int Capsule::write_register(const char* name, uint64_t value) {
       return fail(Code::kInvalid, "register '%s' takes %llu to %llu", name,
                   static_cast<unsigned long long>(r.least), static_cast<unsigned long long>(r.most));
     }
-    RingHeader& header = ring_.mapping().header();
-    if (header.registers[i].live.load() == 0) {
+    RingHeader& header = ring_.memory().header();
+    if (!is_live(module, i)) {
       return fail(Code::kConflict, "register '%s' of the module '%s' is fixed when its capsule is attached",
                   name, module.name);
     }

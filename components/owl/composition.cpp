@@ -706,6 +706,17 @@ void cost(const Module* self, const uint64_t* registers, Cost* out) noexcept {
   }
 }
 
+uint32_t longest_packet(const Module* self, const uint64_t* registers) noexcept {
+  uint32_t longest = sizeof(Transaction);
+  for (const Stage& stage : composition_of(self).stages) {
+    if (stage.module == nullptr) continue;
+    uint64_t values[SUBSTRATA_OWL_MOST_REGISTERS] = {};
+    fill_arguments(stage, registers, values);
+    longest = std::max(longest, longest_packet_of(*stage.module, values));
+  }
+  return longest;
+}
+
 const char* create(const Module* self, const uint64_t* registers, const substrata_owl_services* services,
                    void** instance) noexcept {
   try {
@@ -766,6 +777,7 @@ const char* describe(Composition& c) {
   module.metric_count = static_cast<uint32_t>(c.metrics.size());
   module.cost = cost;
   module.create = create;
+  module.longest_packet = longest_packet;
   module.destroy = ModuleFunctions<Composed>::destroy;
   module.observe = ModuleFunctions<Composed>::observe;
   module.write_back = [](void* instance) { static_cast<Composed*>(instance)->write_back(); };

@@ -59,6 +59,7 @@ static const struct substrata_owl_module module = {
     NULL,
     NULL,
     NULL,
+    NULL,
 };
 static const struct substrata_owl_module* const list[] = {&module, NULL};
 

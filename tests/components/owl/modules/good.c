@@ -79,6 +79,7 @@ static const struct substrata_owl_module large = {
     configure,
     NULL,
     merge,
+    NULL,
 };
 
 static const struct substrata_owl_module* const list[] = {&large, NULL};
