@@ -233,6 +233,7 @@ class Pattern {
   static uint32_t longest_packet(const uint64_t* r) noexcept {
     return static_cast<uint32_t>(sizeof(PatternPacket) + (r[1] - 1) * sizeof(PatternStep));
   }
+  static bool forwards(const uint64_t* r) noexcept { return r[3] != 0; }
   Pattern(const uint64_t* r, const Services& services)
       : table_(static_cast<uint32_t>(r[0])),
         longest_(static_cast<uint32_t>(r[1])),

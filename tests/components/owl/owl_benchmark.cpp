@@ -59,6 +59,7 @@ const substrata_owl_module kNothing{sizeof(substrata_owl_module),
                                     nullptr,
                                     nullptr,
                                     nullptr,
+                                    nullptr,
                                     nullptr};
 
 class Source {
