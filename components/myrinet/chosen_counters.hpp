@@ -10,14 +10,14 @@
 
 namespace substrata::myrinet {
 
-// `Choice` says which of what is seen counts; `Counts` counters for each, at most `Most` choices, which stay.
-template <class Choice, std::size_t Counts, std::size_t Most>
+// `Choice` says which of what is seen counts; `Counters` for each, at most `Most` choices, which stay.
+template <class Choice, class Counters, std::size_t Most>
 class ChosenCounters {
  public:
   struct Counting {
     explicit Counting(const Choice& of) : choice(of) {}
     const Choice choice;
-    std::array<counting::Counter, Counts> counters;
+    Counters counters;
   };
   static constexpr std::size_t kMost = Most;
 

@@ -2,17 +2,21 @@
 #ifndef SUBSTRATA_MYRINET_LIVE_ADAPTER_HPP
 #define SUBSTRATA_MYRINET_LIVE_ADAPTER_HPP
 
-#include "cluster.hpp"
+#include <unordered_map>
+#include <vector>
+
 #include "counting/counting.hpp"
+#include "driver.hpp"
+#include "ring.hpp"
 
 namespace substrata::myrinet {
 
-// Observes mpi.rank*.send and mpi.rank*.receive. What this process's rank sends, and what it receives, passes
-// the interfaces; messages that other ranks send each other are not seen here. Each batch of one probe point
-// is modelled to its end, with the spacing of its messages' stamps, so that counts are exact whenever they
-// are read; messages of different batches do not meet. A host waits where its interface's queue is full.
-// While the packets are not observed nothing is modelled.
-class LiveAdapter final : public counting::ObservingInstrument, private Delivery {
+// Gives the driver what mpi.rank*.send and mpi.rank*.receive show: a message that this process's rank sends is an
+// operation of its node, one that it has received is an operation of the sender's node, and of its own, which
+// waits for it. Messages that other ranks send each other are not seen here. Each batch of one probe point is
+// modelled to its end, with the spacing of its messages' stamps, so that counts are exact whenever they are read;
+// messages of different batches do not meet. While the packets are not observed nothing is modelled.
+class LiveAdapter final : public counting::ObservingInstrument, private OperationSource {
  public:
   // Throws std::runtime_error with the feed's message.
   explicit LiveAdapter(const ClusterParameters& parameters);
@@ -22,14 +26,16 @@ class LiveAdapter final : public counting::ObservingInstrument, private Delivery
   void observe(const substrata_transaction* batch, size_t count) noexcept override;
 
  private:
-  // A message by itself is an operation; those of a collective are not put together here.
-  void delivered(const Message& message, Time posted, Time now) override;
+  void take(const substrata_transaction* batch, size_t count);
+  void note_rank(int rank) noexcept;
+  bool next(std::uint32_t node, ProcessOperation* out) override;
 
   static constexpr int kNoRank = -1;
   static constexpr int kSeveral = -2;
-  Cluster cluster_;
-  int rank_ = kNoRank;            // whose messages come here
-  std::uint64_t operations_ = 0;  // so far
+  Driver driver_;
+  std::vector<Ring<ProcessOperation>> pending_;                     // of the batch, by node
+  std::unordered_map<std::uint64_t, std::uint64_t> sent_in_batch_;  // to be received in it, by pair of nodes
+  int rank_ = kNoRank;                                              // whose messages come here
 };
 
 }  // namespace substrata::myrinet

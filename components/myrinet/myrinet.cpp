@@ -48,7 +48,8 @@ constexpr counting::EventDescription operations(const char* name, const char* te
 constexpr counting::EventDescription in_host(const char* name, const char* text, const char* unit) {
   return {.name = name, .text = text, .unit = unit, .qualifiers = kClockQualifiers};
 }
-constexpr uint32_t kFirstInHost = myrinet::kCounts + myrinet::kOperationCounts;  // then myrinet::HostCount
+constexpr uint32_t kFirstInHost =
+    myrinet::kPacketEvents + myrinet::kOperationCounts;  // then myrinet::HostCount
 
 // In the order of myrinet::Count, then of myrinet::OperationCount.
 constexpr counting::EventDescription kEvents[] = {
@@ -117,10 +118,10 @@ class MyrinetMonitor final : public counting::Monitor {
       out->counters = {myrinet::host_counter(std::min(value(kNode), myrinet::kMostNodes), what)};
       return kSuccess;
     }
-    if (request.event >= myrinet::kCounts) {
+    if (request.event >= myrinet::kPacketEvents) {
       const myrinet::OperationChoice of{value(kNode), value(kProgram), value(kKind)};
-      const counting::Counter* const counted =
-          operations_.counter(of, static_cast<myrinet::OperationCount>(request.event - myrinet::kCounts));
+      const counting::Counter* const counted = operations_.counter(
+          of, static_cast<myrinet::OperationCount>(request.event - myrinet::kPacketEvents));
       if (counted == nullptr)
         return refuse(Code::kTooMany, "%zu choices of node, program and kind are counted, no more are kept",
                       myrinet::OperationCounters::Choices::kMost);

@@ -151,7 +151,7 @@ struct OperationChoice {
 // Counts for every choice that an event asks for; as PacketCounters.
 class OperationCounters final : public counting::ObservingInstrument {
  public:
-  using Choices = ChosenCounters<OperationChoice, kOperationCounts, 1024>;
+  using Choices = ChosenCounters<OperationChoice, std::array<counting::Counter, kOperationCounts>, 1024>;
   OperationCounters();
   ~OperationCounters() override;
   // As ChosenCounters.

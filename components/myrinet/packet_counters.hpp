@@ -28,8 +28,23 @@ enum Count : uint32_t {
   kMisrouted,
   kClockErrorMax,
   kSyncRounds,
+  kBytesLost,  // of the faulty packets; no event
 };
-inline constexpr uint32_t kCounts = kSyncRounds + 1;
+inline constexpr uint32_t kCounts = kBytesLost + 1;
+inline constexpr uint32_t kPacketEvents = kBytesLost;
+
+// The counts of some packets. One writer at a time; looked at from any thread.
+class PacketSums {
+ public:
+  // A stage of a packet, as its interface's probe point shows it.
+  void take(const substrata_transaction& stage) noexcept;
+  // The clock of an interface was set.
+  void take_clock(const substrata_transaction& set, uint32_t first_node) noexcept;
+  const counting::Counter& operator[](uint32_t count) const noexcept { return counters_[count]; }
+
+ private:
+  std::array<counting::Counter, kCounts> counters_;
+};
 
 // Which packets. The node is where the transaction is seen, the peer the packet's other end.
 struct Choice {
@@ -49,7 +64,7 @@ int own_node() noexcept;
 // All choices that were asked for. Counters are looked at from any thread.
 class PacketCounters final : public counting::ObservingInstrument {
  public:
-  using Choices = ChosenCounters<Choice, kCounts, 4096>;
+  using Choices = ChosenCounters<Choice, PacketSums, 4096>;
   PacketCounters();
   ~PacketCounters() override;
   // As ChosenCounters.

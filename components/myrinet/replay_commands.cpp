@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arguments.hpp"
@@ -78,7 +79,7 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
                   "fewer phases",
                   options->nodes, phases, static_cast<unsigned long long>(bytes >> 20));
     auto made = std::make_unique<substrata_myrinet_carried>(parameters.cluster, phases);
-    made->replay.run(programs);
+    made->replay.run(std::move(programs));
     *out = made.release();
     return 0;
   });

@@ -15,8 +15,8 @@ namespace substrata::myrinet {
 
 inline constexpr uint32_t kLatencies = SUBSTRATA_MYRINET_LATENCIES;
 inline constexpr uint32_t kTypes = SUBSTRATA_MYRINET_TYPES;
-inline constexpr uint32_t kMostNodes = 256;
-inline constexpr uint32_t kMostPrograms = 64;
+inline constexpr uint32_t kMostNodes = SUBSTRATA_MYRINET_MOST_NODES;
+inline constexpr uint32_t kMostPrograms = SUBSTRATA_MYRINET_MOST_PROGRAMS;
 
 // The layout of the statistics; checked before use. The paper's: lengths in bins of eight words, latencies in
 // bins of 1 us, the net latency 2 us (section 2.3). Numbers of bins are ours, so that the whole takes the

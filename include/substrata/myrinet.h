@@ -52,6 +52,10 @@ enum substrata_myrinet_type {
   SUBSTRATA_MYRINET_TYPES = 16      /* capacity of the arrays */
 };
 
+/* The most interfaces of a cluster, and program tags with statistics of their own, which a log's phases are. */
+#define SUBSTRATA_MYRINET_MOST_NODES 256
+#define SUBSTRATA_MYRINET_MOST_PROGRAMS 64
+
 /* How the statistics of one interface are laid out (section 2.3). */
 struct substrata_myrinet_shape {
   uint32_t struct_size;      /* sizeof, set by the caller */

@@ -2,6 +2,7 @@
 #ifndef SUBSTRATA_BASE_JSON_HPP
 #define SUBSTRATA_BASE_JSON_HPP
 
+#include <charconv>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -23,6 +24,14 @@ inline size_t utf8_sequence(std::string_view text) noexcept {
   if (first == 0xF0 && at(1) < 0x90) return 0;
   if (first == 0xF4 && at(1) > 0x8F) return 0;
   return length;
+}
+
+// A finite number with so many significant digits, as printf's %g writes it in the C locale, whatever the program's
+// is: some have a comma in it.
+inline std::string number_text(double number, int digits) {
+  char out[32];
+  const auto end = std::to_chars(out, out + sizeof out, number, std::chars_format::general, digits).ptr;
+  return {out, end};
 }
 
 // A text within quotation marks, with JSON's escapes; bytes that are not valid UTF-8 become U+FFFD.

@@ -27,6 +27,9 @@ struct LevelSampler {
 //   Status sample(int64_t* raw);        the numbers as the source shows them now; all or none
 //   Status growth(uint32_t i, int64_t from, int64_t to, int64_t* out);  how far a count went, wrap included
 //
+// and may have
+//   Status begin(int64_t* raw);  as sample, when the run or a reset begins: what is a mean over time begins anew
+//
 // A sampler of nothing but levels inherits counts and growth from LevelSampler.
 //
 // Gauges read before the first start give the level of that moment; counts give 0. After stop both keep the
@@ -59,7 +62,7 @@ class Measurement {
   Sampler& sampler() noexcept { return sampler_; }
 
   Status start() noexcept {
-    const Status status = sampler_.sample(fresh_.data());
+    const Status status = begin();
     if (!status.ok()) return status;
     raw_.swap(fresh_);
     for (int64_t& count : total_) count = 0;
@@ -108,7 +111,7 @@ class Measurement {
 
   Status reset() noexcept {
     if (phase_ == Phase::kRunning) {
-      const Status status = sampler_.sample(fresh_.data());
+      const Status status = begin();
       if (!status.ok()) return status;
       raw_.swap(fresh_);
       sampled_at_ns_ = now();
@@ -122,6 +125,14 @@ class Measurement {
 
   int64_t now() const noexcept { return now_ns(*host_); }
   int64_t value(uint32_t i) const noexcept { return sampler_.counts(i) ? total_[i] : raw_[i]; }
+
+  Status begin() noexcept {
+    if constexpr (requires(Sampler & sampler, int64_t * raw) { sampler.begin(raw); }) {
+      return sampler_.begin(fresh_.data());
+    } else {
+      return sampler_.sample(fresh_.data());
+    }
+  }
 
   Status refresh() noexcept {
     switch (phase_) {

@@ -103,5 +103,17 @@ TEST_F(SharedFile, AFileThatIsOpenGetsItsPagesToo) {
   EXPECT_GE(static_cast<uint64_t>(about.st_blocks) * 512, kBytes);
 }
 
+TEST_F(SharedFile, APartOfALongOneIsReservedByItself) {
+  file = make_shared_file(path.c_str(), 4096);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(lengthen_file(file, uint64_t{1} << 40), 0);
+  ASSERT_EQ(reserve_file(file, kBytes, uint64_t{1} << 39), 0);
+  struct stat about {};
+  ASSERT_EQ(fstat(file, &about), 0);
+  EXPECT_EQ(about.st_size, off_t{1} << 40);
+  EXPECT_GE(static_cast<uint64_t>(about.st_blocks) * 512, kBytes + 4096);
+  EXPECT_LE(static_cast<uint64_t>(about.st_blocks) * 512, kBytes + 65536);
+}
+
 }  // namespace
 }  // namespace substrata

@@ -1,17 +1,17 @@
 // Sums over the entries of the shared status page.
 #include "sampler/mpi_sampler.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <system_error>
 #include <vector>
+
+#include "base/shared_file.hpp"
 
 namespace substrata::sampler {
 namespace {
@@ -24,9 +24,9 @@ std::uint64_t load(const std::uint64_t& number) { return __atomic_load_n(&number
 
 MpiSampler::MpiSampler(bool single) : single_(single) {
   std::string path = "/dev/shm/substrata-live-XXXXXX";
-  const int file = mkostemp(path.data(), O_CLOEXEC);
+  const int file = make_shared_file_unguessed(path.data(), sizeof(substrata_live_board));
   void* memory = MAP_FAILED;
-  if (file >= 0 && ftruncate(file, sizeof(substrata_live_board)) == 0)
+  if (file >= 0)
     memory = mmap(nullptr, sizeof(substrata_live_board), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   const int error = errno;
   if (file >= 0) close(file);

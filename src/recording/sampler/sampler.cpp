@@ -276,6 +276,14 @@ void add_usual_events(const TryAdd& try_add) {
       if (stop != std::string::npos && stop > begin && interface_is_used(name.substr(begin, stop - begin)))
         try_add(name);
     }
+  if (const int index = PAPI_get_component_index("nvml"); index >= 0)
+    for (const int code : native_events(index)) {
+      const std::string name = event_name(code);  // nvml:::NVIDIA_H200:device_0:power
+      const std::string what = name.substr(name.rfind(':') + 1);
+      if ((what == "power" || what == "gpu_utilization" || what == "temperature" || what == "allocated_memory") &&
+          describe(code).available != 0)
+        try_add(name);
+    }
 }
 
 }  // namespace substrata::sampler

@@ -37,7 +37,7 @@ Call::~Call() {
     return;
   }
   const std::lock_guard guard(self.lock);
-  if (!self.arrivals.awaited.empty()) settle(self);
+  if (!self.arrivals.awaited.empty()) unharmed([&] { settle(self); });
   --mine.depth;
   const int64_t ticks = real_cycles();
   mine.left_at = mine.time.at(ticks);

@@ -2,7 +2,7 @@
 #ifndef SUBSTRATA_MPI_CLUSTER_HPP
 #define SUBSTRATA_MPI_CLUSTER_HPP
 
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include "cluster_log.hpp"
 
@@ -13,7 +13,7 @@ struct Shim;
 struct Cluster {
   ClusterChoice choice;  // the same in every rank
   ClusterLog log;
-  substrata_following* following = nullptr;  // of this process alone, for its readers of counters
+  client::feed::Following following;  // of this process alone, for its readers of counters
 };
 // Both are collective.
 void begin_cluster(Shim& self);

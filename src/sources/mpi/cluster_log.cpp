@@ -1,8 +1,10 @@
 // The log's blocks, the setting's text, and the line before the operations in a file.
 #include "cluster_log.hpp"
 
-#include <cstdio>
+#include <new>
+#include <utility>
 
+#include "base/json.hpp"
 #include "message_counts.hpp"
 
 namespace substrata::mpi {
@@ -22,15 +24,22 @@ std::string parse_cluster_choice(std::string_view text, ClusterChoice* out) {
   return {};
 }
 
-void ClusterLog::keep(substrata_myrinet_operation operation) {
+bool ClusterLog::keep(substrata_myrinet_operation operation) {
+  if (kept_ >= kMost) return false;
   if (blocks_.empty() || blocks_.back().size() == kBlock) {
-    blocks_.emplace_back();
-    blocks_.back().reserve(kBlock);
+    try {
+      std::vector<substrata_myrinet_operation> block;
+      block.reserve(kBlock);
+      blocks_.push_back(std::move(block));
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
   }
   operation.compute_ns = static_cast<uint64_t>(computed_);
   computed_ = 0;
   blocks_.back().push_back(operation);
   ++kept_;
+  return true;
 }
 
 void ClusterLog::sent(int to, uint64_t bytes, uint32_t phase, bool collective) {
@@ -41,21 +50,18 @@ void ClusterLog::sent(int to, uint64_t bytes, uint32_t phase, bool collective) {
     totals_.to_itself_bytes += bytes;
     return;
   }
-  if (to < 0 || kept_ >= kMost) {
-    ++totals_.left_out;
-    totals_.left_out_bytes += bytes;
-    return;
-  }
   substrata_myrinet_operation operation{};
   operation.bytes = bytes;
   operation.peer = static_cast<uint32_t>(to);
   operation.phase = static_cast<uint16_t>(phase < UINT16_MAX ? phase : UINT16_MAX);
   operation.type = collective ? SUBSTRATA_MYRINET_COLLECTIVE : SUBSTRATA_MYRINET_MESSAGE;
-  keep(operation);
+  if (to >= 0 && keep(operation)) return;
+  ++totals_.left_out;
+  totals_.left_out_bytes += bytes;
 }
 
 void ClusterLog::received(int from, uint64_t number) {
-  if (from < 0 || static_cast<uint32_t>(from) == rank_ || kept_ >= kMost) return;
+  if (from < 0 || static_cast<uint32_t>(from) == rank_) return;
   substrata_myrinet_operation operation{};
   operation.peer = static_cast<uint32_t>(from);
   operation.number = static_cast<uint32_t>(number);
@@ -63,21 +69,10 @@ void ClusterLog::received(int from, uint64_t number) {
   keep(operation);
 }
 
-std::vector<substrata_myrinet_operation> ClusterLog::take() {
-  std::vector<substrata_myrinet_operation> all;
-  all.reserve(kept_);
-  for (const auto& block : blocks_) all.insert(all.end(), block.begin(), block.end());
-  blocks_.clear();
-  kept_ = 0;
-  return all;
-}
-
 std::string header_line(const MessageLogHeader& header) {
-  char factor[32];
-  std::snprintf(factor, sizeof factor, "%.17g", header.factor);
   std::string out = "{\"substrata_mpi_messages\":" + std::to_string(MessageLogHeader::kVersion) +
                     ",\"machine\":\"" + kMachine + "\",\"parameters\":" + quoted(header.parameters) +
-                    ",\"factor\":" + factor +
+                    ",\"factor\":" + number_text(header.factor, 17) +
                     ",\"operation_bytes\":" + std::to_string(sizeof(substrata_myrinet_operation)) +
                     ",\"messages\":{\"all\":" + std::to_string(header.totals.messages) +
                     ",\"bytes\":" + std::to_string(header.totals.bytes) +

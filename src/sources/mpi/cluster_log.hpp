@@ -41,21 +41,22 @@ class ClusterLog {
   // `number`: of the message between the two, from 1.
   void received(int from, uint64_t number);
 
-  // In one piece; the log is empty then.
-  std::vector<substrata_myrinet_operation> take();
+  // What was kept, in its order and in parts.
+  size_t size() const { return kept_; }
+  const std::vector<std::vector<substrata_myrinet_operation>>& parts() const { return blocks_; }
   struct Totals {
     uint64_t messages = 0;  // all of them
     uint64_t bytes = 0;
     uint64_t to_itself = 0;
     uint64_t to_itself_bytes = 0;
-    uint64_t left_out = 0;  // to other jobs, and what was beyond kMost
+    uint64_t left_out = 0;  // to other jobs, and what was beyond kMost or found no memory
     uint64_t left_out_bytes = 0;
   };
   const Totals& totals() const { return totals_; }
 
  private:
   static constexpr size_t kBlock = 4096;
-  void keep(substrata_myrinet_operation operation);
+  bool keep(substrata_myrinet_operation operation);
   bool open_ = false;
   uint32_t rank_ = 0;
   double computed_ = 0;  // nanoseconds since the last operation kept

@@ -9,7 +9,7 @@ using namespace substrata::mpi;
 #define MAKES(name, made, parameters, arguments)                                                              \
   CALL(name, parameters, arguments, {                                                                         \
     const int result = original arguments;                                                                    \
-    if (result == MPI_SUCCESS) communicator_made(*made);                                                      \
+    if (result == MPI_SUCCESS) communicator_made(*made, *made);                                               \
     return result;                                                                                            \
   })
 MAKES(Comm_dup, out, (MPI_Comm comm, MPI_Comm* out), (comm, out))
@@ -27,5 +27,26 @@ MAKES(Graph_create, out, (MPI_Comm comm, int nodes, const int index[], const int
 MAKES(Intercomm_create, out, (MPI_Comm comm, int leader, MPI_Comm peer, int remote, int tag, MPI_Comm* out),
       (comm, leader, peer, remote, tag, out))
 MAKES(Intercomm_merge, out, (MPI_Comm comm, int high, MPI_Comm* out), (comm, high, out))
-CALL_AFTER(Comm_free, (MPI_Comm* comm), (comm), communicator_freed(*comm))
+MAKES(Dist_graph_create, out, (MPI_Comm comm, int count, const int sources[], const int degrees[],
+                               const int destinations[], const int weights[], MPI_Info info, int reorder,
+                               MPI_Comm* out),
+      (comm, count, sources, degrees, destinations, weights, info, reorder, out))
+MAKES(Dist_graph_create_adjacent, out, (MPI_Comm comm, int in, const int sources[], const int source_weights[],
+                                        int degree, const int destinations[], const int weights[], MPI_Info info,
+                                        int reorder, MPI_Comm* out),
+      (comm, in, sources, source_weights, degree, destinations, weights, info, reorder, out))
+// Not usable before its request is complete, but known by its handle and its ranks.
+#define DUPLICATES(name, parameters, arguments)                                                               \
+  CALL(name, parameters, arguments, {                                                                         \
+    const int result = original arguments;                                                                    \
+    if (result == MPI_SUCCESS) communicator_made(*out, comm);                                                 \
+    return result;                                                                                            \
+  })
+DUPLICATES(Comm_idup, (MPI_Comm comm, MPI_Comm* out, MPI_Request* request), (comm, out, request))
+#if MPI_VERSION >= 4
+DUPLICATES(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* out, MPI_Request* request),
+           (comm, info, out, request))
+#endif
+CALL_AFTER(Comm_free, (MPI_Comm* comm), (comm), if (comm != nullptr) communicator_freed(*comm))
+CALL_AFTER(Comm_disconnect, (MPI_Comm* comm), (comm), if (comm != nullptr) communicator_freed(*comm))
 // clang-format on

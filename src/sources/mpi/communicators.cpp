@@ -66,12 +66,14 @@ void Channels::made(MPI_Comm comm, Communicator communicator) {
   communicators_[comm] = std::move(communicator);
 }
 
-void communicator_made(MPI_Comm comm) {
+void communicator_made(MPI_Comm comm, MPI_Comm like) {
   Shim& self = shim();
   if (comm == MPI_COMM_NULL || !self.counting) return;
-  Communicator made = describe_communicator(comm);
-  const std::lock_guard guard(self.lock);
-  self.channels.made(comm, std::move(made));
+  unharmed([&] {
+    Communicator made = describe_communicator(like);
+    const std::lock_guard guard(self.lock);
+    self.channels.made(comm, std::move(made));
+  });
 }
 
 void communicator_freed(MPI_Comm comm) {

@@ -60,8 +60,9 @@ class Channels {
   std::vector<uint64_t> number_to_;  // messages to each rank so far
 };
 
-// A communicator was made or freed by all its members together. They take the lock themselves.
-void communicator_made(MPI_Comm comm);
+// A communicator was made or freed by all its members together. `like`: it, or one of the same ranks where it cannot
+// be asked yet. They take the lock themselves.
+void communicator_made(MPI_Comm comm, MPI_Comm like);
 void communicator_freed(MPI_Comm comm);
 
 }  // namespace substrata::mpi

@@ -14,16 +14,14 @@ namespace {
 class Before {
  public:
   Before(const MPI_Request* requests, int count) {
-    if (count <= 0 || !watches_requests()) return;
-    size_ = static_cast<size_t>(count);
-    MPI_Request* to = few_.data();
-    if (size_ > few_.size()) {
-      many_.resize(size_);
-      to = many_.data();
-    }
-    std::copy(requests, requests + count, to);
+    if (count <= 0 || requests == nullptr || !watches_requests()) return;
+    const auto size = static_cast<size_t>(count);
+    if (size > few_.size() && !unharmed([&] { return many_.resize(size), true; }, false)) return;
+    std::copy(requests, requests + count, many_.empty() ? few_.data() : many_.data());
+    size_ = size;
   }
   bool any() const { return size_ != 0; }
+  void ignore() { size_ = 0; }
   MPI_Request operator[](int index) const {
     const auto at = static_cast<size_t>(index);
     return many_.empty() ? few_[at] : many_[at];
@@ -38,12 +36,15 @@ class Before {
 // Statuses of our own when the program wants none.
 class Statuses {
  public:
-  Statuses(MPI_Status* wanted, int count, bool needed) : given_(wanted) {
-    if (wanted != MPI_STATUSES_IGNORE || !needed) return;
-    given_ = few_.data();
-    if (static_cast<size_t>(count) <= few_.size()) return;
-    many_.resize(static_cast<size_t>(count));
-    given_ = many_.data();
+  Statuses(MPI_Status* wanted, int count, Before& before) : given_(wanted) {
+    if (wanted != MPI_STATUSES_IGNORE || !before.any()) return;
+    const auto size = static_cast<size_t>(count);
+    if (size <= few_.size())
+      given_ = few_.data();
+    else if (unharmed([&] { return many_.resize(size), true; }, false))
+      given_ = many_.data();
+    else
+      before.ignore();
   }
   MPI_Status* data() { return given_; }
   const MPI_Status& operator[](int index) const { return given_[index]; }
@@ -84,13 +85,13 @@ using namespace substrata::mpi;
     return result;                                                                                            \
   })                                                                                                          \
   [[gnu::noinline]] static int ask_##symbol parameters {                                                      \
-    if (quick_tests.left == 0 || static_cast<unsigned>(count) > QuickTests::kMost)                            \
+    if (quick_tests.left == 0 || requests == nullptr || static_cast<unsigned>(count) > QuickTests::kMost)     \
       return look_at_##symbol arguments;                                                                      \
     quick_tests.ask(requests, count);                                                                         \
     return quick_tests.quick arguments;                                                                       \
   }                                                                                                           \
-  EXPORT [[gnu::aligned(64)]] int symbol parameters {                                                         \
-    if (quick_tests.left == 0 || count != 1) [[unlikely]] return ask_##symbol arguments;                      \
+  EXPORT __attribute__((aligned(64))) int symbol parameters {                                               \
+    if (quick_tests.left == 0 || count != 1 || requests == nullptr) [[unlikely]] return ask_##symbol arguments; \
     quick_tests.ask(requests, 1);                                                                             \
     return quick_tests.quick arguments;                                                                       \
   }
@@ -107,8 +108,8 @@ CALL(Wait, (MPI_Request* request, MPI_Status* status), (request, status), {
   return result;
 })
 CALL(Waitall, (int count, MPI_Request requests[], MPI_Status statuses[]), (count, requests, statuses), {
-  const Before before(requests, count);
-  Statuses out(statuses, count, before.any());
+  Before before(requests, count);
+  Statuses out(statuses, count, before);
   const int result = original(count, requests, out.data());
   if (result == MPI_SUCCESS && before.any())
     for (int i = 0; i < count; ++i) completed(before[i], out[i]);
@@ -124,8 +125,8 @@ CALL(Waitany, (int count, MPI_Request requests[], int* index, MPI_Status* status
 })
 CALL(Waitsome, (int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]),
      (count, requests, done, indices, statuses), {
-       const Before before(requests, count);
-       Statuses out(statuses, count, before.any());
+       Before before(requests, count);
+       Statuses out(statuses, count, before);
        const int result = original(count, requests, done, indices, out.data());
        if (result == MPI_SUCCESS && before.any())
          for (int i = 0; *done != MPI_UNDEFINED && i < *done; ++i) completed(before[indices[i]], out[i]);
@@ -134,8 +135,8 @@ CALL(Waitsome, (int count, MPI_Request requests[], int* done, int indices[], MPI
 TEST(Test, test, (MPI_Request* request, int* flag, MPI_Status* status), (request, flag, status), request, 1, &kFirst)
 POLL(Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses[]),
      (count, requests, flag, statuses), {
-       const Before before(requests, count);
-       Statuses out(statuses, count, before.any());
+       Before before(requests, count);
+       Statuses out(statuses, count, before);
        const int result = original(count, requests, flag, out.data());
        if (result == MPI_SUCCESS && *flag && before.any())
          for (int i = 0; i < count; ++i) completed(before[i], out[i]);
@@ -145,8 +146,8 @@ TEST(Testany, test_any, (int count, MPI_Request requests[], int* index, int* fla
      (count, requests, index, flag, status), requests, count, index)
 POLL(Testsome, (int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]),
      (count, requests, done, indices, statuses), {
-       const Before before(requests, count);
-       Statuses out(statuses, count, before.any());
+       Before before(requests, count);
+       Statuses out(statuses, count, before);
        const int result = original(count, requests, done, indices, out.data());
        if (result == MPI_SUCCESS && before.any())
          for (int i = 0; *done != MPI_UNDEFINED && i < *done; ++i) completed(before[indices[i]], out[i]);
@@ -176,7 +177,7 @@ POLL(Improbe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message
      })
 CALL(Mrecv, (void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status),
      (data, count, type, message, status), {
-       const PostedReceive one = matched(*message, site);
+       const PostedReceive one = matched(message, site);
        MPI_Status own;
        MPI_Status* const out = status == MPI_STATUS_IGNORE ? &own : status;
        const int result = original(data, count, type, message, out);
@@ -185,7 +186,7 @@ CALL(Mrecv, (void* data, int count, MPI_Datatype type, MPI_Message* message, MPI
      })
 CALL(Imrecv, (void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request),
      (data, count, type, message, request), {
-       const PostedReceive one = matched(*message, site);
+       const PostedReceive one = matched(message, site);
        const int result = original(data, count, type, message, request);
        if (result == MPI_SUCCESS && one.source != MPI_PROC_NULL) remember(*request, one);
        return result;

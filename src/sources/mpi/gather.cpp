@@ -1,34 +1,70 @@
-// Gathers lengths first, then the pieces.
+// One rank after the other sends its pieces, then an empty one.
 #include "gather.hpp"
+
+#include <algorithm>
+#include <cstring>
 
 #include "shim.hpp"
 
 namespace substrata::mpi {
+namespace {
 
-Layout gather_lengths(const Shim& self, size_t mine) {
-  Layout out;
-  out.lengths.resize(static_cast<size_t>(self.ranks));
-  const int length = static_cast<int>(mine);
-  PMPI_Gather(&length, 1, MPI_INT, out.lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-  int total = 0;
-  for (const int one : out.lengths) {
-    out.places.push_back(total);
-    total += one;
+constexpr int kTag = 1;
+alignas(64) std::byte buffer[kPieceBytes];
+
+template <typename Each>
+void in_pieces(std::span<const std::byte> part, const Each& each) {
+  while (!part.empty()) {
+    const auto piece = part.first(std::min(part.size(), kPieceBytes));
+    each(piece);
+    part = part.subspan(piece.size());
   }
-  out.total = static_cast<size_t>(total);
-  return out;
 }
 
-std::vector<std::string> gather_texts(const Shim& self, const std::string& mine) {
-  const Pieces<char> pieces = gather(self, mine.data(), mine.size());
-  std::vector<std::string> out;
-  if (self.rank != 0) return out;
-  auto text = pieces.all.begin();
-  for (const int length : pieces.lengths) {
-    out.emplace_back(text, text + length);
-    text += length;
+void take_own(std::span<const std::byte> part, const TakePiece& take) {
+  in_pieces(part, [&](std::span<const std::byte> piece) {
+    std::memcpy(buffer, piece.data(), piece.size());
+    take(0, {buffer, piece.size()});
+  });
+}
+
+void take_from(int rank, MPI_Comm apart, const TakePiece& take) {
+  for (;;) {
+    MPI_Status status;
+    int bytes = 0;
+    PMPI_Recv(buffer, static_cast<int>(kPieceBytes), MPI_BYTE, rank, kTag, apart, &status);
+    PMPI_Get_count(&status, MPI_BYTE, &bytes);
+    if (bytes <= 0) return;
+    take(rank, {buffer, static_cast<size_t>(bytes)});
   }
-  return out;
+}
+
+void send_to_root(std::span<const std::byte> part, MPI_Comm apart) {
+  in_pieces(part, [&](std::span<const std::byte> piece) {
+    PMPI_Send(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, 0, kTag, apart);
+  });
+}
+
+}  // namespace
+
+void gather(const Shim& self, const std::function<void(const GivePiece&)>& give, const TakePiece& take) {
+  MPI_Comm apart{};  // the program may still have a receive open to any message
+  PMPI_Comm_dup(MPI_COMM_WORLD, &apart);
+  if (self.rank == 0) {
+    give([&](std::span<const std::byte> part) { take_own(part, take); });
+    for (int rank = 1; rank < self.ranks; ++rank) take_from(rank, apart, take);
+  } else {
+    give([&](std::span<const std::byte> part) { send_to_root(part, apart); });
+    PMPI_Send(nullptr, 0, MPI_BYTE, 0, kTag, apart);
+  }
+  PMPI_Comm_free(&apart);
+}
+
+bool all_agree(bool mine) {
+  const int own = mine ? 1 : 0;
+  int all = 0;
+  PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all != 0;
 }
 
 }  // namespace substrata::mpi

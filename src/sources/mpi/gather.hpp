@@ -1,51 +1,27 @@
-// Pieces of different lengths from every rank, brought to rank 0.
+// What every rank has, brought to rank 0 piece by piece: it needs no memory for the whole.
 #ifndef SUBSTRATA_MPI_GATHER_HPP
 #define SUBSTRATA_MPI_GATHER_HPP
 
 #include <cstddef>
-#include <string>
-#include <vector>
-
-#include "mpi_library.hpp"
+#include <functional>
+#include <span>
 
 namespace substrata::mpi {
 
 struct Shim;
 
-// At rank 0: every rank's piece, one after the other in the order of the ranks. Elsewhere nothing of it is of
-// use.
-template <typename Item>
-struct Pieces {
-  std::vector<Item> all;
-  std::vector<int> lengths;  // of each rank
-};
+using GivePiece = std::function<void(std::span<const std::byte>)>;
+// A piece at rank 0, in memory that may be written and is aligned for any type.
+using TakePiece = std::function<void(int rank, std::span<std::byte> piece)>;
+constexpr size_t kPieceBytes = 65536;
 
-// How many items each rank has and where they begin, at rank 0; and how many they are in all. Collective.
-struct Layout {
-  std::vector<int> lengths;
-  std::vector<int> places;
-  size_t total = 0;
-};
-Layout gather_lengths(const Shim& self, size_t mine);
+// `give` is called once in each rank and hands over what it has, in as many parts as it likes. At rank 0 `take`
+// gets all of it, in the order of the ranks and in pieces: each part is cut after every kPieceBytes. Neither may
+// throw. Needs no memory. Collective.
+void gather(const Shim& self, const std::function<void(const GivePiece&)>& give, const TakePiece& take);
 
-// Collective.
-template <typename Item>
-Pieces<Item> gather(const Shim& self, const Item* mine, size_t count) {
-  MPI_Datatype item;
-  PMPI_Type_contiguous(static_cast<int>(sizeof(Item)), MPI_BYTE, &item);
-  PMPI_Type_commit(&item);
-  Layout layout = gather_lengths(self, count);
-  Pieces<Item> out;
-  out.all.resize(layout.total);
-  PMPI_Gatherv(mine, static_cast<int>(count), item, out.all.data(), layout.lengths.data(),
-               layout.places.data(), item, 0, MPI_COMM_WORLD);
-  PMPI_Type_free(&item);
-  out.lengths = std::move(layout.lengths);
-  return out;
-}
-
-// Every rank's text at rank 0; elsewhere none. Collective.
-std::vector<std::string> gather_texts(const Shim& self, const std::string& mine);
+// Whether all ranks say yes. Collective.
+bool all_agree(bool mine);
 
 }  // namespace substrata::mpi
 

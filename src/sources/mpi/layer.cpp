@@ -50,20 +50,33 @@ std::unordered_map<Request, Persistent>& persistent() {
   return *one;
 }
 
+void keep(Request request, const Persistent& one) {
+  unharmed([&] {
+    const std::lock_guard guard(shim().lock);
+    persistent()[request] = one;
+  });
+}
+
 // Tags below zero are those of collective operations.
 bool is_collective(int tag) { return tag < 0 && tag != MPI_ANY_TAG; }
 uint16_t flags_of(int tag) { return is_collective(tag) ? SUBSTRATA_FLAG_COLLECTIVE : 0; }
 
 void account_real(MPI_Comm comm, int to, uint64_t bytes, int tag) {
-  Shim& self = shim();
-  const std::lock_guard guard(self.lock);
-  if (self.counting) account(self, comm, to, bytes, tag, flags_of(tag), __builtin_return_address(0));
+  void* const site = __builtin_return_address(0);
+  unharmed([&] {
+    Shim& self = shim();
+    const std::lock_guard guard(self.lock);
+    if (self.counting) account(self, comm, to, bytes, tag, flags_of(tag), site);
+  });
 }
 void await_real(MPI_Comm comm, int from, int tag) {
   if (!is_collective(tag)) return;  // the program's own receives are seen where it calls
-  Shim& self = shim();
-  const std::lock_guard guard(self.lock);
-  if (self.counting) await(self, comm, from, tag, SUBSTRATA_FLAG_COLLECTIVE, __builtin_return_address(0));
+  void* const site = __builtin_return_address(0);
+  unharmed([&] {
+    Shim& self = shim();
+    const std::lock_guard guard(self.lock);
+    if (self.counting) await(self, comm, from, tag, SUBSTRATA_FLAG_COLLECTIVE, site);
+  });
 }
 
 int hook_send(const void* data, size_t count, MPI_Datatype type, int to, int tag, int mode, MPI_Comm comm) {
@@ -78,10 +91,7 @@ int hook_isend(const void* data, size_t count, MPI_Datatype type, int to, int ta
 int hook_isend_init(const void* data, size_t count, MPI_Datatype type, int to, int tag, int mode,
                     MPI_Comm comm, Request* request) {
   const int result = original.isend_init(data, count, type, to, tag, mode, comm, request);
-  if (result == MPI_SUCCESS) {
-    const std::lock_guard guard(shim().lock);
-    persistent()[*request] = {comm, to, tag, bytes_of(count, type), true};
-  }
+  if (result == MPI_SUCCESS) keep(*request, {comm, to, tag, bytes_of(count, type), true});
   return result;
 }
 int hook_recv(void* data, size_t count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
@@ -89,8 +99,10 @@ int hook_recv(void* data, size_t count, MPI_Datatype type, int from, int tag, MP
   await_real(comm, from, tag);
   const int result = original.recv(data, count, type, from, tag, comm, status);
   if (is_collective(tag)) {
-    const std::lock_guard guard(shim().lock);
-    settle(shim());
+    unharmed([] {
+      const std::lock_guard guard(shim().lock);
+      settle(shim());
+    });
   }
   return result;
 }
@@ -102,14 +114,12 @@ int hook_irecv(void* data, size_t count, MPI_Datatype type, int from, int tag, M
 int hook_irecv_init(void* data, size_t count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                     Request* request) {
   const int result = original.irecv_init(data, count, type, from, tag, comm, request);
-  if (result == MPI_SUCCESS) {
-    const std::lock_guard guard(shim().lock);
-    persistent()[*request] = {comm, from, tag, 0, false};
-  }
+  if (result == MPI_SUCCESS) keep(*request, {comm, from, tag, 0, false});
   return result;
 }
 int hook_start(size_t count, Request* requests) {
-  {
+  void* const site = __builtin_return_address(0);
+  unharmed([&] {
     Shim& self = shim();
     const std::lock_guard guard(self.lock);
     for (size_t i = 0; i < count && self.counting; ++i) {
@@ -118,11 +128,11 @@ int hook_start(size_t count, Request* requests) {
       const Persistent& one = found->second;
       if (!is_collective(one.tag)) continue;  // MPI_Start starts those of the program, and is seen itself
       if (one.sends)
-        account(self, one.comm, one.peer, one.bytes, one.tag, flags_of(one.tag), __builtin_return_address(0));
+        account(self, one.comm, one.peer, one.bytes, one.tag, flags_of(one.tag), site);
       else
-        await(self, one.comm, one.peer, one.tag, SUBSTRATA_FLAG_COLLECTIVE, __builtin_return_address(0));
+        await(self, one.comm, one.peer, one.tag, SUBSTRATA_FLAG_COLLECTIVE, site);
     }
-  }
+  });
   return original.start(count, requests);
 }
 int hook_del_comm(MPI_Comm comm) {

@@ -40,12 +40,19 @@ CALL(Recv_init, (void* data, int count, MPI_Datatype type, int from, int tag, MP
        if (result == MPI_SUCCESS) persistent_receive(*request, comm, from, tag);
        return result;
      })
-CALL_AFTER(Start, (MPI_Request* request), (request), started(*request, site))
+CALL_AFTER(Start, (MPI_Request* request), (request), if (request != nullptr) started(*request, site))
 CALL_AFTER(Startall, (int count, MPI_Request requests[]), (count, requests),
-           for (int i = 0; i < count; ++i) started(requests[i], site))
+           for (int i = 0; requests != nullptr && i < count; ++i) started(requests[i], site))
 CALL_AFTER(Request_free, (MPI_Request* request), (request), {
-  forget(*request);
-  persistent_freed(*request);
+  if (request != nullptr) {
+    forget(*request);
+    persistent_freed(*request);
+  }
+})
+CALL(Cancel, (MPI_Request* request), (request), {
+  const int result = original(request);
+  if (result == MPI_SUCCESS) cancelled(*request);
+  return result;
 })
 
 CALL(Recv, (void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status),

@@ -37,7 +37,8 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
     stamp.number = self.channels.next_number(target);
     const uint64_t channel = channel_of(among.id, tag);
     // What the reader looks at is in order before the message itself goes out.
-    self.arrivals.stamps.put(self.rank, target, channel, self.channels.next_sent(target, channel), stamp);
+    const uint64_t ordinal = self.channels.next_sent(target, channel);
+    if (self.arrivals.are_in_order()) self.arrivals.stamps.put(self.rank, target, channel, ordinal, stamp);
   }
   if (self.cluster.log.is_open()) self.cluster.log.sent(target, bytes, phase, collective);
   publish(self.publishing.sends, [&](substrata_transaction& slot) {
@@ -54,7 +55,9 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
 
 bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_t flags, void* site) {
   Stamp stamp;
-  if (!self.arrivals.stamps.take(source, self.rank, channel, ordinal, &stamp)) return false;
+  if (!self.arrivals.has_stamps || !self.arrivals.are_in_order() ||
+      !self.arrivals.stamps.take(source, self.rank, channel, ordinal, &stamp))
+    return false;
   const int64_t modelled = self.clock.receive(stamp.modelled, stamp.bytes);
   self.counts.on_its_virtual_way(modelled - stamp.modelled);
   self.arrivals.noticed.push_back(stamp.real);
@@ -95,6 +98,8 @@ void account_noticed(Shim& self, int64_t ticks) {
   this_thread.has_noticed = false;
 }
 
+void lose_stamps() noexcept { shim().arrivals.in_order.store(false, std::memory_order_relaxed); }
+
 void account_noticed() {
   Shim& self = shim();
   const std::lock_guard guard(self.lock);
@@ -125,7 +130,7 @@ void settle(Shim& self) {
         return true;
       }
     }
-    if (++one.tries < kMostTries && self.arrivals.has_stamps) return false;
+    if (++one.tries < kMostTries && self.arrivals.has_stamps && self.arrivals.are_in_order()) return false;
     arrived_unknown(self, one.source, 0, one.flags, one.site);
     return true;
   };
@@ -144,9 +149,11 @@ bool level_one() { return shim().counting && shim().level == 1; }
 
 void called(MPI_Comm comm, int to, size_t count, MPI_Datatype type, int tag, void* site) {
   if (!level_one()) return;
-  Shim& self = shim();
-  const std::lock_guard guard(self.lock);
-  account(self, comm, to, bytes_of(count, type), tag, 0, site);
+  unharmed([&] {
+    Shim& self = shim();
+    const std::lock_guard guard(self.lock);
+    account(self, comm, to, bytes_of(count, type), tag, 0, site);
+  });
 }
 
 void called_collective(MPI_Comm comm, const std::vector<ModelledMessage>& messages,

@@ -2,6 +2,7 @@
 #ifndef SUBSTRATA_MPI_MESSAGES_HPP
 #define SUBSTRATA_MPI_MESSAGES_HPP
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,7 +29,9 @@ struct AwaitedMessage {
 // What one process knows of messages on their way to it.
 struct Arrivals {
   TimestampBoard stamps{nullptr, 1};
-  bool has_stamps = false;
+  bool has_stamps = false;           // an inbox
+  std::atomic<bool> in_order{true};  // the ordinals; stamps are given and looked for while they are
+  bool are_in_order() const { return in_order.load(std::memory_order_relaxed); }
   std::deque<AwaitedMessage> awaited;
   std::vector<int64_t> noticed;  // real stamps of messages that arrived in the present call
 };

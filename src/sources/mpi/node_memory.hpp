@@ -4,13 +4,15 @@
 
 #include <cstddef>
 
+#include "node_file.hpp"
+
 namespace substrata::mpi {
 
 struct Shim;
 
-// So many zeroed bytes, mapped until the process ends; null where rank 0's file cannot be opened, as on
+// `common` bytes for all, and `each` for each rank of the world. None where rank 0's file cannot be opened, as on
 // another node, or has no space. Collective.
-void* share_memory(const Shim& self, size_t bytes);
+NodeMemory share_memory(const Shim& self, size_t common, size_t each = 0);
 
 }  // namespace substrata::mpi
 

@@ -12,7 +12,7 @@
 namespace substrata::mpi {
 
 void Phases::share(const Shim& self) {
-  if (void* const memory = share_memory(self, sizeof(SectionBoard)); memory != nullptr)
+  if (void* const memory = share_memory(self, sizeof(SectionBoard)).at; memory != nullptr)
     board_ = static_cast<SectionBoard*>(memory);
 }
 
@@ -28,10 +28,12 @@ void Phases::look_up(MessageCounts& counts, uint16_t region, uint32_t section) {
 void look_for_mark(const char* text, size_t size) {
   Shim& self = shim();
   if (!self.counting || size > 512) return;
-  std::string name;
-  if (!find_section_mark({text, size}, name)) return;
-  self.phases.board().enter(name);
-  self.status.enter(name, real_ns());
+  unharmed([&] {
+    std::string name;
+    if (!find_section_mark({text, size}, name)) return;
+    self.phases.board().enter(name);
+    self.status.enter(name, real_ns());
+  });
 }
 
 }  // namespace substrata::mpi

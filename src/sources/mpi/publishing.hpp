@@ -2,7 +2,7 @@
 #ifndef SUBSTRATA_MPI_PUBLISHING_HPP
 #define SUBSTRATA_MPI_PUBLISHING_HPP
 
-#include <substrata/feed.h>
+#include <substrata/feed.hpp>
 
 #include <cstdint>
 
@@ -11,9 +11,9 @@ namespace substrata::mpi {
 struct Shim;
 
 struct Publishing {
-  substrata_publisher* sends = nullptr;
-  substrata_publisher* arrivals = nullptr;
-  substrata_recorder* recorder = nullptr;
+  client::feed::Publisher sends;
+  client::feed::Publisher arrivals;
+  client::feed::Recorder recorder;
 };
 void open_publishing(Shim& self);
 // Ends the trace as well.
@@ -24,14 +24,14 @@ inline uint32_t size_field(uint64_t bytes) {
 }
 // One transaction of the present phase, otherwise as `fill` makes it; nothing where there is no observer.
 template <typename Fill>
-void publish(substrata_publisher* publisher, Fill&& fill) {
-  if (publisher == nullptr) return;
-  substrata_transaction* const slot = substrata_reserve(publisher);
+void publish(const client::feed::Publisher& publisher, Fill&& fill) {
+  if (!publisher) return;
+  substrata_transaction* const slot = publisher.reserve();
   if (slot == nullptr) return;
   *slot = {};
   slot->phase = substrata_phase();
   fill(*slot);
-  substrata_commit(publisher);
+  publisher.commit();
 }
 
 }  // namespace substrata::mpi

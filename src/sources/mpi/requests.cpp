@@ -1,6 +1,7 @@
 // Finds for each completed request the receive that it was, also of persistent requests and matched probes.
 #include "requests.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <mutex>
 
@@ -33,8 +34,34 @@ bool fits(const PostedReceive& receive, const MPI_Status& status) {
 
 // A posted receive is over.
 void close_wildcard(Shim& self, const PostedReceive& receive) {
-  if (!receive.persistent && receive.is_open_to_any() && self.requests.wildcards != 0)
-    --self.requests.wildcards;
+  if (receive.is_open_to_any() && self.requests.wildcards != 0) --self.requests.wildcards;
+}
+
+// The message that a cancelled receive would have had goes to the next one posted for its channel. One that waits
+// in another thread's blocking call is not among those known here.
+void give_back(Shim& self, PostedReceive& receive) {
+  if (!receive.numbered) return;
+  receive.numbered = false;
+  struct Place {
+    int source;
+    uint64_t channel;
+    bool operator==(const Place&) const = default;
+  };
+  const auto place_of = [&](const PostedReceive& one) {
+    const Communicator& among = self.channels.communicator(one.comm);
+    return Place{world_rank(among, one.source), channel_of(among.id, one.tag)};
+  };
+  const Place own = place_of(receive);
+  for (auto& [request, other] : self.requests.receives)
+    if (other.numbered && other.ordinal > receive.ordinal && place_of(other) == own) --other.ordinal;
+  --self.channels.next_received(own.source, own.channel);
+}
+
+// A receive that is not accounted.
+PostedReceive unknown() {
+  PostedReceive out;
+  out.source = MPI_PROC_NULL;
+  return out;
 }
 
 struct PersistentSend {
@@ -69,47 +96,55 @@ PostedReceive posted(MPI_Comm comm, int from, int tag, void* site) {
   PostedReceive out{.comm = comm, .source = from, .tag = tag, .site = site};
   Shim& self = shim();
   if (!self.counting || from == MPI_PROC_NULL) return out;
-  const std::lock_guard guard(self.lock);
-  if (out.is_open_to_any()) {
-    ++self.requests.wildcards;
-    return out;
-  }
-  // With receives open to any message it is not known yet which of them gets the next one.
-  if (self.requests.wildcards != 0) return out;
-  const Communicator& among = self.channels.communicator(comm);
-  const int source = world_rank(among, from);
-  if (source < 0) return out;
-  out.numbered = true;
-  out.ordinal = self.channels.next_received(source, channel_of(among.id, tag))++;
-  return out;
+  return unharmed(
+      [&] {
+        const std::lock_guard guard(self.lock);
+        if (out.is_open_to_any()) {
+          ++self.requests.wildcards;
+          return out;
+        }
+        // With receives open to any message it is not known yet which of them gets the next one.
+        if (self.requests.wildcards != 0) return out;
+        const Communicator& among = self.channels.communicator(comm);
+        const int source = world_rank(among, from);
+        if (source < 0) return out;
+        out.ordinal = self.channels.next_received(source, channel_of(among.id, tag))++;
+        out.numbered = true;
+        return out;
+      },
+      unknown());
 }
 
 void received(const PostedReceive& receive, const MPI_Status& status) {
   Shim& self = shim();
   if (!self.counting || receive.source == MPI_PROC_NULL || status.MPI_SOURCE == MPI_PROC_NULL) return;
-  const std::lock_guard guard(self.lock);
-  close_wildcard(self, receive);
-  account_receive(self, receive, status);
+  unharmed([&] {
+    const std::lock_guard guard(self.lock);
+    close_wildcard(self, receive);
+    account_receive(self, receive, status);
+  });
 }
 
 void remember(MPI_Request request, PostedReceive receive) {
   Shim& self = shim();
   if (!self.counting) return;
-  const std::lock_guard guard(self.lock);
-  Requests& all = self.requests;
-  receive.age = ++all.remembered;
-  const auto known = all.receives.find(request);
-  if (known != all.receives.end() && (known->second.persistent || !self.lock.is_needed())) {
-    known->second = receive;
-  } else if (all.spare.empty()) {
-    all.receives.emplace(request, receive);
-  } else {
-    all.spare.key() = request;
-    all.spare.mapped() = receive;
-    all.receives.insert(std::move(all.spare));
-  }
-  all.any.store(true, std::memory_order_relaxed);
-  if (all.have_callbacks && !receive.persistent && add_callback(request)) ++all.with_callback;
+  unharmed([&] {
+    const std::lock_guard guard(self.lock);
+    Requests& all = self.requests;
+    receive.age = ++all.remembered;
+    const auto known = all.receives.find(request);
+    if (known != all.receives.end() && (known->second.persistent || !self.lock.is_needed())) {
+      known->second = receive;
+    } else if (all.spare.empty()) {
+      all.receives.emplace(request, receive);
+    } else {
+      all.spare.key() = request;
+      all.spare.mapped() = receive;
+      all.receives.insert(std::move(all.spare));
+    }
+    all.any.store(true, std::memory_order_relaxed);
+    if (all.have_callbacks && !receive.persistent && add_callback(request)) ++all.with_callback;
+  });
 }
 
 void completed_by_callback(MPI_Request request, const MPI_Status& status) {
@@ -127,26 +162,47 @@ void completed_by_callback(MPI_Request request, const MPI_Status& status) {
 
 void completed(MPI_Request request, const MPI_Status& status) {
   Shim& self = shim();
-  const std::lock_guard guard(self.lock);
-  Requests& all = self.requests;
-  const auto [first, last] = all.receives.equal_range(request);
-  if (first == last) return;
-  // Of several the oldest that the message fits.
-  auto found = first;
-  for (auto other = std::next(first); other != last; ++other)
-    if (fits(other->second, status) &&
-        (!fits(found->second, status) || other->second.age < found->second.age))
-      found = other;
-  const PostedReceive receive = found->second;
-  if (!receive.persistent) {
-    all.spare = all.receives.extract(found);
+  unharmed([&] {
+    const std::lock_guard guard(self.lock);
+    Requests& all = self.requests;
+    const auto [first, last] = all.receives.equal_range(request);
+    if (first == last) return;
+    // Of several the oldest that the message fits.
+    auto found = first;
+    for (auto other = std::next(first); other != last; ++other)
+      if (fits(other->second, status) &&
+          (!fits(found->second, status) || other->second.age < found->second.age))
+        found = other;
+    PostedReceive receive = found->second;
+    all.spare = all.receives.extract(found);  // a persistent one comes back when it is started again
     if (all.receives.empty()) all.any.store(false, std::memory_order_relaxed);
-  }
-  if (!self.counting || receive.source == MPI_PROC_NULL || status.MPI_SOURCE == MPI_PROC_NULL) return;
-  close_wildcard(self, receive);
-  int cancelled = 0;
-  PMPI_Test_cancelled(&status, &cancelled);
-  if (!cancelled) account_receive(self, receive, status);
+    if (!self.counting || receive.source == MPI_PROC_NULL || status.MPI_SOURCE == MPI_PROC_NULL) return;
+    close_wildcard(self, receive);
+    int given_up = 0;
+    PMPI_Test_cancelled(&status, &given_up);
+    if (given_up)
+      give_back(self, receive);
+    else
+      account_receive(self, receive, status);
+  });
+}
+
+void cancelled(MPI_Request request) {
+  if (!watches_requests()) return;
+  int done = 0;
+  int given_up = 0;
+  MPI_Status status;
+  if (PMPI_Request_get_status(request, &done, &status) != MPI_SUCCESS || !done) return;
+  PMPI_Test_cancelled(&status, &given_up);
+  if (!given_up) return;
+  unharmed([&] {
+    Shim& self = shim();
+    const std::lock_guard guard(self.lock);
+    const auto [first, last] = self.requests.receives.equal_range(request);
+    const auto youngest = std::max_element(
+        first, last, [](const auto& a, const auto& b) { return a.second.age < b.second.age; });
+    if (youngest != last) give_back(self, youngest->second);
+  });
 }
 
 void forget(MPI_Request request) {
@@ -159,17 +215,18 @@ void forget(MPI_Request request) {
 }
 
 void persistent_send(MPI_Request request, MPI_Comm comm, int to, int tag, int count, MPI_Datatype type) {
-  const std::lock_guard guard(persistent().lock);
-  persistent().sends[request] = {comm, to, tag, count, type};
+  unharmed([&] {
+    const std::lock_guard guard(persistent().lock);
+    persistent().sends[request] = {comm, to, tag, count, type};
+  });
 }
 
 void persistent_receive(MPI_Request request, MPI_Comm comm, int from, int tag) {
-  PostedReceive one;
-  one.comm = comm;
-  one.source = from;
-  one.tag = tag;
-  const std::lock_guard guard(persistent().lock);
-  persistent().receives[request] = one;
+  unharmed([&] {
+    const PostedReceive one{.comm = comm, .source = from, .tag = tag};
+    const std::lock_guard guard(persistent().lock);
+    persistent().receives[request] = one;
+  });
 }
 
 void started(MPI_Request request, void* site) {
@@ -198,22 +255,27 @@ void persistent_freed(MPI_Request request) {
 void probed(MPI_Message message, MPI_Comm comm, const MPI_Status& status) {
   if (message == MPI_MESSAGE_NO_PROC || message == MPI_MESSAGE_NULL) return;
   const PostedReceive one = posted(comm, status.MPI_SOURCE, status.MPI_TAG, nullptr);
-  ProbedMessages& all = probed_messages();
-  const std::lock_guard guard(all.lock);
-  all.known[message] = one;
+  unharmed([&] {
+    ProbedMessages& all = probed_messages();
+    const std::lock_guard guard(all.lock);
+    all.known[message] = one;
+  });
 }
 
-PostedReceive matched(MPI_Message message, void* site) {
-  ProbedMessages& all = probed_messages();
-  const std::lock_guard guard(all.lock);
-  PostedReceive out;
-  out.source = MPI_PROC_NULL;  // a message that is not known is not accounted
-  if (const auto found = all.known.find(message); found != all.known.end()) {
-    out = found->second;
-    out.site = site;
-    all.known.erase(found);
-  }
-  return out;
+PostedReceive matched(const MPI_Message* message, void* site) {
+  if (message == nullptr) return unknown();
+  return unharmed(
+      [&] {
+        ProbedMessages& all = probed_messages();
+        const std::lock_guard guard(all.lock);
+        const auto found = all.known.find(*message);
+        if (found == all.known.end()) return unknown();
+        PostedReceive out = found->second;
+        out.site = site;
+        all.known.erase(found);
+        return out;
+      },
+      unknown());
 }
 
 }  // namespace substrata::mpi

@@ -36,7 +36,7 @@ struct Requests {
   bool may_test_quickly = false;  // one thread calls MPI, and no other tool stands behind
   bool have_callbacks = false;    // completion callbacks work
   size_t with_callback = 0;       // of the receives
-  size_t wildcards = 0;           // posted receives whose sender or tag is open
+  size_t wildcards = 0;           // posted or started receives whose sender or tag is open
   bool all_have_callbacks() const { return with_callback == receives.size(); }
 };
 
@@ -48,6 +48,8 @@ void remember(MPI_Request request, PostedReceive receive);
 void completed(MPI_Request request, const MPI_Status& status);
 // The same, seen by its completion callback.
 void completed_by_callback(MPI_Request request, const MPI_Status& status);
+// The program has asked to cancel it. Its ordinal goes to the next receive as soon as it is cancelled.
+void cancelled(MPI_Request request);
 // The program gives it up.
 void forget(MPI_Request request);
 
@@ -59,7 +61,7 @@ void persistent_freed(MPI_Request request);
 
 // Messages that a matched probe has found, until they are received.
 void probed(MPI_Message message, MPI_Comm comm, const MPI_Status& status);
-PostedReceive matched(MPI_Message message, void* site);
+PostedReceive matched(const MPI_Message* message, void* site);
 
 }  // namespace substrata::mpi
 

@@ -14,9 +14,11 @@
 
 #include "call_time.hpp"
 #include "completion_callbacks.hpp"
+#include "gather.hpp"
 #include "layer.hpp"
 #include "node_clocks.hpp"
 #include "node_memory.hpp"
+#include "outputs.hpp"
 #include "shim.hpp"
 #include "summary.hpp"
 #include "wrap.hpp"
@@ -62,20 +64,35 @@ void read_settings(Shim& self) {
   self.clock = VirtualClock(self.network);
 }
 
+// Before any message: a sender that finds no inbox leaves no stamp.
+void open_stamps(Shim& self) {
+  const NodeMemory memory =
+      share_memory(self, TimestampBoard::directory_bytes(self.ranks), TimestampBoard::inbox_bytes());
+  self.arrivals.stamps = TimestampBoard(memory.at, self.ranks);
+  self.arrivals.has_stamps = memory.has_own;
+  if (memory.has_own) self.arrivals.stamps.open_inbox(self.rank);
+  PMPI_Barrier(MPI_COMM_WORLD);
+}
+
 // After MPI_Init.
 void begin() {
   if (!right_library_loaded()) return;
   Shim& self = shim();
   PMPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &self.ranks);
-  self.counts = MessageCounts(self.ranks);
-  self.channels.open(self.ranks);
-  read_settings(self);
+  const bool able = unharmed(
+      [&] {
+        self.counts = MessageCounts(self.ranks);
+        self.channels.open(self.ranks);
+        read_settings(self);
+        return true;
+      },
+      false);
+  if (!all_agree(able)) return;
+  name_job(self);
   self.phases.share(self);
-  void* const stamps = share_memory(self, TimestampBoard::bytes(self.ranks));
-  self.arrivals.stamps = TimestampBoard(stamps, self.ranks);
-  self.arrivals.has_stamps = stamps != nullptr;
-  open_publishing(self);
+  open_stamps(self);
+  unharmed([&] { open_publishing(self); });  // by itself: the others wait for what follows
   self.status.find();
   measure_clocks(self);
   begin_cluster(self);
@@ -98,8 +115,10 @@ void end() {
   {
     const std::lock_guard guard(self.lock);
     if (!self.counting) return;
-    settle(self);
-    give_up_awaited(self);
+    unharmed([&] {
+      settle(self);
+      give_up_awaited(self);
+    });
     if (!self.arrivals.noticed.empty()) account_noticed(self, real_cycles());
     self.counting = false;
     self.requests.may_test_quickly = false;
@@ -119,16 +138,16 @@ using namespace substrata::mpi;
 // clang-format off
 CALL(Init, (int* argc, char*** argv), (argc, argv), {
   const int result = original(argc, argv);
-  if (result == MPI_SUCCESS) begin();
+  if (result == MPI_SUCCESS) unharmed(begin);
   return result;
 })
 CALL(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided), {
   const int result = original(argc, argv, required, provided);
-  if (result == MPI_SUCCESS) begin();
+  if (result == MPI_SUCCESS) unharmed(begin);
   return result;
 })
 CALL(Finalize, (void), (), {
-  end();
+  unharmed(end);
   return original();
 })
 // clang-format on

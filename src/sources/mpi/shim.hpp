@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "base/guard.hpp"
 #include "cluster.hpp"
 #include "communicators.hpp"
 #include "host_clock.hpp"
@@ -41,6 +42,7 @@ struct Shim {
   int level = 1;  // 1: the calls are seen, 2: also the messages inside of collective operations
   int rank = 0;
   int ranks = 1;
+  long spawned_as = 0;  // 0: by no other program; a name among those that were
   RealTime real_time;
   NetworkModel network;
   VirtualClock clock;
@@ -59,6 +61,23 @@ struct Shim {
 inline Shim& shim() {
   static Shim* const one = new Shim;
   return *one;
+}
+
+// Keeps the account from here on without stamps: after a part of it failed, ordinals are no longer right.
+void lose_stamps() noexcept;
+
+// Does a part of the account for an MPI function, which goes on whatever happens: what is thrown (no memory is
+// left) ends here, and the message is lost to the account only. `otherwise`: the answer then.
+template <typename Body, typename Answer>
+auto unharmed(Body&& body, Answer otherwise) noexcept -> decltype(body()) {
+  return guarded(body, [&](const Status&) -> decltype(body()) {
+    lose_stamps();
+    return otherwise;
+  });
+}
+template <typename Body>
+void unharmed(Body&& body) noexcept {
+  guarded(body, [](const Status&) { lose_stamps(); });
 }
 
 // May a wait or a test complete a known receive?

@@ -16,38 +16,45 @@ struct Stamp {
   uint64_t bytes = 0;
 };
 
-// A table for each ordered pair of ranks. MPI keeps the order of messages with one communicator and tag
-// between two ranks, so the n-th one sent is the n-th one received: that pair of channel (communicator and
-// tag) and ordinal finds a stamp. A table that is full drops a stamp; the ordinals keep the others right.
-// Lives zeroed in mapped memory. Thread-safe for one writer (the sender) and one reader (the receiver) of a
-// pair.
+// A table for each rank, its inbox, into which all others of its node write. MPI keeps the order of messages with
+// one communicator and tag between two ranks, so the n-th one sent is the n-th one received: sender, channel
+// (communicator and tag) and ordinal find a stamp. An inbox that is full drops a stamp; the ordinals keep the
+// others right. Lives zeroed in mapped memory: a directory of 64 bytes a rank, then the inboxes, of which only
+// those of ranks that opened theirs are touched. Thread-safe for one reader (the receiver) of an inbox and any
+// writers.
 class TimestampBoard {
  public:
-  // Bytes of memory for so many ranks.
-  static size_t bytes(int ranks);
-  // `memory`: zeroed, of that size, aligned to 64 bytes; null: no stamp is kept or found.
+  // Bytes of the directory for so many ranks, and of one inbox.
+  static size_t directory_bytes(int ranks);
+  static size_t inbox_bytes();
+  // `memory`: the directory and the inboxes one after the other, aligned to 64 bytes; null: no stamp is kept or
+  // found.
   TimestampBoard(void* memory, int ranks);
 
-  // False when there is no free slot.
+  // This rank's inbox is there: others may write into it.
+  void open_inbox(int rank);
+  // False when the receiver has no inbox here, or no free slot.
   bool put(int from, int to, uint64_t channel, uint64_t ordinal, const Stamp& stamp);
-  // False when it is not there (yet). Takes it out.
+  // False when it is not there (yet). Takes it out. Of an open inbox.
   bool take(int from, int to, uint64_t channel, uint64_t ordinal, Stamp* out);
 
  private:
+  enum SlotState : uint32_t { kEmpty, kFull, kBeingWritten };
   // A cache line: it goes from the sender's processor to the receiver's in one piece.
   struct alignas(64) Slot {
-    std::atomic<uint32_t> full;
-    uint32_t reserved;
+    std::atomic<uint32_t> state;
+    uint32_t from;
     uint64_t channel;
     uint64_t ordinal;
     Stamp stamp;
   };
-  static size_t slots_of_pair(int ranks);
-  Slot& slot(int from, int to, uint64_t index);
+  struct alignas(64) Entry {
+    std::atomic<uint32_t> open;
+  };
+  Slot& slot(int to, uint64_t index);
 
+  Entry* directory_;
   Slot* slots_;
-  size_t per_pair_;
-  size_t ranks_;
 };
 
 // One number for a communicator and a tag.

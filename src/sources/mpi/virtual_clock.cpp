@@ -2,7 +2,8 @@
 #include "virtual_clock.hpp"
 
 #include <charconv>
-#include <cstdio>
+
+#include "base/json.hpp"
 
 namespace substrata::mpi {
 
@@ -34,10 +35,8 @@ std::string parse_network_model(std::string_view text, NetworkModel* out) {
 }
 
 std::string describe(const NetworkModel& model) {
-  char text[160];
-  std::snprintf(text, sizeof text, "factor=%g:overhead=%g:latency=%g:byte=%g", model.factor,
-                model.overhead_ns, model.latency_ns, model.byte_ns);
-  return text;
+  return "factor=" + number_text(model.factor, 6) + ":overhead=" + number_text(model.overhead_ns, 6) +
+         ":latency=" + number_text(model.latency_ns, 6) + ":byte=" + number_text(model.byte_ns, 6);
 }
 
 }  // namespace substrata::mpi

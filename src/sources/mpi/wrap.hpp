@@ -9,6 +9,7 @@
 
 #include "call_time.hpp"
 #include "mpi_library.hpp"
+#include "shim.hpp"
 
 namespace substrata::mpi {
 
@@ -43,7 +44,7 @@ Function* next(const char* name) {
 #define POLL(name, parameters, arguments, ...) EACH(name, Poll, parameters, arguments, __VA_ARGS__)
 // Something is done before, and the call passed on.
 #define CALL_AFTER(name, parameters, arguments, before)                       \
-  CALL(name, parameters, arguments, before; return original arguments;)
+  CALL(name, parameters, arguments, unharmed([&] { before; }); return original arguments;)
 // clang-format on
 
 #endif

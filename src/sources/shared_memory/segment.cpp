@@ -17,6 +17,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/shared_file.hpp"
 
 namespace substrata::pages {
 
@@ -133,9 +134,10 @@ std::unique_ptr<Segment> Segment::join(const std::string& name, const Geometry& 
   segment->mapped_bytes_ = segment->home_offset_ + geometry.bytes();
   const bool fresh = !held_by_another(segment->descriptor_, 0, SUBSTRATA_SHARED_PAGES_PROCESSES);
   if (fresh) {
-    if (ftruncate(segment->descriptor_, 0) != 0 ||
-        ftruncate(segment->descriptor_, static_cast<off_t>(segment->mapped_bytes_)) != 0)
-      return refuse("it cannot be given its size");
+    errno = ftruncate(segment->descriptor_, 0) != 0
+                ? errno
+                : reserve_file(segment->descriptor_, segment->mapped_bytes_);
+    if (errno != 0) return refuse("it cannot be given its size");
   } else if (static_cast<uint64_t>(status.st_size) != segment->mapped_bytes_) {
     *code = fail(Code::kInvalid,
                  "shared pages '%s' are open in other processes with another size; all need the same",

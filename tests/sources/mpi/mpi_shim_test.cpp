@@ -36,12 +36,13 @@ struct Mpi {
   const char* name;
   std::string run;  // up to the environment
   std::string set;  // NAME=VALUE is put behind it
+  int ranks = kRanks;
 };
-Mpi open_mpi() {
+Mpi open_mpi(int ranks = kRanks) {
   return {"openmpi",
           "timeout 200 mpirun.openmpi --allow-run-as-root --oversubscribe --mca btl self,vader,tcp -n " +
-              std::to_string(kRanks),
-          " -x "};
+              std::to_string(ranks),
+          " -x ", ranks};
 }
 Mpi mpich() { return {"mpich", "timeout 200 mpiexec.mpich -n " + std::to_string(kRanks), " -env "}; }
 
@@ -78,7 +79,7 @@ class MpiShim : public testing::Test {
     std::ifstream stream(file);
     summary_ = Json::parse(stream, nullptr, false);
     ASSERT_TRUE(summary_.is_object()) << "no summary";
-    ASSERT_EQ(summary_["ranks"].size(), static_cast<size_t>(kRanks));
+    ASSERT_EQ(summary_["ranks"].size(), static_cast<size_t>(mpi.ranks));
   }
   // messages.c, with its own count.
   void measure(const Mpi& mpi, const Settings& settings = {}) {
@@ -351,6 +352,73 @@ TEST_F(MpiShim, TellsTheReceivesBetweenThoseThatTheProgramGivesUp) {  // FE-5
   launch(open_mpi(), "given_up.c", {{"SUBSTRATA_MPI_TRACE", folder_ / "trace.%r"}});
   if (IsSkipped() || HasFatalFailure()) return;
   expect_both_ends(SUBSTRATA_TIME_VIRTUAL, kRanks / 2 * 3 * 2);
+}
+
+constexpr const char* kBoth[] = {"openmpi", "mpich"};
+Mpi named(const std::string& name) { return name == "mpich" ? mpich() : open_mpi(); }
+
+// Each message has both its ends, under each of the two libraries.
+class MpiShimUnder : public MpiShim, public testing::WithParamInterface<const char*> {
+ protected:
+  void expect_both_ends_of(const std::string& source) {
+    launch(named(GetParam()), source, {{"SUBSTRATA_MPI_TRACE", folder_ / "trace.%r"}});
+    if (IsSkipped() || HasFatalFailure()) return;
+    expect_both_ends(SUBSTRATA_TIME_VIRTUAL);
+    for (const Json& rank : summary_["ranks"]) EXPECT_EQ(rank["latencies"]["unknown"], 0) << rank.dump();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, MpiShimUnder, testing::ValuesIn(kBoth),
+                         [](const auto& name) { return name.param; });
+
+TEST_P(MpiShimUnder, MessagesBehindACancelledReceiveKeepTheirStamps) { expect_both_ends_of("cancelled.c"); }
+TEST_P(MpiShimUnder, ReceivesAfterPersistentOnesFromAnybodyKeepTheirOrder) {
+  expect_both_ends_of("persistent.c");
+}
+TEST_P(MpiShimUnder, CommunicatorsOfTheSameRanksHaveChannelsOfTheirOwn) {
+  expect_both_ends_of("communicators.c");
+}
+
+TEST_P(MpiShimUnder, NullRequestsAreRefusedByTheMpiLibrary) {
+  launch(named(GetParam()), "wrong_calls.c");
+  if (IsSkipped() || HasFatalFailure()) return;
+  EXPECT_NE(output_.find("0 calls were not refused"), std::string::npos) << output_;
+}
+
+TEST_P(MpiShimUnder, AProgramShortOfMemoryGoesOn) {
+  launch(named(GetParam()), "no_memory.c");
+  if (IsSkipped() || HasFatalFailure()) return;
+  size_t whole = 0;
+  for (size_t at = 0; (at = output_.find("whole, short of memory", at)) != std::string::npos; ++at) ++whole;
+  EXPECT_EQ(whole, static_cast<size_t>(kRanks)) << output_;
+}
+
+TEST_F(MpiShim, SixtyFourRanksFindTheStampsOfTheirMessages) {
+  launch(open_mpi(64), "messages.c");
+  if (IsSkipped() || HasFatalFailure()) return;
+  for (const Json& rank : summary_["ranks"]) EXPECT_EQ(rank["latencies"]["unknown"], 0) << rank.dump();
+  expect_conservation();
+}
+
+TEST_F(MpiShim, AnEntryOfTheSummaryMayBeLong) {
+  launch(open_mpi(), "sizes.c");
+  if (IsSkipped() || HasFatalFailure()) return;
+  for (const Json& rank : summary_["ranks"])
+    EXPECT_GE(rank["phases"][0]["sizes_sent"].size(), 8000u) << rank["rank"];
+  expect_conservation();
+}
+
+TEST_P(MpiShimUnder, SpawnedRanksLeaveTheSummaryAsItIs) {
+  launch(named(GetParam()), "spawns.c");
+  if (IsSkipped() || HasFatalFailure()) return;
+  std::vector<std::string> others;
+  for (const auto& entry : fs::directory_iterator(folder_ / ""))
+    if (entry.path().filename().string().starts_with("summary.json.spawned-")) others.push_back(entry.path());
+  ASSERT_EQ(others.size(), 1u) << output_;
+  std::ifstream stream(others[0]);
+  const Json spawned = Json::parse(stream, nullptr, false);
+  ASSERT_TRUE(spawned.is_object());
+  ASSERT_EQ(spawned["ranks"].size(), 2u);
+  EXPECT_EQ(spawned["ranks"][0]["phases"][0]["sizes_sent"]["8"], 1);
 }
 
 TEST_F(MpiShim, AtLevelOneExpandsCollectivesWithBlocksOfDifferentSizes) {  // FE-4

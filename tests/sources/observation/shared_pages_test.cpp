@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <substrata/feed.h>
 #include <substrata/shared_pages.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <substrata/result.hpp>
@@ -79,6 +80,16 @@ substrata_shared_pages_counts counts_of(substrata_shared_pages* memory) {
 }
 
 // FE-7
+TEST(SharedPages, TheirMemoryFileHasAllItsPagesBeforeOneIsTouched) {
+  const std::string name = fresh_name();
+  EXPECT_TRUE(take_part(name, 0, 1, 16, [&](substrata_shared_pages*, uint32_t) {
+    struct stat about {};
+    const std::string path = "/dev/shm/substrata-pages-" + std::to_string(geteuid()) + "-" + name;
+    return stat(path.c_str(), &about) == 0 && about.st_size >= 16 * kPage &&
+           about.st_blocks * 512 >= about.st_size;
+  }));
+}
+
 TEST(SharedPages, AStencilOverFourProcessesGivesWhatOneGives) {
   constexpr uint32_t kProcesses = 4;
   constexpr size_t kCells = 8 * kPage / sizeof(double);

@@ -1,0 +1,66 @@
+// The numbers that a GPU has, under PAPI's names and ours: what each is, its unit, and how it is asked for.
+#ifndef SUBSTRATA_NVML_NUMBERS_HPP
+#define SUBSTRATA_NVML_NUMBERS_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "library.hpp"
+
+namespace substrata::nvml {
+
+// One GPU, or one part of a GPU that is divided (MIG).
+struct Gpu {
+  Handle handle = nullptr;
+  Handle whole = nullptr;                      // the GPU that this is a part of, null for a whole one
+  std::string where;                           // the beginning of its events' names
+  unsigned instance = 0;                       // of a part
+  unsigned first_limit = 0;                    // the power limit when it was found, in mW
+  mutable std::atomic<unsigned> limit_set{0};  // the one that was written last, 0 for none
+};
+
+// Answers that several numbers share, so that those of one pass come from one call.
+struct Pass {
+  const Gpu* gpu = nullptr;
+  bool has_utilization = false;
+  bool has_memory = false;
+  Utilization utilization{};
+  Memory memory{};
+};
+
+// Reads one number; kDone or NVML's answer. `argument` is the row's.
+using ReadNumber = int(const Library&, const Gpu&, Pass*, int64_t argument, int64_t* value) noexcept;
+
+struct Number {
+  const char* name;
+  const char* alias;  // a second name, or null
+  const char* unit;
+  const char* text;
+  bool counts;             // reported from the start of the set on; a level otherwise
+  bool of_parts;           // a part of a divided GPU has it, too
+  uint32_t wraps_at_bits;  // of a count
+  ReadNumber* read;
+  int64_t argument;
+};
+
+const Number* numbers(size_t* count) noexcept;
+
+// The number that PAPI_write may set.
+inline constexpr const char* kPowerLimit = "power_management_limit";
+
+// What the GPU's performance monitor gives (Hopper and later): means over the time between two samples.
+struct Metric {
+  const char* name;
+  const char* unit;
+  const char* text;
+  unsigned id;    // nvmlGpmMetricId_t
+  double factor;  // from NVML's unit to `unit`
+};
+
+const Metric* metrics(size_t* count) noexcept;
+
+}  // namespace substrata::nvml
+
+#endif
