@@ -44,13 +44,19 @@ Catalogue::Catalogue(const Host& host, const Kernel& kernel, std::unique_ptr<Enc
 }
 
 Catalogue::Entry& Catalogue::append(std::string name, std::string text, std::string unit, State state) {
+  std::string key = lower(name);
   Entry& entry = entries_.emplace_back();
   entry.name = std::move(name);
   entry.text = std::move(text);
   entry.unit = std::move(unit);
   entry.state = state;
   entry.flags = kind_ == PmuKind::kCore ? kEventScopeThread : kEventScopePackage;
-  by_name_.emplace(lower(entry.name), static_cast<uint32_t>(entries_.size() - 1));
+  try {
+    by_name_.emplace(std::move(key), static_cast<uint32_t>(entries_.size() - 1));
+  } catch (...) {
+    entries_.pop_back();
+    throw;
+  }
   return entry;
 }
 
@@ -69,8 +75,15 @@ uint32_t Catalogue::class_of(const Pmu& pmu) {
   return pmu.core && cores == 1 ? kCoreClass : kPmuClassBase + pmu.type;
 }
 
-void Catalogue::load_tables() {
+// Where memory ends on the way, the next call goes on: what is in the list already is not added again.
+void Catalogue::load() {
+  if (loaded_) return;
+  load_tables();
+  list_qualified_forms();
   loaded_ = true;
+}
+
+void Catalogue::load_tables() {
   const std::vector<Encoder::Named> named = encoder_->events();
   for (const Encoder::Named& event : named)
     if (by_name_.find(lower(event.name)) == by_name_.end())
@@ -112,10 +125,7 @@ void Catalogue::list_qualified_forms() {
 
 uint32_t Catalogue::count() {
   const std::lock_guard guard(lock_);
-  if (!loaded_) {
-    load_tables();
-    list_qualified_forms();
-  }
+  load();
   return static_cast<uint32_t>(entries_.size());
 }
 
@@ -132,10 +142,7 @@ Status Catalogue::find(std::string_view name, uint32_t* index) {
     // A base event that needs a unit mask is an event all the same; it is listed, and refuses when
     // programmed.
     if (code == Code::kAttribute && name.find(':') == std::string_view::npos) {
-      if (!loaded_) {
-        load_tables();
-        list_qualified_forms();
-      }
+      load();
       if (const auto known = by_name_.find(lower(name)); known != by_name_.end()) {
         *index = known->second;
         return kSuccess;

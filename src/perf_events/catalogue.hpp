@@ -61,6 +61,7 @@ class Catalogue {
   static constexpr uint32_t kNoBase = UINT32_MAX;
 
   Entry& append(std::string name, std::string text, std::string unit, State state);
+  void load();
   void load_tables();
   void list_qualified_forms();
   std::vector<Qualifier> qualifiers_of(const std::string& name);

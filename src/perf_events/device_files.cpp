@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/parse.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace substrata::perf {
 namespace {
@@ -29,15 +30,24 @@ bool ends_with(std::string_view text, std::string_view end) { return text.ends_w
 }  // namespace
 
 std::optional<std::string> read_file(const std::string& path, size_t limit) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return std::nullopt;
+  struct Open {
+    int descriptor;
+    ~Open() {
+      if (descriptor >= 0) ::close(descriptor);
+    }
+  };
+  const Open file{static_cast<int>(
+      uninterrupted([&] { return result_or_error(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); }))};
+  if (file.descriptor < 0) return std::nullopt;
   std::string text;
   char block[4096];
-  ssize_t got = 0;
-  while (text.size() < limit && (got = ::read(descriptor, block, sizeof block)) > 0)
+  while (text.size() < limit) {
+    const ssize_t got =
+        uninterrupted([&] { return result_or_error(::read(file.descriptor, block, sizeof block)); });
+    if (got < 0) return std::nullopt;
+    if (got == 0) break;
     text.append(block, std::min(static_cast<size_t>(got), limit - text.size()));
-  ::close(descriptor);
-  if (got < 0) return std::nullopt;
+  }
   return text;
 }
 

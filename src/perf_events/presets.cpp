@@ -204,7 +204,12 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
 
 void Presets::load() {
   if (loaded_) return;
+  sources_.clear();  // of a load for which there was no memory
+  load_sources();
   loaded_ = true;
+}
+
+void Presets::load_sources() {
   const std::vector<std::string> cpus = catalogue_.pmu_names();
   const std::string root = host_.root == nullptr ? "" : host_.root;
   const auto setting = [this](const char* name) -> std::string {

@@ -48,6 +48,7 @@ class Presets {
 
  private:
   void load();
+  void load_sources();
 
   const Host host_;
   Catalogue& catalogue_;

@@ -30,7 +30,8 @@ std::string under(int resource, rlim_t soft) {
   setrlimit(static_cast<__rlimit_resource>(resource), &before);
   if (wrong.empty()) wrong = not_an_answer(expected, met);
   if (wrong.empty()) wrong = difference(expected, script.pass());
-  if (wrong.empty() && open_descriptors() > descriptors) wrong = "descriptors are left open";
+  if (const int more = open_descriptors() - descriptors; wrong.empty() && more > 0)
+    wrong = "descriptors are left open:" + last_descriptors(more);
   // The report at the end of the program meets it again.
   setrlimit(static_cast<__rlimit_resource>(resource), &small);
   return wrong;

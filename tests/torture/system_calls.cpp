@@ -194,19 +194,6 @@ std::string watched_passes(int* descriptors, std::vector<Call>* met, std::vector
   return wrong;
 }
 
-// What the descriptors with the highest numbers refer to.
-std::string last_descriptors(int count) {
-  std::string names;
-  for (int file = 1023; file >= 0 && count > 0; --file) {
-    char name[256];
-    const ssize_t length = readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), name, sizeof name);
-    if (length <= 0) continue;
-    names += " " + std::string(name, static_cast<size_t>(length));
-    --count;
-  }
-  return names;
-}
-
 struct Expected {
   std::vector<Call> met, after;
   int descriptors = 0;

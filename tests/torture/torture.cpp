@@ -74,6 +74,18 @@ int open_descriptors() {
   return count;
 }
 
+std::string last_descriptors(int count) {
+  std::string names;
+  for (int file = 1023; file >= 0 && count > 0; --file) {
+    char name[256];
+    const ssize_t length = readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), name, sizeof name);
+    if (length <= 0) continue;
+    names += " " + std::string(name, static_cast<size_t>(length));
+    --count;
+  }
+  return names;
+}
+
 std::int64_t resident_bytes() {
   long pages = 0, resident = 0;
   FILE* const file = std::fopen("/proc/self/statm", "re");

@@ -58,6 +58,7 @@ std::int64_t faults_left_to_hwloc();  // since the last call
 void try_hwloc_too();                 // from now on none is left out
 
 int open_descriptors();
+std::string last_descriptors(int count);  // what those with the highest numbers refer to
 std::int64_t resident_bytes();
 
 // The experiments.
