@@ -22,6 +22,7 @@
 
 #include "base/error.hpp"
 #include "base/parse.hpp"
+#include "base/trusted_file.hpp"
 #include "composition.hpp"
 
 namespace substrata::owl {
@@ -211,6 +212,10 @@ int load_object(const char* path) {
   }
   // With a slash, so that the loader does not search its path.
   const std::string exact = std::strchr(path, '/') != nullptr ? path : std::string("./") + path;
+  if (const std::string others = who_else_may_write(exact); !others.empty()) {
+    return fail(Code::kPermission, "the modules of '%s' are refused, since others could change what runs: %s",
+                path, others.c_str());
+  }
   if (const int refused = try_in_child(exact.c_str())) return refused;
   void* const object = dlopen(exact.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) return fail(Code::kInvalid, "the modules of '%s' are refused: %s", path, dlerror());

@@ -16,8 +16,8 @@ int main(void) {
   if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) return 1;
   check(PAPI_create_eventset(&processor), "create");
   check(PAPI_create_eventset(&network), "create");
-  check(PAPI_add_named_event(processor, "perf::TASK-CLOCK"), "perf::TASK-CLOCK");
-  check(PAPI_add_named_event(processor, "perf::PAGE-FAULTS"), "perf::PAGE-FAULTS");
+  check(PAPI_add_named_event(processor, "process:::cpu:time"), "process:::cpu:time");
+  check(PAPI_add_named_event(processor, "process:::faults:minor"), "process:::faults:minor");
   check(PAPI_add_named_event(network, "net:::lo:rx:packets"), "net:::lo:rx:packets");
   check(PAPI_start(processor), "start");
   check(PAPI_start(network), "start");

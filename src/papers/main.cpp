@@ -22,8 +22,9 @@ int reproduce(int argc, char** argv) {
   bool list = false, json = false;
   Arguments arguments(
       "substrata reproduce",
-      "Reproduces a figure or claim of a paper. Exit status 0: every claim holds; 1: one does "
-      "not; 3: it cannot be run here.\n\n"
+      "Reproduces a figure or claim of a paper. CALIBRATED: it holds because the model was fitted to it; "
+      "UNRESOLVED: a cost that must be small is below what can be measured here. Exit status 0: every claim "
+      "holds, those included; 1: one does not; 3: it cannot be run here.\n\n"
       "  substrata reproduce --list\n"
       "  substrata reproduce papi-dispatch --json");
   arguments.word("ID", id, "reproduction to run", Arguments::Value::kReproduction);
@@ -59,8 +60,11 @@ int reproduce(int argc, char** argv) {
     nlohmann::json report = {
         {"id", chosen->id}, {"title", chosen->title}, {"claims", nlohmann::json::array()}};
     for (const Claim& claim : claims) {
-      nlohmann::json entry = {
-          {"claim", claim.claim}, {"paper", claim.paper}, {"ours", claim.ours}, {"holds", claim.holds}};
+      nlohmann::json entry = {{"claim", claim.claim},
+                              {"paper", claim.paper},
+                              {"ours", claim.ours},
+                              {"holds", claim.holds},
+                              {"verdict", verdict(claim)}};
       if (!claim.note.empty()) entry["note"] = claim.note;
       report["claims"].push_back(std::move(entry));
     }
@@ -68,8 +72,8 @@ int reproduce(int argc, char** argv) {
   } else {
     std::printf("%s: %s\n", chosen->id, chosen->title);
     for (const Claim& claim : claims) {
-      std::printf("\n%s: %s\n  paper: %s\n  ours:  %s\n", claim.holds ? "HOLDS" : "DOES NOT HOLD",
-                  claim.claim.c_str(), claim.paper.c_str(), claim.ours.c_str());
+      std::printf("\n%s: %s\n  paper: %s\n  ours:  %s\n", verdict(claim), claim.claim.c_str(),
+                  claim.paper.c_str(), claim.ours.c_str());
       if (!claim.note.empty()) std::printf("  %s\n", claim.note.c_str());
     }
   }

@@ -49,13 +49,13 @@ std::vector<Claim> run(const Setting& setting) {
   const std::string fitted =
       "the costs of the DMA engine and of the network are fitted to this figure; what it shows is that the "
       "monitor measures what the model was given";
-  return {
-      {"SourceLatency below 128 bytes, nothing else under way", "below 11 us (figure 5, section 4.2)",
-       "at most " + microseconds(source), source < 11, fitted},
-      {"DestLatency below 128 bytes", "below 5 us (figure 5, section 4.2)", "at most " + microseconds(dest),
-       dest < 5, fitted},
-      {"NetLatency less LANaiLatency, 4 to 4096 bytes", "3 to 4 us (section 4.2)",
-       microseconds(least_net) + " to " + microseconds(most_net), least_net >= 3 && most_net <= 4, fitted}};
+  return {{"SourceLatency below 128 bytes, nothing else under way", "below 11 us (figure 5, section 4.2)",
+           "at most " + microseconds(source), source < 11, fitted, Claim::Kind::kFitted},
+          {"DestLatency below 128 bytes", "below 5 us (figure 5, section 4.2)",
+           "at most " + microseconds(dest), dest < 5, fitted, Claim::Kind::kFitted},
+          {"NetLatency less LANaiLatency, 4 to 4096 bytes", "3 to 4 us (section 4.2)",
+           microseconds(least_net) + " to " + microseconds(most_net), least_net >= 3 && most_net <= 4, fitted,
+           Claim::Kind::kFitted}};
 }
 
 }  // namespace

@@ -14,6 +14,13 @@ void Setting::write(const std::string& name, const std::function<void(std::ostre
   if (!file.flush()) throw std::runtime_error("cannot write " + out + "/" + name);
 }
 
+const char* verdict(const Claim& claim) {
+  if (!claim.holds) return "DOES NOT HOLD";
+  return claim.kind == Claim::Kind::kFitted       ? "CALIBRATED"
+         : claim.kind == Claim::Kind::kUnresolved ? "UNRESOLVED"
+                                                  : "HOLDS";
+}
+
 std::string digits(double number, int after_point) {
   char text[48];
   std::snprintf(text, sizeof text, "%.*f", after_point, number);

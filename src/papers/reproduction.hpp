@@ -17,7 +17,13 @@ struct Claim {
   std::string ours;
   bool holds = false;
   std::string note;  // how it was measured, or why it misses; may be empty
+  // Fitted: the model's parameters come from this very figure, so that it holds by construction. Unresolved:
+  // what is bounded is smaller than what can be measured here.
+  enum class Kind { kTested, kFitted, kUnresolved };
+  Kind kind = Kind::kTested;
 };
+// "HOLDS", "DOES NOT HOLD", "CALIBRATED" (holds, and was fitted), "UNRESOLVED".
+const char* verdict(const Claim& claim);
 
 // What a reproduction may use.
 struct Setting {

@@ -2,7 +2,10 @@
 #ifndef SUBSTRATA_RECORDING_BASE_UNIT_HPP
 #define SUBSTRATA_RECORDING_BASE_UNIT_HPP
 
+#include <deque>
 #include <string_view>
+
+#include "recording/timeline.hpp"
 
 namespace substrata::recording {
 
@@ -29,6 +32,10 @@ constexpr BaseUnit base_unit(std::string_view unit) noexcept {
 constexpr std::string_view rate_unit(std::string_view base) noexcept {
   return base == "s" ? "CPUs" : base == "J" ? "W" : std::string_view();
 }
+
+// The timeline in such units. Its series with another unit lie in `series`, which must outlive it, without
+// their recorded values.
+Timeline in_base_units(const Timeline& timeline, std::deque<Series>* series);
 
 }  // namespace substrata::recording
 

@@ -53,7 +53,7 @@ void export_openmetrics(std::ostream& out, const Timeline& timeline) {
       for (std::size_t row = 0, at = 0; row < trace->series->values.size(); ++row) {
         if (!trace->series->present_at(row)) continue;
         const std::string when = stamp(timeline, trace->seconds[at++]);
-        const std::string value = exact_value(*trace->series, row);
+        const std::string value = metric_value(*trace->series, row);
         // Time stamps of one metric must rise, and a counter is a number.
         if (when == last_stamp || (value == "null" && group.about->kind != Kind::kGauge)) continue;
         last_stamp = when;

@@ -254,10 +254,14 @@ void export_otf2(const std::string& folder, const Timeline& timeline) {
                                              location.events,
                                              static_cast<OTF2_LocationGroupRef>(location.writer)),
           "its locations");
-  for (const auto& [name, number] : regions)
-    check(OTF2_GlobalDefWriter_WriteRegion(to, number, strings(name), strings(name), empty,
-                                           OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE,
-                                           empty, 0, 0),
+  // Readers expect definitions by their numbers.
+  std::vector<const std::string*> region_names(regions.size());
+  for (const auto& [name, number] : regions) region_names[number] = &name;
+  for (std::size_t number = 0; number < region_names.size(); ++number)
+    check(OTF2_GlobalDefWriter_WriteRegion(to, static_cast<OTF2_RegionRef>(number),
+                                           strings(*region_names[number]), strings(*region_names[number]),
+                                           empty, OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER,
+                                           OTF2_REGION_FLAG_NONE, empty, 0, 0),
           "its regions");
   for (std::size_t t = 0; t < timeline.traces.size(); ++t) {
     const Series& series = *timeline.traces[t].series;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <deque>
 #include <ostream>
 #include <stdexcept>
 
+#include "recording/base_unit.hpp"
 #include "recording/exports.hpp"
 #include "recording/page.hpp"
 #include "recording/reduction.hpp"
@@ -313,6 +315,11 @@ std::string origin_cell(const Group& group) {
   return group.about->modelled ? "<td class=\"modelled\">" + text + "</td>" : "<td>" + text + "</td>";
 }
 
+std::string rate_unit_of(const SeriesInfo& about) {
+  const std::string_view own = rate_unit(about.unit);
+  return own.empty() ? "per s" : std::string(own);
+}
+
 std::string number_cell(double number) { return "<td class=\"n\">" + compact(number) + "</td>"; }
 
 void write_series_table(std::ostream& out, const std::vector<Group>& groups) {
@@ -340,7 +347,7 @@ void write_series_table(std::ostream& out, const std::vector<Group>& groups) {
     }
     if (gauge && !each.empty()) mean /= static_cast<double>(each.size());
     out << "<tr><td><code>" << html(about.name) << "</code></td><td>" << html(about.unit)
-        << (gauge ? "" : " (per s)") << "</td>"
+        << (gauge ? std::string() : " (" + rate_unit_of(about) + ")") << "</td>"
         << (gauge || each.empty() ? "<td class=\"n\">-</td>" : number_cell(total))
         << number_cell(each.empty() ? NAN : mean) << number_cell(low) << number_cell(high)
         << "<td class=\"n\">" << each.size() << "</td>"
@@ -362,8 +369,9 @@ void write_region_tables(std::ostream& out, const Timeline& timeline, const std:
          "seconds</th>";
   for (const std::size_t g : tables.series)
     out << "<th class=\"n\">" << html(groups[g].about->name) << "<br>"
-        << (groups[g].about->kind == Kind::kGauge ? "mean; rise/s" : "total; per s") << ' '
-        << html(groups[g].about->unit)
+        << (groups[g].about->kind == Kind::kGauge ? "mean; rise/s"
+                                                  : "total; " + rate_unit_of(*groups[g].about))
+        << ' ' << html(groups[g].about->unit)
         << (groups[g].about->modelled ? " <span class=\"modelled\">modelled</span>" : "") << "</th>";
   out << "</tr></thead><tbody>\n";
   for (std::size_t r = 0; r < tables.regions.size(); ++r) {
@@ -397,7 +405,9 @@ void write_region_tables(std::ostream& out, const Timeline& timeline, const std:
 
 }  // namespace
 
-void write_html_report(std::ostream& out, const Timeline& timeline, const std::string& title) {
+void write_html_report(std::ostream& out, const Timeline& recorded, const std::string& title) {
+  std::deque<Series> renamed;
+  const Timeline timeline = in_base_units(recorded, &renamed);
   const Recording& recording = *timeline.recording;
   const Writer& first = recording.writers.front();
   const std::vector<Group> groups = group_traces(timeline);

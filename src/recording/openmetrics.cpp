@@ -1,8 +1,11 @@
 // Names, labels and their escapes, as the grammars of both formats ask.
 #include "recording/openmetrics.hpp"
 
+#include <cmath>
+#include <cstdio>
 #include <ostream>
 
+#include "recording/base_unit.hpp"
 #include "recording/exports.hpp"
 #include "recording/timeline.hpp"
 
@@ -42,11 +45,30 @@ std::string valid(std::string_view text) {
   return json_text(text).find("\xEF\xBF\xBD") == std::string::npos ? std::string(text) : name_part(text);
 }
 
+std::string_view spelled_out(std::string_view unit) {
+  constexpr std::pair<std::string_view, std::string_view> kKnown[] = {
+      {"s", "seconds"}, {"degC", "celsius"}, {"W", "watts"}, {"J", "joules"},
+      {"V", "volts"},   {"A", "amperes"},    {"Hz", "hertz"}};
+  for (const auto& [symbol, word] : kKnown)
+    if (unit == symbol) return word;
+  return unit;
+}
+
 }  // namespace
 
 const char* media_type(Exposition exposition) noexcept {
   return exposition == Exposition::kOpenMetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                                 : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+std::string metric_value(const Series& series, std::size_t row) {
+  const BaseUnit base = base_unit(series.unit);
+  if (base.factor == 1) return exact_value(series, row);
+  const double value = base.factor * series.value_at(row);
+  if (!std::isfinite(value)) return "null";
+  char text[40];
+  std::snprintf(text, sizeof text, "%.15g", value);
+  return text;
 }
 
 MetricLabels event_labels(const SeriesInfo& about, std::string_view host, std::string_view rank) {
@@ -60,7 +82,7 @@ MetricLabels event_labels(const SeriesInfo& about, std::string_view host, std::s
 
 void MetricText::family(const SeriesInfo& about) {
   const bool counter = about.kind != Kind::kGauge;
-  const std::string unit = name_part(about.unit);
+  const std::string unit = name_part(spelled_out(base_unit(about.unit).unit));
   // The unit ends the name; families that would have the same name get a number before it.
   std::string base = "substrata_" + name_part(about.name);
   if (counter && base.size() > 6 && base.compare(base.size() - 6, 6, "_total") == 0)

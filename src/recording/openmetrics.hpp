@@ -2,6 +2,7 @@
 #ifndef SUBSTRATA_RECORDING_OPENMETRICS_HPP
 #define SUBSTRATA_RECORDING_OPENMETRICS_HPP
 
+#include <cstddef>
 #include <iosfwd>
 #include <set>
 #include <string>
@@ -19,6 +20,9 @@ enum class Exposition {
 };
 const char* media_type(Exposition exposition) noexcept;
 
+// The value of that row in the base unit, as a family has it; "null" where it is no number.
+std::string metric_value(const Series& series, std::size_t row);
+
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
 // The labels of an event: event, origin, scope, host; rank where there is one.
@@ -30,7 +34,8 @@ class MetricText {
   // `out` must outlive it.
   MetricText(std::ostream& out, Exposition exposition) : out_(out), exposition_(exposition) {}
 
-  // Begins the family of an event: a counter for counts, a gauge for levels, under a name that no other has.
+  // Begins the family of an event: a counter for counts, a gauge for levels, under a name that no other has, in
+  // the base unit of the recorded one (Prometheus' rule): seconds, celsius.
   void family(const SeriesInfo& about);
   // Begins one of `type` counter, gauge or info; `name` without the type's suffix, with the unit at its end.
   void family(const std::string& name, const char* type, const std::string& unit, const std::string& help);

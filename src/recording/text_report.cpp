@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <deque>
 #include <ostream>
 #include <set>
 
@@ -204,17 +205,15 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
       silent.push_back(shown(about.name));
       continue;
     }
-    const BaseUnit base = base_unit(about.unit);
-    for (double& number : each) number *= base.factor;
     const Spread spread = spread_of(each);
-    const auto limit = [&](double number) {
-      return std::isfinite(number) ? compact(base.factor * number) : std::string("-");
+    const auto limit = [](double number) {
+      return std::isfinite(number) ? compact(number) : std::string("-");
     };
-    const std::string unit = shown(base.unit);
+    const std::string unit = shown(about.unit);
     const std::string line = time_line(group, timeline.seconds);
     if (about.kind == Kind::kGauge)
       gauges.row({shown(about.name), unit, compact(spread.mean), limit(low), limit(high),
-                  compact(base.factor * change / static_cast<double>(each.size())), line, shown(group.scope),
+                  compact(change / static_cast<double>(each.size())), line, shown(group.scope),
                   origin_of(group)});
     else
       counts.row({shown(about.name), unit, limit(total), limit(rate), limit(low), limit(high), line,
@@ -328,7 +327,9 @@ std::string origin_of(const Group& group) {
   return text;
 }
 
-void write_text_report(std::ostream& out, const Timeline& timeline, const std::string& title) {
+void write_text_report(std::ostream& out, const Timeline& recorded, const std::string& title) {
+  std::deque<Series> renamed;
+  const Timeline timeline = in_base_units(recorded, &renamed);
   const std::vector<Group> groups = group_traces(timeline);
   write_head(out, timeline, title);
   write_series(out, timeline, groups);

@@ -612,7 +612,7 @@ TEST(RecordCommand, ItsCostIsMeasuredByInterleavedRuns) {
 TEST(ListCommand, OneLineAnEvent) {
   const Ran ran = tool("list example:::");
   EXPECT_EQ(ran.status, 0);
-  EXPECT_EQ(count_of(ran.out, "\n"), 4u);
+  EXPECT_EQ(count_of(ran.out, "\n"), 8u);
   EXPECT_EQ(tool("list no-event-is-called-so").status, 1);
 }
 

@@ -9,6 +9,7 @@
 #include "in_terminal.hpp"
 #include "support/kernel_events.hpp"
 #include "support/program.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
@@ -35,6 +36,14 @@ std::vector<std::string> words(const std::string& typed) {
   return lines_of(ran.out);
 }
 
+// There was nothing to choose from.
+TEST(Completion, KnowsTheSeriesOfTheRecordThatIsNamed) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub");
+  ASSERT_EQ(tool("record -q -e 'example:::*' -o " + path + " -- true").status, 0);
+  EXPECT_THAT(words("correlate " + path + " example:::c"), ElementsAre("example:::constant"));
+}
+
 TEST(Completion, KnowsCommandsOptionsAndWhatTheirValuesStandFor) {
   EXPECT_THAT(words("re"), ElementsAre("record", "replay", "report", "reproduce"));
   EXPECT_THAT(words("stat --ev"), ElementsAre("--events"));
@@ -52,7 +61,8 @@ TEST(Completion, KnowsCommandsOptionsAndWhatTheirValuesStandFor) {
   EXPECT_THAT(words("run -m memory -w ff"), Contains("fft"));
   EXPECT_THAT(words("reproduce papi-di"), ElementsAre("papi-dispatch"));
   EXPECT_THAT(words("module s"), ElementsAre("show"));
-  EXPECT_THAT(words("module show ''"), ElementsAre(":files"));
+  EXPECT_THAT(words("module show ''"), Contains("histogram"));
+  EXPECT_THAT(words("module build ''"), ElementsAre(":files"));
   EXPECT_THAT(words("top -p 1"), Contains("1"));
   EXPECT_THAT(words("completion ''"), IsSupersetOf({"bash", "zsh"}));
   EXPECT_THAT(words("mpirun --la"), ElementsAre("--launcher"));

@@ -6,6 +6,8 @@
 #include <random>
 #include <sstream>
 
+#include "recording/exports.hpp"
+#include "recording/html_report.hpp"
 #include "recording/regions.hpp"
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
@@ -315,19 +317,52 @@ TEST(RecordAggregation, TheReportOfManyWritersIsAsLongAsThatOfTwo) {
 }
 
 // 51550 mdegC and 1788486049 ns are not what a person reads.
-TEST(RecordReport, UnitsAreThoseThatPeopleRead) {
+Recording with_scaled_units() {
   MemorySink sink(machine("a", "boot"));
   const std::uint32_t set = sink.declare({count_series("clock", "ns"), gauge_series("heat", "mdegC")});
+  sink.mark({MarkKind::kBegin, kSecond, -1, "all"});
   for (int i = 0; i < 3; ++i) {
     const std::int64_t values[] = {i * 990'000'000LL, 51'600};
     const std::uint8_t flags[] = {0, 0};
     sink.sample(set, kSecond + i * kSecond, 0, values, flags);
   }
+  sink.mark({MarkKind::kEnd, 3 * kSecond, -1, "all"});
   sink.end(4 * kSecond, {});
+  return sink.recording();
+}
+
+TEST(RecordReport, UnitsAreThoseThatPeopleRead) {
+  const Recording recording = with_scaled_units();
   std::ostringstream text;
-  write_text_report(text, lay_out(sink.recording()), "units");
+  write_text_report(text, lay_out(recording), "units");
   EXPECT_THAT(text.str(), testing::ContainsRegex("clock +s +1[.]98 +0[.]99 "));
   EXPECT_THAT(text.str(), testing::ContainsRegex("heat +degC +51[.]6 "));
+}
+
+TEST(RecordReport, UnitsOfRegionsAreThoseThatPeopleRead) {
+  const Recording recording = with_scaled_units();
+  std::ostringstream text;
+  write_text_report(text, lay_out(recording), "units");
+  EXPECT_THAT(text.str(), testing::ContainsRegex("clock \\[s\\], measured"));
+  EXPECT_THAT(text.str(), testing::ContainsRegex("all +1[.]98 "));
+}
+
+TEST(RecordReport, UnitsOfThePageAreThoseThatPeopleRead) {
+  const Recording recording = with_scaled_units();
+  std::ostringstream page;
+  write_html_report(page, lay_out(recording), "units");
+  EXPECT_THAT(page.str(), testing::HasSubstr("\"unit\":\"degC\""));
+  EXPECT_THAT(page.str(), testing::HasSubstr("<td class=\"n\">51.6</td>"));
+  EXPECT_THAT(page.str(), testing::HasSubstr("<td>s (CPUs)</td><td class=\"n\">1.98</td>"));
+}
+
+// What Prometheus and its dashboards expect.
+TEST(RecordExport, MetricsAreInBaseUnits) {
+  const Recording recording = with_scaled_units();
+  std::ostringstream text;
+  export_openmetrics(text, lay_out(recording));
+  EXPECT_THAT(text.str(), testing::ContainsRegex("substrata_clock_seconds_total\\{[^}]*\\} 1[.]98 "));
+  EXPECT_THAT(text.str(), testing::ContainsRegex("substrata_heat_celsius\\{[^}]*\\} 51[.]6 "));
 }
 
 TEST(RecordReport, NumbersAreShortAndTrue) {

@@ -137,6 +137,13 @@ TEST(TopBatch, WritesThatManyLooksAsPlainText) {
   EXPECT_THAT(ran.out, Not(HasSubstr("\x1b")));
 }
 
+// The processors' clocks counted 1 for each processor, idle or not.
+TEST(TopBatch, OfTheMachineShowsHowManyProcessorsAreBusy) {
+  const Ran ran = shell(SUBSTRATA_TOOL " top --batch -n 1 -i 50ms");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, testing::ContainsRegex("machine:busy +[0-9.]+k? CPUs"));
+}
+
 TEST(TopBatch, ACommandKeepsItsOutputAndItsStatus) {
   const Ran ran = shell(SUBSTRATA_TOOL " top -b -i 1h -e 'example:::*' -- sh -c 'echo hello; exit 5'");
   EXPECT_EQ(ran.status, 1) << "an hour is written in seconds";

@@ -11,6 +11,7 @@
 #include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/parse.hpp"
+#include "base/trusted_file.hpp"
 #include "registry/table_builder.hpp"
 
 namespace substrata {
@@ -103,6 +104,10 @@ void Registry::load_plug_ins() {
 void Registry::load_plug_in(const std::string& path, const std::string& name) {
   for (const auto& component : components_) {
     if (path == component->origin()) return;  // from an earlier load()
+  }
+  if (const std::string others = who_else_may_write(path); !others.empty()) {
+    refusals_.push_back("plug-in " + path + ": not loaded, since others could change what runs: " + others);
+    return;
   }
   Result<SharedLibrary> library = SharedLibrary::load(path);
   if (!library) {

@@ -27,7 +27,7 @@
   }
   function unitOf(series) {
     const unit = series.unit || (series.kind === 'gauge' ? '' : '1');
-    return series.kind === 'gauge' ? unit : unit + '/s';
+    return series.kind === 'gauge' ? unit : { s: 'CPUs', J: 'W' }[unit] || unit + '/s';
   }
   // Steps of 1, 2 or 5 times a power of ten.
   function niceStep(span, most) {

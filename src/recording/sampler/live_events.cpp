@@ -58,6 +58,17 @@ std::vector<pid_t> threads_of_tree(pid_t process) {
   return threads;
 }
 
+// Nanoseconds that all processors were busy since boot; -1: not known. Waiting for input, and time that the
+// hypervisor took, are not busy.
+std::int64_t busy_ns() {
+  std::ifstream file("/proc/stat");
+  std::string word;
+  std::int64_t user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0;
+  if (!(file >> word >> user >> nice >> system >> idle >> waiting >> interrupts >> soft) || word != "cpu")
+    return -1;
+  return (user + nice + system + interrupts + soft) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
+}
+
 bool has_ended(pid_t thread) {
   std::error_code error;
   return !fs::exists("/proc/" + std::to_string(thread), error);
@@ -185,6 +196,18 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
       series_.push_back(std::move(series));
     }
   };
+  if (usual && target.kind == LiveTarget::Kind::kMachine) busy_at_start_ns_ = busy_ns();
+  if (busy_at_start_ns_ >= 0) {
+    recording::Series& busy = series_.emplace_back();
+    busy.name = "machine:busy";
+    busy.text = "Time that all processors were busy, in the kernel's ticks";
+    busy.unit = "ns";
+    busy.component = "machine";
+    busy.scope = "machine";
+    busy.kind = recording::Kind::kCount;
+    busy.values.assign(1, 0);
+    busy.flags.assign(1, recording::kAbsent);
+  }
   take(*parts_.front(), kOwn);
   if (tree_ != nullptr) take(*tree_, kOwn);
   take(*node_, kOwn - 1);
@@ -197,15 +220,24 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
 LiveEvents::~LiveEvents() = default;
 
 void LiveEvents::sample() {
-  const std::size_t of_parts = parts_.front()->events(), of_node = node_->events();
-  const std::size_t of_tree = tree_ != nullptr ? tree_->events() : 0;
+  std::size_t place = 0;
+  if (busy_at_start_ns_ >= 0) {
+    const std::int64_t busy = busy_ns();
+    series_[0].values[0] = std::max<std::int64_t>(busy - busy_at_start_ns_, 0);
+    series_[0].flags[0] = busy < 0 ? recording::kAbsent : 0;
+    ++place;
+  }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    row_->begin(0, of_parts, i == 0);
+    row_->begin(place, parts_.front()->events(), i == 0);
     parts_[i]->sample(*row_, 0);
   }
-  row_->begin(of_parts, of_tree, true);
-  if (tree_ != nullptr) tree_->sample(*row_, 0);
-  row_->begin(of_parts + of_tree, of_node + 1, true);
+  place += parts_.front()->events();
+  if (tree_ != nullptr) {
+    row_->begin(place, tree_->events(), true);
+    tree_->sample(*row_, 0);
+    place += tree_->events();
+  }
+  row_->begin(place, node_->events() + 1, true);
   node_->sample(*row_, 0);
   time_ = row_->time();
 }

@@ -40,7 +40,8 @@ class LiveEvents {
   // Reads everything. A value that could not be read is absent, and of all it was a sum of.
   void sample();
   // In the order in which they were asked for by substrate; each has one row, of the last sample(). The last
-  // is the processor time of this process.
+  // is the processor time of this process; of the whole machine without named events, the first is how long
+  // its processors were busy.
   const std::vector<recording::Series>& series() const noexcept { return series_; }
   // CLOCK_MONOTONIC_RAW of the last sample().
   std::int64_t time() const noexcept { return time_; }
@@ -56,6 +57,7 @@ class LiveEvents {
   std::vector<recording::Series> series_;
   std::vector<std::string> notes_;
   std::int64_t time_ = 0;
+  std::int64_t busy_at_start_ns_ = -1;  // of the whole machine, where that is shown
 };
 
 }  // namespace substrata::sampler

@@ -2,6 +2,7 @@
 #include "sampler/sampler.hpp"
 
 #include <papi.h>
+#include <substrata/feed.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -52,6 +53,15 @@ std::uint8_t flags_of(const substrata_value& value) {
   if ((value.flags & SUBSTRATA_VALUE_MODELLED) != 0) flags |= recording::kModelled;
   if ((value.flags & SUBSTRATA_VALUE_STALE) != 0) flags |= recording::kStale;
   return flags;
+}
+
+// Transactions that the models of this process were given.
+std::uint64_t delivered() {
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < substrata_probe_count(); ++i)
+    if (auto probe = client::sized<substrata_probe_info>(); substrata_probe_at(i, &probe) == 0)
+      sum += probe.delivered;
+  return sum;
 }
 
 constexpr std::size_t kOwnSeries = 2;
@@ -201,6 +211,7 @@ void Sampler::start() {
   row_.assign(events_ + kOwnSeries, 0);
   flags_.assign(row_.size(), 0);
   cpu_at_start_ns_ = -1;
+  delivered_at_start_ = delivered();
 }
 
 std::vector<recording::SeriesInfo> Sampler::series() const {
@@ -233,34 +244,58 @@ std::vector<recording::SeriesInfo> Sampler::series() const {
 std::vector<std::string> Sampler::unobserved() const {
   std::vector<std::string> out;
   for (const Set& set : sets_)
-    if (!set.observed && std::find(set.observing.begin(), set.observing.end(), true) != set.observing.end())
+    if (!observed_ && std::find(set.observing.begin(), set.observing.end(), true) != set.observing.end())
       out.emplace_back(component_name(set.component));
   return out;
 }
 
+bool Sampler::Set::counted_something() const {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (observing[i] && values[i].value != 0) return true;
+  return false;
+}
+
+// The row before is given once more, with the zeros from which the models begin.
+void Sampler::begin_to_observe(recording::Sink& sink, std::uint32_t set) {
+  if (observed_) return;
+  observed_ = true;
+  if (time_ == 0) return;
+  bool changed = false;
+  std::size_t at = 0;
+  for (const Set& one : sets_)
+    for (std::size_t i = 0; i < one.values.size(); ++i, ++at) {
+      if (!one.observing[i] || one.status != PAPI_OK) continue;
+      flags_[at] = flags_of(one.values[i]);
+      changed = true;
+    }
+  if (changed) sink.sample(set, time_ + 1, skew_, row_.data(), flags_.data());
+}
+
 void Sampler::sample(recording::Sink& sink, std::uint32_t set) {
   const std::int64_t begin = raw_now_ns();
-  std::size_t at = 0;
-  for (Set& one : sets_) {
-    const int status =
+  for (Set& one : sets_)
+    one.status =
         substrata_read_values(one.handle, one.values.data(), static_cast<unsigned>(one.values.size()));
-    for (std::size_t i = 0; i < one.values.size(); ++i) {
-      const substrata_value& value = one.values[i];
-      // A model that was given nothing has not counted 0.
-      one.observed = one.observed || value.value != 0;
-      const bool present = status == PAPI_OK && (one.observed || !one.observing[i]);
-      row_[at] = present ? value.value : 0;
-      flags_[at] = present ? flags_of(value) : std::uint8_t{recording::kAbsent};
-      ++at;
+  // A model that was given nothing has not counted 0; one that was given something may have.
+  bool observed = observed_;
+  for (std::size_t i = 0; i < sets_.size() && !observed; ++i) observed = sets_[i].counted_something();
+  if (observed || delivered() != delivered_at_start_) begin_to_observe(sink, set);
+  std::size_t at = 0;
+  for (const Set& one : sets_)
+    for (std::size_t i = 0; i < one.values.size(); ++i, ++at) {
+      const bool present = one.status == PAPI_OK && (observed_ || !one.observing[i]);
+      row_[at] = present ? one.values[i].value : 0;
+      flags_[at] = present ? flags_of(one.values[i]) : std::uint8_t{recording::kAbsent};
     }
-  }
   const std::int64_t end = raw_now_ns();
   const std::int64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   if (cpu_at_start_ns_ < 0) cpu_at_start_ns_ = cpu;
   row_[at] = cpu - cpu_at_start_ns_;
   row_[at + 1] = last_cost_ns_;
   const std::int64_t half = (end - begin) / 2;
-  sink.sample(set, begin + half, half, row_.data(), flags_.data());
+  time_ = begin + half;
+  skew_ = half;
+  sink.sample(set, time_, skew_, row_.data(), flags_.data());
   last_cost_ns_ = end - begin;
 }
 
@@ -324,7 +359,8 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add) {
     for (const int code : native_events(index)) {
       const std::string name = event_name(code);  // nvml:::NVIDIA_H200:device_0:power
       const std::string what = name.substr(name.rfind(':') + 1);
-      if ((what == "power" || what == "gpu_utilization" || what == "temperature" || what == "allocated_memory") &&
+      if ((what == "power" || what == "gpu_utilization" || what == "temperature" ||
+           what == "allocated_memory") &&
           describe(code).available != 0)
         try_add(name);
     }

@@ -62,8 +62,10 @@ class Sampler {
     std::vector<substrata_value> values;
     std::vector<bool>
         observing;  // counts of a model, which has nothing to count before it is given something
-    bool observed = false;
+    int status = 0;
+    bool counted_something() const;
   };
+  void begin_to_observe(recording::Sink& sink, std::uint32_t set);
   std::string open(Set& set);
   std::string add(Set& set, int code, const std::string& name);
   void release(Set& set);
@@ -79,6 +81,10 @@ class Sampler {
   std::vector<std::uint8_t> flags_;
   std::int64_t last_cost_ns_ = 0;
   std::int64_t cpu_at_start_ns_ = -1;  // at the first row
+  bool observed_ = false;              // something was put on the feed of this process
+  std::uint64_t delivered_at_start_ = 0;
+  std::int64_t time_ = 0;  // of the row before
+  std::int64_t skew_ = 0;
 };
 
 // Adds an event by its name; the reason when it cannot be counted, else empty.

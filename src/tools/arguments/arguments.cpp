@@ -28,6 +28,10 @@ const char* label(Arguments::Value what) {
       return "PID";
     case Arguments::Value::kDuration:
       return "TIME";
+    case Arguments::Value::kModule:
+      return "MODULE";
+    case Arguments::Value::kSeries:
+      return "SERIES";
     default:
       return "TEXT";
   }

@@ -34,7 +34,9 @@ class Arguments {
     kWorkload,
     kReproduction,
     kProcess,
-    kDuration
+    kDuration,
+    kModule,
+    kSeries  // of the record that is named before it
   };
 
   void flag(const std::string& names, bool& value, const std::string& text);

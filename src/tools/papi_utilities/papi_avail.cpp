@@ -1,5 +1,8 @@
 // papi_avail: the preset and user-defined events, and whether they can be counted here.
+#include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "arguments/arguments.hpp"
 #include "listing.hpp"
@@ -33,6 +36,32 @@ int print_event(const std::string& name) {
   print_rule(80);
   return 0;
 }
+
+// Reasons that stand in many rows, each printed once below them.
+class Reasons {
+ public:
+  // What follows the last of these in a note says nothing of its own event.
+  void shorten(PAPI_event_info_t* info) {
+    const std::string note = info->note;
+    for (const char* before : {" does not open here: ", ": no table "}) {
+      const std::size_t at = note.find(before);
+      if (at == std::string::npos || info->count != 0) continue;
+      const std::size_t begin = note.find(": ", at) + 2;
+      const std::string reason = note.substr(begin);
+      auto known = std::find(texts_.begin(), texts_.end(), reason);
+      if (known == texts_.end()) known = texts_.insert(texts_.end(), reason);
+      std::snprintf(info->note, sizeof info->note, "%s[%zu]", note.substr(0, begin).c_str(),
+                    static_cast<std::size_t>(known - texts_.begin()) + 1);
+      return;
+    }
+  }
+  void print() const {
+    for (std::size_t i = 0; i < texts_.size(); ++i) std::printf("[%zu] %s\n", i + 1, texts_[i].c_str());
+  }
+
+ private:
+  std::vector<std::string> texts_;
+};
 
 }  // namespace
 
@@ -74,6 +103,7 @@ int main(int argc, char** argv) {
   if (!event.empty()) return print_event(event);
   if (check) available = true;
 
+  Reasons reasons;
   unsigned possible = 0, usable = 0, derived = 0;
   const auto list = [&](const std::vector<int>& codes, const char* title) {
     print_rule(80, '=');
@@ -93,6 +123,7 @@ int main(int argc, char** argv) {
         print_details(info);
         std::printf("\n");
       } else {
+        reasons.shorten(&info);
         print_preset(info, !available);
       }
     }
@@ -103,6 +134,7 @@ int main(int argc, char** argv) {
     list(own, "User Defined Events");
   }
   print_rule(80);
+  reasons.print();
   if (available)
     std::printf("Of %u available events, %u are derived.\n\n", usable, derived);
   else

@@ -109,6 +109,15 @@ TEST(OwlLibrary, AProgramThatIgnoresTheEndOfItsChildrenLoadsModules) {  // OW-3
   EXPECT_EQ(status, 0);
 }
 
+TEST(OwlLibrary, RefusesASharedObjectThatAnyUserMayWrite) {
+  const substrata::tests::TemporaryFolder folder;
+  const std::string copy = folder.path() + "/open.so";
+  std::filesystem::copy_file(module_path("good"), copy);
+  std::filesystem::permissions(copy, std::filesystem::perms::all);
+  EXPECT_LT(substrata_owl_load(copy.c_str()), 0);
+  EXPECT_NE(std::string(substrata_owl_error()).find("chmod o-w"), std::string::npos);
+}
+
 TEST(OwlLibrary, AddsAFolderAndKeepsWhatItRefused) {
   const substrata::tests::TemporaryFolder folder;
   std::ofstream(folder.file("a.owl")) << "module folder_one { input -> counter; }";

@@ -72,6 +72,11 @@ TEST(PapiAvail, EveryPresetItCallsAvailableCanBeAdded) {
   EXPECT_EQ(matching(utility("papi_avail -c").out, "PAPI_[A-Z0-9_]+ +0x8[0-9a-f]+ .*"), presets);
 }
 
+// 200 characters were repeated in each row.
+TEST(PapiAvail, AReasonOfManyPresetsIsPrintedOnce) {
+  EXPECT_LE(count_of(utility("papi_avail").out, "no table defines it for this processor"), 1u);
+}
+
 TEST(PapiAvail, FiltersAndDescribes) {
   const Ran filtered = utility("papi_avail --tlb");
   EXPECT_EQ(filtered.status, 0);

@@ -14,6 +14,7 @@ namespace {
 using namespace substrata::tests;
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 Ran tool(const std::string& arguments) { return shell(std::string(SUBSTRATA_TOOL) + " " + arguments); }
 
@@ -108,6 +109,24 @@ TEST(ToolEvents, PatternChoosesAndEachIsDescribed) {
   EXPECT_EQ(tool("events no-event-is-called-so").status, 1);
 }
 
+TEST(ToolList, AnEventOfSeveralNamesIsListedOnce) {
+  const Ran ran = tool("list --all 'example:::*'");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, testing::ContainsRegex("example:::zero [^\n]* also example:::EXAMPLE_ZERO\n"));
+  EXPECT_EQ(count_of(ran.out, "EXAMPLE_ZERO"), 1u);
+}
+
+// It was empty, though stat counted them.
+TEST(ToolList, EventsOnRequestAreListedWhereThePatternNamesThem) {
+  const Ran ran = shell("env -u SUBSTRATA_THERMAL_MODEL " SUBSTRATA_TOOL " list thermal");
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, HasSubstr("thermal_model:::package"));
+}
+
+TEST(ToolList, TheTeachingSubstrateIsListedByNameOnly) {
+  EXPECT_THAT(tool("list").out, Not(HasSubstr("example:::")));
+}
+
 TEST(ToolEvents, ModelledEventsAreCalledSo) {
   const Ran ran = tool("events 'memory:::*'");
   ASSERT_EQ(ran.status, 0) << ran.errors;
@@ -189,6 +208,9 @@ TEST(ToolReplay, OfARecordedRunCountsTheSame) {
   EXPECT_EQ(report.at("events"), json::parse(live.out).at("events"));
   EXPECT_EQ(report.at("complete"), true);
   EXPECT_GT(report.at("transactions"), 0);
+
+  // Its help promised the counts of the recorded run, and there were none.
+  EXPECT_THAT(tool("replay " + folder.file("trace")).out, testing::ContainsRegex("memory:::READS +[1-9]"));
 
   const Ran listed = tool("probes " + folder.file("trace"));
   EXPECT_EQ(listed.status, 0);

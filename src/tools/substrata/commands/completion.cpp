@@ -2,16 +2,20 @@
 // command declares, at the time when the key is pressed.
 #include <dirent.h>
 #include <substrata/feed.h>
+#include <substrata/owl.h>
+#include <substrata/result.hpp>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "arguments/arguments.hpp"
+#include "recording/reader.hpp"
 #include "sampler/measuring.hpp"
 #include "substrata_tool/commands.hpp"
 #include "substrata_tool/commands/reproduce.hpp"
@@ -101,8 +105,31 @@ std::vector<std::string> processes() {
   return out;
 }
 
-// What may stand in the place of `current`, whole words; or a line with ':' that names what the shell knows.
-std::vector<std::string> values(const Declared& of, const std::string& current) {
+// Of the first of the words that is a record.
+std::vector<std::string> series_names(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (const std::string& word : words) try {
+      const recording::Recording recording = recording::read_file(word);
+      for (const recording::Writer& writer : recording.writers)
+        for (const recording::Series& series : writer.series) out.push_back(series.name);
+      return out;
+    } catch (const std::runtime_error&) {
+      // Another word.
+    }
+  return out;
+}
+
+std::vector<std::string> module_names() {
+  std::vector<std::string> out;
+  for (std::uint32_t i = 0; i < substrata_owl_module_count(); ++i)
+    if (auto info = client::sized<substrata_owl_module_info>(); substrata_owl_module_at(i, &info) == 0)
+      out.emplace_back(info.name);
+  return out;
+}
+
+// What may stand in the place of the last of the words, whole words, `current` being what is typed of it; or a line with ':' that names what the shell knows.
+std::vector<std::string> values(const Declared& of, const std::string& current,
+                                const std::vector<std::string>& words) {
   std::vector<std::string> out = of.choices;
   switch (of.what) {
     case Arguments::Value::kFile:
@@ -132,6 +159,11 @@ std::vector<std::string> values(const Declared& of, const std::string& current) 
       return reproduction_ids();
     case Arguments::Value::kProcess:
       return processes();
+    case Arguments::Value::kModule:
+      if (std::find(words.begin(), words.end(), "build") != words.end()) return {":files"};
+      return module_names();
+    case Arguments::Value::kSeries:
+      return series_names(words);
     default:
       break;
   }
@@ -170,12 +202,12 @@ std::vector<std::string> candidates(const std::vector<std::string>& words) {
       ++positional;
     }
   }
-  if (waiting != declared.end()) return values(*waiting, current);
+  if (waiting != declared.end()) return values(*waiting, current, words);
   if (const std::size_t equals = current.find('=');
       current.starts_with("--") && equals != std::string::npos) {
     const auto option = named(current.substr(0, equals));
     if (option == declared.end() || !option->takes_value) return out;
-    out = values(*option, current.substr(equals + 1));
+    out = values(*option, current.substr(equals + 1), words);
     for (std::string& one : out)
       if (one[0] != ':') one.insert(0, current, 0, equals + 1);
     return out;
@@ -184,7 +216,7 @@ std::vector<std::string> candidates(const std::vector<std::string>& words) {
   for (const Declared& one : declared)
     if (one.names.empty()) places.push_back(&one);
   if (!current.starts_with("-") && !places.empty() && (positional < places.size() || places.back()->repeated))
-    return values(*places[std::min(positional, places.size() - 1)], current);
+    return values(*places[std::min(positional, places.size() - 1)], current, words);
   for (const Declared& one : declared)
     for (const std::string& name : one.names)
       if (current.starts_with("--") ? name.starts_with("--") : true) out.push_back(name);

@@ -1,11 +1,15 @@
 // substrata components, events, list: what can be measured.
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "arguments/arguments.hpp"
 #include "base/glob.hpp"
+#include "sampler/event_spec.hpp"
 #include "sampler/measuring.hpp"
 #include "substrata_tool/commands.hpp"
 
@@ -24,6 +28,33 @@ std::vector<int> matching_events(std::string pattern) {
     return name.empty() || !glob(pattern, name);
   });
   return codes;
+}
+
+// An event once, with its other names.
+struct Listed {
+  std::string name;
+  std::string text;
+  int component;
+  substrata_event event;
+  std::string others;
+};
+
+// Names of one event have one text; the kernel's constant is the last choice for its name.
+void add(std::vector<Listed>* listed, int code, const std::string& name, const substrata_event& event) {
+  PAPI_event_info_t info{};
+  PAPI_get_event_info(code, &info);
+  const int component = PAPI_get_event_component(code);
+  const auto same = std::find_if(listed->begin(), listed->end(), [&](const Listed& one) {
+    return one.component == component && one.text == info.long_descr &&
+           event.available == one.event.available;
+  });
+  if (same == listed->end() || IS_PRESET(code) || info.long_descr[0] == '\0') {
+    listed->push_back({name, info.long_descr, component, event, {}});
+    return;
+  }
+  std::string other = name;
+  if (same->name.find("PERF_COUNT_") != std::string::npos) std::swap(same->name, other);
+  same->others += (same->others.empty() ? "" : ", ") + other;
 }
 
 }  // namespace
@@ -88,30 +119,50 @@ int events(int argc, char** argv) {
 int list(int argc, char** argv) {
   std::string pattern;
   bool all = false;
-  Arguments arguments(
-      "substrata list",
-      "Lists the events that can be opened here, one per line: name, unit, kind, origin. `substrata "
-      "events` describes them.\n\n"
-      "  substrata list\n"
-      "  substrata list 'net:::lo:*'\n"
-      "  substrata list --all perf::");
+  Arguments arguments("substrata list",
+                      "Lists the events that can be opened here, one per line: name, unit, kind, origin, and "
+                      "other names of the "
+                      "same event. `substrata events` describes them. Of the example substrate, and of "
+                      "substrates that are there "
+                      "on request, only what the pattern names.\n\n"
+                      "  substrata list\n"
+                      "  substrata list 'net:::lo:*'\n"
+                      "  substrata list thermal\n"
+                      "  substrata list --all perf::");
   arguments.word("PATTERN", pattern, "only names that contain this text or match it ('*', '?' are wildcards)",
                  Arguments::Value::kEvents);
   arguments.flag("-a,--all", all, "also events that cannot be opened here, with the reason");
   if (const auto status = arguments.parse(argc, argv)) return *status;
+  const std::string word = pattern.substr(0, pattern.find_first_of(":*?"));
+  const ModelSetting model(
+      {word.size() >= 4 && std::string_view("thermal_model").starts_with(word) ? "thermal_model" : pattern});
   start_library();
 
-  unsigned listed = 0;
+  std::vector<Listed> listed;
+  std::size_t closed = 0;
   for (const int code : matching_events(pattern)) {
     const std::string name = event_name(code);
     const substrata_event event = describe(code);
-    if (event.available == 0 && !all) continue;
-    std::printf("%-52s %-10s %-6s %-9s%s%s\n", name.c_str(), event.unit, kind_name(event.kind),
-                origin_name(event),
-                event.available != 0 ? "" : " not available: ", event.available != 0 ? "" : event.why);
-    ++listed;
+    if (word.empty() && !all && name.starts_with("example:::")) continue;
+    if (event.available == 0) ++closed;
+    if (event.available != 0 || all) add(&listed, code, name, event);
   }
-  return listed != 0 ? 0 : 1;
+  for (const Listed& one : listed)
+    std::printf(
+        "%-52s %-10s %-6s %-9s%s%s%s%s\n", one.name.c_str(), one.event.unit, kind_name(one.event.kind),
+        origin_name(one.event), one.others.empty() ? "" : " also ", one.others.c_str(),
+        one.event.available != 0 ? "" : " not available: ", one.event.available != 0 ? "" : one.event.why);
+  if (listed.empty() && closed != 0)
+    std::fprintf(stderr, "substrata list: %zu events match and cannot be opened here; --all shows why\n",
+                 closed);
+  else if (listed.empty() && word == "mpi")
+    std::fprintf(
+        stderr,
+        "substrata list: messages (mpi:::*) are counted by `substrata stat` and `substrata record` of "
+        "commands that begin with mpirun, not by a substrate\n");
+  else if (listed.empty())
+    std::fprintf(stderr, "substrata list: no event matches '%s'\n", pattern.c_str());
+  return listed.empty() ? 1 : 0;
 }
 
 }  // namespace substrata::tool

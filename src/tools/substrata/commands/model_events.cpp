@@ -16,4 +16,12 @@ void choose_events(const std::vector<std::string>& event_specs, const std::strin
     if (describe(code).kind < 2 && describe(code).available != 0) sets.try_add(event_name(code));
 }
 
+void choose_models(sampler::Measurement& sets) {
+  for (int component = 0; component < PAPI_num_components(); ++component)
+    for (const int code : native_events(component))
+      if (const substrata_event event = describe(code);
+          event.modelled != 0 && event.kind == 0 && event.available != 0)
+        sets.try_add(event_name(code));
+}
+
 }  // namespace substrata::tool

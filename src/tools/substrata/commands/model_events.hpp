@@ -14,6 +14,9 @@ namespace substrata::tool {
 void choose_events(const std::vector<std::string>& event_specs, const std::string& machine,
                    sampler::Measurement& sets);
 
+// Every count of every model.
+void choose_models(sampler::Measurement& sets);
+
 // For options that a C interface takes: null when it was not given.
 inline const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 

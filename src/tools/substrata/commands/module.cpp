@@ -135,7 +135,7 @@ int module(int argc, char** argv) {
       "  substrata module show histogram\n"
       "  substrata module try histogram --registers counters=64");
   arguments.choice("ACTION", action, {"list", "show", "build", "try"}, "list, show, build or try");
-  arguments.word("SUBJECT", subject, "name or file of the module", Arguments::Value::kFile);
+  arguments.word("SUBJECT", subject, "name or file of the module", Arguments::Value::kModule);
   arguments.word("--registers", registers, "for try: registers of the module, name=value:...");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (action == "list" && subject.empty()) return list();

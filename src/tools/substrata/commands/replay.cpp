@@ -19,7 +19,7 @@ int replay(int argc, char** argv) {
   Arguments arguments(
       "substrata replay",
       "Replays a recorded trace and counts events.\n\n"
-      "  substrata replay lu.trace                               the counts of the recorded run\n"
+      "  substrata replay lu.trace                               what the models count that is not 0\n"
       "  substrata replay -m memory --probes 'mem.cpu*.accesses' accesses.trace   on a machine with other "
       "caches");
   arguments.required("FILE", file, "trace file", Arguments::Value::kFile);
@@ -31,7 +31,8 @@ int replay(int argc, char** argv) {
       "only these probe points (patterns separated by commas); with --machine, leave out those that the "
       "machine publishes itself");
   arguments.words("-e,--events", event_specs,
-                  "events to count, separated by commas; '*' and '?' are wildcards",
+                  "events to count, separated by commas; '*' and '?' are wildcards (default: those of the "
+                  "machine, else all counts of models that are not 0)",
                   Arguments::Value::kEvents);
   arguments.flag("--json", json, "print JSON");
   if (const auto status = arguments.parse(argc, argv)) return *status;
@@ -41,13 +42,18 @@ int replay(int argc, char** argv) {
   if (!machine.empty())
     following = client::feed::Following::begin(machine.c_str(), or_null(parameters)).value();
   Measurement sets;
-  choose_events(event_specs, machine, sets);
+  const bool all_models = event_specs.empty() && machine.empty();
+  if (all_models)
+    choose_models(sets);
+  else
+    choose_events(event_specs, machine, sets);
   auto summary = client::sized<substrata_replay_summary>();
   sets.start();
   const int status = substrata_replay(file.c_str(), or_null(patterns), &summary);
   const std::string error = status != 0 ? substrata_feed_error() : "";
   substrata_flush();
-  const std::vector<Counted> values = sets.stop();
+  std::vector<Counted> values = sets.stop();
+  if (all_models) std::erase_if(values, [](const Counted& one) { return one.value.value == 0; });
 
   if (json) {
     const nlohmann::json report = {{"file", file},

@@ -207,8 +207,8 @@ int correlate(int argc, char** argv) {
       "\n\n  substrata correlate run.sub TASK-CLOCK temperature\n"
       "  substrata correlate run.sub TASK-CLOCK temperature --json --most-lag 10");
   arguments.required("FILE", file, "record", Arguments::Value::kFile);
-  arguments.required("A", a, "series, or a unique part of its name");
-  arguments.required("B", b, "series that may follow A");
+  arguments.required("A", a, "series, or a unique part of its name", Arguments::Value::kSeries);
+  arguments.required("B", b, "series that may follow A", Arguments::Value::kSeries);
   arguments.word("--most-lag", most_lag, "longest lag in seconds (default: a quarter of the duration)");
   arguments.flag("--json", json, "print JSON, with the correlation at every lag");
   if (const auto status = arguments.parse(argc, argv)) return *status;

@@ -64,7 +64,7 @@ std::string metrics_of(const std::vector<std::vector<Point>>& families, recordin
     text.family(*family.front().series);
     for (const Point& point : family)
       if (point.readable)
-        text.sample(point.labels, recording::exact_value(*point.series, point.row), point.seconds);
+        text.sample(point.labels, recording::metric_value(*point.series, point.row), point.seconds);
   }
   const auto flags = [&](const char* name, const char* help, auto&& of) {
     text.family(name, "gauge", "", help);
