@@ -472,6 +472,20 @@ TEST(CorrelateCommand, TellsLagAndGain) {
 }
 
 #ifdef MPI_PROGRAM_SOURCE
+// Only record did.
+TEST(StatCommand, CountsTheMessagesOfAnMpiProgram) {
+  const TemporaryFolder folder;
+  const std::string program = folder.file("program");
+  if (shell("command -v mpicc.openmpi && command -v mpirun.openmpi").status != 0)
+    GTEST_SKIP() << "mpicc.openmpi or mpirun.openmpi is not installed";
+  ASSERT_EQ(shell("mpicc.openmpi -O1 -o " + program + " " MPI_PROGRAM_SOURCE).status, 0);
+  const Ran ran = shell("OMPI_MCA_mpi_yield_when_idle=1 " SUBSTRATA_TOOL
+                        " stat -- mpirun.openmpi --allow-run-as-root --oversubscribe -n 4 " +
+                        program);
+  ASSERT_EQ(ran.status, 0) << ran.errors << ran.out;
+  EXPECT_THAT(ran.errors, testing::ContainsRegex(" [1-9][0-9]* messages +mpi:::messages "));
+}
+
 // CO-2, CO-7: the messages of all ranks over time, one recorder for the node, the shim's own summary as the
 // oracle.
 TEST(RecordCommand, MessagesOfAnMpiProgramAreSampledAndItsSectionsAreRegions) {
@@ -612,7 +626,7 @@ TEST(RecordCommand, ItsCostIsMeasuredByInterleavedRuns) {
 TEST(ListCommand, OneLineAnEvent) {
   const Ran ran = tool("list example:::");
   EXPECT_EQ(ran.status, 0);
-  EXPECT_EQ(count_of(ran.out, "\n"), 4u);
+  EXPECT_EQ(count_of(ran.out, "\n"), 6u) << "two of the eight names are others of the same events";
   EXPECT_EQ(tool("list no-event-is-called-so").status, 1);
 }
 
