@@ -108,7 +108,7 @@ class Capsule {
   void statistics(substrata_owl_statistics* out) noexcept;
   void on_near_full(void (*call)(void*, substrata_owl_capsule*), void* owner);
   void on_signal(void (*call)(void*, const Transaction*, uint32_t), void* owner);
-  const char* ring_path() noexcept { return ring_.mapping().path().c_str(); }
+  const char* ring_path() noexcept { return ring_.memory().path().c_str(); }
   const std::shared_ptr<CapsuleRecord>& record() const noexcept { return record_; }
   const Module& module() const noexcept { return *entry_.module; }
   // Makes the module and the ring; the registers' values lie in registers_.

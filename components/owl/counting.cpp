@@ -81,6 +81,7 @@ class Sampler {
       count_metric("SAMPLES", "of them taken", "transactions"),
   };
   static void cost(const uint64_t*, Cost& out) noexcept { out = {4, 0, 1}; }
+  static bool forwards(const uint64_t*) noexcept { return true; }
   Sampler(const uint64_t* r, const Services& services) : period_(r[0]), left_(r[0]), services_(services) {}
   void observe(const Transaction* batch, size_t count) noexcept {
     seen_ += count;

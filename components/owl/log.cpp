@@ -55,6 +55,7 @@ class Log {
     out = {6, 14 * 2 * 64 + (r[kFormat] == 2 ? uint64_t{3} * 1024 * 64 : 0) + r[kPacket] * 8 + r[kKeep] * 512,
            10};
   }
+  static uint32_t longest_packet(const uint64_t* r) noexcept { return static_cast<uint32_t>(r[kPacket]); }
   Log(const uint64_t* r, const Services& services)
       : encoder_(static_cast<LogFormat>(r[kFormat]), static_cast<uint32_t>(r[kPacket])),
         services_(services),

@@ -56,6 +56,18 @@ inline auto merge_of(const Module& module) noexcept -> void (*)(void* into, void
   return module.struct_size >= offsetof(Module, merge) + sizeof module.merge ? module.merge : nullptr;
 }
 
+// False where the module says that it hands no transaction on with these registers.
+inline bool may_forward(const Module& module, const uint64_t* registers) noexcept {
+  const bool says = module.struct_size >= offsetof(Module, forwards) + sizeof module.forwards;
+  return !says || module.forwards == nullptr || module.forwards(&module, registers) != 0;
+}
+
+// The bytes of the longest packet with these registers; 0 where the module does not say.
+inline uint32_t longest_packet_of(const Module& module, const uint64_t* registers) noexcept {
+  const bool says = module.struct_size >= offsetof(Module, longest_packet) + sizeof module.longest_packet;
+  return says && module.longest_packet != nullptr ? module.longest_packet(&module, registers) : 0;
+}
+
 // Adds a count of another instance and takes it from there.
 inline void move_count(uint64_t& into, uint64_t& from) noexcept {
   into += from;
@@ -95,6 +107,13 @@ struct ModuleFunctions {
     if constexpr (requires(M & m) { m.configure(registers); })
       static_cast<M*>(instance)->configure(registers);
   }
+  static uint32_t longest_packet(const Module*, const uint64_t* registers) noexcept {
+    return M::longest_packet(registers);
+  }
+  static uint32_t forwards(const Module*, const uint64_t* registers) noexcept {
+    if constexpr (requires { M::forwards(registers); }) return M::forwards(registers) ? 1 : 0;
+    return 0;
+  }
   static void cost(const Module*, const uint64_t* registers, Cost* out) noexcept {
     *out = {};
     M::cost(registers, *out);
@@ -123,6 +142,9 @@ constexpr Module make_module(const char* name, const char* summary, const char* 
     module.configure = ModuleFunctions<M>::configure;
   }
   if constexpr (requires(M & a, M & b) { a.merge(b); }) module.merge = ModuleFunctions<M>::merge;
+  if constexpr (requires(const uint64_t* r) { M::longest_packet(r); })
+    module.longest_packet = ModuleFunctions<M>::longest_packet;
+  module.forwards = ModuleFunctions<M>::forwards;
   return module;
 }
 

@@ -35,7 +35,7 @@ constexpr StatisticText kStatisticTexts[kStatistics] = {
     {"EVENTS_SEEN", "Transactions that the capsule gave to its module.", "transactions"},
     {"PACKETS_INJECTED", "Packets that the capsule wrote into its ring buffer.", "packets"},
     {"BYTES_INJECTED", "Bytes of these packets.", "bytes"},
-    {"DROPPED", "Packets that did not fit, or were overwritten before the consumer read them.", "packets"},
+    {"DROPPED", "Packets that did not fit, or were overwritten before a consumer was given them.", "packets"},
     {"NEAR_FULL", "Times the ring's fill passed the near-full mark.", "times"},
     {"SIGNALS", "Signals of the module on a transaction.", "times"},
 };

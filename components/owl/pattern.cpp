@@ -230,6 +230,10 @@ class Pattern {
     // The paper's table is its rows of 32-bit distances; a row's steps are compared at once.
     out = {7, r[0] * r[1] * 32 * (r[2] != 0 ? 2 : 1) + kHistory * 32, r[1]};
   }
+  static uint32_t longest_packet(const uint64_t* r) noexcept {
+    return static_cast<uint32_t>(sizeof(PatternPacket) + (r[1] - 1) * sizeof(PatternStep));
+  }
+  static bool forwards(const uint64_t* r) noexcept { return r[3] != 0; }
   Pattern(const uint64_t* r, const Services& services)
       : table_(static_cast<uint32_t>(r[0])),
         longest_(static_cast<uint32_t>(r[1])),

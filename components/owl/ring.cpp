@@ -1,25 +1,24 @@
-// Ring buffers: creation, writing, reading, and the near-full signal over a futex.
+// Rings: writing, reading, and the near-full signal over a futex.
 #include "ring.hpp"
 
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <ctime>
-#include <new>
 
 #include "base/error.hpp"
 
 namespace substrata::owl {
 namespace {
+
+constexpr uint64_t kUnknown = ~uint64_t{0};
+// A consumer moves its place at most once a packet; one that moves it more often is not waited for.
+constexpr int kMostTries = 10'000;
 
 void wake(std::atomic<uint32_t>& word) noexcept {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
@@ -27,164 +26,123 @@ void wake(std::atomic<uint32_t>& word) noexcept {
 
 }  // namespace
 
-RingMapping::~RingMapping() {
-  if (header_ != nullptr) munmap(header_, bytes_);
-  if (file_ >= 0) close(file_);
-}
-
-int RingMapping::map(int file, uint64_t bytes, const char* path) {
-  void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (at == MAP_FAILED) {
-    const int error = errno;
-    close(file);
-    return fail(Code::kSystem, "the ring '%s' of %llu bytes cannot be mapped: %s", path,
-                static_cast<unsigned long long>(bytes), std::strerror(error));
-  }
-  header_ = static_cast<RingHeader*>(at);
-  words_ = reinterpret_cast<std::atomic<uint64_t>*>(static_cast<std::byte*>(at) + kRingOffset);
-  bytes_ = bytes;
-  file_ = file;
-  return 0;
-}
-
-int RingMapping::create(const char* path, uint64_t words) {
-  const char* const shown = path != nullptr ? path : "memory";
-  const int file = path != nullptr ? ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
-                                   : memfd_create("substrata-owl-ring", MFD_CLOEXEC);
-  if (file < 0) return fail(Code::kSystem, "the ring '%s' cannot be made: %s", shown, std::strerror(errno));
-  const uint64_t bytes = kRingOffset + words * 8;
-  if (ftruncate(file, static_cast<off_t>(bytes)) != 0) {
-    const int error = errno;
-    close(file);
-    return fail(Code::kSystem, "the ring '%s' cannot have %llu bytes: %s", shown,
-                static_cast<unsigned long long>(bytes), std::strerror(error));
-  }
-  if (const int refused = map(file, bytes, shown)) return refused;
-  path_ = path != nullptr ? std::string(path)
-                          : "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file);
-  new (header_) RingHeader{};
-  header_->words = words;
-  return 0;
-}
-
-int RingMapping::open(const char* path) {
-  const int file = ::open(path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return fail(Code::kSystem, "the ring '%s' cannot be opened: %s", path, std::strerror(errno));
-  struct stat about {};
-  if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) ||
-      about.st_size < static_cast<off_t>(kRingOffset + 8)) {
-    close(file);
-    return fail(Code::kInvalid, "'%s' is no ring: it is too short", path);
-  }
-  const uint64_t bytes = static_cast<uint64_t>(about.st_size);
-  if (const int refused = map(file, bytes, path)) return refused;
-  const RingHeader& made = *header_;
-  if (made.magic.load(std::memory_order_acquire) != RingHeader::kMagic || !std::has_single_bit(made.words) ||
-      made.words > (bytes - kRingOffset) / 8 || made.register_count > SUBSTRATA_OWL_MOST_REGISTERS) {
-    return fail(Code::kInvalid, "'%s' is no ring of this version: its header does not fit", path);
-  }
-  path_ = path;
-  return 0;
+RingProducer::~RingProducer() {
+  if (header_ != nullptr && own_.here()) memory_.remove_link();
 }
 
 int RingProducer::create(const char* path, uint64_t bytes, uint32_t policy, uint32_t near_full_percent) {
   words_ = std::bit_ceil(bytes) / 8;
-  if (const int refused = mapping_.create(path, words_)) return refused;
-  header_ = &mapping_.header();
-  ring_ = mapping_.words();
+  if (const int refused = own_.make()) return refused;
+  if (const int refused = memory_.create(path, words_)) return refused;
+  header_ = &memory_.header();
+  ring_ = memory_.words();
   mask_ = words_ - 1;
   part_ = words_ / kParts;
   overwrite_ = policy == SUBSTRATA_OWL_OVERWRITE_OLD;
   mark_ = std::max<uint64_t>(1, words_ * near_full_percent / 100);
-  mapping_.header().policy = policy;
+  header_->policy = policy;
   return 0;
 }
 
-void RingProducer::publish() noexcept {
-  mapping_.header().magic.store(RingHeader::kMagic, std::memory_order_release);
-}
+void RingProducer::publish() noexcept { header_->magic.store(RingHeader::kMagic, std::memory_order_release); }
 
 void RingProducer::refresh_tail() noexcept {
-  const uint64_t seen = mapping_.header().tail.load(std::memory_order_acquire);
-  // Another process writes it: what makes no sense is not believed.
+  const uint64_t seen = header_->tail.load(std::memory_order_acquire);
+  // Others write it: what makes no sense is not believed.
   if (seen >= tail_ && seen <= head_) tail_ = seen;
 }
 
-void RingProducer::note_record(uint64_t end) noexcept {
-  for (; parts_begun_ * part_ <= end; ++parts_begun_) starts_[parts_begun_ % (2 * kParts)] = end;
+void RingProducer::pass_oldest(uint64_t boundary) noexcept {
+  if (oldest_.position >= boundary) return;
+  const uint64_t part = (boundary + part_ - 1) / part_;
+  const uint64_t from = oldest_.sequence;
+  // Where no part behind the boundary has begun, nothing that was written stays.
+  oldest_ = part < parts_begun_ ? starts_[part % (2 * kParts)] : Place{head_, sequence_};
+  // In this order: a consumer that goes to `oldest` finds taken away what lies before it, and readers see it.
+  take_away(from);
+  commit();
+  header_->oldest.store(oldest_.position, std::memory_order_release);
 }
 
-void RingProducer::pass_oldest(uint64_t boundary) noexcept {
-  if (oldest_ >= boundary) return;
-  const uint64_t part = (boundary + part_ - 1) / part_;
-  // Where no part behind the boundary has begun, nothing that was written stays.
-  oldest_ = part < parts_begun_ ? starts_[part % (2 * kParts)] : head_;
-  commit();  // readers are sent to `oldest`, so it must not lie ahead of what they see
-  header_->oldest.store(oldest_, std::memory_order_release);
+void RingProducer::take_away(uint64_t from) noexcept {
+  uint64_t next = header_->next.load(std::memory_order_acquire);
+  uint64_t first = from;
+  for (int i = 0; i < kMostTries; ++i) {
+    // A place before what was taken away already, or ahead of what was written, is none.
+    first = next >> 1 > sequence_ ? from : std::max(next >> 1, from);
+    if (first >= oldest_.sequence) return;
+    if (header_->next.compare_exchange_weak(next, oldest_.sequence << 1, std::memory_order_acq_rel)) break;
+  }
+  lost_ += oldest_.sequence - first;
 }
 
 // Release stores: a reader that sees one of these words sees `reserve` as well, and so knows that it was
 // overrun.
-void RingProducer::write(uint64_t at, const void* data, uint32_t bytes, uint32_t stage) noexcept {
-  std::atomic<uint64_t>* out = ring_ + (at & mask_);
-  out[0].store(uint64_t{stage} << 32 | bytes, std::memory_order_release);
-  out[1].store(sequence_, std::memory_order_release);
-  out += 2;
+template <typename Store>
+void RingProducer::write_with(const Store& store, const void* data, uint32_t bytes, uint32_t stage) noexcept {
+  store(uint64_t{stage} << 32 | bytes);
+  store(sequence_);
   const auto* from = static_cast<const unsigned char*>(data);
   uint32_t left = bytes;
-  for (; left >= 8; left -= 8, from += 8, ++out) {
+  for (; left >= 8; left -= 8, from += 8) {
     uint64_t word;
     std::memcpy(&word, from, 8);
-    out->store(word, std::memory_order_release);
+    store(word);
   }
   if (left != 0) {
     uint64_t word = 0;
     std::memcpy(&word, from, left);
-    out->store(word, std::memory_order_release);
+    store(word);
   }
+}
+
+void RingProducer::write(const void* data, uint32_t bytes, uint32_t stage) noexcept {
+  std::atomic<uint64_t>* out = ring_ + (head_ & mask_);
+  write_with([&](uint64_t word) { out++->store(word, std::memory_order_release); }, data, bytes, stage);
+}
+
+void RingProducer::write_around_end(const void* data, uint32_t bytes, uint32_t stage) noexcept {
+  uint64_t at = head_;
+  write_with([&](uint64_t word) { ring_[at++ & mask_].store(word, std::memory_order_release); }, data, bytes,
+             stage);
 }
 
 bool RingProducer::put_at_limit(const void* data, uint32_t bytes, uint32_t stage, bool* near_full) noexcept {
   const uint64_t record = record_words(bytes);
-  const uint64_t before_end = words_ - (head_ & mask_);
-  const uint64_t passed = before_end < record ? before_end : 0;
-  const uint64_t end = head_ + passed + record;
-  if (passed + record > words_) return false;
+  if (record > words_ || !own_.here()) return false;
+  const uint64_t end = head_ + record;
   refresh_tail();
   if (!overwrite_ && end - tail_ > words_) return false;
   // As far as the part's end is reserved at once, but never over what has not been consumed.
-  uint64_t reserve = (end / part_ + 1) * part_;
+  const uint64_t reserve = std::min((end / part_ + 1) * part_, (overwrite_ ? head_ : tail_) + words_);
   if (overwrite_) {
     pass_oldest(reserve > words_ ? reserve - words_ : 0);
-  } else {
-    reserve = std::min(reserve, tail_ + words_);
+  } else if (oldest_.position != tail_) {
     // A record boundary, and everything before it has been consumed.
-    if (oldest_ != tail_) header_->oldest.store(oldest_ = tail_, std::memory_order_release);
+    oldest_.position = tail_;
+    header_->oldest.store(tail_, std::memory_order_release);
   }
   header_->reserve.store(reserve, std::memory_order_release);
-  if (passed != 0) {
-    ring_[head_ & mask_].store(uint64_t{kPassOver} << 32 | passed * 8, std::memory_order_release);
-    head_ += passed;
-    note_record(head_);
-  }
-  write(head_, data, bytes, stage);
+  write_around_end(data, bytes, stage);
   head_ = end;
   ++sequence_;
-  note_record(head_);
+  for (; parts_begun_ * part_ <= end; ++parts_begun_)
+    starts_[parts_begun_ % (2 * kParts)] = {head_, sequence_};
   const bool above = head_ - tail_ >= mark_;
   if (above && armed_) {
     *near_full = true;
     commit();
-    header_->near_full.fetch_add(1, std::memory_order_release);
+    header_->near_full.store(++near_full_, std::memory_order_release);
     wake(header_->near_full);
   }
   armed_ = !above;
-  limit_ = reserve;
+  uint64_t limit = reserve;
   if (armed_) {
-    limit_ = std::min(limit_, tail_ + mark_);
+    limit = std::min(limit, tail_ + mark_);
   } else if (part_ > mark_ / 2) {
-    limit_ = 0;  // a mark within a part of the ring: the fill is looked at with every packet
+    limit = 0;  // a mark within a part of the ring: the fill is looked at with every packet
   }
+  own_.word() = own_.wiped() ? limit : 0;
   return true;
 }
 
@@ -194,86 +152,97 @@ using namespace substrata;
 using namespace substrata::owl;
 
 int substrata_owl_reader::open(const char* path, uint32_t flags) {
-  if (const int refused = mapping_.open(path)) return refused;
-  const RingHeader& header = mapping_.header();
-  mask_ = header.words - 1;
   watching_ = (flags & SUBSTRATA_OWL_WATCH) != 0;
-  signals_seen_ = 0;
+  if (const int refused = memory_.open(path, !watching_)) return refused;
+  const RingHeader& header = memory_.header();
+  mask_ = memory_.word_count() - 1;
+  overwritten_ = header.policy.load(std::memory_order_relaxed) == SUBSTRATA_OWL_OVERWRITE_OLD;
   if (watching_) {
     position_ = header.oldest.load(std::memory_order_acquire);
-    sequence_ = ~uint64_t{0};  // known with the first packet
+    sequence_ = kUnknown;  // known with the first packet
   } else {
-    // The sequence number first: the consumer writes it before its position.
     position_ = header.tail.load(std::memory_order_acquire);
-    sequence_ = header.tail_sequence.load(std::memory_order_acquire);
-    lost_ = header.lost.load(std::memory_order_relaxed);
+    sequence_ = header.consumed.load(std::memory_order_acquire);
   }
   return 0;
 }
 
+int substrata_owl_reader::damaged() const noexcept {
+  return fail(Code::kInvalid, "the ring '%s' is damaged at word %llu", memory_.path().c_str(),
+              static_cast<unsigned long long>(position_));
+}
+
 bool substrata_owl_reader::overrun() const noexcept {
-  const RingHeader& header = mapping_.header();
-  const uint64_t reserve = header.reserve.load(std::memory_order_acquire);
-  return reserve > header.words && position_ < reserve - header.words;
+  const uint64_t reserve = memory_.header().reserve.load(std::memory_order_acquire);
+  return reserve > mask_ + 1 && position_ < reserve - (mask_ + 1);
+}
+
+bool substrata_owl_reader::skip_to_oldest() noexcept {
+  const uint64_t oldest = memory_.header().oldest.load(std::memory_order_acquire);
+  if (oldest <= position_) return false;
+  position_ = oldest;
+  return true;
+}
+
+void substrata_owl_reader::copy(void* to, uint64_t from, uint32_t bytes) const noexcept {
+  const std::atomic<uint64_t>* const words = memory_.words();
+  auto* out = static_cast<unsigned char*>(to);
+  for (uint32_t left = bytes; left != 0;) {
+    const uint64_t word = words[from++ & mask_].load(std::memory_order_acquire);
+    const uint32_t now = std::min<uint32_t>(left, 8);
+    std::memcpy(out, &word, now);
+    out += now;
+    left -= now;
+  }
+}
+
+bool substrata_owl_reader::claim(uint64_t sequence) noexcept {
+  std::atomic<uint64_t>& word = memory_.header().next;
+  const uint64_t given = (sequence + 1) << 1 | 1;
+  uint64_t next = word.load(std::memory_order_acquire);
+  while (next >> 1 <= sequence) {
+    if (word.compare_exchange_weak(next, given, std::memory_order_acq_rel)) return true;
+  }
+  return next == given;  // to this consumer before, or to one that did not come to consume it
+}
+
+void substrata_owl_reader::free_up_to_here() noexcept {
+  memory_.header().tail.store(position_, std::memory_order_release);
 }
 
 int substrata_owl_reader::peek(substrata_owl_packet* packet, void* data, size_t room) noexcept {
-  RingHeader& header = mapping_.header();
-  const std::atomic<uint64_t>* const words = mapping_.words();
+  const std::atomic<uint64_t>* const words = memory_.words();
+  const uint64_t all = mask_ + 1;
   peeked_words_ = 0;
-  while (true) {
-    if (position_ >= head_) head_ = header.head.load(std::memory_order_acquire);
+  // The rounds end with a packet, or without one where the producer is faster than any reader.
+  for (uint64_t round = 0; round < all; ++round) {
+    if (position_ >= head_) head_ = memory_.header().head.load(std::memory_order_acquire);
     if (position_ == head_) return 0;
     const uint64_t first = words[position_ & mask_].load(std::memory_order_acquire);
     const uint32_t bytes = static_cast<uint32_t>(first);
-    const bool pass = first >> 32 == kPassOver;
-    const uint64_t length = pass ? bytes / 8 : record_words(bytes);
-    const bool sound = position_ < head_ && length != 0 && length <= head_ - position_ &&
-                       (pass || bytes <= SUBSTRATA_OWL_MOST_PACKET) &&
-                       (position_ & mask_) + length <= mask_ + 1;
+    const uint64_t length = record_words(bytes);
+    const bool sound = position_ < head_ && bytes != 0 && bytes <= SUBSTRATA_OWL_MOST_PACKET &&
+                       length <= all && length <= head_ - position_;
     const bool fits = bytes <= room;
     uint64_t sequence = 0;
-    if (sound && !pass) {
-      const std::atomic<uint64_t>* from = words + (position_ & mask_);
-      sequence = from[1].load(std::memory_order_acquire);
-      from += 2;
-      if (fits) {
-        auto* to = static_cast<unsigned char*>(data);
-        uint32_t left = bytes;
-        for (; left >= 8; left -= 8, to += 8, ++from) {
-          const uint64_t word = from->load(std::memory_order_acquire);
-          std::memcpy(to, &word, 8);
-        }
-        if (left != 0) {
-          const uint64_t word = from->load(std::memory_order_acquire);
-          std::memcpy(to, &word, left);
-        }
-      }
+    if (sound) {
+      sequence = words[(position_ + 1) & mask_].load(std::memory_order_acquire);
+      if (fits) copy(data, position_ + 2, bytes);
     }
     // What was read counts only if it had not been overwritten by now.
     if (overrun()) {
-      const uint64_t oldest = header.oldest.load(std::memory_order_acquire);
-      if (oldest > position_) {
-        position_ = oldest;
-        continue;
-      }
-      return fail(Code::kInvalid, "the ring '%s' is damaged: its oldest record has been overwritten",
-                  mapping_.path().c_str());
-    }
-    if (!sound) {
-      return fail(Code::kInvalid, "the ring '%s' is damaged at word %llu", mapping_.path().c_str(),
-                  static_cast<unsigned long long>(position_));
-    }
-    if (pass) {
-      position_ += length;
+      if (!skip_to_oldest()) return damaged();
       continue;
     }
-    if (sequence_ == ~uint64_t{0}) sequence_ = sequence;
-    if (sequence > sequence_) {
-      lost_ += sequence - sequence_;
-      if (!watching_) header.lost.store(lost_, std::memory_order_relaxed);
+    if (!sound) return damaged();
+    if (sequence_ == kUnknown) sequence_ = sequence;
+    // Consumed by a consumer that was killed before it freed it, or taken away by now.
+    if (sequence < sequence_ || (fits && overwritten_ && !watching_ && !claim(sequence))) {
+      position_ += length;
+      if (!watching_) free_up_to_here();
+      continue;
     }
-    // Behind it only after a consumer that was killed between writing its sequence number and its position.
+    lost_ += sequence - sequence_;
     sequence_ = sequence;
     packet->sequence = sequence;
     packet->stage = static_cast<uint32_t>(first >> 32);
@@ -283,6 +252,7 @@ int substrata_owl_reader::peek(substrata_owl_packet* packet, void* data, size_t 
     peeked_words_ = length;
     return 1;
   }
+  return 0;
 }
 
 void substrata_owl_reader::consume() noexcept {
@@ -291,13 +261,13 @@ void substrata_owl_reader::consume() noexcept {
   ++sequence_;
   peeked_words_ = 0;
   if (watching_) return;
-  RingHeader& header = mapping_.header();
-  header.tail_sequence.store(sequence_, std::memory_order_relaxed);
-  header.tail.store(position_, std::memory_order_release);
+  // From here on no consumer is given it again, also if this one is killed now.
+  memory_.header().consumed.store(sequence_, std::memory_order_release);
+  free_up_to_here();
 }
 
 int substrata_owl_reader::wait(uint32_t milliseconds) noexcept {
-  std::atomic<uint32_t>& word = mapping_.header().near_full;
+  std::atomic<uint32_t>& word = memory_.header().near_full;
   timespec limit{static_cast<time_t>(milliseconds / 1000),
                  static_cast<long>(milliseconds % 1000) * 1'000'000};
   uint32_t now = word.load(std::memory_order_acquire);
@@ -311,8 +281,8 @@ int substrata_owl_reader::wait(uint32_t milliseconds) noexcept {
 }
 
 int substrata_owl_reader::write_register(const char* name, uint64_t value) noexcept {
-  RingHeader& header = mapping_.header();
-  for (uint32_t i = 0; i < header.register_count; ++i) {
+  RingHeader& header = memory_.header();
+  for (uint32_t i = 0; i < memory_.register_count(); ++i) {
     RingHeader::Register& each = header.registers[i];
     if (std::strncmp(each.name, name, sizeof each.name) != 0) continue;
     if (each.live.load() == 0)
@@ -326,5 +296,5 @@ int substrata_owl_reader::write_register(const char* name, uint64_t value) noexc
     header.register_changes.fetch_add(1, std::memory_order_release);
     return 0;
   }
-  return fail(Code::kNoEvent, "the ring '%s' has no register '%s'", mapping_.path().c_str(), name);
+  return fail(Code::kNoEvent, "the ring '%s' has no register '%s'", memory_.path().c_str(), name);
 }

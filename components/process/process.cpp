@@ -188,6 +188,7 @@ constexpr SubstrateTable kTable{
     .read = read,
     .read_details = read_details,
     .reset = reset,
+    .event_names = "cpu:*,faults:*,switches:*,memory:*,io:*:bytes,storage:*:bytes,processes,threads",
 };
 
 }  // namespace

@@ -99,7 +99,7 @@ struct substrata_owl_capsule_options {
   const char* module;    /* by name */
   const char* registers; /* "counters=64:block=64", initial values for the rest; null: all initial */
   const char*
-      ring_path; /* file for the ring, created or replaced (in /dev/shm for example); null: anonymous memory */
+      ring_path; /* a link to the ring, which ends with the capsule; only a link of an ended program is replaced */
   uint64_t ring_bytes;        /* rounded up to a power of two, 4096 to 2^34; 0: 1 MiB */
   uint32_t near_full_percent; /* where the near-full signal is given, 1 to 100; 0: 75 */
   uint32_t flags;             /* of enum substrata_owl_capsule_flags */
@@ -134,7 +134,7 @@ struct substrata_owl_statistics {
   uint64_t events_seen;      /* transactions */
   uint64_t packets_injected; /* written into the ring */
   uint64_t bytes_injected;   /* their payload */
-  uint64_t dropped;          /* packets that did not fit, or were overwritten before the consumer read them */
+  uint64_t dropped;          /* packets that did not fit, or were overwritten before a consumer was given them */
   uint64_t near_full;        /* near-full signals */
   uint64_t signals;          /* of the module, on transactions */
   struct substrata_owl_cost cost;
@@ -160,8 +160,8 @@ SUBSTRATA_API int substrata_owl_on_signal(struct substrata_owl_capsule* capsule,
 
 /* ------------------------------------------------------------------------------------------- ring buffers */
 
-/* The file behind the ring; another process of the same user may open it while this one lives (for ever, if
- * ring_path was given; it is then the caller's to remove). Valid until detach. */
+/* Where the ring can be opened, also by another process of the same user, until detach; who has it open then
+ * keeps it. */
 SUBSTRATA_API const char* substrata_owl_ring_path(struct substrata_owl_capsule* capsule);
 
 enum substrata_owl_reader_flags {
@@ -169,7 +169,7 @@ enum substrata_owl_reader_flags {
 };
 /* One reader without SUBSTRATA_OWL_WATCH is the ring's consumer: what it consumes is freed. Its place is
  * kept in the ring, so that a restarted consumer goes on where the last one stopped. -3: no such file; -1: no
- * ring, with the reason. */
+ * ring, with the reason; -8: there is a consumer. */
 SUBSTRATA_API int substrata_owl_reader_open(const char* path, uint32_t flags,
                                             struct substrata_owl_reader** out);
 SUBSTRATA_API void substrata_owl_reader_close(struct substrata_owl_reader* reader);
@@ -186,7 +186,7 @@ SUBSTRATA_API int substrata_owl_reader_peek(struct substrata_owl_reader* reader,
                                             struct substrata_owl_packet* packet, void* data, size_t capacity);
 /* Consumes the packet that was peeked at last. A consumer killed before it meets the same packet again. */
 SUBSTRATA_API void substrata_owl_reader_consume(struct substrata_owl_reader* reader);
-/* Packets that were overwritten before this reader came to them, exactly. */
+/* Packets that were overwritten before this reader came to them, since the place where it began, exactly. */
 SUBSTRATA_API uint64_t substrata_owl_reader_lost(struct substrata_owl_reader* reader);
 /* Waits until the producer gives a near-full signal, at most so long; 1: it did, 0: it did not. Gives the
  * signals since the reader's last wait only once. */

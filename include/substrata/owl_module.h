@@ -110,6 +110,12 @@ struct substrata_owl_module {
    * together stay what they were; `from` goes on observing afterwards. Both have the same registers. Neither
    * observes meanwhile. May emit, from either. */
   void (*merge)(void* into, void* from);
+  /* May be null, and may be missing: nothing is known then. The bytes of the longest packet with these
+   * registers. A capsule is refused where its ring cannot hold two of them. Pure. `self` is this structure. */
+  uint32_t (*longest_packet)(const struct substrata_owl_module* self, const uint64_t* registers);
+  /* May be null, and may be missing: nothing is known then. 1 if it hands transactions on with these registers, else
+   * 0; a composition is refused where a sub-module that does not has another one behind it. Pure. */
+  uint32_t (*forwards)(const struct substrata_owl_module* self, const uint64_t* registers);
 };
 
 typedef const struct substrata_owl_module* const* substrata_owl_modules_function(void);

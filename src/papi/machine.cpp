@@ -10,6 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/immortal.hpp"
+#include "base/kept.hpp"
 #include "papi/boundary.hpp"
 #include "system/system_info.hpp"
 
@@ -25,10 +27,10 @@ vptr_t as_pointer(uint64_t address) noexcept {
   return reinterpret_cast<vptr_t>(static_cast<uintptr_t>(address));
 }
 
-PAPI_hw_info_t* make_hardware() {
+std::unique_ptr<PAPI_hw_info_t> make_hardware() {
   const HardwareInfo* const from = hardware_info();
   if (from == nullptr) return nullptr;
-  auto* const to = new PAPI_hw_info_t{};
+  auto to = std::make_unique<PAPI_hw_info_t>();
   to->ncpu = from->cpus_per_node;
   to->threads = from->threads_per_core;
   to->cores = from->cores_per_socket;
@@ -79,10 +81,10 @@ void fill(const AddressMap& from, PAPI_address_map_t* to) noexcept {
   to->bss_end = as_pointer(from.bss_end);
 }
 
-PAPI_exe_info_t* make_executable() {
+std::unique_ptr<PAPI_exe_info_t> make_executable() {
   const Result<AddressMap> from = executable_info();
   if (!from) return nullptr;
-  auto* const to = new PAPI_exe_info_t{};
+  auto to = std::make_unique<PAPI_exe_info_t>();
   copy_text(to->fullname, from->name);
   fill(*from, &to->address_info);
   const size_t slash = from->name.rfind('/');
@@ -126,13 +128,13 @@ class SharedObjects {
 }  // namespace
 
 const PAPI_hw_info_t* hardware() {
-  static const PAPI_hw_info_t* const kHardware = make_hardware();
-  return kHardware;
+  static Immortal<Kept<PAPI_hw_info_t>> info;
+  return (*info).get(make_hardware);
 }
 
 const PAPI_exe_info_t* executable() {
-  static const PAPI_exe_info_t* const kExecutable = make_executable();
-  return kExecutable;
+  static Immortal<Kept<PAPI_exe_info_t>> info;
+  return (*info).get(make_executable);
 }
 
 const PAPI_shlib_info_t* shared_objects() { return SharedObjects::instance().list(); }

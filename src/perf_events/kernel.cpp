@@ -17,13 +17,12 @@ namespace substrata::perf {
 namespace {
 
 int open_event(void*, perf_event_attr* attr, pid_t pid, int cpu, int group, unsigned long flags) noexcept {
-  const long descriptor = ::syscall(SYS_perf_event_open, attr, pid, cpu, group, flags);
-  return descriptor < 0 ? -errno : static_cast<int>(descriptor);
+  return static_cast<int>(uninterrupted(
+      [&] { return result_or_error(::syscall(SYS_perf_event_open, attr, pid, cpu, group, flags)); }));
 }
 
 ssize_t read_event(void*, int descriptor, void* to, size_t size) noexcept {
-  const ssize_t got = ::read(descriptor, to, size);
-  return got < 0 ? -errno : got;
+  return result_or_error(::read(descriptor, to, size));
 }
 
 int control_event(void*, int descriptor, unsigned long request, unsigned long argument) noexcept {

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/uninterrupted.hpp"
+
 namespace substrata::perf {
 
 // Every function takes `context` first. Failures are negative errno values. `read`, `control`, `counter` and
@@ -37,7 +39,7 @@ struct Kernel {
 
 // kernel.read, without a call where that is possible: after a system call every return is mispredicted, some
 // 10 ns each.
-inline ssize_t read_words(const Kernel& kernel, int descriptor, uint64_t* to, size_t size) noexcept {
+inline ssize_t read_words_once(const Kernel& kernel, int descriptor, uint64_t* to, size_t size) noexcept {
 #if defined(__x86_64__) && !defined(__ILP32__)
   if (kernel.running_kernel) {
     ssize_t got = SYS_read;
@@ -58,6 +60,11 @@ inline ssize_t read_words(const Kernel& kernel, int descriptor, uint64_t* to, si
   }
 #endif
   return kernel.read(kernel.context, descriptor, to, size);
+}
+
+// The same, done again where a signal interrupts it.
+inline ssize_t read_words(const Kernel& kernel, int descriptor, uint64_t* to, size_t size) noexcept {
+  return uninterrupted([&] { return read_words_once(kernel, descriptor, to, size); });
 }
 
 // The running kernel. Thread-safe: constant data.

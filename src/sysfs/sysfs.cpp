@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
 
 #include "base/parse.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace substrata::sysfs {
 namespace {
@@ -36,23 +38,18 @@ std::string below_root(const Host& host, std::string_view path) {
 }
 
 bool read_text(const std::string& path, std::string* text) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
+  KeptFile file;
+  if (file.open(path) != 0) return false;
   std::string whole;
   char buffer[4096];
-  for (;;) {
-    const ssize_t got = ::read(descriptor, buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      const int error = errno;
-      ::close(descriptor);
-      errno = error;
-      return false;
-    }
-    if (got == 0) break;
+  int64_t got = 0;
+  while ((got = file.read_some(buffer, sizeof buffer, whole.size())) > 0)
     whole.append(buffer, static_cast<size_t>(got));
+  if (got < 0) {
+    file.close();
+    errno = static_cast<int>(-got);
+    return false;
   }
-  ::close(descriptor);
   while (!whole.empty() && is_space(whole.back())) whole.pop_back();
   *text = std::move(whole);
   return true;
@@ -88,13 +85,12 @@ bool natural_less(std::string_view left, std::string_view right) noexcept {
 
 std::vector<std::string> list_folder(const std::string& path) {
   std::vector<std::string> names;
-  DIR* folder = ::opendir(path.c_str());
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
   if (folder == nullptr) return names;
-  while (const dirent* entry = ::readdir(folder)) {
+  while (const dirent* entry = ::readdir(folder.get())) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
   }
-  ::closedir(folder);
   std::sort(names.begin(), names.end(),
             [](const std::string& a, const std::string& b) { return natural_less(a, b); });
   return names;
@@ -115,11 +111,8 @@ std::string plain_name(std::string_view text) {
 }
 
 std::string resolved(const std::string& path) {
-  char* real = ::realpath(path.c_str(), nullptr);
-  if (real == nullptr) return {};
-  std::string whole = real;
-  std::free(real);
-  return whole;
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
+  return real == nullptr ? std::string() : std::string(real.get());
 }
 
 std::string last_part(const std::string& path) {
@@ -129,8 +122,10 @@ std::string last_part(const std::string& path) {
 
 int KeptFile::open(const std::string& path) noexcept {
   close();
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  return descriptor_ < 0 ? errno : 0;
+  const ssize_t opened =
+      uninterrupted([&] { return result_or_error(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); });
+  descriptor_ = static_cast<int>(std::max<ssize_t>(opened, -1));
+  return opened < 0 ? static_cast<int>(-opened) : 0;
 }
 
 void KeptFile::close() noexcept {
@@ -138,21 +133,23 @@ void KeptFile::close() noexcept {
   descriptor_ = -1;
 }
 
+int64_t KeptFile::read_some(char* buffer, size_t capacity, size_t from) const noexcept {
+  return uninterrupted(
+      [&] { return result_or_error(::pread(descriptor_, buffer, capacity, static_cast<off_t>(from))); });
+}
+
 int KeptFile::read_integer(int64_t* value) const noexcept {
   char text[64];
-  for (;;) {
-    const ssize_t got = ::pread(descriptor_, text, sizeof text, 0);
-    if (got >= 0) return parse_integer({text, static_cast<size_t>(got)}, value) ? 0 : EINVAL;
-    if (errno != EINTR) return errno;
-  }
+  const int64_t got = read_some(text, sizeof text, 0);
+  if (got < 0) return static_cast<int>(-got);
+  return parse_integer({text, static_cast<size_t>(got)}, value) ? 0 : EINVAL;
 }
 
 int64_t KeptFile::read_front(char* buffer, size_t capacity) const noexcept {
   size_t have = 0;
   while (have < capacity) {
-    const ssize_t got = ::pread(descriptor_, buffer + have, capacity - have, static_cast<off_t>(have));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return -errno;
+    const int64_t got = read_some(buffer + have, capacity - have, have);
+    if (got < 0) return got;
     if (got == 0) break;
     have += static_cast<size_t>(got);
   }

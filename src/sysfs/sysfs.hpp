@@ -67,6 +67,9 @@ class KeptFile {
   void close() noexcept;
   bool is_open() const noexcept { return descriptor_ >= 0; }
 
+  // The bytes from `from` on that one read gives, 0 at the end of the file, or -errno. Signal-safe.
+  int64_t read_some(char* buffer, size_t capacity, size_t from) const noexcept;
+
   // The number the file holds now. 0, or errno (EINVAL: what stands there is not a number). One system call, no
   // allocation. Signal-safe.
   int read_integer(int64_t* value) const noexcept;

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "torture.hpp"
+
 extern "C" {
 void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
@@ -31,6 +33,7 @@ bool fails() noexcept {
   if (failing == Failing::kNone) [[likely]]
     return false;
   if (failing == Failing::kOnce ? now != failing_from : now < failing_from) return false;
+  if (left_to_hwloc()) return false;
   if (shown && now == failing_from) {
     const Failing how = std::exchange(failing, Failing::kNone);
     void* callers[40];

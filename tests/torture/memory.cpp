@@ -117,6 +117,7 @@ Outcome fail_some(const Options& options, Failing how) {
     outcome.figures.emplace_back(std::string("allocations of ") + thread,
                                  std::to_string(expected.allocations));
   }
+  outcome.figures.emplace_back("allocations left to hwloc", std::to_string(faults_left_to_hwloc()));
   return outcome;
 }
 

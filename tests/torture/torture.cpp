@@ -1,5 +1,6 @@
-// torture_driver EXPERIMENT [--iterations N | --all [--part I/N] | --only PLACE] [--seed S] [--verbose]: does one kind of harm to the library, and prints
-// what came of it as one line of JSON. Ends with 1 if anything went wrong, 77 if it cannot be tried here.
+// torture_driver EXPERIMENT [--iterations N | --all [--part I/N] | --only PLACE] [--seed S] [--verbose] [--hwloc]: does
+// one kind of harm to the library, and prints what came of it as one line of JSON. Ends with 1 if anything went wrong,
+// 77 if it cannot be tried here. --hwloc: also inside hwloc, which does not bear it.
 #include "torture.hpp"
 
 #include <dirent.h>
@@ -119,7 +120,7 @@ int usage() {
   std::fprintf(
       stderr,
       "usage: torture_driver EXPERIMENT [--iterations N | --all [--part I/N] | --only PLACE] [--seed S] "
-      "[--verbose]\nexperiments:");
+      "[--verbose] [--hwloc]\nexperiments:");
   for (const auto& one : kExperiments) std::fprintf(stderr, " %s", one.name);
   std::fprintf(stderr, "\n");
   return 2;
@@ -142,6 +143,8 @@ int main(int argc, char** argv) {
              std::sscanf(argv[++i], "%zu/%zu", &options.part, &options.parts) == 2 &&
              options.part < options.parts)
       continue;
+    else if (word == "--hwloc")
+      try_hwloc_too();
     else if (word == "--verbose")
       options.verbose = true;
     else if (word == "--iterations" && i + 1 < argc)

@@ -52,6 +52,11 @@ void choose(const Options& options, std::size_t wanted, std::vector<T>* list) {
   list->resize(kept);
 }
 
+// Whether a fault here would be hwloc's to bear, because a function of hwloc runs: it is left out, and counted.
+bool left_to_hwloc();
+std::int64_t faults_left_to_hwloc();  // since the last call
+void try_hwloc_too();                 // from now on none is left out
+
 int open_descriptors();
 std::int64_t resident_bytes();
 

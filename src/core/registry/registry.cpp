@@ -4,12 +4,14 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/parse.hpp"
+#include "base/trusted_file.hpp"
 #include "registry/table_builder.hpp"
 
 namespace substrata {
@@ -45,28 +47,28 @@ void Registry::set_root(std::string root) {
 void Registry::load() {
   const std::lock_guard guard(lock_);
   if (loaded_) return;
-  loaded_ = true;
-  const bool first = components_.empty();
-  for (const BuiltIn* item = built_in_; first && item->name != nullptr; ++item) {
-    const std::string origin = std::string("built-in ") + item->name;
-    const Result<SubstrateTable> table = build_table(item->entry, host_, origin.c_str());
-    if (!table) {
-      refusals_.emplace_back(table.error().note);
-      continue;
-    }
-    if (index_of(table->name) >= 0) {
-      refusals_.push_back(origin + ": a substrate named " + table->name + " is there already");
-      continue;
-    }
-    components_.push_back(std::make_unique<Component>(static_cast<int>(components_.size()), *table, &host_,
-                                                      SharedLibrary(), "built-in"));
-  }
+  load_built_in();
   load_plug_ins();
   if (const char* list = environment("PAPI_DISABLE_COMPONENTS"); list != nullptr) {
     for (const std::string& name : split_list(list, ",:")) {
-      if (Component* component = find(name); component != nullptr)
+      if (Component* component = known(name); component != nullptr)
         component->disable("disabled by PAPI_DISABLE_COMPONENTS; take it out of that list to use it");
     }
+  }
+  loaded_ = true;  // only now: where memory was too short for all of it, the next call goes on
+}
+
+void Registry::load_built_in() {
+  for (; built_in_->name != nullptr; ++built_in_) {
+    const std::string origin = std::string("built-in ") + built_in_->name;
+    const Result<SubstrateTable> table = build_table(built_in_->entry, host_, origin.c_str());
+    if (!table)
+      refusals_.emplace_back(table.error().note);
+    else if (known(table->name) != nullptr)
+      refusals_.push_back(origin + ": a substrate named " + table->name + " is there already");
+    else
+      components_.push_back(std::make_unique<Component>(static_cast<int>(components_.size()), *table, &host_,
+                                                        SharedLibrary(), "built-in"));
   }
 }
 
@@ -74,20 +76,19 @@ void Registry::load_plug_ins() {
   const char* path = environment("SUBSTRATA_PLUGIN_PATH");
   if (path == nullptr) return;
   for (const std::string& folder : split_list(path, ":")) {
-    DIR* directory = opendir(folder.c_str());
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(folder.c_str()), closedir);
     if (directory == nullptr) {
       refusals_.push_back(folder + ": cannot be opened as a folder; check SUBSTRATA_PLUGIN_PATH");
       continue;
     }
     std::vector<std::string> names;
-    while (const dirent* entry = readdir(directory)) {
+    while (const dirent* entry = readdir(directory.get())) {
       const std::string_view file = entry->d_name;
       if (file.size() > kPlugInStart.size() + kPlugInEnd.size() && file.starts_with(kPlugInStart) &&
           file.ends_with(kPlugInEnd))
         names.emplace_back(
             file.substr(kPlugInStart.size(), file.size() - kPlugInStart.size() - kPlugInEnd.size()));
     }
-    closedir(directory);
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
       std::string file = folder;
@@ -103,6 +104,10 @@ void Registry::load_plug_ins() {
 void Registry::load_plug_in(const std::string& path, const std::string& name) {
   for (const auto& component : components_) {
     if (path == component->origin()) return;  // from an earlier load()
+  }
+  if (const std::string others = who_else_may_write(path); !others.empty()) {
+    refusals_.push_back("plug-in " + path + ": not loaded, since others could change what runs: " + others);
+    return;
   }
   Result<SharedLibrary> library = SharedLibrary::load(path);
   if (!library) {
@@ -127,7 +132,7 @@ void Registry::load_plug_in(const std::string& path, const std::string& name) {
     refusals_.push_back(origin + ": publishes the name " + table->name + ", not that of its file");
     return;
   }
-  if (const Component* other = find(name); other != nullptr) {
+  if (const Component* other = known(name); other != nullptr) {
     refusals_.push_back(origin + ": a substrate named " + name + " is there already (" + other->origin() +
                         ")");
     return;
@@ -161,19 +166,26 @@ Component* Registry::at(int index) {
   return components_[static_cast<size_t>(index)].get();
 }
 
-int Registry::index_of(std::string_view name) {
-  const std::lock_guard guard(lock_);
-  load();
+Component* Registry::known(std::string_view name) const noexcept {
   for (const auto& component : components_) {
-    if (name == component->name()) return component->index();
+    if (name == component->name()) return component.get();
   }
   for (const auto& component : components_) {
-    if (name == component->short_name()) return component->index();
+    if (name == component->short_name()) return component.get();
   }
-  return -1;
+  return nullptr;
 }
 
-Component* Registry::find(std::string_view name) { return at(index_of(name)); }
+Component* Registry::find(std::string_view name) {
+  const std::lock_guard guard(lock_);
+  load();
+  return known(name);
+}
+
+int Registry::index_of(std::string_view name) {
+  const Component* const component = find(name);
+  return component != nullptr ? component->index() : -1;
+}
 
 Status Registry::disable(int index) {
   Component* component = at(index);

@@ -52,12 +52,14 @@ class Registry {
   const Host& host() const noexcept { return host_; }
 
  private:
+  void load_built_in();
   void load_plug_ins();
+  Component* known(std::string_view name) const noexcept;
   void load_plug_in(const std::string& path, const std::string& name);
   ForkLock lock_;
   Host host_;
   std::string root_;
-  const BuiltIn* built_in_ = nullptr;
+  const BuiltIn* built_in_ = nullptr;  // what is not loaded yet
   bool loaded_ = false;
   std::vector<std::unique_ptr<Component>> components_;
   std::vector<std::string> refusals_;

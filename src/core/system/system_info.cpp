@@ -6,14 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string_view>
 
+#include "base/immortal.hpp"
+#include "base/kept.hpp"
+#include "sysfs/sysfs.hpp"
 #include "system/amd_tlbs.hpp"
 #include "system/timers.hpp"
 
@@ -25,16 +27,16 @@ namespace substrata {
 namespace {
 
 Result<std::string> whole_file(const char* path) {
-  std::ifstream file(path);
-  if (!file) return refuse(Code::kSystem, "%s cannot be read", path);
-  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string text;
+  if (!sysfs::read_text(path, &text))
+    return refuse(Code::kSystem, "%s cannot be read: %s", path, std::strerror(errno));
+  return text;
 }
 
 std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  std::string text;
+  sysfs::read_text(path, &text);
+  return text.substr(0, text.find('\n'));
 }
 
 const char* text_of(hwloc_obj_t object, const char* key) {
@@ -249,9 +251,8 @@ int64_t number_after(std::string_view text, std::string_view key) {
 }  // namespace
 
 const HardwareInfo* hardware_info() {
-  // Loaded once and kept for the life of the process, as clients hold on to it.
-  static const HardwareInfo* const info = load_hardware().release();
-  return info;
+  static Immortal<Kept<HardwareInfo>> info;  // clients hold on to it
+  return (*info).get(load_hardware);
 }
 
 Result<std::vector<AddressMap>> parse_maps(const std::string& text) {

@@ -65,7 +65,7 @@ struct HardwareInfo {
   std::vector<int> node_of_cpu;  // by operating-system CPU number; -1 unknown
 };
 
-// Loaded once, at the first call. Null when hwloc fails. The object lives as long as the process.
+// Loaded once, at the first call that can. Null when hwloc fails. The object lives as long as the process.
 // Thread-safe.
 SUBSTRATA_PRIVATE_API const HardwareInfo* hardware_info();
 

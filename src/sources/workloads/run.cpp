@@ -62,16 +62,21 @@ Report run_workload(std::string_view spec, std::uint64_t seed, Machine& machine,
 }
 
 substrata_machine& machine_entry(const Announced& machine) {
-  auto* const entry = new substrata_machine(client::sized<substrata_machine>());
-  entry->default_processes = machine.default_processes;
-  entry->max_processes = machine.max_processes;
-  entry->name = machine.name;
-  entry->summary = machine.summary;
-  entry->parameters = (new std::string(describe(machine.parameters)))->c_str();
-  entry->run = machine.run;
-  entry->follow = machine.follow;
-  entry->unfollow = machine.unfollow;
-  return *entry;
+  struct Kept {
+    substrata_machine entry = client::sized<substrata_machine>();
+    std::string parameters;
+  };
+  auto* const kept = new Kept;  // for the life of the process
+  kept->parameters = describe(machine.parameters);
+  kept->entry.default_processes = machine.default_processes;
+  kept->entry.max_processes = machine.max_processes;
+  kept->entry.name = machine.name;
+  kept->entry.summary = machine.summary;
+  kept->entry.parameters = kept->parameters.c_str();
+  kept->entry.run = machine.run;
+  kept->entry.follow = machine.follow;
+  kept->entry.unfollow = machine.unfollow;
+  return kept->entry;
 }
 
 void* follow_announced(const char* name, const BeginFollowing& begin, const substrata_run_options* options,

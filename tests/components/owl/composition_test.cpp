@@ -210,5 +210,47 @@ TEST(OwlComposition, RegistersOfSubModulesTakeTheCompositionsOwn) {
   EXPECT_EQ(capsule.statistics().cost.counters, 8u);
 }
 
+TEST(OwlComposition, ASubModuleThatFeedsItselfIsRefusedWhereItIsFed) {  // OW-6
+  EXPECT_NE(refusal("module self { let a = filter(1); input -> counter; a -> a; }")
+                .find(":1:57: 'a' is never fed by input"),
+            std::string::npos)
+      << substrata_owl_error();
+}
+
+TEST(OwlComposition, ACircleThatInputNeverEntersIsRefused) {  // OW-6
+  EXPECT_NE(
+      refusal("module circle { let a = filter(1); let b = filter(1); a -> b; b -> a; input -> counter; }")
+          .find("is never fed by input"),
+      std::string::npos)
+      << substrata_owl_error();
+}
+
+TEST(OwlComposition, WhatStandsBehindASubModuleThatHandsNothingOnIsRefused) {  // OW-6
+  EXPECT_NE(refusal("module deaf {\n  input -> histogram -> counter;\n}")
+                .find(":2:25: 'histogram' hands no transactions on"),
+            std::string::npos)
+      << substrata_owl_error();
+}
+
+TEST(OwlComposition, TooLongAMetricsNameIsShownAtItsSubModule) {  // OW-6
+  EXPECT_NE(refusal("module long_name {\n  let abcdefghijklmnopqrstuvwxyz = counter;\n  input -> "
+                    "abcdefghijklmnopqrstuvwxyz;\n}")
+                .find(":2:36: "),
+            std::string::npos)
+      << substrata_owl_error();
+}
+
+TEST(OwlComposition, ALiveRegisterOfASubModuleStaysLive) {  // OW-6
+  ASSERT_EQ(compose("module live_period { register n = 10; input -> sampler(period = n); }"), 0)
+      << substrata_owl_error();
+  Feed feed("owl.test.live-period", 1);
+  TestCapsule capsule(feed.name(), "live_period");
+  for (int i = 0; i < 100; ++i) feed.access(1);
+  EXPECT_EQ(capsule.metric("SAMPLER_SAMPLES"), 10u);
+  EXPECT_EQ(substrata_owl_write_register(capsule.get(), "n", 5), 0) << substrata_owl_error();
+  for (int i = 0; i < 100; ++i) feed.access(1);
+  EXPECT_EQ(capsule.metric("SAMPLER_SAMPLES"), 30u);
+}
+
 }  // namespace
 }  // namespace substrata::owl::test

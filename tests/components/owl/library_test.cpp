@@ -1,7 +1,11 @@
 // The module library: shared objects good and bad, folders, and what the built-in modules say of themselves.
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <substrata/result.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -80,6 +84,38 @@ TEST(OwlLibrary, RefusesBadSharedObjectsWithAReasonAndGoesOn) {  // OW-3
   TestCapsule capsule(feed.name(), "counter");
   feed.access(1);
   EXPECT_EQ(capsule.metric("TRANSACTIONS"), 1u);
+}
+
+TEST(OwlLibrary, AModuleThatNeverReturnsIsGivenUpAlsoWhereTheCallerBlocksTheAlarm) {  // OW-3
+  sigset_t alarm, before;
+  sigemptyset(&alarm);
+  sigaddset(&alarm, SIGALRM);
+  pthread_sigmask(SIG_BLOCK, &alarm, &before);
+  EXPECT_LT(substrata_owl_load(module_path("alarming").c_str()), 0);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_NE(std::string(substrata_owl_error()).find("longer than"), std::string::npos)
+      << substrata_owl_error();
+}
+
+TEST(OwlLibrary, AProgramThatIgnoresTheEndOfItsChildrenLoadsModules) {  // OW-3
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGCHLD, SIG_IGN);
+    const int refused = substrata_owl_load(module_path("good").c_str());
+    _exit(refused == 0 || refused == -8 ? 0 : 1);  // -8: loaded by a test before, so it passed its trial
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(OwlLibrary, RefusesASharedObjectThatAnyUserMayWrite) {
+  const substrata::tests::TemporaryFolder folder;
+  const std::string copy = folder.path() + "/open.so";
+  std::filesystem::copy_file(module_path("good"), copy);
+  std::filesystem::permissions(copy, std::filesystem::perms::all);
+  EXPECT_LT(substrata_owl_load(copy.c_str()), 0);
+  EXPECT_NE(std::string(substrata_owl_error()).find("chmod o-w"), std::string::npos);
 }
 
 TEST(OwlLibrary, AddsAFolderAndKeepsWhatItRefused) {

@@ -58,6 +58,8 @@ const substrata_owl_module kNothing{sizeof(substrata_owl_module),
                                     nothing_read,
                                     nullptr,
                                     nullptr,
+                                    nullptr,
+                                    nullptr,
                                     nullptr};
 
 class Source {

@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
   Shared& shared = *new (memory) Shared{};
   const auto begin = [&] {
     const pid_t child = fork();
-    if (child == 0) consume(ring.mapping().path().c_str(), shared, records);
+    if (child == 0) consume(ring.memory().path().c_str(), shared, records);
     return child;
   };
   const double floor = floor_ns();

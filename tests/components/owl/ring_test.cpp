@@ -1,8 +1,6 @@
 // Rings: policies, counts of what is dropped or overwritten, readers in another process that are stopped and
 // killed.
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <fcntl.h>
 
 #include <atomic>
 #include <csignal>
@@ -11,35 +9,13 @@
 #include <fstream>
 #include <thread>
 
-#include "feeding.hpp"
-#include "owl/ring.hpp"
+#include "ring_feeding.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace substrata::owl::test {
 namespace {
 
 constexpr uint64_t kRecords = OWL_SANITIZED ? 100'000 : 2'000'000;
-
-bool put(RingProducer& ring, uint64_t value, bool* near_full = nullptr, uint32_t extra = 0) {
-  unsigned char packet[256] = {};
-  std::memcpy(packet, &value, 8);
-  bool near = false;
-  const bool written = ring.push(packet, 8 + extra, 0, &near);
-  if (near_full != nullptr) *near_full = near;
-  return written;
-}
-
-// The next value, or ~0.
-uint64_t next(substrata_owl_reader& reader, uint64_t* sequence = nullptr) {
-  unsigned char data[256];
-  substrata_owl_packet packet{};
-  if (reader.peek(&packet, data, sizeof data) != 1) return ~uint64_t{0};
-  uint64_t value = 0;
-  std::memcpy(&value, data, 8);
-  if (sequence != nullptr) *sequence = packet.sequence;
-  reader.consume();
-  return value;
-}
 
 TEST(OwlRing, DropsWhatFindsNoRoomAndCountsIt) {  // OW-4
   RingProducer ring;
@@ -49,9 +25,9 @@ TEST(OwlRing, DropsWhatFindsNoRoomAndCountsIt) {  // OW-4
   for (uint64_t i = 0; i < 1000; ++i) written += put(ring, i) ? 1 : 0;
   EXPECT_EQ(written, 512u / 3);  // three words a record
   substrata_owl_reader reader;
-  ASSERT_EQ(reader.open(ring.mapping().path().c_str(), 0), 0);
+  ASSERT_EQ(reader.open(ring.memory().path().c_str(), 0), 0);
   for (uint64_t i = 0; i < written; ++i) EXPECT_EQ(next(reader), i);
-  EXPECT_EQ(next(reader), ~uint64_t{0});
+  EXPECT_EQ(next(reader), kNone);
   EXPECT_EQ(reader.lost(), 0u);
   EXPECT_TRUE(put(ring, 7));
   EXPECT_EQ(next(reader), 7u);
@@ -62,18 +38,18 @@ TEST(OwlRing, KeepsPacketsOfEverySizeInOrderOverManyRounds) {
   ASSERT_EQ(ring.create(nullptr, 4096, SUBSTRATA_OWL_DROP_NEW, 75), 0);
   ring.publish();
   substrata_owl_reader reader;
-  ASSERT_EQ(reader.open(ring.mapping().path().c_str(), 0), 0);
+  ASSERT_EQ(reader.open(ring.memory().path().c_str(), 0), 0);
   std::mt19937 random(3);
   uint64_t sent = 0, got = 0;
   for (int i = 0; i < 20'000; ++i) {
     if (random() % 2 == 0) {
       sent += put(ring, sent, nullptr, random() % 200) ? 1 : 0;
-    } else if (const uint64_t value = next(reader); value != ~uint64_t{0}) {
+    } else if (const uint64_t value = next(reader); value != kNone) {
       ASSERT_EQ(value, got);
       ++got;
     }
   }
-  for (uint64_t value = next(reader); value != ~uint64_t{0}; value = next(reader)) ASSERT_EQ(value, got++);
+  for (uint64_t value = next(reader); value != kNone; value = next(reader)) ASSERT_EQ(value, got++);
   EXPECT_EQ(got, sent);
 }
 
@@ -82,7 +58,7 @@ TEST(OwlRing, OverwritesTheOldestAndTheReaderCountsExactlyWhatItMissed) {  // OW
   ASSERT_EQ(ring.create(nullptr, 4096, SUBSTRATA_OWL_OVERWRITE_OLD, 75), 0);
   ring.publish();
   substrata_owl_reader reader;
-  ASSERT_EQ(reader.open(ring.mapping().path().c_str(), 0), 0);
+  ASSERT_EQ(reader.open(ring.memory().path().c_str(), 0), 0);
   std::mt19937 random(4);
   uint64_t sent = 0, read = 0;
   for (int i = 0; i < 5000; ++i) {
@@ -91,13 +67,13 @@ TEST(OwlRing, OverwritesTheOldestAndTheReaderCountsExactlyWhatItMissed) {  // OW
     } else {
       uint64_t sequence = 0;
       const uint64_t value = next(reader, &sequence);
-      if (value == ~uint64_t{0}) continue;
+      if (value == kNone) continue;
       ++read;
       ASSERT_EQ(value, sequence);
       ASSERT_EQ(read + reader.lost(), sequence + 1);
     }
   }
-  while (next(reader) != ~uint64_t{0}) ++read;
+  while (next(reader) != kNone) ++read;
   EXPECT_EQ(read + reader.lost(), sent);
   EXPECT_GT(reader.lost(), 0u);
   EXPECT_EQ(ring.lost(), reader.lost());
@@ -108,7 +84,7 @@ TEST(OwlRing, SignalsNearFullOnceForEachPassOfTheMark) {  // OW-4
   ASSERT_EQ(ring.create(nullptr, 4096, SUBSTRATA_OWL_DROP_NEW, 50), 0);
   ring.publish();
   substrata_owl_reader reader;
-  ASSERT_EQ(reader.open(ring.mapping().path().c_str(), 0), 0);
+  ASSERT_EQ(reader.open(ring.memory().path().c_str(), 0), 0);
   int signals = 0;
   bool near = false;
   for (int i = 0; i < 150; ++i) {
@@ -118,7 +94,7 @@ TEST(OwlRing, SignalsNearFullOnceForEachPassOfTheMark) {  // OW-4
   }
   EXPECT_EQ(reader.wait(0), 1);
   EXPECT_EQ(reader.wait(0), 0);
-  while (next(reader) != ~uint64_t{0}) {
+  while (next(reader) != kNone) {
   }
   for (int i = 0; i < 150; ++i) {
     put(ring, 1, &near);
@@ -145,12 +121,12 @@ TEST(OwlRing, ProducerAndReaderInTwoThreadsLoseNothing) {  // OW-4
     done = true;
   });
   substrata_owl_reader reader;
-  ASSERT_EQ(reader.open(ring.mapping().path().c_str(), 0), 0);
+  ASSERT_EQ(reader.open(ring.memory().path().c_str(), 0), 0);
   uint64_t expected = 0;
   while (true) {
     const bool last = done;
     const uint64_t value = next(reader);
-    if (value != ~uint64_t{0}) {
+    if (value != kNone) {
       ASSERT_EQ(value, expected);
       ++expected;
     } else if (last) {
@@ -179,7 +155,7 @@ TEST(OwlRing, OverwritingUnderAReaderNeverShowsATornPacket) {  // OW-4
     done = true;
   });
   substrata_owl_reader reader;
-  ASSERT_EQ(reader.open(ring.mapping().path().c_str(), 0), 0);
+  ASSERT_EQ(reader.open(ring.memory().path().c_str(), 0), 0);
   uint64_t read = 0;
   while (true) {
     const bool last = done;
@@ -238,7 +214,7 @@ TEST(OwlRing, ConsumerInAnotherProcessMayBeStoppedKilledAndStartedAnew) {  // OW
   RingProducer ring;
   ASSERT_EQ(ring.create(nullptr, 1 << 16, SUBSTRATA_OWL_DROP_NEW, 75), 0);
   ring.publish();
-  const std::string path = ring.mapping().path();
+  const std::string path = ring.memory().path();
   constexpr uint64_t kSent = kRecords / 4;
   constexpr int kKills = 5;
   const auto begin = [&] {
@@ -286,9 +262,15 @@ TEST(OwlRing, FilesThatAreNoRingsAreRefused) {
   EXPECT_EQ(substrata_owl_reader_open(path.c_str(), 0, &reader), -3);
   std::ofstream(path) << "short";
   EXPECT_EQ(substrata_owl_reader_open(path.c_str(), 0, &reader), -1);
-  std::ofstream(path) << std::string(100'000, 'x');
+  const std::string text(100'000, 'x');
+  std::ofstream(path) << text;
   EXPECT_EQ(substrata_owl_reader_open(path.c_str(), 0, &reader), -1);
+  const int memory = memfd_create("no ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(write(memory, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  ASSERT_EQ(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  EXPECT_EQ(substrata_owl_reader_open(("/proc/self/fd/" + std::to_string(memory)).c_str(), 0, &reader), -1);
   EXPECT_NE(std::string(substrata_owl_error()).find("header"), std::string::npos);
+  close(memory);
 }
 
 TEST(OwlRing, DamagedWordsAreFoundAndNeverReadOutside) {
@@ -298,9 +280,9 @@ TEST(OwlRing, DamagedWordsAreFoundAndNeverReadOutside) {
     ring.publish();
     std::mt19937_64 random(seed);
     for (uint64_t i = 0; i < 50; ++i) put(ring, i, nullptr, static_cast<uint32_t>(random() % 100));
-    for (int i = 0; i < 10; ++i) ring.mapping().words()[random() % 512] = random() >> (random() % 64);
+    for (int i = 0; i < 10; ++i) ring.memory().words()[random() % 512] = random() >> (random() % 64);
     substrata_owl_reader reader;
-    ASSERT_EQ(reader.open(ring.mapping().path().c_str(), 0), 0);
+    ASSERT_EQ(reader.open(ring.memory().path().c_str(), 0), 0);
     for (int i = 0; i < 100; ++i) static_cast<void>(next(reader));
   }
 }

@@ -128,6 +128,16 @@ TEST_F(PlugIns, OneThatTakesABuiltInNameIsRefusedAndTheBuiltInStays) {
   EXPECT_EQ(refusals().size(), 1u);
 }
 
+TEST_F(PlugIns, OneThatAnyUserMayWriteIsNotLoaded) {
+  const substrata::tests::TemporaryFolder folder;
+  const fs::path copy = folder / "substrata-taken.so";
+  fs::copy_file(kPlugins / "taken" / "substrata-example.so", copy);
+  fs::permissions(copy, fs::perms::all);
+  initialise_with(folder.path());
+  ASSERT_EQ(refusals().size(), 1u);
+  EXPECT_NE(refusals()[0].find("chmod o-w"), std::string::npos) << refusals()[0];
+}
+
 TEST_F(PlugIns, AFolderThatDoesNotExistDoesNoHarm) {
   initialise_with("/nonexistent/folder");
   EXPECT_TRUE(has_component("example"));

@@ -22,6 +22,8 @@ static const char* create(const struct substrata_owl_module* self, const uint64_
   (void)instance;
 #if defined(BAD_CRASH)
   raise(SIGSEGV);
+#elif defined(BAD_ALARM)
+  raise(SIGALRM); /* what the trial's limit of time does */
 #endif
   return "it never starts";
 }
@@ -56,6 +58,8 @@ static const struct substrata_owl_module module = {
     observe,
     NULL,
     read_metrics,
+    NULL,
+    NULL,
     NULL,
     NULL,
     NULL,

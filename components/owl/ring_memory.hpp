@@ -1,0 +1,110 @@
+// The memory that a ring's producer and its readers share: what lies where, and how it is made and opened.
+// docs/reference/owl_ring.md has the protocol.
+#ifndef SUBSTRATA_OWL_RING_MEMORY_HPP
+#define SUBSTRATA_OWL_RING_MEMORY_HPP
+
+#include <substrata/owl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace substrata::owl {
+
+static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<uint64_t>) == 8);
+
+// What lies at the beginning; the ring's words follow at kRingOffset. Positions count words since the ring's
+// beginning, sequence numbers count packets, and neither wraps. Words of different writers lie in different
+// lines.
+struct RingHeader {
+  static constexpr uint64_t kMagic = 0x676e6972'6c776f33;  // "3owlring"
+  struct Register {
+    char name[40];
+    std::atomic<uint64_t> live;
+    std::atomic<uint64_t> value;
+    std::atomic<uint64_t> least;
+    std::atomic<uint64_t> most;
+  };
+  // Written once, by the producer.
+  std::atomic<uint64_t> magic;
+  std::atomic<uint64_t> words;  // a power of two
+  std::atomic<uint32_t> policy;
+  std::atomic<uint32_t> register_count;
+  // Written by the producer with each packet or batch: where the next record begins.
+  alignas(64) std::atomic<uint64_t> head;
+  // Written by the producer now and then. [oldest, head) holds whole records; what lies before `reserve -
+  // words` may be in the course of being overwritten, and `oldest` never does.
+  alignas(64) std::atomic<uint64_t> reserve;
+  std::atomic<uint64_t> oldest;
+  std::atomic<uint32_t> near_full;  // signals so far; a futex word
+  // Written by the consumer.
+  alignas(64) std::atomic<uint64_t> tail;  // position of the first record that is not consumed
+  std::atomic<uint64_t> consumed;          // its sequence number
+  // Written by both, where old packets are overwritten: twice the sequence number of the first packet that was
+  // neither given to a consumer nor taken away by the producer, plus 1 where the one before it was given. Who
+  // moves it past a packet first has that packet.
+  std::atomic<uint64_t> next;
+  // Written by anyone.
+  alignas(64) std::atomic<uint64_t> register_changes;
+  Register registers[SUBSTRATA_OWL_MOST_REGISTERS];
+};
+inline constexpr uint64_t kRingOffset = 4096;
+static_assert(sizeof(RingHeader) <= kRingOffset);
+
+// Memory of the system without a file behind it, reserved as a whole and sealed in its size, so that neither a
+// full file system nor another process can take a page away. Not movable: lives where it was made.
+class RingMemory {
+ public:
+  RingMemory() = default;
+  ~RingMemory();
+  RingMemory(const RingMemory&) = delete;
+  RingMemory& operator=(const RingMemory&) = delete;
+  // 0, or a negative number with its message. `path`, unless null, becomes a link to the memory, which remove_link()
+  // takes away again.
+  int create(const char* path, uint64_t words);
+  void remove_link() noexcept;
+  // consumer: refused while another one has it open.
+  int open(const char* path, bool consumer);
+  RingHeader& header() const noexcept { return *header_; }
+  std::atomic<uint64_t>* words() const noexcept { return words_; }
+  // As its header says, checked against the memory's size when it was opened.
+  uint64_t word_count() const noexcept { return word_count_; }
+  uint32_t register_count() const noexcept { return register_count_; }
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  int map(uint64_t bytes, const char* path);
+  int link(const char* path);
+  RingHeader* header_ = nullptr;
+  std::atomic<uint64_t>* words_ = nullptr;
+  uint64_t bytes_ = 0;
+  uint64_t word_count_ = 0;
+  uint32_t register_count_ = 0;
+  int file_ = -1;
+  std::string path_;
+  std::string target_;  // of the link; "": there is none
+};
+
+// A producer's own memory that a forked child finds zeroed.
+class ForkMark {
+ public:
+  ForkMark() = default;
+  ~ForkMark();
+  ForkMark(const ForkMark&) = delete;
+  ForkMark& operator=(const ForkMark&) = delete;
+  int make();
+  // In the process that called make(), and not in a child of it.
+  bool here() const noexcept { return words_[0] != 0 && (process_ == 0 || process_ == getpid()); }
+  // Where the system zeroes it in a child: what lies there needs no other check.
+  bool wiped() const noexcept { return process_ == 0; }
+  uint64_t& word() const noexcept { return words_[1]; }
+
+ private:
+  uint64_t* words_ = nullptr;
+  int process_ = 0;  // where the system cannot zero it
+};
+
+}  // namespace substrata::owl
+
+#endif
