@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <ctime>
 #include <deque>
+#include <optional>
 #include <ostream>
 #include <set>
+#include <utility>
 
 #include "recording/base_unit.hpp"
 #include "recording/reduction.hpp"
@@ -249,56 +251,93 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
   }
 }
 
+// A series in the regions: as in the page's table, a total and its rate, or a mean level and its rise.
+struct RegionColumn {
+  std::string name, unit;
+  std::vector<std::string> cells;  // one a region
+  std::string note;
+};
+
+// Nothing where it counted nothing in any of them.
+std::optional<RegionColumn> column_of(const Group& group, const std::vector<RegionTotals>& regions,
+                                      const Timeline& timeline, bool* rough) {
+  const Series& about = *group.about;
+  const bool gauge = about.kind == Kind::kGauge;
+  const std::string_view own = rate_unit(about.unit);
+  const std::string change = gauge ? "rise/s" : own.empty() ? "/s" : std::string(own);
+  RegionColumn out{
+      shown(about.name), about.unit.empty() ? change : shown(about.unit) + "; " + change, {}, {}};
+  if (about.modelled) out.unit += ", modelled";
+  bool anything = false;
+  const RegionTotals* steepest = nullptr;
+  double steepest_rise = 0;
+  for (const RegionTotals& region : regions) {
+    const RegionSummary one = summarize_within(group, region, timeline);
+    if (one.seconds <= 0) {
+      out.cells.emplace_back("-");
+      continue;
+    }
+    const double slope = !gauge ? one.rate : one.samples > 1 ? one.rise : NAN;
+    anything = anything || gauge || one.most != 0;
+    *rough = *rough || (!gauge && !one.exact && one.least != one.most);
+    out.cells.push_back(region_text(one, about.kind) + (std::isfinite(slope) && (gauge || one.most != 0)
+                                                            ? "; " + compact(slope)
+                                                            : std::string()));
+    if (gauge && one.samples > 1 && one.rise > steepest_rise) {
+      steepest = &region;
+      steepest_rise = one.rise;
+    }
+  }
+  if (!anything) return std::nullopt;
+  if (steepest != nullptr && regions.size() > 1)
+    out.note = out.name + " rises fastest in " + shown(steepest->name);
+  return out;
+}
+
 void write_regions(std::ostream& out, const Timeline& timeline, const std::vector<Group>& groups) {
-  const std::vector<RegionTotals> regions = region_totals(timeline);
+  std::vector<RegionTotals> regions = region_totals(timeline);
   if (regions.empty()) return;
   constexpr std::size_t kMost = 40;
-  out << "\nRegions\n";
-  Table list({"region", "passes", "seconds", "share"}, {false, true, true, true});
-  for (std::size_t i = 0; i < regions.size() && i < kMost; ++i)
-    list.row({shown(regions[i].name) + (regions[i].open != 0 ? " (not ended)" : ""),
-              std::to_string(regions[i].passes), format("%.3f", regions[i].seconds),
-              timeline.seconds > 0 ? format("%.1f %%", 100 * regions[i].seconds / timeline.seconds) : "-"});
-  list.print(out);
-  if (regions.size() > kMost) out << "  and " << regions.size() - kMost << " more\n";
+  constexpr std::size_t kColumns = 4;  // of series in one table
+  const std::size_t more = regions.size() > kMost ? regions.size() - kMost : 0;
+  regions.resize(regions.size() - more);
 
   bool rough = false;
   std::string nothing;
+  std::vector<RegionColumn> columns;
   for (const Group& group : groups) {
     if (group.about->scope == "recorder") continue;
-    const bool gauge = group.about->kind == Kind::kGauge;
-    Table table(gauge ? std::vector<std::string>{"region", "mean", "min", "max", "rise/s"}
-                      : std::vector<std::string>{"region", "total", "mean/s", "min/s", "max/s"},
-                {false, true, true, true, true});
-    const RegionTotals* steepest = nullptr;
-    bool anything = gauge;
-    double steepest_rise = 0;
-    for (std::size_t i = 0; i < regions.size() && i < kMost; ++i) {
-      const RegionSummary one = summarize_within(group, regions[i], timeline);
-      if (one.seconds <= 0) continue;
-      const bool sampled = one.samples > 1;
-      const auto seen = [&](double number) { return sampled ? compact(number) : std::string("-"); };
-      anything = anything || one.most != 0;
-      rough = rough || (!gauge && !one.exact && one.least != one.most);
-      table.row({shown(regions[i].name), region_text(one, group.about->kind),
-                 gauge ? seen(one.min) : compact(one.rate), seen(gauge ? one.max : one.min),
-                 seen(gauge ? one.rise : one.max)});
-      if (gauge && sampled && one.rise > steepest_rise) {
-        steepest = &regions[i];
-        steepest_rise = one.rise;
-      }
-    }
-    if (table.empty() || !anything) {
-      if (!anything) nothing += (nothing.empty() ? "" : ", ") + shown(group.about->name);
-      continue;
-    }
-    out << "\n  " << shown(group.about->name)
-        << (group.about->unit.empty() ? "" : " [" + shown(group.about->unit) + "]") << ", "
-        << origin_of(group) << ", per " << shown(group.scope) << "\n";
-    table.print(out);
-    if (steepest != nullptr && regions.size() > 1)
-      out << "  rises fastest in " << shown(steepest->name) << "\n";
+    if (std::optional<RegionColumn> column = column_of(group, regions, timeline, &rough))
+      columns.push_back(std::move(*column));
+    else
+      nothing += (nothing.empty() ? "" : ", ") + shown(group.about->name);
   }
+  out << "\nRegions\n";
+  for (std::size_t first = 0; first == 0 || first < columns.size(); first += kColumns) {
+    const std::size_t end = std::min(first + kColumns, columns.size());
+    std::vector<std::string> head = {"region", "passes", "seconds", "share"}, units(4);
+    for (std::size_t c = first; c < end; ++c) {
+      head.push_back(columns[c].name);
+      units.push_back(columns[c].unit);
+    }
+    std::vector<bool> right(head.size(), true);
+    right[0] = false;
+    Table table(std::move(head), std::move(right));
+    if (end > first) table.row(std::move(units));
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      std::vector<std::string> cells = {
+          shown(regions[i].name) + (regions[i].open != 0 ? " (not ended)" : ""),
+          std::to_string(regions[i].passes), format("%.3f", regions[i].seconds),
+          timeline.seconds > 0 ? format("%.1f %%", 100 * regions[i].seconds / timeline.seconds) : "-"};
+      for (std::size_t c = first; c < end; ++c) cells.push_back(columns[c].cells[i]);
+      table.row(std::move(cells));
+    }
+    if (first != 0) out << "\n";
+    table.print(out);
+  }
+  if (more != 0) out << "  and " << more << " more\n";
+  for (const RegionColumn& column : columns)
+    if (!column.note.empty()) out << "  " << column.note << "\n";
   if (!nothing.empty()) out << "\n  Nothing was counted in any region of: " << nothing << "\n";
   if (rough)
     out << "\n  ~ and bounds: a region begins and ends between samples; the total lies between what was "

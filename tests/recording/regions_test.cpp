@@ -67,9 +67,22 @@ TEST(RegionCounts, AreThoseThatTheRanksCountedThemselves) {
   EXPECT_EQ(region_text(within(job.timeline, "check"), Kind::kCount), "5");
   std::ostringstream text, page;
   write_text_report(text, job.timeline, "job");
-  EXPECT_THAT(text.str(), testing::ContainsRegex("check +5 +50 "));
+  EXPECT_THAT(text.str(), testing::ContainsRegex("check +[^\n]* 5; 50\n"));
   write_html_report(page, job.timeline, "job");
   EXPECT_THAT(page.str(), HasSubstr("<td class=\"n\">5; 50</td>"));
+}
+
+// There was a table for each series.
+TEST(RecordReport, ARegionHasOneRowForItsSeries) {
+  MemorySink sink(machine("a", "boot"));
+  sample_functions(
+      sink, 11, 1, [](double t) { return 100 * t; }, [](double t) { return 40000 + t; });
+  sink.mark({MarkKind::kBegin, at(2), -1, "solve"});
+  sink.mark({MarkKind::kEnd, at(4), -1, "solve"});
+  std::ostringstream text;
+  write_text_report(text, lay_out(sink.recording()), "job");
+  const std::string regions = text.str().substr(text.str().find("\nRegions\n"));
+  EXPECT_THAT(regions, testing::ContainsRegex("solve +1 +2[.]000 [^\n]*200; 100 +40; 1[.]00e-03\n"));
 }
 
 TEST(RegionCounts, IncludeWhatWasCountedInARegionInside) {

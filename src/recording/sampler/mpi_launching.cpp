@@ -163,4 +163,11 @@ std::string shim_for_program(const std::string& program) {
   return find_shim(mpi).string();
 }
 
+std::string shim_for_script() {
+  for (const char* name : {"mpirun", "mpiexec"})
+    if (const fs::path launcher = find_program(name); !launcher.empty())
+      if (const Mpi mpi = mpi_of_launcher(launcher); mpi != Mpi::kUnknown) return find_shim(mpi).string();
+  throw std::runtime_error("no mpirun in PATH shows which MPI library a script would use");
+}
+
 }  // namespace substrata::sampler

@@ -26,6 +26,10 @@ std::vector<std::string> preloading_command(const std::string& launcher,
 // The shim for a program that is started by itself, as one rank; throws as preloading_command does.
 std::string shim_for_program(const std::string& program);
 
+// The same of the MPI library to which PATH's mpirun belongs, for a script or a launcher of another kind: all that
+// it starts on this node has the shim, which does nothing in programs without MPI.
+std::string shim_for_script();
+
 }  // namespace substrata::sampler
 
 #endif

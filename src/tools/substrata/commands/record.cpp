@@ -125,9 +125,11 @@ int record(int argc, char** argv) {
                  Arguments::Value::kFile);
   arguments.word("--flush", flush, "longest time lost when recording is killed (default 1s)",
                  Arguments::Value::kDuration);
-  arguments.flag("--mpi", mpi,
-                 "preload the MPI shim: sample messages, take sections as regions; the default where "
-                 "the command begins with mpirun or mpiexec and its MPI library has a shim here");
+  arguments.flag(
+      "--mpi", mpi,
+      "preload the MPI shim: sample messages, take sections as regions; the default where "
+      "the command begins with mpirun or mpiexec and its MPI library has a shim here; of a script, "
+      "those of the ranks on this node");
   arguments.flag("--no-mpi", no_mpi, "do not preload the MPI shim");
   arguments.number("--overhead", pairs,
                    "first run the command N times without and with recording, and store the overhead");
@@ -149,6 +151,8 @@ int record(int argc, char** argv) {
     try {
       if (rank)
         plan.preload = shim_for_program(command.front());
+      else if (!is_mpi_launcher(command.front()))
+        plan.preload = shim_for_script();
       else
         plan.command = with_shim(command);
       plan.mpi = true;

@@ -51,7 +51,7 @@ void write_table(std::ostream& out, const recording::Timeline& timeline) {
       << recording::property(writer.end_properties, "exit") << "\n\n";
   for (const recording::Trace& trace : timeline.traces) {
     const recording::Series& about = *trace.series;
-    if (about.scope == "recorder") continue;
+    if (about.scope == "recorder" || recording::rank_of_scope(about.scope) >= 0) continue;
     const recording::Summary all = recording::summarize(trace);
     const bool gauge = about.kind == recording::Kind::kGauge;
     const recording::BaseUnit base = recording::base_unit(about.unit);
@@ -152,8 +152,14 @@ int stat(int argc, char** argv) {
   }
 
   Plan plan;
-  plan.command = command;
+  plan.command = plan.shown = command;
   plan.event_specs = event_specs;
+  if (event_specs.empty() && is_mpi_launcher(command.front())) try {
+      plan.command = with_shim(command);
+      plan.mpi = true;
+    } catch (const std::runtime_error& error) {
+      std::fprintf(stderr, "substrata stat: messages are not counted: %s\n", error.what());
+    }
   plan.interval_ns = parse_duration(interval);
   recording::MemorySink* memory = nullptr;
   std::unique_ptr<recording::MemorySink> kept;
