@@ -134,9 +134,9 @@ struct substrata_owl_statistics {
   uint64_t events_seen;      /* transactions */
   uint64_t packets_injected; /* written into the ring */
   uint64_t bytes_injected;   /* their payload */
-  uint64_t dropped;          /* packets that did not fit, or were overwritten before a consumer was given them */
-  uint64_t near_full;        /* near-full signals */
-  uint64_t signals;          /* of the module, on transactions */
+  uint64_t dropped;   /* packets that did not fit, or were overwritten before a consumer was given them */
+  uint64_t near_full; /* near-full signals */
+  uint64_t signals;   /* of the module, on transactions */
   struct substrata_owl_cost cost;
   struct substrata_owl_cost budget;
 };
