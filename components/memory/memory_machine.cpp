@@ -48,9 +48,9 @@ workloads::SynchronisationCosts costs(const MachineParameters& p) {
           .message_byte = p.cycle_ps};
 }
 
-// Announces to observers of mem.objects where the arrays of this run lie: address, size, and in detail the
-// number of the region that carries the array's name. Returns how many it announced.
-uint64_t announce_objects(const workloads::Memory& memory, uint16_t program) {
+// Publishes at mem.objects where the arrays of this run lie: address, size, and in detail the
+// number of the region that carries the array's name. Returns how many it published.
+uint64_t publish_objects(const workloads::Memory& memory, uint16_t program) {
   const client::feed::Publisher publisher =
       kSource
           .publisher("mem.objects",
@@ -82,7 +82,7 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
   void begin(workloads::Engine& engine) override {
     SharedMemoryMachine::begin(engine);
     begin_machine(parameters_.geometry);
-    published_ = announce_objects(engine.memory(), program_);
+    published_ = publish_objects(engine.memory(), program_);
     cpus_ = std::vector<Cpu>(engine.processes());
     for (uint32_t i = 0; i < cpus_.size(); ++i) {
       Cpu& cpu = cpus_[i];
@@ -170,7 +170,7 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
 void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept;
 void unfollow(void* following) noexcept;
 
-substrata_machine& machine() {
+substrata_machine& registration() {
   static substrata_machine& entry = workloads::machine_entry(
       {.name = "memory",
        .summary = "processors with two private cache levels each over one memory, no coherence; the fast one",
@@ -191,7 +191,7 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
     if (!parse_machine_parameters(text, &parameters, error)) return nullptr;
     return std::make_unique<MemoryMachine>(parameters, program);
   };
-  return workloads::run_announced(machine(), make, workload, options, result);
+  return workloads::run_registered(registration(), make, workload, options, result);
 }
 
 void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept {
@@ -206,7 +206,7 @@ void* follow(const substrata_run_options* options, substrata_run_result* result)
     }
     return instrument.release();
   };
-  return workloads::follow_announced("memory", begin, options, result);
+  return workloads::follow_registered("memory", begin, options, result);
 }
 
 void unfollow(void* following) noexcept {
@@ -241,7 +241,7 @@ namespace substrata::built_in {
 
 void memory() {
   static_cast<void>(memory::kSource.try_add());
-  static_cast<void>(substrata_machine_add(&memory::machine()));
+  static_cast<void>(substrata_machine_add(&memory::registration()));
 }
 
 }  // namespace substrata::built_in

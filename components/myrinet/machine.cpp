@@ -1,7 +1,6 @@
 // Makes the machine from its parameters and runs workloads on it.
 #include "machine.hpp"
 
-#include <cstdio>
 #include <utility>
 
 #include "live_adapter.hpp"
@@ -78,34 +77,24 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
 void* follow(const substrata_run_options* options, substrata_run_result* result);
 void unfollow(void* following);
 
-// Kept to the end of the process.
-struct Announcement {
-  std::string parameters = workloads::describe(known());
-  substrata_machine machine{};
-
-  Announcement() {
-    machine.struct_size = sizeof machine;
-    machine.default_processes = 8;
-    machine.max_processes = kMostNodes;
-    machine.name = kSource;
-    machine.summary =
-        "PCs with Myrinet interfaces on one switch: shared virtual memory (twins and diffs) and messages";
-    machine.parameters = parameters.c_str();
-    machine.run = run;
-    machine.follow = follow;
-    machine.unfollow = unfollow;
-  }
-};
-
-Announcement& announcement() {
-  static auto* const made = new Announcement;
-  return *made;
+substrata_machine& registration() {
+  static substrata_machine& entry = workloads::machine_entry(
+      {.name = kSource,
+       .summary =
+           "PCs with Myrinet interfaces on one switch: shared virtual memory (twins and diffs) and messages",
+       .parameters = known(),
+       .default_processes = 8,
+       .max_processes = kMostNodes,
+       .run = run,
+       .follow = follow,
+       .unfollow = unfollow});
+  return entry;
 }
 
 int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) {
   const std::uint16_t program = options != nullptr ? options->program : std::uint16_t{0};
-  return workloads::run_announced(
-      announcement().machine,
+  return workloads::run_registered(
+      registration(),
       [program](std::string_view text, std::uint64_t seed, workloads::ProcessId,
                 std::string& error) -> std::unique_ptr<workloads::Machine> {
         MachineParameters parameters;
@@ -116,24 +105,18 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
 }
 
 void* follow(const substrata_run_options* options, substrata_run_result* result) {
-  try {
+  const std::uint64_t seed = options != nullptr ? options->seed : 0;
+  const auto begin = [seed](std::string_view text, std::string& error) -> void* {
     MachineParameters parameters;
-    std::string error;
-    const char* const text = options != nullptr && options->parameters != nullptr ? options->parameters : "";
-    if (!parse_machine_parameters(text, options != nullptr ? options->seed : 0, &parameters, error)) {
-      std::snprintf(result->message, sizeof result->message, "%s: %s", kSource, error.c_str());
-      return nullptr;
-    }
+    if (!parse_machine_parameters(text, seed, &parameters, error)) return nullptr;
     auto adapter = std::make_unique<LiveAdapter>(parameters.cluster);
     if (const Status refused = adapter->begin(); !refused.ok()) {
-      std::snprintf(result->message, sizeof result->message, "%s: %s", kSource, refused.note);
+      error = refused.note;
       return nullptr;
     }
     return adapter.release();
-  } catch (const std::exception& error) {
-    std::snprintf(result->message, sizeof result->message, "%s: %s", kSource, error.what());
-    return nullptr;
-  }
+  };
+  return workloads::follow_registered(kSource, begin, options, result);
 }
 
 void unfollow(void* following) {
@@ -191,6 +174,6 @@ std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameter
 
 namespace substrata::built_in {
 
-void myrinet() { static_cast<void>(substrata_machine_add(&myrinet::announcement().machine)); }
+void myrinet() { static_cast<void>(substrata_machine_add(&myrinet::registration())); }
 
 }  // namespace substrata::built_in

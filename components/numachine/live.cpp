@@ -5,9 +5,7 @@
 #include <substrata/result.hpp>
 
 #include <charconv>
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,12 +20,13 @@
 #include "last_run.hpp"
 #include "machine.hpp"
 #include "thread_merge.hpp"
+#include "workloads/run.hpp"
 
 namespace substrata::numachine {
 namespace {
 
 // How many records of all threads together wait for those of a thread that has none, before it is taken to
-// do something else (to wait, or code that is not probed).
+// do something else (to wait, or code that is not traced).
 constexpr std::size_t kPatience = 32768;
 // How many new records of a thread are worth running the model for.
 constexpr std::size_t kWorthIt = 4096;
@@ -73,15 +72,15 @@ class Names {
 
 // One followed machine. Batches arrive from any thread, several at once; one of the threads that bring them
 // runs the model for all, the others go on until they are too far ahead. Thread-safe.
-class Follower {
+class LiveAdapter {
  public:
-  Follower(const Parameters& parameters, std::uint16_t program) {
+  LiveAdapter(const Parameters& parameters, std::uint16_t program) {
     const Rack::Use use(Rack::instance());
     model_ = std::make_unique<Model>(parameters, program);
     merge_ = std::make_unique<ThreadMerge>(*model_);
     inboxes_ = std::vector<Inbox>(model_->processors());
   }
-  ~Follower() {
+  ~LiveAdapter() {
     {
       const Running running;
       observer_.destroy();
@@ -92,12 +91,12 @@ class Follower {
     keep_last_run(*model_, Names());
     model_.reset();
   }
-  Follower(const Follower&) = delete;
-  Follower& operator=(const Follower&) = delete;
+  LiveAdapter(const LiveAdapter&) = delete;
+  LiveAdapter& operator=(const LiveAdapter&) = delete;
 
   bool begin() {
-    return observer_.try_create<&Follower::observe>(*this, SUBSTRATA_OBSERVER_CONCURRENT) == 0 &&
-           observer_.try_take_compact<&Follower::observe_compact, Follower>() == 0 &&
+    return observer_.try_create<&LiveAdapter::observe>(*this, SUBSTRATA_OBSERVER_CONCURRENT) == 0 &&
+           observer_.try_take_compact<&LiveAdapter::observe_compact, LiveAdapter>() == 0 &&
            observer_.try_subscribe("mem.cpu*.accesses") == 0;
   }
 
@@ -210,54 +209,40 @@ class Follower {
 
 struct Current {
   std::mutex mutex;
-  Follower* follower = nullptr;
+  LiveAdapter* adapter = nullptr;
 };
 Current& current() {
   static Current* const all = new Current;
   return *all;
 }
 
-void set_message(substrata_run_result* result, const char* text) noexcept {
-  if (result != nullptr) std::snprintf(result->message, sizeof result->message, "numachine: %s", text);
-}
-
 }  // namespace
 
 void* follow_live(const substrata_run_options* options, substrata_run_result* result) noexcept {
-  try {
+  const std::uint16_t program = options != nullptr ? options->program : std::uint16_t{0};
+  const auto begin = [program](std::string_view text, std::string& error) -> void* {
     Parameters parameters;
-    std::string error;
-    const char* text = options != nullptr && options->parameters != nullptr ? options->parameters : "";
-    if (!parse_parameters(text, 0, &parameters, error)) {
-      set_message(result, error.c_str());
-      return nullptr;
-    }
-    auto follower =
-        std::make_unique<Follower>(parameters, options != nullptr ? options->program : std::uint16_t{0});
-    if (!follower->begin()) {
-      set_message(result, substrata_feed_error());
+    if (!parse_parameters(text, 0, &parameters, error)) return nullptr;
+    auto adapter = std::make_unique<LiveAdapter>(parameters, program);
+    if (!adapter->begin()) {
+      error = substrata_feed_error();
       return nullptr;
     }
     const std::lock_guard lock(current().mutex);
-    current().follower = follower.get();
-    return follower.release();
-  } catch (const std::exception& refused) {
-    set_message(result, refused.what());
-    return nullptr;
-  } catch (...) {
-    set_message(result, "an unexpected failure");
-    return nullptr;
-  }
+    current().adapter = adapter.get();
+    return adapter.release();
+  };
+  return workloads::follow_registered("numachine", begin, options, result);
 }
 
 void unfollow_live(void* following) noexcept {
-  auto* const follower = static_cast<Follower*>(following);
+  auto* const adapter = static_cast<LiveAdapter*>(following);
   {
     const std::lock_guard lock(current().mutex);
-    if (current().follower == follower) current().follower = nullptr;
+    if (current().adapter == adapter) current().adapter = nullptr;
   }
   try {
-    delete follower;
+    delete adapter;
   } catch (...) {
     // No memory for the findings: the machine is gone all the same.
   }
@@ -269,10 +254,10 @@ void drain_live() noexcept {
   if (running_here) return;
   try {
     const std::unique_lock lock(current().mutex, std::try_to_lock);
-    if (!lock.owns_lock() || current().follower == nullptr) return;
+    if (!lock.owns_lock() || current().adapter == nullptr) return;
     const Running running;
     substrata_flush();
-    current().follower->drain();
+    current().adapter->drain();
   } catch (...) {
     // No memory: what waits is run with the next batch.
   }
@@ -281,10 +266,10 @@ void drain_live() noexcept {
 void refresh_live_findings() {
   if (running_here) return;
   const std::unique_lock lock(current().mutex, std::try_to_lock);
-  if (!lock.owns_lock() || current().follower == nullptr) return;
+  if (!lock.owns_lock() || current().adapter == nullptr) return;
   const Running running;
   substrata_flush();
-  current().follower->refresh();
+  current().adapter->refresh();
 }
 
 }  // namespace substrata::numachine

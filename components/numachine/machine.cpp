@@ -1,4 +1,4 @@
-// Charges a workload's operations to the model; announces the machine.
+// Charges a workload's operations to the model; registers the machine.
 #include "machine.hpp"
 
 #include <cstdio>
@@ -255,22 +255,17 @@ namespace {
 
 int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept;
 
-substrata_machine& machine() {
-  static const std::string* const parameters = new std::string(workloads::describe(kParameters));
-  static substrata_machine* const announced = [] {
-    auto* entry = new substrata_machine{};
-    entry->struct_size = sizeof *entry;
-    entry->default_processes = 16;
-    entry->max_processes = kMostProcessors;
-    entry->name = "numachine";
-    entry->summary = "stations of four processors on rings with a two-level coherence protocol and monitors";
-    entry->parameters = parameters->c_str();
-    entry->run = run;
-    entry->follow = follow_live;
-    entry->unfollow = unfollow_live;
-    return entry;
-  }();
-  return *announced;
+substrata_machine& registration() {
+  static substrata_machine& entry = workloads::machine_entry(
+      {.name = "numachine",
+       .summary = "stations of four processors on rings with a two-level coherence protocol and monitors",
+       .parameters = kParameters,
+       .default_processes = 16,
+       .max_processes = kMostProcessors,
+       .run = run,
+       .follow = follow_live,
+       .unfollow = unfollow_live});
+  return entry;
 }
 
 int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
@@ -281,7 +276,7 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
     if (!parse_parameters(text, processes, &parameters, error)) return nullptr;
     return std::make_unique<NumachineMachine>(parameters, program);
   };
-  return workloads::run_announced(machine(), make, workload, options, result);
+  return workloads::run_registered(registration(), make, workload, options, result);
 }
 
 }  // namespace
@@ -292,7 +287,7 @@ namespace substrata::built_in {
 
 void numachine() {
   static_cast<void>(numachine::kSource.try_add());
-  static_cast<void>(substrata_machine_add(&numachine::machine()));
+  static_cast<void>(substrata_machine_add(&numachine::registration()));
 }
 
 }  // namespace substrata::built_in

@@ -96,7 +96,7 @@ int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out) 
   const std::string name =
       options.name != nullptr ? options.name : std::string(trimmed(split(options.probes, ',').front()));
   if (!is_capsule_name(name)) {
-    return fail(Code::kInvalid, "'%.80s' is no name for a capsule: letters, digits and _.-*? up to %zu",
+    return fail(Code::kInvalid, "'%.80s' is not a name for a capsule: letters, digits and _.-*? up to %zu",
                 name.c_str(), kLongestName);
   }
   if (options.policy > SUBSTRATA_OWL_OVERWRITE_OLD || options.near_full_percent > 100 ||
@@ -112,7 +112,7 @@ int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out) 
   if (const int refused = parse_registers(*entry->module, options.registers, capsule->registers_))
     return refused;
   if (const int refused = capsule->build(options)) return refused;
-  follow_announced_objects();
+  observe_objects();
 
   Records& all = all_records();
   const std::lock_guard lock(all.mutex);

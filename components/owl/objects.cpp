@@ -1,4 +1,4 @@
-// The table of objects, and the announcements of machines.
+// The table of objects, and what machines publish of theirs.
 #include "objects.hpp"
 
 #include <substrata/feed.h>
@@ -29,9 +29,9 @@ Table& table() noexcept {
   return *made;
 }
 
-// A machine announces the arrays of a run: address, size, and in detail the number of the region with the array's
+// A machine publishes the arrays of a run: address, size, and in detail the number of the region with the array's
 // name.
-void announced(void*, const substrata_transaction* batch, size_t count) {
+void add_arrays(void*, const substrata_transaction* batch, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (batch[i].kind != SUBSTRATA_ALLOCATE) continue;
     const char* const name = substrata_region_name(static_cast<uint16_t>(batch[i].detail));
@@ -86,10 +86,10 @@ void clear_objects() noexcept {
   all.ranges.clear();
 }
 
-void follow_announced_objects() noexcept {
+void observe_objects() noexcept {
   static const bool once = [] {
     substrata_observer* observer = nullptr;
-    return substrata_observer_create(announced, nullptr, 0, &observer) == 0 &&
+    return substrata_observer_create(add_arrays, nullptr, 0, &observer) == 0 &&
            substrata_subscribe(observer, "mem.objects*") == 0;
   }();
   static_cast<void>(once);

@@ -11,8 +11,8 @@ void add_object(std::string_view name, uint64_t address, uint64_t bytes);  // ma
 // Null: no known object. The text lives as long as the process.
 const char* object_at(uint64_t address) noexcept;
 void clear_objects() noexcept;
-// Adds the objects that machines announce at the probe point mem.objects. Once is enough.
-void follow_announced_objects() noexcept;
+// Adds the objects that machines publish at the probe point mem.objects. Once is enough.
+void observe_objects() noexcept;
 
 }  // namespace substrata::owl
 

@@ -101,7 +101,7 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
 void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept;
 void unfollow(void* following) noexcept;
 
-substrata_machine& machine() {
+substrata_machine& registration() {
   static substrata_machine& entry = workloads::machine_entry(
       {.name = "shrimp",
        .summary =
@@ -116,8 +116,8 @@ substrata_machine& machine() {
 }
 
 int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
-  return workloads::run_announced(
-      machine(),
+  return workloads::run_registered(
+      registration(),
       [](std::string_view text, std::uint64_t, workloads::ProcessId,
          std::string& error) -> std::unique_ptr<workloads::Machine> { return make_machine(text, error); },
       workload, options, result);
@@ -131,7 +131,7 @@ void* follow(const substrata_run_options* options, substrata_run_result* result)
     ports.burst = static_cast<uint32_t>(values["burst"]);
     return new Following(ports);
   };
-  return workloads::follow_announced("shrimp", begin, options, result);
+  return workloads::follow_registered("shrimp", begin, options, result);
 }
 
 void unfollow(void* following) noexcept { delete static_cast<Following*>(following); }
@@ -164,6 +164,6 @@ std::unique_ptr<svm::SvmMachine> make_machine(std::string_view text, std::string
 
 namespace substrata::built_in {
 
-void shrimp() { static_cast<void>(substrata_machine_add(&shrimp::machine())); }
+void shrimp() { static_cast<void>(substrata_machine_add(&shrimp::registration())); }
 
 }  // namespace substrata::built_in

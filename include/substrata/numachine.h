@@ -112,12 +112,11 @@ typedef void (*substrata_numachine_handler)(void* owner, uint32_t cpu,
 SUBSTRATA_API int substrata_numachine_on_miss(substrata_numachine_trigger trigger,
                                               substrata_numachine_handler handler, void* owner);
 
-/* ---- what the last machine found out: of a followed live program up to now, else of the run that ended last
- * ---- */
+/* ---- what the last machine found out: of a followed live program up to now, else of the run that ended last */
 
 /* A data object with the misses on its lines and why they happen (docs/reference/numachine.md has the rules). Workloads
- * name their arrays, the memory probe the variables and allocation sites of a live program; "" holds what
- * has no name. */
+ * name their arrays, the access tracer the variables and allocation sites of a live program; "" holds what has no
+ * name. */
 struct substrata_numachine_object {
   char name[128];
   char cause[40]; /* "conflict misses", "false sharing", "true sharing", "migratory data", "producer and

@@ -97,7 +97,7 @@ uint64_t run_expanded(Publisher& publisher, const ObserverList& observers,
 }
 
 // Who observes is not as it was: all are given the phase that holds now, which a new one has not seen.
-void announce_phase(Publisher& publisher, const ObserverList& observers, uint64_t tail) noexcept {
+void publish_phase(Publisher& publisher, const ObserverList& observers, uint64_t tail) noexcept {
   const uint16_t phase = phase_after({publisher.compact->records.get(), tail});
   publisher.compact->expansion.begin_phase(phase);
   const uint64_t record = substrata_compact_record(SUBSTRATA_COMPACT_PHASE, 1, phase);
@@ -110,7 +110,7 @@ void drain_compact(Publisher& publisher, uint64_t tail, uint64_t head) noexcept 
   const std::shared_ptr<const ObserverList> observers = observers_of(*publisher.owner);
   if (!observers->empty()) {
     if (compact.observed_by != observers) {
-      announce_phase(publisher, *observers, tail);
+      publish_phase(publisher, *observers, tail);
       compact.observed_by = observers;
     }
     const std::span<const uint64_t> records(compact.records.get() + tail, head - tail);
@@ -222,7 +222,7 @@ void exchange_observers(Probe& probe, ObserverList list) {
     const std::lock_guard lock(probe.observers_mutex);
     probe.observers.swap(fresh);
   }
-  announce_observed(probe);
+  store_observed(probe);
 }  // the old list is released here, outside the lock
 
 std::shared_ptr<substrata_observer> find_observer(Registry& all, const substrata_observer* observer) {
@@ -236,7 +236,7 @@ std::shared_ptr<substrata_observer> find_observer(Registry& all, const substrata
 
 bool inside_callback() noexcept { return callback_depth != 0; }
 
-void announce_observed(Probe& probe) noexcept {
+void store_observed(Probe& probe) noexcept {
   const uint32_t observed = observers_of(probe)->empty() ? 0 : 1;
   for (Publisher* publisher = probe.publishers; publisher != nullptr; publisher = publisher->next) {
     if (publisher->observed == observed) continue;
@@ -266,7 +266,7 @@ int list_publisher(std::unique_ptr<Publisher> publisher, uint32_t probe, substra
   owner.publishers = publisher.release();
   ++owner.publisher_count;
   *out = owner.publishers;
-  announce_observed(owner);
+  store_observed(owner);
   return 0;
 }
 

@@ -109,8 +109,8 @@ Registry& registry() noexcept;
 // Does a pattern stand among the names? Thread-safe: pure.
 bool has_wildcard(std::string_view patterns) noexcept;
 
-// Sets what publishers of the probe test; with Registry::mutex held.
-void announce_observed(Probe& probe) noexcept;
+// Stores in the publishers of the probe whether there are observers; with Registry::mutex held.
+void store_observed(Probe& probe) noexcept;
 
 // Adds the observer to the probe's list unless it is there; with Registry::mutex held.
 void add_observer(Probe& probe, const std::shared_ptr<substrata_observer>& observer);

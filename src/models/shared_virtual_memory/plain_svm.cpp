@@ -27,7 +27,7 @@ constexpr workloads::Parameter kParameters[] = {
 
 int run_svm(const char* workload, const substrata_run_options* options, substrata_run_result* result);
 
-substrata_machine& machine() {
+substrata_machine& registration() {
   static substrata_machine& entry = workloads::machine_entry(
       {.name = kName,
        .summary =
@@ -40,8 +40,8 @@ substrata_machine& machine() {
 }
 
 int run_svm(const char* workload, const substrata_run_options* options, substrata_run_result* result) {
-  return workloads::run_announced(
-      machine(),
+  return workloads::run_registered(
+      registration(),
       [](std::string_view text, std::uint64_t seed, ProcessId, std::string& error)
           -> std::unique_ptr<workloads::Machine> { return make_plain_svm(text, seed, error); },
       workload, options, result);
@@ -69,6 +69,6 @@ std::unique_ptr<SvmMachine> make_plain_svm(std::string_view text, std::uint64_t 
 
 namespace substrata::built_in {
 
-void shared_virtual_memory() { static_cast<void>(substrata_machine_add(&svm::machine())); }
+void shared_virtual_memory() { static_cast<void>(substrata_machine_add(&svm::registration())); }
 
 }  // namespace substrata::built_in

@@ -61,7 +61,7 @@ Report run_workload(std::string_view spec, std::uint64_t seed, Machine& machine,
   return report;
 }
 
-substrata_machine& machine_entry(const Announced& machine) {
+substrata_machine& machine_entry(const MachineDescription& machine) {
   struct Kept {
     substrata_machine entry = client::sized<substrata_machine>();
     std::string parameters;
@@ -79,8 +79,8 @@ substrata_machine& machine_entry(const Announced& machine) {
   return kept->entry;
 }
 
-void* follow_announced(const char* name, const BeginFollowing& begin, const substrata_run_options* options,
-                       substrata_run_result* result) noexcept {
+void* follow_registered(const char* name, const BeginFollowing& begin, const substrata_run_options* options,
+                        substrata_run_result* result) noexcept {
   try {
     std::string error;
     void* const following = begin(parameters_of(options), error);
@@ -95,8 +95,8 @@ void* follow_announced(const char* name, const BeginFollowing& begin, const subs
   return nullptr;
 }
 
-int run_announced(const substrata_machine& announced, const MakeMachine& make, const char* workload,
-                  const substrata_run_options* options, substrata_run_result* result) noexcept {
+int run_registered(const substrata_machine& entry, const MakeMachine& make, const char* workload,
+                   const substrata_run_options* options, substrata_run_result* result) noexcept {
   constexpr int kInvalid = -1;
   constexpr int kNoMemory = -2;
   constexpr std::uint64_t kPicosecondsPerSecond = 1'000'000'000'000;
@@ -110,17 +110,17 @@ int run_announced(const substrata_machine& announced, const MakeMachine& make, c
   try {
     EngineSettings settings;
     settings.processes =
-        options != nullptr && options->processes != 0 ? options->processes : announced.default_processes;
+        options != nullptr && options->processes != 0 ? options->processes : entry.default_processes;
     const std::uint64_t seed = options != nullptr ? options->seed : 0;
-    if (settings.processes > announced.max_processes) {
-      set_message(std::string(announced.name) + " takes at most " + std::to_string(announced.max_processes) +
+    if (settings.processes > entry.max_processes) {
+      set_message(std::string(entry.name) + " takes at most " + std::to_string(entry.max_processes) +
                   " processes, " + std::to_string(settings.processes) + " were asked for");
       return kInvalid;
     }
     std::string error;
     const std::unique_ptr<Machine> machine = make(parameters_of(options), seed, settings.processes, error);
     if (machine == nullptr) {
-      set_message(std::string(announced.name) + ": " + error);
+      set_message(std::string(entry.name) + ": " + error);
       return kInvalid;
     }
     const Report report = run_workload(workload != nullptr ? workload : "", seed, *machine, settings);

@@ -35,8 +35,8 @@ struct Report {
 Report run_workload(std::string_view spec, std::uint64_t seed, Machine& machine,
                     const EngineSettings& settings);
 
-// A machine as it announces itself, without the lists' own fields.
-struct Announced {
+// What the registration of a machine states, without the fields of the feed's list.
+struct MachineDescription {
   const char* name;
   const char* summary;  // one line
   std::span<const Parameter> parameters;
@@ -47,7 +47,7 @@ struct Announced {
   decltype(substrata_machine::unfollow) unfollow = nullptr;
 };
 // What substrata_machine_add takes, a new one at each call, kept to the end of the process.
-substrata_machine& machine_entry(const Announced& machine);
+substrata_machine& machine_entry(const MachineDescription& machine);
 
 // The body of such a machine's `run`: makes the machine,
 // runs the workload and fills in the result. `make` gets the machine's parameters (never null) and the number
@@ -55,14 +55,14 @@ substrata_machine& machine_entry(const Announced& machine);
 // as substrata_run does.
 using MakeMachine = std::function<std::unique_ptr<Machine>(std::string_view parameters, std::uint64_t seed,
                                                            ProcessId processes, std::string& error)>;
-int run_announced(const substrata_machine& announced, const MakeMachine& make, const char* workload,
-                  const substrata_run_options* options, substrata_run_result* result) noexcept;
+int run_registered(const substrata_machine& entry, const MakeMachine& make, const char* workload,
+                   const substrata_run_options* options, substrata_run_result* result) noexcept;
 
 // The body of its `follow`: what `begin` returns for the machine's parameters (never null). Where `begin` returns null,
 // with a message in `error`, or throws, null with the message in the result.
 using BeginFollowing = std::function<void*(std::string_view parameters, std::string& error)>;
-void* follow_announced(const char* name, const BeginFollowing& begin, const substrata_run_options* options,
-                       substrata_run_result* result) noexcept;
+void* follow_registered(const char* name, const BeginFollowing& begin, const substrata_run_options* options,
+                        substrata_run_result* result) noexcept;
 
 }  // namespace substrata::workloads
 

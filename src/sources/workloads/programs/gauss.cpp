@@ -12,7 +12,7 @@ namespace {
 
 constexpr Parameter kParameters[] = {
     {"n", "unknowns", 128, 1, 8192},
-    {"pivoting", "1: every process broadcasts a line a step, and the largest pivot value's is taken", 0, 0,
+    {"pivoting", "1: every process broadcasts a line per step, and the largest pivot value's is taken", 0, 0,
      1},
     kSeedParameter,
 };

@@ -19,13 +19,13 @@ constexpr Parameter kParameters[] = {
 int run_trivial(const char* workload, const substrata_run_options* options, substrata_run_result* result);
 
 // The workloads' entries, kept to the end of the process.
-struct Announcement {
+struct Entries {
   std::deque<std::string> texts;
   std::deque<substrata_workload> known;
 
   const char* keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
 
-  Announcement() {
+  Entries() {
     for (const Workload* workload : workloads()) {
       substrata_workload& entry = known.emplace_back();
       entry.struct_size = sizeof(entry);
@@ -36,12 +36,12 @@ struct Announcement {
   }
 };
 
-Announcement& announcement() {
-  static auto* const made = new Announcement;
+Entries& entries() {
+  static auto* const made = new Entries;
   return *made;
 }
 
-substrata_machine& trivial() {
+substrata_machine& registration() {
   static substrata_machine& entry =
       machine_entry({.name = "trivial",
                      .summary = "every operation takes one cycle of a nanosecond; no caches, no probe points",
@@ -53,8 +53,8 @@ substrata_machine& trivial() {
 }
 
 int run_trivial(const char* workload, const substrata_run_options* options, substrata_run_result* result) {
-  return run_announced(
-      trivial(),
+  return run_registered(
+      registration(),
       [](std::string_view text, std::uint64_t seed, ProcessId,
          std::string& error) -> std::unique_ptr<Machine> {
         Values values(kParameters);
@@ -72,9 +72,9 @@ int run_trivial(const char* workload, const substrata_run_options* options, subs
 namespace substrata::built_in {
 
 void workloads() {
-  workloads::Announcement& all = workloads::announcement();
+  workloads::Entries& all = workloads::entries();
   for (substrata_workload& workload : all.known) static_cast<void>(substrata_workload_add(&workload));
-  static_cast<void>(substrata_machine_add(&workloads::trivial()));
+  static_cast<void>(substrata_machine_add(&workloads::registration()));
 }
 
 }  // namespace substrata::built_in
