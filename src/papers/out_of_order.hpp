@@ -33,7 +33,7 @@ enum class Work : uint8_t {
   kStore,
 };
 
-enum class Turn : uint8_t { kNone, kConditional, kJump, kIndirect, kCall, kIndirectCall, kReturn };
+enum class Branch : uint8_t { kNone, kConditional, kJump, kIndirect, kCall, kIndirectCall, kReturn };
 
 // One operation as the processor issues it. Registers are bits; which is which is the caller's matter.
 struct Operation {
@@ -41,43 +41,43 @@ struct Operation {
   uint64_t writes = 0;
   uint64_t address = 0;  // of a load or store: the byte
   uint64_t place = 0;    // the address of its instruction; 0: it needs no instruction cache
-  uint64_t behind = 0;   // of a turn: the address behind it
-  uint64_t next = 0;     // of a turn: where it goes
+  uint64_t behind = 0;   // of a branch: the address behind it
+  uint64_t next = 0;     // of a branch: where it goes
   Work work = Work::kInteger;
-  Turn turn = Turn::kNone;
+  Branch branch = Branch::kNone;
 };
 
 // The 21264's choice between a predictor by each branch's own history and one by the history of all.
 class Prediction {
  public:
-  // Whether the fetch would have gone elsewhere than `turn` goes; learns from it at once.
-  bool wrong(const Operation& turn) {
-    switch (turn.turn) {
-      case Turn::kNone:
-      case Turn::kJump:
+  // Whether the fetch would have gone elsewhere than `branch` goes; learns from it at once.
+  bool wrong(const Operation& branch) {
+    switch (branch.branch) {
+      case Branch::kNone:
+      case Branch::kJump:
         return false;
-      case Turn::kConditional:
-        return wrong_direction(turn.place, turn.next != turn.behind);
-      case Turn::kCall:
-        call(turn.behind);
+      case Branch::kConditional:
+        return wrong_direction(branch.place, branch.next != branch.behind);
+      case Branch::kCall:
+        call(branch.behind);
         return false;
-      case Turn::kIndirectCall:
-        call(turn.behind);
-        return wrong_target(turn);
-      case Turn::kIndirect:
-        return wrong_target(turn);
-      case Turn::kReturn:
-        return returns_[--calls_ % returns_.size()] != turn.next;
+      case Branch::kIndirectCall:
+        call(branch.behind);
+        return wrong_target(branch);
+      case Branch::kIndirect:
+        return wrong_target(branch);
+      case Branch::kReturn:
+        return returns_[--calls_ % returns_.size()] != branch.next;
     }
     return false;
   }
 
  private:
   void call(uint64_t behind) { returns_[calls_++ % returns_.size()] = behind; }
-  bool wrong_target(const Operation& turn) {
-    uint64_t& last = targets_[turn.place % targets_.size()];
-    const bool wrong = last != turn.next;
-    last = turn.next;
+  bool wrong_target(const Operation& branch) {
+    uint64_t& last = targets_[branch.place % targets_.size()];
+    const bool wrong = last != branch.next;
+    last = branch.next;
     return wrong;
   }
   bool wrong_direction(uint64_t place, bool taken) {
@@ -120,7 +120,7 @@ class Prediction {
 template <class Memory>
 class OutOfOrder {
  public:
-  static constexpr unsigned kFetch = 4;      // operations a cycle; none behind a taken turn
+  static constexpr unsigned kFetch = 4;      // operations a cycle; none behind a taken branch
   static constexpr unsigned kInFlight = 80;  // mapped and not retired
   static constexpr unsigned kRetire = 11;    // a cycle
   static constexpr unsigned kIntegerQueue = 20;
@@ -128,7 +128,7 @@ class OutOfOrder {
   static constexpr unsigned kIntegerIssue = 4;
   static constexpr unsigned kLoads = 32;
   static constexpr unsigned kStores = 32;
-  // From the cycle of fetch: slot, map, queue, and issue in the fourth. A wrongly predicted turn is known
+  // From the cycle of fetch: slot, map, queue, and issue in the fourth. A wrongly predicted branch is known
   // when it is issued and restarts the fetch so that seven cycles lie between its fetch and the next.
   static constexpr unsigned kToQueue = 3;
   static constexpr unsigned kRestart = 3;
@@ -153,7 +153,7 @@ class OutOfOrder {
 
   uint64_t operations() const { return head_; }
   uint64_t cycles() const { return now_ + 1; }
-  uint64_t turns() const { return turns_; }
+  uint64_t branches() const { return branches_; }
   uint64_t mispredicted() const { return mispredicted_; }
 
  private:
@@ -197,7 +197,7 @@ class OutOfOrder {
     Work work;
     uint8_t missing;  // of what it reads
     bool complete;
-    bool restarts;  // a turn that the fetch waits for
+    bool restarts;  // a branch that the fetch waits for
   };
   struct Fetched {
     Operation operation;
@@ -418,8 +418,8 @@ class OutOfOrder {
         resume_ = into.at;
       }
       const Operation& operation = into.operation;
-      if (operation.turn != Turn::kNone) {
-        ++turns_;
+      if (operation.branch != Branch::kNone) {
+        ++branches_;
         into.restarts = prediction_.wrong(operation);
         if (into.restarts) {
           ++mispredicted_;
@@ -467,7 +467,7 @@ class OutOfOrder {
   uint64_t first_store_ = 0;
   uint64_t next_store_ = 0;
   std::array<uint8_t, 256> words_{};  // stores in the queue, by address: none means that no search is needed
-  uint64_t turns_ = 0;
+  uint64_t branches_ = 0;
   uint64_t mispredicted_ = 0;
 };
 

@@ -18,8 +18,8 @@ namespace substrata::papers {
 using namespace sampler;
 namespace {
 
-using monitoring::Capsule;
-using monitoring::Packet;
+using owl_monitor::Capsule;
+using owl_monitor::Packet;
 
 constexpr uint64_t kPeriod = 1009;
 
@@ -39,7 +39,7 @@ struct Profiler {
 void compose(const char* name, const std::string& text) {
   auto known = client::sized<substrata_owl_module_info>();
   if (substrata_owl_module_find(name, &known) == 0) return;
-  monitoring::demand(substrata_owl_compose(text.data(), text.size(), name));
+  owl_monitor::demand(substrata_owl_compose(text.data(), text.size(), name));
 }
 
 // The SHRIMP monitor's histogram beside the composed module's, bin by bin, under one selection of the

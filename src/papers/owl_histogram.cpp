@@ -21,9 +21,9 @@ namespace substrata::papers {
 using namespace sampler;
 namespace {
 
-using monitoring::Capsule;
-using monitoring::Packet;
-using monitoring::Reader;
+using owl_monitor::Capsule;
+using owl_monitor::Packet;
+using owl_monitor::Reader;
 
 constexpr uint64_t kBlock = 64;
 constexpr double kPaperRate = 1.0 / 8;
@@ -345,7 +345,7 @@ std::vector<Claim> run(const Setting& setting) {
        "another rate than its 30 %"});
 
   auto info = client::sized<substrata_owl_module_info>();
-  monitoring::demand(substrata_owl_module_find("histogram", &info));
+  owl_monitor::demand(substrata_owl_module_find("histogram", &info));
   const uint64_t modern_gates = 8'000'000;
   const uint64_t paper_gates = 40'000 * 66 / 100;
   claims.push_back(

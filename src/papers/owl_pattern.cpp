@@ -13,8 +13,8 @@ namespace substrata::papers {
 using namespace sampler;
 namespace {
 
-using monitoring::Capsule;
-using monitoring::Packet;
+using owl_monitor::Capsule;
+using owl_monitor::Packet;
 
 constexpr uint64_t kAccesses = 72;
 constexpr int kAtoms = 3000;
@@ -72,8 +72,8 @@ class Probe {
 class Expansion {
  public:
   Expansion() {
-    monitoring::demand(substrata_owl_expander_open(&below_));
-    monitoring::demand(substrata_owl_expander_open(&above_));
+    owl_monitor::demand(substrata_owl_expander_open(&below_));
+    owl_monitor::demand(substrata_owl_expander_open(&above_));
   }
   ~Expansion() {
     substrata_owl_expander_close(below_);
@@ -82,9 +82,9 @@ class Expansion {
   Expansion(const Expansion&) = delete;
   Expansion& operator=(const Expansion&) = delete;
   void take(const Packet& packet, bool upper) {
-    monitoring::demand(substrata_owl_expander_take(upper ? above_ : below_, packet.data.data(),
-                                                   packet.data.size(), upper ? from_above : from_below,
-                                                   this));
+    owl_monitor::demand(substrata_owl_expander_take(upper ? above_ : below_, packet.data.data(),
+                                                    packet.data.size(), upper ? from_above : from_below,
+                                                    this));
   }
   std::vector<uint64_t> addresses;
 
@@ -103,7 +103,7 @@ class Expansion {
       uint32_t number;
       uint64_t address;
     } point{1, static_cast<uint32_t>(pattern), address};
-    monitoring::demand(substrata_owl_expander_take(self.below_, &point, sizeof point, from_below, &self));
+    owl_monitor::demand(substrata_owl_expander_take(self.below_, &point, sizeof point, from_below, &self));
   }
   substrata_owl_expander* below_ = nullptr;
   substrata_owl_expander* above_ = nullptr;
@@ -116,7 +116,7 @@ std::vector<Claim> run(const Setting& setting) {
       "pattern(symbols = 1); }";
   auto known = client::sized<substrata_owl_module_info>();
   if (substrata_owl_module_find("owl-pattern-levels", &known) != 0) {
-    monitoring::demand(substrata_owl_compose(levels.data(), levels.size(), "owl-pattern"));
+    owl_monitor::demand(substrata_owl_compose(levels.data(), levels.size(), "owl-pattern"));
   }
   const std::vector<uint64_t> loads = neighbour_loads();
   Probe probe;
@@ -180,7 +180,7 @@ std::vector<Claim> run(const Setting& setting) {
                     upper_points != 0 && upper_packets < one.statistics().packets_injected,
                     "the second level finds the walk over the list, which repeats in each of eight steps"});
   auto info = client::sized<substrata_owl_module_info>();
-  monitoring::demand(substrata_owl_module_find("pattern", &info));
+  owl_monitor::demand(substrata_owl_module_find("pattern", &info));
   claims.push_back({"a table of 200 x 100 entries of 32 bits is enough",
                     "about 80 KB in raw form (section 4.3)",
                     "200 x 100 x 32 bits are " + std::to_string(200 * 100 * 4) + " bytes; " +

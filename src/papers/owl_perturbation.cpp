@@ -328,7 +328,7 @@ std::vector<Claim> run(const Setting& setting) {
   for (const Row& row : measured) {
     if (!row.program) continue;
     speeds += (speeds.empty() ? "" : ", ") + row.name + ' ' + owl_decimal(row.ipc[0], 2) + " with " +
-              owl_decimal(row.mispredicted, 1) + " mispredicted turns in a thousand";
+              owl_decimal(row.mispredicted, 1) + " mispredicted branches in a thousand";
   }
   std::string beside;
   if (!others.empty()) {

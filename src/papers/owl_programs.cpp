@@ -237,7 +237,7 @@ pid_t start(const std::string& program, const ProgramTask& task, const char* opt
       dup2(log, kLogDescriptor) < 0 || fcntl(kLogDescriptor, F_SETFD, 0) != 0) {
     _exit(126);
   }
-  // The environment counts among a program's accesses, so it is the same for everybody.
+  // The environment counts among a program's accesses, so it is the same for all users.
   char path[] = "PATH=/usr/bin:/bin";
   char language[] = "LC_ALL=C";
   char* const environment[] = {path, language, nullptr};

@@ -15,7 +15,7 @@ namespace substrata::papers {
 using namespace sampler;
 namespace {
 
-using monitoring::Capsule;
+using owl_monitor::Capsule;
 
 // The first level is direct-mapped, so that two lines suffice for a conflict; the second is the paper's.
 constexpr char kMachine[] = "l1=64k:l1_ways=1:l2=2m:l2_ways=1:line=64";
@@ -85,7 +85,7 @@ std::vector<Claim> run(const Setting&) {
   const auto machine = client::feed::Following::begin("memory", kMachine).value();
   Program program;
 
-  // Seven arrays. pressure and gradient lie a multiple of the first level's size apart, unannounced.
+  // Seven arrays. pressure and gradient lie a multiple of the first level's size apart, which nothing publishes.
   const uint64_t base = uint64_t{1} << 30;
   const Object objects[] = {
       {"velocity", base},
@@ -98,7 +98,7 @@ std::vector<Claim> run(const Setting&) {
   };
   substrata_owl_objects_clear();
   for (const Object& object : objects)
-    monitoring::demand(substrata_owl_object_add(object.name, object.address, 8 * kElements));
+    owl_monitor::demand(substrata_owl_object_add(object.name, object.address, 8 * kElements));
 
   // The background: two plain counters. Nothing else runs until the rule acts.
   const Capsule accesses("mem.cpu0.accesses", "counter", "", 0, "background");
@@ -113,7 +113,7 @@ std::vector<Claim> run(const Setting&) {
       "report conflicts\n"
       "report objects\n";
   Dismiss rule;
-  monitoring::demand(substrata_owl_recruit(text.c_str(), &rule.rule));
+  owl_monitor::demand(substrata_owl_recruit(text.c_str(), &rule.rule));
 
   uint64_t seen_accesses = 0;
   uint64_t seen_fills = 0;
@@ -121,11 +121,11 @@ std::vector<Claim> run(const Setting&) {
   const char* report = "";
   program.multiply(objects[0].address, objects[1].address, objects[0].address, kRounds);
   const double quiet = miss_rate(accesses, fills, seen_accesses, seen_fills);
-  monitoring::demand(substrata_owl_recruited(rule.rule, &times, &report));
+  owl_monitor::demand(substrata_owl_recruited(rule.rule, &times, &report));
   const bool slept = times == 0;
   program.multiply(objects[3].address, objects[4].address, objects[5].address, kRounds);
   const double spike = miss_rate(accesses, fills, seen_accesses, seen_fills);
-  monitoring::demand(substrata_owl_recruited(rule.rule, &times, &report));
+  owl_monitor::demand(substrata_owl_recruited(rule.rule, &times, &report));
   const std::string found = report;
   const std::string first = found.substr(0, found.find('\n'));
   // The cure the report suggests: the same computation with one of the two moved by half a way.

@@ -31,27 +31,27 @@ void Expansion::make(const Recipe& recipe, const Step* steps, unsigned accesses,
   bool stores = false;
   for (unsigned i = 0; i < accesses; ++i) (steps[i].write ? stores : loads) = true;
   // A plain load writes its register itself, and a plain store reads it.
-  const bool straight = recipe.moves && recipe.turn == Turn::kNone;
+  const bool straight = recipe.moves && recipe.branch == Branch::kNone;
   const uint64_t loaded_into = straight && !stores && recipe.writes != 0 ? recipe.writes : kLoaded;
   const Work load = recipe.float_value ? Work::kFloatLoad : Work::kLoad;
   for (unsigned i = 0; i < accesses; ++i) {
     if (!steps[i].write) add(load, recipe.pointers, loaded_into).address = steps[i].address;
   }
-  if (recipe.turn != Turn::kNone || recipe.steps || !straight || accesses == 0) {
+  if (recipe.branch != Branch::kNone || recipe.steps || !straight || accesses == 0) {
     uint64_t reads = recipe.reads;
     uint64_t writes = recipe.writes;
     if (recipe.steps) reads |= recipe.pointers;
     if (loads && !(recipe.steps && recipe.moves)) reads |= kLoaded;
-    if (stores && !recipe.steps && recipe.turn == Turn::kNone) writes |= kLoaded;
+    if (stores && !recipe.steps && recipe.branch == Branch::kNone) writes |= kLoaded;
     Operation& made = add(recipe.work, reads, writes);
-    made.turn = recipe.turn;
+    made.branch = recipe.branch;
     made.behind = recipe.behind;
     made.next = next;
   }
   if (!stores) return;
-  const bool computed = !straight && !recipe.steps && recipe.turn == Turn::kNone;
+  const bool computed = !straight && !recipe.steps && recipe.branch == Branch::kNone;
   uint64_t data = recipe.pointers;
-  if (recipe.turn == Turn::kNone) data |= loads || computed ? kLoaded : recipe.reads;
+  if (recipe.branch == Branch::kNone) data |= loads || computed ? kLoaded : recipe.reads;
   for (unsigned i = 0; i < accesses; ++i) {
     if (steps[i].write) add(Work::kStore, data, 0).address = steps[i].address;
   }
@@ -203,16 +203,16 @@ Recipe Decoder::decode(const Code& code, bool& understood) {
     return std::find(detail.groups, detail.groups + detail.groups_count, group) !=
            detail.groups + detail.groups_count;
   };
-  // Turns.
+  // Branches.
   const bool immediate = x86.op_count > 0 && x86.operands[0].type == X86_OP_IMM;
   if (grouped(X86_GRP_RET)) {
-    recipe.turn = Turn::kReturn;
+    recipe.branch = Branch::kReturn;
   } else if (grouped(X86_GRP_CALL)) {
-    recipe.turn = immediate ? Turn::kCall : Turn::kIndirectCall;
+    recipe.branch = immediate ? Branch::kCall : Branch::kIndirectCall;
   } else if (name == "jmp") {
-    recipe.turn = immediate ? Turn::kJump : Turn::kIndirect;
+    recipe.branch = immediate ? Branch::kJump : Branch::kIndirect;
   } else if (grouped(X86_GRP_JUMP)) {
-    recipe.turn = Turn::kConditional;
+    recipe.branch = Branch::kConditional;
   }
   // Registers.
   const bool access_known = std::any_of(x86.operands, x86.operands + x86.op_count,
@@ -261,7 +261,7 @@ Recipe Decoder::decode(const Code& code, bool& understood) {
   } else {
     recipe.work = integer_work(plain);
   }
-  if (recipe.turn != Turn::kNone) recipe.work = Work::kInteger;
+  if (recipe.branch != Branch::kNone) recipe.work = Work::kInteger;
   // The same register twice, of which only zeros or ones can come out.
   if (one_of(plain, {"xor", "sub", "pxor", "xorps", "xorpd", "pcmpeqb", "pcmpeqw", "pcmpeqd", "pcmpeqq"}) &&
       x86.op_count >= 2) {

@@ -27,7 +27,7 @@ struct Recipe {
   uint64_t reads = 0;     // the others
   uint64_t writes = 0;
   Work work = Work::kInteger;
-  Turn turn = Turn::kNone;
+  Branch branch = Branch::kNone;
   bool moves = false;        // what it loads or stores is not computed with
   bool steps = false;        // a string instruction, which also advances its pointers
   bool float_value = false;  // what it loads goes to a floating-point register
@@ -50,7 +50,7 @@ class Decoder {
   std::unique_ptr<State> state_;
 };
 
-// The operations of one execution: its loads, what computes or turns, its stores; at most 255 accesses.
+// The operations of one execution: its loads, what computes or branches, its stores; at most 255 accesses.
 class Expansion {
  public:
   // `steps`: its `accesses` accesses. `next`: the address of the instruction executed after it.

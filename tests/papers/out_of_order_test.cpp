@@ -7,10 +7,10 @@
 #include <map>
 #include <vector>
 
+using substrata::papers::Branch;
 using substrata::papers::Operation;
 using substrata::papers::OutOfOrder;
 using substrata::papers::Prediction;
-using substrata::papers::Turn;
 using substrata::papers::Work;
 
 namespace {
@@ -56,9 +56,9 @@ Operation stores(uint64_t address, uint64_t reads = 0) {
   return made;
 }
 
-Operation turns(Turn turn, uint64_t place, uint64_t next) {
+Operation branches(Branch branch, uint64_t place, uint64_t next) {
   Operation made;
-  made.turn = turn;
+  made.branch = branch;
   made.place = place;
   made.behind = place + 4;
   made.next = next;
@@ -186,9 +186,9 @@ TEST(OutOfOrderProcessor, ThirtyTwoStoresWaitForTheirLines) {
 }
 
 TEST(OutOfOrderProcessor, FetchEndsBehindATakenTurn) {
-  EXPECT_EQ(cycles_of({computes(Work::kInteger), turns(Turn::kJump, 100, 200)}, 1000), 1000U);
+  EXPECT_EQ(cycles_of({computes(Work::kInteger), branches(Branch::kJump, 100, 200)}, 1000), 1000U);
   EXPECT_EQ(cycles_of({computes(Work::kInteger), computes(Work::kInteger), computes(Work::kInteger),
-                       turns(Turn::kJump, 100, 200)},
+                       branches(Branch::kJump, 100, 200)},
                       1000),
             1000U);
 }
@@ -196,7 +196,7 @@ TEST(OutOfOrderProcessor, FetchEndsBehindATakenTurn) {
 TEST(OutOfOrderProcessor, AMispredictedTurnCostsSevenCyclesAndWhatItWaitedFor) {
   // An indirect jump that goes elsewhere each time.
   std::vector<Operation> all;
-  for (uint64_t i = 0; i < 1000; ++i) all.push_back(turns(Turn::kIndirect, 100, 1000 + 8 * i));
+  for (uint64_t i = 0; i < 1000; ++i) all.push_back(branches(Branch::kIndirect, 100, 1000 + 8 * i));
   const Result result = run(all);
   EXPECT_EQ(result.mispredicted, 1000U);
   EXPECT_NEAR(static_cast<double>(result.cycles), 7000, 10);
@@ -204,9 +204,9 @@ TEST(OutOfOrderProcessor, AMispredictedTurnCostsSevenCyclesAndWhatItWaitedFor) {
   std::vector<Operation> waiting;
   for (uint64_t i = 0; i < 1000; ++i) {
     waiting.push_back(computes(Work::kMultiply, 0, bit(1)));
-    Operation turn = turns(Turn::kIndirect, 100, 1000 + 8 * i);
-    turn.reads = bit(1);
-    waiting.push_back(turn);
+    Operation branch = branches(Branch::kIndirect, 100, 1000 + 8 * i);
+    branch.reads = bit(1);
+    waiting.push_back(branch);
   }
   EXPECT_NEAR(static_cast<double>(run(waiting).cycles), 14000, 10);
 }
@@ -236,7 +236,7 @@ TEST(OutOfOrderProcessor, GivesEveryOperationOnce) {
         all.push_back(computes(Work::kFloatMultiply, bit(i % 11), bit(i % 3)));
         break;
       case 3:
-        all.push_back(turns(Turn::kConditional, i % 64 * 4, i % 3 == 0 ? i % 64 * 4 + 4 : 0));
+        all.push_back(branches(Branch::kConditional, i % 64 * 4, i % 3 == 0 ? i % 64 * 4 + 4 : 0));
         break;
       default:
         all.push_back(computes(Work::kInteger, bit(i % 13) | bit(i % 3), bit(i % 4)));
@@ -256,7 +256,7 @@ TEST(BranchPrediction, LearnsALoopsEndAndAPattern) {
   Prediction prediction;
   unsigned late = 0;
   for (unsigned i = 0; i < 8000; ++i) {
-    const bool wrong = prediction.wrong(turns(Turn::kConditional, 64, i % 8 != 7 ? 0 : 68));
+    const bool wrong = prediction.wrong(branches(Branch::kConditional, 64, i % 8 != 7 ? 0 : 68));
     if (i >= 4000 && wrong) ++late;
   }
   EXPECT_EQ(late, 0U);
@@ -270,8 +270,8 @@ TEST(BranchPrediction, LearnsThatOneBranchRepeatsAnother) {
   for (unsigned i = 0; i < 40000; ++i) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
     const bool taken = (state >> 40 & 1) != 0;
-    prediction.wrong(turns(Turn::kConditional, 64, taken ? 0 : 68));
-    const bool wrong = prediction.wrong(turns(Turn::kConditional, 512, taken ? 0 : 516));
+    prediction.wrong(branches(Branch::kConditional, 64, taken ? 0 : 68));
+    const bool wrong = prediction.wrong(branches(Branch::kConditional, 512, taken ? 0 : 516));
     if (i >= 20000 && wrong) ++second_wrong;
   }
   EXPECT_LT(second_wrong, 2000U);  // of 20000
@@ -280,10 +280,10 @@ TEST(BranchPrediction, LearnsThatOneBranchRepeatsAnother) {
 TEST(BranchPrediction, ReturnsGoBehindTheirCallsUpToThirtyTwoDeep) {
   for (const unsigned depth : {1U, 32U, 33U}) {
     Prediction prediction;
-    for (unsigned i = 0; i < depth; ++i) prediction.wrong(turns(Turn::kCall, 100 * i, 5000));
+    for (unsigned i = 0; i < depth; ++i) prediction.wrong(branches(Branch::kCall, 100 * i, 5000));
     unsigned wrong = 0;
     for (unsigned i = depth; i-- > 0;) {
-      if (prediction.wrong(turns(Turn::kReturn, 5000, 100 * i + 4))) ++wrong;
+      if (prediction.wrong(branches(Branch::kReturn, 5000, 100 * i + 4))) ++wrong;
     }
     EXPECT_EQ(wrong, depth > 32 ? 1U : 0U) << depth;
   }
@@ -291,9 +291,9 @@ TEST(BranchPrediction, ReturnsGoBehindTheirCallsUpToThirtyTwoDeep) {
 
 TEST(BranchPrediction, AnIndirectTurnGoesWhereItWentLast) {
   Prediction prediction;
-  EXPECT_TRUE(prediction.wrong(turns(Turn::kIndirect, 100, 500)));
-  EXPECT_FALSE(prediction.wrong(turns(Turn::kIndirect, 100, 500)));
-  EXPECT_TRUE(prediction.wrong(turns(Turn::kIndirectCall, 100, 600)));
-  EXPECT_FALSE(prediction.wrong(turns(Turn::kReturn, 600, 104)));
-  EXPECT_FALSE(prediction.wrong(turns(Turn::kJump, 104, 900)));
+  EXPECT_TRUE(prediction.wrong(branches(Branch::kIndirect, 100, 500)));
+  EXPECT_FALSE(prediction.wrong(branches(Branch::kIndirect, 100, 500)));
+  EXPECT_TRUE(prediction.wrong(branches(Branch::kIndirectCall, 100, 600)));
+  EXPECT_FALSE(prediction.wrong(branches(Branch::kReturn, 600, 104)));
+  EXPECT_FALSE(prediction.wrong(branches(Branch::kJump, 104, 900)));
 }

@@ -111,19 +111,19 @@ TEST_F(X86Operations, TheStackPointerIsNoDependence) {
 
 TEST_F(X86Operations, TurnsAreTold) {
   const Recipe conditional = decode({0x74, 0x10});  // je
-  EXPECT_EQ(conditional.turn, Turn::kConditional);
+  EXPECT_EQ(conditional.branch, Branch::kConditional);
   EXPECT_EQ(conditional.reads, kFlags);
-  EXPECT_EQ(decode({0xeb, 0x10}).turn, Turn::kJump);      // jmp
-  EXPECT_EQ(decode({0xff, 0xe0}).turn, Turn::kIndirect);  // jmp rax
+  EXPECT_EQ(decode({0xeb, 0x10}).branch, Branch::kJump);      // jmp
+  EXPECT_EQ(decode({0xff, 0xe0}).branch, Branch::kIndirect);  // jmp rax
   EXPECT_EQ(decode({0xff, 0xe0}).reads, kRax);
-  EXPECT_EQ(decode({0xe8, 0x10, 0, 0, 0}).turn, Turn::kCall);  // call
-  EXPECT_EQ(decode({0xff, 0x13}).turn, Turn::kIndirectCall);   // call [rbx]
-  EXPECT_EQ(decode({0xc3}).turn, Turn::kReturn);               // ret
-  EXPECT_EQ(decode({0x48, 0x01, 0xd8}).turn, Turn::kNone);
+  EXPECT_EQ(decode({0xe8, 0x10, 0, 0, 0}).branch, Branch::kCall);  // call
+  EXPECT_EQ(decode({0xff, 0x13}).branch, Branch::kIndirectCall);   // call [rbx]
+  EXPECT_EQ(decode({0xc3}).branch, Branch::kReturn);               // ret
+  EXPECT_EQ(decode({0x48, 0x01, 0xd8}).branch, Branch::kNone);
   const auto call = operations(decode({0xff, 0x13}), {kRead, kWrite});
   ASSERT_EQ(call.size(), 3U);
   EXPECT_EQ(call[0].work, Work::kLoad);
-  EXPECT_EQ(call[1].turn, Turn::kIndirectCall);
+  EXPECT_EQ(call[1].branch, Branch::kIndirectCall);
   EXPECT_EQ(call[1].reads & kLoaded, kLoaded);
   EXPECT_EQ(call[2].work, Work::kStore);
 }
@@ -182,7 +182,7 @@ TEST_F(X86Operations, WhatIsNoInstructionIsSaidToBeNone) {
   bool understood = true;
   const Recipe recipe = decoder.decode({0x1000, 1, true, {0x06}}, understood);  // not in 64-bit mode
   EXPECT_FALSE(understood);
-  EXPECT_EQ(recipe.turn, Turn::kNone);
+  EXPECT_EQ(recipe.branch, Branch::kNone);
   EXPECT_EQ(recipe.behind, 0x1001U);
   understood = true;
   decoder.decode({0x1000, 3, false, {0x48, 0x01, 0xd8}}, understood);  // bytes that could not be read
