@@ -13,9 +13,9 @@
 #include <stdexcept>
 #include <string>
 
-using substrata::monitoring::Capsule;
-using substrata::monitoring::Packet;
-using substrata::monitoring::Reader;
+using substrata::owl_monitor::Capsule;
+using substrata::owl_monitor::Packet;
+using substrata::owl_monitor::Reader;
 
 namespace {
 

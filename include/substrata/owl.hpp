@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace substrata::monitoring {
+namespace substrata::owl_monitor {
 
 // A refusal; what() is the message of substrata_owl_error().
 class Refused : public std::runtime_error {
@@ -112,6 +112,6 @@ class Capsule {
   substrata_owl_capsule* capsule_ = nullptr;
 };
 
-}  // namespace substrata::monitoring
+}  // namespace substrata::owl_monitor
 
 #endif

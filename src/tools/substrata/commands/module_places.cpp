@@ -20,7 +20,7 @@ namespace substrata::tool {
 using namespace sampler;
 namespace {
 
-using monitoring::Capsule;
+using owl_monitor::Capsule;
 
 // Runs a workload on a machine model; throws std::runtime_error when it does not end with the right result.
 void run_machine(const char* machine, const char* workload, std::uint32_t processes) {
@@ -72,7 +72,7 @@ constexpr Place kPlaces[] = {
 int try_module(const std::string& name, const std::string& registers) {
   start_library();
   auto info = client::sized<substrata_owl_module_info>();
-  monitoring::demand(substrata_owl_module_find(name.c_str(), &info));
+  owl_monitor::demand(substrata_owl_module_find(name.c_str(), &info));
   { const Capsule fits(kPlaces[0].probes, name, registers); }  // else refused before anything is printed
   std::printf("%s, from %s, in five capsules\n\n%-18s %-9s %12s %10s %10s %8s", info.name, info.origin,
               "capsule at", "", "transactions", "packets", "bytes", "dropped");
