@@ -20,7 +20,7 @@ using namespace substrata;
 using bridge::ForeignEvent;
 using bridge::ForeignEvents;
 using bridge::ForeignPapi;
-using bridge::Wish;
+using bridge::Settings;
 
 struct Bridge {
   explicit Bridge(const ForeignPapi& loaded) noexcept : papi(loaded), events(loaded) {}
@@ -95,13 +95,13 @@ Status refused(const ForeignPapi& papi, int error, const char* what) noexcept {
 
 Status detect(const Host* host) noexcept {
   return guarded([&]() -> Status {
-    const Wish wish = bridge::wish_of(*host);
-    if (!wish.asked) {
+    const Settings settings = bridge::settings_of(*host);
+    if (!settings.asked) {
       return {Code::kDisabled, 0,
               "off unless asked for: SUBSTRATA_BRIDGE=1 offers the components of the installed PAPI, "
               "SUBSTRATA_BRIDGE=/path/to/libpapi.so those of another one"};
     }
-    if (wish.libraries.empty()) {
+    if (settings.libraries.empty()) {
       return {Code::kNoSupport, 0,
               "no libpapi in /usr/local/lib, the system's library folders or /opt/papi/lib; install PAPI "
               "(Debian: libpapi7.0) or set SUBSTRATA_BRIDGE to the path of its libpapi"};
@@ -112,12 +112,12 @@ Status detect(const Host* host) noexcept {
 
 Status open(const Host* host, Device** out) noexcept {
   return guarded([&]() -> Status {
-    const Wish wish = bridge::wish_of(*host);
+    const Settings settings = bridge::settings_of(*host);
     std::string why;
-    const ForeignPapi* papi = ForeignPapi::bring_up(wish, &why);
+    const ForeignPapi* papi = ForeignPapi::bring_up(settings, &why);
     if (papi == nullptr) return refuse(Code::kNoSupport, "%s", why.c_str());
     auto device = std::make_unique<Bridge>(*papi);
-    if (!device->events.scan(wish, &why)) return refuse(Code::kNoSupport, "%s", why.c_str());
+    if (!device->events.scan(settings, &why)) return refuse(Code::kNoSupport, "%s", why.c_str());
     *out = reinterpret_cast<Device*>(device.release());
     return kSuccess;
   });

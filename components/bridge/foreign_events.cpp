@@ -31,9 +31,9 @@ ValueType type_of(int data_type) noexcept {
 
 }  // namespace
 
-bool ForeignEvents::scan(const Wish& wish, std::string* why) {
+bool ForeignEvents::scan(const Settings& settings, std::string* why) {
   const std::lock_guard guard(lock_);
-  wish_ = wish;
+  settings_ = settings;
   std::string reasons;
   for (int component = 0; component < papi_.num_components(); ++component) {
     const PAPI_component_info_t* info = papi_.get_component_info(component);
@@ -41,8 +41,8 @@ bool ForeignEvents::scan(const Wish& wish, std::string* why) {
     const std::string name = text_of(info->name);
     if (!reasons.empty()) reasons += "; ";
     reasons += name + ": ";
-    if (!wish_.chose(name)) {
-      reasons += wish_.components.empty() ? "substrata has it itself" : "not asked for";
+    if (!settings_.chose(name)) {
+      reasons += settings_.components.empty() ? "substrata has it itself" : "not asked for";
       continue;
     }
     // Also asked of a component that waits for its first use: the question is the use.
@@ -72,7 +72,7 @@ bool ForeignEvents::enter(int code, const std::string& asked, uint32_t* index) {
   if (papi_.get_event_info(code, info.get()) != PAPI_OK) return false;
   const int component = papi_.get_event_component(code);
   const PAPI_component_info_t* of = component < 0 ? nullptr : papi_.get_component_info(component);
-  if (of == nullptr || !wish_.chose(text_of(of->name))) return false;
+  if (of == nullptr || !settings_.chose(text_of(of->name))) return false;
   const std::string name = asked.empty() ? text_of(info->symbol) : asked;
   if (name.empty()) return false;
   const uint32_t next = static_cast<uint32_t>(events_.size());

@@ -36,7 +36,7 @@ class ForeignEvents {
 
   // Lists the events of the chosen components that are not disabled. When there is none: false, and *why a
   // message with the reason of each component.
-  bool scan(const Wish& wish, std::string* why);
+  bool scan(const Settings& settings, std::string* why);
 
   uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
 
@@ -57,7 +57,7 @@ class ForeignEvents {
   void try_out(ForeignEvent* event) const;
 
   const ForeignPapi& papi_;
-  Wish wish_;
+  Settings settings_;
   mutable ForkLock lock_;
   std::deque<ForeignEvent> events_;
   std::unordered_map<std::string, uint32_t> by_name_;

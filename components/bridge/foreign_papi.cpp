@@ -50,30 +50,30 @@ bool sanitized() noexcept {
 
 }  // namespace
 
-Wish wish_of(const Host& host) {
-  Wish wish;
+Settings settings_of(const Host& host) {
+  Settings settings;
   const std::string_view value = setting_of(host, "SUBSTRATA_BRIDGE");
-  wish.asked = !value.empty() && value != "0";
-  if (!wish.asked) return wish;
+  settings.asked = !value.empty() && value != "0";
+  if (!settings.asked) return settings;
   if (value.find('/') != std::string_view::npos) {
-    wish.libraries.emplace_back(value);
+    settings.libraries.emplace_back(value);
   } else {
     for (const char* folder : kFolders)
       for (const char* name : kNames) {
         std::string path = sysfs::below_root(host, std::string(folder) + "/" + name);
-        if (::access(path.c_str(), R_OK) == 0) wish.libraries.push_back(std::move(path));
+        if (::access(path.c_str(), R_OK) == 0) settings.libraries.push_back(std::move(path));
       }
   }
   std::string_view list = setting_of(host, "SUBSTRATA_BRIDGE_COMPONENTS");
   while (!list.empty()) {
     const size_t end = std::min(list.find_first_of(",:"), list.size());
-    if (end > 0) wish.components.emplace_back(list.substr(0, end));
+    if (end > 0) settings.components.emplace_back(list.substr(0, end));
     list.remove_prefix(std::min(end + 1, list.size()));
   }
-  return wish;
+  return settings;
 }
 
-bool Wish::chose(std::string_view component) const noexcept {
+bool Settings::chose(std::string_view component) const noexcept {
   if (components.empty()) return std::find(kServed.begin(), kServed.end(), component) == kServed.end();
   return std::find(components.begin(), components.end(), component) != components.end();
 }
@@ -123,13 +123,13 @@ std::string ForeignPapi::load(const std::string& path) {
   return {};
 }
 
-std::string ForeignPapi::initialise(const Wish& wish) {
+std::string ForeignPapi::initialise(const Settings& settings) {
   if (is_initialized() != PAPI_NOT_INITED)
     return {};  // the program uses that PAPI too: it is up as it wants it
   // Possible before its initialisation only: what substrata has itself is neither probed nor opened twice. A
   // component that this PAPI was built without is an error of no interest.
   for (const std::string_view served : kServed)
-    if (!wish.chose(served)) disable_component_by_name(std::string(served).c_str());
+    if (!settings.chose(served)) disable_component_by_name(std::string(served).c_str());
   const int wanted = version_ & ~0xffff;
   const int got = library_init(wanted);
   if (got != wanted) return "PAPI " + version_text() + " at " + path_ + " does not start: " + error_text(got);
@@ -139,7 +139,7 @@ std::string ForeignPapi::initialise(const Wish& wish) {
   return {};
 }
 
-const ForeignPapi* ForeignPapi::bring_up(const Wish& wish, std::string* why) {
+const ForeignPapi* ForeignPapi::bring_up(const Settings& settings, std::string* why) {
   static Immortal<ForkLock> lock;
   static auto* const kUp = new std::vector<const ForeignPapi*>;  // never freed: see the declaration
   const std::lock_guard guard(*lock);
@@ -148,7 +148,7 @@ const ForeignPapi* ForeignPapi::bring_up(const Wish& wish, std::string* why) {
     return nullptr;
   }
   *why = "no libpapi was found";
-  for (const std::string& path : wish.libraries) {
+  for (const std::string& path : settings.libraries) {
     for (const ForeignPapi* up : *kUp)
       if (up->path_ == path) return up;
     struct Free {
@@ -159,7 +159,7 @@ const ForeignPapi* ForeignPapi::bring_up(const Wish& wish, std::string* why) {
     };
     std::unique_ptr<ForeignPapi, Free> fresh(new ForeignPapi);
     std::string refusal = fresh->load(path);
-    if (refusal.empty()) refusal = fresh->initialise(wish);
+    if (refusal.empty()) refusal = fresh->initialise(settings);
     if (refusal.empty()) {
       kUp->push_back(fresh.get());
       return fresh.release();

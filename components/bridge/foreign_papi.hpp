@@ -12,14 +12,14 @@
 namespace substrata::bridge {
 
 // What SUBSTRATA_BRIDGE and SUBSTRATA_BRIDGE_COMPONENTS ask for.
-struct Wish {
+struct Settings {
   bool asked = false;
   std::vector<std::string> libraries;   // files to try, in order, below Host::root
   std::vector<std::string> components;  // empty: all but those that substrata has itself
 
   bool chose(std::string_view component) const noexcept;
 };
-Wish wish_of(const Host& host);
+Settings settings_of(const Host& host);
 
 // The functions of a loaded PAPI, of generation 7.0 to 7.3, under PAPI's names. Only fields that lie at the
 // same place in both generations are read: PAPI_component_info_t up to `disabled`, PAPI_event_info_t up to
@@ -31,9 +31,9 @@ class ForeignPapi {
 
   // The first of the requested libraries that can be used, loaded and initialised once and kept until the
   // process ends: PAPI 7.0 does not survive a second initialisation, and its shutdown would take libpfm's
-  // tables from us. Null, and *why a message, when there is none. What the first wish for a library left out
+  // tables from us. Null, and *why a message, when there is none. What the first request for a library left out
   // stays disabled inside it.
-  static const ForeignPapi* bring_up(const Wish& wish, std::string* why);
+  static const ForeignPapi* bring_up(const Settings& settings, std::string* why);
 
   const std::string& path() const noexcept { return path_; }
   std::string version_text() const;
@@ -68,7 +68,7 @@ class ForeignPapi {
 
   // Empty, or why this file cannot be used.
   std::string load(const std::string& path);
-  std::string initialise(const Wish& wish);
+  std::string initialise(const Settings& settings);
 
   void* handle_ = nullptr;
   int version_ = 0;

@@ -1,5 +1,5 @@
 // The start of processes as the kernel keeps it: in clock ticks since the machine's start, in /proc/PID/stat. The file
-// times of /proc are no help: they are of the moment when an entry was first looked at.
+// times of /proc do not help: they are those of the first look at an entry.
 #include "high_level/job_start.hpp"
 
 #include <fcntl.h>

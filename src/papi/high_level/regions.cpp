@@ -88,15 +88,15 @@ void Regions::set_interface_version(std::string_view version) {
 }
 
 // Adds an event to the plan if it opens here beside the ones planned before.
-void Regions::plan_event(const std::string& wish, Plan* plan, bool asked_for) {
-  std::string name = wish;
+void Regions::plan_event(const std::string& spec, Plan* plan, bool asked_for) {
+  std::string name = spec;
   bool instant = false;
-  if (const size_t equals = wish.rfind('=');
-      equals != std::string::npos && wish.substr(equals) == "=instant") {
+  if (const size_t equals = spec.rfind('=');
+      equals != std::string::npos && spec.substr(equals) == "=instant") {
     instant = true;
-    name = wish.substr(0, equals);
-  } else if (equals != std::string::npos && wish.substr(equals) == "=delta") {
-    name = wish.substr(0, equals);
+    name = spec.substr(0, equals);
+  } else if (equals != std::string::npos && spec.substr(equals) == "=delta") {
+    name = spec.substr(0, equals);
   }
   Catalogue& catalogue = Library::instance().catalogue();
   const auto drop = [&](const Status& why) {
@@ -144,12 +144,12 @@ void Regions::plan_event(const std::string& wish, Plan* plan, bool asked_for) {
 void Regions::make_plan() {
   auto plan = std::make_shared<Plan>();
   plan->multiplex = environment("PAPI_MULTIPLEX") != nullptr;
-  const char* const wishes = environment("PAPI_EVENTS");
-  for (std::string wish : split_list(wishes != nullptr ? wishes : "", ",")) {
-    const size_t begin = wish.find_first_not_of(" \t");
+  const char* const list = environment("PAPI_EVENTS");
+  for (std::string spec : split_list(list != nullptr ? list : "", ",")) {
+    const size_t begin = spec.find_first_not_of(" \t");
     if (begin == std::string::npos) continue;
-    wish = wish.substr(begin, wish.find_last_not_of(" \t") - begin + 1);
-    plan_event(wish, plan.get(), true);
+    spec = spec.substr(begin, spec.find_last_not_of(" \t") - begin + 1);
+    plan_event(spec, plan.get(), true);
   }
   const char* const presets[] = {"PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_FP_INS", "PAPI_FP_OPS"};
   if (plan->columns.empty())

@@ -60,7 +60,7 @@ class Regions {
   Regions() = default;
   Status prepare();
   void make_plan();
-  void plan_event(const std::string& wish, Plan* plan, bool asked_for);
+  void plan_event(const std::string& spec, Plan* plan, bool asked_for);
   Thread* this_thread(bool make);
   Status start_sets(Thread* thread);
   static void stop_sets(Thread* thread) noexcept;
