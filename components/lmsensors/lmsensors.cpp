@@ -88,7 +88,7 @@ class Sampler : public sysfs::LevelSampler {
       }
       const double scaled = value * 1000.0;
       if (!(std::fabs(scaled) < 9.2e18)) {
-        return refuse_system(ERANGE, "sensor %s gives a value that is no number", names_[i]);
+        return refuse_system(ERANGE, "sensor %s gives a value that is not a number", names_[i]);
       }
       raw[i] = std::llround(scaled);
     }

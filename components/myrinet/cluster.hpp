@@ -87,7 +87,7 @@ class Cluster {
 
   // From now on; null: none. Besides the probe points.
   void watch(StageWatch* watch) noexcept { watch_ = watch; }
-  // Does anybody look at the packets' stages: the watch, or an observer of a probe point?
+  // Does anything look at the packets' stages: the watch, or an observer of a probe point?
   bool looked_at() const noexcept;
   // Sends a message as a host's software that may begin at `now`: it waits for a free entry in the queue of
   // its interface and puts the message there. Gives the time at which it goes on.

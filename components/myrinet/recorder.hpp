@@ -28,7 +28,7 @@ class MonitorMemory {
     uint8_t type;
   };
   static_assert(kMostNodes <= 256 && kTypes <= 256, "numbers of eight bits");
-  // False: it is no latency's, or is beyond the shape and counted as left out. The cell is null where the
+  // False: it belongs to no latency, or is beyond the shape and counted as left out. The cell is null where the
   // node has no statistics yet.
   bool sort(uint32_t node, const substrata_transaction& stage, Stage* out) noexcept {
     const int latency = latency_of(stage.state);

@@ -35,7 +35,7 @@ void Protocol::warm_up() {
   for (std::uint64_t index = 0; index < shape_.cache_lines; ++index) {
     const std::uint64_t line = kBeyond + index;
     Block& known = block(line);
-    known.processors = everybody();
+    known.processors = all_processors();
     const std::uint64_t all =
         shape_.stations == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << shape_.stations) - 1;
     known.stations = all & ~(std::uint64_t{1} << home_of(line));
@@ -169,7 +169,7 @@ Protocol::NetworkLine& Protocol::allocate(std::uint32_t station, std::uint64_t l
   entry = {};
   entry.tag = line;
   // Processors may share the line from before it was dropped last, so all are taken to.
-  entry.processors = everybody();
+  entry.processors = all_processors();
   return entry;
 }
 
@@ -293,7 +293,7 @@ Step Protocol::own_at_home(std::uint32_t cpu, std::uint64_t line) {
       for (std::uint32_t other = 0; other < shape_.stations; ++other) {
         if (other == home || ((known.stations >> other) & 1U) == 0) continue;
         NetworkLine* const entry = network_line(other, line);
-        invalidate(other, entry != nullptr ? entry->processors : everybody(), line, cpu);
+        invalidate(other, entry != nullptr ? entry->processors : all_processors(), line, cpu);
         if (entry != nullptr) entry->state = BlockState::kGlobalInvalid;
         if (other != station) step.stations |= std::uint64_t{1} << other;
       }
@@ -354,7 +354,7 @@ Step Protocol::update_at_home(std::uint32_t cpu, std::uint64_t line) {
     if (other == home || ((known.stations >> other) & 1U) == 0) continue;
     NetworkLine* const entry = network_line(other, line);
     if (entry != nullptr) entry->version = version;
-    update(other, entry != nullptr ? entry->processors : everybody());
+    update(other, entry != nullptr ? entry->processors : all_processors());
     if (other != station) step.stations |= std::uint64_t{1} << other;
   }
   return step;

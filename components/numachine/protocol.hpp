@@ -185,7 +185,7 @@ class Protocol {
   std::uint8_t bit_of(std::uint32_t cpu) const noexcept {
     return static_cast<std::uint8_t>(1U << per_station_.rest(cpu));
   }
-  std::uint8_t everybody() const noexcept {
+  std::uint8_t all_processors() const noexcept {
     return static_cast<std::uint8_t>((1U << shape_.per_station) - 1);
   }
   Block* find_page(std::uint64_t page);

@@ -257,7 +257,7 @@ bool Model::complete(std::uint32_t cpu, Time& now) {
   c.stage = Stage::kIdle;
   if (!pending_before && c.card->pending_interrupts() != 0) handle_interrupt(c, now);
   if (c.is_write && c.want == Want::kRead) {
-    // Update protocol: the line is there now, its new value must go to everybody.
+    // Update protocol: the line is there now, its new value must go to all processors.
     look_up(cpu, now);
     return false;
   }

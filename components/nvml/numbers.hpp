@@ -38,7 +38,7 @@ struct Number {
   const char* alias;  // a second name, or null
   const char* unit;
   const char* text;
-  bool counts;             // reported from the start of the set on; a level otherwise
+  bool counts;             // reported from the start of the set on; a gauge otherwise
   bool of_parts;           // a part of a divided GPU has it, too
   uint32_t wraps_at_bits;  // of a count
   ReadNumber* read;

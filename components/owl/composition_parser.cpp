@@ -30,13 +30,13 @@ class Parser {
       throw SyntaxError{here(), "the text goes on behind the module; one file holds one module"};
     if (out_->first.empty())
       throw SyntaxError{here() - 1, "nothing is fed: a chain must begin with 'input ->'"};
-    check_feeding();
+    check_inputs();
     return std::move(out_);
   }
 
  private:
   // Every sub-module sees what input gives, and gets it from one that hands transactions on.
-  void check_feeding() const {
+  void check_inputs() const {
     const std::vector<Stage>& stages = out_->stages;
     std::vector<uint32_t> reached = out_->first;
     for (size_t i = 0; i < reached.size(); ++i) {

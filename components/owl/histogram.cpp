@@ -260,7 +260,7 @@ class Bins {
 
 constexpr Module kHistogramModule = make_module<Histogram>(
     "histogram",
-    "counts transactions and misses a block with a few counters; the least recently used one is "
+    "counts transactions and misses per block with a few counters; the least recently used one is "
     "written back",
     "u64 key, u64 count, u64 misses");
 constexpr Module kMissRateModule = make_module<MissRate>(

@@ -57,7 +57,7 @@ std::vector<std::string> words_of(const std::string& line) {
 int substrata_owl_rule::find(Number& number, unsigned line) const {
   const size_t dot = number.metric.find('.');
   if (dot == std::string::npos) {
-    return fail(Code::kInvalid, "line %u: '%s' is no MODULE.METRIC", line, number.metric.c_str());
+    return fail(Code::kInvalid, "line %u: '%s' is not MODULE.METRIC", line, number.metric.c_str());
   }
   const std::string module = number.metric.substr(0, dot);
   const std::string metric = number.metric.substr(dot + 1);

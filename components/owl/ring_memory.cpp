@@ -101,12 +101,12 @@ int RingMemory::open(const char* path, bool consumer) {
   struct stat about {};
   if (fstat(file_, &about) != 0 || !S_ISREG(about.st_mode) ||
       about.st_size < static_cast<off_t>(kRingOffset + 8)) {
-    return fail(Code::kInvalid, "'%s' is no ring: it is too short", path);
+    return fail(Code::kInvalid, "'%s' is not a ring: it is too short", path);
   }
   // Else whoever has it could cut it under this reader.
   const int seals = fcntl(file_, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
-    return fail(Code::kInvalid, "'%s' is no ring: it is not sealed memory", path);
+    return fail(Code::kInvalid, "'%s' is not a ring: it is not sealed memory", path);
   const uint64_t bytes = static_cast<uint64_t>(about.st_size);
   if (const int refused = map(bytes, path)) return refused;
   // Read once: others may write here.
@@ -115,7 +115,7 @@ int RingMemory::open(const char* path, bool consumer) {
   register_count_ = header_->register_count.load(std::memory_order_relaxed);
   if (magic != RingHeader::kMagic || !std::has_single_bit(word_count_) ||
       word_count_ > (bytes - kRingOffset) / 8 || register_count_ > SUBSTRATA_OWL_MOST_REGISTERS) {
-    return fail(Code::kInvalid, "'%s' is no ring of this version: its header does not fit", path);
+    return fail(Code::kInvalid, "'%s' is not a ring of this version: its header does not fit", path);
   }
   // The system gives the lock back when a consumer ends, also when it is killed.
   if (consumer && flock(file_, LOCK_EX | LOCK_NB) != 0) {

@@ -44,7 +44,7 @@ def table(name, text):
 
 def script(recording, png):
     work, talk = first_of(recording, COMPUTATION), first_of(recording, COMMUNICATION)
-    heat = next((series for series in recording.series if series.kind == "level" and "degC" in series.unit), None)
+    heat = next((series for series in recording.series if series.kind == "gauge" and "degC" in series.unit), None)
     if not work:
         raise SystemExit("figure1.py: the recording has none of " + ", ".join(COMPUTATION))
     ranks = sorted(set(work) | set(talk))

@@ -291,7 +291,7 @@ class Following {
 };
 
 // Runs a workload ("fft:points=65536") on a machine to its end. options: struct_size is filled in here. A
-// wrong result of the workload is no refusal: `correct` is 0 then. Thread-safe.
+// wrong result of the workload is not a refusal: `correct` is 0 then. Thread-safe.
 inline Result<substrata_run_result> run(const char* machine, const char* workload,
                                         substrata_run_options options = {}) {
   options.struct_size = sizeof options;

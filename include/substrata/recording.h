@@ -1,4 +1,4 @@
-/* Reading the records that `substrata record` writes (docs/guide/recording.md). In libsubstrata_recording.so, which
+/* Reading the recordings that `substrata record` writes (docs/guide/recording.md). In libsubstrata_recording.so, which
  * needs neither the measuring library nor a compiler on the reader's side: every argument is a plain number,
  * text or pointer. */
 #ifndef SUBSTRATA_RECORDING_H
@@ -46,7 +46,7 @@ typedef struct substrata_recording_series {
   const char* scope;
   size_t writer;
   size_t samples;
-  int32_t kind;     /* 0 count, since the start; 1 level; 2 count in a bin of a histogram */
+  int32_t kind;     /* 0 count, since the start; 1 gauge; 2 count in a bin of a histogram */
   int32_t modelled; /* 1: from a model, not from hardware or the operating system */
   int32_t scaled;   /* 1: some values are extrapolated, the counter ran part of the time */
   int32_t rank;     /* of MPI; -1 outside of it */
@@ -69,7 +69,7 @@ typedef struct substrata_recording_region {
   size_t writer;
   int32_t rank;  /* -1: of all */
   int32_t depth; /* in how many regions of the same writer and rank it lies */
-  int32_t open;  /* 1: its end is not in the record */
+  int32_t open;  /* 1: its end is not in the recording */
   int32_t reserved;
 } substrata_recording_region;
 

@@ -65,7 +65,7 @@ SUBSTRATA_API void* substrata_shared_pages_memory(const struct substrata_shared_
  * and every later call says so. */
 SUBSTRATA_API int substrata_shared_pages_lock(struct substrata_shared_pages* pages, uint32_t lock);
 SUBSTRATA_API int substrata_shared_pages_unlock(struct substrata_shared_pages* pages, uint32_t lock);
-/* Waits for all processes; after it everybody sees what everybody changed before it. */
+/* Waits for all processes; after it each sees what all changed before it. */
 SUBSTRATA_API int substrata_shared_pages_barrier(struct substrata_shared_pages* pages);
 
 /* Since opening, of this process. */

@@ -22,7 +22,7 @@ inline uint64_t this_thread_number() noexcept {
 }
 
 // A lock biased to one owner thread. The owner marks itself busy with a store and looks whether a stranger is
-// there; a stranger announces itself, makes all threads of the process pass a barrier (membarrier(2)), and
+// there; another thread registers, makes all threads of the process pass a barrier (membarrier(2)), and
 // waits until the owner is no longer busy. Where membarrier is refused, also from some moment on (a filter of
 // system calls that the program installs), the owner's store is sequentially consistent. Re-entrant on both
 // sides (a signal handler of the owner may read the set it interrupted).

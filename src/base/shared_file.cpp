@@ -39,7 +39,7 @@ int reserve_file(int file, uint64_t bytes, uint64_t begin) noexcept {
   struct stat before {};
   if (fstat(file, &before) != 0) return errno;
   if (begin > INT64_MAX || !may_be_as_long(begin + bytes)) return EFBIG;
-  // Asked first, so that a refusal does not take the last page from everybody else for a while. The file
+  // Asked first, so that a refusal does not take the last page from all others for a while. The file
   // system of memory without a name has no such number.
   const uint64_t present = begin == 0 ? static_cast<uint64_t>(before.st_blocks) * 512 : 0;
   struct statfs system {};

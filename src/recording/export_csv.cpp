@@ -1,4 +1,4 @@
-// A record as a table.
+// A recording as a table.
 #include <algorithm>
 #include <cstdio>
 #include <ostream>
@@ -55,7 +55,8 @@ void export_csv(std::ostream& out, const Timeline& timeline) {
         << one_line(group.about->scope) << "; " << one_line(group.about->text) << "\n";
   for (const Region& region : timeline.regions)
     out << "# region " << one_line(region.name) << ": " << json_number(region.begin) << " s to "
-        << json_number(region.end) << " s" << (region.open ? ", its end is not in the record" : "") << "\n";
+        << json_number(region.end) << " s" << (region.open ? ", its end is not in the recording" : "")
+        << "\n";
   out << "time_s,skew_ns,host,rank,region";
   for (const Group& group : groups) out << ',' << field(column_name(group));
   out << "\n";

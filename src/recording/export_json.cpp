@@ -1,4 +1,4 @@
-// A record as JSON, whole.
+// A recording as JSON, whole.
 #include <ostream>
 
 #include "recording/exports.hpp"

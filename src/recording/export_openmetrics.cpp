@@ -1,4 +1,4 @@
-// A record as OpenMetrics text.
+// A recording as OpenMetrics text.
 #include <cstdio>
 #include <map>
 #include <ostream>

@@ -1,4 +1,4 @@
-// A record as an OTF2 archive, by the library that Score-P writes its traces with.
+// A recording as an OTF2 archive, by the library that Score-P writes its traces with.
 #ifdef SUBSTRATA_OTF2
 #include <otf2/otf2.h>
 

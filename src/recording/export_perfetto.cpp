@@ -1,4 +1,4 @@
-// A record in the Trace Event Format.
+// A recording in the Trace Event Format.
 #include <cstdio>
 #include <ostream>
 
@@ -64,7 +64,7 @@ void export_perfetto(std::ostream& out, const Timeline& timeline) {
     event() << "{\"ph\":\"X\",\"pid\":" << region.writer + 1 << ",\"tid\":" << region.rank + 1
             << ",\"name\":" << json_text(region.name) << ",\"cat\":\"region\",\"ts\":" << stamp(region.begin)
             << ",\"dur\":" << stamp(region.end - region.begin) << ",\"args\":{\"end\":\""
-            << (region.open ? "not in the record" : "recorded") << "\"}}";
+            << (region.open ? "not in the recording" : "recorded") << "\"}}";
   for (const Moment& moment : timeline.moments)
     event() << "{\"ph\":\"i\",\"s\":\"p\",\"pid\":" << moment.writer + 1 << ",\"tid\":" << moment.rank + 1
             << ",\"name\":" << json_text(moment.name) << ",\"cat\":\"mark\",\"ts\":" << stamp(moment.at)

@@ -1,4 +1,4 @@
-// A record in the formats of others: CSV, JSON, the trace format that Perfetto and Chrome open, OpenMetrics
+// A recording in the formats of others: CSV, JSON, the trace format that Perfetto and Chrome open, OpenMetrics
 // text.
 #ifndef SUBSTRATA_RECORDING_EXPORTS_HPP
 #define SUBSTRATA_RECORDING_EXPORTS_HPP

@@ -1,11 +1,11 @@
-// The record file's bytes: a sequence of chunks, each with its own check sums; docs/guide/recording.md describes them
+// The recording file's bytes: a sequence of chunks, each with its own check sums; docs/guide/recording.md describes them
 // in full.
 //
 //   file  = { chunk }
 //   chunk = 40-byte header, payload
 //
 // Every chunk names its writer, so that several processes may append to one file and files may be put one
-// after the other: the concatenation of two records is a record. Numbers of sets are the writer's own.
+// after the other: the concatenation of two recordings is a recording. Numbers of sets are the writer's own.
 #ifndef SUBSTRATA_RECORDING_FORMAT_HPP
 #define SUBSTRATA_RECORDING_FORMAT_HPP
 
@@ -23,7 +23,7 @@ enum class ChunkType : std::uint16_t {
   kSeries = 2,      // a set of series that are sampled together
   kSamples = 3,     // rows of a set
   kMarks = 4,       // begin and end of regions, moments
-  kClock = 5,       // this writer's clock against the record's
+  kClock = 5,       // this writer's clock against the recording's
   kAttachment = 6,  // a whole text by name
   kEnd = 7,         // the writer ended as it should; names and texts
 };

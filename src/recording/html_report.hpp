@@ -1,4 +1,4 @@
-// A record as one HTML file that needs nothing else.
+// A recording as one HTML file that needs nothing else.
 #ifndef SUBSTRATA_RECORDING_HTML_REPORT_HPP
 #define SUBSTRATA_RECORDING_HTML_REPORT_HPP
 

@@ -1,4 +1,4 @@
-// Takes samples into memory: a record that needs no file.
+// Takes samples into memory: a recording that needs no file.
 #ifndef SUBSTRATA_RECORDING_MEMORY_SINK_HPP
 #define SUBSTRATA_RECORDING_MEMORY_SINK_HPP
 
@@ -6,7 +6,7 @@
 
 namespace substrata::recording {
 
-// A record of one writer that grows in memory. Thread-compatible.
+// A recording of one writer that grows in memory. Thread-compatible.
 class MemorySink : public Sink {
  public:
   explicit MemorySink(const Properties& properties);

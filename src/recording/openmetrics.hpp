@@ -20,7 +20,7 @@ enum class Exposition {
 };
 const char* media_type(Exposition exposition) noexcept;
 
-// The value of that row in the base unit, as a family has it; "null" where it is no number.
+// The value of that row in the base unit, as a family has it; "null" where it is not a number.
 std::string metric_value(const Series& series, std::size_t row);
 
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;

@@ -18,7 +18,7 @@ struct PhaseCount {
   double bytes = 0;
 };
 
-// From the summary of the MPI shim that a record of a whole job on one machine carries; empty where there is
+// From the summary of the MPI shim that a recording of a whole job on one machine carries; empty where there is
 // none or it cannot be read.
 std::vector<PhaseCount> phase_counts(const Recording& recording);
 

@@ -323,7 +323,8 @@ Recording read_file(const std::string& path) {
   const std::vector<unsigned char> bytes = bytes_of(path);
   Recording read = parse(bytes.data(), bytes.size());
   if (read.writers.empty())
-    throw std::runtime_error("'" + path + "' is not a record of `substrata record`: it has no whole chunk");
+    throw std::runtime_error("'" + path +
+                             "' is not a recording of `substrata record`: it has no whole chunk");
   const auto newer = [](const Writer& writer) { return writer.version > kFormatVersion; };
   if (std::all_of(read.writers.begin(), read.writers.end(), newer))
     throw std::runtime_error("'" + path + "' is of version " + std::to_string(read.writers.front().version) +

@@ -1,4 +1,4 @@
-// Reads a record, also one that was cut off or damaged: what is whole is kept, and what is not is reported.
+// Reads a recording, also one that was cut off or damaged: what is whole is kept, and what is not is reported.
 #ifndef SUBSTRATA_RECORDING_READER_HPP
 #define SUBSTRATA_RECORDING_READER_HPP
 
@@ -10,15 +10,15 @@
 
 namespace substrata::recording {
 
-// Any bytes; never throws for their content. A recording without writers is not a record. Memory: at most a
+// Any bytes; never throws for their content. A recording without writers is not a recording. Memory: at most a
 // small multiple of `count`.
 Recording parse(const unsigned char* bytes, std::size_t count);
 
-// Throws std::system_error when the file cannot be read, std::runtime_error when it is not a record or of a
+// Throws std::system_error when the file cannot be read, std::runtime_error when it is not a recording or of a
 // newer version of the format.
 Recording read_file(const std::string& path);
 
-// The files as one record, those of nodes for example; a writer that is in several of them counts once.
+// The files as one recording, those of nodes for example; a writer that is in several of them counts once.
 Recording read_files(const std::vector<std::string>& paths);
 
 }  // namespace substrata::recording

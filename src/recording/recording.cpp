@@ -1,4 +1,4 @@
-// Questions about a record in memory.
+// Questions about a recording in memory.
 #include "recording/recording.hpp"
 
 #include <algorithm>

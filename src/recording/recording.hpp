@@ -1,4 +1,4 @@
-// A record in memory: writers with their series, samples, regions and properties, as the file has them.
+// A recording in memory: writers with their series, samples, regions and properties, as the file has them.
 #ifndef SUBSTRATA_RECORDING_RECORDING_HPP
 #define SUBSTRATA_RECORDING_RECORDING_HPP
 
@@ -99,7 +99,7 @@ struct Writer {
   std::vector<Mark> marks;
   std::vector<ClockReading> clocks;
   std::vector<Attachment> attachments;
-  bool ended = false;  // it closed its record
+  bool ended = false;  // it closed its recording
   std::int64_t end_time = 0;
   Properties end_properties;
   std::uint32_t next_sequence = 0;

@@ -161,7 +161,8 @@ void Reduction::add(const Timeline& timeline) {
   for (const Region& region : timeline.regions) sane = sane && region.begin >= 0 && region.end <= kLongest;
   if (!sane)
     throw std::runtime_error(
-        "a record without writers, of more than ten years or with times before its start cannot be reduced");
+        "a recording without writers, of more than ten years or with times before its start cannot be "
+        "reduced");
   const std::int64_t shift = shift_from(
       timeline.reference, wrapping_difference(timeline.real_ns, timeline.start_ns), recording.writers.size());
   const std::int64_t start = wrapping_sum(timeline.start_ns, shift);
@@ -394,7 +395,7 @@ void Reduction::write(const std::string& path) const {
   add("reduced.writers", std::to_string(writers_));
   add("reduced.stretch_ns", std::to_string(step_ns_));
   if (not_ended_ != 0)
-    add("note.cut", std::to_string(not_ended_) + " of the writers did not end their record");
+    add("note.cut", std::to_string(not_ended_) + " of the writers did not end their recording");
   if (by_wall_ != 0)
     add("note.clocks", std::to_string(by_wall_) +
                            " of the writers are aligned by the time of day of their machines, not measured");

@@ -30,25 +30,25 @@ struct Tally {
 
 inline constexpr const char* kReductionName = "substrata reduction 1";
 
-// What all writers of some records measured together. Every series is kept on a grid of at most 512 stretches
+// What all writers of some recordings measured together. Every series is kept on a grid of at most 512 stretches
 // whose length is a power of two of milliseconds, aligned on the reference clock: of a count what all writers
 // counted in a stretch, of a level its mean, and of both the least and most of a single writer; and the
 // spread of the writers' totals or mean levels. Of regions: passes, and the spread of the time that a writer
 // spent in them. The size does not depend on the number of writers or samples. Thread-compatible.
 class Reduction {
  public:
-  // A whole record of any number of writers. Throws std::runtime_error for one whose times cannot be.
+  // A whole recording of any number of writers. Throws std::runtime_error for one whose times cannot be.
   void add(const Timeline& timeline);
-  // The result of others; as if their records had been added here. Where stretches differ in length, the
+  // The result of others; as if their recordings had been added here. Where stretches differ in length, the
   // shorter ones are joined: least and most are then those of any part of the longer stretch.
   void add(const Reduction& other);
 
   std::uint64_t writers() const noexcept { return writers_; }
-  // The first of the records added stands for all where they are reported as one: host, command, machine.
+  // The first of the recordings added stands for all where they are reported as one: host, command, machine.
   ByteWriter encode() const;
   // False when the bytes are not a reduction; it is then empty.
   bool decode(ByteReader& in);
-  // Writes it as a record of one writer: each series, with `:least` and `:most` beside it where there are
+  // Writes it as a recording of one writer: each series, with `:least` and `:most` beside it where there are
   // several writers; a region from first begin to last end of each name; and the spreads as properties.
   // Throws std::system_error.
   void write(const std::string& path) const;

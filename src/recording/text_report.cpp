@@ -1,4 +1,4 @@
-// The tables of a record.
+// The tables of a recording.
 #include "recording/text_report.hpp"
 
 #include <algorithm>
@@ -117,7 +117,7 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
   const auto line = [&](const char* name, const std::string& text) {
     if (!text.empty()) out << "  " << padded(name, 11) << text << "\n";
   };
-  out << "Record " << shown(title) << "\n";
+  out << "Recording " << shown(title) << "\n";
   line("command", of("command"));
   line("begun", time_of_day(timeline.real_ns) + ", " + format("%.3f s", timeline.seconds));
   line("ended", shown(property(first.end_properties, "exit")));
@@ -165,7 +165,7 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
            format("%.3g us", static_cast<double>(skew) / 1e3));
   line("overhead", overhead_text(timeline));
   line("software",
-       "substrata " + of("software.substrata") + ", record format " + std::to_string(first.version));
+       "substrata " + of("software.substrata") + ", recording format " + std::to_string(first.version));
   if (const std::string refused = of("refused"); !refused.empty()) line("refused", refused);
   for (const Properties* properties : {&first.properties, &first.end_properties})
     for (const auto& [name, value] : *properties)
@@ -179,7 +179,7 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
   Table counts(
       {"count", "unit", "total", "mean/s", "min/s", "max/s", "time line of the rate", "of", "origin"},
       {false, false, true, true, true, true, false, false, false});
-  Table gauges({"level", "unit", "mean", "min", "max", "last - first", "time line", "of", "origin"},
+  Table gauges({"gauge", "unit", "mean", "min", "max", "last - first", "time line", "of", "origin"},
                {false, false, true, true, true, true, false, false, false});
   Table spreads({"spread over", "unit", "of", "min", "mean", "max", "deviation", "what"},
                 {false, false, true, true, true, true, true, false});
@@ -384,9 +384,10 @@ std::vector<std::string> what_is_missing(const Timeline& timeline) {
     if (!trace.seconds.empty()) last = std::max(last, trace.seconds.back());
   for (const Writer& writer : recording.writers) cut += writer.ended ? 0 : 1;
   if (cut != 0)
-    out.push_back("CUT OFF    " + std::to_string(cut) + " of " + std::to_string(recording.writers.size()) +
-                  " writers did not end their record: it was killed, or still runs. The last sample is at " +
-                  format("%.3f s", last) + ".");
+    out.push_back(
+        "CUT OFF    " + std::to_string(cut) + " of " + std::to_string(recording.writers.size()) +
+        " writers did not end their recording: it was killed, or still runs. The last sample is at " +
+        format("%.3f s", last) + ".");
   for (std::size_t i = 0; i < recording.damages.size() && i < 5; ++i)
     out.push_back("DAMAGED    at byte " + std::to_string(recording.damages[i].offset) + ": " +
                   shown(recording.damages[i].reason) +

@@ -1,4 +1,4 @@
-// A record as text for a terminal.
+// A recording as text for a terminal.
 #ifndef SUBSTRATA_RECORDING_TEXT_REPORT_HPP
 #define SUBSTRATA_RECORDING_TEXT_REPORT_HPP
 
@@ -11,7 +11,7 @@
 
 namespace substrata::recording {
 
-// Where the record comes from, whether it is whole, what recording cost, a table of all series with a time
+// Where the recording comes from, whether it is whole, what recording cost, a table of all series with a time
 // line each, and one of the regions. Its length does not depend on the number of ranks or samples.
 void write_text_report(std::ostream& out, const Timeline& timeline, const std::string& title);
 
@@ -24,10 +24,10 @@ std::string origin_of(const Group& group);
 // Of CLOCK_REALTIME, in UTC.
 std::string time_of_day(std::int64_t real_ns);
 
-// What is cut off or damaged, one line each; empty for a whole record.
+// What is cut off or damaged, one line each; empty for a whole recording.
 std::vector<std::string> what_is_missing(const Timeline& timeline);
 
-// What is known of the recorder's own cost; empty when the record does not have it.
+// What is known of the recorder's own cost; empty when the recording does not have it.
 std::string overhead_text(const Timeline& timeline);
 
 }  // namespace substrata::recording

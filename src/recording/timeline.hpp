@@ -1,4 +1,4 @@
-// A record on one clock: the series of all writers in seconds since the start, and regions with begin and
+// A recording on one clock: the series of all writers in seconds since the start, and regions with begin and
 // end.
 #ifndef SUBSTRATA_RECORDING_TIMELINE_HPP
 #define SUBSTRATA_RECORDING_TIMELINE_HPP
@@ -16,7 +16,7 @@ namespace substrata::recording {
 // How a writer's times came onto the common clock.
 enum class Alignment : std::uint8_t {
   kSameClock,  // the same machine since the same boot (and time namespace): one CLOCK_MONOTONIC_RAW
-  kMeasured,   // offsets measured by messages and stored in the record
+  kMeasured,   // offsets measured by messages and stored in the recording
   kWallClock,  // by the time of day of both machines: as good as their administrator
 };
 
@@ -35,7 +35,7 @@ struct Region {
   std::string name;
   double begin = 0;
   double end = 0;
-  bool open = false;        // its end is not in the record
+  bool open = false;        // its end is not in the recording
   std::uint32_t depth = 0;  // how many regions of the same writer and rank it lies in
 };
 
@@ -63,7 +63,7 @@ struct Timeline {
   std::string reference;      // the clock that all times were brought onto
   std::int64_t start_ns = 0;  // what it showed at the start
   std::size_t hosts = 0;
-  std::vector<PhaseCount> phases;        // of the whole record
+  std::vector<PhaseCount> phases;        // of the whole recording
   std::vector<std::string> cut_regions;  // names of which the stretch has only a part
 };
 

@@ -76,7 +76,7 @@ FileWriter::FileWriter(const std::string& path, Mode mode, const Properties& pro
   descriptor_ = open(
       path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (mode == Mode::kReplace ? O_TRUNC : 0), 0644);
   if (descriptor_ < 0)
-    throw std::system_error(errno, std::generic_category(), "the record '" + path + "' cannot be opened");
+    throw std::system_error(errno, std::generic_category(), "the recording '" + path + "' cannot be opened");
   try {
     append(encoder_.chunk(ChunkType::kWriter, encode_properties(properties)));
   } catch (...) {
@@ -113,7 +113,8 @@ void FileWriter::append(const std::vector<unsigned char>& bytes) {
     const bool alone = is_file && fstat(descriptor_, &after) == 0 &&
                        after.st_size == before.st_size + static_cast<off_t>(done);
     [[maybe_unused]] const bool undone = done > 0 && alone && ftruncate(descriptor_, before.st_size) == 0;
-    throw std::system_error(error, std::generic_category(), "the record '" + path_ + "' cannot be written");
+    throw std::system_error(error, std::generic_category(),
+                            "the recording '" + path_ + "' cannot be written");
   }
   written_ += bytes.size();
 }

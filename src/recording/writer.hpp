@@ -1,4 +1,4 @@
-// Writes a record: chunks appended whole, so that what was flushed stays readable whatever happens to the
+// Writes a recording: chunks appended whole, so that what was flushed stays readable whatever happens to the
 // process.
 #ifndef SUBSTRATA_RECORDING_WRITER_HPP
 #define SUBSTRATA_RECORDING_WRITER_HPP
@@ -45,7 +45,7 @@ ByteWriter encode_properties(const Properties& properties);
 ByteWriter encode_series(std::uint32_t set, const std::vector<SeriesInfo>& series);
 
 // Appends a writer's part to a file. Each flush is one write to the end of the file: several processes may
-// append to the same one. Every failure to write throws std::system_error, once; the record is then as long
+// append to the same one. Every failure to write throws std::system_error, once; the recording is then as long
 // as it was. What one call adds and no chunk can hold (256 MiB) throws std::length_error, with no effect.
 class FileWriter : public Sink {
  public:

@@ -389,7 +389,7 @@ TEST(RecordHtml, IsOneFileWithEverySeriesAndSaysWhatIsModelled) {
   EXPECT_THAT(page, testing::Not(testing::HasSubstr("<link")));
   EXPECT_THAT(page, testing::HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, testing::HasSubstr("a &lt;b&gt; &amp; &quot;c&quot;"));
-  EXPECT_EQ(count_of(page, "<script"), 2u) << "a text of the record must not open a script";
+  EXPECT_EQ(count_of(page, "<script"), 2u) << "a text of the recording must not open a script";
   EXPECT_THAT(page, testing::HasSubstr("<td class=\"modelled\">modelled</td>"));
   const json data = data_of(page);
   ASSERT_EQ(data.at("series").size(), 3u);

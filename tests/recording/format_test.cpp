@@ -1,4 +1,4 @@
-// The record's format: what is written is read, and what is damaged is told while the rest is kept.
+// The recording's format: what is written is read, and what is damaged is told while the rest is kept.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -207,7 +207,7 @@ TEST(RecordFormat, ANewerVersionIsRefusedWithASentence) {
 
 TEST(RecordFormat, WhatIsNoRecordIsRefused) {
   const TemporaryFolder folder;
-  std::ofstream(folder.file("text")) << "not a record\n";
+  std::ofstream(folder.file("text")) << "not a recording\n";
   std::ofstream(folder.file("empty"));
   EXPECT_THROW(read_file(folder.file("text")), std::runtime_error);
   EXPECT_THROW(read_file(folder.file("empty")), std::runtime_error);

@@ -1,4 +1,4 @@
-// Any bytes as a record: no crash, no endless loop, in the reader and in everything that is made from what it
+// Any bytes as a recording: no crash, no endless loop, in the reader and in everything that is made from what it
 // read. Half of the inputs become payloads of chunks whose check sums are right.
 #include <algorithm>
 #include <sstream>

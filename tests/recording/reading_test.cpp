@@ -141,7 +141,7 @@ except OSError as error:
   EXPECT_EQ(ran.out,
             "5.0 1700000000000000000 2 1 1 None\n"
             "perf::TASK-CLOCK ns count False 1 11 (5.0, 10000.0)\n"
-            "heat mdegC level True 1 11 (5.0, 40010.0)\n"
+            "heat mdegC gauge True 1 11 (5.0, 40010.0)\n"
             "mpi:::rank:bytes bytes count False 1 11 (5.0, 100.0)\n"
             "(4.5, 5.0, 38.0)\n"
             "solve 1.0 2.0 0 False\n"
@@ -150,7 +150,7 @@ except OSError as error:
             "refused True\n");
 }
 
-// Issue 9: the paper's figure 1 from a record, without a compiler.
+// The paper's figure 1 from a recording, without a compiler.
 TEST(RecordingPython, Figure1HasComputationCommunicationAndTemperatureOfEachRank) {
   NEEDS_PYTHON();
   const TemporaryFolder folder;

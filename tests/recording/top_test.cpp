@@ -32,7 +32,7 @@ TEST(Top, DrawsInTheTerminalAndGivesItBackOnQ) {
   EXPECT_THAT(page, HasSubstr("example:::"));
   EXPECT_THAT(page, HasSubstr("modelled"));
   // It goes on by itself.
-  EXPECT_THAT(terminal.until("s since the look before"), HasSubstr("s since the look before"));
+  EXPECT_THAT(terminal.until("s since the last look"), HasSubstr("s since the look before"));
   EXPECT_TRUE(terminal.type("jjk \x1b[6~\x1b[5~xyzq"));
   EXPECT_EQ(terminal.wait(), 0);
   const std::string end = terminal.rest();
@@ -105,7 +105,7 @@ TEST(Top, ACommandEndsWithTheView) {
   InTerminal terminal({SUBSTRATA_TOOL, "top", "-e", "example:::*", "-i", "5ms", "--", "sh", "-c",
                        "echo visible; exec sleep 1000"});
   NEEDS_TERMINAL(terminal);
-  std::string shown = terminal.until("s since the look before");
+  std::string shown = terminal.until("s since the last look");
   EXPECT_TRUE(terminal.type("q"));
   EXPECT_EQ(terminal.wait(), 128 + SIGTERM);
   shown += terminal.rest();
@@ -118,7 +118,7 @@ TEST(Top, ACommandThatDoesNotEndIsEndedBySecondQ) {
   InTerminal terminal({SUBSTRATA_TOOL, "top", "-e", "example:::*", "-i", "5ms", "--", "sh", "-c",
                        "trap '' TERM; while :; do sleep 1000; done"});
   NEEDS_TERMINAL(terminal);
-  terminal.until("s since the look before");
+  terminal.until("s since the last look");
   EXPECT_TRUE(terminal.type("q"));
   EXPECT_THAT(terminal.until("waiting for the command"), HasSubstr("waiting for the command"));
   EXPECT_TRUE(terminal.type("q"));
@@ -132,7 +132,7 @@ TEST(TopBatch, WritesThatManyLooksAsPlainText) {
   const Ran ran = shell(SUBSTRATA_TOOL " top --batch -n 3 -i 1ms -e 'example:::*,thermal_model:::*'");
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_EQ(count_of(ran.out, "EVENT "), 3u);
-  EXPECT_EQ(count_of(ran.out, "s since the look before"), 3u);
+  EXPECT_EQ(count_of(ran.out, "s since the last look"), 3u);
   EXPECT_GE(count_of(ran.out, "modelled"), 3u);
   EXPECT_THAT(ran.out, Not(HasSubstr("\x1b")));
 }

@@ -123,7 +123,7 @@ const substrata_sde_start::Stand* substrata_sde_start::of(
 
 namespace substrata::sde {
 
-// A reader announces itself, then looks; a writer takes the source away, then waits for those announced. Both
+// A reader registers, then looks; a writer takes the source away, then waits for the registered ones. Both
 // orders must be seen alike by all, hence sequentially consistent.
 Counter::Pin::Pin(Counter& counter) noexcept : counter_(counter) {
   counter_.readers_.fetch_add(1, std::memory_order_seq_cst);

@@ -26,7 +26,7 @@ int _sde_debug = 0;
 
 namespace {
 
-// Names longer than this are nobody's.
+// Longer names are invalid.
 constexpr std::size_t kLongestName = 1023;
 
 // Whether to speak. Read once, before the first call does anything; the program may set the two words itself

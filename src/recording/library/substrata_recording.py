@@ -1,4 +1,4 @@
-"""Reads the records of `substrata record`, over the C interface substrata/recording.h. Nothing is compiled.
+"""Reads the recordings of `substrata record`, over the C interface substrata/recording.h. Nothing is compiled.
 
     import substrata_recording
     recording = substrata_recording.open("run.sub")
@@ -69,7 +69,7 @@ def _text(raw):
 
 
 class Series:
-    """One series of one writer: name, unit, text, component, scope, writer, kind ("count", "level" or "bin"), modelled,
+    """One series of one writer: name, unit, text, component, scope, writer, kind ("count", "gauge" or "bin"), modelled,
     scaled, rank (None outside of MPI)."""
 
     def __init__(self, recording, index):
@@ -80,7 +80,7 @@ class Series:
         for name in ("name", "unit", "text", "component", "scope"):
             setattr(self, name, _text(getattr(raw, name)))
         self.writer = raw.writer
-        self.kind = ("count", "level", "bin")[raw.kind]
+        self.kind = ("count", "gauge", "bin")[raw.kind]
         self.modelled, self.scaled = bool(raw.modelled), bool(raw.scaled)
         self.rank = raw.rank if raw.rank >= 0 else None
         self._samples = raw.samples
@@ -108,7 +108,7 @@ class Series:
 
 class Region:
     """One pass of a region: name, begin and end in seconds, writer, rank (None: of all), depth, open (its end is not in
-    the record)."""
+    the recording)."""
 
     def __init__(self, recording, index):
         raw = _Region(struct_size=ctypes.sizeof(_Region))
@@ -166,5 +166,5 @@ class Recording:
 
 
 def open(*paths):
-    """Opens records; those of several nodes become one on a common clock. OSError with the reason when that fails."""
+    """Opens recordings; those of several nodes become one on a common clock. OSError with the reason when that fails."""
     return Recording(paths)

@@ -1,4 +1,4 @@
-// substrata-mpi-reduce: the records of all nodes of a machine, brought down to one of constant size by a tree
+// substrata-mpi-reduce: the recordings of all nodes of a machine, brought down to one of constant size by a tree
 // of messages.
 #include <mpi.h>
 #include <unistd.h>
@@ -21,9 +21,11 @@ constexpr int kTag = 1;
 
 constexpr const char* kUsage =
     "Usage: mpirun -n N substrata-mpi-reduce OUTPUT RECORD\n\n"
-    "Reads the record of each node (%h in its name: the host; the first rank of a node reads it) or of each "
+    "Reads the recording of each node (%h in its name: the host; the first rank of a node reads it) or of "
+    "each "
     "rank (%r: its\n"
-    "number), and writes one record of constant size with minimum, mean, maximum and deviation over all of "
+    "number), and writes one recording of constant size with minimum, mean, maximum and deviation over all "
+    "of "
     "their writers,\n"
     "for `substrata report OUTPUT`. The sums travel up a binomial tree; no rank holds more than two of "
     "them.\n";
@@ -97,7 +99,7 @@ int main(int argc, char** argv) {
   }
   if (rank == 0) {
     try {
-      if (sum.writers() == 0) throw std::runtime_error("there was no record to read");
+      if (sum.writers() == 0) throw std::runtime_error("there was no recording to read");
       sum.write(argv[1]);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "substrata-mpi-reduce: %s\n", error.what());

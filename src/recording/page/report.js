@@ -1,4 +1,4 @@
-// Draws a record: time lines on one axis with regions, zoom, values under the pointer; signatures, heat maps.
+// Draws a recording: time lines on one axis with regions, zoom, values under the pointer; signatures, heat maps.
 'use strict';
 (function () {
   const data = JSON.parse(document.getElementById('data').textContent);
@@ -453,7 +453,7 @@
     button('◀', 'earlier (Shift and wheel)',
       () => show(view[0] - (view[1] - view[0]) / 3, view[1] - (view[1] - view[0]) / 3));
     button('▶', 'later', () => show(view[0] + (view[1] - view[0]) / 3, view[1] + (view[1] - view[0]) / 3));
-    button('All', 'the whole record (double click)', () => show(whole[0], whole[1]));
+    button('All', 'the whole recording (double click)', () => show(whole[0], whole[1]));
     button('SVG', 'save this view as SVG', () => save(new Blob([picture()], { type: 'image/svg+xml' }), 'record.svg'));
     button('PNG', 'save this view as PNG', savePng);
     element('html:span', { id: 'window', class: 'dim' }, bar);

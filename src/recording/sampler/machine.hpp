@@ -1,4 +1,4 @@
-// Where and by what a record is made: the properties that stand at its beginning.
+// Where and by what a recording is made: the properties that stand at its beginning.
 #ifndef SUBSTRATA_SAMPLER_MACHINE_HPP
 #define SUBSTRATA_SAMPLER_MACHINE_HPP
 

@@ -229,7 +229,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   if (regions.full())
     end_properties.emplace_back("note.regions",
                                 "a process had more than 100,000 begins and ends of high-level regions; the "
-                                "later ones are not in the record");
+                                "later ones are not in the recording");
   if (regions.left_out() != 0)
     end_properties.emplace_back("note.threads", std::to_string(regions.left_out()) +
                                                     " high-level regions that threads opened while another "

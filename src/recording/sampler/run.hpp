@@ -16,7 +16,7 @@ namespace substrata::sampler {
 // What to run and to sample.
 struct Plan {
   std::vector<std::string> command;
-  std::vector<std::string> shown;        // what the record calls the command; empty: `command`
+  std::vector<std::string> shown;        // what the recording calls the command; empty: `command`
   std::vector<std::string> event_specs;  // events; empty: the usual ones
   std::int64_t interval_ns = 100'000'000;
   std::int64_t flush_ns = 1'000'000'000;
@@ -39,10 +39,10 @@ struct Outcome {
   std::uint64_t missed = 0;  // ticks that came while a row was still being read
   std::size_t events = 0;
   std::string mpi_summary;  // JSON, where an MPI program came to MPI_Finalize
-  std::string failure;      // why the record stopped before the command did; else empty
+  std::string failure;      // why the recording stopped before the command did; else empty
 };
 
-// Where the samples go. `open` is called once it is known what stands at a record's beginning, `flush` from
+// Where the samples go. `open` is called once it is known what stands at a recording's beginning, `flush` from
 // time to time, `end` when the command has ended; the sink lives until then.
 struct Destination {
   std::function<std::unique_ptr<recording::Sink>(const recording::Properties&)> open;

@@ -15,7 +15,7 @@
 
 namespace substrata::sampler {
 
-// CLOCK_MONOTONIC_RAW, the clock of every record.
+// CLOCK_MONOTONIC_RAW, the clock of every recording.
 std::int64_t raw_now_ns();
 
 // Events of any substrates. Those of a substrate that can follow processes are attached to the command and

@@ -24,7 +24,7 @@ static int writes_itself(const struct substrata_memory_thread* thread, const uin
          __atomic_load_n(*thread->phase, __ATOMIC_RELAXED) == thread->records.phase;
 }
 
-/* A watched access that is no plain record. What takes more than one - a new phase, an address of more than 48
+/* A watched access that is not a plain record. What takes more than one - a new phase, an address of more than 48
  * bits - and a full buffer are the runtime's. */
 static __attribute__((noinline)) void publish(struct substrata_memory_thread* thread, uintptr_t address,
                                               unsigned kind, unsigned size) {

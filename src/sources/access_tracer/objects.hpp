@@ -43,7 +43,7 @@ class Objects {
   std::string function_name(uintptr_t pc);
 
   void allocated(uintptr_t block, size_t size, uintptr_t site);
-  // False when it is no block of the heap.
+  // False when it is not a block of the heap.
   bool freed(uintptr_t block) { return heap_.erase(block) != 0; }
   void add_stack(uint32_t thread, uintptr_t low, uintptr_t length);
   // The thread has ended; its stack may be another's soon.

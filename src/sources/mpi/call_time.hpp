@@ -16,7 +16,7 @@ namespace substrata::mpi {
 struct ThisThread {
   uint32_t depth = 0;        // of calls within calls
   uint32_t quiet = 0;        // so many further polls the last timed one stands for
-  uint32_t polls = 0;        // of the first few after a call that is no poll, which are all timed
+  uint32_t polls = 0;        // of the first few after a call that is not a poll, which are all timed
   int64_t polled = 0;        // ticks of the time-stamp counter that they took
   int64_t entered_at = 0;    // the same counter when the last call began
   int64_t left_at = -1;      // processor time when it ended
@@ -25,7 +25,7 @@ struct ThisThread {
 };
 inline constinit thread_local ThisThread this_thread;
 
-// One MPI call of the program, for its duration: its time is no computing of the program, and when it ends
+// One MPI call of the program, for its duration: its time does not count as the program's computing, and when it ends
 // the messages that it received are accounted. Calls within calls (a binding, another tool) are not looked
 // at.
 class Call {

@@ -33,7 +33,7 @@ std::vector<ModelledMessage> expand(Collective operation, int me, int size, int 
 // From whom rank `me` receives in it: one entry a message, in the order in which each source sends them.
 std::vector<int> sources_in(Collective operation, int me, int size, int root);
 
-// The same where each rank has a block of its own size (bytes by rank). An empty block is no message.
+// The same where each rank has a block of its own size (bytes by rank). An empty block is not a message.
 // One message to each other rank: the calls alltoallv and alltoallw, scatterv at its root, reduce_scatter.
 std::vector<ModelledMessage> expand_pairwise(int me, const std::vector<uint64_t>& blocks);
 // allgatherv by a ring: block after block goes on to the next rank.

@@ -93,7 +93,7 @@ class MessageCounts {
 // One rank's entry of the summary file, as JSON text.
 std::string rank_as_json(const MessageCounts& counts, int rank, uint64_t messages_received,
                          uint64_t bytes_received, int level);
-// `text` within quotation marks, with JSON's escapes; bytes that are no valid text become '?'.
+// `text` within quotation marks, with JSON's escapes; bytes that are not valid text become '?'.
 std::string quoted(std::string_view text);
 
 }  // namespace substrata::mpi

@@ -44,7 +44,7 @@ struct Requests {
 PostedReceive posted(MPI_Comm comm, int from, int tag, void* site);
 void received(const PostedReceive& receive, const MPI_Status& status);
 void remember(MPI_Request request, PostedReceive receive);
-// A request that was waited for or tested is done; nothing happens when it is no known receive.
+// A request that was waited for or tested is done; nothing happens when it is not a known receive.
 void completed(MPI_Request request, const MPI_Status& status);
 // The same, seen by its completion callback.
 void completed_by_callback(MPI_Request request, const MPI_Status& status);

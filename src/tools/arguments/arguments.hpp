@@ -36,7 +36,7 @@ class Arguments {
     kProcess,
     kDuration,
     kModule,
-    kSeries  // of the record that is named before it
+    kSeries  // of the recording that is named before it
   };
 
   void flag(const std::string& names, bool& value, const std::string& text);

@@ -105,7 +105,7 @@ std::vector<std::string> processes() {
   return out;
 }
 
-// Of the first of the words that is a record.
+// Of the first of the words that is a recording.
 std::vector<std::string> series_names(const std::vector<std::string>& words) {
   std::vector<std::string> out;
   for (const std::string& word : words) try {

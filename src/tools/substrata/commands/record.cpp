@@ -64,7 +64,7 @@ void empty_old_file(const std::string& path, const std::string& job) {
   if (file < 0 || flock(file, LOCK_EX) != 0) {
     const int error = errno;
     if (file >= 0) close(file);
-    throw std::system_error(error, std::generic_category(), "the record '" + path + "' cannot be opened");
+    throw std::system_error(error, std::generic_category(), "the recording '" + path + "' cannot be opened");
   }
   int error = 0;
   if (lseek(file, 0, SEEK_END) > 0) {
@@ -73,7 +73,7 @@ void empty_old_file(const std::string& path, const std::string& job) {
       const recording::Recording before = recording::read_file(path);
       ours = recording::property(before.writers.front().properties, "mpi.job") == job;
     } catch (const std::runtime_error&) {
-      // Not a record: what is there is replaced, as by a single process.
+      // Not a recording: what is there is replaced, as by a single process.
     }
     // Copied, not renamed: another rank may wait for the lock of this very file.
     std::error_code failed;
@@ -85,7 +85,7 @@ void empty_old_file(const std::string& path, const std::string& job) {
   }
   close(file);
   if (error != 0)
-    throw std::system_error(error, std::generic_category(), "the record '" + path + "' cannot be emptied");
+    throw std::system_error(error, std::generic_category(), "the recording '" + path + "' cannot be emptied");
 }
 
 std::string with_host(std::string path) {
@@ -198,7 +198,7 @@ int record(int argc, char** argv) {
   };
   const Outcome outcome = run_sampled(plan, destination);
   if (!outcome.failure.empty()) {
-    std::fprintf(stderr, "substrata record: the record is incomplete: %s\n", outcome.failure.c_str());
+    std::fprintf(stderr, "substrata record: the recording is incomplete: %s\n", outcome.failure.c_str());
     return outcome.status != 0 ? outcome.status : 1;
   }
   if (!quiet && (!rank || rank->rank == "0"))

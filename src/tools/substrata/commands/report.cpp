@@ -1,4 +1,4 @@
-// substrata report, export, correlate: what is in a record.
+// substrata report, export, correlate: what is in a recording.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -57,7 +57,7 @@ const recording::Trace& find_trace(const recording::Timeline& timeline, const st
   std::string known;
   for (const recording::Group& group : recording::group_traces(timeline)) known += "\n  " + group.about->name;
   throw std::runtime_error((within.empty() ? "there is no series '" : "more than one series has '") + name +
-                           "' in its name; the record has:" + known);
+                           "' in its name; the recording has:" + known);
 }
 
 std::string described(const recording::Trace& trace) {
@@ -75,7 +75,7 @@ double seconds_of(const std::string& text, const char* option) {
   return seconds;
 }
 
-// The part of a record that was asked for; --from and --to narrow that of the region.
+// The part of a recording that was asked for; --from and --to narrow that of the region.
 std::pair<double, double> stretch(const recording::Timeline& timeline, const std::string& name,
                                   const std::string& from, const std::string& to) {
   double begin = 0, end = timeline.seconds;
@@ -87,11 +87,11 @@ std::pair<double, double> stretch(const recording::Timeline& timeline, const std
       end = found ? std::max(end, region.end) : region.end;
       found = true;
     }
-    if (!found) throw std::runtime_error("there is no region '" + name + "' in the record");
+    if (!found) throw std::runtime_error("there is no region '" + name + "' in the recording");
   }
   if (!from.empty()) begin = std::max(begin, seconds_of(from, "--from"));
   if (!to.empty()) end = std::min(end, seconds_of(to, "--to"));
-  if (!(begin < end)) throw std::runtime_error("the record has no data in that interval");
+  if (!(begin < end)) throw std::runtime_error("the recording has no data in that interval");
   return {begin, end};
 }
 
@@ -107,16 +107,16 @@ int report(int argc, char** argv) {
       "\n\n  substrata report run.sub\n"
       "  substrata report --html run.html record.*.sub\n"
       "  substrata report --region solve run.sub");
-  arguments.words("FILE", files, "records", Arguments::Value::kFile);
+  arguments.words("FILE", files, "recordings", Arguments::Value::kFile);
   arguments.word("--html", page, "write one self-contained HTML file instead of text",
                  Arguments::Value::kFile);
   arguments.word("-o,--output", out, "file to write instead of standard output", Arguments::Value::kFile);
-  arguments.word("--from", from, "start this many seconds after the begin of the record");
-  arguments.word("--to", until, "end this many seconds after the begin of the record");
+  arguments.word("--from", from, "start this many seconds after the begin of the recording");
+  arguments.word("--to", until, "end this many seconds after the begin of the recording");
   arguments.word("--region", region, "from the first begin to the last end of the region of this name");
   if (const auto status = arguments.parse(argc, argv)) return *status;
   if (files.empty()) {
-    std::fprintf(stderr, "substrata report: no record is named\n");
+    std::fprintf(stderr, "substrata report: no recording is named\n");
     return 2;
   }
   const ProgressLine line;
@@ -140,15 +140,15 @@ int export_record(int argc, char** argv) {
   std::vector<std::string> files;
   std::string form, out;
   Arguments arguments("substrata export",
-                      "Writes records in the format of another program."
+                      "Writes recordings in the format of another program."
                       "\n\n  substrata export run.sub --to perfetto -o run.json\n"
                       "  substrata export run.sub --to csv | head\n"
                       "  substrata export run.sub --to otf2 -o archive");
-  arguments.words("FILE", files, "records; several are joined", Arguments::Value::kFile);
+  arguments.words("FILE", files, "recordings; several are joined", Arguments::Value::kFile);
   arguments.choice(
       "--to", form, {"csv", "json", "perfetto", "openmetrics", "otf2", "reduced"},
       "perfetto opens in ui.perfetto.dev and chrome://tracing, openmetrics is for backfilling, "
-      "otf2 a folder for Vampir, reduced one record of constant size for any number of files and ranks");
+      "otf2 a folder for Vampir, reduced one recording of constant size for any number of files and ranks");
   arguments.word("-o,--output", out, "file to write instead of standard output; of OTF2 a new folder",
                  Arguments::Value::kFile);
   if (const auto status = arguments.parse(argc, argv)) return *status;
@@ -176,7 +176,7 @@ int export_record(int argc, char** argv) {
   const bool archive = form == "otf2";
   if ((write == nullptr && !archive) || files.empty()) {
     std::fprintf(stderr, "substrata export: %s\n",
-                 files.empty() ? "no record is named" : "name the output format with --to");
+                 files.empty() ? "no recording is named" : "name the output format with --to");
     return 2;
   }
   if (archive && (out.empty() || out == "-")) {
@@ -202,7 +202,7 @@ int correlate(int argc, char** argv) {
   bool json = false;
   Arguments arguments(
       "substrata correlate",
-      "Correlates two series of a record: the correlation over lags, the lag at which it is "
+      "Correlates two series of a recording: the correlation over lags, the lag at which it is "
       "strongest, and the probability of such a correlation by chance. Counts are compared as rates."
       "\n\n  substrata correlate run.sub TASK-CLOCK temperature\n"
       "  substrata correlate run.sub TASK-CLOCK temperature --json --most-lag 10");

@@ -30,7 +30,7 @@ constexpr const char* kUsage =
     "  substrata serve -e 'coretemp:::*,net:::*' --listen 127.0.0.1:0\n"
     "  substrata serve -p 1234                      a running process, its threads and descendants\n"
     "  substrata serve -- make -j4                  a command and its children, until it ends\n"
-    "  substrata serve run.sub                      the newest values of a record, while it is being "
+    "  substrata serve run.sub                      the newest values of a recording, while it is being "
     "written\n"
     "  curl http://127.0.0.1:9748/metrics\n\n"
     "Values are read on request, at most once per interval. Counts start at 0. A value that cannot be read "
@@ -200,7 +200,7 @@ int serve(int argc, char** argv) {
   Target::What what;
   bool stay = false;
   Arguments arguments("substrata serve", kUsage);
-  arguments.words("FILE", files, "records whose newest values are served, instead of live ones",
+  arguments.words("FILE", files, "recordings whose newest values are served, instead of live ones",
                   Arguments::Value::kFile);
   arguments.words("-e,--events", what.event_specs,
                   "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
@@ -218,7 +218,7 @@ int serve(int argc, char** argv) {
   }
   if (const auto status = arguments.parse(static_cast<int>(before.size()), before.data())) return *status;
   if (!what.command.empty() + !what.process.empty() + !files.empty() > 1) {
-    std::fprintf(stderr, "substrata serve: name only one of a command, a process and records\n");
+    std::fprintf(stderr, "substrata serve: name only one of a command, a process and recordings\n");
     return 2;
   }
 

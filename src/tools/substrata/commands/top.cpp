@@ -47,7 +47,7 @@ struct Row {
   double now = NAN;  // a rate for counts, else the level
   double least = NAN, most = NAN;
   std::vector<double> history;
-  double last = NAN;  // the count at the look before
+  double last = NAN;  // the count at the last look
 };
 
 constexpr std::size_t kHistory = 256;
@@ -152,8 +152,7 @@ std::string time_of_day() {
 
 std::string title(const Target& target, const Looks& looks) {
   char since[60] = "first look";
-  if (looks.seconds() > 0)
-    std::snprintf(since, sizeof since, "%.3f s since the look before", looks.seconds());
+  if (looks.seconds() > 0) std::snprintf(since, sizeof since, "%.3f s since the last look", looks.seconds());
   return "substrata top: " + time_of_day() + ", " + since + ", " + host_name() + ": " + target.name();
 }
 

@@ -49,7 +49,7 @@ bool is_loopback(const sockaddr_storage& address) {
   return ntohl(four.sin_addr.s_addr) >> 24 == 127;
 }
 
-// Whether the header Host names this machine. Programs that send none are no browsers.
+// Whether the header Host names this machine. Programs that send none are not browsers.
 bool is_for_this_machine(const char* host_header) {
   if (host_header == nullptr) return true;
   std::string host = host_header;
