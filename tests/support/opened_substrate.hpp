@@ -33,8 +33,6 @@ class CountedSet {
     EXPECT_TRUE(table_.create_set(device, nullptr, &set_).ok());
     EXPECT_TRUE(table_.program(set_, events.data(), static_cast<uint32_t>(count_)).ok());
   }
-  CountedSet(const SubstrateTable& table, Device* device, const std::vector<std::string>& names)
-      : CountedSet(table, device, find_events(table, device, names)) {}
   ~CountedSet() { table_.destroy_set(set_); }
   CountedSet(const CountedSet&) = delete;
   CountedSet& operator=(const CountedSet&) = delete;
@@ -56,17 +54,21 @@ class CountedSet {
 };
 
 // A test with the substrate of this entry point, opened.
+template <EntryPoint* entry>
 class SubstrateTest : public testing::Test {
  protected:
-  explicit SubstrateTest(EntryPoint* entry) : entry_(entry) {}
   void SetUp() override {
-    ASSERT_EQ(entry_(&host_, &table_), 0);
-    if (table_.open != nullptr) ASSERT_TRUE(table_.open(&host_, &device_).ok());
+    ASSERT_EQ(entry(&host_, &table_), 0);
+    if (table_.open == nullptr) return;
+    ASSERT_TRUE(table_.open(&host_, &device_).ok());
   }
   void TearDown() override {
     if (table_.close != nullptr) table_.close(device_);
   }
-  uint32_t event(const std::string& name) { return find_events(table_, device_, {name})[0]; }
+  std::vector<uint32_t> events(const std::vector<std::string>& names) {
+    return find_events(table_, device_, names);
+  }
+  uint32_t event(const std::string& name) { return events({name})[0]; }
   Status refusal(const std::string& name) {
     uint32_t index = 0;
     return table_.find_event(device_, name.c_str(), &index);
@@ -75,9 +77,6 @@ class SubstrateTest : public testing::Test {
   Host host_;
   SubstrateTable table_;
   Device* device_ = nullptr;
-
- private:
-  EntryPoint* const entry_;
 };
 
 }  // namespace substrata::tests

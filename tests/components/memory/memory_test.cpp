@@ -23,11 +23,7 @@ namespace substrata::memory::test {
 namespace {
 
 // The opened substrate.
-class Memory : public tests::SubstrateTest {
- protected:
-  Memory() : SubstrateTest(substrata_entry_memory) {}
-};
-
+using Memory = tests::SubstrateTest<substrata_entry_memory>;
 using Counting = tests::CountedSet;
 
 // A live program's thread as the access tracer would publish it.

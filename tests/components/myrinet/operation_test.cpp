@@ -124,9 +124,8 @@ std::map<uint32_t, substrata_myrinet_operation_point> recorded(uint32_t node = S
 }
 
 // Between start and stop of the monitor, with a shape of its own; events by name beside it.
-class MyrinetOperations : public tests::SubstrateTest {
+class MyrinetOperations : public tests::SubstrateTest<substrata_entry_myrinet> {
  protected:
-  MyrinetOperations() : SubstrateTest(substrata_entry_myrinet) {}
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(SubstrateTest::SetUp());
     begin(1);
@@ -145,7 +144,7 @@ class MyrinetOperations : public tests::SubstrateTest {
     ASSERT_EQ(substrata_myrinet_start(), 0);
   }
   void count(const std::vector<std::string>& names) {
-    set_.emplace(table_, device_, names);
+    set_.emplace(table_, device_, events(names));
     set_->start();
   }
   std::vector<int64_t> read() { return set_->read(); }

@@ -75,9 +75,8 @@ class Simulation {
 };
 
 // The opened substrate with one set of events.
-class Events : public tests::SubstrateTest {
+class Events : public tests::SubstrateTest<substrata_entry_numachine> {
  protected:
-  Events() : SubstrateTest(substrata_entry_numachine) {}
   void SetUp() override {
     ASSERT_EQ(substrata_numachine_reset(), 0);
     SubstrateTest::SetUp();
@@ -87,7 +86,7 @@ class Events : public tests::SubstrateTest {
     SubstrateTest::TearDown();
   }
   void start(const std::vector<std::string>& names) {
-    set_.emplace(table_, device_, names);
+    set_.emplace(table_, device_, events(names));
     set_->start();
   }
   std::vector<int64_t> stop() {

@@ -23,14 +23,13 @@ extern "C" substrata::EntryPoint substrata_entry_numachine;
 namespace substrata::owl::test {
 namespace {
 
-class Owl : public tests::SubstrateTest {
+class Owl : public tests::SubstrateTest<substrata_entry_owl> {
  protected:
-  Owl() : SubstrateTest(substrata_entry_owl) {}
   void TearDown() override {
     set_.reset();
     SubstrateTest::TearDown();
   }
-  void program(const std::vector<std::string>& names) { set_.emplace(table_, device_, names); }
+  void program(const std::vector<std::string>& names) { set_.emplace(table_, device_, events(names)); }
   std::vector<int64_t> read() { return set_->read(); }
   std::optional<tests::CountedSet> set_;
 };

@@ -94,7 +94,7 @@ class Onlooker {
       before = t.time;
     }
   }
-  client::feed::Observer observer_;
+  substrata::client::feed::Observer observer_;
 };
 
 class Machine : public testing::Test {

@@ -116,7 +116,7 @@ class FalseSharing final : public OwnWords {
  public:
   explicit FalseSharing(const Values& values) : OwnWords(values, 1) {}
   void lay_out(Memory& memory, ProcessId processes) override {
-    place(memory, processes, "false_sharing.words", kPageBytes);
+    place(memory, processes, "false_sharing.words", Memory::kPageBytes);
   }
 };
 
