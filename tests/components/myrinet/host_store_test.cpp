@@ -34,12 +34,7 @@ class Oracle final : public Delivery, public StageWatch {
 };
 
 Message message(uint32_t from, uint32_t to, uint32_t bytes, uint8_t type = 0) {
-  Message made;
-  made.from = from;
-  made.to = to;
-  made.bytes = bytes;
-  made.type = type;
-  return made;
+  return {.from = from, .to = to, .bytes = bytes, .type = type};
 }
 
 // 2000 messages of all sizes between four nodes, some of them many packets long; one program.
@@ -273,9 +268,8 @@ TEST(MyrinetHostStore, EveryRecordIsReadOrCountedAsDropped) {  // MY-41
 }
 
 // The commands, and workloads on the machine.
-class MyrinetHostMemory : public tests::SubstrateTest {
+class MyrinetHostMemory : public tests::SubstrateTest<substrata_entry_myrinet> {
  protected:
-  MyrinetHostMemory() : SubstrateTest(substrata_entry_myrinet) {}
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(SubstrateTest::SetUp());
     ASSERT_EQ(substrata_myrinet_stop(), 0);
@@ -299,7 +293,7 @@ class MyrinetHostMemory : public tests::SubstrateTest {
   }
   // The values of some events around a run.
   std::vector<int64_t> counted(const std::vector<std::string>& names, const char* parameters = nullptr) {
-    tests::CountedSet set(table_, device_, names);
+    tests::CountedSet set(table_, device_, events(names));
     set.start();
     run(parameters);
     std::vector<int64_t> values = set.read();

@@ -19,9 +19,8 @@ namespace substrata::myrinet::test {
 namespace {
 
 // The opened substrate.
-class Myrinet : public tests::SubstrateTest {
+class Myrinet : public tests::SubstrateTest<substrata_entry_myrinet> {
  protected:
-  Myrinet() : SubstrateTest(substrata_entry_myrinet) {}
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(SubstrateTest::SetUp());
     ASSERT_EQ(substrata_myrinet_stop(), 0);
@@ -57,7 +56,7 @@ class Myrinet : public tests::SubstrateTest {
 class Counting : public tests::CountedSet {
  public:
   Counting(const SubstrateTable& table, Device* device, const std::vector<std::string>& names)
-      : CountedSet(table, device, names) {
+      : CountedSet(table, device, tests::find_events(table, device, names)) {
     start();
   }
 };
@@ -393,27 +392,27 @@ class Rank {
     EXPECT_EQ(kSource.try_publisher((prefix + ".receive").c_str(), "", 64, &receives_), 0);
   }
   void send(uint32_t to, uint32_t bytes, uint64_t at_ns, uint16_t flags = 0) {
-    substrata_transaction t{};
-    t.time = at_ns;
-    t.initiator = rank_;
-    t.target = to;
-    t.size = bytes;
-    t.kind = SUBSTRATA_SEND;
+    substrata_transaction t = message(SUBSTRATA_SEND, rank_, to, bytes, at_ns);
     t.flags = flags;
     sends_.publish(t);
   }
   void receive(uint32_t from, uint32_t bytes, uint64_t sent_ns, uint64_t at_ns) {
-    substrata_transaction t{};
-    t.time = at_ns;
+    substrata_transaction t = message(SUBSTRATA_RECEIVE, from, rank_, bytes, at_ns);
     t.start = sent_ns;
-    t.initiator = from;
-    t.target = rank_;
-    t.size = bytes;
-    t.kind = SUBSTRATA_RECEIVE;
     receives_.publish(t);
   }
 
  private:
+  static substrata_transaction message(uint16_t kind, uint32_t from, uint32_t to, uint32_t bytes,
+                                       uint64_t time) {
+    substrata_transaction t{};
+    t.time = time;
+    t.initiator = from;
+    t.target = to;
+    t.size = bytes;
+    t.kind = kind;
+    return t;
+  }
   const uint32_t rank_;
   client::feed::Publisher sends_;
   client::feed::Publisher receives_;
