@@ -1,5 +1,5 @@
-// System calls that fail under the script. A process of its own runs it behind a seccomp filter whose notifications come
-// here: each call goes on, or is answered with an error or a part of what it asked for.
+// System calls that fail under the script. A process of its own runs it behind a seccomp filter whose notifications
+// come here: each call goes on, or is answered with an error or a part of what it asked for.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
