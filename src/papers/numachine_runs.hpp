@@ -3,7 +3,9 @@
 #define SUBSTRATA_PAPERS_NUMACHINE_RUNS_HPP
 
 #include <substrata/numachine.h>
+#include <substrata/feed.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -34,9 +36,6 @@ std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_m
 class LatencyList {
  public:
   LatencyList();
-  ~LatencyList();
-  LatencyList(const LatencyList&) = delete;
-  LatencyList& operator=(const LatencyList&) = delete;
   struct Request {
     std::uint32_t processor;
     std::uint32_t latency;  // bus cycles
@@ -45,8 +44,10 @@ class LatencyList {
   const std::vector<Request>& requests();
 
  private:
+  void take(const substrata_transaction* batch, std::size_t count);
+
   std::vector<Request> requests_;
-  substrata_observer* observer_ = nullptr;
+  client::feed::Observer observer_;
 };
 
 std::string share_of(double part, double whole);
