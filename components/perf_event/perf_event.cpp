@@ -100,9 +100,11 @@ Status read(Set* set, int64_t* values) noexcept { return event_set(set).read(val
 Status read_details(Set* set, ValueDetail* details) noexcept { return event_set(set).read_details(details); }
 Status reset(Set* set) noexcept { return event_set(set).reset(); }
 Status write(Set* set, const int64_t* values) noexcept { return event_set(set).write(values); }
-Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const SampleSink* sink) noexcept {
-  return guarded(
-      [&] { return event_set(set).arm(position, threshold, sink == nullptr ? SampleSink{} : *sink); });
+Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t flags, const SampleSink* sink) noexcept {
+  return guarded([&] {
+    return event_set(set).arm(position, threshold, (flags & kSampleDataAddress) != 0,
+                              sink == nullptr ? SampleSink{} : *sink);
+  });
 }
 Status disarm(Set* set, uint32_t position) noexcept {
   return guarded([&] { return event_set(set).disarm(position); });
@@ -145,9 +147,9 @@ bool reads_by_mapped_page(DeviceState& device) {
     if (device.shared.user_read_bits) attr.config1 |= leg.user_access;
     const int descriptor = kernel.open(kernel.context, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (descriptor < 0) continue;
-    void* const page = kernel.map(kernel.context, descriptor);
+    void* const page = kernel.map(kernel.context, descriptor, 0);
     const bool fast = page != nullptr && static_cast<const perf_event_mmap_page*>(page)->cap_user_rdpmc != 0;
-    if (page != nullptr) kernel.unmap(kernel.context, page);
+    if (page != nullptr) kernel.unmap(kernel.context, page, 0);
     kernel.close(kernel.context, descriptor);
     if (fast) return true;
   }
@@ -180,7 +182,7 @@ constexpr SubstrateTable kTable{
     .summary = "Linux perf_event CPU counters",
     .version = "1.0",
     .traits = kProcessor | kKernelMultiplex | kFastRead | kCanAttach | kCanBindCpu | kCanInherit |
-              kHardwareInterrupt | kCounterUmasks | kSwitchesInSignal,
+              kHardwareInterrupt | kCounterUmasks | kSwitchesInSignal | kDataAddresses,
     .max_events = EventSet::kMaxEvents,
     .max_multiplexed = EventSet::kMaxEvents,
     .default_domain = kDomainUser,

@@ -173,9 +173,13 @@ struct ValueDetail {
 
 // One overflow, as handed to a sink; possibly inside a signal handler.
 struct Sample {
-  uint64_t address = 0;     // program counter, 0 if unknown
+  uint64_t address = 0;     // where it happened (as asked for: program counter or data), 0 if unknown
   uint64_t event_mask = 0;  // bit i: the i-th event of the set overflowed
   void* context = nullptr;  // ucontext_t* of the signal, or null
+};
+// What arm's flags ask for.
+enum SampleFlags : uint32_t {
+  kSampleDataAddress = 1u << 0,  // samples carry the address of the data that the program accessed
 };
 struct SampleSink {
   void (*call)(void* owner, const Sample* sample) noexcept = nullptr;  // async-signal-safe
@@ -212,6 +216,7 @@ enum Traits : uint32_t {
   kCounterUmasks = 1u << 10,     // event names take qualifiers
   kPrefixNeeded = 1u << 11,      // find_event takes any well-formed name: never to be asked for a bare one
   kSwitchesInSignal = 1u << 12,  // start and stop, too, may be called in a signal handler of the set's thread
+  kDataAddresses = 1u << 13,     // arm knows kSampleDataAddress, and refuses it for events that have none
 };
 
 using DetectSlot = Status(const Host* host) noexcept;

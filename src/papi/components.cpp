@@ -68,6 +68,7 @@ class ComponentInfos {
     info.hardware_intr = component.has(kHardwareInterrupt);
     info.kernel_multiplex = component.has(kKernelMultiplex);
     info.fast_real_timer = 1;
+    info.kernel_profile = component.has(kProcessor) && component.has(kHardwareInterrupt);
     info.attach = component.has(kCanAttach);
     // The kernel lets a process measure another one that it could trace. Programs that attach stop their child
     // first if this says so, and wait for it to stop.

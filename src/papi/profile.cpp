@@ -11,7 +11,7 @@ using namespace substrata;
 using namespace substrata::capi;
 
 static_assert(kProfileRandom == PAPI_PROFIL_RANDOM && kProfileWeighted == PAPI_PROFIL_WEIGHTED &&
-              kProfileCompress == PAPI_PROFIL_COMPRESS);
+              kProfileCompress == PAPI_PROFIL_COMPRESS && kProfileData == PAPI_PROFIL_DATA_EAR);
 
 namespace {
 
@@ -43,8 +43,8 @@ size_t bucket_bytes_of(int flags) {
 int profile_event(std::vector<ProfileSegment> segments, int set, int event, int threshold, int flags) {
   const auto code = static_cast<uint32_t>(event);
   if (threshold == 0) return answer(clear_overflow(set, code));
-  if ((flags & kEventAddresses) != 0)
-    return answer(refuse(Code::kNoSupport, "event address registers are of Itanium processors only"));
+  if ((flags & PAPI_PROFIL_INST_EAR) != 0)
+    return answer(refuse(Code::kNoSupport, "instruction address registers are of Itanium processors only"));
   Result<std::unique_ptr<Profile>> profile =
       Profile::make(std::move(segments), bucket_bytes_of(flags), static_cast<uint32_t>(flags), threshold);
   // What is wrong with the set or the event is reported first, as PAPI does.
@@ -53,7 +53,14 @@ int profile_event(std::vector<ProfileSegment> segments, int set, int event, int 
     const Status earlier = set_profile(set, code, threshold, OverflowBy::kEither, nullptr);
     return answer(earlier.code == Code::kInvalid ? refusal : earlier);
   }
-  const OverflowBy by = (flags & PAPI_PROFIL_FORCE_SW) != 0 ? OverflowBy::kTimer : OverflowBy::kEither;
+  OverflowBy by = OverflowBy::kEither;
+  if ((flags & PAPI_PROFIL_FORCE_SW) != 0) by = OverflowBy::kTimer;
+  if ((flags & PAPI_PROFIL_DATA_EAR) != 0) {
+    // A timer's signal knows of no data.
+    if (by == OverflowBy::kTimer)
+      return answer(refuse(Code::kNoSupport, "a profile by the timer has instruction addresses only"));
+    by = OverflowBy::kSubstrate;
+  }
   return answer(set_profile(set, code, threshold, by, std::move(*profile)));
 }
 

@@ -13,6 +13,21 @@
 namespace substrata::perf {
 namespace {
 
+// Of the kernel's own events only faults have one; what a processor's event has shows in its samples.
+bool has_data_address(const Leg& leg) noexcept {
+  if (leg.attr.type != PERF_TYPE_SOFTWARE) return true;
+  switch (leg.attr.config) {
+    case PERF_COUNT_SW_PAGE_FAULTS:
+    case PERF_COUNT_SW_PAGE_FAULTS_MIN:
+    case PERF_COUNT_SW_PAGE_FAULTS_MAJ:
+    case PERF_COUNT_SW_ALIGNMENT_FAULTS:
+    case PERF_COUNT_SW_EMULATION_FAULTS:
+      return true;
+    default:
+      return false;
+  }
+}
+
 const void* this_thread() noexcept {
   static thread_local char mark;
   return &mark;
@@ -301,7 +316,7 @@ bool EventSet::misses_overflows(size_t position) const noexcept {
   if (sampling_[position].period == 0) return false;
   return lost_overflows() != lost_before_ ||
          std::any_of(opened_.counters.begin(), opened_.counters.end(), [&](const Counter& counter) {
-           return counter.position == position && was_held_back(counter.descriptor);
+           return counter.position == position && misses_samples(counter.descriptor);
          });
 }
 
@@ -343,13 +358,17 @@ Status EventSet::write(const int64_t* values) noexcept {
   return kSuccess;
 }
 
-Status EventSet::arm(uint32_t position, int64_t threshold, const SampleSink& sink) {
+Status EventSet::arm(uint32_t position, int64_t threshold, bool by_data_address, const SampleSink& sink) {
   if (position >= events_.size() || threshold <= 0 || sink.call == nullptr)
     return {Code::kInvalid, 0, "an overflow needs an event of the set, a positive threshold and a sink"};
   if (opened_.ticks_mask >> position & 1)
     return {Code::kComponent, 0, "the tick counter raises no overflow; use a timer"};
+  const Encoding* encoding = nullptr;
+  if (by_data_address && shared_.catalogue.encoding(events_[position], &encoding).ok() &&
+      std::none_of(encoding->legs.begin(), encoding->legs.end(), has_data_address))
+    return {Code::kNoSupport, 0, "the kernel knows no data addresses of this event"};
   std::vector<Sampling> sampling = sampling_;
-  sampling[position] = {static_cast<uint64_t>(threshold), sink};
+  sampling[position] = {static_cast<uint64_t>(threshold), by_data_address, sink};
   return replace(events_, configuration_, std::move(sampling));
 }
 

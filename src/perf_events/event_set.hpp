@@ -56,6 +56,8 @@ int64_t scaled(uint64_t count, uint64_t enabled, uint64_t running) noexcept;
 class EventSet {
  public:
   static constexpr uint32_t kMaxEvents = 64;
+  // Of samples, for each armed counter: 512 records of 4096-byte pages. Locked memory, so no more than needed.
+  static constexpr uint32_t kRingPages = 2;
 
   explicit EventSet(Shared& shared) noexcept : shared_(shared) {}
   ~EventSet();
@@ -70,7 +72,7 @@ class EventSet {
   Status read_details(ValueDetail* details) noexcept;
   Status reset() noexcept;
   Status write(const int64_t* values) noexcept;
-  Status arm(uint32_t position, int64_t threshold, const SampleSink& sink);
+  Status arm(uint32_t position, int64_t threshold, bool by_data_address, const SampleSink& sink);
   Status disarm(uint32_t position);
 
  private:
@@ -79,7 +81,8 @@ class EventSet {
     uint32_t position = 0;  // which event of the set it adds to
     int cpu = -1;
     bool counts_time = false;  // its enabled time is the event's; others run beside it (hybrid core types)
-    void* page = nullptr;
+    void* page = nullptr;      // for reads without a system call
+    void* ring = nullptr;      // the same page with kRingPages of samples behind it
     uint64_t base = 0, base_enabled = 0, base_running = 0;  // what it stood at when counting began
     uint64_t seen = 0, seen_enabled = 0, seen_running = 0;  // the next base, until all counters were read
   };
@@ -102,6 +105,7 @@ class EventSet {
   };
   struct Sampling {
     uint64_t period = 0;  // 0: not armed
+    bool by_data_address = false;
     SampleSink sink;
   };
 
@@ -121,6 +125,8 @@ class EventSet {
   Status open_group(const std::vector<Item>& items, const Configuration& configuration,
                     const std::vector<Sampling>& sampling, bool mappable, Opened* out);
   Status try_group(const Group& group, Opened* out) noexcept;
+  void map_counter(Counter* counter, bool readable, bool sampled) const noexcept;
+  void unmap_counter(const Counter& counter) const noexcept;
   void close_all(Opened* opened) noexcept;
   Status route_samples(const Opened& opened, const std::vector<Sampling>& sampling);
   Status replace(std::vector<uint32_t> events, const Configuration& configuration,

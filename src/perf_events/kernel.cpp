@@ -33,12 +33,15 @@ void close_event(void*, int descriptor) noexcept { ::close(descriptor); }
 
 size_t page_size() noexcept { return static_cast<size_t>(::sysconf(_SC_PAGESIZE)); }
 
-void* map_event(void*, int descriptor) noexcept {
-  void* const page = ::mmap(nullptr, page_size(), PROT_READ, MAP_SHARED, descriptor, 0);
+void* map_event(void*, int descriptor, uint32_t data_pages) noexcept {
+  const int access = data_pages == 0 ? PROT_READ : PROT_READ | PROT_WRITE;
+  void* const page = ::mmap(nullptr, (1 + data_pages) * page_size(), access, MAP_SHARED, descriptor, 0);
   return page == MAP_FAILED ? nullptr : page;
 }
 
-void unmap_event(void*, void* page) noexcept { ::munmap(page, page_size()); }
+void unmap_event(void*, void* page, uint32_t data_pages) noexcept {
+  ::munmap(page, (1 + data_pages) * page_size());
+}
 
 int deliver_event(void*, int descriptor, int signal, pid_t thread) noexcept {
   const f_owner_ex owner{F_OWNER_TID, thread};

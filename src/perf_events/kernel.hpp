@@ -24,9 +24,10 @@ struct Kernel {
   // ioctl(2) of a perf descriptor; 0 or -errno.
   int (*control)(void*, int descriptor, unsigned long request, unsigned long argument) noexcept = nullptr;
   void (*close)(void*, int descriptor) noexcept = nullptr;
-  // Maps the first page of a perf descriptor, read-only; null where that is refused.
-  void* (*map)(void*, int descriptor) noexcept = nullptr;
-  void (*unmap)(void*, void* page) noexcept = nullptr;
+  // Maps the first page of a perf descriptor, read-only, or with so many pages of samples behind it, writable; null
+  // where that is refused. All mappings of a descriptor are of one size.
+  void* (*map)(void*, int descriptor, uint32_t data_pages) noexcept = nullptr;
+  void (*unmap)(void*, void* page, uint32_t data_pages) noexcept = nullptr;
   // Sends `signal` to `thread` at each overflow of the descriptor; 0 or -errno.
   int (*deliver)(void*, int descriptor, int signal, pid_t thread) noexcept = nullptr;
   // The hardware counter that perf_event_mmap_page::index names (1 is the first); only where the page allows.

@@ -94,6 +94,7 @@ Status EventSet::open_group(const std::vector<Item>& items, const Configuration&
       attr.freq = 0;
       attr.sample_period = sampled.period;
       attr.sample_type = PERF_SAMPLE_IP;
+      if (sampled.by_data_address) attr.sample_type |= PERF_SAMPLE_ADDR;
       attr.wakeup_events = 1;
     }
     const bool may_map = mappable && item.leg->pmu_class != kSoftwareClass;
@@ -141,13 +142,7 @@ Status EventSet::open_group(const std::vector<Item>& items, const Configuration&
       return other.position == item.position && other.cpu == item.cpu;
     });
     counter.cpu = item.cpu;
-    if (may_map) {
-      void* const page = kernel.map(kernel.context, descriptor);
-      if (page != nullptr && static_cast<const perf_event_mmap_page*>(page)->cap_user_rdpmc)
-        counter.page = page;
-      else if (page != nullptr)
-        kernel.unmap(kernel.context, page);
-    }
+    map_counter(&counter, may_map, sampling[item.position].period != 0);
     if (counter.page == nullptr) out->all_mapped = false;
     out->counters.push_back(counter);
     ++group.count;
@@ -242,13 +237,35 @@ Status EventSet::open_all(const std::vector<uint32_t>& events, const Configurati
   return status;
 }
 
+// Where the ring is refused (locked memory is limited, and inherited counters have none), samples carry the program
+// counter that the signal interrupted.
+void EventSet::map_counter(Counter* counter, bool readable, bool sampled) const noexcept {
+  const Kernel& kernel = shared_.kernel;
+  if (sampled) counter->ring = kernel.map(kernel.context, counter->descriptor, kRingPages);
+  void* const page = counter->ring != nullptr || !readable
+                         ? counter->ring
+                         : kernel.map(kernel.context, counter->descriptor, 0);
+  if (page == nullptr) return;
+  if (readable && static_cast<const perf_event_mmap_page*>(page)->cap_user_rdpmc)
+    counter->page = page;
+  else if (counter->ring == nullptr)
+    kernel.unmap(kernel.context, page, 0);
+}
+
+void EventSet::unmap_counter(const Counter& counter) const noexcept {
+  if (counter.ring != nullptr)
+    shared_.kernel.unmap(shared_.kernel.context, counter.ring, kRingPages);
+  else if (counter.page != nullptr)
+    shared_.kernel.unmap(shared_.kernel.context, counter.page, 0);
+}
+
 void EventSet::close_all(Opened* opened) noexcept {
   const Kernel& kernel = shared_.kernel;
   const bool mine = opened->generation == shared_.generation();
-  // Members first: a closed leader would leave them counting alone for a moment.
+  // Members first: a closed leader would leave them counting alone for a moment. A handler may still read a ring.
   for (auto counter = opened->counters.rbegin(); counter != opened->counters.rend(); ++counter) {
-    if (holds_signal_) remove_route(counter->descriptor);
-    if (counter->page != nullptr && mine) kernel.unmap(kernel.context, counter->page);
+    if (holds_signal_) remove_route(counter->descriptor, mine);
+    if (mine) unmap_counter(*counter);
     kernel.close(kernel.context, counter->descriptor);
   }
   opened->counters.clear();
@@ -269,13 +286,14 @@ Status EventSet::route_samples(const Opened& opened, const std::vector<Sampling>
     const Sampling& sampled = sampling[counter.position];
     if (sampled.period == 0 || failure != 0) continue;
     const Kernel& kernel = shared_.kernel;
-    if (!add_route(counter.descriptor, sampled.sink, uint64_t{1} << counter.position, most_each_second))
+    if (!add_route({counter.descriptor, sampled.sink, uint64_t{1} << counter.position, most_each_second,
+                    static_cast<perf_event_mmap_page*>(counter.ring), sampled.by_data_address}))
       failure = ENOSPC;
     else
       failure = -kernel.deliver(kernel.context, counter.descriptor, signal, ::gettid());
   }
   if (failure != 0) {
-    for (const Counter& counter : opened.counters) remove_route(counter.descriptor);
+    for (const Counter& counter : opened.counters) remove_route(counter.descriptor, true);
     release_overflow_signal();
     return {Code::kSystem, failure, "the kernel refused to send overflow signals for a perf descriptor"};
   }

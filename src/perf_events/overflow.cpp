@@ -11,7 +11,10 @@
 
 #include "base/borrowed_signal.hpp"
 #include "base/immortal.hpp"
+#include "base/owner_lock.hpp"
+#include "base/pause.hpp"
 #include "base/program_counter.hpp"
+#include "base/sample_ring.hpp"
 
 namespace substrata::perf {
 namespace {
@@ -24,11 +27,16 @@ struct Route {
   std::atomic<void (*)(void*, const Sample*) noexcept> call{nullptr};
   std::atomic<void*> owner{nullptr};
   std::atomic<uint64_t> mask{0};
-  // How fast overflows come.
+  std::atomic<perf_event_mmap_page*> ring{nullptr};
+  std::atomic<bool> by_data_address{false};
+  // Handlers inside, and the thread of the last one: only the thread that armed the event gets its signals.
+  std::atomic<int> busy{0};
+  std::atomic<uint64_t> busy_thread{0};
+  // How fast overflows come, where there is no ring.
   std::atomic<uint32_t> too_many{0};  // within a window
   std::atomic<uint32_t> in_window{0};
   std::atomic<int64_t> window_began_ns{0};
-  std::atomic<bool> held_back{false};
+  std::atomic<bool> missing{false};
 };
 constexpr int64_t kWindowNs = 1'000'000;
 constexpr uint32_t kRoutes = 4096;
@@ -66,21 +74,66 @@ void note_rate(Route& route) noexcept {
   }
   const uint32_t count = route.in_window.fetch_add(1, std::memory_order_relaxed) + 1;
   if (count >= route.too_many.load(std::memory_order_relaxed))
-    route.held_back.store(true, std::memory_order_relaxed);
+    route.missing.store(true, std::memory_order_relaxed);
+}
+
+// A sample as asked for: PERF_SAMPLE_IP, perhaps PERF_SAMPLE_ADDR.
+struct SampleRecord {
+  perf_event_header header;
+  uint64_t instruction;
+  uint64_t data;
+};
+
+// Where a sample belongs: user and kernel addresses differ by themselves, a guest's look like ours.
+uint64_t address_of(const SampleRecord& record, size_t size, bool by_data_address) noexcept {
+  const uint32_t mode = record.header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+  if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER) return 0;
+  if (!by_data_address) return record.instruction;
+  return size >= sizeof(SampleRecord) ? record.data : 0;
+}
+
+// What the kernel put into the ring before this signal. Signals may be fewer than samples: the ones that were taken
+// here have no signal, or one that finds nothing.
+void take_samples(Route& route, uint32_t sequence, const SampleSink& sink, perf_event_mmap_page* page,
+                  void* context) noexcept {
+  const SampleRing ring{page};
+  const uint64_t head = ring.head();
+  const uint64_t mask = route.mask.load(std::memory_order_relaxed);
+  const bool by_data_address = route.by_data_address.load(std::memory_order_relaxed);
+  // The sink may have disarmed the event: the ring is gone then.
+  while (route.sequence.load(std::memory_order_acquire) == sequence) {
+    SampleRecord record{};
+    const size_t size = ring.take(head, &record, sizeof record);
+    if (size == 0) break;
+    if (record.header.type == PERF_RECORD_SAMPLE) {
+      const Sample sample{address_of(record, size, by_data_address), mask, context};
+      sink.call(sink.owner, &sample);
+    } else if (record.header.type == PERF_RECORD_LOST || record.header.type == PERF_RECORD_THROTTLE) {
+      route.missing.store(true, std::memory_order_relaxed);
+    }
+  }
 }
 
 void on_overflow(int, siginfo_t* info, void* context) noexcept {
   const int saved = errno;
   if (Route* const route = info->si_fd < 0 ? nullptr : find_route(info->si_fd); route != nullptr) {
-    const uint32_t before = route->sequence.load(std::memory_order_acquire);
+    route->busy.fetch_add(1, std::memory_order_seq_cst);
+    route->busy_thread.store(this_thread_number(), std::memory_order_seq_cst);
+    const uint32_t before = route->sequence.load(std::memory_order_seq_cst);
     const SampleSink sink{route->call.load(std::memory_order_acquire),
                           route->owner.load(std::memory_order_acquire)};
+    perf_event_mmap_page* const ring = route->ring.load(std::memory_order_acquire);
     const Sample sample{program_counter(context), route->mask.load(std::memory_order_acquire), context};
     // Else it was just disarmed.
-    if (before == route->sequence.load(std::memory_order_acquire) && sink.call != nullptr) {
-      note_rate(*route);
-      sink.call(sink.owner, &sample);
+    if (before == route->sequence.load(std::memory_order_seq_cst) && sink.call != nullptr) {
+      if (ring != nullptr) {
+        take_samples(*route, before, sink, ring, context);
+      } else {
+        note_rate(*route);
+        sink.call(sink.owner, &sample);
+      }
     }
+    route->busy.fetch_sub(1, std::memory_order_seq_cst);
   }
   errno = saved;
 }
@@ -131,44 +184,57 @@ void release_overflow_signal() noexcept {
 
 uint64_t lost_overflows() noexcept { return lost.load(std::memory_order_relaxed); }
 
-bool add_route(int descriptor, const SampleSink& sink, uint64_t mask, uint64_t most_each_second) noexcept {
+bool add_route(const SampleRoute& added) noexcept {
   const std::lock_guard guard(lock());
   for (uint32_t i = 0; i < kRoutes; ++i) {
-    Route& route = routes[(static_cast<uint32_t>(descriptor) + i) % kRoutes];
+    Route& route = routes[(static_cast<uint32_t>(added.descriptor) + i) % kRoutes];
     const int found = route.descriptor.load(std::memory_order_relaxed);
     if (found != kNever && found != kRemoved) continue;
     route.sequence.fetch_add(1, std::memory_order_release);
-    route.call.store(sink.call, std::memory_order_release);
-    route.owner.store(sink.owner, std::memory_order_release);
-    route.mask.store(mask, std::memory_order_release);
+    route.call.store(added.sink.call, std::memory_order_release);
+    route.owner.store(added.sink.owner, std::memory_order_release);
+    route.mask.store(added.mask, std::memory_order_release);
+    route.ring.store(added.ring, std::memory_order_release);
+    route.by_data_address.store(added.by_data_address, std::memory_order_release);
+    route.busy.store(0, std::memory_order_relaxed);
     // The window may begin anywhere in the kernel's, so half of what fits into one.
-    const uint64_t too_many = most_each_second / (2 * 1'000'000'000 / kWindowNs);
+    const uint64_t too_many = added.most_each_second / (2 * 1'000'000'000 / kWindowNs);
     route.too_many.store(static_cast<uint32_t>(std::clamp<uint64_t>(too_many, 2, UINT32_MAX)),
                          std::memory_order_relaxed);
-    route.held_back.store(false, std::memory_order_relaxed);
-    route.descriptor.store(descriptor, std::memory_order_release);
+    route.missing.store(false, std::memory_order_relaxed);
+    route.descriptor.store(added.descriptor, std::memory_order_release);
     return true;
   }
   return false;
 }
 
-void remove_route(int descriptor) noexcept {
-  const std::lock_guard guard(lock());
-  Route* const route = find_route(descriptor);
-  if (route == nullptr) return;
-  route->sequence.fetch_add(1, std::memory_order_release);
-  route->call.store(nullptr, std::memory_order_release);
+void remove_route(int descriptor, bool ours) noexcept {
+  Route* route = nullptr;
+  {
+    const std::lock_guard guard(lock());
+    route = find_route(descriptor);
+    if (route == nullptr) return;
+    route->sequence.fetch_add(1, std::memory_order_seq_cst);
+    route->call.store(nullptr, std::memory_order_release);
+  }
+  // Unlocked, since the sink may change routes. What other threads were doing at a fork, they do not end in the child.
+  for (Pause pause; ours && route->busy.load(std::memory_order_seq_cst) != 0 &&
+                    route->busy_thread.load(std::memory_order_seq_cst) != this_thread_number();)
+    pause.once();
   route->descriptor.store(kRemoved, std::memory_order_release);
 }
 
 void begin_route(int descriptor) noexcept {
-  if (Route* const route = find_route(descriptor); route != nullptr)
-    route->held_back.store(false, std::memory_order_relaxed);
+  Route* const route = find_route(descriptor);
+  if (route == nullptr) return;
+  route->missing.store(false, std::memory_order_relaxed);
+  if (perf_event_mmap_page* const ring = route->ring.load(std::memory_order_acquire); ring != nullptr)
+    SampleRing{ring}.clear();
 }
 
-bool was_held_back(int descriptor) noexcept {
+bool misses_samples(int descriptor) noexcept {
   const Route* const route = find_route(descriptor);
-  return route != nullptr && route->held_back.load(std::memory_order_relaxed);
+  return route != nullptr && route->missing.load(std::memory_order_relaxed);
 }
 
 }  // namespace substrata::perf

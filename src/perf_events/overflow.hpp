@@ -2,7 +2,10 @@
 #ifndef SUBSTRATA_PERF_EVENTS_OVERFLOW_HPP
 #define SUBSTRATA_PERF_EVENTS_OVERFLOW_HPP
 
+#include <linux/perf_event.h>
 #include <substrata/substrate.h>
+
+#include <cstdint>
 
 namespace substrata::perf {
 
@@ -18,13 +21,25 @@ void release_overflow_signal() noexcept;
 // How many overflows of this process could not be queued so far, at least. Signal-safe.
 uint64_t lost_overflows() noexcept;
 
-// Sends samples of `descriptor` to `sink` with `mask` as their events. The kernel holds a counter back that
-// overflows more often than `most_each_second`. False when the table is full.
-bool add_route(int descriptor, const SampleSink& sink, uint64_t mask, uint64_t most_each_second) noexcept;
-void remove_route(int descriptor) noexcept;
-// Whether overflows came so fast, since begin_route, that the kernel may have held the counter back.
+// Where the samples of a descriptor go.
+struct SampleRoute {
+  int descriptor = -1;
+  SampleSink sink;
+  uint64_t mask = 0;              // its event in the set
+  uint64_t most_each_second = 0;  // the kernel holds a counter back that overflows more often
+  // The kernel's ring for the descriptor, which then says where each sample was taken and which did not fit. Null:
+  // each signal is a sample at the program counter that it interrupted.
+  perf_event_mmap_page* ring = nullptr;
+  bool by_data_address = false;  // samples carry the address that was accessed, 0 where it is unknown
+};
+// False when the table is full.
+bool add_route(const SampleRoute& added) noexcept;
+// Afterwards no handler reads the ring, unless it is the caller itself; `ours`: the route was not made before a fork.
+void remove_route(int descriptor, bool ours) noexcept;
+// Whether samples are missing since begin_route: overflows came so fast that the kernel held the counter back, or may
+// have, or did not fit into the ring.
 void begin_route(int descriptor) noexcept;
-bool was_held_back(int descriptor) noexcept;
+bool misses_samples(int descriptor) noexcept;
 
 }  // namespace substrata::perf
 

@@ -28,6 +28,8 @@ Status arm_event(int handle, uint32_t code, int64_t threshold, uint32_t flags, c
   if (!set->component->arms_itself() || set->multiplexer != nullptr)
     return refuse(Code::kComponent, "%s does not report overflows by itself%s", set->component->name(),
                   set->multiplexer != nullptr ? " of multiplexed events" : "");
+  if ((flags & kSampleDataAddress) != 0 && !set->component->has(kDataAddresses))
+    return refuse(Code::kNoSupport, "%s knows no data addresses of its events", set->component->name());
   const Status status = keep_note(set->table->arm(set->set, entry.positions[0], threshold, flags, &sink));
   if (!status.ok()) return status;
   entry.armed = true;

@@ -61,7 +61,7 @@ Status watch_event(int handle, uint32_t code, int64_t threshold, OverflowBy by, 
   watch->live.store(true, std::memory_order_seq_cst);
   Status status = kSuccess;
   if (!by_timer) {
-    status = arm_event(handle, code, threshold, 0, watch->sink());
+    status = arm_event(handle, code, threshold, watch->sample_flags(), watch->sink());
     if (status.code == Code::kComponent && by == OverflowBy::kEither) {
       watch->timed = true;
       status = kSuccess;
@@ -176,7 +176,8 @@ Status EventSet::rearm_in_child() noexcept {
     for (const Entry& entry : entries) {
       if (entry.code != watch.code || !entry.armed) continue;
       const SampleSink sink = watch.sink();
-      const Status status = keep_note(table->arm(set, entry.positions[0], watch.threshold, 0, &sink));
+      const Status status =
+          keep_note(table->arm(set, entry.positions[0], watch.threshold, watch.sample_flags(), &sink));
       if (!status.ok()) return status;
     }
   }

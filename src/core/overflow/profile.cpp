@@ -14,6 +14,7 @@ constexpr uint32_t kOneToOne = 0x20000;
 
 uint64_t bucket_of(const ProfileSegment& segment, size_t bucket_bytes, uint64_t address) noexcept {
   if (address < segment.offset) return kNoBucket;
+  if (segment.offset != 0 && (address ^ segment.offset) >> 63 != 0) return kNoBucket;
   if (segment.scale == kAllInOne)
     return segment.size_bytes == 1 || segment.size_bytes >= bucket_bytes ? 0 : kNoBucket;
   __extension__ using Wide = unsigned __int128;

@@ -18,6 +18,7 @@ enum ProfileFlags : uint32_t {
   kProfileRandom = 0x1,    // a random quarter of the samples is dropped
   kProfileWeighted = 0x2,  // a sample counts 1 to 255, by how far the event went beyond its threshold
   kProfileCompress = 0x4,  // the fuller a bucket, the likelier a sample is dropped
+  kProfileData = 0x80,     // the addresses of data, not of instructions
 };
 
 // One region of code and the buffer of its buckets, which stays the client's.
@@ -33,7 +34,8 @@ struct ProfileSegment {
 // No bucket: the address is below the segment or beyond its buffer.
 inline constexpr uint64_t kNoBucket = UINT64_MAX;
 // The bucket of an address: (address - offset) * scale / 2^17. Scale 2 needs one bucket only; a size
-// of 1 also means that, as in PAPI_sprofil(3)'s example. Signal-safe.
+// of 1 also means that, as in PAPI_sprofil(3)'s example. An address in the kernel's half of the address space has a
+// bucket only in a segment that begins there, or at 0. Signal-safe.
 uint64_t bucket_of(const ProfileSegment& segment, size_t bucket_bytes, uint64_t address) noexcept;
 
 // Several segments filled by the overflows of one event. count() is thread-safe and signal-safe: it neither
@@ -49,6 +51,7 @@ class Profile {
   // `excess`: how far beyond the threshold the event had gone. Where several segments have a bucket for the
   // address, the one that begins last counts.
   void count(uint64_t address, int64_t excess) noexcept;
+  bool of_data() const noexcept { return (flags_ & kProfileData) != 0; }
 
  private:
   Profile(std::vector<ProfileSegment> segments, size_t bucket_bytes, uint32_t flags,

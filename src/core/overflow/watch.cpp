@@ -12,11 +12,11 @@ void deliver(void* owner, const Sample* sample) noexcept {
   watch.busy.fetch_add(1, std::memory_order_seq_cst);
   watch.busy_thread.store(this_thread_number(), std::memory_order_seq_cst);
   if (watch.live.load(std::memory_order_seq_cst)) {
-    if (watch.profile != nullptr)
-      watch.profile->count(sample->address, 0);
-    else
+    if (watch.profile == nullptr)
       watch.handler(watch.handle, reinterpret_cast<void*>(sample->address),
                     static_cast<long long>(sample->event_mask), sample->context);
+    else if (sample->address != 0)
+      watch.profile->count(sample->address, 0);
   }
   watch.busy.fetch_sub(1, std::memory_order_seq_cst);
 }

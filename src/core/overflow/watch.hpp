@@ -46,6 +46,10 @@ struct Watch {
 
   // Receives the overflows that a substrate reports by itself. Valid as long as the watch.
   SampleSink sink() noexcept;
+  // How the substrate is to sample (SampleFlags).
+  uint32_t sample_flags() const noexcept {
+    return profile != nullptr && profile->of_data() ? static_cast<uint32_t>(kSampleDataAddress) : 0u;
+  }
   // No overflow is delivered any more. Waits for a handler that runs in another thread; one in this thread is
   // the caller. `forks_now`: as `forks`, in this process.
   void retire(uint64_t forks_now) noexcept;

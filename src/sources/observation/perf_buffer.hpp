@@ -12,10 +12,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/sample_ring.hpp"
 
 namespace substrata::pages {
 
@@ -29,11 +30,6 @@ struct Sample {
   uint64_t address;
   uint32_t processor;
   uint32_t reserved;
-};
-struct LostRecord {
-  perf_event_header header;
-  uint64_t id;
-  uint64_t lost;
 };
 
 // One processor's events, all writing into the first one's buffer.
@@ -108,44 +104,25 @@ class Buffer {
   // Takes everything out.
   void drain(std::vector<Sample>& to) {
     if (memory_ == nullptr) return;
-    auto* const page = static_cast<perf_event_mmap_page*>(memory_);
-    take_records(page, static_cast<const unsigned char*>(memory_) + page->data_offset, to, lost_in_records_);
+    take_records(SampleRing{static_cast<perf_event_mmap_page*>(memory_)}, to, lost_in_records_);
   }
 
-  // Takes the records out of the page's buffer, which lies at `data`; what follows a record that cannot be one is
-  // left out.
-  static void take_records(perf_event_mmap_page* page, const unsigned char* data, std::vector<Sample>& to,
-                           uint64_t& lost) {
-    const uint64_t size = page->data_size;
-    const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = page->data_tail;
-    while (tail < head && head - tail <= size) {
-      perf_event_header header;
-      copy(&header, data, size, tail, sizeof header);
-      if (header.size < sizeof header || header.size > head - tail) break;
-      if (header.type == PERF_RECORD_SAMPLE && header.size >= sizeof(Sample)) {
-        Sample sample;
-        copy(&sample, data, size, tail, sizeof sample);
-        to.push_back(sample);
-      } else if (header.type == PERF_RECORD_LOST && header.size >= sizeof(LostRecord)) {
-        LostRecord record;
-        copy(&record, data, size, tail, sizeof record);
-        lost += record.lost;
-      }
-      tail += header.size;
+  // Takes the records out of a ring; what follows a record that cannot be one is left out.
+  static void take_records(const SampleRing& ring, std::vector<Sample>& to, uint64_t& lost) {
+    union {
+      Sample sample;
+      LostSamples lost;
+    } record;
+    const uint64_t head = ring.head();
+    while (const size_t size = ring.take(head, &record, sizeof record)) {
+      if (record.sample.header.type == PERF_RECORD_SAMPLE && size >= sizeof(Sample))
+        to.push_back(record.sample);
+      else if (record.sample.header.type == PERF_RECORD_LOST && size >= sizeof(LostSamples))
+        lost += record.lost.lost;
     }
-    __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
   }
 
  private:
-  // A record may lie across the end of the buffer.
-  static void copy(void* to, const unsigned char* data, uint64_t size, uint64_t at, size_t bytes) {
-    const uint64_t begin = at % size;
-    const size_t first = static_cast<size_t>(std::min<uint64_t>(bytes, size - begin));
-    std::memcpy(to, data + begin, first);
-    std::memcpy(static_cast<unsigned char*>(to) + first, data, bytes - first);
-  }
-
   std::vector<int> descriptors_;
   void* memory_ = nullptr;
   size_t bytes_ = 0;

@@ -14,6 +14,8 @@ namespace {
 
 FakeKernel& fake(void* context) { return *static_cast<FakeKernel*>(context); }
 
+constexpr uint64_t kPage = 4096;
+
 bool is_hardware(const perf_event_attr& attr) {
   return attr.type != PERF_TYPE_SOFTWARE && attr.type != PERF_TYPE_TRACEPOINT;
 }
@@ -35,7 +37,7 @@ FakeKernel::FakeKernel() {
       if (members > self.hardware_counters) return -EINVAL;
     }
     const int descriptor = self.next_++;
-    Event event{*attr, pid, cpu, group, 0, 0, 0, false, 0, nullptr};
+    Event event{*attr, pid, cpu, group, 0, 0, 0, false, 0, nullptr, {}};
     event.page = std::make_unique<perf_event_mmap_page>();
     std::memset(event.page.get(), 0, sizeof(perf_event_mmap_page));
     event.page->cap_user_rdpmc = self.user_reads;
@@ -82,10 +84,27 @@ FakeKernel::FakeKernel() {
     return 0;
   };
   kernel_.close = [](void* context, int descriptor) noexcept { fake(context).events.erase(descriptor); };
-  kernel_.map = [](void* context, int descriptor) noexcept -> void* {
-    return fake(context).events.at(descriptor).page.get();
+  kernel_.map = [](void* context, int descriptor, uint32_t data_pages) noexcept -> void* {
+    FakeKernel& self = fake(context);
+    Event& event = self.events.at(descriptor);
+    if (data_pages == 0) return event.page.get();
+    if (!self.sample_rings) return nullptr;
+    event.ring.assign((1 + data_pages) * kPage / sizeof(uint64_t), 0);
+    auto* const page = reinterpret_cast<perf_event_mmap_page*>(event.ring.data());
+    *page = *event.page;
+    page->data_offset = kPage;
+    page->data_size = data_pages * kPage;
+    ++self.rings;
+    return page;
   };
-  kernel_.unmap = [](void*, void*) noexcept {};
+  kernel_.unmap = [](void* context, void* page, uint32_t data_pages) noexcept {
+    FakeKernel& self = fake(context);
+    for (auto& [descriptor, event] : self.events) {
+      if (data_pages == 0 || event.ring.data() != page) continue;
+      std::vector<uint64_t>().swap(event.ring);  // gone, for a sanitizer to see
+      --self.rings;
+    }
+  };
   kernel_.deliver = [](void* context, int descriptor, int signal, pid_t) noexcept {
     fake(context).events.at(descriptor).signal = signal;
     return 0;
@@ -96,6 +115,22 @@ FakeKernel::FakeKernel() {
     return self.width == 64 ? self.registers : self.registers & ((uint64_t{1} << self.width) - 1);
   };
   kernel_.ticks = [](void* context) noexcept { return fake(context).tick; };
+}
+
+bool FakeKernel::put_record(Event* event, uint32_t type, uint16_t misc, const std::vector<uint64_t>& words) {
+  auto* const page = reinterpret_cast<perf_event_mmap_page*>(event->ring.data());
+  const uint64_t size = (1 + words.size()) * sizeof(uint64_t);
+  if (page->data_head + size - page->data_tail > page->data_size) return false;
+  const perf_event_header header{type, misc, static_cast<uint16_t>(size)};
+  uint64_t first = 0;
+  std::memcpy(&first, &header, sizeof header);
+  const auto put = [&](uint64_t word) {
+    event->ring[(kPage + page->data_head % page->data_size) / sizeof(uint64_t)] = word;
+    page->data_head += sizeof(uint64_t);
+  };
+  put(first);
+  for (const uint64_t word : words) put(word);
+  return true;
 }
 
 FakeKernel::Event& FakeKernel::of_type(uint32_t type) {

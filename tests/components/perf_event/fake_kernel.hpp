@@ -26,6 +26,7 @@ class FakeKernel {
     bool on = false;
     int signal = 0;
     std::unique_ptr<perf_event_mmap_page> page;
+    std::vector<uint64_t> ring;  // while mapped: a page, and samples behind it
   };
 
   FakeKernel();
@@ -40,6 +41,8 @@ class FakeKernel {
   int read_error = 0, control_error = 0;  // errno of every read, of every ioctl
   uint64_t registers = 0;                 // what every hardware counter register holds
   uint64_t tick = 0;
+  bool sample_rings = false;  // samples may be mapped
+  int rings = 0;              // mapped now
 
   std::map<int, Event> events;  // the open descriptors
   std::vector<perf_event_attr> opened;
@@ -55,6 +58,12 @@ class FakeKernel {
     }
   }
   Event& of_type(uint32_t type);
+
+  // Writes a record into an event's ring as the kernel does; false: it did not fit.
+  bool put_record(Event* event, uint32_t type, uint16_t misc, const std::vector<uint64_t>& words);
+  bool put_sample(Event* event, uint64_t instruction) {
+    return put_record(event, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, {instruction});
+  }
 
  private:
   perf::Kernel kernel_;

@@ -6,31 +6,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <string>
 #include <thread>
 
 #include "driver.hpp"
-#include "fake_kernel.hpp"
+#include "fake_machine.hpp"
 
 namespace substrata::test {
 namespace {
-
-constexpr const char* kCore = "sys/bus/event_source/devices/cpu/";
-
-class FakeMachine : public ::testing::Test {
- protected:
-  FakeMachine() : host(tree.path()) {}
-  void give_a_pmu() {
-    tree.write(std::string(kCore) + "type", "4\n");
-    tree.write(std::string(kCore) + "format/event", "config:0-7\n");
-    tree.write(std::string(kCore) + "format/umask", "config:8-15\n");
-  }
-  tests::TemporaryFolder tree;
-  TestHost host;
-  FakeKernel fake;
-};
 
 std::string text_of(const Status& status) { return status.note == nullptr ? "" : status.note; }
 
@@ -547,6 +533,22 @@ TEST_F(FakeMachine, MultiplexedSoftwareEventsAreReadByOneCall) {  // PA-22, PA-3
   EXPECT_EQ(fake.reads, 2) << "one for the hardware event, one for both software events";
 }
 
+TEST_F(FakeMachine, AListingOpensAnEventOnceWhateverItsMasks) {
+  give_a_pmu();
+  fake.refuse = [](const perf_event_attr& attr, pid_t, int, int) {
+    return attr.type == PERF_TYPE_RAW ? 0 : ENOENT;
+  };
+  Driver driver(host, fake.kernel(), fake_encoder());
+  const uint32_t count = driver.table.event_count(driver.device);
+  for (uint32_t index = 0; index < count; ++index) driver.at(index);
+  const auto opened_masks = std::count_if(fake.opened.begin(), fake.opened.end(), [](const auto& attr) {
+    return attr.type == PERF_TYPE_RAW && (attr.config & 0xff) == 0xa2;
+  });
+  EXPECT_EQ(opened_masks, 1);
+  EXPECT_TRUE(driver.available("MASKED:ONE"));
+  EXPECT_TRUE(driver.available("MASKED:TWO"));
+}
+
 TEST_F(FakeMachine, OverflowIsArmedWithItsPeriodAndStaysWithItsEvent) {  // PA-22
   give_a_pmu();
   Driver driver(host, fake.kernel(), fake_encoder());
@@ -564,51 +566,6 @@ TEST_F(FakeMachine, OverflowIsArmedWithItsPeriodAndStaysWithItsEvent) {  // PA-2
   ASSERT_TRUE(set.program({"tsc"}).ok());
   EXPECT_EQ(driver.table.arm(set.set, 0, 5000, 0, &sink).code, Code::kComponent);
 }
-
-// What the kernel sends at an overflow, `times` in a row.
-void overflow(const FakeKernel& fake, int times) {
-  const auto& [descriptor, event] = *fake.events.begin();
-  siginfo_t info = {};
-  info.si_code = SI_QUEUE;  // the kernel lets no process say POLL_IN
-  info.si_fd = descriptor;
-  for (int i = 0; i < times; ++i)
-    ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), event.signal, &info);
-}
-
-class FakeOverflows : public FakeMachine {
- protected:
-  void SetUp() override {
-    if (kThreadSanitizer) GTEST_SKIP() << "the thread sanitizer delays signals and merges them";
-  }
-  // The flags of an armed event that overflowed `times` as fast as signals come, where the kernel takes
-  // 8000 a second, which makes 4 within the window suspect.
-  uint32_t flags_after(int times) {
-    give_a_pmu();
-    tree.write("proc/sys/kernel/perf_event_max_sample_rate", "8000\n");
-    Driver driver(host, fake.kernel(), fake_encoder());
-    DrivenSet set(driver);
-    EXPECT_TRUE(set.program({"INSTRUCTIONS_DONE"}).ok());
-    std::atomic<int> delivered{0};
-    const SampleSink sink{
-        [](void* owner, const Sample*) noexcept { ++*static_cast<std::atomic<int>*>(owner); }, &delivered};
-    EXPECT_TRUE(driver.table.arm(set.set, 0, 5000, 0, &sink).ok());
-    EXPECT_TRUE(set.start().ok());
-    // Blocked, and delivered all at once: as fast as it gets.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    overflow(fake, times);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    EXPECT_EQ(delivered, times);
-    return set.details().at(0).flags;
-  }
-};
-
-TEST_F(FakeOverflows, ThatComeFasterThanTheKernelTakesThemMarkTheValue) {
-  EXPECT_NE(flags_after(4000) & kValueIncomplete, 0u);
-}
-
-TEST_F(FakeOverflows, ThatComeSlowlyLeaveTheValueAlone) { EXPECT_EQ(flags_after(3), 0u); }
 
 }  // namespace
 }  // namespace substrata::test

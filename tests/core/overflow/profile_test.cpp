@@ -55,6 +55,13 @@ TEST(ProfileBucket, AddressesAtTheEndsOfMemoryDoNotWrap) {
   EXPECT_EQ(bucket_of({nullptr, 4, 0, 2}, 8, 5), kNoBucket) << "no room for it";
 }
 
+TEST(ProfileBucket, KernelAddressesAreNotThoseOfAProgramsSegment) {
+  constexpr uint64_t kKernel = 0xffffffff81000000;
+  EXPECT_EQ(bucket_of({nullptr, 8, 0x400000, 2}, 8, kKernel), kNoBucket);
+  EXPECT_EQ(bucket_of({nullptr, 8, 0, 2}, 8, kKernel), 0u) << "one bucket for all";
+  EXPECT_EQ(bucket_of({nullptr, 8, kKernel, 0x20000}, 8, kKernel), 0u);
+}
+
 template <class Bucket>
 void counts_like_a_histogram() {
   std::mt19937_64 random(11);
