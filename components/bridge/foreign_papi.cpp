@@ -23,9 +23,10 @@ constexpr const char* kNames[] = {"libpapi.so.7.3", "libpapi.so.7.2", "libpapi.s
                                   "libpapi.so"};
 
 // What substrata measures by itself.
-constexpr std::array<std::string_view, 9> kServed = {"coretemp", "example",    "lmsensors",
-                                                     "net",      "perf_event", "perf_event_uncore",
-                                                     "powercap", "sde",        "sysdetect"};
+constexpr std::array<std::string_view, 15> kServed = {
+    "coretemp", "example",      "infiniband", "io",         "lmsensors",
+    "lustre",   "net",          "nvml",       "perf_event", "perf_event_uncore",
+    "powercap", "powercap_ppc", "sde",        "stealtime",  "sysdetect"};
 
 constexpr int kOldestVersion = PAPI_VERSION_NUMBER(7, 0, 0, 0);
 constexpr int kNextUnknownVersion = PAPI_VERSION_NUMBER(7, 4, 0, 0);

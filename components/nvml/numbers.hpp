@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "library.hpp"
+#include "nvidia/library.hpp"
 
 namespace substrata::nvml {
 

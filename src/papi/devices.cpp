@@ -1,15 +1,71 @@
 // Devices of the machine: PAPI_enum_dev_type and the attributes of each kind and device.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
 #include "papi/boundary.hpp"
+#include "system/accelerators.hpp"
 #include "system/system_info.hpp"
 
 namespace substrata::capi {
 namespace {
 
-// What a handle points to. Processors are the only kind this library knows of itself.
+// What a handle points to: the processors, or the GPUs of one maker.
 struct DeviceKind {
   PAPI_dev_type_id_e id;
+  int vendor;  // of GPUs, that of their PCI identity
+  const char* name;
+  std::vector<Accelerator> Accelerators::*gpus;   // null: the processors
+  PAPI_dev_attr_e uid, device_name, first, last;  // the attributes of GPUs
 };
-const DeviceKind kProcessors{PAPI_DEV_TYPE_ID__CPU};
+const DeviceKind kKinds[] = {
+    {PAPI_DEV_TYPE_ID__CPU, 0, nullptr, nullptr, {}, {}, {}, {}},
+    {PAPI_DEV_TYPE_ID__CUDA, 0x10de, "NVIDIA", &Accelerators::nvidia, PAPI_DEV_ATTR__CUDA_ULONG_UID,
+     PAPI_DEV_ATTR__CUDA_CHAR_DEVICE_NAME, PAPI_DEV_ATTR__CUDA_UINT_WARP_SIZE,
+     PAPI_DEV_ATTR__CUDA_UINT_BLK_PER_SM},
+    {PAPI_DEV_TYPE_ID__ROCM, 0x1002, "AMD/ATI", &Accelerators::amd, PAPI_DEV_ATTR__ROCM_ULONG_UID,
+     PAPI_DEV_ATTR__ROCM_CHAR_DEVICE_NAME, PAPI_DEV_ATTR__ROCM_UINT_WAVEFRONT_SIZE,
+     PAPI_DEV_ATTR__ROCM_UINT_COMP_CAP_MINOR},
+};
+static_assert(PAPI_DEV_ATTR__CUDA_UINT_BLK_PER_SM - PAPI_DEV_ATTR__CUDA_UINT_WARP_SIZE + 1 ==
+              cuda::kAttributes);
+static_assert(PAPI_DEV_ATTR__ROCM_UINT_COMP_CAP_MINOR - PAPI_DEV_ATTR__ROCM_UINT_WAVEFRONT_SIZE + 1 ==
+              rocm::kAttributes);
+
+// The devices of a kind that this machine has.
+const std::vector<Accelerator>& gpus_of(const DeviceKind& kind) { return accelerators()->*kind.gpus; }
+
+int count_of(const DeviceKind& kind) {
+  if (kind.gpus != nullptr) return static_cast<int>(gpus_of(kind).size());
+  return hardware_info() != nullptr ? 1 : 0;
+}
+
+// The kind that a handle of PAPI_enum_dev_type points to, else null.
+const DeviceKind* kind_of(const void* handle) {
+  const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                   [handle](const DeviceKind& kind) { return handle == &kind; });
+  return found != std::end(kKinds) && count_of(*found) > 0 ? found : nullptr;
+}
+
+int gpu_value(const DeviceKind& kind, int id, PAPI_dev_attr_e attribute, void* out) {
+  const std::vector<Accelerator>& gpus = gpus_of(kind);
+  if (static_cast<size_t>(id) >= gpus.size())
+    return answer(
+        refuse(Code::kInvalid, "%s has %zu devices here, none is number %d", kind.name, gpus.size(), id));
+  const Accelerator& gpu = gpus[static_cast<size_t>(id)];
+  if (attribute == kind.uid) {
+    *static_cast<unsigned long*>(out) = gpu.uid;
+  } else if (attribute == kind.device_name) {
+    *static_cast<const char**>(out) = gpu.name.c_str();
+  } else if (attribute >= kind.first && attribute <= kind.last) {
+    *static_cast<unsigned*>(out) = gpu.attributes[static_cast<size_t>(attribute - kind.first)];
+  } else {
+    return answer(refuse(Code::kInvalid, "attribute %d is not one of a GPU of %s",
+                         static_cast<int>(attribute), kind.name));
+  }
+  return PAPI_OK;
+}
 
 // A size of the first cache of a level that holds what is asked for.
 template <class Value>
@@ -108,34 +164,38 @@ using namespace substrata::capi;
 CAPI int PAPI_enum_dev_type(int enum_modifier, void** handle) {
   return answered([&] {
     if (handle == nullptr) return answer(refuse(Code::kInvalid, "no place to put the handle"));
-    const bool wanted =
-        (enum_modifier & PAPI_DEV_TYPE_ENUM__CPU) != 0 || enum_modifier == PAPI_DEV_TYPE_ENUM__FIRST;
-    if (*handle == nullptr && wanted && hardware_info() != nullptr) {
-      *handle = const_cast<DeviceKind*>(&kProcessors);
-      return PAPI_OK;
+    const int wanted = enum_modifier == PAPI_DEV_TYPE_ENUM__FIRST ? PAPI_DEV_TYPE_ENUM__CPU : enum_modifier;
+    const void* const before = std::exchange(*handle, nullptr);
+    bool passed = before == nullptr;
+    for (const DeviceKind& kind : kKinds) {
+      if (passed && (wanted >> kind.id & 1) != 0 && count_of(kind) > 0) {
+        *handle = const_cast<DeviceKind*>(&kind);
+        return PAPI_OK;
+      }
+      passed = passed || before == &kind;
     }
-    *handle = nullptr;
     return answer(refuse(Code::kInvalid, "no further kind of device"));
   });
 }
 
 CAPI int PAPI_get_dev_type_attr(void* handle, PAPI_dev_type_attr_e attr, void* val) {
   return answered([&] {
-    const HardwareInfo* const machine = hardware_info();
-    if (handle != &kProcessors || val == nullptr || machine == nullptr)
+    const DeviceKind* const kind = kind_of(handle);
+    if (kind == nullptr || val == nullptr)
       return answer(refuse(Code::kInvalid, "a handle of PAPI_enum_dev_type and a place for the value"));
+    const bool is_processor = kind->gpus == nullptr;
     switch (attr) {
       case PAPI_DEV_TYPE_ATTR__INT_PAPI_ID:
-        *static_cast<int*>(val) = PAPI_DEV_TYPE_ID__CPU;
+        *static_cast<int*>(val) = kind->id;
         return PAPI_OK;
       case PAPI_DEV_TYPE_ATTR__INT_VENDOR_ID:
-        *static_cast<int*>(val) = machine->vendor;
+        *static_cast<int*>(val) = is_processor ? hardware_info()->vendor : kind->vendor;
         return PAPI_OK;
       case PAPI_DEV_TYPE_ATTR__CHAR_NAME:
-        *static_cast<const char**>(val) = machine->vendor_name.c_str();
+        *static_cast<const char**>(val) = is_processor ? hardware_info()->vendor_name.c_str() : kind->name;
         return PAPI_OK;
       case PAPI_DEV_TYPE_ATTR__INT_COUNT:
-        *static_cast<int*>(val) = 1;
+        *static_cast<int*>(val) = count_of(*kind);
         return PAPI_OK;
       case PAPI_DEV_TYPE_ATTR__CHAR_STATUS:
         *static_cast<const char**>(val) = "Device Initialized";
@@ -147,9 +207,11 @@ CAPI int PAPI_get_dev_type_attr(void* handle, PAPI_dev_type_attr_e attr, void* v
 
 CAPI int PAPI_get_dev_attr(void* handle, int id, PAPI_dev_attr_e attr, void* val) {
   return answered([&] {
-    const HardwareInfo* const machine = hardware_info();
-    if (handle != &kProcessors || val == nullptr || machine == nullptr || id < 0)
+    const DeviceKind* const kind = kind_of(handle);
+    if (kind == nullptr || val == nullptr || id < 0)
       return answer(refuse(Code::kInvalid, "a handle of PAPI_enum_dev_type and a place for the value"));
+    if (kind->gpus != nullptr) return gpu_value(*kind, id, attr, val);
+    const HardwareInfo* const machine = hardware_info();
     if (attr == PAPI_DEV_ATTR__CPU_CHAR_NAME) {
       *static_cast<const char**>(val) = machine->model_name.c_str();
       return PAPI_OK;

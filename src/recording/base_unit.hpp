@@ -9,7 +9,7 @@
 
 namespace substrata::recording {
 
-// A value times `factor` is in `unit`.
+// A value times `factor` is in `unit`. Words are those of network adapters, of 4 bytes.
 struct BaseUnit {
   double factor = 1;
   std::string_view unit;
@@ -18,11 +18,12 @@ constexpr BaseUnit base_unit(std::string_view unit) noexcept {
   constexpr struct {
     std::string_view scaled;
     BaseUnit base;
-  } kKnown[] = {{"ns", {1e-9, "s"}},       {"us", {1e-6, "s"}},  {"ms", {1e-3, "s"}},
-                {"mdegC", {1e-3, "degC"}}, {"mW", {1e-3, "W"}},  {"uW", {1e-6, "W"}},
-                {"nJ", {1e-9, "J"}},       {"uJ", {1e-6, "J"}},  {"mJ", {1e-3, "J"}},
-                {"mV", {1e-3, "V"}},       {"mA", {1e-3, "A"}},  {"kB", {1e3, "bytes"}},
-                {"KiB", {1024, "bytes"}},  {"MHz", {1e6, "Hz"}}, {"kHz", {1e3, "Hz"}}};
+  } kKnown[] = {{"ns", {1e-9, "s"}},       {"us", {1e-6, "s"}},         {"ms", {1e-3, "s"}},
+                {"mdegC", {1e-3, "degC"}}, {"mW", {1e-3, "W"}},         {"uW", {1e-6, "W"}},
+                {"nJ", {1e-9, "J"}},       {"uJ", {1e-6, "J"}},         {"mJ", {1e-3, "J"}},
+                {"mV", {1e-3, "V"}},       {"mA", {1e-3, "A"}},         {"kB", {1e3, "bytes"}},
+                {"KiB", {1024, "bytes"}},  {"MiB", {1048576, "bytes"}}, {"words", {4, "bytes"}},
+                {"MHz", {1e6, "Hz"}},      {"kHz", {1e3, "Hz"}}};
   for (const auto& known : kKnown)
     if (known.scaled == unit) return known.base;
   return {1, unit};

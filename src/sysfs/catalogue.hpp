@@ -23,6 +23,7 @@ struct CatalogueEntry {
   std::string why;                // with kEventUnavailable: reason and cure
   Code refusal = Code::kNoEvent;  // with kEventUnavailable: what program answers
   ValueKind kind = ValueKind::kGauge;
+  ValueType type = ValueType::kInt64;
   uint32_t flags = 0;
   uint32_t width_bits = 64;
   std::vector<std::string> aliases;
@@ -73,6 +74,7 @@ class Catalogue {
     out->unit = entry.unit.c_str();
     out->why = entry.why.empty() ? nullptr : entry.why.c_str();
     out->kind = entry.kind;
+    out->type = entry.type;
     out->width_bits = entry.width_bits;
     out->flags = entry.flags;
     return kSuccess;

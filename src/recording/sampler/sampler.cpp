@@ -9,6 +9,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "base/glob.hpp"
 #include "measuring.hpp"
 
 namespace substrata::sampler {
@@ -341,11 +342,6 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add) {
         added = try_add(event_name(code)).empty() || added;
     if (added) break;
   }
-  if (const int index = PAPI_get_component_index("powercap"); index >= 0)
-    for (const int code : native_events(index))
-      if (const std::string name = event_name(code);
-          name.find("ENERGY") != std::string::npos && describe(code).available != 0)
-        try_add(name);
   if (const int index = PAPI_get_component_index("net"); index >= 0)
     for (const int code : native_events(index)) {
       const std::string name = event_name(code);  // net:::eth0:rx:bytes
@@ -355,15 +351,30 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add) {
       if (stop != std::string::npos && stop > begin && interface_is_used(name.substr(begin, stop - begin)))
         try_add(name);
     }
-  if (const int index = PAPI_get_component_index("nvml"); index >= 0)
-    for (const int code : native_events(index)) {
-      const std::string name = event_name(code);  // nvml:::NVIDIA_H200:device_0:power
-      const std::string what = name.substr(name.rfind(':') + 1);
-      if ((what == "power" || what == "gpu_utilization" || what == "temperature" ||
-           what == "allocated_memory") &&
+  // Of the devices of a node what their users look at first, where they are.
+  struct Chosen {
+    const char* component;
+    std::vector<const char*> events;
+  };
+  const std::vector<Chosen> chosen = {
+      {"powercap", {"ENERGY_UJ:*"}},
+      {"nvml", {"*:power", "*:gpu_utilization", "*:temperature", "*:allocated_memory"}},
+      {"rocm_smi", {"power_average:*", "busy_percent:*", "temp_current:*:sensor=1", "mem_usage_VRAM:*"}},
+      {"infiniband", {"*_[0-9]:port_xmit_data", "*_[0-9]:port_rcv_data"}},
+      {"cxi", {"*_ok_octets"}},
+      {"lustre", {"*/stats_llread", "*/stats_llwrite"}},
+      {"cray_pm", {"PM_ENERGY:NODE", "PM_POWER:NODE"}}};
+  for (const Chosen& one : chosen) {
+    const int index = PAPI_get_component_index(one.component);
+    const std::string start = std::string(one.component) + ":::";
+    for (const int code : index >= 0 ? native_events(index) : std::vector<int>()) {
+      const std::string name = event_name(code);
+      if (std::any_of(one.events.begin(), one.events.end(),
+                      [&](const char* pattern) { return glob(start + pattern, name); }) &&
           describe(code).available != 0)
         try_add(name);
     }
+  }
   return notes;
 }
 

@@ -1,5 +1,7 @@
 // papi_hardware_avail: the devices of the machine.
+#include <cstddef>
 #include <cstdio>
+#include <vector>
 
 #include "arguments/arguments.hpp"
 #include "listing.hpp"
@@ -72,6 +74,65 @@ void print_processor(void* handle, int id, const char* vendor, int vendor_id) {
   std::printf("\n");
 }
 
+// A line of a GPU: up to three numbers, or yes and no.
+struct GpuLine {
+  const char* title;
+  int count;
+  PAPI_dev_attr_e first;
+  bool is_yes_or_no;
+};
+constexpr GpuLine kCudaLines[] = {
+    {"Warp size", 1, PAPI_DEV_ATTR__CUDA_UINT_WARP_SIZE, false},
+    {"Max threads per block", 1, PAPI_DEV_ATTR__CUDA_UINT_THR_PER_BLK, false},
+    {"Max blocks per multiprocessor", 1, PAPI_DEV_ATTR__CUDA_UINT_BLK_PER_SM, false},
+    {"Max shared memory per block", 1, PAPI_DEV_ATTR__CUDA_UINT_SHM_PER_BLK, false},
+    {"Max shared memory per multiprocessor", 1, PAPI_DEV_ATTR__CUDA_UINT_SHM_PER_SM, false},
+    {"Max block dim (x, y, z)", 3, PAPI_DEV_ATTR__CUDA_UINT_BLK_DIM_X, false},
+    {"Max grid dim (x, y, z)", 3, PAPI_DEV_ATTR__CUDA_UINT_GRD_DIM_X, false},
+    {"Multiprocessor count", 1, PAPI_DEV_ATTR__CUDA_UINT_SM_COUNT, false},
+    {"Multiple kernels per context", 1, PAPI_DEV_ATTR__CUDA_UINT_MULTI_KERNEL, true},
+    {"Can map host memory", 1, PAPI_DEV_ATTR__CUDA_UINT_MAP_HOST_MEM, true},
+    {"Can overlap compute and data transfer", 1, PAPI_DEV_ATTR__CUDA_UINT_MEMCPY_OVERLAP, true},
+    {"Has unified addressing", 1, PAPI_DEV_ATTR__CUDA_UINT_UNIFIED_ADDR, true},
+    {"Has managed memory", 1, PAPI_DEV_ATTR__CUDA_UINT_MANAGED_MEM, true},
+    {"Compute capability (major, minor)", 2, PAPI_DEV_ATTR__CUDA_UINT_COMP_CAP_MAJOR, false},
+};
+constexpr GpuLine kRocmLines[] = {
+    {"Wavefront size", 1, PAPI_DEV_ATTR__ROCM_UINT_WAVEFRONT_SIZE, false},
+    {"Max threads per workgroup", 1, PAPI_DEV_ATTR__ROCM_UINT_WORKGROUP_SIZE, false},
+    {"Max waves per compute unit", 1, PAPI_DEV_ATTR__ROCM_UINT_WAVE_PER_CU, false},
+    {"Max shared memory per workgroup", 1, PAPI_DEV_ATTR__ROCM_UINT_SHM_PER_WG, false},
+    {"Max workgroup dim (x, y, z)", 3, PAPI_DEV_ATTR__ROCM_UINT_WG_DIM_X, false},
+    {"Max grid dim (x, y, z)", 3, PAPI_DEV_ATTR__ROCM_UINT_GRD_DIM_X, false},
+    {"Compute unit count", 1, PAPI_DEV_ATTR__ROCM_UINT_CU_COUNT, false},
+    {"SIMD units per compute unit", 1, PAPI_DEV_ATTR__ROCM_UINT_SIMD_PER_CU, false},
+    {"Compute capability (major, minor)", 2, PAPI_DEV_ATTR__ROCM_UINT_COMP_CAP_MAJOR, false},
+};
+
+template <std::size_t kLines>
+void print_gpu(void* handle, int id, const char* vendor, PAPI_dev_attr_e uid_attribute,
+               PAPI_dev_attr_e name_attribute, const GpuLine (&lines)[kLines]) {
+  unsigned long uid = 0;
+  const char* name = nullptr;
+  std::printf("%-38s: %s\n%-38s: %d\n", "Vendor", vendor, "Id", id);
+  if (PAPI_get_dev_attr(handle, id, uid_attribute, &uid) == PAPI_OK) std::printf("%-38s: %lu\n", "UID", uid);
+  if (PAPI_get_dev_attr(handle, id, name_attribute, &name) == PAPI_OK && name != nullptr)
+    std::printf("%-38s: %s\n", "Name", name);
+  for (const GpuLine& line : lines) {
+    std::printf("%-38s: ", line.title);
+    for (int i = 0; i < line.count; ++i) {
+      const auto attribute = static_cast<PAPI_dev_attr_e>(line.first + i);
+      const int value = static_cast<int>(number(handle, id, attribute));
+      if (line.is_yes_or_no && value >= 0)
+        std::printf("%s", value != 0 ? "yes" : "no");
+      else
+        std::printf("%s%d", i == 0 ? "" : " ", value);
+    }
+    std::printf("\n");
+  }
+  std::printf("\n");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -105,8 +166,16 @@ int main(int argc, char** argv) {
     std::printf("%-18s (%d)\n \\-> Status: %s\n\n", kind.vendor, kind.count, kind.state);
   std::printf("\nDevice Information -------------------------------------------------------------\n");
   for (const Kind& kind : kinds)
-    if (kind.type == PAPI_DEV_TYPE_ID__CPU)
-      for (int id = 0; id < kind.count; ++id) print_processor(kind.handle, id, kind.vendor, kind.vendor_id);
+    for (int id = 0; id < kind.count; ++id) {
+      if (kind.type == PAPI_DEV_TYPE_ID__CPU)
+        print_processor(kind.handle, id, kind.vendor, kind.vendor_id);
+      else if (kind.type == PAPI_DEV_TYPE_ID__CUDA)
+        print_gpu(kind.handle, id, kind.vendor, PAPI_DEV_ATTR__CUDA_ULONG_UID,
+                  PAPI_DEV_ATTR__CUDA_CHAR_DEVICE_NAME, kCudaLines);
+      else
+        print_gpu(kind.handle, id, kind.vendor, PAPI_DEV_ATTR__ROCM_ULONG_UID,
+                  PAPI_DEV_ATTR__ROCM_CHAR_DEVICE_NAME, kRocmLines);
+    }
   print_rule(80);
   PAPI_shutdown();
   return kinds.empty() ? 1 : 0;

@@ -1,6 +1,7 @@
 // The stand-in's functions. FAKE_OLD_DRIVER leaves out what drivers of 2016 lack.
 #include "fake_nvml.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,31 @@ int nvmlDeviceGetName(Device device, char* text, unsigned length) {
   if (refuses(device)) return 15;
   strncpy(text, device->name, length - 1);
   text[length - 1] = 0;
+  return 0;
+}
+
+// GPU i is GPU-...0i at 00000000:1i:00.0.
+static unsigned number_of(Device device) { return (unsigned)(device - fake_node.gpu); }
+int nvmlDeviceGetUUID(Device device, char* text, unsigned length) {
+  if (refuses(device)) return 15;
+  snprintf(text, length, "GPU-00000000-0000-0000-0000-00000000000%u", number_of(device));
+  return 0;
+}
+struct Place {
+  char old_bus[16];
+  unsigned domain, bus, device, identity, subsystem;
+  char text[32];
+};
+int nvmlDeviceGetPciInfo_v3(Device device, struct Place* place) {
+  if (refuses(device)) return 15;
+  memset(place, 0, sizeof *place);
+  snprintf(place->text, sizeof place->text, "00000000:1%u:00.0", number_of(device));
+  return 0;
+}
+int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
+  if (refuses(device)) return 15;
+  *major = 9;
+  *minor = 0;
   return 0;
 }
 

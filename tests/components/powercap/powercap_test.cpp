@@ -111,6 +111,37 @@ TEST_F(Powercap, NameOfAZoneIsToldInTextAndCannotBeRead) {
   EXPECT_EQ(set.program({"NAME:ZONE1_SUBZONE1"}).code, Code::kNoEvent);
 }
 
+TEST_F(Powercap, PowerLimitsOfAPackageAreWrittenInTheSetsOrderAndGivenBackAtTheEnd) {
+  record_machine(tree);
+  open();
+  const auto limit = [&](const std::string& file) {
+    return tests::contents(tree.root() + kClass + "intel-rapl:1/" + file);
+  };
+  {
+    EventSet set(substrate);
+    ASSERT_TRUE(set.program({"POWER_LIMIT_B_UW:ZONE1", "ENERGY_UJ:ZONE1", "POWER_LIMIT_A_UW:ZONE1"}).ok());
+    ASSERT_TRUE(set.start().ok());
+    const int64_t values[] = {150'000'000, 42, 90'000'000};
+    ASSERT_TRUE(substrate.table.write(set.handle(), values).ok());
+    EXPECT_EQ(limit("constraint_1_power_limit_uw"), "150000000\n");
+    EXPECT_EQ(limit("constraint_0_power_limit_uw"), "90000000\n");
+    EXPECT_EQ(limit("energy_uj"), "262143000000\n");
+  }
+  substrate.close();
+  EXPECT_EQ(limit("constraint_1_power_limit_uw"), "200000000\n");
+  EXPECT_EQ(limit("constraint_0_power_limit_uw"), "125000000\n");
+}
+
+TEST_F(Powercap, LimitOfAPartOfAPackageCannotBeWritten) {
+  record_machine(tree);
+  open();
+  EventSet set(substrate);
+  ASSERT_TRUE(set.program({"POWER_LIMIT_A_UW:ZONE1_SUBZONE1"}).ok());
+  ASSERT_TRUE(set.start().ok());
+  const int64_t value = 1000;
+  EXPECT_EQ(substrate.table.write(set.handle(), &value).code, Code::kNoSupport);
+}
+
 // PA-23, PA-31: root only since Linux 5.10
 TEST_F(Powercap, EnergyThatOnlyRootMayReadIsListedAsUnavailableWithReasonAndCure) {
   record_machine(tree);

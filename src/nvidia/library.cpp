@@ -1,5 +1,5 @@
 // Loads NVIDIA's management library and finds its functions.
-#include "library.hpp"
+#include "nvidia/library.hpp"
 
 #include <dlfcn.h>
 
@@ -48,6 +48,9 @@ bool Library::load(const char* path, std::string* why) {
 // leaves out what may not be used.
 bool Library::find_functions() {
   const Symbols in{library_};
+  in.find("nvmlDeviceGetPciInfo_v3", &pci);
+  in.find("nvmlDeviceGetUUID", &uuid);
+  in.find("nvmlDeviceGetCudaComputeCapability", &capability);
   in.find("nvmlDeviceGetClockInfo", &clock);
   in.find("nvmlDeviceGetMaxClockInfo", &max_clock);
   in.find("nvmlDeviceGetUtilizationRates", &utilization);

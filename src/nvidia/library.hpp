@@ -1,7 +1,7 @@
 // NVIDIA's management library, loaded at run time: the part of its stable interface that the substrate uses,
 // declared here, so that no toolkit is needed to build.
-#ifndef SUBSTRATA_NVML_LIBRARY_HPP
-#define SUBSTRATA_NVML_LIBRARY_HPP
+#ifndef SUBSTRATA_NVIDIA_LIBRARY_HPP
+#define SUBSTRATA_NVIDIA_LIBRARY_HPP
 
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +50,14 @@ struct Field {
 };
 static_assert(sizeof(Field) == 40);
 
+// nvmlPciInfo_t.
+struct PciPlace {
+  char old_bus[16];
+  unsigned domain, bus, device, identity, subsystem;
+  char text[32];  // "00000000:17:00.0"
+};
+static_assert(sizeof(PciPlace) == 68);
+
 using GpmSample = void*;
 struct GpmSupport {
   unsigned version, supported;
@@ -93,6 +101,9 @@ class Library {
   int (*count)(unsigned*) = nullptr;
   int (*handle_by_index)(unsigned, Handle*) = nullptr;
   int (*name)(Handle, char*, unsigned) = nullptr;
+  int (*pci)(Handle, PciPlace*) = nullptr;
+  int (*uuid)(Handle, char*, unsigned) = nullptr;
+  int (*capability)(Handle, int* major, int* minor) = nullptr;
   int (*clock)(Handle, int, unsigned*) = nullptr;
   int (*max_clock)(Handle, int, unsigned*) = nullptr;
   int (*utilization)(Handle, Utilization*) = nullptr;

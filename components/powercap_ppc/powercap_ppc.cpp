@@ -1,0 +1,73 @@
+// The substrate `powercap_ppc`: the power cap of a POWER9 or POWER10 machine, from its OPAL firmware.
+#include <substrata/substrate.h>
+
+#include <string>
+#include <utility>
+
+#include "base/guard.hpp"
+#include "sysfs/number_files.hpp"
+
+namespace {
+
+using namespace substrata;
+
+constexpr const char* kFolder = "/sys/firmware/opal/powercap/system-powercap";
+
+struct Quantity {
+  const char* event;
+  const char* file;
+  const char* text;
+  bool is_written;
+};
+constexpr Quantity kQuantities[] = {
+    {"MIN_POWER", "powercap-min", "lowest power cap that the machine takes", false},
+    {"MAX_POWER", "powercap-max", "highest power cap that the machine takes", false},
+    {"CURRENT_POWER", "powercap-current", "power cap that is set now (not the power that is used)", true},
+};
+
+class Cap : public sysfs::NumberFiles {
+ public:
+  using NumberFiles::NumberFiles;
+
+  Status scan() {
+    const std::string folder = sysfs::below_root(host_, kFolder) + "/";
+    for (const Quantity& quantity : kQuantities) {
+      sysfs::CatalogueEntry entry;
+      entry.name = quantity.event;
+      entry.text = quantity.text;
+      entry.unit = "W";
+      entry.flags = kEventScopeNode;
+      sysfs::NumberSource source;
+      source.path = folder + quantity.file;
+      if (quantity.is_written) {
+        source.written = source.path;
+        sysfs::read_integer(folder + "powercap-min", &source.least);
+        sysfs::read_integer(folder + "powercap-max", &source.most);
+      }
+      add(std::move(entry), std::move(source));
+    }
+    return kSuccess;
+  }
+};
+
+Status detect(const Host* host) noexcept {
+  return guarded([&]() -> Status {
+    if (!sysfs::list_folder(sysfs::below_root(*host, kFolder)).empty()) return kSuccess;
+    return {
+        Code::kNoSupport, 0,
+        "no /sys/firmware/opal/powercap: only POWER9 and POWER10 machines whose Linux runs on OPAL, not in a "
+        "partition, have it"};
+  });
+}
+
+constexpr SubstrateTable kTable = sysfs::NumberSlots<Cap>::table({
+    .name = "powercap_ppc",
+    .summary = "The power cap of a POWER machine, from its OPAL firmware",
+    .version = "1.0",
+    .detect = detect,
+    .event_names = "MIN_POWER,MAX_POWER,CURRENT_POWER",
+});
+
+}  // namespace
+
+SUBSTRATA_PUBLISH(powercap_ppc, kTable);

@@ -1,0 +1,116 @@
+// cray_pm and cxi over trees made from HPE's documentation.
+#include <string>
+
+#include "support/recorded_trees/recorded_tree.hpp"
+
+extern "C" substrata::EntryPoint substrata_entry_cray_pm;
+extern "C" substrata::EntryPoint substrata_entry_cxi;
+
+namespace {
+
+using namespace substrata;
+using namespace substrata::testing;
+
+const std::string kCounters = "/sys/cray/pm_counters/";
+
+class CrayPm : public SubstrateOnTree<substrata_entry_cray_pm> {
+ protected:
+  void record(const std::string& file, int64_t value, const std::string& unit) {
+    tree.write(kCounters + file, std::to_string(value) + " " + unit + " 1700000000000000 us\n");
+  }
+  void record_node() {
+    record("energy", 1234567, "J");
+    record("power", 450, "W");
+    record("power_cap", 0, "W");
+    record("cpu_energy", 500, "J");
+    record("memory_power", 40, "W");
+    record("accel_energy", 900, "J");
+    record("accel3_energy", 225, "J");
+    record("accel3_power_cap", 560, "W");
+    tree.write(kCounters + "freshness", "777 1700000000000000 us\n");
+    tree.write(kCounters + "raw_scan_hz", "10\n");
+  }
+};
+
+TEST_F(CrayPm, EventsNameTheQuantityAndThePartOfTheNode) {
+  record_node();
+  open();
+  EXPECT_THAT(substrate.names(),
+              ::testing::UnorderedElementsAre("PM_ENERGY:NODE", "PM_POWER:NODE", "PM_POWER_CAP:NODE",
+                                              "PM_ENERGY:CPU", "PM_POWER:MEMORY", "PM_ENERGY:ACC",
+                                              "PM_ENERGY:ACC3", "PM_POWER_CAP:ACC3"));
+  EXPECT_STREQ(substrate.event("PM_ENERGY:NODE").unit, "J");
+}
+
+TEST_F(CrayPm, EnergyCountsFromTheStartAndPowerIsALevel) {
+  record_node();
+  open();
+  EventSet set(substrate);
+  ASSERT_TRUE(set.program({"PM_ENERGY:NODE", "PM_POWER:NODE", "PM_ENERGY:ACC3"}).ok());
+  ASSERT_TRUE(set.start().ok());
+  record("energy", 1234600, "J");
+  record("power", 455, "W");
+  record("accel3_energy", 226, "J");
+  EXPECT_THAT(set.read(), ElementsAre(33, 455, 1));
+}
+
+TEST_F(CrayPm, EnergyThatBeganAnewIsAnError) {
+  record_node();
+  open();
+  EventSet set(substrate);
+  ASSERT_TRUE(set.program({"PM_ENERGY:NODE"}).ok());
+  ASSERT_TRUE(set.start().ok());
+  record("energy", 3, "J");
+  Status status;
+  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark));
+  EXPECT_EQ(status.code, Code::kCountersLost);
+}
+
+TEST_F(CrayPm, OtherMachinesAreUnavailable) {
+  EXPECT_EQ(substrate.detect().code, Code::kNoSupport);
+  EXPECT_THAT(note_of(substrate.detect()), HasSubstr("HPE Cray"));
+}
+
+const std::string kTelemetry = "/sys/class/cxi/cxi0/device/telemetry/";
+
+using Cxi = SubstrateOnTree<substrata_entry_cxi>;
+
+TEST_F(Cxi, TelemetryAndRetryHandlerCountFromTheStart) {
+  tree.write(kTelemetry + "hni_sts_tx_ok_octets", "1000@1700000000.123456789\n");
+  tree.write(kTelemetry + "hni_pkts_sent_by_tc_0", "18446744073709551615@1700000000.123456789\n");
+  tree.write(kTelemetry + "ALL-in-binary", "\x01\x02");
+  tree.write(kTelemetry + "reset_counters", "");
+  tree.write("/var/run/cxi/cxi0/nacks", 7);
+  tree.write("/var/run/cxi/cxi0/config", "none\n");
+  open();
+  EXPECT_THAT(substrate.names(),
+              ElementsAre("cxi0:hni_pkts_sent_by_tc_0", "cxi0:hni_sts_tx_ok_octets", "cxi0:rh:nacks"));
+  EXPECT_STREQ(substrate.event("cxi0:hni_sts_tx_ok_octets").unit, "bytes");
+  EventSet set(substrate);
+  ASSERT_TRUE(set.program(substrate.names()).ok());
+  ASSERT_TRUE(set.start().ok());
+  tree.write(kTelemetry + "hni_sts_tx_ok_octets", "1500@1700000001.123456789\n");
+  tree.write(kTelemetry + "hni_pkts_sent_by_tc_0", "4@1700000001.123456789\n");
+  tree.write("/var/run/cxi/cxi0/nacks", 9);
+  EXPECT_THAT(set.read(), ElementsAre(5, 500, 2));
+}
+
+TEST_F(Cxi, InterfaceThatGivesNoNumberAnyMoreFailsTheRead) {
+  tree.write(kTelemetry + "hni_sts_tx_ok_octets", "1000@1700000000.1\n");
+  open();
+  EventSet set(substrate);
+  ASSERT_TRUE(set.program({"cxi0:hni_sts_tx_ok_octets"}).ok());
+  ASSERT_TRUE(set.start().ok());
+  tree.write(kTelemetry + "hni_sts_tx_ok_octets", "");
+  Status status;
+  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark));
+  EXPECT_EQ(status.code, Code::kSystem);
+}
+
+TEST_F(Cxi, MachineWithoutTelemetryIsUnavailableWithTheCure) {
+  tree.write("/sys/class/cxi/cxi0/device/vendor", "0x17db\n");
+  EXPECT_EQ(substrate.detect().code, Code::kNoSupport);
+  EXPECT_THAT(note_of(substrate.detect()), HasSubstr("modprobe"));
+}
+
+}  // namespace
