@@ -226,15 +226,17 @@ uint32_t event_count(Device*) noexcept {
 }
 
 Status event_at(Device*, uint32_t index, Event* out) noexcept {
-  const OwlEvent* const event = catalogue().at(index);
-  if (event == nullptr) return refuse(Code::kNoEvent, "event %u was asked for; there are fewer", index);
-  *out = Event{};
-  out->name = event->name.c_str();
-  out->text = event->text.c_str();
-  out->unit = event->unit;
-  out->kind = event->gauge ? ValueKind::kGauge : ValueKind::kCount;
-  out->flags = kEventModelled | kEventScopeProcess;
-  return kSuccess;
+  return guarded([&]() -> Status {
+    const OwlEvent* const event = catalogue().at(index);
+    if (event == nullptr) return refuse(Code::kNoEvent, "event %u was asked for; there are fewer", index);
+    *out = Event{};
+    out->name = event->name.c_str();
+    out->text = event->text.c_str();
+    out->unit = event->unit;
+    out->kind = event->gauge ? ValueKind::kGauge : ValueKind::kCount;
+    out->flags = kEventModelled | kEventScopeProcess;
+    return kSuccess;
+  });
 }
 
 Status find_event(Device*, const char* name, uint32_t* index) noexcept {

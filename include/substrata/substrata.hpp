@@ -177,6 +177,7 @@ struct Value {
   std::chrono::nanoseconds running{};  // how long it was really counting
   bool scaled = false;                 // extrapolated: the counter ran part of the time
   bool stale = false;                  // older than the source's refresh period
+  bool incomplete = false;             // overflows were lost, or the kernel held the counter back
 };
 
 // One time for several values: each was taken within time +- skew.
@@ -333,6 +334,7 @@ class Snapshot {
     value.running = std::chrono::nanoseconds(raw.running_ns);
     value.scaled = (raw.flags & SUBSTRATA_VALUE_SCALED) != 0;
     value.stale = (raw.flags & SUBSTRATA_VALUE_STALE) != 0;
+    value.incomplete = (raw.flags & SUBSTRATA_VALUE_INCOMPLETE) != 0;
     return value;
   }
 

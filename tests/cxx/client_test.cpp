@@ -3,6 +3,8 @@
 // First, so that the header is seen to need nothing before it.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <string>
 #include <thread>
@@ -90,6 +92,27 @@ class Client : public testing::Test {
   Library library_ = Library::open().value();
   EventSet example_ = library_.event_set("example").value();
 };
+
+// In a process of its own, in which no signal can be queued; its exit status is 0 where the value says so.
+void lose_overflows(const Library& library) {
+  auto set = library.event_set("perf_event");
+  if (!set) _exit(1);
+  const auto clock = set->add<std::chrono::nanoseconds>("perf::TASK-CLOCK");
+  int code = 0;
+  if (!clock || PAPI_event_name_to_code("perf::TASK-CLOCK", &code) != PAPI_OK) _exit(1);
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_SIGPENDING, &none);
+  if (PAPI_overflow(set->handle(), code, 100000, 0, [](int, void*, long long, void*) {}) != PAPI_OK) _exit(1);
+  const Counting run = set->start().value();
+  while (run.read().value()[*clock].amount < std::chrono::milliseconds(20)) {
+  }
+  _exit(run.read().value()[*clock].incomplete ? 0 : 2);
+}
+
+TEST_F(Client, AValueWhoseOverflowsWereLostIsIncomplete) {
+  if (!library_.event("perf::TASK-CLOCK")) GTEST_SKIP() << "the kernel gives no perf::TASK-CLOCK";
+  EXPECT_EXIT(lose_overflows(library_), testing::ExitedWithCode(0), "");
+}
 
 // PA-3
 TEST_F(Client, ListsSubstratesAndTheirEventsWithUnitAndOrigin) {

@@ -4,8 +4,8 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,12 +17,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <new>
 #include <optional>
 #include <set>
 #include <sstream>
 
+#include "callers.hpp"
 #include "interposer.hpp"
 #include "watch.hpp"
 
@@ -74,7 +74,7 @@ struct Ran {
 // ---- Running ----
 
 [[noreturn]] void become(const std::vector<std::string>& command, const fs::path& folder, const char* out,
-                         const char* err) {
+                         const char* err, std::int64_t files = 0) {
   const int to = open((folder / out).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int errors = open((folder / err).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int none = open("/dev/null", O_RDONLY);
@@ -85,6 +85,8 @@ struct Ran {
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
+  const rlimit few{static_cast<rlim_t>(files), static_cast<rlim_t>(files)};
+  if (files > 0 && setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(126);
   execvp(words[0], words.data());
   _exit(126);
 }
@@ -108,7 +110,7 @@ int status_without_watching(const std::function<void()>& body) {
   return status;
 }
 
-Ran run(const Program& program, const SharedFaults& faults, const Answer* answer) {
+Ran run(const Program& program, const SharedFaults& faults, const Answer* answer, std::int64_t files = 0) {
   std::string name = (fs::temp_directory_path() / "substrata-torture-run-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) return {};
   const fs::path folder = name;
@@ -122,7 +124,7 @@ Ran run(const Program& program, const SharedFaults& faults, const Answer* answer
            (TORTURE_FAULTS_LIBRARY + (others != nullptr ? ":" + std::string(others) : std::string())).c_str(),
            1);
     if (answer != nullptr) arm_faults(true);
-    become(program.command, folder, "out", "err");
+    become(program.command, folder, "out", "err", files);
   };
   Ran ran;
   ran.status = answer != nullptr ? status_of(body, *answer, kSeconds) : status_without_watching(body);
@@ -187,7 +189,8 @@ struct Reference {
   std::string exact_out;
   int status = 0;
   std::int64_t allocations = 0;
-  std::vector<long> calls;
+  std::vector<long> calls;   // -1: not ours
+  std::vector<bool> places;  // whether it needs place on a file system
 };
 
 std::set<std::string> common(const std::set<std::string>& one, const std::set<std::string>& other) {
@@ -247,116 +250,27 @@ std::string judged(const Program& program, const Reference& reference, const Ran
   return {};
 }
 
-// ---- Who makes a system call ----
-
-// The first return address on the caller's stack that lies in a file that is neither the C nor the C++ library's says
-// whose the call is.
-class Callers {
- public:
-  bool ours(const seccomp_notif& call, bool program_too) {
-    long number = 0;
-    unsigned long long ignored[6], stack = 0, at = 0;
-    FILE* const file = std::fopen(("/proc/" + std::to_string(call.pid) + "/syscall").c_str(), "re");
-    if (file == nullptr) return false;
-    const int got = std::fscanf(file, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &number, &ignored[0],
-                                &ignored[1], &ignored[2], &ignored[3], &ignored[4], &ignored[5], &stack, &at);
-    std::fclose(file);
-    if (got != 9) return false;
-    std::vector<std::uint64_t> words(1024);
-    const iovec here{words.data(), words.size() * sizeof(std::uint64_t)};
-    const iovec there{reinterpret_cast<void*>(stack), here.iov_len};  // NOLINT: another process's
-    const ssize_t bytes = process_vm_readv(static_cast<pid_t>(call.pid), &here, 1, &there, 1, 0);
-    if (bytes <= 0) return false;
-    words.resize(static_cast<std::size_t>(bytes) / sizeof(std::uint64_t));
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      if (attempt > 0 || mappings_.empty()) read_mappings(static_cast<pid_t>(call.pid));
-      for (const std::uint64_t word : words)
-        if (const Mapping* const mapping = find(word); mapping != nullptr && follows_call(call.pid, word))
-          return mapping->program ? program_too : mapping->ours;
-    }
-    return false;
-  }
-  void forget() { mappings_.clear(); }
-
- private:
-  struct Mapping {
-    std::uint64_t begin, end;
-    bool ours, program;
-  };
-
-  void read_mappings(pid_t process) {
-    mappings_.clear();
-    std::error_code none;
-    const std::string program = fs::read_symlink("/proc/" + std::to_string(process) + "/exe", none);
-    std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
-    for (std::string line; std::getline(maps, line);) {
-      unsigned long long begin = 0, end = 0;
-      char access[5] = "";
-      const std::size_t slash = line.find('/');
-      if (slash == std::string::npos ||
-          std::sscanf(line.c_str(), "%llx-%llx %4s", &begin, &end, access) != 3 || access[2] != 'x')
-        continue;
-      const std::string path = line.substr(slash), name = path.substr(path.rfind('/') + 1);
-      if (name.starts_with("libc.so") || name.starts_with("libstdc++.so") ||
-          name.starts_with("libgcc_s.so") || name.starts_with("libtorture_faults.so") ||
-          name.starts_with("ld-linux"))
-        continue;
-      mappings_.push_back({begin, end, path.starts_with(TORTURE_BUILD), path == program});
-    }
-  }
-  const Mapping* find(std::uint64_t address) const {
-    for (const Mapping& one : mappings_)
-      if (address >= one.begin && address < one.end) return &one;
-    return nullptr;
-  }
-  static bool follows_call(std::uint32_t thread, std::uint64_t address) {
-    unsigned char before[7] = {};
-    const iovec here{before, sizeof before};
-    const iovec there{reinterpret_cast<void*>(address - sizeof before), sizeof before};  // NOLINT: as above
-    if (process_vm_readv(static_cast<pid_t>(thread), &here, 1, &there, 1, 0) != sizeof before) return false;
-    if (before[2] == 0xe8) return true;
-    for (const int at : {0, 1, 3, 4, 5})
-      if (before[at] == 0xff && (before[at + 1] & 0x38) == 0x10) return true;
-    return false;
-  }
-
-  std::vector<Mapping> mappings_;
-};
-
-int process_of(std::uint32_t thread) {
-  std::ifstream status("/proc/" + std::to_string(thread) + "/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("Tgid:")) return std::atoi(line.c_str() + 5);
-  return -1;
-}
-
-// Shows the calls of the marked process, from its mark on.
-class Marked {
- public:
-  // Whether the call is to be looked at.
-  bool shows(const seccomp_notif& call) {
-    if (call.data.nr == SYS_lseek && static_cast<std::int64_t>(call.data.args[1]) == kMark) {
-      process_ = process_of(call.pid);
-      return false;
-    }
-    if (process_ < 0) return false;
-    const auto [found, added] = known_.try_emplace(call.pid, 0);
-    if (added) found->second = process_of(call.pid);
-    return found->second == process_;
-  }
-
- private:
-  int process_ = -1;
-  std::map<std::uint32_t, int> known_;
-};
-
 // ---- The faults ----
 
 struct Fault {
-  enum Kind { kAllocation, kMemory, kError, kShort, kInterrupted } kind;
-  std::int64_t place;
+  enum Kind { kAllocation, kMemory, kError, kShort, kInterrupted, kFull, kFiles } kind;
+  std::int64_t place;  // of kFiles how many descriptors there are
   int error;
 };
+
+// Whether it needs place on a file system, for a file of its own.
+bool needs_place(const seccomp_notif& call) {
+  switch (call.data.nr) {
+    case SYS_write:
+    case SYS_pwrite64:
+    case SYS_writev:
+    case SYS_ftruncate:
+    case SYS_fallocate:
+      return call.data.args[0] > STDERR_FILENO;
+    default:
+      return false;
+  }
+}
 
 std::string in_words(const Fault& fault, const std::vector<long>& calls) {
   const std::string place = std::to_string(fault.place);
@@ -374,6 +288,10 @@ std::string in_words(const Fault& fault, const std::vector<long>& calls) {
       return "system call " + place + name() + " transfers a part";
     case Fault::kInterrupted:
       return "system call " + place + name() + " is interrupted";
+    case Fault::kFull:
+      return "all file systems are full from system call " + place + name() + " on";
+    case Fault::kFiles:
+      return "there are " + place + " descriptors";
   }
   return place;
 }
@@ -398,7 +316,7 @@ class Experiment {
         return "without a fault: no file; " + first_lines(ran.err) + first_lines(ran.reading);
       if (i == 0)
         reference_ = {
-            lines_of(ran.out), lines_of(ran.err), lines_of(ran.reading), ran.out, ran.status, 0, {}};
+            lines_of(ran.out), lines_of(ran.err), lines_of(ran.reading), ran.out, ran.status, 0, {}, {}};
       reference_.out = common(reference_.out, lines_of(ran.out));
       reference_.reading = common(reference_.reading, lines_of(ran.reading));
       const std::set<std::string> err = lines_of(ran.err);
@@ -409,8 +327,9 @@ class Experiment {
     Callers callers;
     allow();
     const Answer answer = [&](const seccomp_notif& call, int) {
-      if (marked.shows(call))
-        reference_.calls.push_back(callers.ours(call, !program_.guest) ? call.data.nr : -1);
+      if (!marked.shows(call)) return 0;
+      reference_.calls.push_back(callers.ours(call, !program_.guest) ? call.data.nr : -1);
+      reference_.places.push_back(needs_place(call));
       return 0;
     };
     return run(program_, faults_, &answer).status == kNotWatched ? kNoNotifications : "";
@@ -425,9 +344,12 @@ class Experiment {
       const auto place = static_cast<std::int64_t>(i);
       for (const int error : find_call(reference_.calls[i])->errors)
         all.push_back({Fault::kError, place, error});
+      if (reference_.places[i]) all.push_back({Fault::kFull, place, ENOSPC});
       if (transfers(reference_.calls[i]))
         for (const Fault::Kind kind : {Fault::kShort, Fault::kInterrupted}) all.push_back({kind, place, 0});
     }
+    if (!program_.guest)
+      for (std::int64_t files = 3; files < 24; ++files) all.push_back({Fault::kFiles, files, EMFILE});
     return all;
   }
 
@@ -437,7 +359,10 @@ class Experiment {
     *happened = false;
     Ran ran;
     bool may_be_absent = false;
-    if (fault.kind == Fault::kAllocation || fault.kind == Fault::kMemory) {
+    if (fault.kind == Fault::kFiles) {
+      ran = run(program_, faults_, nullptr, fault.place);
+      *happened = true;
+    } else if (fault.kind == Fault::kAllocation || fault.kind == Fault::kMemory) {
       faults_->place = fault.place;
       faults_->from_then = fault.kind == Fault::kMemory;
       ran = run(program_, faults_, nullptr);
@@ -448,9 +373,9 @@ class Experiment {
       Marked marked;
       Callers callers;
       const Answer answer = [&](const seccomp_notif& call, int process) -> std::int64_t {
-        if (*happened || !marked.shows(call) || seen++ < fault.place || call.data.nr != number ||
-            !callers.ours(call, !program_.guest))
-          return 0;
+        if (!marked.shows(call) || seen++ < fault.place) return 0;
+        if (fault.kind == Fault::kFull && *happened && needs_place(call)) return -ENOSPC;
+        if (*happened || call.data.nr != number || !callers.ours(call, !program_.guest)) return 0;
         std::int64_t result = -fault.error;
         if (fault.kind == Fault::kShort) result = part_of(call, process);
         if (fault.kind == Fault::kInterrupted) result = interruptible(call, process) ? -EINTR : 0;

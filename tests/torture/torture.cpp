@@ -122,6 +122,8 @@ constexpr struct {
     {"tools", failing_tools},
     {"shim", failing_shim},
     {"tracer", failing_tracer},
+    {"handlers", replaced_signal_handlers},
+    {"copies", several_papis},
 };
 
 std::string quoted(const std::string& text) {

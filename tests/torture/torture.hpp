@@ -76,6 +76,8 @@ Outcome many_eventsets(const Options& options);
 Outcome failing_tools(const Options& options);
 Outcome failing_shim(const Options& options);
 Outcome failing_tracer(const Options& options);
+Outcome replaced_signal_handlers(const Options& options);
+Outcome several_papis(const Options& options);
 
 }  // namespace substrata::torture
 

@@ -3,11 +3,14 @@
 
 #include <substrata/live_board.h>
 
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "gather.hpp"
 #include "mpi_exchange/clock_exchange.hpp"
 #include "shim.hpp"
 
@@ -26,17 +29,15 @@ void answer(int leader, MPI_Comm apart) {
     PMPI_Send(&now, 1, MPI_LONG, leader, kTag, apart);
   }
 }
-std::vector<mpi_exchange::ClockExchange> ask(MPI_Comm apart) {
-  std::vector<mpi_exchange::ClockExchange> exchanges;
-  for (int i = 0; i < kExchanges; ++i) {
+std::array<mpi_exchange::ClockExchange, kExchanges> ask(MPI_Comm apart) {
+  std::array<mpi_exchange::ClockExchange, kExchanges> exchanges;
+  for (mpi_exchange::ClockExchange& one : exchanges) {
     long there = 0;
-    mpi_exchange::ClockExchange one;
     one.sent = real_ns();
     PMPI_Send(&there, 1, MPI_LONG, 0, kTag, apart);
     PMPI_Recv(&there, 1, MPI_LONG, 0, kTag, apart, MPI_STATUS_IGNORE);
     one.received = real_ns();
     one.remote = there;
-    exchanges.push_back(one);
   }
   return exchanges;
 }
@@ -44,21 +45,35 @@ std::vector<mpi_exchange::ClockExchange> ask(MPI_Comm apart) {
 }  // namespace
 
 void measure_clocks(Shim& self) {
-  // As many bytes in every rank.
-  char reference[sizeof(substrata_live_clock::reference)] = "";
-  const std::string own = mpi_exchange::clock_name();
-  unsigned long mine[2] = {std::hash<std::string>{}(own), self.status.is_open() && !own.empty() ? 1UL : 0UL};
-  std::vector<unsigned long> all(2 * static_cast<size_t>(self.ranks));
+  // Every rank or none takes part, and none gives up once the others wait for it.
+  char reference[sizeof(substrata_live_clock::reference)] = "";  // as many bytes in every rank
+  unsigned long mine[2] = {};
+  std::vector<unsigned long> all;
+  const bool able = unharmed(
+      [&] {
+        const std::string own = mpi_exchange::clock_name();
+        std::snprintf(reference, sizeof reference, "%s", own.c_str());
+        mine[0] = std::hash<std::string>{}(own);
+        mine[1] = self.status.is_open() && !own.empty() ? 1 : 0;
+        all.resize(2 * static_cast<size_t>(self.ranks));
+        return true;
+      },
+      false);
+  if (!all_agree(able)) return;
   PMPI_Allgather(mine, 2, MPI_UNSIGNED_LONG, all.data(), 2, MPI_UNSIGNED_LONG, MPI_COMM_WORLD);
-  std::vector<uint64_t> clocks;
   bool wanted = false;
-  for (size_t i = 0; i < all.size(); i += 2) {
-    clocks.push_back(all[i]);
-    wanted = wanted || all[i + 1] != 0;
-  }
-  const std::vector<int> leaders = mpi_exchange::clock_leaders(clocks);
-  if (!wanted || leaders.empty()) return;
-  std::snprintf(reference, sizeof reference, "%s", own.c_str());
+  for (size_t i = 1; i < all.size(); i += 2) wanted = wanted || all[i] != 0;
+  if (!wanted) return;
+  std::vector<int> leaders;
+  const bool known = unharmed(
+      [&] {
+        std::vector<uint64_t> clocks;
+        for (size_t i = 0; i < all.size(); i += 2) clocks.push_back(all[i]);
+        leaders = mpi_exchange::clock_leaders(clocks);
+        return true;
+      },
+      false);
+  if (!all_agree(known) || leaders.empty()) return;
   PMPI_Bcast(reference, static_cast<int>(sizeof reference), MPI_CHAR, 0, MPI_COMM_WORLD);
   MPI_Comm apart{};
   PMPI_Comm_dup(MPI_COMM_WORLD, &apart);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "failing.hpp"
+
 namespace substrata {
 namespace {
 
@@ -47,7 +49,7 @@ struct Arguments::Kept {
 };
 
 Arguments::Arguments(const std::string& program, const std::string& purpose)
-    : app_(std::make_unique<CLI::App>(purpose, program)) {}
+    : app_((fail_loudly(), std::make_unique<CLI::App>(purpose, program))) {}
 Arguments::~Arguments() = default;
 
 void Arguments::keep(CLI::Option* option, Value what, const std::vector<std::string>& choices) {

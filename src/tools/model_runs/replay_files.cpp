@@ -3,9 +3,9 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
+#include "base/whole_file.hpp"
 #include "model_runs/offline_replay.hpp"
 
 namespace substrata::model_runs {
@@ -37,15 +37,7 @@ std::string decimal(double value) {
 double rounded(double value) { return std::stod(decimal(value)); }
 
 void write(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".part";
-  std::ofstream file(temporary, std::ios::binary);
-  file << text;
-  file.close();
-  std::error_code failed;
-  if (file) std::filesystem::rename(temporary, path, failed);
-  if (!file || failed)
-    throw std::runtime_error("what the cluster carried cannot be written to " + path +
-                             (failed ? ": " + failed.message() : ""));
+  write_whole(path, [&](std::ostream& to) { to << text; });
 }
 
 ReplayPart part_of(const OfflineReplay& run, std::uint32_t rank, std::uint32_t phase,

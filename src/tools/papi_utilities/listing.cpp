@@ -8,9 +8,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "arguments/failing.hpp"
+
 namespace substrata::utilities {
 
 void start_library() {
+  fail_loudly();
   const int version = PAPI_library_init(PAPI_VER_CURRENT);
   if (version == PAPI_VER_CURRENT) return;
   std::fprintf(stderr, "the library does not start: %s\n", message(version).c_str());

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
+#include "base/whole_file.hpp"
 
 namespace {
 
@@ -269,9 +270,7 @@ int main(int argc, char** argv) {
     const bool derived = notation == "derived";
     const std::string text = (type == "detail" ? detail(ranks, derived) : summary(ranks, derived)).dump(4);
     const char* const name = type == "detail" ? "papi.json" : "papi_sum.json";
-    std::ofstream file(name);
-    file << text << '\n';
-    if (!file.flush()) return fail(1, std::string("cannot write ") + name);
+    substrata::write_whole(name, [&](std::ostream& to) { to << text << '\n'; });
     std::printf("%s\n", text.c_str());
     return 0;
   } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "arguments/failing.hpp"
 #include "commands.hpp"
 #include "sampler/child.hpp"
 
@@ -73,6 +74,7 @@ const char* nearest_command(std::string_view word) {
 std::span<const Command> substrata::tool::commands() { return kCommands; }
 
 int main(int argc, char** argv) {
+  substrata::fail_loudly();
   if (argc < 2) {
     print_usage(stderr);
     return 2;

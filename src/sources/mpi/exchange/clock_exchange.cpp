@@ -17,7 +17,7 @@ std::string text_of(const char* path) {
 
 }  // namespace
 
-ClockOffset best_offset(const std::vector<ClockExchange>& exchanges) {
+ClockOffset best_offset(std::span<const ClockExchange> exchanges) {
   ClockOffset best;
   for (const ClockExchange& one : exchanges) {
     const int64_t way = one.received - one.sent;

@@ -4,6 +4,7 @@
 #define SUBSTRATA_MPI_EXCHANGE_CLOCK_EXCHANGE_HPP
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,7 @@ struct ClockOffset {
   int64_t offset = 0;
   int64_t uncertainty = -1;
 };
-ClockOffset best_offset(const std::vector<ClockExchange>& exchanges);
+ClockOffset best_offset(std::span<const ClockExchange> exchanges);
 
 // A name that all processes with this CLOCK_MONOTONIC_RAW have in common, and no others: the boot, and where
 // the process lives in a time namespace with an offset, that. Empty when the kernel does not show its boot.

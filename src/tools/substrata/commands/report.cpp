@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <stdexcept>
 #include <utility>
 
 #include "arguments/arguments.hpp"
+#include "base/whole_file.hpp"
 #include "recording/exports.hpp"
 #include "recording/html_report.hpp"
 #include "recording/reader.hpp"
@@ -29,10 +29,7 @@ void write_to(const std::string& path, Write&& write) {
     if (!std::cout) throw std::runtime_error("standard output cannot be written");
     return;
   }
-  std::ofstream file(path, std::ios::binary);
-  write(file);
-  file.close();
-  if (!file) throw std::runtime_error("'" + path + "' cannot be written");
+  write_whole(path, write);
 }
 
 std::string title_of(const std::vector<std::string>& files) {

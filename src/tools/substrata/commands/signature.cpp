@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
+#include "base/whole_file.hpp"
 #include "model_runs/myrinet_run.hpp"
 #include "model_runs/offline_replay.hpp"
 #include "substrata_tool/commands.hpp"
@@ -68,14 +68,14 @@ model_runs::Signature baseline_of(std::uint32_t nodes, const std::string& parame
 }
 
 void write_table(const std::string& path, const model_runs::Signature& points) {
-  std::ofstream data(path);
-  data << "# modelled; x x_end sent received source_us lanai_us net_us dest_us\n";
-  for (const substrata_myrinet_point& point : points) {
-    data << point.x << ' ' << point.x_end << ' ' << point.sent << ' ' << point.received;
-    for (const double ns : point.average_ns) data << ' ' << ns / 1000;
-    data << '\n';
-  }
-  if (!data.flush()) throw std::runtime_error("the signature cannot be written to " + path);
+  write_whole(path, [&](std::ostream& data) {
+    data << "# modelled; x x_end sent received source_us lanai_us net_us dest_us\n";
+    for (const substrata_myrinet_point& point : points) {
+      data << point.x << ' ' << point.x_end << ' ' << point.sent << ' ' << point.received;
+      for (const double ns : point.average_ns) data << ' ' << ns / 1000;
+      data << '\n';
+    }
+  });
 }
 
 // What the packets were sent for: operations of the layer above, and each latency summed over an operation's
@@ -96,18 +96,18 @@ void print_operations(const std::vector<substrata_myrinet_operation_point>& oper
 void write_operations(const std::string& folder,
                       const std::vector<substrata_myrinet_operation_point>& operations) {
   if (operations.empty()) return;
-  std::ofstream data(folder + "/operations.dat");
-  data << "# modelled; operation number packets bytes average_us deviation_us median_us p90_us p99_us "
-          "longest_us source_us lanai_us net_us dest_us\n";
-  for (const substrata_myrinet_operation_point& one : operations) {
-    data << substrata_myrinet_operation_name(one.kind) << ' ' << one.count << ' ' << one.packets << ' '
-         << one.bytes;
-    for (const double ns : {one.average_ns, one.deviation_ns, one.median_ns, one.p90_ns, one.p99_ns,
-                            one.longest_ns, one.part_ns[0], one.part_ns[1], one.part_ns[2], one.part_ns[3]})
-      data << ' ' << ns / 1000;
-    data << '\n';
-  }
-  if (!data.flush()) throw std::runtime_error("the operations cannot be written to " + folder);
+  write_whole(folder + "/operations.dat", [&](std::ostream& data) {
+    data << "# modelled; operation number packets bytes average_us deviation_us median_us p90_us p99_us "
+            "longest_us source_us lanai_us net_us dest_us\n";
+    for (const substrata_myrinet_operation_point& one : operations) {
+      data << substrata_myrinet_operation_name(one.kind) << ' ' << one.count << ' ' << one.packets << ' '
+           << one.bytes;
+      for (const double ns : {one.average_ns, one.deviation_ns, one.median_ns, one.p90_ns, one.p99_ns,
+                              one.longest_ns, one.part_ns[0], one.part_ns[1], one.part_ns[2], one.part_ns[3]})
+        data << ' ' << ns / 1000;
+      data << '\n';
+    }
+  });
 }
 
 // The paper's picture (section 2.4): packets on a log scale, average latencies, and the idle cluster's beside
@@ -120,26 +120,26 @@ void write_files(const std::string& folder, const std::string& title, const std:
   std::string shown;
   for (const char c : title)
     if (c != '\'' && static_cast<unsigned char>(c) >= 0x20) shown += c;
-  std::ofstream plot(folder + "/signature.gp");
-  plot << "# gnuplot signature.gp draws signature.png\n"
-       << "set terminal pngcairo noenhanced size 1200,500\nset output 'signature.png'\n"
-       << "set multiplot layout 1,2 title '" << shown << " (modelled)'\n"
-       << "set xlabel '" << (axis == "size" ? "packet size (bytes)" : axis) << "'\nset ylabel 'packets'\n"
-       << "set logscale y\nset yrange [0.5:*]\n"
-       << "plot 'signature.dat' using 1:3 with impulses lw 2 title 'sent'\n"
-       << "unset logscale y\nset yrange [0:*]\nset ylabel 'average latency (us)'\nset key left top\nplot ";
-  const char* separator = "";
-  constexpr const char* kTitles[] = {"Source", "LANai", "Net", "Dest"};
-  for (int i = 0; i < SUBSTRATA_MYRINET_LATENCIES; ++i) {
-    plot << separator << "'signature.dat' using 1:" << 5 + i << " with linespoints lc " << i + 1 << " title '"
-         << kTitles[i] << "'";
-    separator = ", ";
-    if (!baseline.empty())
-      plot << ", 'baseline.dat' using 1:" << 5 + i << " with lines dt 2 lc " << i + 1 << " title '"
-           << kTitles[i] << ", idle'";
-  }
-  plot << "\nunset multiplot\n";
-  if (!plot.flush()) throw std::runtime_error("the plot's commands cannot be written to " + folder);
+  write_whole(folder + "/signature.gp", [&](std::ostream& plot) {
+    plot << "# gnuplot signature.gp draws signature.png\n"
+         << "set terminal pngcairo noenhanced size 1200,500\nset output 'signature.png'\n"
+         << "set multiplot layout 1,2 title '" << shown << " (modelled)'\n"
+         << "set xlabel '" << (axis == "size" ? "packet size (bytes)" : axis) << "'\nset ylabel 'packets'\n"
+         << "set logscale y\nset yrange [0.5:*]\n"
+         << "plot 'signature.dat' using 1:3 with impulses lw 2 title 'sent'\n"
+         << "unset logscale y\nset yrange [0:*]\nset ylabel 'average latency (us)'\nset key left top\nplot ";
+    const char* separator = "";
+    constexpr const char* kTitles[] = {"Source", "LANai", "Net", "Dest"};
+    for (int i = 0; i < SUBSTRATA_MYRINET_LATENCIES; ++i) {
+      plot << separator << "'signature.dat' using 1:" << 5 + i << " with linespoints lc " << i + 1
+           << " title '" << kTitles[i] << "'";
+      separator = ", ";
+      if (!baseline.empty())
+        plot << ", 'baseline.dat' using 1:" << 5 + i << " with lines dt 2 lc " << i + 1 << " title '"
+             << kTitles[i] << ", idle'";
+    }
+    plot << "\nunset multiplot\n";
+  });
 }
 
 void print_points(const std::string& by, substrata_myrinet_axis axis, const model_runs::Signature& points) {

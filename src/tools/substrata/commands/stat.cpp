@@ -1,7 +1,6 @@
 // substrata stat: what a command counted in all, as a table or JSON.
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 #include <stdexcept>
 
 #include "arguments/arguments.hpp"
+#include "base/whole_file.hpp"
 #include "recording/base_unit.hpp"
 #include "recording/memory_sink.hpp"
 #include "recording/statistics.hpp"
@@ -187,10 +187,7 @@ int stat(int argc, char** argv) {
     std::cerr << text.str();
     return outcome.status;
   }
-  std::ofstream file(out);
-  file << text.str();
-  file.close();
-  if (!file) throw std::runtime_error("'" + out + "' cannot be written");
+  write_whole(out, [&](std::ostream& to) { to << text.str(); });
   return outcome.status;
 }
 

@@ -1,0 +1,47 @@
+// A file that is there whole or not at all.
+#ifndef SUBSTRATA_BASE_WHOLE_FILE_HPP
+#define SUBSTRATA_BASE_WHOLE_FILE_HPP
+
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace substrata {
+
+// Calls write(std::ostream&) for a file beside that one, which takes its name only when all of it is written. What is not
+// a regular file, such as a pipe or a terminal, is written as it is. Throws std::runtime_error, and what `write` throws;
+// then there is no new file, and a former one is as it was.
+template <typename Write>
+void write_whole(const std::string& path, Write&& write) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::file_status before = fs::symlink_status(path, failed);
+  const bool beside = before.type() == fs::file_type::not_found || before.type() == fs::file_type::regular;
+  struct Unfinished {
+    std::string path;
+    ~Unfinished() {
+      std::error_code ignored;
+      if (!path.empty()) fs::remove(path, ignored);
+    }
+  } unfinished{beside ? path + ".part" : std::string()};
+  std::ofstream file(beside ? unfinished.path : path, std::ios::binary);
+  if (file) std::forward<Write>(write)(static_cast<std::ostream&>(file));
+  file.close();
+  failed.clear();
+  if (file && beside) {
+    if (before.type() == fs::file_type::regular)
+      fs::permissions(unfinished.path, before.permissions(), failed);
+    if (!failed) fs::rename(unfinished.path, path, failed);
+    if (!failed) unfinished.path.clear();
+  }
+  if (!file || failed)
+    throw std::runtime_error("'" + path + "' cannot be written" + (failed ? ": " + failed.message() : ""));
+}
+
+}  // namespace substrata
+
+#endif
