@@ -119,8 +119,8 @@ class Buffer {
     const uint64_t size = page->data_size;
     const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = page->data_tail;
-    while (tail < head && head - tail <= size) {
-      perf_event_header header;
+    perf_event_header header;
+    while (tail < head && head - tail >= sizeof header && head - tail <= size) {
       copy(&header, data, size, tail, sizeof header);
       if (header.size < sizeof header || header.size > head - tail) break;
       if (header.type == PERF_RECORD_SAMPLE && header.size >= sizeof(Sample)) {
