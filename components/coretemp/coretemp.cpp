@@ -60,11 +60,10 @@ class Sampler {
  private:
   static Status failed(const Selected& one, int error) noexcept {
     if (error == ENODEV || error == ENOENT) {
-      return refuse_system(
-          error,
-          "sensor %s has vanished (its driver was unloaded or the device removed); remove it "
-          "from the set",
-          one.name);
+      return refuse_system(error,
+                           "sensor %s has vanished (its driver was unloaded or the device removed); start "
+                           "the set again when it is back, or remove it from the set",
+                           one.name);
     }
     return refuse_system(error, "sensor %s cannot be read: %s", one.name, std::strerror(error));
   }

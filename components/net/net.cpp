@@ -114,15 +114,15 @@ class Sampler {
     }
     for (const Target& target : targets_) {
       if (!target.found) {
-        return refuse_system(ENODEV, "interface %s has vanished; remove its events from the set",
-                             target.name.c_str());
+        return refuse_system(
+            ENODEV, "interface %s has vanished; start the set again when it is back, or remove its events",
+            target.name.c_str());
       }
       int64_t index = target.index;
       if (target.index_file.is_open() &&
           (target.index_file.read_integer(&index) != 0 || index != target.index)) {
         return refuse(Code::kCountersLost, ENODEV,
-                      "interface %s was removed and made again, its counts began anew; add its events "
-                      "again",
+                      "interface %s was removed and made again, its counts began anew; start the set again",
                       target.name.c_str());
       }
     }

@@ -8,6 +8,10 @@ namespace substrata {
 // as nobody changes the environment at the same time.
 const char* environment(const char* name) noexcept;
 
+// Whether the program runs with raised rights and a variable of this prefix is set: a library that reads such
+// variables itself must not be used then.
+bool environment_misleads(const char* prefix) noexcept;
+
 }  // namespace substrata
 
 #endif

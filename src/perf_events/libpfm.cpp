@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/environment.hpp"
 #include "base/fork_lock.hpp"
 #include "base/immortal.hpp"
 #include "encoder.hpp"
@@ -32,7 +33,7 @@ ForkLock& library_lock() {
 }
 
 bool initialise() {
-  static const bool done = pfm_initialize() == PFM_SUCCESS;
+  static const bool done = !environment_misleads("LIBPFM_") && pfm_initialize() == PFM_SUCCESS;
   return done;
 }
 

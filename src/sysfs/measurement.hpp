@@ -73,6 +73,15 @@ class Measurement {
     return kSuccess;
   }
 
+  // The same with a fresh sampler of the same events, for sources that have gone and come back; nothing changes if
+  // it cannot sample either.
+  Status start(Sampler fresh) noexcept {
+    std::swap(sampler_, fresh);
+    const Status status = start();
+    if (!status.ok()) std::swap(sampler_, fresh);
+    return status;
+  }
+
   Status stop() noexcept {
     if (phase_ != Phase::kRunning) return {Code::kNotRunning, 0, "the set is not running"};
     kept_ = take();

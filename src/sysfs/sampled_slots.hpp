@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/guard.hpp"
 #include "sysfs/catalogue.hpp"
@@ -45,6 +46,7 @@ struct SampledSlots {
     explicit State(const DeviceT* owner) noexcept : device(owner), measurement(&owner->host()) {}
     const DeviceT* device;
     Measurement<SamplerT> measurement;
+    std::vector<uint32_t> events;
   };
 
   static DeviceT* device_of(Device* device) noexcept { return reinterpret_cast<DeviceT*>(device); }
@@ -99,12 +101,25 @@ struct SampledSlots {
       SamplerT sampler;
       const Status status = state.device->select(events, count, &sampler);
       if (!status.ok()) return status;
+      std::vector<uint32_t> wanted(events, events + count);
       state.measurement.program(std::move(sampler));
+      state.events = std::move(wanted);
       return kSuccess;
     });
   }
 
-  static Status start(Set* set) noexcept { return state_of(set)->measurement.start(); }
+  // A source that has gone and come back is another one: what was opened of the first fails for good.
+  static Status start(Set* set) noexcept {
+    State& state = *state_of(set);
+    const Status refused = state.measurement.start();
+    if (refused.ok()) return refused;
+    return guarded([&]() -> Status {
+      SamplerT fresh;
+      const auto count = static_cast<uint32_t>(state.events.size());
+      const Status status = state.device->select(state.events.data(), count, &fresh);
+      return status.ok() ? state.measurement.start(std::move(fresh)) : status;
+    });
+  }
   static Status stop(Set* set) noexcept { return state_of(set)->measurement.stop(); }
   static Status read(Set* set, int64_t* values) noexcept { return state_of(set)->measurement.read(values); }
   static Status read_details(Set* set, ValueDetail* details) noexcept {

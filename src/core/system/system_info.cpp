@@ -13,6 +13,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/environment.hpp"
 #include "base/immortal.hpp"
 #include "base/kept.hpp"
 #include "sysfs/sysfs.hpp"
@@ -191,8 +192,16 @@ struct Unload {
 
 std::unique_ptr<HardwareInfo> load_hardware() {
   hwloc_topology_t raw = nullptr;
+  // HWLOC_PLUGINS_PATH names code that hwloc loads, others a file or text that it takes for the machine.
+  if (environment_misleads("HWLOC_")) return nullptr;
   if (hwloc_topology_init(&raw) != 0) return nullptr;
   const std::unique_ptr<hwloc_topology, Unload> topology(raw);
+#if HWLOC_API_VERSION >= 0x00020100
+  // It prints that it misses them.
+  if (access("/sys/devices/system/cpu/cpu0/topology", R_OK | X_OK) != 0 &&
+      access("/sys/bus/cpu/devices/cpu0/topology", R_OK | X_OK) != 0)
+    hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "linux");
+#endif
   // Instruction caches are left out unless asked for.
   hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(raw) != 0) return nullptr;

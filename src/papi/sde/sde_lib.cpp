@@ -33,8 +33,8 @@ constexpr std::size_t kLongestName = 1023;
 // later.
 void heed_environment() {
   static const bool done = [] {
-    if (std::getenv("PAPI_VERBOSE") != nullptr) _sde_be_verbose = 1;
-    const char* debug = std::getenv("PAPI_DEBUG");
+    if (secure_getenv("PAPI_VERBOSE") != nullptr) _sde_be_verbose = 1;
+    const char* debug = secure_getenv("PAPI_DEBUG");
     if (debug != nullptr &&
         (std::strstr(debug, "SUBSTRATE") != nullptr || std::strstr(debug, "ALL") != nullptr))
       _sde_debug = 1;

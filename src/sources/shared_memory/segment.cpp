@@ -121,6 +121,13 @@ std::unique_ptr<Segment> Segment::join(const std::string& name, const Geometry& 
     if (!record_lock(segment->descriptor_, F_SETLKW, F_WRLCK, kEntrance, 1))
       return refuse("its entrance cannot be locked");
     if (fstat(segment->descriptor_, &status) != 0) return refuse("its state cannot be read");
+    // Processes find each other by the name, so that anybody may have made such a file before.
+    if (status.st_uid != geteuid() || (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+      close(segment->descriptor_);
+      segment->descriptor_ = -1;  // it is not ours to take away
+      errno = EACCES;
+      return refuse("others made it or may write it; remove it");
+    }
     if (status.st_nlink > 0) break;
     close(segment->descriptor_);
     segment->descriptor_ = -1;

@@ -2,6 +2,7 @@
 // refused or taken, and the way back.
 #include <gtest/gtest.h>
 #include <papi.h>
+#include <substrata/extensions.h>
 
 #include <cerrno>
 #include <string>
@@ -114,7 +115,7 @@ TEST_F(RefusedCounters, OfAPmuThatIsTakenAfterTheEventWasSeenAreAConflict) {
 // What the kernel decides for a user without rights: mainline refuses kernel mode from 2 on; Debian's and
 // Android's refuse everything from 3 on.
 TEST_F(RefusedCounters, OfPerfEventParanoidCountOnceItIsLoweredAndTheLibraryBroughtUpAnew) {
-  for (const int paranoid : {0, 1, 2, 3, 4}) {
+  for (const int paranoid : {-1, 0, 1, 2, 3, 4}) {
     PAPI_shutdown();
     tree_.write("proc/sys/kernel/perf_event_paranoid", std::to_string(paranoid) + "\n");
     kernel().refuse = [paranoid](const perf_event_attr& attr, pid_t, int, int) {
@@ -128,6 +129,22 @@ TEST_F(RefusedCounters, OfPerfEventParanoidCountOnceItIsLoweredAndTheLibraryBrou
     const int set = set_of(kInstructions);
     EXPECT_EQ(PAPI_start(set), PAPI_OK) << paranoid;
     EXPECT_EQ(PAPI_stop(set, nullptr), PAPI_OK) << paranoid;
+  }
+}
+
+TEST_F(RefusedCounters, OfPerfEventParanoidSayItsLevelAndTheCure) {
+  for (const int paranoid : {3, 4}) {
+    PAPI_shutdown();
+    tree_.write("proc/sys/kernel/perf_event_paranoid", std::to_string(paranoid) + "\n");
+    kernel().refuse = [](const perf_event_attr&, pid_t, int, int) { return EACCES; };
+    ASSERT_EQ(PAPI_library_init(PAPI_VER_CURRENT), PAPI_VER_CURRENT);
+    int set = PAPI_NULL;
+    ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
+    EXPECT_LT(PAPI_add_named_event(set, kInstructions), 0);
+    const std::string why = substrata_last_error();
+    EXPECT_NE(why.find("perf_event_paranoid=" + std::to_string(paranoid)), std::string::npos) << why;
+    EXPECT_NE(why.find("CAP_PERFMON"), std::string::npos) << why;
+    kernel().refuse = nullptr;
   }
 }
 

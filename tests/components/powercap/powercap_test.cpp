@@ -160,4 +160,20 @@ TEST_F(Powercap, EnergyThatOnlyRootMayReadIsListedAsUnavailableWithReasonAndCure
   EXPECT_EQ(substrate.event("ENERGY_UJ:ZONE0").flags & kEventUnavailable, 0u);
 }
 
+// Whether or not the clock goes on while the machine sleeps.
+TEST_F(Powercap, EnergyOverASleepOfTenHoursIsTheDifferenceAndItsTimesAreNotNegative) {
+  record_machine(tree);
+  open();
+  EventSet set(substrate);
+  ASSERT_TRUE(set.program({"ENERGY_UJ:ZONE1_SUBZONE1"}).ok());
+  ASSERT_TRUE(set.start().ok());
+  host.advance_s(36'000);
+  tree.write(kClass + "intel-rapl:1:1/energy_uj", 350);
+  const std::vector<ValueDetail> details = set.details();
+  EXPECT_EQ(details[0].value, 250);
+  EXPECT_EQ(details[0].age_ns, 0);
+  EXPECT_EQ(details[0].running_ns, int64_t{36'000} * 1'000'000'000);
+  EXPECT_EQ(details[0].enabled_ns, details[0].running_ns);
+}
+
 }  // namespace

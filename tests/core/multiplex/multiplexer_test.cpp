@@ -230,6 +230,29 @@ TEST_F(Turns, CountsAreExtrapolatedFromTheTimeOfTheirTurns) {
   EXPECT_EQ(details[2].flags, kValueScaled);
 }
 
+// Its clock stands still while the machine sleeps; where it does not, values are extrapolated and stay numbers.
+TEST_F(Turns, TenHoursAtOnceGiveNoNegativeAndNoWrappedValue) {
+  constexpr int64_t kTenHours = int64_t{36'000} * 1'000'000'000;
+  const int set = set_of({"narrow:::left", "narrow:::third", "narrow:::right"});
+  ASSERT_TRUE(start_set(set).ok());
+  pass(1000, 10);
+  int64_t none[3] = {};
+  read_set(set, none);
+  pass(1000, 10);
+  ASSERT_EQ(values(set, 3), (Values{20, 60, 40}));
+  pass(kTenHours, 1);
+  ValueDetail details[3];
+  ASSERT_TRUE(read_set_details(set, details, 3).ok());
+  for (const ValueDetail& detail : details) {
+    EXPECT_EQ(detail.enabled_ns, 2000 + kTenHours);
+    EXPECT_LE(detail.running_ns, detail.enabled_ns);
+    EXPECT_GE(detail.value, 0);
+    EXPECT_GE(detail.age_ns, 0);
+  }
+  EXPECT_EQ(details[0].value, 11) << "it counted all the time";
+  EXPECT_TRUE(stop_set(set, nullptr).ok());
+}
+
 TEST_F(Turns, EventsThatCountTogetherAreNotScaled) {
   const int set = set_of({"narrow:::left", "narrow:::third"});
   ASSERT_TRUE(start_set(set).ok());

@@ -1,4 +1,5 @@
 // Shared pages between real processes: what programs compute on them, and what they count and publish.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <substrata/feed.h>
@@ -377,6 +378,23 @@ TEST(SharedPages, ALockThatIsHeldOrNotHeldIsRefused) {
     EXPECT_EQ(substrata_shared_pages_unlock(memory, 3), 0);
     return true;
   }));
+}
+
+// Any user may make a file of this name before.
+TEST(SharedPages, OfAFileThatOthersMayWriteAreRefused) {
+  const std::string name = fresh_name();
+  const std::string path = "/dev/shm/substrata-pages-" + std::to_string(geteuid()) + "-" + name;
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(fchmod(file, 0666), 0);
+  close(file);
+  const substrata_shared_pages_options wanted = options(name, 0, 1, 1);
+  substrata_shared_pages* memory = nullptr;
+  EXPECT_EQ(substrata_shared_pages_open(&wanted, &memory), -3);
+  EXPECT_NE(std::string(substrata_feed_error()).find("remove it"), std::string::npos)
+      << substrata_feed_error();
+  substrata_shared_pages_close(memory);
+  unlink(path.c_str());
 }
 
 }  // namespace
