@@ -21,6 +21,8 @@ constexpr Command kCommands[] = {
     {"report", "Show a record: provenance, series, regions", report},
     {"export", "Write a record as CSV, JSON, Perfetto trace, OpenMetrics or OTF2", export_record},
     {"correlate", "Correlate two series of a record: lag, gain, significance", correlate},
+    {"topology", "Show the machine's parts with their sensors, and which tasks of a command ran where",
+     topology},
     {"list", "List events, one per line", list},
     {"components", "List substrates: origin, availability, and the cure where one does not work", components},
     {"events", "Describe events: unit, kind, origin, availability", events},
