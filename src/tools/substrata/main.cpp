@@ -21,6 +21,7 @@ constexpr Command kCommands[] = {
     {"report", "Show a record: provenance, series, regions", report},
     {"export", "Write a record as CSV, JSON, Perfetto trace, OpenMetrics or OTF2", export_record},
     {"correlate", "Correlate two series of a record: lag, gain, significance", correlate},
+    {"roofline", "Measure the machine's roofs and show a program and its regions below them", roofline},
     {"topology", "Show the machine's parts with their sensors, and which tasks of a command ran where",
      topology},
     {"list", "List events, one per line", list},
