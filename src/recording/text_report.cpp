@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "recording/advice.hpp"
 #include "recording/base_unit.hpp"
 #include "recording/reduction.hpp"
 #include "recording/regions.hpp"
@@ -370,6 +371,8 @@ void write_text_report(std::ostream& out, const Timeline& recorded, const std::s
   std::deque<Series> renamed;
   const Timeline timeline = in_base_units(recorded, &renamed);
   const std::vector<Group> groups = group_traces(timeline);
+  write_advice(out, advise(timeline));
+  out << "\n";
   write_head(out, timeline, title);
   write_series(out, timeline, groups);
   write_regions(out, timeline, groups);
