@@ -24,6 +24,7 @@ constexpr Command kCommands[] = {
     {"roofline", "Measure the machine's roofs and show a program and its regions below them", roofline},
     {"topology", "Show the machine's parts with their sensors, and which tasks of a command ran where",
      topology},
+    {"accesses", "Run a program compiled with substrata-cc and print its memory accesses", accesses},
     {"list", "List events, one per line", list},
     {"components", "List substrates: origin, availability, and the cure where one does not work", components},
     {"events", "Describe events: unit, kind, origin, availability", events},

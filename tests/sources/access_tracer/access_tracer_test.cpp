@@ -239,6 +239,33 @@ TEST(AccessTracer, AReusedStackIsThatOfTheThreadThatRunsOnIt) {
   EXPECT_LT(writes, 1000u);
 }
 
+// They were "heap of make_first+0x1e", also of a program compiled with -g.
+TEST(AccessTracer, AHeapObjectIsNamedByTheLineThatAllocatesIt) {
+  if (!can_run("addr2line")) GTEST_SKIP() << "no addr2line here";
+  const TemporaryFolder folder;
+  output_of(kBin + "substrata-cc -g -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");
+  const std::string table = output_of(kBin + "substrata accesses -- " + (folder / "objects"));
+  EXPECT_NE(table.find("heap, objects.c:7: __attribute__((noinline)) static volatile int* make_first"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("total"), std::string::npos) << table;
+}
+
+// The tracer said nothing unless a variable was set.
+TEST(AccessTracer, AProgramThatWasNotTracedIsSaidToBeNone) {
+  const Ran ran = run(kBin + "substrata accesses -- true");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.out.find("substrata-cc"), std::string::npos) << ran.out;
+}
+
+TEST(AccessTracer, ASummaryOfAnEarlierRunIsShownAsATable) {
+  const TemporaryFolder folder;
+  output_of(kBin + "substrata-cc -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");
+  summary_of(folder, folder / "objects");
+  EXPECT_NE(output_of(kBin + "substrata accesses " + (folder / "summary.json")).find("heap of "),
+            std::string::npos);
+}
+
 TEST(AccessTracer, ItsOwnWantOfMemoryDoesNotReachTheProgram) {
   const TemporaryFolder folder;
   EXPECT_EQ(output_of(traced(folder, "no_memory.cpp")), "nothing\n");
