@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "recording/base_unit.hpp"
+#include "recording/html_report.hpp"
 #include "recording/memory_sink.hpp"
 #include "recording/placement.hpp"
 #include "recording/text_report.hpp"
@@ -222,6 +223,17 @@ TEST(Advice, AReportOpensWithTheFindings) {
   std::ostringstream out;
   write_text_report(out, lay_out(made), "made");
   EXPECT_EQ(out.str().rfind("Findings\n  bound by memory", 0), 0u) << out.str();
+}
+
+TEST(Advice, ThePageOfAReportHasTheFindings) {
+  const Recording made = counters(0.4, 25).recording();
+  std::ostringstream out;
+  write_html_report(out, lay_out(made), "made");
+  EXPECT_THAT(out.str(), HasSubstr("<dt class=\"warn\">bound by memory"));
+  const Recording fine = counters(2.5, 1).recording();
+  std::ostringstream other;
+  write_html_report(other, lay_out(fine), "made");
+  EXPECT_THAT(other.str(), Not(HasSubstr("id=\"findings\"")));
 }
 
 }  // namespace
