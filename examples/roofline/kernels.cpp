@@ -45,6 +45,29 @@ void triad(std::size_t count, int repeats, Counts& counts) {
   if (b[count / 2] < 0) std::puts("never");
 }
 
+#if defined __x86_64__ && defined __GNUC__ && !defined __clang__
+#define WIDEST_VECTORS __attribute__((target_clones("arch=haswell", "default")))
+#else
+#define WIDEST_VECTORS
+#endif
+
+// c += a * b of one block each: kRows times kColumns sums stay in registers.
+WIDEST_VECTORS void multiply(const double* a, const double* b, double* c, std::size_t size,
+                             std::size_t block) {
+  constexpr std::size_t kRows = 4, kColumns = 8;
+  for (std::size_t i = 0; i < block; i += kRows)
+    for (std::size_t j = 0; j < block; j += kColumns) {
+      double sums[kRows][kColumns] = {};
+      for (std::size_t k = 0; k < block; ++k)
+        for (std::size_t row = 0; row < kRows; ++row)
+          for (std::size_t column = 0; column < kColumns; ++column)
+            sums[row][column] += a[(i + row) * size + k] * b[k * size + j + column];
+      for (std::size_t row = 0; row < kRows; ++row)
+        for (std::size_t column = 0; column < kColumns; ++column)
+          c[(i + row) * size + j + column] += sums[row][column];
+    }
+}
+
 // c += a * b in blocks that stay in the nearest cache. Of each product of two blocks both are loaded, and a block of c
 // is loaded and stored once for all products that go into it.
 void product(std::size_t size, std::size_t block, Counts& counts) {
@@ -53,11 +76,7 @@ void product(std::size_t size, std::size_t block, Counts& counts) {
   for (std::size_t i0 = 0; i0 < size; i0 += block)
     for (std::size_t j0 = 0; j0 < size; j0 += block) {
       for (std::size_t k0 = 0; k0 < size; k0 += block) {
-        for (std::size_t i = i0; i < i0 + block; ++i)
-          for (std::size_t k = k0; k < k0 + block; ++k) {
-            const double factor = a[i * size + k];
-            for (std::size_t j = j0; j < j0 + block; ++j) c[i * size + j] += factor * b[k * size + j];
-          }
+        multiply(&a[i0 * size + k0], &b[k0 * size + j0], &c[i0 * size + j0], size, block);
         counts.operations += 2LL * static_cast<long long>(block * block * block);
         counts.bytes += 2LL * static_cast<long long>(block * block * sizeof(double));
       }
@@ -76,8 +95,8 @@ int main(int argc, char** argv) {
   };
   const std::size_t elements = number(1, 8'000'000), repeats = number(2, 10), size = number(3, 768),
                     block = number(4, 48);
-  if (elements == 0 || block == 0 || size == 0 || size % block != 0) {
-    std::fprintf(stderr, "kernels: BLOCK must divide SIZE, and none be 0\n");
+  if (elements == 0 || block == 0 || size == 0 || size % block != 0 || block % 8 != 0) {
+    std::fprintf(stderr, "kernels: BLOCK must divide SIZE and be a multiple of 8, and none be 0\n");
     return 2;
   }
   static Counts of_triad, of_product;

@@ -141,7 +141,7 @@ TEST(TopologySensors, ADevicesSensorStandsOnTheDevice) {
   Machine machine = load("package:2 core:1 pu:1");
   const auto device = [](const char* name, const char* about, const char* address) {
     Object out;
-    out.kind = Kind::kDevice;
+    out.kind = substrata::topology::Kind::kDevice;
     out.name = name;
     out.about = about;
     out.address = address;
@@ -155,10 +155,10 @@ TEST(TopologySensors, ADevicesSensorStandsOnTheDevice) {
                  {"nvml:::NVIDIA_H200:device_0:power", ""},
                  {"coretemp:::k10temp-pci-00cb:Tctl", "temperature"}},
                 &machine);
-  EXPECT_THAT(machine.root.parts[2].sensors, testing::ElementsAre("coretemp:::nvme-pci-0100:Composite"));
-  EXPECT_THAT(machine.root.parts[3].sensors, testing::ElementsAre("net:::mlx5_0:*"));
-  EXPECT_THAT(machine.root.parts[4].sensors, testing::ElementsAre("nvml:::NVIDIA_H200:device_0:power"));
-  EXPECT_THAT(machine.root.parts[1].sensors, testing::ElementsAre("coretemp:::k10temp-pci-00cb:Tctl"))
+  EXPECT_THAT(machine.root.parts[3].sensors, testing::ElementsAre("coretemp:::nvme-pci-0100:Composite"));
+  EXPECT_THAT(machine.root.parts[4].sensors, testing::ElementsAre("net:::mlx5_0:*"));
+  EXPECT_THAT(machine.root.parts[5].sensors, testing::ElementsAre("nvml:::NVIDIA_H200:device_0:power"));
+  EXPECT_THAT(machine.root.parts[2].sensors, testing::ElementsAre("coretemp:::k10temp-pci-00cb:Tctl"))
       << "AMD's second node";
 }
 

@@ -28,7 +28,7 @@ struct Roofs {
   double slope = 0;
   double ceiling = 0;
 };
-Roofs of_all(const Peaks& peaks) { return {peaks.memory_bandwidth(), peaks.most_operations()}; }
+Roofs of_all(const Peaks& peaks) { return {peaks.memory_bandwidth(false), peaks.most_operations(false)}; }
 
 double to_range(double value, double low, double high) { return std::min(high, std::max(low, value)); }
 
@@ -115,7 +115,6 @@ void write_roofs(std::ostream& out, const Peaks& peaks) {
 }
 
 void write_points(std::ostream& out, const Peaks& peaks, const std::vector<Point>& points) {
-  const Roofs roofs = of_all(peaks);
   for (const Point& point : points) {
     out << "\n" << point.name << ": " << format("%.6g s", point.seconds);
     if (point.has_rate()) out << ", " << with_letter(point.rate(), "FLOP/s");
@@ -123,15 +122,17 @@ void write_points(std::ostream& out, const Peaks& peaks, const std::vector<Point
     out << "\n  operations: " << amount_text(point.flops, "FLOP")
         << "\n  memory:     " << amount_text(point.bytes, "B") << "\n";
     if (!point.has_rate()) continue;
+    const double ceiling = peaks.most_operations(point.one_core);
+    const char* cores = point.one_core && peaks.cores > 1 ? " of one core" : "";
     if (!point.has_intensity()) {
-      out << "  " << format("%.3g %%", 100 * point.rate() / roofs.ceiling)
-          << " of the highest roof of operations. Without its bytes it has no place under the slope.\n";
+      out << "  " << format("%.3g %%", 100 * point.rate() / ceiling) << " of the highest roof of operations"
+          << cores << ". Without its bytes it has no place under the slope.\n";
       continue;
     }
-    const double roof = roof_above(peaks, point.intensity());
-    const bool slope = roof < roofs.ceiling;
+    const double roof = roof_above(peaks, point.intensity(), point.one_core);
+    const bool slope = roof < ceiling;
     out << "  under the " << (slope ? "slope: bound by memory" : "flat roof: bound by operations")
-        << ", at most " << with_letter(roof, "FLOP/s") << " with all cores; it reached "
+        << ", at most " << with_letter(roof, "FLOP/s") << cores << "; it reached "
         << format("%.3g %%", 100 * point.rate() / roof) << ".\n";
     if (point.bytes.source == Source::kTraced)
       out << "  These are the bytes that loads and stores asked for, before any cache, and the time has the "
@@ -158,7 +159,8 @@ void write_svg(std::ostream& out, const Peaks& peaks, const std::vector<Point>& 
       "font-family=\"sans-serif\" font-size=\"11\">\n",
       kWidth, kHeight, kWidth, kHeight);
   out << "<style>svg{background:#fff}text{fill:#1a1a1a}.axis{stroke:#333}.grid{stroke:#e3e5e9}"
-         ".roof{stroke:#1f4e8c;stroke-width:2}.other{stroke:#7d97b8;stroke-dasharray:5 3}"
+         ".roof{stroke:#1f4e8c;stroke-width:2}.other{stroke:#7d97b8;stroke-dasharray:5 "
+         "3}.one{stroke:#3f8f5b;stroke-width:2}"
          ".point{fill:#d1603d}.across{stroke:#d1603d;stroke-dasharray:2 3}\n"
          "@media (prefers-color-scheme:dark){svg{background:#16181c}text{fill:#e8e8e8}.axis{stroke:#bbb}"
          ".grid{stroke:#2c3036}.roof{stroke:#7fb2f0}.other{stroke:#58708f}}</style>\n";
@@ -175,13 +177,16 @@ void write_svg(std::ostream& out, const Peaks& peaks, const std::vector<Point>& 
   picture.text((x.from + x.to) / 2, kHeight - 12, "middle",
                "operations a byte of memory traffic (FLOP/byte)");
   picture.text(x.from, 13, "start", "FLOP/s");
+  int named = 0;
   const auto slope = [&](double bandwidth, const char* style, const std::string& name) {
     // From where it enters the chart to where it meets the ceiling.
     const double first = std::max(least, lowest / bandwidth),
                  last = std::min(most, roofs.ceiling / bandwidth);
     if (!(first < last)) return;
     picture.line(x.at(first), y.at(first * bandwidth), x.at(last), y.at(last * bandwidth), style);
-    picture.text(x.at(first) + 4, y.at(first * bandwidth) - 8, "start", name);
+    // Labels of neighbours stand at different places of their lines.
+    const double place = std::min(last, first * std::pow(4, named++ % 4));
+    picture.text(x.at(place) + 4, y.at(place * bandwidth) - 8, "start", name);
   };
   for (const Rate& one : peaks.memory)
     slope(one.all, &one == &peaks.memory.back() ? "roof" : "other",
@@ -190,7 +195,16 @@ void write_svg(std::ostream& out, const Peaks& peaks, const std::vector<Point>& 
     const bool highest = one.all == roofs.ceiling;
     picture.line(x.at(one.all / (highest ? roofs.slope : nearest)), y.at(one.all), x.to, y.at(one.all),
                  highest ? "roof" : "other");
-    picture.text(x.to, y.at(one.all) - 4, "end", one.name + " " + with_letter(one.all, "FLOP/s"));
+    picture.text(x.to - 120 * (static_cast<double>(named++ % 3)), y.at(one.all) - 4, "end",
+                 one.name + " " + with_letter(one.all, "FLOP/s"));
+  }
+  if (peaks.cores > 1 &&
+      std::any_of(points.begin(), points.end(), [](const Point& point) { return point.one_core; })) {
+    const double ceiling = peaks.most_operations(true), bandwidth = peaks.memory_bandwidth(true);
+    slope(bandwidth, "one", "one core " + with_letter(bandwidth, "B/s"));
+    picture.line(x.at(ceiling / bandwidth), y.at(ceiling), x.to, y.at(ceiling), "one");
+    picture.text(x.at(ceiling / bandwidth), y.at(ceiling) - 4, "start",
+                 "one core " + with_letter(ceiling, "FLOP/s"));
   }
   for (const Point& point : points) {
     if (!point.has_rate() || !(point.rate() > 0)) continue;
@@ -227,7 +241,7 @@ void write_json(std::ostream& out, const Peaks& peaks, const std::vector<Point>&
     if (point.has_rate()) out << ",\"flops_per_second\":" << number_text(point.rate(), 9);
     if (point.has_intensity())
       out << ",\"flops_per_byte\":" << number_text(point.intensity(), 17)
-          << ",\"roof\":" << number_text(roof_above(peaks, point.intensity()), 9);
+          << ",\"roof\":" << number_text(roof_above(peaks, point.intensity(), point.one_core), 9);
     out << "}";
   }
   out << "],\n\"notes\":[";

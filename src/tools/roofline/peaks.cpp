@@ -160,13 +160,16 @@ std::uint64_t memory_of_machine() {
 
 }  // namespace
 
-double Peaks::most_operations() const {
+double Peaks::most_operations(bool one) const {
   double most = 0;
-  for (const Rate& one : operations) most = std::max(most, one.all);
+  for (const Rate& rate : operations) most = std::max(most, one ? rate.one : rate.all);
   return most;
 }
 
-double Peaks::memory_bandwidth() const { return memory.empty() ? 0 : memory.back().all; }
+double Peaks::memory_bandwidth(bool one) const {
+  if (memory.empty()) return 0;
+  return one ? memory.back().one : memory.back().all;
+}
 
 Peaks measure_peaks(const topology::Machine& machine,
                     const std::function<void(const std::string&)>& progress) {

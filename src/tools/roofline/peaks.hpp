@@ -26,9 +26,9 @@ struct Peaks {
   std::uint64_t cores = 0;       // that were used together
   std::vector<Rate> operations;  // FLOP/s in double precision, the narrowest vectors first
   std::vector<Rate> memory;      // bytes/s of STREAM's triad, the nearest level first
-  // The highest; 0 where nothing was measured.
-  double most_operations() const;
-  double memory_bandwidth() const;  // of the level that is farthest
+  // The highest; 0 where nothing was measured. Of one core, or of all.
+  double most_operations(bool one) const;
+  double memory_bandwidth(bool one) const;  // of the level that is farthest
 };
 
 // Runs loops for about three seconds on the processors that this thread may use, one thread a core.

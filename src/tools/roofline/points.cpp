@@ -39,8 +39,8 @@ const char* source_name(Source source) {
   return "not known";
 }
 
-double roof_above(const Peaks& peaks, double intensity) {
-  return std::min(peaks.most_operations(), intensity * peaks.memory_bandwidth());
+double roof_above(const Peaks& peaks, double intensity, bool one_core) {
+  return std::min(peaks.most_operations(one_core), intensity * peaks.memory_bandwidth(one_core));
 }
 
 std::map<std::string, double> read_totals(std::string_view text) {

@@ -26,7 +26,8 @@ struct Point {
   std::string name;  // of the region; "whole program"
   double seconds = 0;
   Amount flops;
-  Amount bytes;  // between the processor and memory, unless `from` says otherwise
+  Amount bytes;           // between the processor and memory, unless `from` says otherwise
+  bool one_core = false;  // it kept no more than one core busy: the roofs of one are its own
 
   bool has_rate() const { return flops.source != Source::kNone && seconds > 0; }
   bool has_intensity() const {
@@ -36,8 +37,8 @@ struct Point {
   double intensity() const { return flops.value / bytes.value; }
 };
 
-// The most that the roofs let a point of this intensity reach, with all cores.
-double roof_above(const Peaks& peaks, double intensity);
+// The most that the roofs of one core, or of all, let a point of this intensity reach.
+double roof_above(const Peaks& peaks, double intensity, bool one_core);
 
 // Numbers that a program published, as libsde wrote them: lines "LIBRARY::EVENT<tab>NUMBER", summed up by name.
 std::map<std::string, double> read_totals(std::string_view text);

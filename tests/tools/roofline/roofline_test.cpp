@@ -40,7 +40,11 @@ std::string given_file(const TemporaryFolder& folder) {
 }
 
 Point a_point(double flops, double bytes, double seconds) {
-  return {"solve", seconds, {flops, Source::kCounted, "x::FLOP"}, {bytes, Source::kCounted, "x::MEM_BYTES"}};
+  return {"solve",
+          seconds,
+          {flops, Source::kCounted, "x::FLOP"},
+          {bytes, Source::kCounted, "x::MEM_BYTES"},
+          false};
 }
 
 // The first point of that name.
@@ -71,8 +75,10 @@ TEST(RooflineKernels, EveryWidthComputesTheSame) {
 
 TEST(RooflinePoints, TheRoofIsTheLowerOfSlopeAndCeiling) {
   const Peaks peaks = given_peaks();
-  EXPECT_DOUBLE_EQ(roof_above(peaks, 0.1), 1e9);
-  EXPECT_DOUBLE_EQ(roof_above(peaks, 1000), 100e9);
+  EXPECT_DOUBLE_EQ(roof_above(peaks, 0.1, false), 1e9);
+  EXPECT_DOUBLE_EQ(roof_above(peaks, 1000, false), 100e9);
+  EXPECT_DOUBLE_EQ(roof_above(peaks, 0.1, true), 0.8e9);
+  EXPECT_DOUBLE_EQ(roof_above(peaks, 1000, true), 50e9);
 }
 
 TEST(RooflinePoints, TotalsOfAllProcessesAreSummed) {
@@ -102,6 +108,14 @@ TEST(RooflineText, APointUnderTheSlopeIsBoundByMemory) {
   EXPECT_THAT(out.str(), HasSubstr("at most 1 GFLOP/s"));
   EXPECT_THAT(out.str(), HasSubstr("it reached 50 %"));
   EXPECT_THAT(out.str(), HasSubstr("counted by the program (x::FLOP)"));
+}
+
+TEST(RooflineText, APointOfOneCoreIsComparedWithOneCore) {
+  Point point = a_point(1e9, 10e9, 2);
+  point.one_core = true;
+  std::ostringstream out;
+  write_points(out, given_peaks(), {point});
+  EXPECT_THAT(out.str(), HasSubstr("at most 800 MFLOP/s of one core; it reached 62.5 %"));
 }
 
 TEST(RooflineText, APointUnderTheFlatRoofIsBoundByOperations) {
@@ -171,19 +185,20 @@ TEST(RooflineCommand, ATriadLiesOnTheSlopeAndAProductToTheRightOfIt) {
     EXPECT_DOUBLE_EQ(product["flops_per_byte"].get<double>(),
                      2.0 * 256 * 256 * 256 / (16.0 * 256 * 256 * 256 / 32 + 16.0 * 256 * 256));
   }
-  EXPECT_GT(triad["seconds"].get<double>(), 0);
   EXPECT_GT(product["flops_per_byte"].get<double>(), triad["flops_per_byte"].get<double>());
 }
 
 // A program cannot be faster than the machine: with room for a machine that others use while its roofs are measured.
-TEST(RooflineCommand, PointsLieBelowTheMeasuredRoofs) {
-  const Ran ran = tool(std::string("roofline --json -- ") + KERNELS);
-  ASSERT_EQ(ran.status, 0) << ran.errors;
-  const json all = json::parse(ran.errors.substr(ran.errors.find('{')));
-  const json triad = point_of(all, "triad"), product = point_of(all, "product");
-  EXPECT_LT(triad["flops_per_second"].get<double>(), 4 * triad["roof"].get<double>());
-  EXPECT_LT(product["flops_per_second"].get<double>(),
-            2 * all["flops_per_second"].back()["all"].get<double>());
+TEST(RooflineCommand, ProgramsLieBelowTheMeasuredRoofs) {
+  const TemporaryFolder folder;
+  const std::string line = "roofline --json --peaks " + folder.file("peaks.json") + " -- " + KERNELS;
+  for (const char* size : {" 8000000 10 8 8", " 8 1 768 48"}) {  // all but a triad, all but a product
+    const Ran ran = tool(line + size);
+    ASSERT_EQ(ran.status, 0) << ran.errors;
+    const json whole = point_of(json::parse(ran.errors.substr(ran.errors.find('{'))), "whole program");
+    EXPECT_GT(whole["flops_per_second"].get<double>(), 0) << size;
+    EXPECT_LT(whole["flops_per_second"].get<double>(), 4 * whole["roof"].get<double>()) << size;
+  }
 }
 
 TEST(RooflineCommand, AProgramWithoutCountsIsSaidToHaveNoneAndTheRoofsAreShown) {
@@ -204,7 +219,8 @@ TEST(RooflineCommand, WritesAPicture) {
       tool("roofline --peaks " + given_file(folder) + " --svg " + path + " -- " + KERNELS + " 100000 1 64 32")
           .status,
       0);
-  EXPECT_EQ(count_of(contents(path), "<circle"), 3u) << "the whole and two regions";
+  EXPECT_GE(count_of(contents(path), "<circle"), 1u);
+  EXPECT_THAT(contents(path), HasSubstr(">whole program<"));
 }
 
 TEST(RooflineCommand, AMissingCommandGivesTheStatusOfAShell) {

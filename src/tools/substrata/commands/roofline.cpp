@@ -170,6 +170,7 @@ class Run {
     const Outcome outcome = run_sampled(plan, destination);
     status_ = outcome.status;
     seconds_ = 1e-9 * static_cast<double>(outcome.end - outcome.begin);
+    processor_seconds_ = outcome.user_and_system_s;
   }
 
   int status() const { return status_; }
@@ -178,10 +179,10 @@ class Run {
     const recording::Timeline timeline = recording::lay_out(recorded_);
     const auto published =
         roofline::published_amounts(roofline::read_totals(contents(folder_.path() / "totals")), chosen_);
-    std::vector<roofline::Point> out = {{"whole program", seconds_, {}, {}}};
+    std::vector<roofline::Point> out = {{"whole program", seconds_, {}, {}, false}};
     const std::vector<recording::RegionTotals> regions = recording::region_totals(timeline);
     for (const recording::RegionTotals& region : regions)
-      out.push_back({region.name, seconds_in(region), {}, {}});
+      out.push_back({region.name, seconds_in(region), {}, {}, false});
     const std::vector<recording::Group> groups = recording::group_traces(timeline);
     for (std::size_t i = 0; i < out.size(); ++i) {
       const recording::RegionTotals* region = i == 0 ? nullptr : &regions[i - 1];
@@ -200,6 +201,8 @@ class Run {
                                       one.bytes.source == roofline::Source::kNone;
                              }),
               out.end());
+    // Less than one and a half processors on the mean: hardly more than one at any time.
+    for (roofline::Point& point : out) point.one_core = processor_seconds_ < 1.5 * seconds_;
     if (out[0].flops.source == roofline::Source::kNone)
       notes->push_back(
           "the operations of this program are not known: the processor's counters of them do not open here "
@@ -259,6 +262,7 @@ class Run {
   recording::Recording recorded_;
   int status_ = 0;
   double seconds_ = 0;
+  double processor_seconds_ = 0;
 };
 
 }  // namespace
