@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -51,20 +52,25 @@ void triad(std::size_t count, int repeats, Counts& counts) {
 #define WIDEST_VECTORS
 #endif
 
-// c += a * b of one block each: kRows times kColumns sums stay in registers.
+// c += a * b of one block each: four rows of eight sums stay in registers.
 WIDEST_VECTORS void multiply(const double* a, const double* b, double* c, std::size_t size,
                              std::size_t block) {
+  typedef double Row __attribute__((vector_size(64)));
   constexpr std::size_t kRows = 4, kColumns = 8;
   for (std::size_t i = 0; i < block; i += kRows)
     for (std::size_t j = 0; j < block; j += kColumns) {
-      double sums[kRows][kColumns] = {};
-      for (std::size_t k = 0; k < block; ++k)
-        for (std::size_t row = 0; row < kRows; ++row)
-          for (std::size_t column = 0; column < kColumns; ++column)
-            sums[row][column] += a[(i + row) * size + k] * b[k * size + j + column];
-      for (std::size_t row = 0; row < kRows; ++row)
-        for (std::size_t column = 0; column < kColumns; ++column)
-          c[(i + row) * size + j + column] += sums[row][column];
+      Row sums[kRows] = {};
+      for (std::size_t k = 0; k < block; ++k) {
+        Row right;
+        std::memcpy(&right, b + k * size + j, sizeof right);
+        for (std::size_t row = 0; row < kRows; ++row) sums[row] += a[(i + row) * size + k] * right;
+      }
+      for (std::size_t row = 0; row < kRows; ++row) {
+        Row left;
+        std::memcpy(&left, c + (i + row) * size + j, sizeof left);
+        left += sums[row];
+        std::memcpy(c + (i + row) * size + j, &left, sizeof left);
+      }
     }
 }
 

@@ -428,13 +428,13 @@ std::string overhead_text(const Timeline& timeline) {
   for (const Trace& trace : timeline.traces) {
     if (trace.series->scope != "recorder" || trace.series->name != "recorder:cpu" || trace.seconds.size() < 2)
       continue;
-    busy += trace.values.back() - trace.values.front();
+    busy += base_unit(trace.series->unit).factor * (trace.values.back() - trace.values.front());
     wall += trace.seconds.back() - trace.seconds.front();
     ++recorders;
   }
   if (recorders == 0 || wall <= 0) return {};
-  std::string text = "the recorder used " + format("%.3f ms", busy / 1e6) + " of processor time, " +
-                     format("%.3f %% of one processor", 100 * busy / 1e9 / wall);
+  std::string text = "the recorder used " + format("%.3f ms", 1e3 * busy) + " of processor time, " +
+                     format("%.3f %% of one processor", 100 * busy / wall);
   const Properties& end = timeline.recording->writers.front().end_properties;
   if (const std::string_view runs = property(end, "overhead.pairs"); !runs.empty())
     text += "; " + shown(property(end, "overhead.sentence"));

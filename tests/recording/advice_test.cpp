@@ -225,6 +225,17 @@ TEST(Advice, AReportOpensWithTheFindings) {
   EXPECT_EQ(out.str().rfind("Findings\n  bound by memory", 0), 0u) << out.str();
 }
 
+// It was "0.000 ms": nanoseconds were expected of a series in seconds.
+TEST(TextReport, TheRecordersOwnProcessorTimeIsThatOfItsSeries) {
+  SeriesInfo cpu = count_series("recorder:cpu", "ns");
+  cpu.scope = "recorder";
+  const Recording made = Made().with(cpu, [](double t) { return 2e7 * t; }).recording();
+  std::ostringstream out;
+  write_text_report(out, lay_out(made), "made");
+  EXPECT_THAT(out.str(),
+              HasSubstr("the recorder used 200.000 ms of processor time, 2.000 % of one processor"));
+}
+
 TEST(Advice, ThePageOfAReportHasTheFindings) {
   const Recording made = counters(0.4, 25).recording();
   std::ostringstream out;

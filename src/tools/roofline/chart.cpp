@@ -134,6 +134,7 @@ void write_points(std::ostream& out, const Peaks& peaks, const std::vector<Point
     out << "  under the " << (slope ? "slope: bound by memory" : "flat roof: bound by operations")
         << ", at most " << with_letter(roof, "FLOP/s") << cores << "; it reached "
         << format("%.3g %%", 100 * point.rate() / roof) << ".\n";
+    if (point.bytes.source == Source::kModelled) out << "  The time has the access tracer in it.\n";
     if (point.bytes.source == Source::kTraced)
       out << "  These are the bytes that loads and stores asked for, before any cache, and the time has the "
              "tracer in it.\n";
@@ -203,7 +204,7 @@ void write_svg(std::ostream& out, const Peaks& peaks, const std::vector<Point>& 
     const double ceiling = peaks.most_operations(true), bandwidth = peaks.memory_bandwidth(true);
     slope(bandwidth, "one", "one core " + with_letter(bandwidth, "B/s"));
     picture.line(x.at(ceiling / bandwidth), y.at(ceiling), x.to, y.at(ceiling), "one");
-    picture.text(x.at(ceiling / bandwidth), y.at(ceiling) - 4, "start",
+    picture.text(x.at(ceiling / bandwidth), y.at(ceiling) + 14, "start",
                  "one core " + with_letter(ceiling, "FLOP/s"));
   }
   for (const Point& point : points) {

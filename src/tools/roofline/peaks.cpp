@@ -171,6 +171,14 @@ double Peaks::memory_bandwidth(bool one) const {
   return one ? memory.back().one : memory.back().all;
 }
 
+std::vector<std::uint64_t> cache_sizes(const topology::Machine& machine) {
+  std::vector<const topology::Object*> caches;
+  caches_of(machine.root, processors_of_cores(machine).front(), &caches);
+  std::vector<std::uint64_t> out;
+  for (const topology::Object* cache : caches) out.push_back(cache->bytes);
+  return out;
+}
+
 Peaks measure_peaks(const topology::Machine& machine,
                     const std::function<void(const std::string&)>& progress) {
   Peaks out;

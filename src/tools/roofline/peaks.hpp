@@ -31,6 +31,9 @@ struct Peaks {
   double memory_bandwidth(bool one) const;  // of the level that is farthest
 };
 
+// Of the data caches between this thread's first processor and memory, the nearest first.
+std::vector<std::uint64_t> cache_sizes(const topology::Machine& machine);
+
 // Runs loops for about three seconds on the processors that this thread may use, one thread a core.
 // `progress`: called with what comes next. Throws std::system_error where a thread cannot be made.
 Peaks measure_peaks(const topology::Machine& machine,

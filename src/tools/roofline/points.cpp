@@ -31,6 +31,8 @@ const char* source_name(Source source) {
       return "measured";
     case Source::kCounted:
       return "counted by the program";
+    case Source::kModelled:
+      return "modelled";
     case Source::kTraced:
       return "counted by the access tracer";
     case Source::kNone:

@@ -12,8 +12,8 @@
 namespace substrata::roofline {
 
 // Where a number comes from.
-enum class Source { kNone, kMeasured, kCounted, kTraced };
-// "measured", "counted by the program", "counted by the access tracer".
+enum class Source { kNone, kMeasured, kCounted, kModelled, kTraced };
+// "measured", "counted by the program", "modelled", "counted by the access tracer".
 const char* source_name(Source source);
 
 struct Amount {

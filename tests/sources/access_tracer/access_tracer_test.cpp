@@ -262,6 +262,20 @@ TEST(AccessTracer, AProgramThatWasNotTracedIsSaidToBeNone) {
   EXPECT_NE(ran.out.find("substrata-cc"), std::string::npos) << ran.out;
 }
 
+TEST(AccessTracer, TheRooflineTakesItsBytesAndThoseOfTheCacheModel) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "peaks.json")
+      << R"({"version":1,"host":"h","processor":"p","cores":1,)"
+      << R"("flops_per_second":[{"name":"SSE2","one":1e9,"all":1e9,"bytes":0}],)"
+      << R"("bytes_per_second":[{"name":"memory","one":1e9,"all":1e9,"bytes":1}]})";
+  output_of(kBin + "substrata-cc -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");
+  const std::string command = kBin + "substrata roofline --peaks " + (folder / "peaks.json");
+  EXPECT_NE(output_of(command + " -- " + (folder / "objects")).find("counted by the access tracer"),
+            std::string::npos);
+  const std::string modelled = output_of(command + " --cache-model -- " + (folder / "objects"));
+  EXPECT_NE(modelled.find("modelled (L2_MISSES and L2_WRITE_BACKS"), std::string::npos) << modelled;
+}
+
 TEST(AccessTracer, ASummaryOfAnEarlierRunIsShownAsATable) {
   const TemporaryFolder folder;
   output_of(kBin + "substrata-cc -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");

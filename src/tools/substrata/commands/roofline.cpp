@@ -2,8 +2,10 @@
 #include <papi.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <substrata/feed.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -47,7 +49,8 @@ constexpr const char* kUsage =
     "Operations and bytes come from the processor's counters where they open, else from what the program "
     "publishes "
     "(sde events FLOP and MEM_BYTES, REGION:FLOP and REGION:MEM_BYTES), bytes also from the access tracer "
-    "(substrata-cc). Each number says which. The exit status is the command's.";
+    "(substrata-cc) or, with it, a model of the caches. Each number says which. The exit status is the "
+    "command's.";
 
 std::string contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -140,7 +143,8 @@ double seconds_in(const recording::RegionTotals& region) {
 // What the run left behind, as points.
 class Run {
  public:
-  Run(const std::vector<std::string>& command, roofline::Chosen chosen) : chosen_(std::move(chosen)) {
+  Run(const std::vector<std::string>& command, roofline::Chosen chosen, bool model)
+      : chosen_(std::move(chosen)) {
     start_library();
     flops_ = first_available({{"PAPI_DP_OPS"}, {"PAPI_FP_OPS"}, {"PAPI_SP_OPS"}}, &why_no_flops_);
     bytes_ = first_available({{"PAPI_L3_TCM", 64, "64 bytes each, without what is written back"},
@@ -156,6 +160,7 @@ class Run {
     std::ofstream(folder_.path() / "totals").close();
     setenv("SUBSTRATA_SDE_TOTALS", (folder_.path() / "totals").c_str(), 1);
     setenv("SUBSTRATA_MEMORY_SUMMARY", (folder_.path() / "accesses.%p").c_str(), 0);
+    if (model) setenv("SUBSTRATA_MEMORY_TRACE", (folder_.path() / "trace").c_str(), 1);
     Destination destination;
     destination.open = [&](const recording::Properties& properties) -> std::unique_ptr<recording::Sink> {
       auto made = std::make_unique<recording::MemorySink>(properties);
@@ -193,6 +198,7 @@ class Run {
       if (out[i].flops.source == roofline::Source::kNone) out[i].flops = found->second.flops;
       if (out[i].bytes.source == roofline::Source::kNone) out[i].bytes = found->second.bytes;
     }
+    if (out[0].bytes.source == roofline::Source::kNone) out[0].bytes = modelled();
     if (out[0].bytes.source == roofline::Source::kNone) out[0].bytes = traced();
     // A region of which nothing is known says nothing.
     out.erase(std::remove_if(out.begin() + 1, out.end(),
@@ -239,6 +245,34 @@ class Run {
     return out;
   }
 
+  // What passes between the last cache and memory, in a model with this machine's first and last cache.
+  roofline::Amount modelled() const {
+    const fs::path trace = folder_.path() / "trace";
+    std::error_code ignored;
+    if (!fs::exists(trace, ignored)) return {};
+    const std::vector<std::uint64_t> sizes =
+        roofline::cache_sizes(topology::load({}, topology::Devices::kWithout));
+    std::string parameters = "line=64";
+    std::string from = "L2_MISSES and L2_WRITE_BACKS of the memory model";
+    if (sizes.size() > 1) {
+      const std::uint64_t first = std::bit_floor(sizes.front()), last = std::bit_floor(sizes.back());
+      parameters += ":l1=" + std::to_string(first) + ":l2=" + std::to_string(last);
+      from += " with " + topology::size_text(first) + " and " + topology::size_text(last);
+    }
+    const auto following = client::feed::Following::begin("memory", parameters.c_str()).value();
+    Measurement sets;
+    for (const char* name : {"memory:::L2_MISSES", "memory:::L2_WRITE_BACKS"}) sets.add(name);
+    auto summary = client::sized<substrata_replay_summary>();
+    sets.start();
+    const int status = substrata_replay(trace.c_str(), nullptr, &summary);
+    if (status != 0)
+      throw std::runtime_error(std::string("the trace cannot be replayed: ") + substrata_feed_error());
+    substrata_flush();
+    roofline::Amount out{0, roofline::Source::kModelled, from};
+    for (const Counted& one : sets.stop()) out.value += 64 * static_cast<double>(one.value.value);
+    return out;
+  }
+
   // Of all processes that were compiled with the access tracer.
   roofline::Amount traced() const {
     roofline::Amount out;
@@ -270,7 +304,7 @@ class Run {
 int roofline(int argc, char** argv) {
   std::string file, svg;
   roofline::Chosen chosen;
-  bool json = false;
+  bool json = false, model = false;
   Arguments arguments("substrata roofline", kUsage);
   arguments.word("--peaks", file,
                  "read the roofs from this file; where it is not there, measure and write it",
@@ -281,6 +315,10 @@ int roofline(int argc, char** argv) {
                  "sde event of the program that counts its operations (default FLOP)");
   arguments.word("--bytes", chosen.bytes,
                  "sde event of the program that counts bytes of memory (default MEM_BYTES)");
+  arguments.flag(
+      "--cache-model", model,
+      "bytes of a program of one process that was compiled with substrata-cc: replay its accesses in a "
+      "model of the caches; the trace takes 8 bytes an access in the temporary folder");
   std::vector<std::string> command;
   if (const auto status = parse_before_command(arguments, argc, argv, &command)) return *status;
   const roofline::Peaks peaks = peaks_for(file);
@@ -288,7 +326,7 @@ int roofline(int argc, char** argv) {
   std::vector<std::string> notes;
   int status = 0;
   if (!command.empty()) {
-    const Run run(command, chosen);
+    const Run run(command, chosen, model);
     status = run.status();
     points = run.points(&notes);
   }
