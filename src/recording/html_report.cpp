@@ -8,6 +8,7 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "recording/advice.hpp"
 #include "recording/base_unit.hpp"
 #include "recording/exports.hpp"
 #include "recording/page.hpp"
@@ -432,6 +433,14 @@ void write_html_report(std::ostream& out, const Timeline& recorded, const std::s
   out << "</p>\n";
   for (const std::string& problem : what_is_missing(timeline))
     out << "<p class=\"warn\">" << html(problem) << "</p>\n";
+  if (const Advice advice = advise(timeline); !advice.findings.empty()) {
+    out << "<h2>Findings</h2>\n<dl id=\"findings\">\n";
+    for (const Finding& one : advice.findings)
+      out << "<dt class=\"warn\">" << html(one.text) << "</dt><dd>" << html(one.evidence) << ".<br>"
+          << html(one.cure) << "." << (one.limits.empty() ? "" : "<br><span class=\"dim\">")
+          << html(one.limits) << (one.limits.empty() ? "" : ".</span>") << "</dd>\n";
+    out << "</dl>\n";
+  }
   if (const std::string overhead = overhead_text(timeline); !overhead.empty())
     out << "<p class=\"dim\">Own overhead: " << html(overhead) << ".</p>\n";
   if (std::any_of(groups.begin(), groups.end(), [](const Group& group) { return group.about->modelled; }))

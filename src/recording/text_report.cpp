@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "recording/advice.hpp"
 #include "recording/base_unit.hpp"
 #include "recording/reduction.hpp"
 #include "recording/regions.hpp"
@@ -370,6 +371,8 @@ void write_text_report(std::ostream& out, const Timeline& recorded, const std::s
   std::deque<Series> renamed;
   const Timeline timeline = in_base_units(recorded, &renamed);
   const std::vector<Group> groups = group_traces(timeline);
+  write_advice(out, advise(timeline));
+  out << "\n";
   write_head(out, timeline, title);
   write_series(out, timeline, groups);
   write_regions(out, timeline, groups);
@@ -426,13 +429,13 @@ std::string overhead_text(const Timeline& timeline) {
   for (const Trace& trace : timeline.traces) {
     if (trace.series->scope != "recorder" || trace.series->name != "recorder:cpu" || trace.seconds.size() < 2)
       continue;
-    busy += trace.values.back() - trace.values.front();
+    busy += base_unit(trace.series->unit).factor * (trace.values.back() - trace.values.front());
     wall += trace.seconds.back() - trace.seconds.front();
     ++recorders;
   }
   if (recorders == 0 || wall <= 0) return {};
-  std::string text = "the recorder used " + format("%.3f ms", busy / 1e6) + " of processor time, " +
-                     format("%.3f %% of one processor", 100 * busy / 1e9 / wall);
+  std::string text = "the recorder used " + format("%.3f ms", 1e3 * busy) + " of processor time, " +
+                     format("%.3f %% of one processor", 100 * busy / wall);
   const Properties& end = timeline.recording->writers.front().end_properties;
   if (const std::string_view runs = property(end, "overhead.pairs"); !runs.empty())
     text += "; " + shown(property(end, "overhead.sentence"));

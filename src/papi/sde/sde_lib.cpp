@@ -14,6 +14,7 @@
 #include "base/guard.hpp"
 #include "registry.hpp"
 #include "tool_interface.h"
+#include "totals.hpp"
 
 using substrata::sde::Counter;
 using substrata::sde::CountingSet;
@@ -156,7 +157,10 @@ int papi_sde_shutdown(papi_handle_t handle) {
   if (handle == nullptr) return SDE_OK;
   Library* const library = library_of(handle);
   if (library == nullptr) return refuse("papi_sde_shutdown", "the handle is not one of papi_sde_init");
-  return run("papi_sde_shutdown", [&] { return Registry::instance().close_library(*library); });
+  return run("papi_sde_shutdown", [&] {
+    substrata::sde::write_totals(*library);
+    return Registry::instance().close_library(*library);
+  });
 }
 
 int papi_sde_register_counter(papi_handle_t handle, const char* event_name, int cntr_mode, int cntr_type,
@@ -183,8 +187,11 @@ int papi_sde_register_counter_cb(papi_handle_t handle, const char* event_name, i
 }
 
 int papi_sde_unregister_counter(void* handle, const char* event_name) {
-  return on_event("papi_sde_unregister_counter", handle, event_name,
-                  [&](Library& library) { return Registry::instance().unpublish(library, event_name); });
+  return on_event("papi_sde_unregister_counter", handle, event_name, [&](Library& library) {
+    if (Counter* counter = Registry::instance().find(library, event_name); counter != nullptr)
+      substrata::sde::write_totals(*counter);
+    return Registry::instance().unpublish(library, event_name);
+  });
 }
 
 int papi_sde_describe_counter(papi_handle_t handle, const char* event_name, const char* event_description) {

@@ -24,6 +24,7 @@
 #include "sampler/machine.hpp"
 #include "sampler/mark_file.hpp"
 #include "sampler/mpi_sampler.hpp"
+#include "sampler/placement_watch.hpp"
 #include "sampler/region_file.hpp"
 #include "sampler/sampler.hpp"
 
@@ -127,6 +128,9 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   Child child(plan.command, environment, plan.silent);
 
   Sampler sampler(child.pid(), true, plan.node);
+  constexpr std::int64_t kBetweenLooks = 50'000'000;
+  std::optional<PlacementWatch> placement;
+  if (plan.placement) placement.emplace(child.pid(), kBetweenLooks, plan.rank);
   const TryAdd try_add = [&](const std::string& name) { return sampler.try_add(name); };
   std::vector<std::string> refused, notes;
   if (plan.event_specs.empty())
@@ -171,6 +175,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
       sampler.sample(*sink, set);
       if (live != nullptr) live->sample(*sink, raw_now_ns());
       regions.take(*sink);
+      if (placement) placement->look();
       ++outcome.rows;
     });
   };
@@ -240,6 +245,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
     unlink(summary.c_str());
   }
   outcome.user_and_system_s = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+  if (placement) outcome.placement = recording::placement_as_json(placement->result());
   recording([&] { destination.end(outcome, end_properties); });
   return outcome;
 }

@@ -25,8 +25,9 @@ struct Plan {
   // The shim is preloaded into the ranks, by the launcher that the command is or by `preload`: their messages
   // are sampled, and the summary that rank 0 writes is kept.
   bool mpi = false;
-  std::string preload;  // into the command: the shim, where the command is one rank
-  bool silent = false;  // the command's output is thrown away, its input is empty
+  std::string preload;     // into the command: the shim, where the command is one rank
+  bool silent = false;     // the command's output is thrown away, its input is empty
+  bool placement = false;  // where its tasks run is watched
 };
 
 struct Outcome {
@@ -39,6 +40,7 @@ struct Outcome {
   std::uint64_t missed = 0;  // ticks that came while a row was still being read
   std::size_t events = 0;
   std::string mpi_summary;  // JSON, where an MPI program came to MPI_Finalize
+  std::string placement;    // JSON of what was watched
   std::string failure;      // why the recording stopped before the command did; else empty
 };
 

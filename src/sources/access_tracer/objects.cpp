@@ -52,9 +52,16 @@ std::string Objects::place_name(uintptr_t pc) {
 void Objects::allocated(uintptr_t block, size_t size, uintptr_t site) {
   uint32_t& number = heap_sites_.try_emplace(site, kNone).first->second;
   if (number == kNone) number = add("heap of " + place_name(site), "heap", 0);
+  objects_[number].site = site;
   heap_[block] = {size, number};
   objects_[number].bytes += size;
   ++objects_[number].allocations;
+}
+
+Symbols::Origin Objects::site_of(uint32_t object) {
+  const uintptr_t site = objects_[object].site;
+  // The call stands before the place that it returns to.
+  return site != 0 ? symbols().origin_of(site - 1) : Symbols::Origin{};
 }
 
 void Objects::add_stack(uint32_t thread, uintptr_t low, uintptr_t length) {

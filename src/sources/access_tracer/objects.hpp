@@ -20,6 +20,7 @@ struct Object {
   const char* kind;
   uint64_t bytes = 0;        // of a variable, or allocated in all at a heap site
   uint64_t allocations = 0;  // of a heap site
+  uintptr_t site = 0;        // its return address
 };
 
 // Where an object lies, or the part of it around an address.
@@ -39,6 +40,8 @@ class Objects {
   bool is_elsewhere(uint32_t object) const { return object == elsewhere_; }
   const Object& operator[](uint32_t object) const { return objects_[object]; }
   uint32_t count() const { return static_cast<uint32_t>(objects_.size()); }
+  // Where a heap object is allocated, as a file and an address in it; an empty path for other objects.
+  Symbols::Origin site_of(uint32_t object);
   // Of the code that returns to an address.
   std::string function_name(uintptr_t pc);
 

@@ -49,14 +49,14 @@ Json functions_as_json(const std::map<std::string, Sum>& functions) {
   return out;
 }
 
-Json objects_as_json(const Objects& objects, const std::vector<Sum>& sums) {
+Json objects_as_json(Objects& objects, const std::vector<Sum>& sums) {
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < sums.size(); ++i)
     if (sums[i].accesses() != 0) order.push_back(i);
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return sums[a].accesses() > sums[b].accesses(); });
   Json out = Json::array();
-  for (const uint32_t i : order)
+  for (const uint32_t i : order) {
     out.push_back({{"name", objects[i].name},
                    {"kind", objects[i].kind},
                    {"bytes", objects[i].bytes},
@@ -64,6 +64,9 @@ Json objects_as_json(const Objects& objects, const std::vector<Sum>& sums) {
                    {"reads", sums[i].reads},
                    {"writes", sums[i].writes},
                    {"atomics", sums[i].atomics}});
+    if (const Symbols::Origin site = objects.site_of(i); !site.path.empty())
+      out.back()["site"] = {{"file", site.path}, {"address", site.address}};
+  }
   return out;
 }
 

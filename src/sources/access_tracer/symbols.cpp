@@ -106,6 +106,17 @@ Symbols::Symbols() {
       }
     }
     ::close(file);
+    char real[4096];
+    const ssize_t length = readlink("/proc/self/exe", real, sizeof real);
+    const bool program = info->dlpi_name == nullptr || info->dlpi_name[0] == '\0';
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& part = info->dlpi_phdr[i];
+      if (part.p_type != PT_LOAD) continue;
+      const uintptr_t low = info->dlpi_addr + part.p_vaddr;
+      symbols->loaded_.push_back(
+          {low, low + part.p_memsz, info->dlpi_addr,
+           program && length > 0 ? std::string(real, static_cast<size_t>(length)) : path});
+    }
     return 0;
   };
   dl_iterate_phdr(collect, this);
@@ -113,6 +124,11 @@ Symbols::Symbols() {
   sort_by_address(variables_);
 }
 
+Symbols::Origin Symbols::origin_of(uintptr_t address) const {
+  for (const Loaded& one : loaded_)
+    if (address >= one.low && address < one.high) return {one.path, address - one.base};
+  return {};
+}
 const Symbol* Symbols::function_at(uintptr_t address) const { return covering(functions_, address); }
 const Symbol* Symbols::variable_at(uintptr_t address) const { return covering(variables_, address); }
 

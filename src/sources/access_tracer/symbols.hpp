@@ -33,8 +33,22 @@ class Symbols {
   // Null when no symbol covers the address. The pointers live as long as this object.
   const Symbol* function_at(uintptr_t address) const;
   const Symbol* variable_at(uintptr_t address) const;
+  // The file that an address was loaded from, and the address in it as its debugging data has it. An empty path
+  // where nothing was loaded there.
+  struct Origin {
+    std::string path;
+    uintptr_t address = 0;
+  };
+  Origin origin_of(uintptr_t address) const;
 
  private:
+  struct Loaded {
+    uintptr_t low;
+    uintptr_t high;
+    uintptr_t base;
+    std::string path;
+  };
+  std::vector<Loaded> loaded_;
   std::vector<Symbol> functions_;
   std::vector<Symbol> variables_;
 };

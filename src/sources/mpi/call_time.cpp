@@ -19,6 +19,7 @@ Call::Call() {
   if (mine.left_at >= 0) {
     const int64_t computed = now - mine.left_at - nanoseconds_of_ticks(mine.polled);
     self.clock.compute(computed);
+    if (computed > 0) self.computed_ns += computed;
     if (self.cluster.log.is_open())
       self.cluster.log.computed(self.network.factor * static_cast<double>(computed));
   }

@@ -106,6 +106,7 @@ void begin() {
   const std::lock_guard guard(self.lock);
   self.status.open(self.rank, self.level == 1);
   may_be_interrupted(nanoseconds_of_ticks(0));  // the first calls take the counter's rate
+  self.counting_since_ns = wall_ns();
   self.counting = true;
 }
 

@@ -2,6 +2,8 @@
 #ifndef SUBSTRATA_MPI_SHIM_HPP
 #define SUBSTRATA_MPI_SHIM_HPP
 
+#include <chrono>
+#include <cstdint>
 #include <mutex>
 
 #include "base/guard.hpp"
@@ -36,6 +38,12 @@ class AccountLock {
   bool needed_ = true;
 };
 
+// Of a clock that runs evenly; its zero has no meaning.
+inline int64_t wall_ns() {
+  using std::chrono::nanoseconds;
+  return std::chrono::duration_cast<nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 struct Shim {
   AccountLock lock;
   bool counting = false;
@@ -46,7 +54,9 @@ struct Shim {
   RealTime real_time;
   NetworkModel network;
   VirtualClock clock;
-  bool virtual_time = true;  // of the published stamps
+  int64_t counting_since_ns = 0;  // wall_ns
+  int64_t computed_ns = 0;        // processor time between MPI calls since then
+  bool virtual_time = true;       // of the published stamps
   Channels channels;
   Requests requests;
   Arrivals arrivals;

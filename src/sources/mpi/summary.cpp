@@ -91,7 +91,10 @@ void write_summary(const Shim& self) {
              "\",\"virtual\":" + quoted(describe(self.network)) + "}";
       file.emplace(path);
     }
-    mine = rank_as_json(self.counts, self.rank, received, received_bytes, self.level);
+    // The times of this rank in front of its counts.
+    mine = "{\"computed_ns\":" + std::to_string(self.computed_ns) +
+           ",\"elapsed_ns\":" + std::to_string(wall_ns() - self.counting_since_ns) + "," +
+           rank_as_json(self.counts, self.rank, received, received_bytes, self.level).substr(1);
   });
   gather(
       self, [&](const GivePiece& give) { give(std::as_bytes(std::span(mine))); },

@@ -30,6 +30,9 @@ int export_record(int argc, char** argv);
 int correlate(int argc, char** argv);
 int top(int argc, char** argv);
 int serve(int argc, char** argv);
+int accesses(int argc, char** argv);
+int roofline(int argc, char** argv);
+int topology(int argc, char** argv);
 int completion(int argc, char** argv);
 
 struct Command {

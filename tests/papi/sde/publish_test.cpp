@@ -1,11 +1,13 @@
 // The program's side of libsde where PAPI's own dies or answers wrongly, and overflow of created counters.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "libsde/tool_interface.h"
 #include "sde_lib.h"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
@@ -32,6 +34,26 @@ TEST(SdePublish, UnregisteringTwiceIsRefusedNotFatal) {
   EXPECT_EQ(papi_sde_unregister_counter(library, "x"), SDE_OK);
   EXPECT_EQ(papi_sde_unregister_counter(library, "x"), SDE_EINVAL);
   EXPECT_EQ(papi_sde_unregister_counter(library, "never there"), SDE_EINVAL);
+}
+
+TEST(SdeTotals, AreWrittenWhenTheProgramTakesItsCountersBack) {
+  const substrata::tests::TemporaryFolder folder;
+  folder.write("totals", "");
+  setenv("SUBSTRATA_SDE_TOTALS", folder.file("totals").c_str(), 1);
+  papi_handle_t library = papi_sde_init("totals");
+  long long x = 5;
+  double y = 2.5;
+  void* created = nullptr;
+  papi_sde_register_counter(library, "x", PAPI_SDE_RO | PAPI_SDE_DELTA, PAPI_SDE_long_long, &x);
+  papi_sde_register_counter(library, "y", PAPI_SDE_RO | PAPI_SDE_DELTA, PAPI_SDE_double, &y);
+  papi_sde_create_counter(library, "z", PAPI_SDE_DELTA, &created);
+  papi_sde_inc_counter(created, 7);
+  x = 6;
+  papi_sde_unregister_counter(library, "x");
+  papi_sde_shutdown(library);
+  unsetenv("SUBSTRATA_SDE_TOTALS");
+  EXPECT_EQ(substrata::tests::contents(folder.file("totals")),
+            "totals::x\t6\ntotals::y\t2.5\ntotals::z\t7\n");
 }
 
 // PA-10: a number never passes to another event, so an eventset made before goes on

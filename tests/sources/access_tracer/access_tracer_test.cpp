@@ -243,6 +243,47 @@ TEST(AccessTracer, AReusedStackIsThatOfTheThreadThatRunsOnIt) {
   EXPECT_LT(writes, 1000u);
 }
 
+// They were "heap of make_first+0x1e", also of a program compiled with -g.
+TEST(AccessTracer, AHeapObjectIsNamedByTheLineThatAllocatesIt) {
+  if (!can_run("addr2line")) GTEST_SKIP() << "no addr2line here";
+  const TemporaryFolder folder;
+  output_of(kBin + "substrata-cc -g -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");
+  const std::string table = output_of(kBin + "substrata accesses -- " + (folder / "objects"));
+  EXPECT_NE(table.find("heap, objects.c:7: __attribute__((noinline)) static volatile int* make_first"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("total"), std::string::npos) << table;
+}
+
+// The tracer said nothing unless a variable was set.
+TEST(AccessTracer, AProgramThatWasNotTracedIsSaidToBeNone) {
+  const Ran ran = run(kBin + "substrata accesses -- true");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.out.find("substrata-cc"), std::string::npos) << ran.out;
+}
+
+TEST(AccessTracer, TheRooflineTakesItsBytesAndThoseOfTheCacheModel) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "peaks.json")
+      << R"({"version":1,"host":"h","processor":"p","cores":1,)"
+      << R"("flops_per_second":[{"name":"SSE2","one":1e9,"all":1e9,"bytes":0}],)"
+      << R"("bytes_per_second":[{"name":"memory","one":1e9,"all":1e9,"bytes":1}]})";
+  output_of(kBin + "substrata-cc -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");
+  const std::string command = kBin + "substrata roofline --peaks " + (folder / "peaks.json");
+  EXPECT_NE(output_of(command + " -- " + (folder / "objects")).find("counted by the access tracer"),
+            std::string::npos);
+  const std::string modelled = output_of(command + " --cache-model -- " + (folder / "objects"));
+  EXPECT_NE(modelled.find("modelled (L2_MISSES and L2_WRITE_BACKS"), std::string::npos) << modelled;
+}
+
+TEST(AccessTracer, ASummaryOfAnEarlierRunIsShownAsATable) {
+  const TemporaryFolder folder;
+  output_of(kBin + "substrata-cc -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");
+  summary_of(folder, folder / "objects");
+  EXPECT_NE(output_of(kBin + "substrata accesses " + (folder / "summary.json")).find("heap of "),
+            std::string::npos);
+}
+
 TEST(AccessTracer, ItsOwnWantOfMemoryDoesNotReachTheProgram) {
   const TemporaryFolder folder;
   EXPECT_EQ(output_of(traced(folder, "no_memory.cpp")), "nothing\n");

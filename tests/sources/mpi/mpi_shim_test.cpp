@@ -309,6 +309,20 @@ TEST_F(MpiShim, CountsTheMessagesOfThreadsThatCallMpiAtOnce) {
   expect_conservation();
 }
 
+TEST_F(MpiShim, TheTimeOfARankThatWaitsIsNoComputing) {
+  launch(open_mpi(), "waiting.c");
+  if (IsSkipped() || HasFatalFailure()) return;
+  constexpr int64_t kMillisecond = 1'000'000;
+  for (const Json& rank : summary_["ranks"]) {
+    const int64_t computed = rank["computed_ns"], elapsed = rank["elapsed_ns"];
+    EXPECT_GE(elapsed, 300 * kMillisecond) << rank.dump();
+    if (rank["rank"] == 0)
+      EXPECT_GE(computed, 295 * kMillisecond) << rank.dump();
+    else
+      EXPECT_LT(computed, 100 * kMillisecond) << rank.dump();
+  }
+}
+
 TEST_F(MpiShim, UnderMpichCountsTheProgramsOwnMessages) {  // FE-4
   measure(mpich());
   if (IsSkipped()) return;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "arguments/arguments.hpp"
+#include "recording/placement.hpp"
 #include "recording/reader.hpp"
 #include "sampler/child.hpp"
 #include "sampler/machine.hpp"
@@ -145,6 +146,7 @@ int record(int argc, char** argv) {
   plan.command = command;
   plan.event_specs = event_specs;
   plan.shown = command;
+  plan.placement = true;
   recording::Properties extra;
   const std::optional<RankOfJob> rank = rank_of_job();
   if (!no_mpi && (mpi || rank || is_mpi_launcher(command.front()))) {
@@ -192,6 +194,8 @@ int record(int argc, char** argv) {
   if (pairs != 0) overhead = measure_overhead(plan, pairs);
   destination.end = [&](const Outcome& outcome, const recording::Properties& properties) {
     if (!outcome.mpi_summary.empty()) file->attach({"mpi-summary", "application/json", outcome.mpi_summary});
+    if (!outcome.placement.empty())
+      file->attach({recording::kPlacementName, "application/json", outcome.placement});
     recording::Properties all = properties;
     all.insert(all.end(), overhead.begin(), overhead.end());
     file->end(outcome.end, all);

@@ -1,0 +1,148 @@
+// Reads /proc/PID/task: where a task is, how long it ran and waited, how often it moved.
+#include "sampler/placement_watch.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+
+#include "base/parse.hpp"
+#include "sampler/sampler.hpp"
+#include "topology/machine.hpp"
+
+namespace substrata::sampler {
+namespace {
+
+constexpr std::size_t kMostTasks = 4096;
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// The value of a line "name : value" or "name:\tvalue"; empty: there is none.
+std::string line_value(const std::string& text, const std::string& name) {
+  const std::size_t at = text.rfind("\n" + name);
+  if (at == std::string::npos) return {};
+  const std::size_t colon = text.find(':', at);
+  if (colon == std::string::npos) return {};
+  return std::string(trimmed(text.substr(colon + 1, text.find('\n', colon) - colon - 1)));
+}
+
+std::int64_t rank_from_environment(pid_t pid) {
+  const std::string all = '\0' + contents("/proc/" + std::to_string(pid) + "/environ");
+  for (const char* name : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="}) {
+    const std::size_t at = all.find('\0' + std::string(name));
+    std::int64_t rank = -1;
+    if (at != std::string::npos &&
+        parse_integer(all.substr(at + 1 + std::string(name).size()).c_str(), &rank) && rank >= 0)
+      return rank;
+  }
+  return -1;
+}
+
+std::vector<pid_t> tasks_of(const std::string& folder) {
+  std::vector<pid_t> out;
+  std::error_code gone;
+  for (auto at = std::filesystem::directory_iterator(folder, gone);
+       !gone && at != std::filesystem::directory_iterator(); at.increment(gone)) {
+    pid_t tid = 0;
+    if (parse_number(at->path().filename().string(), &tid)) out.push_back(tid);
+  }
+  return out;
+}
+
+bool power_of_two(std::uint64_t number) { return (number & (number - 1)) == 0; }
+
+}  // namespace
+
+PlacementWatch::PlacementWatch(pid_t command, std::int64_t least_ns, std::int64_t rank)
+    : least_ns_(least_ns), rank_(rank), begin_ns_(raw_now_ns()), processes_{command} {}
+
+void PlacementWatch::look() {
+  const std::int64_t now = raw_now_ns();
+  if (now < next_ns_) return;
+  ++looks_;
+  last_ns_ = now;
+  // A copy: children that are found are looked at in the same pass.
+  std::vector<pid_t> open(processes_.begin(), processes_.end());
+  while (!open.empty()) {
+    const pid_t pid = open.back();
+    open.pop_back();
+    const std::string folder = "/proc/" + std::to_string(pid) + "/task";
+    const std::vector<pid_t> tids = tasks_of(folder);
+    if (tids.empty()) {
+      processes_.erase(pid);
+      continue;
+    }
+    for (const pid_t tid : tids) {
+      look_at_task(pid, tid);
+      for (const std::string& child :
+           split_list(contents(folder + "/" + std::to_string(tid) + "/children"), " ")) {
+        pid_t number = 0;
+        if (parse_number(child, &number) && processes_.insert(number).second) open.push_back(number);
+      }
+    }
+  }
+  next_ns_ = now + std::max(least_ns_, 100 * (raw_now_ns() - now));
+}
+
+void PlacementWatch::look_at_task(pid_t pid, pid_t tid) {
+  const auto key = std::pair(pid, tid);
+  if (tasks_.size() >= kMostTasks && tasks_.count(key) == 0) {
+    left_out_.insert(tid);
+    return;
+  }
+  const std::string folder = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
+  const std::string stat = contents(folder + "/stat");
+  const std::size_t open = stat.find('('), close = stat.rfind(')');
+  if (open == std::string::npos || close == std::string::npos) return;  // it has gone
+  std::istringstream rest(stat.substr(close + 1));
+  const std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
+  constexpr std::size_t kProcessor = 39 - 3;  // proc(5) counts from 1, and two fields stand before these
+  int processor = -1;
+  if (fields.size() <= kProcessor || !parse_number(fields[kProcessor], &processor)) return;
+  std::int64_t ran = 0, waited = 0;
+  std::istringstream(contents(folder + "/schedstat")) >> ran >> waited;
+
+  Watched& one = tasks_[key];
+  one.task.pid = pid;
+  one.task.tid = tid;
+  one.task.name = stat.substr(open + 1, close - open - 1);
+  one.task.ran[processor] += 1e-9 * static_cast<double>(std::max<std::int64_t>(0, ran - one.ran_ns));
+  one.ran_ns = ran;
+  one.task.ran_s = 1e-9 * static_cast<double>(ran);
+  one.task.waited_s = 1e-9 * static_cast<double>(waited);
+  std::int64_t moves = 0;
+  one.task.moves_counted = parse_integer(line_value(contents(folder + "/sched"), "se.nr_migrations"), &moves);
+  if (one.task.moves_counted)
+    one.task.moves = moves;
+  else
+    one.task.moves += one.processor >= 0 && one.processor != processor;
+  one.processor = processor;
+  // What changes rarely is read more and more rarely.
+  if (power_of_two(++one.looks)) {
+    one.task.allowed =
+        recording::numbers_from_text(line_value(contents(folder + "/status"), "Cpus_allowed_list"));
+    if (one.task.rank < 0) one.task.rank = rank_ >= 0 ? rank_ : rank_from_environment(pid);
+  }
+}
+
+recording::Placement PlacementWatch::result() const {
+  recording::Placement out;
+  out.seconds = 1e-9 * static_cast<double>(last_ns_ - begin_ns_);
+  out.interval = looks_ > 1 ? out.seconds / static_cast<double>(looks_ - 1) : out.seconds;
+  out.left_out = left_out_.size();
+  for (const auto& [key, one] : tasks_) out.tasks.push_back(one.task);
+  try {
+    out.processors = topology::load({}, topology::Devices::kWithout).processors;
+  } catch (const std::runtime_error&) {
+    // Without hwloc's answer the processors stand for themselves, and the rules for places find nothing.
+  }
+  return out;
+}
+
+}  // namespace substrata::sampler

@@ -1,0 +1,253 @@
+// The chart's scales, lines and words.
+#include "roofline/chart.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <ostream>
+
+#include "base/json.hpp"
+
+namespace substrata::roofline {
+namespace {
+
+std::string format(const char* pattern, double number) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, number);
+  return text;
+}
+
+std::string amount_text(const Amount& amount, const char* unit) {
+  if (amount.source == Source::kNone) return std::string(unit) + " not known";
+  return with_letter(amount.value, unit) + ", " + source_name(amount.source) + " (" + amount.from + ")";
+}
+
+// Of the roofs: a slope and a ceiling each for one core and for all.
+struct Roofs {
+  double slope = 0;
+  double ceiling = 0;
+};
+Roofs of_all(const Peaks& peaks) { return {peaks.memory_bandwidth(false), peaks.most_operations(false)}; }
+
+double to_range(double value, double low, double high) { return std::min(high, std::max(low, value)); }
+
+// Pixels of logarithmic axes.
+struct Scale {
+  double low, high, from, to;
+  double at(double value) const {
+    return from + (std::log10(to_range(value, low, high)) - std::log10(low)) /
+                      (std::log10(high) - std::log10(low)) * (to - from);
+  }
+};
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return out;
+}
+
+class Picture {
+ public:
+  explicit Picture(std::ostream& out) : out_(out) {}
+  void line(double x1, double y1, double x2, double y2, const char* style) {
+    print("<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", style, x1, y1, x2, y2);
+  }
+  void circle(double x, double y) {
+    print("<circle class=\"point\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n", x, y);
+  }
+  void text(double x, double y, const char* anchor, const std::string& words) {
+    print("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+    out_ << escaped(words) << "</text>\n";
+  }
+  template <typename... Values>
+  void print(const char* pattern, Values... values) {
+    char text[500];
+    std::snprintf(text, sizeof text, pattern, values...);
+    out_ << text;
+  }
+
+ private:
+  std::ostream& out_;
+};
+
+void write_rates(std::ostream& out, const std::vector<Rate>& rates, const std::string& unit,
+                 std::uint64_t cores) {
+  for (const Rate& one : rates) {
+    char line[200];
+    std::snprintf(line, sizeof line, "  %-20s %16s", one.name.c_str(), with_letter(one.one, unit).c_str());
+    out << line;
+    std::snprintf(line, sizeof line, " %16s", with_letter(one.all, unit).c_str());
+    out << (cores > 1 ? line : "") << "\n";
+  }
+}
+
+void write_rate_list(std::ostream& out, const char* name, const std::vector<Rate>& rates) {
+  out << "\"" << name << "\":[";
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    out << (i == 0 ? "" : ",") << "{\"name\":" << json_quoted(rates[i].name)
+        << ",\"one\":" << number_text(rates[i].one, 9) << ",\"all\":" << number_text(rates[i].all, 9) << "}";
+  out << "]";
+}
+
+}  // namespace
+
+std::string with_letter(double number, const std::string& unit) {
+  constexpr const char* kLetters[] = {"", "k", "M", "G", "T", "P"};
+  std::size_t letter = 0;
+  for (; number >= 1000 && letter + 1 < std::size(kLetters); ++letter) number /= 1000;
+  return format("%.4g ", number) + kLetters[letter] + unit;
+}
+
+void write_roofs(std::ostream& out, const Peaks& peaks) {
+  out << "Roofs of " << (peaks.processor.empty() ? "this machine" : peaks.processor) << ", measured\n";
+  char line[200];
+  std::snprintf(line, sizeof line, "  %-20s %16s", "", "one core");
+  out << line;
+  std::snprintf(line, sizeof line, " %9llu cores", static_cast<unsigned long long>(peaks.cores));
+  out << (peaks.cores > 1 ? line : "") << "\n";
+  write_rates(out, peaks.operations, "FLOP/s", peaks.cores);
+  write_rates(out, peaks.memory, "B/s", peaks.cores);
+  out << "  Operations: multiply and add, double precision, by vector width. Bytes: STREAM's triad, 24 bytes "
+         "an "
+         "element.\n";
+}
+
+void write_points(std::ostream& out, const Peaks& peaks, const std::vector<Point>& points) {
+  for (const Point& point : points) {
+    out << "\n" << point.name << ": " << format("%.6g s", point.seconds);
+    if (point.has_rate()) out << ", " << with_letter(point.rate(), "FLOP/s");
+    if (point.has_intensity()) out << ", " << format("%.4g FLOP/byte", point.intensity());
+    out << "\n  operations: " << amount_text(point.flops, "FLOP")
+        << "\n  memory:     " << amount_text(point.bytes, "B") << "\n";
+    if (!point.has_rate()) continue;
+    const double ceiling = peaks.most_operations(point.one_core);
+    const char* cores = point.one_core && peaks.cores > 1 ? " of one core" : "";
+    if (!point.has_intensity()) {
+      out << "  " << format("%.3g %%", 100 * point.rate() / ceiling) << " of the highest roof of operations"
+          << cores << ". Without its bytes it has no place under the slope.\n";
+      continue;
+    }
+    const double roof = roof_above(peaks, point.intensity(), point.one_core);
+    const bool slope = roof < ceiling;
+    out << "  under the " << (slope ? "slope: bound by memory" : "flat roof: bound by operations")
+        << ", at most " << with_letter(roof, "FLOP/s") << cores << "; it reached "
+        << format("%.3g %%", 100 * point.rate() / roof) << ".\n";
+    if (point.bytes.source == Source::kModelled) out << "  The time has the access tracer in it.\n";
+    if (point.bytes.source == Source::kTraced)
+      out << "  These are the bytes that loads and stores asked for, before any cache, and the time has the "
+             "tracer in it.\n";
+  }
+}
+
+void write_svg(std::ostream& out, const Peaks& peaks, const std::vector<Point>& points) {
+  constexpr double kWidth = 720, kHeight = 460;
+  const Roofs roofs = of_all(peaks);
+  double least = 0.01, most = 100, lowest = roofs.ceiling / 1e4;
+  for (const Point& point : points) {
+    if (point.has_rate() && point.rate() > 0) lowest = std::min(lowest, point.rate() / 2);
+    if (!point.has_intensity() || !(point.intensity() > 0)) continue;
+    least = std::min(least, point.intensity() / 2);
+    most = std::max(most, point.intensity() * 2);
+  }
+  double nearest = roofs.slope;
+  for (const Rate& one : peaks.memory) nearest = std::max(nearest, one.all);
+  const Scale x{least, most, 70, kWidth - 20}, y{lowest, 2 * roofs.ceiling, kHeight - 50, 20};
+  Picture picture(out);
+  picture.print(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+      "font-family=\"sans-serif\" font-size=\"11\">\n",
+      kWidth, kHeight, kWidth, kHeight);
+  out << "<style>svg{background:#fff}text{fill:#1a1a1a}.axis{stroke:#333}.grid{stroke:#e3e5e9}"
+         ".roof{stroke:#1f4e8c;stroke-width:2}.other{stroke:#7d97b8;stroke-dasharray:5 "
+         "3}.one{stroke:#3f8f5b;stroke-width:2}"
+         ".point{fill:#d1603d}.across{stroke:#d1603d;stroke-dasharray:2 3}\n"
+         "@media (prefers-color-scheme:dark){svg{background:#16181c}text{fill:#e8e8e8}.axis{stroke:#bbb}"
+         ".grid{stroke:#2c3036}.roof{stroke:#7fb2f0}.other{stroke:#58708f}}</style>\n";
+  for (double at = std::pow(10, std::ceil(std::log10(least))); at <= most * 1.0001; at *= 10) {
+    picture.line(x.at(at), y.from, x.at(at), y.to, "grid");
+    picture.text(x.at(at), y.from + 16, "middle", format("%g", at));
+  }
+  for (double at = std::pow(10, std::ceil(std::log10(lowest))); at <= 2 * roofs.ceiling; at *= 10) {
+    picture.line(x.from, y.at(at), x.to, y.at(at), "grid");
+    picture.text(x.from - 6, y.at(at) + 4, "end", with_letter(at, ""));
+  }
+  picture.line(x.from, y.from, x.to, y.from, "axis");
+  picture.line(x.from, y.from, x.from, y.to, "axis");
+  picture.text((x.from + x.to) / 2, kHeight - 12, "middle",
+               "operations a byte of memory traffic (FLOP/byte)");
+  picture.text(x.from, 13, "start", "FLOP/s");
+  int named = 0;
+  const auto slope = [&](double bandwidth, const char* style, const std::string& name) {
+    // From where it enters the chart to where it meets the ceiling.
+    const double first = std::max(least, lowest / bandwidth),
+                 last = std::min(most, roofs.ceiling / bandwidth);
+    if (!(first < last)) return;
+    picture.line(x.at(first), y.at(first * bandwidth), x.at(last), y.at(last * bandwidth), style);
+    // Labels of neighbours stand at different places of their lines.
+    const double place = std::min(last, first * std::pow(4, named++ % 4));
+    picture.text(x.at(place) + 4, y.at(place * bandwidth) - 8, "start", name);
+  };
+  for (const Rate& one : peaks.memory)
+    slope(one.all, &one == &peaks.memory.back() ? "roof" : "other",
+          one.name + " " + with_letter(one.all, "B/s"));
+  for (const Rate& one : peaks.operations) {
+    const bool highest = one.all == roofs.ceiling;
+    picture.line(x.at(one.all / (highest ? roofs.slope : nearest)), y.at(one.all), x.to, y.at(one.all),
+                 highest ? "roof" : "other");
+    picture.text(x.to - 120 * (static_cast<double>(named++ % 3)), y.at(one.all) - 4, "end",
+                 one.name + " " + with_letter(one.all, "FLOP/s"));
+  }
+  if (peaks.cores > 1 &&
+      std::any_of(points.begin(), points.end(), [](const Point& point) { return point.one_core; })) {
+    const double ceiling = peaks.most_operations(true), bandwidth = peaks.memory_bandwidth(true);
+    slope(bandwidth, "one", "one core " + with_letter(bandwidth, "B/s"));
+    picture.line(x.at(ceiling / bandwidth), y.at(ceiling), x.to, y.at(ceiling), "one");
+    picture.text(x.at(ceiling / bandwidth), y.at(ceiling) + 14, "start",
+                 "one core " + with_letter(ceiling, "FLOP/s"));
+  }
+  for (const Point& point : points) {
+    if (!point.has_rate() || !(point.rate() > 0)) continue;
+    if (point.has_intensity()) {
+      picture.circle(x.at(point.intensity()), y.at(point.rate()));
+      picture.text(x.at(point.intensity()) + 8, y.at(point.rate()) + 4, "start", point.name);
+    } else {
+      picture.line(x.from, y.at(point.rate()), x.to, y.at(point.rate()), "across");
+      picture.text(x.from + 8, y.at(point.rate()) - 4, "start", point.name + ", bytes not known");
+    }
+  }
+  out << "</svg>\n";
+}
+
+void write_json(std::ostream& out, const Peaks& peaks, const std::vector<Point>& points,
+                const std::vector<std::string>& notes) {
+  out << "{\"processor\":" << json_quoted(peaks.processor) << ",\"cores\":" << peaks.cores << ",\n";
+  write_rate_list(out, "flops_per_second", peaks.operations);
+  out << ",\n";
+  write_rate_list(out, "bytes_per_second", peaks.memory);
+  out << ",\n\"points\":[";
+  const auto amount = [&](const char* name, const Amount& one) {
+    out << ",\"" << name << "\":{\"source\":" << json_quoted(source_name(one.source));
+    if (one.source != Source::kNone)
+      out << ",\"value\":" << number_text(one.value, 17) << ",\"from\":" << json_quoted(one.from);
+    out << "}";
+  };
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Point& point = points[i];
+    out << (i == 0 ? "\n" : ",\n") << "{\"name\":" << json_quoted(point.name)
+        << ",\"seconds\":" << number_text(point.seconds, 9);
+    amount("flops", point.flops);
+    amount("bytes", point.bytes);
+    if (point.has_rate()) out << ",\"flops_per_second\":" << number_text(point.rate(), 9);
+    if (point.has_intensity())
+      out << ",\"flops_per_byte\":" << number_text(point.intensity(), 17)
+          << ",\"roof\":" << number_text(roof_above(peaks, point.intensity(), point.one_core), 9);
+    out << "}";
+  }
+  out << "],\n\"notes\":[";
+  for (std::size_t i = 0; i < notes.size(); ++i) out << (i == 0 ? "" : ",") << json_quoted(notes[i]);
+  out << "]}\n";
+}
+
+}  // namespace substrata::roofline

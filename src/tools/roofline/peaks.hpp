@@ -1,0 +1,48 @@
+// What one core and all allowed cores of this machine reach: operations by width of vectors, bytes by level of
+// memory.
+#ifndef SUBSTRATA_ROOFLINE_PEAKS_HPP
+#define SUBSTRATA_ROOFLINE_PEAKS_HPP
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/machine.hpp"
+
+namespace substrata::roofline {
+
+struct Rate {
+  std::string name;         // "AVX2", "L2", "memory"
+  double one = 0;           // a second, of one core
+  double all = 0;           // of all cores together
+  std::uint64_t bytes = 0;  // of memory that one core's loop worked on; 0 of operations
+};
+
+struct Peaks {
+  std::string host;
+  std::string processor;
+  std::uint64_t cores = 0;       // that were used together
+  std::vector<Rate> operations;  // FLOP/s in double precision, the narrowest vectors first
+  std::vector<Rate> memory;      // bytes/s of STREAM's triad, the nearest level first
+  // The highest; 0 where nothing was measured. Of one core, or of all.
+  double most_operations(bool one) const;
+  double memory_bandwidth(bool one) const;  // of the level that is farthest
+};
+
+// Of the data caches between this thread's first processor and memory, the nearest first.
+std::vector<std::uint64_t> cache_sizes(const topology::Machine& machine);
+
+// Runs loops for about three seconds on the processors that this thread may use, one thread a core.
+// `progress`: called with what comes next. Throws std::system_error where a thread cannot be made.
+Peaks measure_peaks(const topology::Machine& machine,
+                    const std::function<void(const std::string&)>& progress);
+
+std::string peaks_as_json(const Peaks& peaks);
+// Throws std::runtime_error with the reason.
+Peaks peaks_from_json(std::string_view text);
+
+}  // namespace substrata::roofline
+
+#endif

@@ -1,0 +1,233 @@
+// `substrata roofline`: roofs by width and level, points by what a program publishes, and where each number is from.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "roofline/chart.hpp"
+#include "roofline/kernels.hpp"
+#include "roofline/peaks.hpp"
+#include "roofline/points.hpp"
+#include "support/program.hpp"
+
+namespace {
+
+using namespace substrata::roofline;
+using namespace substrata::tests;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+Ran tool(const std::string& arguments) { return shell(std::string(SUBSTRATA_TOOL) + " " + arguments); }
+
+// 100 GFLOP/s and 10 GB/s: the roofs meet at 10 FLOP/byte.
+Peaks given_peaks() {
+  Peaks out;
+  out.processor = "given";
+  out.cores = 2;
+  out.operations = {{"SSE2", 10e9, 20e9, 0}, {"AVX2", 50e9, 100e9, 0}};
+  out.memory = {{"L1d", 100e9, 200e9, 16384}, {"memory", 8e9, 10e9, 1 << 26}};
+  return out;
+}
+
+std::string given_file(const TemporaryFolder& folder) {
+  const std::string path = folder.file("peaks.json");
+  std::ofstream(path) << peaks_as_json(given_peaks());
+  return path;
+}
+
+Point a_point(double flops, double bytes, double seconds) {
+  return {"solve",
+          seconds,
+          {flops, Source::kCounted, "x::FLOP"},
+          {bytes, Source::kCounted, "x::MEM_BYTES"},
+          false};
+}
+
+// The first point of that name.
+json point_of(const json& all, const std::string& name) {
+  for (const json& one : all["points"])
+    if (one["name"] == name) return one;
+  ADD_FAILURE() << "no point " << name << " in " << all.dump(1);
+  return {};
+}
+
+TEST(RooflineKernels, EveryWidthComputesTheSame) {
+  const std::vector<Kernels> all = kernels_here();
+  ASSERT_FALSE(all.empty());
+  std::vector<double> b(64), c(64), a(64);
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    b[i] = static_cast<double>(i);
+    c[i] = 2.0 * static_cast<double>(i);
+  }
+  for (const Kernels& one : all) {
+    std::fill(a.begin(), a.end(), -1.0);
+    one.triad(a.data(), b.data(), c.data(), 0.5, a.size());
+    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_EQ(a[i], 2.0 * static_cast<double>(i)) << one.name;
+    // x = x * 1 + 1, twelve chains that begin at 1, 1.01, ...: after r rounds a chain has grown by r.
+    const double lanes = one.flops_a_round / 24, before = one.multiply_add(0, 1, 1);
+    EXPECT_NEAR(one.multiply_add(1000, 1, 1) - before, 12 * lanes * 1000, 1e-6 * 12000 * lanes) << one.name;
+  }
+}
+
+TEST(RooflinePoints, TheRoofIsTheLowerOfSlopeAndCeiling) {
+  const Peaks peaks = given_peaks();
+  EXPECT_DOUBLE_EQ(roof_above(peaks, 0.1, false), 1e9);
+  EXPECT_DOUBLE_EQ(roof_above(peaks, 1000, false), 100e9);
+  EXPECT_DOUBLE_EQ(roof_above(peaks, 0.1, true), 0.8e9);
+  EXPECT_DOUBLE_EQ(roof_above(peaks, 1000, true), 50e9);
+}
+
+TEST(RooflinePoints, TotalsOfAllProcessesAreSummed) {
+  const auto totals = read_totals("a::FLOP\t5\nb::X\tno\na::FLOP\t7.5\n\nno number\n");
+  EXPECT_EQ(totals.size(), 1u);
+  EXPECT_DOUBLE_EQ(totals.at("a::FLOP"), 12.5);
+}
+
+TEST(RooflinePoints, EventsOfRegionsMakeTheWholeWhereItHasNone) {
+  const auto amounts = published_amounts(
+      {{"a::one:FLOP", 3}, {"a::two:FLOP", 4}, {"a::one:MEM_BYTES", 8}, {"a::MESSAGES", 9}}, {});
+  EXPECT_DOUBLE_EQ(amounts.at("one").flops.value, 3);
+  EXPECT_DOUBLE_EQ(amounts.at("one").bytes.value, 8);
+  EXPECT_DOUBLE_EQ(amounts.at("").flops.value, 7);
+  EXPECT_EQ(amounts.at("two").bytes.source, Source::kNone);
+}
+
+TEST(RooflinePoints, AnEventCanBeChosenByName) {
+  const auto amounts = published_amounts({{"a::FLOP", 3}, {"a::MINE", 4}}, {"a::MINE", ""});
+  EXPECT_DOUBLE_EQ(amounts.at("").flops.value, 4);
+}
+
+TEST(RooflineText, APointUnderTheSlopeIsBoundByMemory) {
+  std::ostringstream out;
+  write_points(out, given_peaks(), {a_point(1e9, 10e9, 2)});
+  EXPECT_THAT(out.str(), HasSubstr("bound by memory"));
+  EXPECT_THAT(out.str(), HasSubstr("at most 1 GFLOP/s"));
+  EXPECT_THAT(out.str(), HasSubstr("it reached 50 %"));
+  EXPECT_THAT(out.str(), HasSubstr("counted by the program (x::FLOP)"));
+}
+
+TEST(RooflineText, APointOfOneCoreIsComparedWithOneCore) {
+  Point point = a_point(1e9, 10e9, 2);
+  point.one_core = true;
+  std::ostringstream out;
+  write_points(out, given_peaks(), {point});
+  EXPECT_THAT(out.str(), HasSubstr("at most 800 MFLOP/s of one core; it reached 62.5 %"));
+}
+
+TEST(RooflineText, APointUnderTheFlatRoofIsBoundByOperations) {
+  std::ostringstream out;
+  write_points(out, given_peaks(), {a_point(100e9, 1e9, 2)});
+  EXPECT_THAT(out.str(), HasSubstr("bound by operations"));
+  EXPECT_THAT(out.str(), HasSubstr("it reached 50 %"));
+}
+
+TEST(RooflineText, APointWithoutBytesHasNoPlaceUnderTheSlope) {
+  Point point = a_point(1e9, 0, 1);
+  point.bytes = {};
+  std::ostringstream out;
+  write_points(out, given_peaks(), {point});
+  EXPECT_THAT(out.str(), HasSubstr("no place under the slope"));
+  EXPECT_THAT(out.str(), Not(HasSubstr("bound by")));
+}
+
+TEST(RooflinePicture, HasTheRoofsAndThePoints) {
+  std::ostringstream out;
+  write_svg(out, given_peaks(), {a_point(1e9, 10e9, 2)});
+  EXPECT_EQ(count_of(out.str(), "<circle"), 1u);
+  EXPECT_EQ(count_of(out.str(), "class=\"roof\""), 2u);
+  EXPECT_THAT(out.str(), HasSubstr("AVX2 100 GFLOP/s"));
+}
+
+TEST(RooflinePeaks, AFileKeepsThem) {
+  EXPECT_EQ(peaks_as_json(peaks_from_json(peaks_as_json(given_peaks()))), peaks_as_json(given_peaks()));
+}
+
+TEST(RooflinePeaks, AFileThatHoldsNoneIsRefused) {
+  for (const char* text : {"", "{}", "{\"version\":2}", "[1]"})
+    EXPECT_THROW(peaks_from_json(text), std::runtime_error) << text;
+  Peaks none = given_peaks();
+  none.memory[0].all = 0;
+  EXPECT_THROW(peaks_from_json(peaks_as_json(none)), std::runtime_error);
+}
+
+TEST(RooflineCommand, MeasuresTheRoofsAndKeepsThem) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("peaks.json");
+  const Ran ran = tool("roofline --peaks " + path);
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, HasSubstr("memory"));
+  const Peaks peaks = peaks_from_json(contents(path));
+  ASSERT_EQ(peaks.operations.size(), kernels_here().size());
+  ASSERT_FALSE(peaks.memory.empty());
+  EXPECT_EQ(peaks.memory.back().name, "memory");
+  // Read again, nothing is measured: the numbers are the same.
+  EXPECT_EQ(tool("roofline --peaks " + path).out, ran.out);
+}
+
+// The triad moves 24 bytes for 2 operations, whatever the machine; a product of blocks of 32 moves
+// 2 * 8 * 32^2 for 2 * 32^3, and each block of the result twice.
+TEST(RooflineCommand, ATriadLiesOnTheSlopeAndAProductToTheRightOfIt) {
+  const TemporaryFolder folder;
+  const Ran ran =
+      tool("roofline --json --peaks " + given_file(folder) + " -- " + KERNELS + " 4000000 4 256 32");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, HasSubstr("triad: 32000000 FLOP, 384000000 bytes"));
+  const json all = json::parse(ran.errors.substr(ran.errors.find('{')));
+  const json triad = point_of(all, "triad"), product = point_of(all, "product");
+  if (triad["flops"]["source"] == "counted by the program" &&
+      triad["bytes"]["source"] == "counted by the program") {
+    EXPECT_DOUBLE_EQ(triad["flops_per_byte"].get<double>(), 1.0 / 12);
+    EXPECT_LT(triad["roof"].get<double>(), 100e9);
+    EXPECT_DOUBLE_EQ(product["flops_per_byte"].get<double>(),
+                     2.0 * 256 * 256 * 256 / (16.0 * 256 * 256 * 256 / 32 + 16.0 * 256 * 256));
+  }
+  EXPECT_GT(product["flops_per_byte"].get<double>(), triad["flops_per_byte"].get<double>());
+}
+
+// A program cannot be faster than the machine: with room for a machine that others use while its roofs are measured.
+TEST(RooflineCommand, ProgramsLieBelowTheMeasuredRoofs) {
+  const TemporaryFolder folder;
+  const std::string line = "roofline --json --peaks " + folder.file("peaks.json") + " -- " + KERNELS;
+  for (const char* size : {" 8000000 10 8 8", " 8 1 768 48"}) {  // all but a triad, all but a product
+    const Ran ran = tool(line + size);
+    ASSERT_EQ(ran.status, 0) << ran.errors;
+    const json whole = point_of(json::parse(ran.errors.substr(ran.errors.find('{'))), "whole program");
+    EXPECT_GT(whole["flops_per_second"].get<double>(), 0) << size;
+    EXPECT_LT(whole["flops_per_second"].get<double>(), 4 * whole["roof"].get<double>()) << size;
+  }
+}
+
+TEST(RooflineCommand, AProgramWithoutCountsIsSaidToHaveNoneAndTheRoofsAreShown) {
+  const TemporaryFolder folder;
+  const Ran ran = tool("roofline --peaks " + given_file(folder) + " -- sh -c 'exit 3'");
+  EXPECT_EQ(ran.status, 3) << "the command's";
+  EXPECT_THAT(ran.errors, HasSubstr("AVX2"));
+  if (ran.errors.find("FLOP, measured") == std::string::npos) {
+    EXPECT_THAT(ran.errors, HasSubstr("the operations of this program are not known"));
+    EXPECT_THAT(ran.errors, HasSubstr("-lsde"));
+  }
+}
+
+TEST(RooflineCommand, WritesAPicture) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("roofline.svg");
+  ASSERT_EQ(
+      tool("roofline --peaks " + given_file(folder) + " --svg " + path + " -- " + KERNELS + " 100000 1 64 32")
+          .status,
+      0);
+  EXPECT_GE(count_of(contents(path), "<circle"), 1u);
+  EXPECT_THAT(contents(path), HasSubstr(">whole program<"));
+}
+
+TEST(RooflineCommand, AMissingCommandGivesTheStatusOfAShell) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(tool("roofline --peaks " + given_file(folder) + " -- no-such-command").status, 127);
+  std::ofstream(folder.file("other")) << "text";
+  EXPECT_EQ(tool("roofline --peaks " + folder.file("other") + " -- true").status, 1);
+}
+
+}  // namespace
