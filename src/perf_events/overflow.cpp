@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <time.h>
-#include <ucontext.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +13,7 @@
 #include "base/immortal.hpp"
 #include "base/owner_lock.hpp"
 #include "base/pause.hpp"
+#include "base/program_counter.hpp"
 #include "base/sample_ring.hpp"
 
 namespace substrata::perf {
@@ -64,18 +64,6 @@ Route* find_route(int descriptor) noexcept {
   return nullptr;
 }
 
-uint64_t program_counter(void* context) noexcept {
-  const auto* where = static_cast<const ucontext_t*>(context);
-#if defined(__x86_64__)
-  return static_cast<uint64_t>(where->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  return where->uc_mcontext.pc;
-#else
-  (void)where;
-  return 0;
-#endif
-}
-
 void note_rate(Route& route) noexcept {
   timespec clock{};
   ::clock_gettime(CLOCK_MONOTONIC, &clock);
@@ -108,7 +96,7 @@ uint64_t address_of(const SampleRecord& record, size_t size, bool by_data_addres
 // here have no signal, or one that finds nothing.
 void take_samples(Route& route, uint32_t sequence, const SampleSink& sink, perf_event_mmap_page* page,
                   void* context) noexcept {
-  const SampleRing ring{page};
+  const SampleRing ring = SampleRing::of(page);
   const uint64_t head = ring.head();
   const uint64_t mask = route.mask.load(std::memory_order_relaxed);
   const bool by_data_address = route.by_data_address.load(std::memory_order_relaxed);
@@ -150,11 +138,8 @@ void on_overflow(int, siginfo_t* info, void* context) noexcept {
   errno = saved;
 }
 
-struct OverflowSignal : BorrowedSignal {
-  OverflowSignal() noexcept : BorrowedSignal(on_overflow) {}
-};
 BorrowedSignal& overflow_signal() noexcept {
-  static Immortal<OverflowSignal> one;
+  static Immortal<BorrowedSignal> one(on_overflow);
   return *one;
 }
 
@@ -173,11 +158,8 @@ void on_unqueued(int signal, siginfo_t* info, void*) noexcept {
   errno = saved;
 }
 
-struct UnqueuedSignal : BorrowedSignal {
-  UnqueuedSignal() noexcept : BorrowedSignal(on_unqueued) {}
-};
 BorrowedSignal& unqueued_signal() noexcept {
-  static Immortal<UnqueuedSignal> one;
+  static Immortal<BorrowedSignal> one(on_unqueued);
   return *one;
 }
 
@@ -247,7 +229,7 @@ void begin_route(int descriptor) noexcept {
   if (route == nullptr) return;
   route->missing.store(false, std::memory_order_relaxed);
   if (perf_event_mmap_page* const ring = route->ring.load(std::memory_order_acquire); ring != nullptr)
-    SampleRing{ring}.clear();
+    SampleRing::of(ring).clear();
 }
 
 bool misses_samples(int descriptor) noexcept {

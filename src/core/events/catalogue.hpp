@@ -140,6 +140,12 @@ class Catalogue {
     uint32_t code = 0;
     NativeEvent native;  // component -1: a preset or user event
   };
+  struct Native {
+    Component* component = nullptr;
+    int number = 0;  // the component's
+    Event event;     // as it describes it
+  };
+  Result<Native> native_at(uint32_t code);
   Result<Found> look_up(std::string_view name);
   Result<EventInfo> make_info(uint32_t code);
   bool stays(uint32_t code, int component);

@@ -3,13 +3,13 @@
 
 #include <sys/time.h>
 #include <time.h>
-#include <ucontext.h>
 
 #include <algorithm>
 #include <mutex>
 #include <new>
 #include <utility>
 
+#include "base/program_counter.hpp"
 #include "eventset/event_set_object.hpp"
 #include "eventset/options.hpp"
 #include "multiplex/multiplexer.hpp"
@@ -20,19 +20,6 @@ namespace {
 // The calling thread's time in user mode: CPUCLOCK_VIRT of thread 0 (the kernel's include/linux/posix-timers.h), which
 // has no name in time.h.
 constexpr clockid_t kThreadUserTime = (~0 << 3) | 4 | 1;
-
-uint64_t program_counter(const void* context) noexcept {
-  if (context == nullptr) return 0;
-  const auto* where = static_cast<const ucontext_t*>(context);
-#if defined(__x86_64__)
-  return static_cast<uint64_t>(where->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  return where->uc_mcontext.pc;
-#else
-  (void)where;
-  return 0;
-#endif
-}
 
 // A set that may be changed, its lock held by the caller. Ok: `entry` is the event's.
 Status find_entry(EventSet& set, int handle, uint32_t code, EventSet::Entry** entry) {

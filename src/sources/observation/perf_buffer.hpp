@@ -104,7 +104,13 @@ class Buffer {
   // Takes everything out.
   void drain(std::vector<Sample>& to) {
     if (memory_ == nullptr) return;
-    const SampleRing ring{static_cast<perf_event_mmap_page*>(memory_)};
+    auto* const page = static_cast<perf_event_mmap_page*>(memory_);
+    take_records({page, static_cast<const unsigned char*>(memory_) + page->data_offset}, to,
+                 lost_in_records_);
+  }
+
+  // Takes the records out of a ring; what follows a record that cannot be one is left out.
+  static void take_records(const SampleRing& ring, std::vector<Sample>& to, uint64_t& lost) {
     union {
       Sample sample;
       LostSamples lost;
@@ -114,8 +120,9 @@ class Buffer {
       if (record.sample.header.type == PERF_RECORD_SAMPLE && size >= sizeof(Sample))
         to.push_back(record.sample);
       else if (record.sample.header.type == PERF_RECORD_LOST && size >= sizeof(LostSamples))
-        lost_in_records_ += record.lost.lost;
+        lost += record.lost.lost;
     }
+    ring.give_back(head);
   }
 
  private:
