@@ -167,7 +167,16 @@ std::map<std::string, std::function<void(const Subject&)>> calls() {
     PAPI_sprofil_t none = {};
     PAPI_sprofil(&none, 1, subject.set, subject.code, 0, 0);
   };
-  CALL(PAPI_start, PAPI_NULL);
+  all["PAPI_start"] = [](S subject) {
+    int set = PAPI_NULL;
+    long long value = 0;
+    EXPECT_EQ(PAPI_create_eventset(&set), PAPI_OK);
+    EXPECT_EQ(PAPI_add_event(set, subject.code), PAPI_OK);
+    EXPECT_EQ(PAPI_start(set), PAPI_OK);
+    EXPECT_EQ(PAPI_stop(set, &value), PAPI_OK);
+    EXPECT_EQ(PAPI_cleanup_eventset(set), PAPI_OK);
+    EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
+  };
   CALL(PAPI_state, subject.set, &other);
   CALL(PAPI_stop, subject.set, counts);
   CALL(PAPI_strerror, PAPI_EINVAL);
