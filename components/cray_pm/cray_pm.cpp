@@ -63,6 +63,7 @@ class Counters : public sysfs::NumberFiles {
         entry.flags = kEventScopeNode;
         sysfs::NumberSource source;
         source.path = folder + "/" + file;
+        source.more_follows = true;  // the unit and the time
         add(std::move(entry), std::move(source));
       }
     }

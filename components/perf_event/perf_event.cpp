@@ -98,6 +98,7 @@ Status start(Set* set) noexcept { return event_set(set).start(); }
 Status stop(Set* set) noexcept { return event_set(set).stop(); }
 Status read(Set* set, int64_t* values) noexcept { return event_set(set).read(values); }
 Status read_details(Set* set, ValueDetail* details) noexcept { return event_set(set).read_details(details); }
+Status take(Set* set, int64_t* values) noexcept { return event_set(set).take(values); }
 Status reset(Set* set) noexcept { return event_set(set).reset(); }
 Status write(Set* set, const int64_t* values) noexcept { return event_set(set).write(values); }
 Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t flags, const SampleSink* sink) noexcept {
@@ -212,6 +213,7 @@ constexpr SubstrateTable kTable{
     .hardware_counters = hardware_counters,
     .fast_reads = fast_reads,
     .units = units,
+    .take = take,
 };
 
 }  // namespace

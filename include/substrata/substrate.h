@@ -304,6 +304,8 @@ struct SubstrateTable {
   // The counter units of this machine whose events it has, as tables of events name them, separated by commas
   // ("amd64_fam19h_zen4"); the text lasts until close. Default: none.
   UnitsSlot* units = nullptr;
+  // The values of this moment, from which the events count anew; every value or none. Default: read, then reset.
+  ReadSlot* take = nullptr;
 };
 
 // Copies the table into *out, no more than fits into the caller's, so that an older host and a newer

@@ -13,11 +13,18 @@ namespace substrata {
 
 // A mapping of perf_event_open's: its first page and the data behind it. One reader at a time. Signal-safe.
 struct SampleRing {
-  perf_event_mmap_page* page = nullptr;
+  perf_event_mmap_page* page;
+  const unsigned char* data;  // page->data_size bytes
+
+  static SampleRing of(perf_event_mmap_page* page) noexcept {
+    return {page, reinterpret_cast<const unsigned char*>(page) + page->data_offset};
+  }
 
   // Where the newest record ends, for take().
   uint64_t head() const noexcept { return __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE); }
   void clear() const noexcept { give_back(head()); }
+  // What lies before `tail` was read.
+  void give_back(uint64_t tail) const noexcept { __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE); }
 
   // Takes out the oldest record before `head`: `room` bytes of it at most, its perf_event_header first. The record's
   // size, or 0 when there is none.
@@ -37,10 +44,8 @@ struct SampleRing {
   }
 
  private:
-  void give_back(uint64_t tail) const noexcept { __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE); }
   // A record may lie across the end of the data.
   void copy(void* to, uint64_t at, size_t bytes) const noexcept {
-    const auto* const data = reinterpret_cast<const unsigned char*>(page) + page->data_offset;
     const uint64_t begin = at % page->data_size;
     const size_t first = static_cast<size_t>(std::min<uint64_t>(bytes, page->data_size - begin));
     std::memcpy(to, data + begin, first);

@@ -1,6 +1,7 @@
 // Events: names, codes, descriptions, enumeration.
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "events/preset.hpp"
 #include "papi/boundary.hpp"
@@ -93,14 +94,20 @@ int location_of(uint32_t flags) noexcept {
   return PAPI_LOCATION_CORE;
 }
 
+// Into a field of zeros.
+template <size_t kSize>
+void put_text(char (&field)[kSize], std::string_view text) noexcept {
+  std::memcpy(field, text.data(), text.size() < kSize ? text.size() : kSize - 1);
+}
+
 void fill(const EventInfo& from, PAPI_event_info_t* to) noexcept {
-  *to = PAPI_event_info_t{};
+  std::memset(to, 0, sizeof *to);
   to->event_code = from.code;
-  copy_text(to->symbol, from.name);
-  copy_text(to->short_descr, from.short_text);
-  copy_text(to->long_descr, from.text);
+  put_text(to->symbol, from.name);
+  put_text(to->short_descr, from.short_text);
+  put_text(to->long_descr, from.text);
   to->component_index = from.component;
-  copy_text(to->units, from.unit);
+  put_text(to->units, from.unit);
   to->location = location_of(from.flags);
   to->data_type = data_type_of(from.type);
   const bool gauge = from.kind == ValueKind::kGauge;
@@ -109,18 +116,18 @@ void fill(const EventInfo& from, PAPI_event_info_t* to) noexcept {
   to->update_type = PAPI_UPDATETYPE_ARBITRARY;
   to->count = from.term_count;
   to->event_type = class_bits(from.preset_bits);
-  copy_text(to->derived, from.derived);
-  copy_text(to->postfix, from.formula);
+  put_text(to->derived, from.derived);
+  put_text(to->postfix, from.formula);
   for (size_t i = 0; i < PAPI_MAX_INFO_TERMS && i < from.term_names.size(); ++i) {
     if (i < from.term_codes.size()) to->code[i] = from.term_codes[i];
-    copy_text(to->name[i], from.term_names[i]);
+    put_text(to->name[i], from.term_names[i]);
   }
   // Why an event cannot be used is worth more than an empty note.
-  copy_text(to->note, from.note.empty() ? from.why : from.note);
+  put_text(to->note, from.note.empty() ? from.why : from.note);
 #ifndef PAPI_GENERATION_7_0
   for (size_t i = 0; i < PAPI_MAX_COMP_QUALS && i < from.qualifiers.size(); ++i) {
-    copy_text(to->quals[i], from.qualifiers[i]);
-    if (i < from.qualifier_texts.size()) copy_text(to->quals_descrs[i], from.qualifier_texts[i]);
+    put_text(to->quals[i], from.qualifiers[i]);
+    if (i < from.qualifier_texts.size()) put_text(to->quals_descrs[i], from.qualifier_texts[i]);
     to->num_quals = static_cast<int>(i) + 1;
   }
 #endif
@@ -152,15 +159,13 @@ CAPI int PAPI_event_code_to_name(int EventCode, char* out) {
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     if (EventCode == 0) return answer(refuse(Code::kNoEvent, "0 is not an event code"));
     if (unknown_to_generation(EventCode)) return answer(not_a_preset(EventCode));
-    const Result<std::string> name = library().catalogue().name_of(static_cast<uint32_t>(EventCode));
-    if (!name) {
-      const bool seven_zero_native = kGeneration70 && name.status().code == Code::kNoComponent;
-      return seven_zero_native ? answer(Code::kNoEvent) : answer(name.status());
-    }
     // The size every client provides; a longer name is cut rather than written past it.
-    const size_t length = name->size() < PAPI_MAX_STR_LEN ? name->size() : PAPI_MAX_STR_LEN - 1;
-    std::memcpy(out, name->data(), length);
-    out[length] = '\0';
+    const Status named =
+        library().catalogue().copy_name(static_cast<uint32_t>(EventCode), out, PAPI_MAX_STR_LEN);
+    if (!named.ok()) {
+      const bool seven_zero_native = kGeneration70 && named.code == Code::kNoComponent;
+      return seven_zero_native ? answer(Code::kNoEvent) : answer(named);
+    }
     return PAPI_OK;
   });
 }
@@ -170,9 +175,9 @@ CAPI int PAPI_get_event_info(int EventCode, PAPI_event_info_t* info) {
     if (info == nullptr) return answer(refuse(Code::kInvalid, "no place to put the description"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     if (EventCode == 0 || unknown_to_generation(EventCode)) return answer(not_a_preset(EventCode));
-    const Result<EventInfo> found = library().catalogue().info(static_cast<uint32_t>(EventCode));
+    const auto found = library().catalogue().info(static_cast<uint32_t>(EventCode));
     if (!found) return answer(found.status());
-    fill(*found, info);
+    fill(**found, info);
     return PAPI_OK;
   });
 }

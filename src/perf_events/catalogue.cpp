@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstring>
 #include <mutex>
 
 #include "note.hpp"
@@ -180,9 +181,9 @@ void Catalogue::resolve(Entry& entry) {
   entry.why = error;
 }
 
+// Whether the event opens at one of its places; an event counts where any of its PMUs does.
 bool Catalogue::probe_encoding(const Encoding& encoding, int* os_error) {
   if (encoding.ticks) return true;
-  bool opened = false;
   for (const Leg& leg : encoding.legs) {
     perf_event_attr attr = leg.attr;
     attr.disabled = 1;
@@ -192,19 +193,38 @@ bool Catalogue::probe_encoding(const Encoding& encoding, int* os_error) {
                                         wide && leg.cpu < 0 ? 0 : leg.cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (descriptor >= 0) {
       kernel_.close(kernel_.context, descriptor);
-      opened = true;
-    } else {
-      *os_error = -descriptor;
+      return true;
     }
+    *os_error = -descriptor;
   }
-  return opened;
+  return false;
 }
 
-void Catalogue::probe(Entry& entry) {
+// Forms of one event that differ in their unit mask alone open alike; those with a register of their own (config1 and
+// so on) need not.
+bool Catalogue::opened_with_another_mask(uint32_t base, const Encoding& encoding) const {
+  const auto opened = opened_.find(base);
+  if (opened == opened_.end() || encoding.legs.empty()) return false;
+  perf_event_attr attr = encoding.legs.front().attr;
+  attr.config = opened->second.config;
+  return std::memcmp(&attr, &opened->second, sizeof attr) == 0;
+}
+
+// probe_encoding for an event and its forms.
+bool Catalogue::probe_form(uint32_t base, const Encoding& encoding, int* os_error) {
+  if (opened_with_another_mask(base, encoding)) return true;
+  const bool opens = probe_encoding(encoding, os_error);
+  if (opens && !encoding.legs.empty()) opened_.emplace(base, encoding.legs.front().attr);
+  return opens;
+}
+
+void Catalogue::probe(uint32_t index) {
+  Entry& entry = entries_[index];
   if (entry.probed) return;
+  const uint32_t base_index = entry.base != kNoBase ? entry.base : index;
   if (entry.base != kNoBase) {
-    Entry& base = entries_[entry.base];
-    probe(base);
+    probe(entry.base);
+    const Entry& base = entries_[entry.base];
     if (!base.available || entry.modifier) {
       entry.probed = base.probed;
       entry.available = base.available;
@@ -215,7 +235,7 @@ void Catalogue::probe(Entry& entry) {
   resolve(entry);
   int os_error = 0;
   if (entry.state == State::kResolved) {
-    entry.available = probe_encoding(entry.encoding, &os_error);
+    entry.available = probe_form(base_index, entry.encoding, &os_error);
   } else if (entry.code == Code::kAttribute) {  // needs a mask: available when one of its masks opens
     entry.why = "needs a unit mask";
     int tried = 0;
@@ -225,7 +245,7 @@ void Catalogue::probe(Entry& entry) {
       std::string error;
       if (encoder_->encode(entry.name + ":" + qualifier.name, &encoding, &error) != Code::kOk) continue;
       if (tried++ == 0) entry.why += ", for example " + entry.name + ":" + qualifier.name;
-      if (probe_encoding(encoding, &os_error)) {
+      if (probe_form(base_index, encoding, &os_error)) {
         entry.available = true;
         break;
       }
@@ -245,8 +265,8 @@ void Catalogue::probe(Entry& entry) {
 Status Catalogue::at(uint32_t index, Event* out) {
   const std::lock_guard guard(lock_);
   if (index >= entries_.size()) return {Code::kNoEvent, 0, "no event has this number; it was never listed"};
+  probe(index);
   Entry& entry = entries_[index];
-  probe(entry);
   *out = Event{};
   out->name = entry.name.c_str();
   out->text = entry.text.c_str();
@@ -265,7 +285,7 @@ Status Catalogue::encoding(uint32_t index, const Encoding** out) {
   Entry& entry = entries_[index];
   resolve(entry);
   if (entry.state == State::kRefused) {
-    probe(entry);  // finds a mask to name
+    probe(index);  // finds a mask to name
     return refuse(entry.code, 0, "event '" + entry.name + "': " + entry.why);
   }
   *out = &entry.encoding;

@@ -70,7 +70,9 @@ class Catalogue {
   bool belongs_here(const Pmu& pmu) const;
   void resolve(Entry& entry);
   bool probe_encoding(const Encoding& encoding, int* os_error);
-  void probe(Entry& entry);
+  bool opened_with_another_mask(uint32_t base, const Encoding& encoding) const;
+  bool probe_form(uint32_t base, const Encoding& encoding, int* os_error);
+  void probe(uint32_t index);
   void spread_over_sockets(Encoding* encoding);
   void add_user_access(Encoding* encoding);
 
@@ -87,7 +89,8 @@ class Catalogue {
   const PmuKind kind_;
   ForkLock lock_;
   std::deque<Entry> entries_;
-  std::unordered_map<std::string, uint32_t> by_name_;  // lower case
+  std::unordered_map<std::string, uint32_t> by_name_;     // lower case
+  std::unordered_map<uint32_t, perf_event_attr> opened_;  // how an event, or the first form of it, opened
   std::optional<std::vector<Pmu>> pmus_;
   bool loaded_ = false;
 };

@@ -102,6 +102,7 @@ Status EventSet::replace(std::vector<uint32_t> events, const Configuration& conf
   sampling_ = std::move(sampling);
   owner_ = this_thread();
   unread_ = false;
+  stopped_by_pages_ = false;
   std::fill(std::begin(last_), std::end(last_), 0);
   std::fill(std::begin(last_total_), std::end(last_total_), Total{});
   return kSuccess;
@@ -170,6 +171,11 @@ Status EventSet::start() noexcept {
     lost_before_ = lost_overflows();
     for (const Counter& counter : opened_.counters) begin_route(counter.descriptor);
   }
+  if (stopped_by_pages_ && !pages_count_here()) {
+    Total ignored[kMaxEvents];
+    if (const Status read = take_totals(ignored, true); !read.ok()) return read;
+    stopped_by_pages_ = false;
+  }
   ticks_base_ = ticks_now();
   for (size_t i = 0; i < opened_.groups.size(); ++i) {
     const int leader = opened_.counters[opened_.groups[i].first].descriptor;
@@ -182,7 +188,15 @@ Status EventSet::start() noexcept {
             "the kernel refused to enable a perf descriptor"};
   }
   running_ = true;
-  return kSuccess;
+  if (!stopped_by_pages_) return kSuccess;
+  // What the counters stood at when they were stopped is not known: they count from here.
+  stopped_by_pages_ = false;
+  int64_t ignored[kMaxEvents];
+  if (rebase_by_pages(ignored)) return kSuccess;
+  Total totals[kMaxEvents];
+  const Status read = take_totals(totals, true);
+  if (!read.ok()) stop();
+  return read;
 }
 
 template <typename Use>
@@ -252,9 +266,13 @@ Status EventSet::stop() noexcept {
   if (!running_) return {Code::kNotRunning, 0, "the set is not counting"};
   const Kernel& kernel = shared_.kernel;
   running_ = false;
+  // The last values are those of right before: one system call less, and none of what stopping costs is counted.
+  stopped_by_pages_ = pages_count_here() && read_pages(last_);
   if (!stale())
     for (const Group& group : opened_.groups)
       kernel.control(kernel.context, opened_.counters[group.first].descriptor, PERF_EVENT_IOC_DISABLE, 0);
+  unread_ = false;
+  if (stopped_by_pages_) return kSuccess;
   Total totals[kMaxEvents];
   const Status status = take_totals(totals, true);
   unread_ = !status.ok();
@@ -281,13 +299,49 @@ bool EventSet::read_pages(int64_t* values) const noexcept {
   return true;
 }
 
+// Whether the mapped pages are there and describe the calling thread's counters.
+bool EventSet::pages_count_here() noexcept {
+  return opened_.all_mapped && owner_ == this_thread() && !stale();
+}
+
+// As read_pages; afterwards this moment is the base, if all pages could be read.
+bool EventSet::rebase_by_pages(int64_t* values) noexcept {
+  const int64_t ticks = ticks_now();
+  const size_t count = events_.size();
+  for (size_t i = 0; i < count; ++i) values[i] = opened_.ticks_mask >> i & 1 ? ticks - ticks_base_ : 0;
+  for (Counter& counter : opened_.counters)
+    if (!read_page(static_cast<const perf_event_mmap_page*>(counter.page), shared_.kernel, &counter.seen))
+      return false;
+  for (Counter& counter : opened_.counters) {
+    const auto* const page = static_cast<const perf_event_mmap_page*>(counter.page);
+    values[counter.position] += static_cast<int64_t>(counter.seen - counter.base);
+    counter.base = counter.seen;
+    counter.base_enabled = page->time_enabled;
+    counter.base_running = page->time_running;
+  }
+  ticks_base_ = ticks;
+  return true;
+}
+
+Status EventSet::take(int64_t* values) noexcept {
+  if (!running_) {
+    std::copy_n(last_, events_.size(), values);
+    return reset();
+  }
+  if (pages_count_here() && rebase_by_pages(values)) return kSuccess;
+  Total totals[kMaxEvents];
+  if (const Status status = take_totals(totals, true); !status.ok()) return status;
+  for (size_t i = 0; i < events_.size(); ++i) values[i] = value_of(totals[i]);
+  return kSuccess;
+}
+
 Status EventSet::read(int64_t* values) noexcept {
   const size_t count = events_.size();
   if (!running_) {
     std::copy_n(last_, count, values);
     return kSuccess;
   }
-  if (opened_.all_mapped && owner_ == this_thread() && !stale() && read_pages(values)) return kSuccess;
+  if (pages_count_here() && read_pages(values)) return kSuccess;
   if (opened_.plain) {
     uint64_t words[kGroupHeader + kMaxEvents];
     const size_t size = (count == 1 ? kSingleWords : kGroupHeader + count) * sizeof(uint64_t);
@@ -324,6 +378,9 @@ Status EventSet::read_details(ValueDetail* details) noexcept {
   Total totals[kMaxEvents];
   if (running_) {
     if (const Status status = take_totals(totals, false); !status.ok()) return status;
+  } else if (stopped_by_pages_) {
+    // The times, which the pages did not have; the values stay.
+    if (const Status status = take_totals(totals, false); !status.ok()) return status;
   } else {
     std::copy_n(last_total_, events_.size(), totals);
   }
@@ -343,8 +400,8 @@ Status EventSet::read_details(ValueDetail* details) noexcept {
 
 Status EventSet::reset() noexcept {
   if (running_) {
-    Total ignored[kMaxEvents];
-    return take_totals(ignored, true);
+    int64_t ignored[kMaxEvents];
+    return take(ignored);
   }
   std::fill(std::begin(last_), std::end(last_), 0);
   std::fill(std::begin(last_total_), std::end(last_total_), Total{});

@@ -52,7 +52,7 @@ bool read_page(const perf_event_mmap_page* page, const Kernel& kernel, uint64_t*
 int64_t scaled(uint64_t count, uint64_t enabled, uint64_t running) noexcept;
 
 // Thread-bound where its counters follow a thread, else thread-compatible: calls on one set never overlap.
-// Signal-safe: read, read_details, reset while running.
+// Signal-safe: read, read_details, take, reset while running.
 class EventSet {
  public:
   static constexpr uint32_t kMaxEvents = 64;
@@ -70,6 +70,7 @@ class EventSet {
   Status stop() noexcept;
   Status read(int64_t* values) noexcept;
   Status read_details(ValueDetail* details) noexcept;
+  Status take(int64_t* values) noexcept;
   Status reset() noexcept;
   Status write(const int64_t* values) noexcept;
   Status arm(uint32_t position, int64_t threshold, bool by_data_address, const SampleSink& sink);
@@ -134,7 +135,9 @@ class EventSet {
   template <typename Use>
   Status for_each_value(Use use) noexcept;
   Status take_totals(Total* totals, bool rebase) noexcept;
+  bool pages_count_here() noexcept;
   bool read_pages(int64_t* values) const noexcept;
+  bool rebase_by_pages(int64_t* values) noexcept;
   [[gnu::noinline]] Status read_totals(int64_t* values) noexcept;
   bool stale() noexcept { return opened_.generation != shared_.generation(); }
   int64_t value_of(const Total& total) const noexcept;
@@ -154,6 +157,8 @@ class EventSet {
   uint64_t lost_before_ = 0;  // overflows of the process, at the start
   bool running_ = false;
   bool unread_ = false;  // the last stop could not read, so the bases are of an earlier moment
+  bool stopped_by_pages_ =
+      false;  // the last stop read before it: the bases are of an earlier moment, and no times are known
 };
 
 }  // namespace substrata::perf

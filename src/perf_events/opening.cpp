@@ -242,6 +242,11 @@ Status EventSet::open_all(const std::vector<uint32_t>& events, const Configurati
 void EventSet::map_counter(Counter* counter, bool readable, bool sampled) const noexcept {
   const Kernel& kernel = shared_.kernel;
   if (sampled) counter->ring = kernel.map(kernel.context, counter->descriptor, kRingPages);
+  // Kernels before 4.1 do not say where the samples are.
+  if (counter->ring != nullptr && static_cast<perf_event_mmap_page*>(counter->ring)->data_size == 0) {
+    kernel.unmap(kernel.context, counter->ring, kRingPages);
+    counter->ring = nullptr;
+  }
   void* const page = counter->ring != nullptr || !readable
                          ? counter->ring
                          : kernel.map(kernel.context, counter->descriptor, 0);

@@ -96,7 +96,7 @@ uint64_t address_of(const SampleRecord& record, size_t size, bool by_data_addres
 // here have no signal, or one that finds nothing.
 void take_samples(Route& route, uint32_t sequence, const SampleSink& sink, perf_event_mmap_page* page,
                   void* context) noexcept {
-  const SampleRing ring{page};
+  const SampleRing ring = SampleRing::of(page);
   const uint64_t head = ring.head();
   const uint64_t mask = route.mask.load(std::memory_order_relaxed);
   const bool by_data_address = route.by_data_address.load(std::memory_order_relaxed);
@@ -229,7 +229,7 @@ void begin_route(int descriptor) noexcept {
   if (route == nullptr) return;
   route->missing.store(false, std::memory_order_relaxed);
   if (perf_event_mmap_page* const ring = route->ring.load(std::memory_order_acquire); ring != nullptr)
-    SampleRing{ring}.clear();
+    SampleRing::of(ring).clear();
 }
 
 bool misses_samples(int descriptor) noexcept {

@@ -108,7 +108,9 @@ std::string_view find_number(std::string_view text, const NumberSource& source) 
       continue;
     }
     for (uint32_t skipped = 0; skipped < source.word; ++skipped) take_word(&line);
-    return take_word(&line);
+    const std::string_view number = take_word(&line);
+    const bool alone = !needs_whole(source) && source.word == 0 && !source.more_follows;
+    return alone && !take_word(&line).empty() ? std::string_view() : number;
   }
   return {};
 }

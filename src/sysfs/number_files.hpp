@@ -32,6 +32,7 @@ struct NumberSource {
   std::string key;                 // the beginning of the number's line; "": the first line
   std::string other_key;           // how other kernels write that beginning, "": as `key`
   uint32_t word = 0;               // which of the words behind it starts with the number
+  bool more_follows = false;       // on the first line, more than the number: "12 J 4567 us"
   bool starred = false;            // instead of a key: on the line that ends with a star
   bool zero_without_line = false;  // the kernel writes the line when there is something to count
   int64_t times = 1, by = 1;       // value: number * times / by

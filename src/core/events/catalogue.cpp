@@ -1,9 +1,12 @@
 // What is known of an event by its code, and the user-defined events.
 #include "events/catalogue.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <utility>
 
 #include "events/preset.hpp"
 
@@ -19,6 +22,8 @@ Status no_native(uint32_t code) {
 
 void Catalogue::clear() {
   const std::lock_guard guard(lock_);
+  found_names_.clear();
+  known_infos_.clear();
   codes_.clear();
   presets_.clear();
   listing_.clear();
@@ -57,6 +62,20 @@ Result<std::string> Catalogue::name_of(uint32_t code) {
   }
 }
 
+Status Catalogue::copy_name(uint32_t code, char* to, size_t room) {
+  const std::lock_guard guard(lock_);
+  const auto copy = [&](const std::string& name) {
+    const size_t length = std::min(name.size(), room - 1);
+    std::memcpy(to, name.data(), length);
+    to[length] = '\0';
+    return kSuccess;
+  };
+  if (const auto known = known_infos_.find(code); known != known_infos_.end())
+    return copy(known->second->name);
+  const Result<std::string> name = name_of(code);
+  return name ? copy(*name) : name.status();
+}
+
 int Catalogue::processor() {
   for (int i = 0; i < registry_.count(); ++i) {
     if (registry_.at(i)->has(kProcessor)) return i;
@@ -82,8 +101,26 @@ Status Catalogue::query(uint32_t code) {
   }
 }
 
-Result<EventInfo> Catalogue::info(uint32_t code) {
+Result<std::shared_ptr<const EventInfo>> Catalogue::info(uint32_t code) {
   const std::lock_guard guard(lock_);
+  if (const auto known = known_infos_.find(code); known != known_infos_.end()) return known->second;
+  Result<EventInfo> made = make_info(code);
+  if (!made) return made.error();
+  auto info = std::make_shared<const EventInfo>(std::move(*made));
+  // What does not open may open later.
+  if ((info->flags & kEventUnavailable) == 0 && stays(code, info->component))
+    known_infos_.emplace(code, info);
+  return std::shared_ptr<const EventInfo>(std::move(info));
+}
+
+// Presets and processors' events; others come, go and are described while the program runs, user-defined ones with
+// their file.
+bool Catalogue::stays(uint32_t code, int component) {
+  if (kind_of(code) == CodeKind::kPreset) return true;
+  return kind_of(code) == CodeKind::kNative && component >= 0 && registry_.at(component)->has(kCounterUmasks);
+}
+
+Result<EventInfo> Catalogue::make_info(uint32_t code) {
   EventInfo info;
   info.code = code;
   const auto add_term = [&](int component, uint32_t index) {
@@ -213,6 +250,7 @@ Result<int> Catalogue::component_of(uint32_t code) {
 
 Status Catalogue::set_user_events(std::vector<UserEvent> events) {
   const std::lock_guard guard(lock_);
+  found_names_.clear();
   user_events_ = std::move(events);
   refused_user_events_.clear();
   return kSuccess;
@@ -242,6 +280,7 @@ Status Catalogue::load_user_events(const std::string& path, BadLines bad_lines) 
   }
   for (const UserEvent& event : read.events) refused.erase(event.name);
   const std::lock_guard guard(lock_);
+  found_names_.clear();
   user_events_ = std::move(read.events);
   refused_user_events_ = std::move(refused);
   return first;

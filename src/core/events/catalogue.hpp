@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/fork_lock.hpp"
@@ -103,7 +105,9 @@ class Catalogue {
   // kNotPreset for an unknown preset, kNoComponent for an unknown native code, kNoEvent for code 0 and the
   // like.
   SUBSTRATA_PRIVATE_API Result<std::string> name_of(uint32_t code);
-  SUBSTRATA_PRIVATE_API Result<EventInfo> info(uint32_t code);
+  // The same into `room` bytes, cut to fit and ended by a zero.
+  SUBSTRATA_PRIVATE_API Status copy_name(uint32_t code, char* to, size_t room);
+  SUBSTRATA_PRIVATE_API Result<std::shared_ptr<const EventInfo>> info(uint32_t code);
   // Ok when the event exists and opens here.  kNotPreset: no such preset; kNoEvent: not available (the note
   // says why); kNoComponent: unknown native code.
   SUBSTRATA_PRIVATE_API Status query(uint32_t code);
@@ -143,6 +147,8 @@ class Catalogue {
   };
   Result<Native> native_at(uint32_t code);
   Result<Found> look_up(std::string_view name);
+  Result<EventInfo> make_info(uint32_t code);
+  bool stays(uint32_t code, int component);
   Result<NativeEvent> find_in(const EventSpec& spec);
   Result<NativeEvent> find_bare(const EventSpec& spec);
   // `reason`: the substrate's, reported where no name is near.
@@ -161,6 +167,13 @@ class Catalogue {
 
   Registry& registry_;
   ForkLock lock_;
+  // The codes of names that were found, and what was said of codes, of events that stay as they are until clear().
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const noexcept { return std::hash<std::string_view>{}(name); }
+  };
+  std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> found_names_;
+  std::unordered_map<uint32_t, std::shared_ptr<const EventInfo>> known_infos_;
   NativeCodes codes_;
   PresetRecipes presets_;
   Listing listing_;

@@ -129,9 +129,15 @@ Result<Catalogue::Found> Catalogue::look_up(std::string_view name) {
 }
 
 Result<uint32_t> Catalogue::find(std::string_view name) {
+  constexpr size_t kMostNames = 10'000;  // of all spellings
   const std::lock_guard guard(lock_);
+  if (const auto known = found_names_.find(name); known != found_names_.end()) return known->second;
   const Result<Found> found = look_up(name);
   if (!found) return found.error();
+  if (stays(found->code, found->native.component)) {
+    if (found_names_.size() >= kMostNames) found_names_.clear();
+    found_names_.emplace(name, found->code);
+  }
   return found->code;
 }
 

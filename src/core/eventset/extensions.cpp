@@ -61,20 +61,21 @@ int substrata_event_info(int code, substrata_event* out) {
       return number(refuse(Code::kInvalid, "set struct_size to sizeof(substrata_event) before the call"));
     Library& library = Library::instance();
     if (const Status status = library.require_initialised(); !status.ok()) return number(status);
-    const Result<EventInfo> info = library.catalogue().info(static_cast<uint32_t>(code));
-    if (!info) return number(info.error());
+    const auto known = library.catalogue().info(static_cast<uint32_t>(code));
+    if (!known) return number(known.error());
+    const EventInfo& info = **known;
     substrata_event event{};
     event.struct_size =
         out->struct_size < sizeof event ? out->struct_size : static_cast<uint32_t>(sizeof event);
-    event.component = info->component;
-    event.kind = static_cast<uint32_t>(info->kind);
-    event.type = static_cast<uint32_t>(info->type);
-    event.width_bits = info->width_bits;
-    event.scope = (info->flags / kEventScopeThread) & 0x1f;
-    event.modelled = (info->flags & kEventModelled) != 0 ? 1 : 0;
-    event.available = (info->flags & kEventUnavailable) != 0 ? 0 : 1;
-    std::snprintf(event.unit, sizeof event.unit, "%s", info->unit.c_str());
-    std::snprintf(event.why, sizeof event.why, "%s", info->why.c_str());
+    event.component = info.component;
+    event.kind = static_cast<uint32_t>(info.kind);
+    event.type = static_cast<uint32_t>(info.type);
+    event.width_bits = info.width_bits;
+    event.scope = (info.flags / kEventScopeThread) & 0x1f;
+    event.modelled = (info.flags & kEventModelled) != 0 ? 1 : 0;
+    event.available = (info.flags & kEventUnavailable) != 0 ? 0 : 1;
+    std::snprintf(event.unit, sizeof event.unit, "%s", info.unit.c_str());
+    std::snprintf(event.why, sizeof event.why, "%s", info.why.c_str());
     std::memcpy(out, &event, event.struct_size);
     // A client of a shorter structure gets a shorter message, null-terminated all the same.
     if (event.struct_size < sizeof event && event.struct_size > offsetof(substrata_event, why))

@@ -83,10 +83,12 @@ Status read_set_ts(int handle, int64_t* values, int64_t* cycles) {
 
 Status accumulate_set(int handle, int64_t* values) {
   return with_values(handle, values, [&](EventSet& set) -> Status {
-    Status status = set.current_values(set.values.data());
-    if (!status.ok()) return status;
     // In a forked child that still shares the parent's counters they are read, never reset.
-    if (set.fork_count == fork_count()) status = keep_note(set.table->reset(set.set));
+    const bool ours = set.fork_count == fork_count();
+    const bool at_once = ours && set.running() && set.direct && set.table->take != nullptr;
+    Status status = at_once ? keep_note(set.table->take(set.set, set.values.data()))
+                            : set.current_values(set.values.data());
+    if (status.ok() && ours && !at_once) status = keep_note(set.table->reset(set.set));
     if (!status.ok()) return status;
     for (size_t i = 0; i < set.values.size(); ++i)
       values[i] =

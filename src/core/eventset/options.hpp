@@ -22,10 +22,12 @@ SUBSTRATA_PRIVATE_API Result<uint32_t> default_granularity(int component = 0);
 SUBSTRATA_PRIVATE_API uint64_t default_multiplex_ns() noexcept;  // 10 ms at first
 SUBSTRATA_PRIVATE_API Status set_default_multiplex_ns(uint64_t ns);
 struct TimerOption {
-  int timer = 0;   // ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF
-  int signal = 0;  // the signal it gives
+  int timer = 0;  // ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF
+  // The signal that such a timer gives, with which a client must pair it. The library takes a free real-time signal
+  // instead, so that SIGPROF and its like stay the program's.
+  int signal = 0;
   int64_t ns = 0;
-  int flags = 0;
+  int flags = 0;  // kept; PAPI gives them no meaning
 };
 SUBSTRATA_PRIVATE_API TimerOption default_timer() noexcept;
 SUBSTRATA_PRIVATE_API Status set_default_timer(const TimerOption& option);

@@ -110,18 +110,19 @@ void Regions::plan_event(const std::string& spec, Plan* plan, bool asked_for) {
   };
   const Result<uint32_t> code = catalogue.find(name);
   if (!code) return drop(code.status());
-  const Result<EventInfo> info = catalogue.info(*code);
-  if (!info) return drop(info.status());
+  const auto known = catalogue.info(*code);
+  if (!known) return drop(known.status());
+  const EventInfo& info = **known;
   for (const Column& column : plan->columns)
     if (column.name == name) return;
   PlannedSet* place = nullptr;
   for (PlannedSet& set : plan->sets)
-    if (set.component == info->component) place = &set;
+    if (set.component == info.component) place = &set;
   // Tried for real, in a set with those that are planned already (PA-23).
   const Result<int> trial = create_event_set();
   if (!trial) return drop(trial.status());
   Status status = kSuccess;
-  if (plan->multiplex && info->component == 0) {
+  if (plan->multiplex && info.component == 0) {
     status = assign_component(*trial, 0);
     if (status.ok()) status = set_multiplex(*trial, 0, false);
   }
@@ -136,13 +137,13 @@ void Regions::plan_event(const std::string& spec, Plan* plan, bool asked_for) {
   if (place == nullptr) {
     plan->sets.push_back({});
     place = &plan->sets.back();
-    place->component = info->component;
+    place->component = info.component;
   }
   place->codes.push_back(*code);
   place->columns.push_back(plan->columns.size());
-  Component* const component = Library::instance().registry().at(info->component);
+  Component* const component = Library::instance().registry().at(info.component);
   plan->columns.push_back(
-      {name, component != nullptr ? component->name() : "", instant || info->kind == ValueKind::kGauge});
+      {name, component != nullptr ? component->name() : "", instant || info.kind == ValueKind::kGauge});
 }
 
 void Regions::make_plan() {

@@ -104,7 +104,9 @@ class Buffer {
   // Takes everything out.
   void drain(std::vector<Sample>& to) {
     if (memory_ == nullptr) return;
-    take_records(SampleRing{static_cast<perf_event_mmap_page*>(memory_)}, to, lost_in_records_);
+    auto* const page = static_cast<perf_event_mmap_page*>(memory_);
+    take_records({page, static_cast<const unsigned char*>(memory_) + page->data_offset}, to,
+                 lost_in_records_);
   }
 
   // Takes the records out of a ring; what follows a record that cannot be one is left out.
@@ -120,6 +122,7 @@ class Buffer {
       else if (record.sample.header.type == PERF_RECORD_LOST && size >= sizeof(LostSamples))
         lost += record.lost.lost;
     }
+    ring.give_back(head);
   }
 
  private:

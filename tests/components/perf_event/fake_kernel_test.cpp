@@ -279,6 +279,54 @@ TEST_F(FakeMachine, UserSpaceReadsAreRightAtTheWrapAndAfterReset) {  // PA-22
   EXPECT_EQ(set.read().at(0), 7);
 }
 
+TEST_F(FakeMachine, UserSpaceReadsLeaveTwoSystemCallsToStartAndStopAndNoneToReset) {
+  give_a_pmu();
+  fake.user_reads = true;
+  Driver driver(host, fake.kernel(), fake_encoder());
+  DrivenSet set(driver);
+  ASSERT_TRUE(set.program({"INSTRUCTIONS_DONE"}).ok());
+  const int reads = fake.reads, controls = fake.controls;
+  ASSERT_TRUE(set.start().ok());
+  fake.registers = 50;
+  ASSERT_TRUE(set.stop().ok());
+  EXPECT_EQ(set.read(), std::vector<int64_t>{50});
+  fake.registers = 70;  // what stopping and starting cost
+  ASSERT_TRUE(set.start().ok());
+  fake.registers = 100;
+  EXPECT_EQ(set.read(), std::vector<int64_t>{30});
+  ASSERT_TRUE(set.reset().ok());
+  fake.registers = 107;
+  EXPECT_EQ(set.read(), std::vector<int64_t>{7});
+  int64_t taken = 0;
+  ASSERT_TRUE(driver.table.take(set.set, &taken).ok());
+  EXPECT_EQ(taken, 7);
+  fake.registers = 110;
+  ASSERT_TRUE(set.stop().ok());
+  EXPECT_EQ(set.read(), std::vector<int64_t>{3});
+  EXPECT_EQ(fake.reads, reads);
+  EXPECT_EQ(fake.controls, controls + 4);
+}
+
+TEST_F(FakeMachine, ASetThatWasStoppedByItsPagesStartsRightInAnotherThread) {
+  give_a_pmu();
+  fake.user_reads = true;
+  Driver driver(host, fake.kernel(), fake_encoder());
+  DrivenSet set(driver);
+  ASSERT_TRUE(set.program({"INSTRUCTIONS_DONE"}).ok());
+  ASSERT_TRUE(set.start().ok());
+  fake.registers = 50;
+  ASSERT_TRUE(set.stop().ok());
+  FakeKernel::Event& event = fake.of_type(PERF_TYPE_RAW);
+  event.value = 70;
+  std::thread([&] {
+    EXPECT_TRUE(set.start().ok());
+    event.value = 75;
+    EXPECT_EQ(set.read(), std::vector<int64_t>{5});
+    EXPECT_TRUE(set.stop().ok());
+  }).join();
+  EXPECT_EQ(set.read(), std::vector<int64_t>{5});
+}
+
 TEST_F(FakeMachine, UserSpaceReadsGiveWayWhereTheyWouldBeWrong) {  // PA-22
   give_a_pmu();
   fake.user_reads = true;

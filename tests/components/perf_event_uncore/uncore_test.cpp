@@ -123,6 +123,19 @@ TEST_F(Uncore, IsOffWithoutPermissionAndSaysWhatItTakes) {  // PA-23
   EXPECT_TRUE(fake.events.empty());
 }
 
+TEST_F(Uncore, AListingOpensAnEventOnOneSocketOnly) {
+  record_two_sockets(tree);
+  auto opened = open();
+  const uint32_t count = opened->table.event_count(opened->device);
+  ASSERT_GT(count, 0u);
+  for (uint32_t i = 0; i < count; ++i) {
+    Event event;
+    ASSERT_TRUE(opened->table.event_at(opened->device, i, &event).ok());
+    EXPECT_EQ(event.flags & kEventUnavailable, 0u) << event.name;
+  }
+  EXPECT_EQ(fake.opens, static_cast<int>(count));
+}
+
 TEST_F(Uncore, ListsTheEventsOfPmusWithACpumaskAndNoOthers) {  // PA-20
   record_two_sockets(tree);
   auto opened = open();

@@ -19,6 +19,10 @@ using testing::Test;
 class CatalogueCalls : public fake::LibraryTest {
  protected:
   Catalogue& catalogue() { return Library::instance().catalogue(); }
+  EventInfo info_of(uint32_t code) {
+    const auto info = catalogue().info(code);
+    return info ? **info : EventInfo{};
+  }
 };
 
 TEST_F(CatalogueCalls, EverySpellingOfAnEventGivesOneCode) {  // PA-16
@@ -138,7 +142,7 @@ TEST_F(CatalogueCalls, QualifiedFormsFollowTheirEvent) {
   EXPECT_EQ(catalogue().next_in_component(*user, Enumerate::kQualifiers, 0).error().code, Code::kInvalid);
   EXPECT_EQ(catalogue().next_in_component(code("alpha::LOADS"), Enumerate::kQualifiers, 0).error().code,
             Code::kInvalid);
-  const EventInfo info = catalogue().info(cycles).value_or(EventInfo{});
+  const EventInfo info = info_of(cycles);
   EXPECT_EQ(info.qualifiers, std::vector<std::string>{"u"});
   EXPECT_EQ(info.unit, "cycles");
   EXPECT_EQ(info.term_count, 1u);
@@ -170,14 +174,14 @@ TEST_F(CatalogueCalls, PresetIsAvailableOnlyWhenItsEventsOpen) {  // PA-23
   EXPECT_EQ(broken.code, Code::kNoEvent);
   EXPECT_NE(std::string(broken.note).find("BROKEN does not open"), std::string::npos) << broken.note;
   EXPECT_EQ(catalogue().query(code("PAPI_SR_INS")).code, Code::kNoEvent) << "its formula makes no sense";
-  const EventInfo missing = catalogue().info(code("PAPI_FP_INS")).value_or(EventInfo{});
+  const EventInfo missing = info_of(code("PAPI_FP_INS"));
   EXPECT_EQ(missing.term_count, 0u);
   EXPECT_FALSE(missing.why.empty());
-  const EventInfo sum = catalogue().info(code("PAPI_LST_INS")).value_or(EventInfo{});
+  const EventInfo sum = info_of(code("PAPI_LST_INS"));
   EXPECT_EQ(sum.term_count, 2u);
   EXPECT_EQ(sum.derived, "DERIVED_ADD");
   EXPECT_EQ(sum.term_names, (std::vector<std::string>{"alpha::CYCLES", "alpha::INSTRUCTIONS"}));
-  const EventInfo infix = catalogue().info(code("PAPI_FP_OPS")).value_or(EventInfo{});
+  const EventInfo infix = info_of(code("PAPI_FP_OPS"));
   EXPECT_EQ(infix.derived, "DERIVED_POSTFIX") << "as PAPI shows it";
   EXPECT_EQ(infix.formula, "N1|N0|-|0.5|*|");
   std::vector<uint32_t> available;
@@ -202,7 +206,7 @@ TEST_F(CatalogueCalls, UserEventsAreCountedAsWritten) {  // PA-15
   ASSERT_TRUE(file.refused.empty()) << file.refused[0].why;
   ASSERT_TRUE(catalogue().set_user_events(std::move(file.events)).ok());
   EXPECT_EQ(code("IPC100"), kUserMask);
-  EXPECT_EQ(catalogue().info(kUserMask).value_or(EventInfo{}).short_text, "ipc, times 100");
+  EXPECT_EQ(info_of(kUserMask).short_text, "ipc, times 100");
   EXPECT_EQ(catalogue().compose(code("MIXED")).error().code, Code::kCombination);
   EXPECT_FALSE(catalogue().compose(code("ITSELF")).has_value());
   const int set = set_of({"IPC100", "alpha::LOADS"});
@@ -233,7 +237,7 @@ TEST_F(CatalogueCalls, TermsOfUserEventsMayBeDerivedThemselves) {  // PA-15, PA-
   EXPECT_EQ(values[1], 430);
   EXPECT_EQ(values[2], 15);
   EXPECT_EQ(values[3], 30);
-  const EventInfo deep = catalogue().info(code("DEEP")).value_or(EventInfo{});
+  const EventInfo deep = info_of(code("DEEP"));
   EXPECT_EQ(deep.term_count, 2u);
   EXPECT_EQ(deep.term_names, (std::vector<std::string>{"PAPI_LST_INS", "IPC100"}));
   EXPECT_EQ(deep.term_codes.at(1), code("IPC100"));

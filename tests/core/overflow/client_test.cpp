@@ -3,7 +3,9 @@
 #include <papi.h>
 #include <signal.h>
 #include <substrata/extensions.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -93,6 +95,31 @@ class OverflowOfTaskClock : public testing::Test {
 
 TEST_F(OverflowOfTaskClock, IsToldByTheKernel) { overflows_with(0); }
 TEST_F(OverflowOfTaskClock, IsFoundByTheTimerOnRequest) { overflows_with(PAPI_OVERFLOW_FORCE_SW); }
+
+// The calls of the handler while the thread lets the kernel work for 200 ms of its processor time.
+int calls_in_kernel_time(int set) {
+  calls = 0;
+  EXPECT_EQ(PAPI_start(set), PAPI_OK);
+  std::vector<char> block(1 << 20);
+  const long long begin = PAPI_get_virt_nsec();
+  while (PAPI_get_virt_nsec() - begin < 200'000'000)
+    if (getrandom(block.data(), block.size(), 0) <= 0) break;
+  EXPECT_EQ(PAPI_stop(set, nullptr), PAPI_OK);
+  return calls;
+}
+
+TEST_F(OverflowOfTaskClock, ByTheVirtualTimerIsFoundInUserTimeOnly) {
+  PAPI_option_t option = {};
+  option.itimer = {ITIMER_PROF, SIGPROF, 1'000'000, 0};
+  ASSERT_EQ(PAPI_set_opt(PAPI_DEF_ITIMER, &option), PAPI_OK);
+  ASSERT_EQ(PAPI_overflow(set_, clock_, 1'000'000, PAPI_OVERFLOW_FORCE_SW, on_overflow), PAPI_OK);
+  const int by_all_time = calls_in_kernel_time(set_);
+  option.itimer = {ITIMER_VIRTUAL, SIGVTALRM, 1'000'000, 0};
+  ASSERT_EQ(PAPI_set_opt(PAPI_DEF_ITIMER, &option), PAPI_OK);
+  const int by_user_time = calls_in_kernel_time(set_);
+  EXPECT_GE(by_all_time, 4);
+  EXPECT_LT(by_user_time * 2, by_all_time);
+}
 
 // The numbers of the signals that have a handler now and had none then.
 std::vector<int> handled_since(const std::vector<void (*)(int)>& then) {

@@ -281,49 +281,4 @@ TEST_F(Client, SharedLibrariesIncludeThisOneAndTheListStays) {
   EXPECT_TRUE(found);
 }
 
-// PA-42: every call may be a thread's first one.
-TEST_F(Client, AnyCallMayBeAThreadsFirst) {
-  const int code = code_of("example:::ticks");
-  const std::vector<void (*)(int)> calls = {
-      [](int) {
-        int found = 0;
-        EXPECT_EQ(PAPI_event_name_to_code("example:::ticks", &found), PAPI_OK);
-      },
-      [](int event) {
-        char name[PAPI_MAX_STR_LEN];
-        EXPECT_EQ(PAPI_event_code_to_name(event, name), PAPI_OK);
-      },
-      [](int event) {
-        const auto info = std::make_unique<PAPI_event_info_t>();
-        EXPECT_EQ(PAPI_get_event_info(event, info.get()), PAPI_OK);
-      },
-      [](int event) {
-        int set = PAPI_NULL;
-        long long value = -1;
-        EXPECT_EQ(PAPI_create_eventset(&set), PAPI_OK);
-        EXPECT_EQ(PAPI_add_event(set, event), PAPI_OK);
-        EXPECT_EQ(PAPI_start(set), PAPI_OK);
-        EXPECT_EQ(PAPI_stop(set, &value), PAPI_OK);
-        EXPECT_GE(value, 0);
-        EXPECT_EQ(PAPI_cleanup_eventset(set), PAPI_OK);
-        EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
-      },
-      [](int) {
-        PAPI_thread_id_t ids[64];
-        int number = 64;
-        EXPECT_EQ(PAPI_list_threads(ids, &number), PAPI_OK);
-      },
-      [](int) { EXPECT_GE(PAPI_get_virt_nsec(), 0); },
-      [](int) { EXPECT_EQ(PAPI_lock(PAPI_USR1_LOCK) + PAPI_unlock(PAPI_USR1_LOCK), PAPI_OK); },
-      [](int) { EXPECT_NE(PAPI_get_component_info(0), nullptr); },
-      [](int) { EXPECT_NE(PAPI_get_shared_lib_info(), nullptr); },
-      [](int) { EXPECT_EQ(PAPI_num_events(777), PAPI_ENOEVST); },
-  };
-  for (int round = 0; round < 5; ++round) {
-    std::vector<std::thread> threads;
-    for (const auto call : calls) threads.emplace_back(call, code);
-    for (std::thread& thread : threads) thread.join();
-  }
-}
-
 }  // namespace

@@ -13,45 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char* chapter = "";
+#include "asking.h"
 
-static void tell(const char* call, const char* situation, long long answer) {
-  printf("%s\t%s\t%s\t%lld\n", chapter, call, situation, answer);
-  fflush(stdout);
-}
-
-static void tell_text(const char* call, const char* situation, const char* text) {
-  printf("%s\t%s\t%s\t%s\n", chapter, call, situation, text != NULL ? text : "NULL");
-  fflush(stdout);
-}
-
-/* In this process: its effects stay for the rows that follow. */
-#define ASK(call, situation, expression) tell(call, situation, (long long)(expression))
-
-/* In a child: for calls that bring some library down, and for effects that must not stay. */
-#define ASK_ASIDE(call, situation, expression)                        \
-  do {                                                                \
-    int ends[2];                                                      \
-    if (pipe(ends) != 0) exit(2);                                     \
-    fflush(stdout);                                                   \
-    const pid_t child = fork();                                       \
-    if (child == 0) {                                                 \
-      const int nowhere = open("/dev/null", O_WRONLY);                \
-      dup2(nowhere, 2);                                               \
-      alarm(20);                                                      \
-      const long long answer = (long long)(expression);               \
-      _exit(write(ends[1], &answer, sizeof answer) != sizeof answer); \
-    }                                                                 \
-    close(ends[1]);                                                   \
-    long long answer = 0;                                             \
-    const ssize_t got = read(ends[0], &answer, sizeof answer);        \
-    close(ends[0]);                                                   \
-    waitpid(child, NULL, 0);                                          \
-    if (got == (ssize_t)sizeof answer)                                \
-      tell(call, situation, answer);                                  \
-    else                                                              \
-      tell_text(call, situation, "dies");                             \
-  } while (0)
+const char* chapter = "";
 
 static const char kClock[] = "perf::TASK-CLOCK", kFaults[] = "perf::PAGE-FAULTS",
                   kMajorFaults[] = "perf::MAJOR-FAULTS";
@@ -749,6 +713,14 @@ static void rates_and_regions(void) {
             (PAPI_hl_region_begin("r"), PAPI_hl_region_begin("r")));
   ASK_ASIDE("PAPI_hl_region_end", "after the same name inside",
             (PAPI_hl_region_begin("r"), PAPI_hl_region_begin("r"), PAPI_hl_region_end("r")));
+  ASK_ASIDE("PAPI_hl_region_begin", "beside a running set",
+            (up(), PAPI_start(clock_set()), PAPI_hl_region_begin("r")));
+  ASK_ASIDE("PAPI_hl_region_begin", "again beside a running set",
+            (up(), PAPI_start(clock_set()), PAPI_hl_region_begin("r"), PAPI_hl_region_begin("r")));
+  ASK_ASIDE("PAPI_start", "beside a region", (PAPI_hl_region_begin("r"), PAPI_start(clock_set())));
+  ASK_ASIDE(
+      "PAPI_start", "after PAPI_hl_stop",
+      (up(), PAPI_hl_region_begin("r"), PAPI_hl_region_end("r"), PAPI_hl_stop(), PAPI_start(clock_set())));
   ASK_ASIDE("PAPI_hl_stop", "good", (PAPI_hl_region_begin("r"), PAPI_hl_region_end("r"), PAPI_hl_stop()));
 }
 
@@ -762,6 +734,7 @@ int main(void) {
   components();
   machine();
   translations();
+  profiles();
   rates_and_regions();
   chapter = "end";
   tell("reached", "", 1);
