@@ -48,29 +48,30 @@ void triad(std::size_t count, int repeats, Counts& counts) {
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __clang__
 #define WIDEST_VECTORS __attribute__((target_clones("arch=haswell", "default")))
+typedef double Vector __attribute__((vector_size(32)));
 #else
 #define WIDEST_VECTORS
+typedef double Vector __attribute__((vector_size(16)));
 #endif
+constexpr std::size_t kLanes = sizeof(Vector) / sizeof(double);
 
 // c += a * b of one block each: four rows of eight sums stay in registers.
 WIDEST_VECTORS void multiply(const double* a, const double* b, double* c, std::size_t size,
                              std::size_t block) {
-  typedef double Row __attribute__((vector_size(64)));
-  constexpr std::size_t kRows = 4, kColumns = 8;
+  constexpr std::size_t kRows = 4, kColumns = 8, kVectors = kColumns / kLanes;
   for (std::size_t i = 0; i < block; i += kRows)
     for (std::size_t j = 0; j < block; j += kColumns) {
-      Row sums[kRows] = {};
+      Vector sums[kRows][kVectors] = {};
       for (std::size_t k = 0; k < block; ++k) {
-        Row right;
-        std::memcpy(&right, b + k * size + j, sizeof right);
-        for (std::size_t row = 0; row < kRows; ++row) sums[row] += a[(i + row) * size + k] * right;
+        Vector right[kVectors];
+        std::memcpy(right, b + k * size + j, sizeof right);
+        for (std::size_t row = 0; row < kRows; ++row)
+          for (std::size_t v = 0; v < kVectors; ++v) sums[row][v] += a[(i + row) * size + k] * right[v];
       }
-      for (std::size_t row = 0; row < kRows; ++row) {
-        Row left;
-        std::memcpy(&left, c + (i + row) * size + j, sizeof left);
-        left += sums[row];
-        std::memcpy(c + (i + row) * size + j, &left, sizeof left);
-      }
+      for (std::size_t row = 0; row < kRows; ++row)
+        for (std::size_t v = 0; v < kVectors; ++v)
+          for (std::size_t lane = 0; lane < kLanes; ++lane)
+            c[(i + row) * size + j + v * kLanes + lane] += sums[row][v][lane];
     }
 }
 

@@ -59,8 +59,8 @@ bool power_of_two(std::uint64_t number) { return (number & (number - 1)) == 0; }
 
 }  // namespace
 
-PlacementWatch::PlacementWatch(pid_t command, std::int64_t least_ns, std::int64_t rank)
-    : least_ns_(least_ns), rank_(rank), begin_ns_(raw_now_ns()), processes_{command} {}
+PlacementWatch::PlacementWatch(pid_t command, std::int64_t least_ns, std::int64_t times, std::int64_t rank)
+    : least_ns_(least_ns), times_(times), rank_(rank), begin_ns_(raw_now_ns()), processes_{command} {}
 
 void PlacementWatch::look() {
   const std::int64_t now = raw_now_ns();
@@ -87,7 +87,7 @@ void PlacementWatch::look() {
       }
     }
   }
-  next_ns_ = now + std::max(least_ns_, 100 * (raw_now_ns() - now));
+  next_ns_ = now + std::max(least_ns_, times_ * (raw_now_ns() - now));
 }
 
 void PlacementWatch::look_at_task(pid_t pid, pid_t tid) {

@@ -18,9 +18,9 @@ namespace substrata::sampler {
 // not seen. Thread-bound.
 class PlacementWatch {
  public:
-  // `least_ns`: between looks; there are fewer where one takes more than a hundredth of that. `rank`: of all tasks;
-  // -1: what each process's environment says.
-  PlacementWatch(pid_t command, std::int64_t least_ns, std::int64_t rank = -1);
+  // `least_ns`: between looks; and at least so many `times` what a look takes. `rank`: of all tasks; -1: what each
+  // process's environment says.
+  PlacementWatch(pid_t command, std::int64_t least_ns, std::int64_t times, std::int64_t rank = -1);
   // Looks, unless the last time was just before.
   void look();
   // What was seen so far, with the machine's processors.
@@ -36,6 +36,7 @@ class PlacementWatch {
   void look_at_task(pid_t pid, pid_t tid);
 
   std::int64_t least_ns_;
+  std::int64_t times_;
   std::int64_t rank_;
   std::int64_t begin_ns_;
   std::int64_t next_ns_ = 0;

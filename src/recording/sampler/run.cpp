@@ -128,9 +128,10 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   Child child(plan.command, environment, plan.silent);
 
   Sampler sampler(child.pid(), true, plan.node);
-  constexpr std::int64_t kBetweenLooks = 50'000'000;
+  // Half a percent of the time at most: it must not disturb what is recorded.
+  constexpr std::int64_t kBetweenLooks = 50'000'000, kTimes = 200;
   std::optional<PlacementWatch> placement;
-  if (plan.placement) placement.emplace(child.pid(), kBetweenLooks, plan.rank);
+  if (plan.placement) placement.emplace(child.pid(), kBetweenLooks, kTimes, plan.rank);
   const TryAdd try_add = [&](const std::string& name) { return sampler.try_add(name); };
   std::vector<std::string> refused, notes;
   if (plan.event_specs.empty())

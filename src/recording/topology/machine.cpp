@@ -84,6 +84,7 @@ void add_devices(hwloc_obj_t parent, std::vector<Object>* out) {
     if (one->type == HWLOC_OBJ_PCI_DEVICE) {
       Object device;
       device.kind = Kind::kDevice;
+      device.vendor = one->attr->pcidev.vendor_id;
       device.address = address_of(one);
       device.name = names_below(one);
       device.about = class_of(one);

@@ -18,6 +18,7 @@ struct Object {
   std::string about;  // "AMD EPYC", "32 MiB", "network"
   int number = -1;    // the system's, where it has one
   std::uint64_t bytes = 0;
+  unsigned vendor = 0;          // of a device on PCI
   std::string address;          // of a device on PCI: "0000:01:00.0"
   std::vector<int> processors;  // the system's numbers, rising
   std::vector<std::string> sensors;

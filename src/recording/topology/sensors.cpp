@@ -80,8 +80,8 @@ Object* of_device(Object& root, const std::string& event) {
   int left = event.rfind("nvml:::", 0) == 0 ? number_behind(event, "device_") : -1;
   if (left < 0) return nullptr;
   return find(root, [&](const Object& one) {
-    return one.kind == Kind::kDevice && !one.address.empty() &&
-           one.about.find("NVIDIA") != std::string::npos && left-- == 0;
+    constexpr unsigned kNvidia = 0x10de;
+    return one.kind == Kind::kDevice && one.vendor == kNvidia && one.about.find("GPU") == 0 && left-- == 0;
   });
 }
 

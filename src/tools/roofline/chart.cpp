@@ -19,7 +19,7 @@ std::string format(const char* pattern, double number) {
 }
 
 std::string amount_text(const Amount& amount, const char* unit) {
-  if (amount.source == Source::kNone) return std::string(unit) + " not known";
+  if (amount.source == Source::kNone) return "not known";
   return with_letter(amount.value, unit) + ", " + source_name(amount.source) + " (" + amount.from + ")";
 }
 
