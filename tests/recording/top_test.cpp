@@ -32,7 +32,7 @@ TEST(Top, DrawsInTheTerminalAndGivesItBackOnQ) {
   EXPECT_THAT(page, HasSubstr("example:::"));
   EXPECT_THAT(page, HasSubstr("modelled"));
   // It goes on by itself.
-  EXPECT_THAT(terminal.until("s since the last look"), HasSubstr("s since the look before"));
+  EXPECT_THAT(terminal.until("s since the last look"), HasSubstr("s since the last look"));
   EXPECT_TRUE(terminal.type("jjk \x1b[6~\x1b[5~xyzq"));
   EXPECT_EQ(terminal.wait(), 0);
   const std::string end = terminal.rest();
