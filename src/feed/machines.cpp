@@ -10,6 +10,7 @@
 #include <substrata/result.hpp>
 
 #include "base/guard.hpp"
+#include "base/immortal.hpp"
 #include "built_in.hpp"
 
 namespace {
@@ -26,13 +27,13 @@ struct List {
 };
 
 List<substrata_machine>& machines() {
-  static auto* const list = new List<substrata_machine>;
+  static substrata::Immortal<List<substrata_machine>> list;
   substrata::feed::add_built_in();
   return *list;
 }
 
 List<substrata_workload>& workloads() {
-  static auto* const list = new List<substrata_workload>;
+  static substrata::Immortal<List<substrata_workload>> list;
   substrata::feed::add_built_in();
   return *list;
 }
@@ -92,7 +93,7 @@ substrata_run_options known_options(const substrata_run_options* options) {
 
 void substrata::feed::add_built_in() noexcept {
   // Recursive: what is called here comes back by substrata_machine_add.
-  static auto* const mutex = new std::recursive_mutex;
+  static substrata::Immortal<std::recursive_mutex> mutex;
   static bool begun = false;
   const std::lock_guard lock(*mutex);
   if (begun) return;

@@ -73,7 +73,7 @@ class ComponentInfos {
     // The kernel lets a process measure another one that it could trace. Programs that attach stop their child
     // first if this says so, and wait for it to stop.
     info.attach_must_ptrace = info.attach;
-    if (component.has(kProcessor) && component.has(kHardwareInterrupt)) info.hardware_intr_sig = SIGRTMIN + 2;
+    if (component.has(kProcessor) && component.has(kHardwareInterrupt)) info.hardware_intr_sig = SIGRTMIN + 3;
     copy_text(info.support_version, "n/a");
     info.cpu = component.has(kCanBindCpu);
     info.inherit = component.has(kCanInherit);

@@ -231,10 +231,10 @@ std::string judged(const Program& program, const Reference& reference, const Ran
     return "ends with " + std::to_string(WEXITSTATUS(ran.status)) + " and says nothing";
   }
   const bool well = ran.status == reference.status;
-  // What it wrote is whole, or its reader refuses it; a guest's file says itself what it lacks.
+  // What a guest leaves is whole, says itself what it lacks, or is refused by its reader.
+  if (program.guest) return {};
   if (ran.file_there && ran.reader_status != 0 && well && !said)
     return "its file cannot be read: " + first_lines(ran.reading);
-  if (program.guest) return {};
   const bool may_lack = well && (said || may_be_absent);
   if (!may_lack && well) {
     if (const auto line = missing(reference.out, ran.out); line.has_value())
@@ -374,7 +374,9 @@ class Experiment {
       Callers callers;
       const Answer answer = [&](const seccomp_notif& call, int process) -> std::int64_t {
         if (!marked.shows(call) || seen++ < fault.place) return 0;
-        if (fault.kind == Fault::kFull && *happened && needs_place(call)) return -ENOSPC;
+        if (fault.kind == Fault::kFull && *happened && needs_place(call) && of_a_file(call, process) &&
+            callers.ours(call, !program_.guest))
+          return -ENOSPC;
         if (*happened || call.data.nr != number || !callers.ours(call, !program_.guest)) return 0;
         std::int64_t result = -fault.error;
         if (fault.kind == Fault::kShort) result = part_of(call, process);

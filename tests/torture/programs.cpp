@@ -92,6 +92,11 @@ std::vector<Program> tools(const Inputs& inputs) {
 }  // namespace
 
 Outcome failing_tools(const Options& options) {
+  if (!fs::exists(kTool)) {
+    Outcome outcome;
+    outcome.skipped = "the tools are not built";
+    return outcome;
+  }
   const Inputs inputs;
   if (!inputs.make(kTool +
                    " record -i 10ms -e 'example:::*,perf::TASK-CLOCK' -o $F/run.sub -- sleep 0.05 && " +

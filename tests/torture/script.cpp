@@ -69,6 +69,9 @@ std::vector<Call> Script::pass() {
   void* devices = nullptr;
   CALL(PAPI_enum_dev_type, PAPI_DEV_TYPE_ENUM__CPU, &devices);
 
+  int owl = PAPI_NATIVE_MASK;
+  CALL(PAPI_enum_cmp_event, &owl, PAPI_ENUM_FIRST, PAPI_get_component_index("owl"));
+
   int ticks = 0, reads = 0, constant = 0, walk = PAPI_NATIVE_MASK;
   char name[PAPI_MAX_STR_LEN];
   PAPI_event_info_t info;

@@ -203,13 +203,23 @@ std::string watched(const std::function<std::string()>& body, const Answer& answ
   const int status = status_of([&] { leave_text(body()); }, answer, seconds);
   return status == kNotWatched ? kNoNotifications : end_in_words(status, seconds);
 }
-bool interruptible(const seccomp_notif& call, int process) {
+namespace {
+// The mode of the first argument's file, 0 where it is none.
+mode_t mode_of(const seccomp_notif& call, int process) {
   const int file =
       static_cast<int>(syscall(SYS_pidfd_getfd, process, static_cast<int>(call.data.args[0]), 0));
   struct stat about {};
-  const bool can = file >= 0 && fstat(file, &about) == 0 && !S_ISREG(about.st_mode);
+  const bool known = file >= 0 && fstat(file, &about) == 0;
   if (file >= 0) close(file);
-  return can;
+  return known ? about.st_mode : 0;
+}
+}  // namespace
+
+bool of_a_file(const seccomp_notif& call, int process) { return S_ISREG(mode_of(call, process)); }
+
+bool interruptible(const seccomp_notif& call, int process) {
+  const mode_t mode = mode_of(call, process);
+  return mode != 0 && !S_ISREG(mode);
 }
 
 std::int64_t part_of(const seccomp_notif& call, int process) {

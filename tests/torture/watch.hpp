@@ -36,6 +36,8 @@ std::string watched(const std::function<std::string()>& body, const Answer& answ
 // In that process: from now on calls are shown to `answer`, or no more.
 void arm_faults(bool armed);
 
+// Whether its first argument is a regular file, also one in memory.
+bool of_a_file(const seccomp_notif& call, int process);
 // Whether the call can be interrupted: on files the kernel waits for nothing that a signal could end.
 bool interruptible(const seccomp_notif& call, int process);
 // Gives the caller a part of what it asked for; 0 where that is not possible.

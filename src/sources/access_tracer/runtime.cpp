@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "entry.hpp"
@@ -79,9 +80,14 @@ void Runtime::end() {
     name.replace(at, 2, std::to_string(getpid()));
   else if (forked_)
     return;  // the parent's file is the parent's
-  write_summary(
-      name, {.threads = threads_, .ended = ended_, .all_threads = all_threads_, .skipped = Entry::skipped()},
-      objects_);
+  try {
+    write_summary(
+        name,
+        {.threads = threads_, .ended = ended_, .all_threads = all_threads_, .skipped = Entry::skipped()},
+        objects_);
+  } catch (const std::runtime_error& error) {
+    report(error.what());
+  }
 }
 
 substrata_memory_thread* Runtime::attach(substrata_memory_thread** place) {

@@ -2,20 +2,16 @@
 #include "summary.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
+#include <locale>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <ostream>
 #include <utility>
 
-#include "report.hpp"
+#include "base/json.hpp"
+#include "base/whole_file.hpp"
 
 namespace substrata::access_tracer {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Sum {
   uint64_t reads = 0, writes = 0, atomics = 0, calls = 0, read_bytes = 0, written_bytes = 0;
@@ -35,39 +31,38 @@ struct Sum {
   uint64_t accesses() const { return reads + writes + atomics; }
 };
 
-Json functions_as_json(const std::map<std::string, Sum>& functions) {
+void write(std::ostream& to, const Sum& sum) {
+  to << ", \"reads\": " << sum.reads << ", \"writes\": " << sum.writes << ", \"atomics\": " << sum.atomics
+     << '}';
+}
+
+void write(std::ostream& to, const std::map<std::string, Sum>& functions) {
   std::vector<std::pair<std::string, Sum>> sorted(functions.begin(), functions.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.accesses() > b.second.accesses(); });
-  Json out = Json::array();
-  for (const auto& [name, sum] : sorted)
-    out.push_back({{"name", name},
-                   {"calls", sum.calls},
-                   {"reads", sum.reads},
-                   {"writes", sum.writes},
-                   {"atomics", sum.atomics}});
-  return out;
+  const char* separator = "\n";
+  for (const auto& [name, sum] : sorted) {
+    to << std::exchange(separator, ",\n") << "  {\"name\": " << json_quoted(name)
+       << ", \"calls\": " << sum.calls;
+    write(to, sum);
+  }
 }
 
-Json objects_as_json(Objects& objects, const std::vector<Sum>& sums) {
+void write(std::ostream& to, Objects& objects, const std::vector<Sum>& sums) {
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < sums.size(); ++i)
     if (sums[i].accesses() != 0) order.push_back(i);
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return sums[a].accesses() > sums[b].accesses(); });
-  Json out = Json::array();
+  const char* separator = "\n";
   for (const uint32_t i : order) {
-    out.push_back({{"name", objects[i].name},
-                   {"kind", objects[i].kind},
-                   {"bytes", objects[i].bytes},
-                   {"allocations", objects[i].allocations},
-                   {"reads", sums[i].reads},
-                   {"writes", sums[i].writes},
-                   {"atomics", sums[i].atomics}});
+    to << std::exchange(separator, ",\n") << "  {\"name\": " << json_quoted(objects[i].name)
+       << ", \"kind\": " << json_quoted(objects[i].kind) << ", \"bytes\": " << objects[i].bytes
+       << ", \"allocations\": " << objects[i].allocations;
     if (const Symbols::Origin site = objects.site_of(i); !site.path.empty())
-      out.back()["site"] = {{"file", site.path}, {"address", site.address}};
+      to << ", \"site\": {\"file\": " << json_quoted(site.path) << ", \"address\": " << site.address << "}";
+    write(to, sums[i]);
   }
-  return out;
 }
 
 }  // namespace
@@ -85,23 +80,18 @@ void write_summary(const std::string& path, const SummaryOf& of, Objects& object
   };
   add(of.ended);
   for (const ThreadState* state : of.threads) add(counts_of(state->moved, state->table));
-  const Json summary = {{"reads", all.reads},
-                        {"writes", all.writes},
-                        {"atomics", all.atomics},
-                        {"bytes_read", all.read_bytes},
-                        {"bytes_written", all.written_bytes},
-                        {"threads", of.all_threads},
-                        {"skipped", of.skipped},
-                        {"by_function", functions_as_json(by_function)},
-                        {"by_object", objects_as_json(objects, by_object)}};
-  const std::string temporary = path + ".part";
-  std::ofstream file(temporary);
-  file << summary.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    report("the summary cannot be written to " + path + ": " + std::strerror(errno));
-    std::remove(temporary.c_str());
-  }
+  // As it goes: a tree of it could not be given back without memory.
+  write_whole(path, [&](std::ostream& to) {
+    to.imbue(std::locale::classic());
+    to << "{\"reads\": " << all.reads << ",\n \"writes\": " << all.writes
+       << ",\n \"atomics\": " << all.atomics << ",\n \"bytes_read\": " << all.read_bytes
+       << ",\n \"bytes_written\": " << all.written_bytes << ",\n \"threads\": " << of.all_threads
+       << ",\n \"skipped\": " << of.skipped << ",\n \"by_function\": [";
+    write(to, by_function);
+    to << "],\n \"by_object\": [";
+    write(to, objects, by_object);
+    to << "]}\n";
+  });
 }
 
 }  // namespace substrata::access_tracer

@@ -16,7 +16,7 @@ struct SummaryOf {
   uint64_t all_threads;                      // that there were
   uint64_t skipped;                          // accesses and calls that were not taken
 };
-// Writes it as JSON; the file is whole or as it was before.
+// Writes it as JSON; the file is whole or as it was before. Throws std::runtime_error where it cannot be written.
 void write_summary(const std::string& path, const SummaryOf& of, Objects& objects);
 
 }  // namespace substrata::access_tracer

@@ -117,7 +117,7 @@ void await(Shim& self, MPI_Comm comm, int from, int tag, uint16_t flags, void* s
 }
 
 void settle(Shim& self) {
-  std::deque<AwaitedMessage>& awaited = self.arrivals.awaited;
+  std::vector<AwaitedMessage>& awaited = self.arrivals.awaited;
   if (awaited.empty()) return;
   const auto accounted = [&](AwaitedMessage& one) {
     if (one.source >= 0) {

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "collective_model.hpp"
@@ -32,7 +31,7 @@ struct Arrivals {
   bool has_stamps = false;           // an inbox
   std::atomic<bool> in_order{true};  // the ordinals; stamps are given and looked for while they are
   bool are_in_order() const { return in_order.load(std::memory_order_relaxed); }
-  std::deque<AwaitedMessage> awaited;
+  std::vector<AwaitedMessage> awaited;
   std::vector<int64_t> noticed;  // real stamps of messages that arrived in the present call
 };
 

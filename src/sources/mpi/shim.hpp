@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/guard.hpp"
+#include "base/immortal.hpp"
 #include "cluster.hpp"
 #include "communicators.hpp"
 #include "host_clock.hpp"
@@ -60,16 +61,16 @@ struct Shim {
   Channels channels;
   Requests requests;
   Arrivals arrivals;
-  MessageCounts counts{1};
+  MessageCounts counts{0};
   Phases phases;
   SharedStatus status;
   Publishing publishing;
   Cluster cluster;
 };
 
-// Never destroyed: the program may call MPI from its own exit handlers.
+// Never destroyed: the program may call MPI from its own exit handlers. Making it needs no memory.
 inline Shim& shim() {
-  static Shim* const one = new Shim;
+  static Immortal<Shim> one;
   return *one;
 }
 

@@ -28,7 +28,8 @@ void look_at_output() {
 
 }  // namespace
 
-void substrata::fail_loudly() noexcept {
+// Already over the constructors of static objects.
+__attribute__((constructor(101))) void substrata::fail_loudly() noexcept {
   static const bool once = [] {
     std::set_new_handler([] { fail("out of memory"); });
     return std::atexit(look_at_output) == 0;

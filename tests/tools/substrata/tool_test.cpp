@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -53,6 +54,24 @@ TEST(Tool, ACommandIsTakenWithoutDashes) {
 }
 
 TEST(Tool, AMistypedOptionIsNamed) { expect_usage_error("stat --jsom true", "--jsom"); }
+
+TEST(Tool, OutputThatCannotBeWrittenIsAnError) {
+  const Ran ran = tool("workloads > /dev/full");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.errors, HasSubstr("standard output cannot be written"));
+}
+
+TEST(Tool, AReportThatCannotBeFinishedLeavesTheFormerOne) {
+  const TemporaryFolder folder;
+  const std::string record = folder / "run.sub", page = folder / "page.html";
+  ASSERT_EQ(tool("record -q -e example:::constant -o " + record + " true").status, 0);
+  std::ofstream(page) << "the former page";
+  const Ran ran = shell("trap '' XFSZ; ulimit -f 1; " SUBSTRATA_TOOL " report --html " + page + " " + record);
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.errors, HasSubstr("cannot be written"));
+  std::ifstream file(page);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "the former page");
+}
 
 TEST(Tool, SaysItsVersion) {
   const Ran ran = tool("--version");
