@@ -43,7 +43,7 @@ class PrivilegedProgram : public testing::Test {
     if (child == 0) {
       for (const std::string& setting : settings) putenv(const_cast<char*>(setting.c_str()));
       if (std::freopen(out.c_str(), "w", stdout) == nullptr) _exit(2);
-      if (setgid(kUser) != 0 || setuid(kUser) != 0) _exit(2);
+      if (chdir(folder_.path().c_str()) != 0 || setgid(kUser) != 0 || setuid(kUser) != 0) _exit(2);
       const std::string path = folder_ / program;
       execl(path.c_str(), path.c_str(), static_cast<char*>(nullptr));
       _exit(127);

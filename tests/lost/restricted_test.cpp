@@ -2,16 +2,12 @@
 // Each in a child process of its own, through PAPI's interface.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <papi.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <substrata/extensions.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,9 +18,12 @@
 #include <string>
 
 #include "support/program.hpp"
+#include "support/seccomp.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {
+
+using substrata::tests::forbid_perf_event_open;
 
 // What the body says in a child process: "" where all was well, "skip: ..." where it could not be tried.
 std::string in_a_child(const std::function<std::string()>& body) {
@@ -72,18 +71,6 @@ std::string counts() {
 std::string reason_of(const char* component) {
   const PAPI_component_info_t* const info = PAPI_get_component_info(PAPI_get_component_index(component));
   return info != nullptr && info->disabled != 0 ? info->disabled_reason : "it is not disabled";
-}
-
-bool forbid_perf_event_open(unsigned error) {
-  sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{static_cast<unsigned short>(sizeof filter / sizeof filter[0]), filter};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 class WithoutPerfEventOpen : public testing::TestWithParam<unsigned> {};
