@@ -93,6 +93,7 @@ Multiplexer::Multiplexer(Component& component, Thread* thread)
   table_.read = read_set_of;
   table_.read_details = read_details_of;
   table_.reset = reset_set_of;
+  table_.take = nullptr;
   table_.write = refuse_write;
   table_.arm = refuse_arm;
   table_.disarm = refuse_disarm;
