@@ -28,11 +28,17 @@ void look_at_output() {
 
 }  // namespace
 
-// Already over the constructors of static objects.
-__attribute__((constructor(101))) void substrata::fail_loudly() noexcept {
+void substrata::fail_loudly() noexcept {
   static const bool once = [] {
     std::set_new_handler([] { fail("out of memory"); });
     return std::atexit(look_at_output) == 0;
   }();
   static_cast<void>(once);
 }
+
+namespace {
+
+// Already over the constructors of static objects.
+__attribute__((constructor(101))) void begin() { substrata::fail_loudly(); }
+
+}  // namespace
