@@ -10,7 +10,7 @@
 namespace substrata::owl::test {
 namespace {
 
-#if OWL_SANITIZED
+#if tests::kSanitized
 constexpr int kStride = 97;  // an instrumented call has some ten thousand instructions
 #else
 constexpr int kStride = 3;  // instructions; 1 takes a minute
