@@ -222,8 +222,6 @@ constexpr SubstrateTable kTable = Slots::table({
     .name = "powercap",
     .summary = "Energy and power limits of processor packages and their parts, from /sys/class/powercap",
     .version = "1.0",
-    .max_events = 512,
-    .max_multiplexed = 512,
     .detect = detect,
     .event_names = "ENERGY_UJ:*,MAX_ENERGY_RANGE_UJ:*,MAX_POWER_?_UW:*,POWER_LIMIT_?_UW:*,TIME_WINDOW_?*:*,"
                    "ENABLED:*,NAME:*",
