@@ -1,31 +1,15 @@
 // container COMMAND [ARGUMENT...]: runs a command as a container with its defaults would: perf_event_open is
 // refused, and where this process may (root), /dev/shm holds 64 MB.
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstddef>
 #include <cstdio>
 
-namespace {
+#include "refused_call.hpp"
 
-bool refuse_perf_event_open() {
-  sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{static_cast<unsigned short>(sizeof(filter) / sizeof(filter[0])), filter};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
+namespace {
 
 bool small_shared_memory() {
   return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -40,7 +24,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (!small_shared_memory()) std::fprintf(stderr, "container: /dev/shm stays as it is (not root)\n");
-  if (!refuse_perf_event_open()) {
+  if (!substrata::tests::refuse_system_call(SYS_perf_event_open)) {
     std::perror("container: seccomp");
     return 77;
   }
