@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "support/table_of.hpp"
+#include "base/table_of.hpp"
 
 namespace fake {
 namespace {
@@ -48,7 +48,7 @@ constexpr Event kBeta[] = {{.name = "a", .text = "First.", .unit = ""},
                            {.name = "b", .text = "Second.", .unit = ""},
                            {.name = "c", .text = "Third.", .unit = ""}};
 
-struct Common {
+struct Ticking {
   static Status create_set(Device*, Thread*, Set** out) noexcept {
     auto* set = new (std::nothrow) FakeSet;
     if (set == nullptr) return {Code::kNoMemory, 0, "no memory"};
@@ -111,7 +111,7 @@ struct Opened {
   }
 };
 
-struct Beta : Common {
+struct Beta : Ticking {
   static uint32_t event_count(Device*) noexcept { return 3; }
   static Status event_at(Device*, uint32_t index, Event* out) noexcept {
     *out = kBeta[index];
@@ -119,7 +119,7 @@ struct Beta : Common {
   }
 };
 
-struct Alpha : Common, Opened {
+struct Alpha : Ticking, Opened {
   static Status attach(Device*, Thread** out) noexcept {
     ++calls.attaches;
     *out = nullptr;
@@ -160,7 +160,7 @@ struct Alpha : Common, Opened {
     for (uint32_t i = 0; i < count; ++i) {
       if (events[i] == 2) return {Code::kNoEvent, 0, "BROKEN does not open"};
     }
-    return Common::program(set, events, count);
+    return Ticking::program(set, events, count);
   }
   static Status read_details(Set* set, ValueDetail* out) noexcept {
     int64_t values[8] = {};
@@ -195,14 +195,14 @@ struct Delta : Beta, Opened {
 };
 
 constexpr SubstrateTable kBetaTable =
-    tests::table_of<Beta>({.name = "beta", .max_events = 2, .event_names = "a,b,c"});
+    table_of<Beta>({.name = "beta", .max_events = 2, .event_names = "a,b,c"});
 constexpr SubstrateTable kAlphaTable =
-    tests::table_of<Alpha>({.name = "alpha",
-                            .summary = "A fake processor",
-                            .version = "1",
-                            .traits = kProcessor | kCounterUmasks,
-                            .prefixes = "alpha::",
-                            .event_names = "CYCLES,INSTRUCTIONS,BROKEN,HIDDEN,LOADS"});
+    table_of<Alpha>({.name = "alpha",
+                     .summary = "A fake processor",
+                     .version = "1",
+                     .traits = kProcessor | kCounterUmasks,
+                     .prefixes = "alpha::",
+                     .event_names = "CYCLES,INSTRUCTIONS,BROKEN,HIDDEN,LOADS"});
 constexpr SubstrateTable kGoneTable = [] {
   SubstrateTable table = kBetaTable;
   table.name = "gone";
@@ -211,12 +211,12 @@ constexpr SubstrateTable kGoneTable = [] {
   return table;
 }();
 constexpr SubstrateTable kDeltaTable =
-    tests::table_of<Delta>({.name = "delta",
-                            .traits = kKernelMultiplex | kCanAttach | kCanBindCpu | kCanInherit,
-                            .max_events = 1,
-                            .default_domain = kDomainUser,
-                            .granularities = kGranularityThread | kGranularitySystem,
-                            .event_names = "a,b,c"});
+    table_of<Delta>({.name = "delta",
+                     .traits = kKernelMultiplex | kCanAttach | kCanBindCpu | kCanInherit,
+                     .max_events = 1,
+                     .default_domain = kDomainUser,
+                     .granularities = kGranularityThread | kGranularitySystem,
+                     .event_names = "a,b,c"});
 
 int32_t alpha(const Host* host, SubstrateTable* out) noexcept { return publish(kAlphaTable, host, out); }
 int32_t beta(const Host* host, SubstrateTable* out) noexcept { return publish(kBetaTable, host, out); }

@@ -4,7 +4,7 @@
 
 #include <substrata/substrate.h>
 
-#include "support/table_of.hpp"
+#include "base/table_of.hpp"
 
 namespace smallest {
 using namespace substrata;
@@ -32,7 +32,7 @@ struct Calls {
 };
 
 constexpr SubstrateTable table(const char* name) {
-  return tests::table_of<Calls>({.name = name, .summary = "The smallest substrate", .version = "1"});
+  return table_of<Calls>({.name = name, .summary = "The smallest substrate", .version = "1"});
 }
 }  // namespace smallest
 

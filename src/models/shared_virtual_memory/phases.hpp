@@ -12,6 +12,7 @@
 
 namespace substrata::svm {
 
+// For the time of one run. Thread-compatible.
 class Phases {
  public:
   Phases() = default;

@@ -9,7 +9,7 @@
 
 namespace substrata::svm {
 
-// References stay valid until their thing is removed.
+// References stay valid until their thing is removed. Thread-compatible.
 template <typename T>
 class Places {
  public:

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/table_of.hpp"
 #include "eventset/event_set.hpp"
 #include "eventset/library.hpp"
 #include "eventset/measure.hpp"
 #include "eventset/options.hpp"
 #include "eventset/overflow.hpp"
 #include "registry/built_in.hpp"
-#include "support/table_of.hpp"
 
 namespace {
 
@@ -128,7 +128,7 @@ struct Narrow {
   }
 };
 
-constexpr SubstrateTable kNarrowTable = tests::table_of<Narrow>({.name = "narrow", .max_events = 2});
+constexpr SubstrateTable kNarrowTable = table_of<Narrow>({.name = "narrow", .max_events = 2});
 constexpr SubstrateTable kSingleTable = [] {
   SubstrateTable table = kNarrowTable;
   table.name = "single";

@@ -6,7 +6,7 @@
 
 #include <new>
 
-#include "support/table_of.hpp"
+#include "base/table_of.hpp"
 
 namespace {
 
@@ -112,8 +112,8 @@ struct Faulty {
   }
 };
 
-constexpr SubstrateTable kTable = tests::table_of<Faulty>(
-    {.name = "faulty", .summary = "Fails the call it is told to fail", .version = "1"});
+constexpr SubstrateTable kTable =
+    table_of<Faulty>({.name = "faulty", .summary = "Fails the call it is told to fail", .version = "1"});
 
 }  // namespace
 

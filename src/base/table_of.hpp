@@ -1,10 +1,10 @@
-// Tables of fake substrates whose functions are the static members of a class.
-#ifndef SUBSTRATA_TESTS_SUPPORT_TABLE_OF_HPP
-#define SUBSTRATA_TESTS_SUPPORT_TABLE_OF_HPP
+// Tables of substrates whose functions are the static members of a class.
+#ifndef SUBSTRATA_BASE_TABLE_OF_HPP
+#define SUBSTRATA_BASE_TABLE_OF_HPP
 
 #include <substrata/substrate.h>
 
-namespace substrata::tests {
+namespace substrata {
 
 // `data`, with every slot that Calls has a function of the same name for. The required ones must be there.
 template <typename Calls>
@@ -21,6 +21,7 @@ constexpr SubstrateTable table_of(SubstrateTable data) noexcept {
   if constexpr (requires { Calls::detect; }) data.detect = Calls::detect;
   if constexpr (requires { Calls::open; }) data.open = Calls::open;
   if constexpr (requires { Calls::close; }) data.close = Calls::close;
+  if constexpr (requires { Calls::find_event; }) data.find_event = Calls::find_event;
   if constexpr (requires { Calls::recipe; }) data.recipe = Calls::recipe;
   if constexpr (requires { Calls::attach; }) data.attach = Calls::attach;
   if constexpr (requires { Calls::detach; }) data.detach = Calls::detach;
@@ -32,6 +33,6 @@ constexpr SubstrateTable table_of(SubstrateTable data) noexcept {
   return data;
 }
 
-}  // namespace substrata::tests
+}  // namespace substrata
 
 #endif
