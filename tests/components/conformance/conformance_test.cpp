@@ -62,7 +62,10 @@ class Conformance : public testing::TestWithParam<const BuiltIn*> {
     ASSERT_EQ(GetParam()->entry(&host_, &table_), 0);
     if (table_.detect != nullptr) detected_ = table_.detect(&host_);
   }
-  void TearDown() override { close_device(); }
+  void TearDown() override {
+    programmed_.reset();
+    close_device();
+  }
 
   // Opens the device, or skips the test with the substrate's own reason.
   void open_or_skip() {
