@@ -17,6 +17,7 @@ using substrata::fail;
 using substrata::guarded;
 using substrata::pages::Geometry;
 using substrata::pages::PageState;
+using substrata::pages::raw_ns;
 using substrata::pages::Segment;
 
 int substrata_shared_pages::map_views(const std::string& name) {
