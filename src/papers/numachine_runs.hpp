@@ -26,8 +26,8 @@ substrata_numachine_truth known(std::uint32_t processor);
 std::vector<substrata_numachine_object> objects();
 std::vector<substrata_numachine_spike> spikes();
 
-// Runs a workload whose events each count into a word of the SRAM (`counter_mode`, a value of the SCM register) and gives
-// how often a word passed `threshold`: each such interrupt is acknowledged.
+// Runs a workload whose events each count into a word of the SRAM (`counter_mode`, a value of the SCM register) and
+// returns how often a word passed `threshold`: each such interrupt is acknowledged.
 std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_mode,
                                 const std::string& workload, std::uint32_t processors,
                                 const std::string& parameters = "");

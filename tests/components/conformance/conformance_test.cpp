@@ -78,6 +78,7 @@ class Conformance : public testing::TestWithParam<const BuiltIn*> {
     open_ = true;
   }
   void close_device() {
+    programmed_.reset();
     if (open_ && table_.close != nullptr) table_.close(device_);
     open_ = false;
     device_ = nullptr;

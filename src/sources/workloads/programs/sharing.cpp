@@ -76,9 +76,7 @@ constexpr Parameter kMigratoryParameters[] = {
 class Migratory final : public OnWords {
  public:
   using OnWords::OnWords;
-  void lay_out(Memory& memory, ProcessId processes) override {
-    place(memory, processes, "migratory.words");
-  }
+  void lay_out(Memory& memory, ProcessId processes) override { place(memory, processes, "migratory.words"); }
   void run(Process& process) override {
     const auto words = process.view(words_);
     for (std::uint64_t i = 0; i < rounds_; ++i) {
