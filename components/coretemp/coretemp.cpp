@@ -138,8 +138,6 @@ constexpr SubstrateTable kTable = Slots::table({
     .name = "coretemp",
     .summary = "Temperatures, fans, voltages and power from the kernel's hwmon chips and thermal zones",
     .version = "1.0",
-    .max_events = 512,
-    .max_multiplexed = 512,
     .detect = detect,
     .event_names = "*-*:*,*-*.*.*,hwmon*:*,thermal*:*",
 });

@@ -1,7 +1,7 @@
 // Loads libsensors and finds its functions.
 #include "sensor_library.hpp"
 
-#include <dlfcn.h>
+#include <utility>
 
 namespace substrata::lmsensors {
 namespace {
@@ -10,28 +10,23 @@ namespace {
 void be_quiet(const char*, int) {}
 void be_quiet_too(const char*, const char*, int) {}
 
-template <typename Function>
-bool find(void* handle, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(::dlsym(handle, name));
-  return *function != nullptr;
-}
-
 }  // namespace
 
 SensorLibrary::~SensorLibrary() {
   if (began_) cleanup_();
-  if (handle_ != nullptr) ::dlclose(handle_);
 }
 
 bool SensorLibrary::load(const char* folder, std::string* why) {
-  handle_ = ::dlopen("libsensors.so.5", RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr && folder != nullptr && *folder != '\0') {
+  const auto load = [this](const std::string& path) {
+    if (Result<SharedLibrary> loaded = SharedLibrary::load(path)) library_ = std::move(*loaded);
+  };
+  load("libsensors.so.5");
+  if (!library_ && folder != nullptr && *folder != '\0') {
     for (const char* below : {"/lib64/libsensors.so.5", "/lib/libsensors.so.5"}) {
-      if (handle_ == nullptr)
-        handle_ = ::dlopen((std::string(folder) + below).c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (!library_) load(std::string(folder) + below);
     }
   }
-  if (handle_ == nullptr) {
+  if (!library_) {
     *why =
         "libsensors.so.5 is not installed (Debian: libsensors5), nor below PAPI_LMSENSORS_ROOT; the "
         "substrate "
@@ -46,13 +41,13 @@ bool SensorLibrary::load(const char* folder, std::string* why) {
 }
 
 bool SensorLibrary::find_functions() {
-  return find(handle_, "sensors_init", &init_) && find(handle_, "sensors_cleanup", &cleanup_) &&
-         find(handle_, "sensors_get_detected_chips", &get_detected_chips) &&
-         find(handle_, "sensors_snprintf_chip_name", &snprintf_chip_name) &&
-         find(handle_, "sensors_get_label", &get_label) &&
-         find(handle_, "sensors_get_features", &get_features) &&
-         find(handle_, "sensors_get_all_subfeatures", &get_all_subfeatures) &&
-         find(handle_, "sensors_get_value", &get_value) && find(handle_, "sensors_strerror", &strerror);
+  return library_.find("sensors_init", &init_) && library_.find("sensors_cleanup", &cleanup_) &&
+         library_.find("sensors_get_detected_chips", &get_detected_chips) &&
+         library_.find("sensors_snprintf_chip_name", &snprintf_chip_name) &&
+         library_.find("sensors_get_label", &get_label) &&
+         library_.find("sensors_get_features", &get_features) &&
+         library_.find("sensors_get_all_subfeatures", &get_all_subfeatures) &&
+         library_.find("sensors_get_value", &get_value) && library_.find("sensors_strerror", &strerror);
 }
 
 int SensorLibrary::begin() {
@@ -60,8 +55,8 @@ int SensorLibrary::begin() {
   if (get_detected_chips(nullptr, &number) != nullptr) return 0;  // the program began before us
   using Complain = void (*)(const char*, int);
   using ComplainOfFile = void (*)(const char*, const char*, int);
-  auto* complain = static_cast<Complain*>(::dlsym(handle_, "sensors_parse_error"));
-  auto* complain_of_file = static_cast<ComplainOfFile*>(::dlsym(handle_, "sensors_parse_error_wfn"));
+  auto* complain = static_cast<Complain*>(library_.symbol("sensors_parse_error"));
+  auto* complain_of_file = static_cast<ComplainOfFile*>(library_.symbol("sensors_parse_error_wfn"));
   const Complain before = complain == nullptr ? nullptr : *complain;
   const ComplainOfFile before_of_file = complain_of_file == nullptr ? nullptr : *complain_of_file;
   if (complain != nullptr) *complain = be_quiet;

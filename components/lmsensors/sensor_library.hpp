@@ -8,14 +8,13 @@
 
 #include <string>
 
+#include "base/shared_library.hpp"
+
 namespace substrata::lmsensors {
 
 // A loaded libsensors. Not thread-safe itself: the owner serialises the calls.
 class SensorLibrary {
  public:
-  SensorLibrary() noexcept = default;
-  SensorLibrary(const SensorLibrary&) = delete;
-  SensorLibrary& operator=(const SensorLibrary&) = delete;
   ~SensorLibrary();
 
   // Loads libsensors.so.5 from the usual places, else from lib64/ or lib/ below `folder`
@@ -37,7 +36,7 @@ class SensorLibrary {
  private:
   bool find_functions();
 
-  void* handle_ = nullptr;
+  SharedLibrary library_;
   bool began_ = false;
   decltype(&sensors_init) init_ = nullptr;
   decltype(&sensors_cleanup) cleanup_ = nullptr;

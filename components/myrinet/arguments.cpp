@@ -1,9 +1,6 @@
 // Reads shapes and layouts, and says what is wrong with them.
 #include "arguments.hpp"
 
-#include <algorithm>
-#include <iterator>
-
 #include "operations.hpp"
 
 namespace substrata::myrinet {
@@ -21,12 +18,7 @@ bool read_shape(const substrata_myrinet_shape& from, Shape* out, std::string* wr
     *wrong = "struct_size is not set";
     return false;
   }
-  out->nodes = from.nodes;
-  out->programs = from.programs;
-  out->length_bins = from.length_bins;
-  out->length_bin_bytes = from.length_bin_bytes;
-  out->latency_bins = from.latency_bins;
-  std::copy(std::begin(from.latency_bin_ns), std::end(from.latency_bin_ns), out->latency_bin_ns);
+  copy_shape(from, out);
   *wrong = out->objection();
   return wrong->empty();
 }

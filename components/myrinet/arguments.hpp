@@ -4,7 +4,9 @@
 
 #include <substrata/myrinet.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 
 #include "host_store.hpp"
@@ -15,6 +17,17 @@ namespace substrata::myrinet {
 // Bytes of each interface's memory that statistics of the shape take.
 uint64_t bytes_of(const Shape& shape) noexcept;
 uint64_t bytes_of(const Shape& shape, const HostLayout& layout) noexcept;
+
+// Between the layer's own shape and the C interface's, either way.
+template <typename From, typename To>
+void copy_shape(const From& from, To* out) noexcept {
+  out->nodes = from.nodes;
+  out->programs = from.programs;
+  out->length_bins = from.length_bins;
+  out->length_bin_bytes = from.length_bin_bytes;
+  out->latency_bins = from.latency_bins;
+  std::copy(std::begin(from.latency_bin_ns), std::end(from.latency_bin_ns), out->latency_bin_ns);
+}
 
 // False with the reason in `wrong`.
 bool read_shape(const substrata_myrinet_shape& from, Shape* out, std::string* wrong);

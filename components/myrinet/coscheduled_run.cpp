@@ -91,32 +91,31 @@ class Sharing final : public workloads::Machine {
                              std::min({horizon, now + kPiece, processors_.until(program_, process, now)}));
   }
   void on_lock(ProcessId process, std::uint32_t lock, Time now) override {
-    turns_.wait(program_, now);
-    machine_->on_lock(process, lock, now);
+    in_turn(now).on_lock(process, lock, now);
   }
   void on_unlock(ProcessId process, std::uint32_t lock, Time now) override {
-    turns_.wait(program_, now);
-    machine_->on_unlock(process, lock, now);
+    in_turn(now).on_unlock(process, lock, now);
   }
   void on_barrier(ProcessId process, std::uint32_t barrier, Time now) override {
-    turns_.wait(program_, now);
-    machine_->on_barrier(process, barrier, now);
+    in_turn(now).on_barrier(process, barrier, now);
   }
   void on_send(ProcessId process, workloads::MessageNumber message, Time now) override {
-    turns_.wait(program_, now);
-    machine_->on_send(process, message, now);
+    in_turn(now).on_send(process, message, now);
   }
   Time on_receive(ProcessId process, const workloads::Message& message, Time now) override {
     return machine_->on_receive(process, message, now);
   }
   void on_fault(ProcessId process, std::uint64_t page, bool write, Time now) override {
-    turns_.wait(program_, now);
-    machine_->on_fault(process, page, write, now);
+    in_turn(now).on_fault(process, page, write, now);
   }
   std::vector<workloads::Statistic> statistics() const override { return machine_->statistics(); }
 
  private:
   static constexpr Time kPiece = 200 * kMicrosecond;
+  svm::SvmMachine& in_turn(Time now) {
+    turns_.wait(program_, now);
+    return *machine_;
+  }
   std::unique_ptr<svm::SvmMachine> machine_;
   const std::uint32_t program_;
   Turns& turns_;

@@ -1,8 +1,6 @@
 // Commands: which statistics there are, on the interfaces or in host memory.
 #include <substrata/myrinet.h>
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string>
 
@@ -17,13 +15,7 @@ extern "C" {
 int substrata_myrinet_default_shape(substrata_myrinet_shape* out) {
   if (out == nullptr || out->struct_size < sizeof *out)
     return fail(Code::kInvalid, "a shape with struct_size set is needed");
-  const Shape shape;
-  out->nodes = shape.nodes;
-  out->programs = shape.programs;
-  out->length_bins = shape.length_bins;
-  out->length_bin_bytes = shape.length_bin_bytes;
-  out->latency_bins = shape.latency_bins;
-  std::copy(std::begin(shape.latency_bin_ns), std::end(shape.latency_bin_ns), out->latency_bin_ns);
+  copy_shape(Shape(), out);
   return 0;
 }
 

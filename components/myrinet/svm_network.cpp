@@ -96,10 +96,8 @@ void SvmNetwork::begin(svm::Engine& engine, svm::PacketSink& receiver) {
   engine_ = &engine;
   receiver_ = &receiver;
   parameters_.nodes = engine.processes();
-  stacks_.assign(engine.processes(), {0});
+  phases_ = svm::Phases(engine);
   held_.assign(engine.processes(), 0);
-  for (const std::string& region : engine.memory().regions())
-    regions_.push_back(regions_.empty() ? std::uint16_t{0} : substrata_region(region.c_str()));
   if (shared_ == nullptr) shared_ = std::make_shared<SharedCluster>(parameters_, 1);
 }
 
@@ -115,7 +113,7 @@ Time SvmNetwork::send(svm::Packet&& packet, Time now) {
   message.bytes = data && packet.bytes >= costs_.header ? packet.bytes - costs_.header : packet.bytes;
   message.type = of_stream(packet.operation) ? std::uint8_t{SUBSTRATA_MYRINET_STREAM} : type_of(packet.kind);
   message.program = program_;
-  message.phase = stacks_[packet.from].back();
+  message.phase = phases_[packet.from];
   message.flags = program ? std::uint16_t{0} : std::uint16_t{SUBSTRATA_FLAG_INTERNAL};
   message.address = packet.address;
   svm::LayerOperation* const operation = packet.operation;
@@ -123,14 +121,7 @@ Time SvmNetwork::send(svm::Packet&& packet, Time now) {
     message.operation =
         operation_word(number_of(operation->kind), operation->number, packet.to == operation->node);
   const bool flagged = packet.kind == PacketKind::kPageReply;
-  std::uint64_t number = packets_.size();
-  if (free_.empty()) {
-    packets_.push_back(std::move(packet));
-  } else {
-    number = free_.back();
-    free_.pop_back();
-    packets_[number] = std::move(packet);
-  }
+  const std::uint64_t number = packets_.add(std::move(packet));
   const auto post = [&](std::uint64_t of) {
     if (operation != nullptr) {
       operation->packets += std::max(message.bytes, 1u) / parameters_.packet_bytes +
@@ -156,12 +147,7 @@ Time SvmNetwork::update(svm::ProcessId, svm::ProcessId, std::uint64_t, std::span
 }
 
 Time SvmNetwork::mark(svm::ProcessId process, svm::Operation operation, Time) {
-  std::vector<std::uint16_t>& stack = stacks_[process];
-  const std::uint64_t region = operation.argument();
-  const std::uint16_t number = region < regions_.size() ? regions_[region] : std::uint16_t{0};
-  if (operation.kind() == workloads::OperationKind::kPhase) stack.front() = number;
-  if (operation.kind() == workloads::OperationKind::kEnter) stack.push_back(number);
-  if (operation.kind() == workloads::OperationKind::kLeave && stack.size() > 1) stack.pop_back();
+  phases_.mark(process, operation);
   return 0;
 }
 
@@ -179,7 +165,7 @@ void SvmNetwork::completed(const svm::LayerOperation& operation) {
   seen.size = static_cast<std::uint32_t>(std::min(operation.bytes, kMostSize));
   seen.kind = transaction_kind(operation.kind);
   seen.program = program_;
-  seen.phase = stacks_[operation.node].back();
+  seen.phase = phases_[operation.node];
   seen.flags = transaction_flags(operation.kind);
   shared_->cluster().completed(operation.node, seen);
 }
@@ -195,7 +181,7 @@ void SharedCluster::delivered(const Message& message, Time, Time) {
 
 void SvmNetwork::hand_over(std::uint64_t number, Time now) {
   svm::Packet packet = std::move(packets_[number]);
-  free_.push_back(number);
+  packets_.remove(number);
   receiver_->arrive(std::move(packet), now);
 }
 

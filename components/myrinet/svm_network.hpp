@@ -9,6 +9,8 @@
 
 #include "cluster.hpp"
 #include "shared_virtual_memory/network.hpp"
+#include "shared_virtual_memory/phases.hpp"
+#include "shared_virtual_memory/places.hpp"
 
 namespace substrata::myrinet {
 
@@ -90,12 +92,10 @@ class SvmNetwork final : public svm::Network, private workloads::EventSink {
   svm::PacketSink* receiver_ = nullptr;
   Time armed_ = kNever;               // an event of the engine is due then
   std::uint64_t under_way_ = 0;       // own messages
-  std::vector<svm::Packet> packets_;  // in the cluster, by number
-  std::vector<std::uint64_t> free_;
-  std::vector<std::uint64_t> taken_;                // being handed over
-  std::vector<std::uint32_t> held_;                 // of each node: messages that wait for its process to run
-  std::vector<std::uint16_t> regions_;              // numbers in the feed of the run's regions
-  std::vector<std::vector<std::uint16_t>> stacks_;  // of each node: its phase, then the procedures it is in
+  svm::Places<svm::Packet> packets_;  // in the cluster
+  std::vector<std::uint64_t> taken_;  // being handed over
+  std::vector<std::uint32_t> held_;   // of each node: messages that wait for its process to run
+  svm::Phases phases_;
 };
 
 }  // namespace substrata::myrinet

@@ -247,8 +247,6 @@ constexpr SubstrateTable kTable = Slots::table({
     .name = "net",
     .summary = "Packets, bytes and errors of the network interfaces, from /proc/net/dev",
     .version = "1.0",
-    .max_events = 512,
-    .max_multiplexed = 512,
     .detect = detect,
     .event_names = "*:[rt]x:*,*.[rt]x.*",
 });

@@ -50,53 +50,50 @@ LastRun last_run() {
 using namespace substrata;
 using namespace substrata::numachine;
 
-extern "C" {
-
-int substrata_numachine_objects(struct substrata_numachine_object* objects, uint32_t* count) {
-  if (count == nullptr || (objects == nullptr && *count != 0))
-    return fail(Code::kInvalid, "no place for the objects that are to be read");
+// As many of the last run's as there is room for; *count says how many there are.
+template <typename To, typename From, typename Fill>
+static int hand_out(To* to, uint32_t* count, std::vector<From> LastRun::*which, const char* what,
+                    const Fill& fill) {
+  if (count == nullptr || (to == nullptr && *count != 0))
+    return fail(Code::kInvalid, "no place for %s that are to be read", what);
   return guarded([&] {
     refresh_live_findings();
     const LastRun run = last_run();
-    for (std::size_t i = 0; i < run.objects.size() && i < *count; ++i) {
-      const ObjectMisses& from = run.objects[i];
-      substrata_numachine_object& to = objects[i];
-      to = {};
-      copy_text(from.name, to.name, sizeof to.name);
-      copy_text(name_of(from.cause), to.cause, sizeof to.cause);
-      to.lines = from.lines;
-      to.other_misses = from.other;
-      to.invalidation_misses = from.invalidation;
-      to.ownership_misses = from.ownership;
-      to.invalidations = from.invalidations;
-      to.nacks = from.nacks;
-      to.queue_cycles = from.queue_cycles;
+    const std::vector<From>& all = run.*which;
+    for (std::size_t i = 0; i < all.size() && i < *count; ++i) {
+      to[i] = {};
+      fill(all[i], to[i]);
     }
-    *count = static_cast<uint32_t>(run.objects.size());
+    *count = static_cast<uint32_t>(all.size());
     return 0;
   });
 }
 
+extern "C" {
+
+int substrata_numachine_objects(struct substrata_numachine_object* objects, uint32_t* count) {
+  return hand_out(objects, count, &LastRun::objects, "the objects", [](const ObjectMisses& from, auto& to) {
+    copy_text(from.name, to.name, sizeof to.name);
+    copy_text(name_of(from.cause), to.cause, sizeof to.cause);
+    to.lines = from.lines;
+    to.other_misses = from.other;
+    to.invalidation_misses = from.invalidation;
+    to.ownership_misses = from.ownership;
+    to.invalidations = from.invalidations;
+    to.nacks = from.nacks;
+    to.queue_cycles = from.queue_cycles;
+  });
+}
+
 int substrata_numachine_spikes(struct substrata_numachine_spike* spikes, uint32_t* count) {
-  if (count == nullptr || (spikes == nullptr && *count != 0))
-    return fail(Code::kInvalid, "no place for the cache lines that are to be read");
-  return guarded([&] {
-    refresh_live_findings();
-    const LastRun run = last_run();
-    for (std::size_t i = 0; i < run.spikes.size() && i < *count; ++i) {
-      const Spike& from = run.spikes[i];
-      substrata_numachine_spike& to = spikes[i];
-      to = {};
-      to.cpu = from.cpu;
-      to.index = from.index;
-      to.misses = from.misses;
-      to.average = from.average;
-      std::string names;
-      for (const std::string& name : from.objects) names += (names.empty() ? "" : ", ") + name;
-      copy_text(names, to.objects, sizeof to.objects);
-    }
-    *count = static_cast<uint32_t>(run.spikes.size());
-    return 0;
+  return hand_out(spikes, count, &LastRun::spikes, "the cache lines", [](const Spike& from, auto& to) {
+    to.cpu = from.cpu;
+    to.index = from.index;
+    to.misses = from.misses;
+    to.average = from.average;
+    std::string names;
+    for (const std::string& name : from.objects) names += (names.empty() ? "" : ", ") + name;
+    copy_text(names, to.objects, sizeof to.objects);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/members.hpp"
 #include "last_run.hpp"
 #include "live.hpp"
 #include "workloads/run.hpp"
@@ -220,20 +221,7 @@ std::string NumachineMachine::name_at(std::uint64_t address) const {
 std::vector<workloads::Statistic> NumachineMachine::statistics() const {
   if (model_ == nullptr) return {};
   Truth sum;
-  for (std::uint32_t cpu = 0; cpu < model_->processors(); ++cpu) {
-    const Truth& t = model_->truth(cpu);
-    for (unsigned i = 0; i < 16; ++i) sum.pipeline[i] += t.pipeline[i];
-    for (unsigned i = 0; i < 4; ++i) sum.misses[i] += t.misses[i];
-    sum.reads += t.reads;
-    sum.read_exclusives += t.read_exclusives;
-    sum.upgrades += t.upgrades;
-    sum.updates += t.updates;
-    sum.nacks += t.nacks;
-    sum.invalidation_hits += t.invalidation_hits;
-    sum.network_cache_hits += t.network_cache_hits;
-    sum.local += t.local;
-    sum.remote += t.remote;
-  }
+  for (std::uint32_t cpu = 0; cpu < model_->processors(); ++cpu) add_counts(sum, model_->truth(cpu));
   return {{"instructions", sum.instructions()},
           {"reads", sum.reads},
           {"read_exclusives", sum.read_exclusives},

@@ -224,13 +224,16 @@ Step Protocol::at_home(std::uint32_t cpu, std::uint64_t line, Want want) {
   return own_at_home(cpu, line);
 }
 
+Protocol::AtHome Protocol::served_at_home(std::uint32_t cpu, std::uint64_t line) {
+  AtHome begun{{}, station_of(cpu), home_of(line), block(line)};
+  begun.step.met = begun.known.state;
+  begun.step.served = true;
+  return begun;
+}
+
 Step Protocol::read_at_home(std::uint32_t cpu, std::uint64_t line) {
-  Step step;
-  const std::uint32_t station = station_of(cpu);
-  const std::uint32_t home = home_of(line);
-  Block& known = block(line);
-  step.met = known.state;
-  step.served = step.data = true;
+  auto [step, station, home, known] = served_at_home(cpu, line);
+  step.data = true;
   if (known.state == BlockState::kLocalInvalid) {
     step.owner = dirty_holder(home, line);
     known.version = take(static_cast<std::uint32_t>(step.owner), line, false);
@@ -271,12 +274,7 @@ Step Protocol::read_at_home(std::uint32_t cpu, std::uint64_t line) {
 }
 
 Step Protocol::own_at_home(std::uint32_t cpu, std::uint64_t line) {
-  Step step;
-  const std::uint32_t station = station_of(cpu);
-  const std::uint32_t home = home_of(line);
-  Block& known = block(line);
-  step.met = known.state;
-  step.served = true;
+  auto [step, station, home, known] = served_at_home(cpu, line);
   step.data = !holds(cpu, line);
   std::uint32_t version = known.version;
   switch (known.state) {
@@ -331,12 +329,7 @@ Step Protocol::own_at_home(std::uint32_t cpu, std::uint64_t line) {
 
 // Section 3.3.2: memory stays the owner, every holder gets the new value.
 Step Protocol::update_at_home(std::uint32_t cpu, std::uint64_t line) {
-  Step step;
-  const std::uint32_t station = station_of(cpu);
-  const std::uint32_t home = home_of(line);
-  Block& known = block(line);
-  step.met = known.state;
-  step.served = true;
+  auto [step, station, home, known] = served_at_home(cpu, line);
   const std::uint32_t version = ++known.latest;
   known.version = version;
   const auto update = [&](std::uint32_t of, std::uint8_t processors) {

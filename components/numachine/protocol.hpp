@@ -197,6 +197,13 @@ class Protocol {
   void fill(std::uint32_t cpu, std::uint64_t line, CacheState state, std::uint32_t version, Step& step);
   NetworkLine& allocate(std::uint32_t station, std::uint64_t line, Step& step);
   void write_back(std::uint32_t cpu, std::uint64_t line, std::uint32_t version);
+  // What memory knows of a line when a processor's request reaches it, and the step that it begins.
+  struct AtHome {
+    Step step;
+    std::uint32_t station, home;  // the processor's, the line's
+    Block& known;
+  };
+  AtHome served_at_home(std::uint32_t cpu, std::uint64_t line);
   Step read_at_home(std::uint32_t cpu, std::uint64_t line);
   Step own_at_home(std::uint32_t cpu, std::uint64_t line);
   Step update_at_home(std::uint32_t cpu, std::uint64_t line);

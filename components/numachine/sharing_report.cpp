@@ -47,23 +47,10 @@ std::uint64_t address_in(const LineProfile& line, std::uint64_t line_bytes) {
 }  // namespace
 
 const char* name_of(Cause cause) noexcept {
-  switch (cause) {
-    case Cause::kCapacity:
-      return "compulsory or capacity misses";
-    case Cause::kConflict:
-      return "conflict misses";
-    case Cause::kFalseSharing:
-      return "false sharing";
-    case Cause::kTrueSharing:
-      return "true sharing";
-    case Cause::kMigratory:
-      return "migratory data";
-    case Cause::kProducerConsumer:
-      return "producer and consumers";
-    case Cause::kHotSpot:
-      return "hot spot";
-  }
-  return "";
+  constexpr const char* kNames[] = {
+      "compulsory or capacity misses", "conflict misses", "false sharing", "true sharing", "migratory data",
+      "producer and consumers",        "hot spot"};
+  return kNames[static_cast<std::size_t>(cause)];
 }
 
 std::vector<ObjectMisses> explain_misses(Model& model, const NameAt& name_at) {

@@ -184,15 +184,11 @@ bool ThreadMerge::do_other(Thread& thread, Record record, Time in_order, bool& m
       model.set_phase(thread.cpu, static_cast<std::uint16_t>(number), thread.now);
       return true;
     case SUBSTRATA_COMPACT_SITE:
-      thread.site = number;
-      thread.upper = 0;
-      return true;
     case SUBSTRATA_COMPACT_DETAIL:
-      thread.detail = number;
-      thread.upper = 0;
-      return true;
     case SUBSTRATA_COMPACT_SIZE:
-      thread.size = number;
+      (record.what() == SUBSTRATA_COMPACT_SITE     ? thread.site
+       : record.what() == SUBSTRATA_COMPACT_DETAIL ? thread.detail
+                                                   : thread.size) = number;
       thread.upper = 0;
       return true;
     case SUBSTRATA_COMPACT_UPPER:

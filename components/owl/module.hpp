@@ -5,14 +5,14 @@
 #include <substrata/owl_module.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <new>
+
+#include "base/members.hpp"
 
 namespace substrata::owl {
 
@@ -73,21 +73,15 @@ inline uint32_t longest_packet_of(const Module& module, const uint64_t* register
 }
 
 // A module's counts are a struct of uint64_t in the order of its metrics.
-template <typename Counts>
-using CountArray = std::array<uint64_t, sizeof(Counts) / sizeof(uint64_t)>;
-
-template <typename Counts>
-void give(const Counts& counts, uint64_t* metrics) noexcept {
-  std::ranges::copy(std::bit_cast<CountArray<Counts>>(counts), metrics);
+template <typename Struct>
+void give(const Struct& counts, uint64_t* metrics) noexcept {
+  std::ranges::copy(std::bit_cast<CountArray<Struct>>(counts), metrics);
 }
 
 // Adds another instance's counts and takes them from there.
-template <typename Counts>
-void move_counts(Counts& into, Counts& from) noexcept {
-  auto sums = std::bit_cast<CountArray<Counts>>(into);
-  const auto more = std::bit_cast<CountArray<Counts>>(from);
-  std::ranges::transform(sums, more, sums.begin(), std::plus{});
-  into = std::bit_cast<Counts>(sums);
+template <typename Struct>
+void move_counts(Struct& into, Struct& from) noexcept {
+  add_counts(into, from);
   from = {};
 }
 

@@ -15,10 +15,7 @@
 // Thread-safe; its own work is done in the thread that delivers to the watched capsule.
 struct substrata_owl_rule {
  public:
-  substrata_owl_rule() = default;
   ~substrata_owl_rule();
-  substrata_owl_rule(const substrata_owl_rule&) = delete;
-  substrata_owl_rule& operator=(const substrata_owl_rule&) = delete;
   // 0, or negative with a message that names the line.
   int parse(const char* text);
   int begin();

@@ -25,11 +25,8 @@ constexpr uint64_t record_words(uint32_t bytes) noexcept { return 2 + (uint64_t{
 // ends.
 class RingProducer {
  public:
-  RingProducer() = default;
   // Removes the ring's link. Those who have it open keep what lies in it.
   ~RingProducer();
-  RingProducer(const RingProducer&) = delete;
-  RingProducer& operator=(const RingProducer&) = delete;
   int create(const char* path, uint64_t bytes, uint32_t policy, uint32_t near_full_percent);
   // Lets readers open it: after the registers have been set.
   void publish() noexcept;

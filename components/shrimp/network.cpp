@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "shared_virtual_memory/node_probes.hpp"
 #include "workloads/run.hpp"
 
 namespace substrata::shrimp {
@@ -15,42 +16,9 @@ using svm::Time;
 
 namespace {
 
-struct Kind {
-  std::uint16_t kind;
-  std::uint16_t flags;
-  bool into_page;  // written to the page itself, not to a message buffer
-};
-
-Kind kind_of(PacketKind kind) noexcept {
-  constexpr std::uint16_t kProtocol = SUBSTRATA_FLAG_MODELLED | SUBSTRATA_FLAG_INTERNAL;
-  constexpr std::uint16_t kSync = kProtocol | SUBSTRATA_FLAG_SYNCHRONISING;
-  switch (kind) {
-    case PacketKind::kLockRequest:
-    case PacketKind::kLockGrant:
-      return {SUBSTRATA_LOCK, kSync, false};
-    case PacketKind::kLockRelease:
-      return {SUBSTRATA_UNLOCK, kSync, false};
-    case PacketKind::kBarrierArrive:
-    case PacketKind::kBarrierRelease:
-      return {SUBSTRATA_BARRIER, kSync, false};
-    case PacketKind::kHomeRequest:
-    case PacketKind::kHomeReply:
-    case PacketKind::kUpdateMark:
-      return {SUBSTRATA_RESPONSE, kProtocol, false};
-    case PacketKind::kPageRequest:
-      return {SUBSTRATA_PAGE_FETCH, kProtocol, false};
-    case PacketKind::kPageReply:
-      return {SUBSTRATA_PAGE_REPLY, kProtocol, true};
-    case PacketKind::kPageMove:
-      return {SUBSTRATA_PAGE_MIGRATE, kProtocol, true};
-    case PacketKind::kDiff:
-      return {SUBSTRATA_DIFF, kProtocol, false};
-    case PacketKind::kUpdate:
-      return {SUBSTRATA_AUTOMATIC_UPDATE, kProtocol, true};
-    case PacketKind::kUser:
-      return {SUBSTRATA_RECEIVE, SUBSTRATA_FLAG_MODELLED, false};
-  }
-  return {SUBSTRATA_KIND_NONE, 0, false};
+// Written to the page itself, not to a message buffer.
+bool into_page(PacketKind kind) noexcept {
+  return kind == PacketKind::kPageReply || kind == PacketKind::kPageMove || kind == PacketKind::kUpdate;
 }
 
 // What migration's boards count by: tag, sender, size in chunks of 16 bytes (section 4.4).
@@ -75,15 +43,7 @@ void Network::begin(workloads::Engine& engine, svm::PacketSink& receiver) {
 void Network::put(Flight&& flight, Time stamped) {
   flight.packet.stamped = stamped;
   const Time there = ports_->cross(flight.packet.sender, flight.packet.receiver, flight.packet.size, stamped);
-  std::uint64_t number = flights_.size();
-  if (free_flights_.empty()) {
-    flights_.push_back(std::move(flight));
-  } else {
-    number = free_flights_.back();
-    free_flights_.pop_back();
-    flights_[number] = std::move(flight);
-  }
-  engine_->schedule(there, *this, number * kStages + kAtInterface);
+  engine_->schedule(there, *this, flights_.add(std::move(flight)) * kStages + kAtInterface);
 }
 
 void Network::on_event(Time now, std::uint64_t argument) {
@@ -103,13 +63,13 @@ void Network::on_event(Time now, std::uint64_t argument) {
       if (flight.last)
         engine_->schedule(flight.delivered, *this, number * kStages + kDelivered);
       else
-        free_flights_.push_back(number);
+        flights_.remove(number);
       see(packet);
       return;
     }
     default: {
       Packet message = std::move(flight.message);
-      free_flights_.push_back(number);
+      flights_.remove(number);
       receiver_->arrive(std::move(message), now);
       return;
     }
@@ -140,21 +100,21 @@ Time Network::send(Packet&& packet, Time now) {
   const ProcessId from = packet.from;
   flush(from, now);
   now += charged(from) + cycles(parameters_.send_cycles);
-  const Kind kind = kind_of(packet.kind);
+  const PacketKind kind = packet.kind;
   const std::uint32_t total = std::max<std::uint32_t>(packet.bytes, 1);
   for (std::uint32_t sent = 0; sent < total;) {
     const std::uint32_t size = std::min(total - sent, parameters_.ports.burst);
     Flight flight;
     // The message is moved away in the last round only. NOLINTNEXTLINE(bugprone-use-after-move)
-    flight.packet = {.address = kind.into_page ? packet.address + sent : 0,
-                     .detail = kind.into_page ? packet.number : packet.address,
+    flight.packet = {.address = into_page(kind) ? packet.address + sent : 0,
+                     .detail = into_page(kind) ? packet.number : packet.address,
                      .sender = from,
                      .receiver = packet.to,
                      .size = size,
-                     .kind = kind.kind,
+                     .kind = svm::transaction_kind(kind),
                      .phase = phase_,
-                     .flags = kind.flags};
-    if (!kind.into_page && packet.address == 0) flight.packet.detail = packet.number;
+                     .flags = svm::transaction_flags(kind)};
+    if (!into_page(kind) && packet.address == 0) flight.packet.detail = packet.number;
     sent += size;
     flight.last = sent == total;
     if (!flight.last) flight.packet.flags |= SUBSTRATA_FLAG_PARTIAL;
@@ -175,15 +135,14 @@ void Network::flush(ProcessId from, Time now) {
   Packet& open = combining_[from];
   if (open.data.empty()) return;
   open.bytes = static_cast<std::uint32_t>(open.data.size());
-  const Kind kind = kind_of(PacketKind::kUpdate);
   Flight flight;
   flight.packet = {.address = open.address,
                    .sender = open.from,
                    .receiver = open.to,
                    .size = open.bytes,
-                   .kind = kind.kind,
+                   .kind = svm::transaction_kind(PacketKind::kUpdate),
                    .phase = phase_,
-                   .flags = kind.flags};
+                   .flags = svm::transaction_flags(PacketKind::kUpdate)};
   flight.last = true;
   flight.message = std::exchange(open, Packet{});
   put(std::move(flight), now);

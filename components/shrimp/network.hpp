@@ -14,6 +14,7 @@
 #include "ports.hpp"
 #include "probes.hpp"
 #include "shared_virtual_memory/network.hpp"
+#include "shared_virtual_memory/places.hpp"
 #include "shared_virtual_memory/svm_machine.hpp"
 
 namespace substrata::shrimp {
@@ -75,8 +76,7 @@ class Network final : public svm::Network, private workloads::EventSink {
   std::uint16_t phase_ = 0;
   std::vector<svm::Packet> combining_;                  // of each node; without data: nothing
   std::vector<std::vector<std::uint16_t>> procedures_;  // of each node, those it is in
-  std::deque<Flight> flights_;
-  std::vector<std::uint64_t> free_flights_;
+  svm::Places<Flight> flights_;
   // Migration: the software's own boards, the page that has each tag, the pages that wait for one, and what
   // handlers took from the processors.
   static constexpr std::uint32_t kTags = 15;  // 1 to 15; 0 is for what does not migrate

@@ -205,6 +205,7 @@ Status detect(const Host* host) noexcept {
 class Model : public sysfs::SampledDevice {
  public:
   static constexpr uint32_t kValueFlags = kValueModelled;
+  static constexpr uint32_t kMostEvents = 64;
 
   using SampledDevice::SampledDevice;
 
@@ -313,8 +314,6 @@ constexpr SubstrateTable kTable = Slots::table({
     .summary = "Modelled temperature and power of each processor package, driven by its real use",
     .version = "1.0",
     .traits = kModelled | kOnRequest,
-    .max_events = 64,
-    .max_multiplexed = 64,
     .detect = detect,
     .event_names = "package*:temperature,package*:power",
 });

@@ -258,14 +258,49 @@ inline Result<Bucket> bucket(std::uint32_t compact) {
   return Bucket{BusCycles(first), BusCycles(last)};
 }
 
+namespace detail {
+inline void call_no_interrupt() noexcept { substrata_numachine_on_interrupt(nullptr, nullptr); }
+inline void call_no_miss() noexcept { substrata_numachine_on_miss(nullptr, nullptr, nullptr); }
+
+// A callee of the models: only the one made last is called, and `call_none` ends its calls.
+template <class Callee, void (*call_none)() noexcept>
+class Latest {
+ public:
+  explicit Latest(Callee callee) : callee_(std::make_unique<Callee>(std::move(callee))) {
+    latest() = callee_.get();
+  }
+  Latest(Latest&&) noexcept = default;
+  Latest& operator=(Latest&& other) noexcept {
+    if (this != &other) {
+      end();
+      callee_ = std::move(other.callee_);
+    }
+    return *this;
+  }
+  ~Latest() { end(); }
+  Callee* get() const noexcept { return callee_.get(); }
+
+ private:
+  static std::atomic<Callee*>& latest() {
+    static std::atomic<Callee*> one{nullptr};
+    return one;
+  }
+  void end() noexcept {
+    Callee* own = callee_.get();
+    if (own != nullptr && latest().compare_exchange_strong(own, nullptr)) call_none();
+    callee_.reset();
+  }
+  std::unique_ptr<Callee> callee_;
+};
+}  // namespace detail
+
 // Calls a function at every overflow interrupt while it lives. Only the one made last is called; when it
 // ends, none is. The function must not throw. Movable.
 class [[nodiscard]] Interrupts {
  public:
   using Function = std::function<void(std::uint32_t cpu, std::uint32_t pending)>;
   static Result<Interrupts> call(Function function) {
-    Interrupts made(std::make_unique<Function>(std::move(function)));
-    latest() = made.function_.get();
+    Interrupts made(std::move(function));
     if (const int code = substrata_numachine_on_interrupt(
             [](void* owner, std::uint32_t cpu, std::uint32_t pending) {
               (*static_cast<Function*>(owner))(cpu, pending);
@@ -276,29 +311,10 @@ class [[nodiscard]] Interrupts {
     }
     return made;
   }
-  Interrupts(Interrupts&&) noexcept = default;
-  Interrupts& operator=(Interrupts&& other) noexcept {
-    if (this != &other) {
-      end();
-      function_ = std::move(other.function_);
-    }
-    return *this;
-  }
-  ~Interrupts() { end(); }
 
  private:
-  explicit Interrupts(std::unique_ptr<Function> function) noexcept : function_(std::move(function)) {}
-  static std::atomic<Function*>& latest() {
-    static std::atomic<Function*> one{nullptr};
-    return one;
-  }
-  void end() noexcept {
-    Function* own = function_.get();
-    if (own != nullptr && latest().compare_exchange_strong(own, nullptr))
-      substrata_numachine_on_interrupt(nullptr, nullptr);
-    function_.reset();
-  }
-  std::unique_ptr<Function> function_;
+  explicit Interrupts(Function function) : function_(std::move(function)) {}
+  detail::Latest<Function, detail::call_no_interrupt> function_;
 };
 
 // Informing memory operations: calls `handler` at every miss response while `trigger` is active (no trigger:
@@ -309,8 +325,7 @@ class [[nodiscard]] MissHandler {
   using Function = std::function<void(std::uint32_t cpu, const substrata_transaction& response)>;
   using Trigger = std::function<bool(std::uint32_t cpu, const substrata_transaction& response)>;
   static Result<MissHandler> call(Function handler, Trigger trigger = {}) {
-    MissHandler made(std::make_unique<Both>(Both{std::move(handler), std::move(trigger)}));
-    latest() = made.both_.get();
+    MissHandler made(Both{std::move(handler), std::move(trigger)});
     if (const int code = substrata_numachine_on_miss(
             [](void* owner, std::uint32_t cpu, const substrata_transaction* response) -> int {
               const Both& own = *static_cast<Both*>(owner);
@@ -325,33 +340,14 @@ class [[nodiscard]] MissHandler {
     }
     return made;
   }
-  MissHandler(MissHandler&&) noexcept = default;
-  MissHandler& operator=(MissHandler&& other) noexcept {
-    if (this != &other) {
-      end();
-      both_ = std::move(other.both_);
-    }
-    return *this;
-  }
-  ~MissHandler() { end(); }
 
  private:
   struct Both {
     Function handler;
     Trigger trigger;
   };
-  explicit MissHandler(std::unique_ptr<Both> both) noexcept : both_(std::move(both)) {}
-  static std::atomic<Both*>& latest() {
-    static std::atomic<Both*> one{nullptr};
-    return one;
-  }
-  void end() noexcept {
-    Both* own = both_.get();
-    if (own != nullptr && latest().compare_exchange_strong(own, nullptr))
-      substrata_numachine_on_miss(nullptr, nullptr, nullptr);
-    both_.reset();
-  }
-  std::unique_ptr<Both> both_;
+  explicit MissHandler(Both both) : both_(std::move(both)) {}
+  detail::Latest<Both, detail::call_no_miss> both_;
 };
 
 // The machine around the live program or replay of this process, until the end of its life. Movable.
@@ -366,23 +362,15 @@ class [[nodiscard]] Following {
       return detail::refusal(code);
     return Following(machine);
   }
-  Following(Following&& other) noexcept : machine_(std::exchange(other.machine_, nullptr)) {}
-  Following& operator=(Following&& other) noexcept {
-    if (this != &other) {
-      end();
-      machine_ = std::exchange(other.machine_, nullptr);
-    }
-    return *this;
-  }
-  ~Following() { end(); }
   // Runs what the program did so far through the machine and ends it.
-  void end() noexcept {
-    if (machine_ != nullptr) substrata_unfollow(std::exchange(machine_, nullptr));
-  }
+  void end() noexcept { machine_.reset(); }
 
  private:
+  struct End {
+    void operator()(substrata_following* machine) const noexcept { substrata_unfollow(machine); }
+  };
   explicit Following(substrata_following* machine) noexcept : machine_(machine) {}
-  substrata_following* machine_;
+  std::unique_ptr<substrata_following, End> machine_;
 };
 
 // ---- a station's memory card

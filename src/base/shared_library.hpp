@@ -3,6 +3,7 @@
 #define SUBSTRATA_SUPPORT_SHARED_LIBRARY_HPP
 
 #include <string>
+#include <utility>
 
 #include "base/result.hpp"
 
@@ -23,6 +24,13 @@ class SharedLibrary {
 
   // The address of a symbol, null if the object does not define it.
   void* symbol(const char* name) const noexcept;
+  // The same as a function or variable of the pointer's type; whether it is there.
+  template <typename Pointer>
+  bool find(const char* name, Pointer* out) const noexcept {
+    *out = reinterpret_cast<Pointer>(symbol(name));
+    return *out != nullptr;
+  }
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
 
  private:
   explicit SharedLibrary(void* handle) : handle_(handle) {}

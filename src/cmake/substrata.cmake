@@ -222,6 +222,16 @@ function(substrata_use_prelude target prelude)
   endif()
 endfunction()
 
+# The command line's programs under a sanitizer: what computes long stands in the libraries. Optimised, GCC 12 forgets
+# -Wno-restrict for what it read precompiled.
+function(substrata_compile_as_tool target)
+  substrata_unoptimised(${target})
+  substrata_prelude(tool_prelude UNOPTIMISED LIBRARIES nlohmann_json::nlohmann_json
+    HEADERS <algorithm> <cstdint> <cstdio> <cstdlib> <cstring> <filesystem> <fstream> <functional> <map> <memory>
+            <nlohmann/json.hpp> <optional> <stdexcept> <string> <utility> <vector>)
+  substrata_use_prelude(${target} tool_prelude)
+endfunction()
+
 # Tiers of tests: each test has one of these labels, and tests/check_tiers looks whether that is so.
 #   unit    sees the insides of a module          client  uses what is installed, as a user's program does
 #   mpi     starts MPI programs                   slow    builds or runs much: a compiler, a package, a traced program

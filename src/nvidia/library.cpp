@@ -1,32 +1,18 @@
 // Loads NVIDIA's management library and finds its functions.
 #include "nvidia/library.hpp"
 
-#include <dlfcn.h>
+#include <utility>
 
 namespace substrata::nvml {
-namespace {
-
-struct Symbols {
-  void* library;
-  template <typename Function>
-  bool find(const char* name, Function* function) const {
-    *function = reinterpret_cast<Function>(::dlsym(library, name));
-    return *function != nullptr;
-  }
-};
-
-}  // namespace
-
 Library::~Library() {
   if (began_) shutdown_();
-  if (library_ != nullptr) ::dlclose(library_);
 }
 
 bool Library::load(const char* path, std::string* why) {
   const bool chosen = path != nullptr && *path != '\0';
-  library_ = ::dlopen(chosen ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library_ == nullptr && !chosen) library_ = ::dlopen("libnvidia-ml.so", RTLD_NOW | RTLD_LOCAL);
-  if (library_ == nullptr) {
+  Result<SharedLibrary> loaded = SharedLibrary::load(chosen ? path : "libnvidia-ml.so.1");
+  if (!loaded && !chosen) loaded = SharedLibrary::load("libnvidia-ml.so");
+  if (!loaded) {
     *why =
         chosen
             ? "PAPI_NVML_MAIN is " + std::string(path) + ", which does not load as a library"
@@ -35,6 +21,7 @@ bool Library::load(const char* path, std::string* why) {
               "PAPI_NVML_MAIN";
     return false;
   }
+  library_ = std::move(*loaded);
   if (!find_functions()) {
     *why =
         "the libnvidia-ml found lacks functions that every driver since 2012 has; set PAPI_NVML_MAIN to the "
@@ -47,7 +34,7 @@ bool Library::load(const char* path, std::string* why) {
 // The versioned names: the plain ones are the first version, whose start fails for one bad GPU and whose numbering
 // leaves out what may not be used.
 bool Library::find_functions() {
-  const Symbols in{library_};
+  const SharedLibrary& in = library_;
   in.find("nvmlDeviceGetPciInfo_v3", &pci);
   in.find("nvmlDeviceGetUUID", &uuid);
   in.find("nvmlDeviceGetCudaComputeCapability", &capability);

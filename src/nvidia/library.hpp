@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/shared_library.hpp"
+
 namespace substrata::nvml {
 
 // nvmlReturn_t, as far as an answer of ours depends on it.
@@ -81,9 +83,6 @@ static_assert(sizeof(GpmMetric) == 40 && offsetof(GpmMetrics, metrics) == 24);
 // Its functions may be called by several threads.
 class Library {
  public:
-  Library() noexcept = default;
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
   ~Library();
 
   // Loads `path` (PAPI_NVML_MAIN) and nothing else where it is set, libnvidia-ml.so.1 otherwise. False with a message.
@@ -139,7 +138,7 @@ class Library {
  private:
   bool find_functions();
 
-  void* library_ = nullptr;
+  SharedLibrary library_;
   bool began_ = false;
   int (*init_)() = nullptr;
   int (*shutdown_)() = nullptr;

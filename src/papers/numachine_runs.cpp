@@ -14,6 +14,16 @@ void must(int code) {
   if (code != 0) throw std::runtime_error(substrata_feed_error());
 }
 
+// As many as the call says there are.
+template <typename Entry>
+std::vector<Entry> all_of(int (*call)(Entry*, std::uint32_t*)) {
+  std::uint32_t count = 0;
+  must(call(nullptr, &count));
+  std::vector<Entry> all(count);
+  must(call(all.data(), &count));
+  return all;
+}
+
 }  // namespace
 
 std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t processors,
@@ -46,19 +56,11 @@ substrata_numachine_truth known(std::uint32_t processor) {
 }
 
 std::vector<substrata_numachine_object> objects() {
-  std::uint32_t count = 0;
-  must(substrata_numachine_objects(nullptr, &count));
-  std::vector<substrata_numachine_object> all(count);
-  must(substrata_numachine_objects(all.data(), &count));
-  return all;
+  return all_of<substrata_numachine_object>(substrata_numachine_objects);
 }
 
 std::vector<substrata_numachine_spike> spikes() {
-  std::uint32_t count = 0;
-  must(substrata_numachine_spikes(nullptr, &count));
-  std::vector<substrata_numachine_spike> all(count);
-  must(substrata_numachine_spikes(all.data(), &count));
-  return all;
+  return all_of<substrata_numachine_spike>(substrata_numachine_spikes);
 }
 
 std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_mode,

@@ -16,10 +16,11 @@
 
 namespace substrata::sysfs {
 
-// What the devices have in common. A device says its own refresh_ns or kValueFlags by redeclaring them.
+// What the devices have in common. A device says its own refresh_ns, kValueFlags or kMostEvents by redeclaring them.
 class SampledDevice {
  public:
-  static constexpr uint32_t kValueFlags = 0;  // ValueFlags of every value
+  static constexpr uint32_t kValueFlags = 0;    // ValueFlags of every value
+  static constexpr uint32_t kMostEvents = 512;  // of one set
 
   // Keeps the host, touches nothing.
   explicit SampledDevice(const Host& host) noexcept : host_(host) {}
@@ -129,6 +130,7 @@ struct SampledSlots {
 
   // The whole table: `own` holds the data, detect, and what a substrate does otherwise (close) or besides.
   static constexpr SubstrateTable table(SubstrateTable own) noexcept {
+    own.max_events = own.max_multiplexed = DeviceT::kMostEvents;
     own.open = open;
     if (own.close == nullptr) own.close = close;
     own.event_count = event_count;

@@ -2,39 +2,22 @@
 #include "base/owner_lock.hpp"
 
 #include <gtest/gtest.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "support/refused_call.hpp"
+
 namespace {
 
 using substrata::OwnerLock;
-
-// From now on membarrier is refused in this process, as by a filter of a container that comes later.
-bool refuse_membarrier() {
-  sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog filter{static_cast<unsigned short>(std::size(code)), code};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-}
 
 // How often two threads, one of them the owner, were inside at once. What they do inside has no barrier of its
 // own, which would hide a missing one of the lock's; and before it enters the owner stores to memory that is in
@@ -77,7 +60,7 @@ int overlaps() {
 TEST(OwnerLock, ExcludesAlsoOnceMembarrierIsRefused) {
   EXPECT_EXIT(
       {
-        if (!refuse_membarrier()) _exit(100);
+        if (!substrata::tests::refuse_system_call(SYS_membarrier)) _exit(100);
         _exit(overlaps() == 0 ? 0 : 1);
       },
       [](int status) {
@@ -92,7 +75,7 @@ TEST(OwnerLock, IsNotCheapAnyMoreOnceMembarrierIsRefused) {
       {
         OwnerLock lock;
         const bool before = OwnerLock::cheap();
-        if (!before || !refuse_membarrier()) _exit(100);
+        if (!before || !substrata::tests::refuse_system_call(SYS_membarrier)) _exit(100);
         lock.lock();
         lock.unlock();
         _exit(OwnerLock::cheap() ? 1 : 0);

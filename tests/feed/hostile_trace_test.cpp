@@ -69,6 +69,13 @@ long peak_kib() {
   return used.ru_maxrss;
 }
 
+void expect_opened_in_little_memory(const Bytes& file) {
+  const long before = peak_kib();
+  TraceReader reader("hostile", std::make_unique<MemoryBytes>(file.data(), file.size()));
+  EXPECT_EQ(reader.open(), 0);
+  EXPECT_LT(peak_kib() - before, 100L << 10) << "KiB for a file of " << file.size() << " bytes";
+}
+
 TEST(HostileTrace, AnIndexThatNamesOneDictionaryAgainAndAgainTakesNoMoreMemory) {
   Bytes file = begun();
   const uint64_t dictionary = append_chunk(ChunkType::kDictionary, large_dictionary(), &file);
@@ -82,10 +89,7 @@ TEST(HostileTrace, AnIndexThatNamesOneDictionaryAgainAndAgainTakesNoMoreMemory) 
   end(at, &file);
   ASSERT_LT(file.size(), 4096u);
 
-  const long before = peak_kib();
-  TraceReader reader("hostile", std::make_unique<MemoryBytes>(file.data(), file.size()));
-  EXPECT_EQ(reader.open(), 0);
-  EXPECT_LT(peak_kib() - before, 100L << 10) << "KiB for a file of " << file.size() << " bytes";
+  expect_opened_in_little_memory(file);
 }
 
 TEST(HostileTrace, DictionariesAreReadUpToABoundInAll) {
@@ -93,10 +97,7 @@ TEST(HostileTrace, DictionariesAreReadUpToABoundInAll) {
   std::vector<uint64_t> offsets;
   for (int i = 0; i < 100; ++i)
     offsets.push_back(append_chunk(ChunkType::kDictionary, large_dictionary(), &file));
-  const long before = peak_kib();
-  TraceReader reader("hostile", std::make_unique<MemoryBytes>(file.data(), file.size()));
-  EXPECT_EQ(reader.open(), 0);
-  EXPECT_LT(peak_kib() - before, 100L << 10) << "KiB for a file of " << file.size() << " bytes";
+  expect_opened_in_little_memory(file);
 }
 
 TEST(HostileTrace, AnIndexWithBlocksThatOverlapIsNotBelieved) {

@@ -189,14 +189,18 @@ TEST(Trace, IsReadFromAnyTransactionOn) {
   EXPECT_EQ(substrata_trace_seek(trace, 3000), -1);
 }
 
+std::vector<unsigned char> recorded_bytes(const std::string& path) {
+  Streams live;
+  record_random(path, 2000, 250, &live);
+  return bytes_of(path);
+}
+
 // FE-8
 TEST(Trace, CutOffAnywhereReadsUpToItsLastWholeBlockAndTellsTheOffset) {
   const substrata::tests::TemporaryFolder folder;
   const std::string path = folder / "whole.trace";
   const std::string cut = folder / "cut.trace";
-  Streams live;
-  record_random(path, 2000, 250, &live);
-  const std::vector<unsigned char> bytes = bytes_of(path);
+  const std::vector<unsigned char> bytes = recorded_bytes(path);
   substrata_trace* trace = nullptr;
   ASSERT_EQ(substrata_trace_open(path.c_str(), &trace), 0);
   const std::vector<substrata_transaction> all = read_from(trace, 0, 2000);
@@ -240,9 +244,7 @@ TEST(Trace, DamagedInABlockIsReadUpToItAndRefusedThere) {
   const substrata::tests::TemporaryFolder folder;
   const std::string path = folder / "whole.trace";
   const std::string damaged = folder / "damaged.trace";
-  Streams live;
-  record_random(path, 2000, 250, &live);
-  std::vector<unsigned char> bytes = bytes_of(path);
+  std::vector<unsigned char> bytes = recorded_bytes(path);
   TraceReader reader(path, std::make_unique<MemoryBytes>(bytes.data(), bytes.size()));
   ASSERT_EQ(reader.open(), 0);
   const TraceReader::Block block = reader.blocks()[3];

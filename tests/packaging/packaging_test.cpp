@@ -56,6 +56,17 @@ class Packaging : public testing::Test {
     fs::rename(folder_ / "first", prefix_);
   }
 
+  // The consumer in that folder, configured and built against what is installed.
+  void expect_builds_by_cmake(const fs::path& source, const std::string& compiler) {
+    const fs::path build = folder_ / "build";
+    const Ran configured =
+        run(shell_word(CMAKE) + " -S " + shell_word(source) + " -B " + shell_word(build) + " -G " +
+            shell_word(GENERATOR) + " " + compiler + " -DCMAKE_PREFIX_PATH=" + shell_word(prefix_));
+    ASSERT_EQ(configured.status, 0) << configured.out;
+    const Ran built = run(shell_word(CMAKE) + " --build " + shell_word(build));
+    ASSERT_EQ(built.status, 0) << built.out;
+    expect_works(build / "report");
+  }
   // The program runs, and with the libraries of our prefix, without LD_LIBRARY_PATH.
   void expect_works(const fs::path& program) {
     const Ran ran = run(shell_word(program));
@@ -181,31 +192,15 @@ TEST_F(Packaging, CMakeFindsEveryTargetAndVariable) {
 // PA-14
 TEST_F(Packaging, CMakeConsumerIsBuiltAndRuns) {
   ASSERT_NO_FATAL_FAILURE(install());
-  const fs::path source = consumers() / "cmake";
-  const fs::path build = folder_ / "build";
-  const Ran configured =
-      run(shell_word(CMAKE) + " -S " + shell_word(source) + " -B " + shell_word(build) + " -G " +
-          shell_word(GENERATOR) + " -DCMAKE_C_COMPILER=" + shell_word(C_COMPILER) +
-          " -DCMAKE_PREFIX_PATH=" + shell_word(prefix_));
-  ASSERT_EQ(configured.status, 0) << configured.out;
-  const Ran built = run(shell_word(CMAKE) + " --build " + shell_word(build));
-  ASSERT_EQ(built.status, 0) << built.out;
-  expect_works(build / "report");
+  expect_builds_by_cmake(consumers() / "cmake", std::string("-DCMAKE_C_COMPILER=") + shell_word(C_COMPILER));
 }
 
 // PA-45: the C++ interface, by CMake and by pkg-config.
 TEST_F(Packaging, CxxConsumerIsBuiltBothWaysAndRuns) {
   ASSERT_NO_FATAL_FAILURE(install());
   const fs::path source = consumers() / "cxx";
-  const fs::path build = folder_ / "build";
-  const Ran configured =
-      run(shell_word(CMAKE) + " -S " + shell_word(source) + " -B " + shell_word(build) + " -G " +
-          shell_word(GENERATOR) + " -DCMAKE_CXX_COMPILER=" + shell_word(CXX_COMPILER) +
-          " -DCMAKE_PREFIX_PATH=" + shell_word(prefix_));
-  ASSERT_EQ(configured.status, 0) << configured.out;
-  const Ran built = run(shell_word(CMAKE) + " --build " + shell_word(build));
-  ASSERT_EQ(built.status, 0) << built.out;
-  expect_works(build / "report");
+  ASSERT_NO_FATAL_FAILURE(
+      expect_builds_by_cmake(source, std::string("-DCMAKE_CXX_COMPILER=") + shell_word(CXX_COMPILER)));
   if (!has_tool("pkg-config")) return;
   const std::string flags =
       "$(PKG_CONFIG_PATH=" + shell_word(pkg_config_path()) + " pkg-config --cflags --libs substrata)";

@@ -331,29 +331,31 @@ Recording with_scaled_units() {
   return sink.recording();
 }
 
-TEST(RecordReport, UnitsAreThoseThatPeopleRead) {
+template <typename Write>
+std::string report_with_scaled_units(Write write) {
   const Recording recording = with_scaled_units();
-  std::ostringstream text;
-  write_text_report(text, lay_out(recording), "units");
-  EXPECT_THAT(text.str(), testing::ContainsRegex("clock +s +1[.]98 +0[.]99 "));
-  EXPECT_THAT(text.str(), testing::ContainsRegex("heat +degC +51[.]6 "));
+  std::ostringstream out;
+  write(out, lay_out(recording), "units");
+  return out.str();
+}
+
+TEST(RecordReport, UnitsAreThoseThatPeopleRead) {
+  const std::string text = report_with_scaled_units(write_text_report);
+  EXPECT_THAT(text, testing::ContainsRegex("clock +s +1[.]98 +0[.]99 "));
+  EXPECT_THAT(text, testing::ContainsRegex("heat +degC +51[.]6 "));
 }
 
 TEST(RecordReport, UnitsOfRegionsAreThoseThatPeopleRead) {
-  const Recording recording = with_scaled_units();
-  std::ostringstream text;
-  write_text_report(text, lay_out(recording), "units");
-  EXPECT_THAT(text.str(), HasSubstr("s; CPUs"));
-  EXPECT_THAT(text.str(), testing::ContainsRegex("all [^\n]* 1[.]98; 0[.]99 "));
+  const std::string text = report_with_scaled_units(write_text_report);
+  EXPECT_THAT(text, HasSubstr("s; CPUs"));
+  EXPECT_THAT(text, testing::ContainsRegex("all [^\n]* 1[.]98; 0[.]99 "));
 }
 
 TEST(RecordReport, UnitsOfThePageAreThoseThatPeopleRead) {
-  const Recording recording = with_scaled_units();
-  std::ostringstream page;
-  write_html_report(page, lay_out(recording), "units");
-  EXPECT_THAT(page.str(), testing::HasSubstr("\"unit\":\"degC\""));
-  EXPECT_THAT(page.str(), testing::HasSubstr("<td class=\"n\">51.6</td>"));
-  EXPECT_THAT(page.str(), testing::HasSubstr("<td>s (CPUs)</td><td class=\"n\">1.98</td>"));
+  const std::string page = report_with_scaled_units(write_html_report);
+  EXPECT_THAT(page, testing::HasSubstr("\"unit\":\"degC\""));
+  EXPECT_THAT(page, testing::HasSubstr("<td class=\"n\">51.6</td>"));
+  EXPECT_THAT(page, testing::HasSubstr("<td>s (CPUs)</td><td class=\"n\">1.98</td>"));
 }
 
 // What Prometheus and its dashboards expect.

@@ -2,12 +2,12 @@
 // refused, and where this process may (root), /dev/shm holds 64 MB.
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 
-#include "support/seccomp.hpp"
+#include "refused_call.hpp"
 
 namespace {
 
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (!small_shared_memory()) std::fprintf(stderr, "container: /dev/shm stays as it is (not root)\n");
-  if (!substrata::tests::forbid_perf_event_open(EPERM)) {
+  if (!substrata::tests::refuse_system_call(SYS_perf_event_open)) {
     std::perror("container: seccomp");
     return 77;
   }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/table_of.hpp"
+
 namespace fake {
 namespace {
 
@@ -26,29 +28,10 @@ struct Inside {
   FakeSet* set;
 };
 
-Status detect(const Host*) noexcept {
-  ++calls.detects;
-  return kSuccess;
-}
 Status refuse_detect(const Host*) noexcept {
   ++calls.detects;
   return {Code::kNoSupport, 0, "there is no such device; plug one in"};
 }
-Status open(const Host*, Device** out) noexcept {
-  ++calls.opens;
-  *out = nullptr;
-  return kSuccess;
-}
-void close(Device*) noexcept {
-  ++calls.closes;
-  if (while_closing) while_closing();
-}
-Status attach(Device*, Thread** out) noexcept {
-  ++calls.attaches;
-  *out = nullptr;
-  return kSuccess;
-}
-void detach(Device*, Thread*) noexcept { ++calls.detaches; }
 
 constexpr Event kAlpha[] = {
     {.name = "alpha::CYCLES", .text = "Cycles.", .unit = "cycles", .flags = kEventScopeThread},
@@ -65,157 +48,161 @@ constexpr Event kBeta[] = {{.name = "a", .text = "First.", .unit = ""},
                            {.name = "b", .text = "Second.", .unit = ""},
                            {.name = "c", .text = "Third.", .unit = ""}};
 
-uint32_t alpha_count(Device*) noexcept { return 6; }
-Status alpha_at(Device*, uint32_t index, Event* out) noexcept {
-  *out = kAlpha[index];
-  return kSuccess;
-}
-uint32_t beta_count(Device*) noexcept { return 3; }
-Status beta_at(Device*, uint32_t index, Event* out) noexcept {
-  *out = kBeta[index];
-  return kSuccess;
-}
-
-Status recipe(Device*, const char* preset, Recipe* out) noexcept {
-  struct Known {
-    const char* preset;
-    const char* derived;
-    const char* formula;
-    uint32_t count;
-    uint32_t terms[2];
-  };
-  constexpr Known kKnown[] = {{"PAPI_TOT_CYC", "NOT_DERIVED", "", 1, {0}},
-                              {"PAPI_TOT_INS", "NOT_DERIVED", "", 1, {1}},
-                              {"PAPI_LST_INS", "DERIVED_ADD", "", 2, {0, 1}},
-                              {"PAPI_BR_INS", "DERIVED_POSTFIX", "N1|N0|-|10|*|", 2, {0, 1}},
-                              {"PAPI_FP_OPS", "DERIVED_INFIX", "(N1 - N0) * 0.5", 2, {0, 1}},
-                              {"PAPI_LD_INS", "NOT_DERIVED", "", 1, {2}},
-                              {"PAPI_SR_INS", "DERIVED_NONSENSE", "", 1, {1}}};
-  for (const Known& known : kKnown) {
-    if (std::strcmp(known.preset, preset) != 0) continue;
-    out->term_count = known.count;
-    for (uint32_t i = 0; i < known.count; ++i) out->terms[i] = known.terms[i];
-    std::strcpy(out->derived, known.derived);
-    std::strcpy(out->postfix, known.formula);
+struct Ticking {
+  static Status create_set(Device*, Thread*, Set** out) noexcept {
+    auto* set = new (std::nothrow) FakeSet;
+    if (set == nullptr) return {Code::kNoMemory, 0, "no memory"};
+    ++calls.creates;
+    *out = reinterpret_cast<Set*>(set);
     return kSuccess;
   }
-  return {Code::kNoEvent, 0, "this processor has no way to count it"};
-}
-
-Status create_set(Device*, Thread*, Set** out) noexcept {
-  auto* set = new (std::nothrow) FakeSet;
-  if (set == nullptr) return {Code::kNoMemory, 0, "no memory"};
-  ++calls.creates;
-  *out = reinterpret_cast<Set*>(set);
-  return kSuccess;
-}
-void destroy_set(Set* set) noexcept {
-  ++calls.destroys;
-  delete of(set);
-}
-Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
-  const Inside inside(of(set));
-  for (uint32_t i = 0; i < count; ++i) {
-    if (events[i] == 2) return {Code::kNoEvent, 0, "BROKEN does not open"};
+  static void destroy_set(Set* set) noexcept {
+    ++calls.destroys;
+    delete of(set);
   }
-  for (uint32_t i = 0; i < count; ++i) of(set)->events[i] = events[i];
-  of(set)->count = count;
-  return kSuccess;
-}
-Status beta_program(Set* set, const uint32_t* events, uint32_t count) noexcept {
-  const Inside inside(of(set));
-  for (uint32_t i = 0; i < count; ++i) of(set)->events[i] = events[i];
-  of(set)->count = count;
-  return kSuccess;
-}
-Status start(Set* set) noexcept {
-  const Inside inside(of(set));
-  ++calls.starts;
-  of(set)->running = true;
-  of(set)->begin = ticks.load();
-  return kSuccess;
-}
-Status stop(Set* set) noexcept {
-  const Inside inside(of(set));
-  ++calls.stops;
-  of(set)->running = false;
-  of(set)->end = ticks.load();
-  return kSuccess;
-}
-Status read(Set* set, int64_t* values) noexcept {
-  const Inside inside(of(set));
-  if (calls.read_fails) return {Code::kCountersLost, 0, "the counter was lost"};
-  const FakeSet& s = *of(set);
-  const int64_t now = s.running ? ticks.load() : s.end;
-  for (uint32_t i = 0; i < s.count; ++i) values[i] = (now - s.begin) * (s.events[i] + 1);
-  return kSuccess;
-}
-Status reset(Set* set) noexcept {
-  const Inside inside(of(set));
-  of(set)->begin = of(set)->end = ticks.load();
-  return kSuccess;
-}
-Status details(Set* set, ValueDetail* out) noexcept {
-  int64_t values[8] = {};
-  if (const Status status = read(set, values); !status.ok()) return status;
-  for (uint32_t i = 0; i < of(set)->count; ++i) {
-    out[i] = ValueDetail{};
-    out[i].value = values[i];
-    out[i].age_ns = 10 * (of(set)->events[i] + 1);
-    out[i].flags = of(set)->events[i] == 1 ? static_cast<uint32_t>(kValueScaled) : 0u;
+  static Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
+    const Inside inside(of(set));
+    for (uint32_t i = 0; i < count; ++i) of(set)->events[i] = events[i];
+    of(set)->count = count;
+    return kSuccess;
   }
-  return kSuccess;
-}
-Status configure(Set* set, const Configuration*) noexcept {
-  const Inside inside(of(set));
-  if (calls.configure_fails) return {Code::kPermission, 1, "not allowed"};
-  return kSuccess;
-}
-Status arm(Set* set, uint32_t position, int64_t, uint32_t, const SampleSink* sink) noexcept {
-  ++calls.armed;
-  // A real one would call from a signal; calling at once shows that the sink arrives whole.
-  const Sample sample{.address = 0x1234, .event_mask = 1ull << position, .context = nullptr};
-  if (of(set)->count > position) sink->call(sink->owner, &sample);
-  return kSuccess;
-}
-Status disarm(Set*, uint32_t) noexcept {
-  --calls.armed;
-  return kSuccess;
-}
+  static Status start(Set* set) noexcept {
+    const Inside inside(of(set));
+    ++calls.starts;
+    of(set)->running = true;
+    of(set)->begin = ticks.load();
+    return kSuccess;
+  }
+  static Status stop(Set* set) noexcept {
+    const Inside inside(of(set));
+    ++calls.stops;
+    of(set)->running = false;
+    of(set)->end = ticks.load();
+    return kSuccess;
+  }
+  static Status read(Set* set, int64_t* values) noexcept {
+    const Inside inside(of(set));
+    if (calls.read_fails) return {Code::kCountersLost, 0, "the counter was lost"};
+    const FakeSet& s = *of(set);
+    const int64_t now = s.running ? ticks.load() : s.end;
+    for (uint32_t i = 0; i < s.count; ++i) values[i] = (now - s.begin) * (s.events[i] + 1);
+    return kSuccess;
+  }
+  static Status reset(Set* set) noexcept {
+    const Inside inside(of(set));
+    of(set)->begin = of(set)->end = ticks.load();
+    return kSuccess;
+  }
+};
 
-constexpr SubstrateTable kBetaTable{.name = "beta",
-                                    .max_events = 2,
-                                    .event_count = beta_count,
-                                    .event_at = beta_at,
-                                    .create_set = create_set,
-                                    .destroy_set = destroy_set,
-                                    .program = beta_program,
-                                    .start = start,
-                                    .stop = stop,
-                                    .read = read,
-                                    .reset = reset,
-                                    .event_names = "a,b,c"};
-constexpr SubstrateTable kAlphaTable = [] {
-  SubstrateTable table = kBetaTable;
-  table.name = "alpha";
-  table.summary = "A fake processor";
-  table.version = "1";
-  table.traits = kProcessor | kCounterUmasks;
-  table.max_events = SubstrateTable{}.max_events;
-  table.prefixes = "alpha::";
-  table.detect = detect;
-  table.open = open;
-  table.close = close;
-  table.event_count = alpha_count;
-  table.event_at = alpha_at;
-  table.recipe = recipe;
-  table.attach = attach;
-  table.detach = detach;
-  table.program = program;
-  table.read_details = details;
-  table.event_names = "CYCLES,INSTRUCTIONS,BROKEN,HIDDEN,LOADS";
-  return table;
-}();
+struct Opened {
+  static Status detect(const Host*) noexcept {
+    ++calls.detects;
+    return kSuccess;
+  }
+  static Status open(const Host*, Device** out) noexcept {
+    ++calls.opens;
+    *out = nullptr;
+    return kSuccess;
+  }
+  static void close(Device*) noexcept {
+    ++calls.closes;
+    if (while_closing) while_closing();
+  }
+};
+
+struct Beta : Ticking {
+  static uint32_t event_count(Device*) noexcept { return 3; }
+  static Status event_at(Device*, uint32_t index, Event* out) noexcept {
+    *out = kBeta[index];
+    return kSuccess;
+  }
+};
+
+struct Alpha : Ticking, Opened {
+  static Status attach(Device*, Thread** out) noexcept {
+    ++calls.attaches;
+    *out = nullptr;
+    return kSuccess;
+  }
+  static void detach(Device*, Thread*) noexcept { ++calls.detaches; }
+  static uint32_t event_count(Device*) noexcept { return 6; }
+  static Status event_at(Device*, uint32_t index, Event* out) noexcept {
+    *out = kAlpha[index];
+    return kSuccess;
+  }
+  static Status recipe(Device*, const char* preset, Recipe* out) noexcept {
+    struct Known {
+      const char* preset;
+      const char* derived;
+      const char* formula;
+      uint32_t count;
+      uint32_t terms[2];
+    };
+    constexpr Known kKnown[] = {{"PAPI_TOT_CYC", "NOT_DERIVED", "", 1, {0}},
+                                {"PAPI_TOT_INS", "NOT_DERIVED", "", 1, {1}},
+                                {"PAPI_LST_INS", "DERIVED_ADD", "", 2, {0, 1}},
+                                {"PAPI_BR_INS", "DERIVED_POSTFIX", "N1|N0|-|10|*|", 2, {0, 1}},
+                                {"PAPI_FP_OPS", "DERIVED_INFIX", "(N1 - N0) * 0.5", 2, {0, 1}},
+                                {"PAPI_LD_INS", "NOT_DERIVED", "", 1, {2}},
+                                {"PAPI_SR_INS", "DERIVED_NONSENSE", "", 1, {1}}};
+    for (const Known& known : kKnown) {
+      if (std::strcmp(known.preset, preset) != 0) continue;
+      out->term_count = known.count;
+      for (uint32_t i = 0; i < known.count; ++i) out->terms[i] = known.terms[i];
+      std::strcpy(out->derived, known.derived);
+      std::strcpy(out->postfix, known.formula);
+      return kSuccess;
+    }
+    return {Code::kNoEvent, 0, "this processor has no way to count it"};
+  }
+  static Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
+    for (uint32_t i = 0; i < count; ++i) {
+      if (events[i] == 2) return {Code::kNoEvent, 0, "BROKEN does not open"};
+    }
+    return Ticking::program(set, events, count);
+  }
+  static Status read_details(Set* set, ValueDetail* out) noexcept {
+    int64_t values[8] = {};
+    if (const Status status = read(set, values); !status.ok()) return status;
+    for (uint32_t i = 0; i < of(set)->count; ++i) {
+      out[i] = ValueDetail{};
+      out[i].value = values[i];
+      out[i].age_ns = 10 * (of(set)->events[i] + 1);
+      out[i].flags = of(set)->events[i] == 1 ? static_cast<uint32_t>(kValueScaled) : 0u;
+    }
+    return kSuccess;
+  }
+};
+
+struct Delta : Beta, Opened {
+  static Status configure(Set* set, const Configuration*) noexcept {
+    const Inside inside(of(set));
+    if (calls.configure_fails) return {Code::kPermission, 1, "not allowed"};
+    return kSuccess;
+  }
+  static Status arm(Set* set, uint32_t position, int64_t, uint32_t, const SampleSink* sink) noexcept {
+    ++calls.armed;
+    // A real one would call from a signal; calling at once shows that the sink arrives whole.
+    const Sample sample{.address = 0x1234, .event_mask = 1ull << position, .context = nullptr};
+    if (of(set)->count > position) sink->call(sink->owner, &sample);
+    return kSuccess;
+  }
+  static Status disarm(Set*, uint32_t) noexcept {
+    --calls.armed;
+    return kSuccess;
+  }
+};
+
+constexpr SubstrateTable kBetaTable =
+    table_of<Beta>({.name = "beta", .max_events = 2, .event_names = "a,b,c"});
+constexpr SubstrateTable kAlphaTable =
+    table_of<Alpha>({.name = "alpha",
+                     .summary = "A fake processor",
+                     .version = "1",
+                     .traits = kProcessor | kCounterUmasks,
+                     .prefixes = "alpha::",
+                     .event_names = "CYCLES,INSTRUCTIONS,BROKEN,HIDDEN,LOADS"});
 constexpr SubstrateTable kGoneTable = [] {
   SubstrateTable table = kBetaTable;
   table.name = "gone";
@@ -223,21 +210,13 @@ constexpr SubstrateTable kGoneTable = [] {
   table.detect = refuse_detect;
   return table;
 }();
-constexpr SubstrateTable kDeltaTable = [] {
-  SubstrateTable table = kBetaTable;
-  table.name = "delta";
-  table.traits = kKernelMultiplex | kCanAttach | kCanBindCpu | kCanInherit;
-  table.max_events = 1;
-  table.default_domain = kDomainUser;
-  table.granularities = kGranularityThread | kGranularitySystem;
-  table.detect = detect;
-  table.open = open;
-  table.close = close;
-  table.configure = configure;
-  table.arm = arm;
-  table.disarm = disarm;
-  return table;
-}();
+constexpr SubstrateTable kDeltaTable =
+    table_of<Delta>({.name = "delta",
+                     .traits = kKernelMultiplex | kCanAttach | kCanBindCpu | kCanInherit,
+                     .max_events = 1,
+                     .default_domain = kDomainUser,
+                     .granularities = kGranularityThread | kGranularitySystem,
+                     .event_names = "a,b,c"});
 
 int32_t alpha(const Host* host, SubstrateTable* out) noexcept { return publish(kAlphaTable, host, out); }
 int32_t beta(const Host* host, SubstrateTable* out) noexcept { return publish(kBetaTable, host, out); }

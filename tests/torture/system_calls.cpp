@@ -80,18 +80,22 @@ std::string judged(const Expected& expected, bool all_go_well) {
   return {};
 }
 
+// False: `outcome` says why there is nothing to compare with.
+bool passes_without_a_fault(Expected* expected, Outcome* outcome) {
+  const std::string wrong = expect(expected);
+  if (wrong == kNoNotifications)
+    outcome->skipped = wrong;
+  else if (!wrong.empty())
+    outcome->failures.push_back("without a fault: " + wrong);
+  return wrong.empty();
+}
+
 }  // namespace
 
 Outcome failing_system_calls(const Options& options) {
   Outcome outcome;
   Expected expected;
-  if (const std::string wrong = expect(&expected); wrong == kNoNotifications) {
-    outcome.skipped = wrong;
-    return outcome;
-  } else if (!wrong.empty()) {
-    outcome.failures.push_back("without a fault: " + wrong);
-    return outcome;
-  }
+  if (!passes_without_a_fault(&expected, &outcome)) return outcome;
   struct Fault {
     std::int64_t place;
     int error;
@@ -142,13 +146,7 @@ Outcome failing_system_calls(const Options& options) {
 Outcome short_transfers(const Options& options) {
   Outcome outcome;
   Expected expected;
-  if (const std::string wrong = expect(&expected); wrong == kNoNotifications) {
-    outcome.skipped = wrong;
-    return outcome;
-  } else if (!wrong.empty()) {
-    outcome.failures.push_back("without a fault: " + wrong);
-    return outcome;
-  }
+  if (!passes_without_a_fault(&expected, &outcome)) return outcome;
   std::int64_t touched = 0;
   const auto tried = [&](const std::string& what, const Answer& answer) {
     const std::string wrong = watched([&] { return judged(expected, true); }, answer);

@@ -4,9 +4,8 @@
 #include <substrata/feed.hpp>
 
 namespace substrata::svm {
-namespace {
 
-std::uint16_t kind_of(PacketKind kind) noexcept {
+std::uint16_t transaction_kind(PacketKind kind) noexcept {
   switch (kind) {
     case PacketKind::kLockRequest:
     case PacketKind::kLockGrant:
@@ -36,7 +35,7 @@ std::uint16_t kind_of(PacketKind kind) noexcept {
   return SUBSTRATA_KIND_NONE;
 }
 
-std::uint16_t flags_of(PacketKind kind) noexcept {
+std::uint16_t transaction_flags(PacketKind kind) noexcept {
   switch (kind) {
     case PacketKind::kUser:
       return SUBSTRATA_FLAG_MODELLED;
@@ -51,40 +50,14 @@ std::uint16_t flags_of(PacketKind kind) noexcept {
   }
 }
 
-}  // namespace
-
-NodeProbes::NodeProbes(const std::string& machine, Engine& engine) : stacks_(engine.processes(), {0}) {
+NodeProbes::NodeProbes(const std::string& machine, Engine& engine) : phases_(engine) {
   const auto source = client::feed::Source::simulated(
       machine.c_str(), "shared virtual memory on a network without contention, a model");
-  for (const std::string& region : engine.memory().regions()) {
-    regions_.push_back(regions_.empty() ? std::uint16_t{0} : substrata_region(region.c_str()));
-  }
   for (ProcessId node = 0; node < engine.processes(); ++node) {
     const std::string name = machine + ".node" + std::to_string(node) + ".receive";
     publishers_.push_back(
         source.publisher(name.c_str(), "packets that arrive at the node; initiator and target are nodes")
             .value());
-  }
-}
-
-void NodeProbes::mark(ProcessId node, Operation operation) {
-  std::vector<std::uint16_t>& stack = stacks_[node];
-  const std::uint64_t region = operation.argument();
-  const std::uint16_t number = region < regions_.size() ? regions_[region] : std::uint16_t{0};
-  switch (operation.kind()) {
-    case workloads::OperationKind::kPhase:
-      stack.front() = number;
-      break;
-    case workloads::OperationKind::kEnter:
-      stack.push_back(number);
-      break;
-    case workloads::OperationKind::kLeave:
-      if (stack.size() > 1) stack.pop_back();
-      break;
-    case workloads::OperationKind::kRead:
-    case workloads::OperationKind::kWrite:
-    case workloads::OperationKind::kCompute:
-      break;
   }
 }
 
@@ -100,10 +73,10 @@ void NodeProbes::arrived(const Packet& packet, Time sent, Time now, std::uint16_
   slot->initiator = packet.from;
   slot->target = packet.to;
   slot->size = packet.bytes;
-  slot->kind = kind_of(packet.kind);
+  slot->kind = transaction_kind(packet.kind);
   slot->state = SUBSTRATA_ARRIVED;
   slot->phase = phase;
-  slot->flags = flags_of(packet.kind);
+  slot->flags = transaction_flags(packet.kind);
   substrata_commit(publisher);
   ++published_;
 }

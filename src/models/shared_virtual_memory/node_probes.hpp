@@ -8,9 +8,14 @@
 #include <vector>
 
 #include "network.hpp"
+#include "phases.hpp"
 #include "substrata/feed.hpp"
 
 namespace substrata::svm {
+
+// How packets of the protocol are called in the feed, and their flags.
+std::uint16_t transaction_kind(PacketKind kind) noexcept;
+std::uint16_t transaction_flags(PacketKind kind) noexcept;
 
 // One publisher per node, for the time of one run. A transaction: time is the arrival, start the sending
 // (picoseconds), initiator the sender, target the receiver, address the page's or the bytes', size the
@@ -21,16 +26,15 @@ class NodeProbes {
   // message.
   NodeProbes(const std::string& machine, Engine& engine);
   // A mark of the program at a node.
-  void mark(ProcessId node, Operation operation);
+  void mark(ProcessId node, Operation operation) { phases_.mark(node, operation); }
   // The phase a node's packets carry now.
-  std::uint16_t phase(ProcessId node) const noexcept { return stacks_[node].back(); }
+  std::uint16_t phase(ProcessId node) const noexcept { return phases_[node]; }
   void arrived(const Packet& packet, Time sent, Time now, std::uint16_t phase);
   std::uint64_t published() const noexcept { return published_; }
 
  private:
   std::vector<client::feed::Publisher> publishers_;
-  std::vector<std::uint16_t> regions_;              // numbers in the feed of the run's regions
-  std::vector<std::vector<std::uint16_t>> stacks_;  // of each node: its phase, then the procedures it is in
+  Phases phases_;
   std::uint64_t published_ = 0;
 };
 

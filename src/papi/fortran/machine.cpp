@@ -59,18 +59,19 @@ FORTRAN(get_dmem_info, GET_DMEM_INFO, (long long* values, int* check)) {
   PAPI_dmem_info_t memory{};
   *check = PAPI_get_dmem_info(&memory);
   if (*check != PAPI_OK) return;
-  values[PAPIF_DMEM_VMPEAK - 1] = memory.peak;
-  values[PAPIF_DMEM_VMSIZE - 1] = memory.size;
-  values[PAPIF_DMEM_RESIDENT - 1] = memory.resident;
-  values[PAPIF_DMEM_HIGH_WATER - 1] = memory.high_water_mark;
-  values[PAPIF_DMEM_SHARED - 1] = memory.shared;
-  values[PAPIF_DMEM_TEXT - 1] = memory.text;
-  values[PAPIF_DMEM_LIBRARY - 1] = memory.library;
-  values[PAPIF_DMEM_HEAP - 1] = memory.heap;
-  values[PAPIF_DMEM_LOCKED - 1] = memory.locked;
-  values[PAPIF_DMEM_STACK - 1] = memory.stack;
-  values[PAPIF_DMEM_PAGESIZE - 1] = memory.pagesize;
-  values[PAPIF_DMEM_PTE - 1] = memory.pte;
+  struct Place {
+    int at;
+    long long PAPI_dmem_info_t::*number;
+  };
+  using Info = PAPI_dmem_info_t;
+  constexpr Place kPlaces[] = {
+      {PAPIF_DMEM_VMPEAK, &Info::peak},       {PAPIF_DMEM_VMSIZE, &Info::size},
+      {PAPIF_DMEM_RESIDENT, &Info::resident}, {PAPIF_DMEM_HIGH_WATER, &Info::high_water_mark},
+      {PAPIF_DMEM_SHARED, &Info::shared},     {PAPIF_DMEM_TEXT, &Info::text},
+      {PAPIF_DMEM_LIBRARY, &Info::library},   {PAPIF_DMEM_HEAP, &Info::heap},
+      {PAPIF_DMEM_LOCKED, &Info::locked},     {PAPIF_DMEM_STACK, &Info::stack},
+      {PAPIF_DMEM_PAGESIZE, &Info::pagesize}, {PAPIF_DMEM_PTE, &Info::pte}};
+  for (const Place& place : kPlaces) values[place.at - 1] = memory.*place.number;
 }
 
 FORTRAN(get_preload, GET_PRELOAD, (char* variable, int* check, size_t length)) {

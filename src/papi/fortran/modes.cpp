@@ -11,17 +11,18 @@ FORTRAN(set_event_domain, SET_EVENT_DOMAIN, (int* set, int* domain, int* check))
   option.domain.domain = *domain;
   *check = PAPI_set_opt(PAPI_DOMAIN, &option);
 }
-// mode: PAPI_DOMAIN for the eventset's, PAPI_DEFDOM for the default, which is PAPI_get_opt's result.
+// The eventset's setting, or with the mode `default_mode` the default, which is PAPI_get_opt's result.
+static int get_setting(int mode, int default_mode, PAPI_option_t* option, const int* of_set, int* out) {
+  const int answer = PAPI_get_opt(mode, option);
+  const bool is_default = mode == default_mode && answer > 0;
+  if (!is_default && answer != PAPI_OK) return answer;
+  *out = is_default ? answer : *of_set;
+  return PAPI_OK;
+}
 FORTRAN(get_domain, GET_DOMAIN, (int* set, int* domain, int* mode, int* check)) {
   PAPI_option_t option{};
   option.domain.eventset = *set;
-  *check = PAPI_get_opt(*mode, &option);
-  if (*mode == PAPI_DEFDOM && *check > 0) {
-    *domain = *check;
-    *check = PAPI_OK;
-  } else if (*check == PAPI_OK) {
-    *domain = option.domain.domain;
-  }
+  *check = get_setting(*mode, PAPI_DEFDOM, &option, &option.domain.domain, domain);
 }
 FORTRAN(set_granularity, SET_GRANULARITY, (int* granularity, int* check)) {
   *check = PAPI_set_granularity(*granularity);
@@ -32,13 +33,7 @@ FORTRAN(set_cmp_granularity, SET_CMP_GRANULARITY, (int* granularity, int* compon
 FORTRAN(get_granularity, GET_GRANULARITY, (int* set, int* granularity, int* mode, int* check)) {
   PAPI_option_t option{};
   option.granularity.eventset = *set;
-  *check = PAPI_get_opt(*mode, &option);
-  if (*mode == PAPI_DEFGRN && *check > 0) {
-    *granularity = *check;
-    *check = PAPI_OK;
-  } else if (*check == PAPI_OK) {
-    *granularity = option.granularity.granularity;
-  }
+  *check = get_setting(*mode, PAPI_DEFGRN, &option, &option.granularity.granularity, granularity);
 }
 // The procedure names no eventset, so there is none to change: PAPI reads an eventset from uninitialised
 // memory here.

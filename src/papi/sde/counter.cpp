@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <type_traits>
 
 // A program's variable is changed by the program's plain stores while we read it; that race is the
 // interface's, so these few loads and stores are kept out of the thread sanitizer's sight. Aligned, they are
@@ -27,43 +28,58 @@ std::atomic<SetTimer> set_timer{nullptr};
 long long bits_of(double number) { return std::bit_cast<long long>(number); }
 double number_of(long long bits) { return std::bit_cast<double>(bits); }
 
-SUBSTRATA_SDE_PROGRAMS_MEMORY bool load(const volatile void* variable, int type, long long* value) {
+// A number of any of the types as libsde hands it over: as it is, or the bits of a double.
+template <typename T>
+long long to_word(T number) {
+  if constexpr (std::is_floating_point_v<T>)
+    return bits_of(static_cast<double>(number));
+  else
+    return number;
+}
+template <typename T>
+T from_word(long long word) {
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(number_of(word));
+  else
+    return static_cast<T>(word);
+}
+
+// Calls `on` with a null pointer to the type; false where there is no such type.
+template <typename On>
+bool with_type(int type, const On& on) {
   switch (type) {
     case PAPI_SDE_long_long:
-      *value = *static_cast<const volatile long long*>(variable);
+      on(static_cast<long long*>(nullptr));
       return true;
     case PAPI_SDE_int:
-      *value = *static_cast<const volatile int*>(variable);
+      on(static_cast<int*>(nullptr));
       return true;
     case PAPI_SDE_double:
-      *value = __builtin_bit_cast(long long, *static_cast<const volatile double*>(variable));
+      on(static_cast<double*>(nullptr));
       return true;
     case PAPI_SDE_float:
-      *value =
-          __builtin_bit_cast(long long, static_cast<double>(*static_cast<const volatile float*>(variable)));
+      on(static_cast<float*>(nullptr));
       return true;
     default:
       return false;
   }
 }
 
-SUBSTRATA_SDE_PROGRAMS_MEMORY bool store(volatile void* variable, int type, long long value) {
-  switch (type) {
-    case PAPI_SDE_long_long:
-      *static_cast<volatile long long*>(variable) = value;
-      return true;
-    case PAPI_SDE_int:
-      *static_cast<volatile int*>(variable) = static_cast<int>(value);
-      return true;
-    case PAPI_SDE_double:
-      *static_cast<volatile double*>(variable) = __builtin_bit_cast(double, value);
-      return true;
-    case PAPI_SDE_float:
-      *static_cast<volatile float*>(variable) = static_cast<float>(__builtin_bit_cast(double, value));
-      return true;
-    default:
-      return false;
-  }
+template <typename T>
+SUBSTRATA_SDE_PROGRAMS_MEMORY T load_as(const volatile void* variable) {
+  return *static_cast<const volatile T*>(variable);
+}
+template <typename T>
+SUBSTRATA_SDE_PROGRAMS_MEMORY void store_as(volatile void* variable, T number) {
+  *static_cast<volatile T*>(variable) = number;
+}
+
+bool load(const volatile void* variable, int type, long long* value) {
+  return with_type(type, [&]<typename T>(T*) { *value = to_word(load_as<T>(variable)); });
+}
+
+bool store(volatile void* variable, int type, long long value) {
+  return with_type(type, [&]<typename T>(T*) { store_as(variable, from_word<T>(value)); });
 }
 
 // The callback as what the program said it returns. (Through void(*)(), the one type GCC lets function
@@ -75,22 +91,7 @@ T call_as(const Source& source) {
 }
 
 bool call(const Source& source, long long* value) {
-  switch (source.type) {
-    case PAPI_SDE_long_long:
-      *value = source.callback(source.parameter);
-      return true;
-    case PAPI_SDE_int:
-      *value = call_as<int>(source);
-      return true;
-    case PAPI_SDE_double:
-      *value = bits_of(call_as<double>(source));
-      return true;
-    case PAPI_SDE_float:
-      *value = bits_of(static_cast<double>(call_as<float>(source)));
-      return true;
-    default:
-      return false;
-  }
+  return with_type(source.type, [&]<typename T>(T*) { *value = to_word(call_as<T>(source)); });
 }
 
 long long difference(bool floating, long long value, long long baseline) {

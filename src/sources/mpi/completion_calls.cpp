@@ -58,6 +58,17 @@ class Statuses {
 // Of MPI_Test: which of its requests is done.
 constexpr int kFirst = 0;
 
+// Waits or tests for some of many requests.
+template <typename Original>
+int some(Original original, int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  Before before(requests, count);
+  Statuses out(statuses, count, before);
+  const int result = original(count, requests, done, indices, out.data());
+  if (result == MPI_SUCCESS && before.any())
+    for (int i = 0; *done != MPI_UNDEFINED && i < *done; ++i) completed(before[indices[i]], out[i]);
+  return result;
+}
+
 }  // namespace
 
 bool find_quick_tests() {
@@ -124,14 +135,7 @@ CALL(Waitany, (int count, MPI_Request requests[], int* index, MPI_Status* status
   return result;
 })
 CALL(Waitsome, (int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]),
-     (count, requests, done, indices, statuses), {
-       Before before(requests, count);
-       Statuses out(statuses, count, before);
-       const int result = original(count, requests, done, indices, out.data());
-       if (result == MPI_SUCCESS && before.any())
-         for (int i = 0; *done != MPI_UNDEFINED && i < *done; ++i) completed(before[indices[i]], out[i]);
-       return result;
-     })
+     (count, requests, done, indices, statuses), return some(original, count, requests, done, indices, statuses);)
 TEST(Test, test, (MPI_Request* request, int* flag, MPI_Status* status), (request, flag, status), request, 1, &kFirst)
 POLL(Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses[]),
      (count, requests, flag, statuses), {
@@ -145,14 +149,7 @@ POLL(Testall, (int count, MPI_Request requests[], int* flag, MPI_Status statuses
 TEST(Testany, test_any, (int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status),
      (count, requests, index, flag, status), requests, count, index)
 POLL(Testsome, (int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]),
-     (count, requests, done, indices, statuses), {
-       Before before(requests, count);
-       Statuses out(statuses, count, before);
-       const int result = original(count, requests, done, indices, out.data());
-       if (result == MPI_SUCCESS && before.any())
-         for (int i = 0; *done != MPI_UNDEFINED && i < *done; ++i) completed(before[indices[i]], out[i]);
-       return result;
-     })
+     (count, requests, done, indices, statuses), return some(original, count, requests, done, indices, statuses);)
 POLL(Iprobe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status), (from, tag, comm, flag, status),
      return original(from, tag, comm, flag, status);)
 POLL(Probe, (int from, int tag, MPI_Comm comm, MPI_Status* status), (from, tag, comm, status),

@@ -4,6 +4,8 @@
 
 #include <substrata/feed.hpp>
 
+#include "base/error.hpp"
+#include "base/guard.hpp"
 #include "perf_buffer.hpp"
 
 namespace substrata::pages {
@@ -46,6 +48,27 @@ class Observation {
   client::feed::Publisher publisher_;
   uint64_t lost_ = 0;
 };
+
+// What the calls on a handle of either kind do: it has an observation and collect(), which publishes what came.
+template <class Observed>
+int collect(Observed* observed, uint64_t* lost, const char* without_handle) {
+  return guarded([&] {
+    if (observed == nullptr) return fail(Code::kInvalid, "%s", without_handle);
+    observed->collect();
+    if (lost != nullptr) *lost = observed->observation.lost();
+    return 0;
+  });
+}
+template <class Observed>
+void stop(Observed* observed) {
+  if (observed == nullptr) return;
+  observed->observation.disable();
+  guarded([&] {
+    observed->collect();
+    return 0;
+  });
+  delete observed;
+}
 
 }  // namespace substrata::pages
 

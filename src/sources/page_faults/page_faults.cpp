@@ -64,22 +64,9 @@ int substrata_page_faults_start(const substrata_page_faults_options* options, su
 }
 
 int substrata_page_faults_collect(substrata_page_faults* faults, uint64_t* lost) {
-  return guarded([&] {
-    if (faults == nullptr) return fail(Code::kInvalid, "substrata_page_faults_collect needs a handle");
-    faults->collect();
-    if (lost != nullptr) *lost = faults->observation.lost();
-    return 0;
-  });
+  return substrata::pages::collect(faults, lost, "substrata_page_faults_collect needs a handle");
 }
 
-void substrata_page_faults_stop(substrata_page_faults* faults) {
-  if (faults == nullptr) return;
-  faults->observation.disable();
-  guarded([&] {
-    faults->collect();
-    return 0;
-  });
-  delete faults;
-}
+void substrata_page_faults_stop(substrata_page_faults* faults) { substrata::pages::stop(faults); }
 
 }  // extern "C"

@@ -85,22 +85,9 @@ int substrata_samples_by(const substrata_samples* samples) {
 }
 
 int substrata_samples_collect(substrata_samples* samples, uint64_t* lost) {
-  return guarded([&] {
-    if (samples == nullptr) return fail(Code::kInvalid, "substrata_samples_collect needs a handle");
-    samples->collect();
-    if (lost != nullptr) *lost = samples->observation.lost();
-    return 0;
-  });
+  return substrata::pages::collect(samples, lost, "substrata_samples_collect needs a handle");
 }
 
-void substrata_samples_stop(substrata_samples* samples) {
-  if (samples == nullptr) return;
-  samples->observation.disable();
-  guarded([&] {
-    samples->collect();
-    return 0;
-  });
-  delete samples;
-}
+void substrata_samples_stop(substrata_samples* samples) { substrata::pages::stop(samples); }
 
 }  // extern "C"

@@ -13,30 +13,10 @@ namespace {
 std::vector<Arguments::Declared>* described = nullptr;
 
 const char* label(Arguments::Value what) {
-  switch (what) {
-    case Arguments::Value::kFile:
-      return "FILE";
-    case Arguments::Value::kFolder:
-      return "FOLDER";
-    case Arguments::Value::kEvents:
-      return "EVENTS";
-    case Arguments::Value::kMachine:
-      return "MACHINE";
-    case Arguments::Value::kWorkload:
-      return "WORKLOAD";
-    case Arguments::Value::kReproduction:
-      return "ID";
-    case Arguments::Value::kProcess:
-      return "PID";
-    case Arguments::Value::kDuration:
-      return "TIME";
-    case Arguments::Value::kModule:
-      return "MODULE";
-    case Arguments::Value::kSeries:
-      return "SERIES";
-    default:
-      return "TEXT";
-  }
+  // In the order of Arguments::Value.
+  constexpr const char* kLabels[] = {"TEXT", "FILE", "FOLDER", "EVENTS", "MACHINE", "WORKLOAD",
+                                     "ID",   "PID",  "TIME",   "MODULE", "SERIES"};
+  return kLabels[static_cast<std::size_t>(what)];
 }
 
 }  // namespace

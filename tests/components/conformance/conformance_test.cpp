@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <substrata/substrate.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -61,7 +62,10 @@ class Conformance : public testing::TestWithParam<const BuiltIn*> {
     ASSERT_EQ(GetParam()->entry(&host_, &table_), 0);
     if (table_.detect != nullptr) detected_ = table_.detect(&host_);
   }
-  void TearDown() override { close_device(); }
+  void TearDown() override {
+    programmed_.reset();
+    close_device();
+  }
 
   // Opens the device, or skips the test with the substrate's own reason.
   void open_or_skip() {
@@ -88,6 +92,11 @@ class Conformance : public testing::TestWithParam<const BuiltIn*> {
         found.push_back(i);
     }
     return found;
+  }
+  std::vector<Event> listed_events() {
+    std::vector<Event> all(std::min(table_.event_count(device_), kMostEvents));
+    for (uint32_t i = 0; i < all.size(); ++i) EXPECT_TRUE(table_.event_at(device_, i, &all[i]).ok()) << i;
+    return all;
   }
   // The first event that opens, in a set of its own.
   void program_one_event_or_skip() {
@@ -170,12 +179,9 @@ TEST_P(Conformance, OpensAgainAfterClose) {
 TEST_P(Conformance, EachEventHasANameATextAndAUnit) {
   open_or_skip();
   if (IsSkipped()) return;
-  const uint32_t count = table_.event_count(device_);
-  for (uint32_t i = 0; i < count && i < kMostEvents; ++i) {
-    Event event;
-    ASSERT_TRUE(table_.event_at(device_, i, &event).ok()) << i;
-    ASSERT_NE(event.name, nullptr) << i;
-    EXPECT_NE(event.name[0], '\0') << i;
+  for (const Event& event : listed_events()) {
+    ASSERT_NE(event.name, nullptr);
+    EXPECT_NE(event.name[0], '\0');
     EXPECT_NE(event.text, nullptr) << event.name;
     EXPECT_NE(event.unit, nullptr) << event.name;
   }
@@ -184,10 +190,7 @@ TEST_P(Conformance, EachEventHasANameATextAndAUnit) {
 TEST_P(Conformance, AnUnavailableEventSaysWhy) {  // PA-23
   open_or_skip();
   if (IsSkipped()) return;
-  const uint32_t count = table_.event_count(device_);
-  for (uint32_t i = 0; i < count && i < kMostEvents; ++i) {
-    Event event;
-    ASSERT_TRUE(table_.event_at(device_, i, &event).ok());
+  for (const Event& event : listed_events()) {
     if ((event.flags & kEventUnavailable) == 0) continue;
     ASSERT_NE(event.why, nullptr) << event.name;
     EXPECT_GT(std::strlen(event.why), 10u) << event.name;
@@ -198,10 +201,7 @@ TEST_P(Conformance, AModelledSubstrateFlagsEachEvent) {  // CO-9
   if ((table_.traits & kModelled) == 0) GTEST_SKIP() << table_.name << " measures";
   open_or_skip();
   if (IsSkipped()) return;
-  const uint32_t count = table_.event_count(device_);
-  for (uint32_t i = 0; i < count && i < kMostEvents; ++i) {
-    Event event;
-    ASSERT_TRUE(table_.event_at(device_, i, &event).ok());
+  for (const Event& event : listed_events()) {
     EXPECT_NE(event.flags & kEventModelled, 0u) << event.name;
   }
 }
@@ -210,14 +210,11 @@ TEST_P(Conformance, FindsEachEventByItsName) {  // PA-3
   open_or_skip();
   if (IsSkipped()) return;
   if (table_.find_event == nullptr) GTEST_SKIP() << "the layer compares names itself";
-  const uint32_t count = table_.event_count(device_);
-  for (uint32_t i = 0; i < count && i < kMostEvents; ++i) {
-    Event event;
-    ASSERT_TRUE(table_.event_at(device_, i, &event).ok());
-    const std::string name = event.name;
+  const std::vector<Event> events = listed_events();
+  for (uint32_t i = 0; i < events.size(); ++i) {
     uint32_t found = UINT32_MAX;
-    ASSERT_TRUE(table_.find_event(device_, name.c_str(), &found).ok()) << name;
-    EXPECT_EQ(found, i) << name;
+    ASSERT_TRUE(table_.find_event(device_, events[i].name, &found).ok()) << events[i].name;
+    EXPECT_EQ(found, i) << events[i].name;
   }
 }
 

@@ -214,20 +214,17 @@ TEST_F(Memory, CountsThreadsThatPublishWhileAnotherReads) {
 // Everything that passed, by the probe point's name.
 struct Seen {
   explicit Seen(const char* patterns) {
-    EXPECT_EQ(substrata_observer_create(take, this, 0, &observer), 0);
-    EXPECT_EQ(substrata_subscribe(observer, patterns), 0);
+    EXPECT_EQ(observer.try_create<&Seen::take>(*this), 0);
+    EXPECT_EQ(observer.try_subscribe(patterns), 0);
   }
-  ~Seen() { substrata_observer_destroy(observer); }
-  Seen(const Seen&) = delete;
-  Seen& operator=(const Seen&) = delete;
-  static void take(void* owner, const substrata_transaction* batch, size_t count) {
+  void take(const substrata_transaction* batch, size_t count) {
     auto info = client::sized<substrata_probe_info>();
     ASSERT_EQ(substrata_probe_at(batch[0].probe, &info), 0);
-    auto& stream = static_cast<Seen*>(owner)->streams[info.name];
+    auto& stream = streams[info.name];
     stream.insert(stream.end(), batch, batch + count);
   }
   std::map<std::string, std::vector<substrata_transaction>> streams;
-  substrata_observer* observer = nullptr;
+  client::feed::Observer observer;
 };
 
 TEST_F(Memory, FollowsALiveProgramAndPublishesTheTrafficBetweenItsLevels) {

@@ -7,22 +7,12 @@
 #include <string>
 
 #include "myrinet/clocks.hpp"
+#include "support/sanitized.hpp"
 
 namespace substrata::myrinet::test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SUBSTRATA_SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SUBSTRATA_SLOW 1
-#endif
-#endif
-#ifdef SUBSTRATA_SLOW
-constexpr double kShort = 200;
-#else
-constexpr double kShort = 1200;
-#endif
+constexpr double kShort = tests::kSanitized ? 200 : 1200;
 
 substrata_myrinet_clock_result measure(substrata_myrinet_clock_options options) {
   options.struct_size = sizeof options;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "published_message.hpp"
 #include "support/temporary_folder.hpp"
 
 extern "C" substrata::EntryPoint substrata_entry_myrinet;
@@ -35,13 +36,8 @@ class RecordedProgram {
   void message(uint32_t from, uint32_t to, uint32_t bytes, uint64_t after_ns) {
     now_ns_ += after_ns;
     const uint32_t number = ++numbers_[from * log_.size() + to];
-    substrata_transaction seen{};
-    seen.time = now_ns_;
-    seen.initiator = from;
-    seen.target = to;
-    seen.size = bytes;
+    substrata_transaction seen = published_message(SUBSTRATA_SEND, from, to, bytes, now_ns_);
     seen.detail = number;
-    seen.kind = SUBSTRATA_SEND;
     sends_[from].publish(seen);
     seen.start = seen.time;
     seen.time += 50'000;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "published_message.hpp"
 #include "support/opened_substrate.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -392,27 +393,17 @@ class Rank {
     EXPECT_EQ(kSource.try_publisher((prefix + ".receive").c_str(), "", 64, &receives_), 0);
   }
   void send(uint32_t to, uint32_t bytes, uint64_t at_ns, uint16_t flags = 0) {
-    substrata_transaction t = message(SUBSTRATA_SEND, rank_, to, bytes, at_ns);
+    substrata_transaction t = published_message(SUBSTRATA_SEND, rank_, to, bytes, at_ns);
     t.flags = flags;
     sends_.publish(t);
   }
   void receive(uint32_t from, uint32_t bytes, uint64_t sent_ns, uint64_t at_ns) {
-    substrata_transaction t = message(SUBSTRATA_RECEIVE, from, rank_, bytes, at_ns);
+    substrata_transaction t = published_message(SUBSTRATA_RECEIVE, from, rank_, bytes, at_ns);
     t.start = sent_ns;
     receives_.publish(t);
   }
 
  private:
-  static substrata_transaction message(uint16_t kind, uint32_t from, uint32_t to, uint32_t bytes,
-                                       uint64_t time) {
-    substrata_transaction t{};
-    t.time = time;
-    t.initiator = from;
-    t.target = to;
-    t.size = bytes;
-    t.kind = kind;
-    return t;
-  }
   const uint32_t rank_;
   client::feed::Publisher sends_;
   client::feed::Publisher receives_;

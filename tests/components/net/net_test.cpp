@@ -70,8 +70,7 @@ TEST_F(Net, EventsHavePapisNamesAndAnswerToOlderSpellings) {
 TEST_F(Net, CountsFromTheStartAndFromEachReset) {
   record(tree, {{"lo", 100, 10, 100, 10}, {"eth0", 1, 2, 3, 4}});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"eth0:tx:bytes", "lo:rx:packets"}).ok());
+  EventSet set(substrate, {"eth0:tx:bytes", "lo:rx:packets"});
   EXPECT_THAT(set.read(), ElementsAre(0, 0));  // never started
   ASSERT_TRUE(set.start().ok());
   EXPECT_THAT(set.read(), ElementsAre(0, 0));
@@ -91,8 +90,7 @@ TEST_F(Net, CountsFromTheStartAndFromEachReset) {
 TEST_F(Net, FollowsAnInterfaceByItsNameWhenTheTableChanges) {
   record(tree, {{"lo", 0, 0, 0, 0}, {"eth0", 0, 10, 0, 0}});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"eth0:rx:packets"}).ok());
+  EventSet set(substrate, {"eth0:rx:packets"});
   ASSERT_TRUE(set.start().ok());
   record(tree, {{"eth0", 0, 15, 0, 0}, {"veth1", 0, 999, 0, 0}, {"lo", 0, 0, 0, 0}});
   EXPECT_THAT(set.read(), ElementsAre(5));
@@ -102,8 +100,7 @@ TEST_F(Net, FollowsAnInterfaceByItsNameWhenTheTableChanges) {
 TEST_F(Net, InterfaceThatVanishesGivesAnErrorAndTouchesNoValue) {
   record(tree, {{"lo", 0, 0, 0, 0}, {"eth0", 0, 0, 0, 0}});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"lo:rx:packets", "eth0:rx:packets"}).ok());
+  EventSet set(substrate, {"lo:rx:packets", "eth0:rx:packets"});
   ASSERT_TRUE(set.start().ok());
   record(tree, {{"lo", 0, 5, 0, 0}});
   Status status;
@@ -121,8 +118,7 @@ TEST_F(Net, InterfaceMadeAnewUnderItsNameIsAnErrorThoughItsCountIsHigher) {
   record(tree, {{"eth0", 0, 10, 0, 0}});
   tree.write("/sys/class/net/eth0/ifindex", 3);
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"eth0:rx:packets"}).ok());
+  EventSet set(substrate, {"eth0:rx:packets"});
   ASSERT_TRUE(set.start().ok());
   record(tree, {{"eth0", 0, 12, 0, 0}});
   EXPECT_THAT(set.read(), ElementsAre(2));
@@ -137,8 +133,7 @@ TEST_F(Net, InterfaceMadeAnewUnderItsNameIsAnErrorThoughItsCountIsHigher) {
 TEST_F(Net, CounterOf32BitsMayWrapOnceBetweenReads) {
   record(tree, {{"eth0", 4294967290u, 0, 0, 0}});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"eth0:rx:bytes"}).ok());
+  EventSet set(substrate, {"eth0:rx:bytes"});
   ASSERT_TRUE(set.start().ok());
   record(tree, {{"eth0", 4, 0, 0, 0}});
   EXPECT_THAT(set.read(), ElementsAre(10));
@@ -173,8 +168,7 @@ TEST_F(Net, RefreshLatencyKeepsValuesAndTellsTheirAge) {
   record(tree, {{"lo", 0, 0, 0, 0}});
   host.set("PAPI_NET_REFRESH_LATENCY", "1000");
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"lo:rx:packets"}).ok());
+  EventSet set(substrate, {"lo:rx:packets"});
   ASSERT_TRUE(set.start().ok());
   record(tree, {{"lo", 0, 3, 0, 0}});
   host.advance_ns(999'999);
@@ -207,8 +201,7 @@ TEST_F(Net, RefreshLatencyThatIsNoNumberIsIgnored) {
 TEST_F(Net, TableThatOutgrowsTheSetsRoomIsAnErrorNotACutTable) {
   record(tree, {{"lo", 0, 0, 0, 0}});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"lo:rx:packets"}).ok());
+  EventSet set(substrate, {"lo:rx:packets"});
   ASSERT_TRUE(set.start().ok());
   std::vector<Traffic> many(1000, Traffic{"veth0", 0, 0, 0, 0});
   many.push_back({"lo", 0, 1, 0, 0});
@@ -270,8 +263,7 @@ TEST(NetOnThisMachine, DatagramsSentOverLoopbackAreCounted) {
     ::close(sender);
     GTEST_SKIP() << "nothing can be sent over the loopback interface";
   }
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"lo:tx:packets", "lo:rx:packets", "lo:tx:bytes", "lo:rx:bytes"}).ok());
+  EventSet set(substrate, {"lo:tx:packets", "lo:rx:packets", "lo:tx:bytes", "lo:rx:bytes"});
   ASSERT_TRUE(set.start().ok());
   constexpr int kDatagrams = 200;
   for (int i = 0; i < kDatagrams; ++i) ASSERT_TRUE(send_one());

@@ -11,17 +11,7 @@
 #include <vector>
 
 #include "numachine/protocol.hpp"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SLOW_BUILD 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SLOW_BUILD 1
-#endif
-#endif
-#ifndef SLOW_BUILD
-#define SLOW_BUILD 0
-#endif
+#include "support/sanitized.hpp"
 
 namespace substrata::numachine::test {
 namespace {
@@ -119,7 +109,7 @@ void run_random(ProtocolShape shape, std::uint64_t lines, std::uint64_t referenc
   }
 }
 
-constexpr std::uint64_t kReferences = SLOW_BUILD ? 400'000 : 10'000'000;
+constexpr std::uint64_t kReferences = tests::kSanitized ? 400'000 : 10'000'000;
 
 // NU-22: 10^7 random references (fewer in a sanitizer build)
 TEST(Protocol, KeepsItsInvariantsOnRandomReferences) {
@@ -173,7 +163,7 @@ TEST(Protocol, KeepsItsInvariantsInEveryStateOfASmallMachine) {
     open.push_back(start);
     seen.insert(name(start));
     std::size_t steps = 0;
-    const std::size_t most = SLOW_BUILD ? 3'000 : 2'000'000;
+    const std::size_t most = tests::kSanitized ? 3'000 : 2'000'000;
     while (!open.empty() && seen.size() < most) {
       const Stepper from = open.front();
       open.pop_front();
@@ -194,7 +184,7 @@ TEST(Protocol, KeepsItsInvariantsInEveryStateOfASmallMachine) {
       }
     }
     RecordProperty(update ? "states_update" : "states", static_cast<int>(seen.size()));
-    if (!SLOW_BUILD) {
+    if (!tests::kSanitized) {
       EXPECT_TRUE(open.empty()) << "more than " << most << " states";
     }
     EXPECT_GT(seen.size(), 100u);

@@ -12,16 +12,7 @@
 #include <utility>
 #include <vector>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OWL_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define OWL_SANITIZED 1
-#endif
-#endif
-#ifndef OWL_SANITIZED
-#define OWL_SANITIZED 0
-#endif
+#include "support/sanitized.hpp"
 
 namespace substrata::owl::test {
 

@@ -65,11 +65,7 @@ TEST(OwlLibrary, RefusesBadSharedObjectsWithAReasonAndGoesOn) {  // OW-3
   refusal(module_path("missing"), "No such file");
   refusal(module_path("no_entry"), "substrata_owl_modules");
   refusal(module_path("other_version"), "another version");
-#if !OWL_SANITIZED
-  refusal(module_path("crashing"), "signal 11");
-#else
-  refusal(module_path("crashing"), "refused");
-#endif
+  refusal(module_path("crashing"), tests::kSanitized ? "refused" : "signal 11");
   refusal(module_path("exiting"), "ends the process");
   refusal(module_path("never_starting"), "it never starts");
   const substrata::tests::TemporaryFolder folder;

@@ -14,7 +14,7 @@ namespace substrata::owl::test {
 namespace {
 
 constexpr int kThreads = 4;
-constexpr uint64_t kEach = OWL_SANITIZED ? 20'000 : 100'000;
+constexpr uint64_t kEach = tests::kSanitized ? 20'000 : 100'000;
 
 struct Detach {
   void operator()(substrata_owl_capsule* capsule) const { substrata_owl_detach(capsule); }

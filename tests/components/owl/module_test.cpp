@@ -11,7 +11,7 @@
 namespace substrata::owl::test {
 namespace {
 
-constexpr int kMany = OWL_SANITIZED ? 20'000 : 200'000;
+constexpr int kMany = tests::kSanitized ? 20'000 : 200'000;
 
 // A stream with locality: mostly around a moving place.
 std::vector<uint64_t> addresses_with_locality(int count, uint64_t seed) {

@@ -17,7 +17,7 @@
 namespace substrata::owl::test {
 namespace {
 
-constexpr uint64_t kRecords = OWL_SANITIZED ? 100'000 : 1'000'000;
+constexpr uint64_t kRecords = tests::kSanitized ? 100'000 : 1'000'000;
 
 class OwlRingProtocol : public testing::Test {
  protected:

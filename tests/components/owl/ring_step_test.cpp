@@ -10,11 +10,8 @@
 namespace substrata::owl::test {
 namespace {
 
-#if OWL_SANITIZED
-constexpr int kStride = 97;  // an instrumented call has some ten thousand instructions
-#else
-constexpr int kStride = 3;  // instructions; 1 takes a minute
-#endif
+// Instructions; 1 takes a minute. An instrumented call has some ten thousand.
+constexpr int kStride = tests::kSanitized ? 97 : 3;
 
 // Stops the calling child where its parent can step it from. False: the system allows no tracing.
 bool stop_to_be_stepped() { return ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 && raise(SIGSTOP) == 0; }

@@ -15,7 +15,7 @@
 namespace substrata::owl::test {
 namespace {
 
-constexpr uint64_t kRecords = OWL_SANITIZED ? 100'000 : 2'000'000;
+constexpr uint64_t kRecords = tests::kSanitized ? 100'000 : 2'000'000;
 
 TEST(OwlRing, DropsWhatFindsNoRoomAndCountsIt) {  // OW-4
   RingProducer ring;

@@ -69,8 +69,7 @@ TEST_F(Powercap, EventsHavePapisNamesAndAnswerToTheNameOfTheirZone) {
 TEST_F(Powercap, EnergyCountsFromTheStartAcrossTheWrapOfItsCounter) {
   record_machine(tree);
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"ENERGY_UJ:ZONE1", "ENERGY_UJ:ZONE1_SUBZONE0", "POWER_LIMIT_A_UW:ZONE1"}).ok());
+  EventSet set(substrate, {"ENERGY_UJ:ZONE1", "ENERGY_UJ:ZONE1_SUBZONE0", "POWER_LIMIT_A_UW:ZONE1"});
   ASSERT_TRUE(set.start().ok());
   tree.write(kClass + "intel-rapl:1/energy_uj", 262143300000);
   tree.write(kClass + "intel-rapl:1:0/energy_uj", 900);
@@ -88,8 +87,7 @@ TEST_F(Powercap, EnergyThatFallsWithoutAKnownRangeIsAnError) {
   record_machine(tree);
   tree.remove(kClass + "intel-rapl:1:1/max_energy_range_uj");
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"ENERGY_UJ:package-0/dram"}).ok());
+  EventSet set(substrate, {"ENERGY_UJ:package-0/dram"});
   ASSERT_TRUE(set.start().ok());
   tree.write(kClass + "intel-rapl:1:1/energy_uj", 99);
   Status status;

@@ -9,14 +9,7 @@
 #include <vector>
 
 #include "shrimp/board.hpp"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SLOW_BUILD 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SLOW_BUILD 1
-#endif
-#endif
+#include "support/sanitized.hpp"
 
 namespace {
 
@@ -139,13 +132,8 @@ TEST(Multiplexer, TakesTheHundredAndNinetyLegalSelectionsAndNamesTheRuleForTheOt
 }
 
 TEST(Histogram, EqualsTheOracleForEachSelection) {  // SH-2, SH-3, SH-5
-#ifdef SLOW_BUILD
-  constexpr int kPackets = 300;
-  constexpr size_t kEach = 10;
-#else
-  constexpr int kPackets = 3000;
-  constexpr size_t kEach = 1;
-#endif
+  constexpr int kPackets = substrata::tests::kSanitized ? 300 : 3000;
+  constexpr size_t kEach = substrata::tests::kSanitized ? 10 : 1;
   std::mt19937_64 random(1996);
   const std::vector<uint32_t> legal = legal_selections();
   std::vector<uint64_t> words(1 << 20);

@@ -29,10 +29,8 @@ TEST_F(Coretemp, MachineWithoutSensorsIsUnavailableAndToldWhatToDo) {
 TEST_F(Coretemp, ReadsTheSelectedSensorsInMillidegrees) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"coretemp-isa-0000:Core_1", "nvme-pci-0100:Composite", "nct6775-isa-0290:fan1",
-                           "coretemp-isa-0000:Core_1:crit"})
-                  .ok());
+  EventSet set(substrate, {"coretemp-isa-0000:Core_1", "nvme-pci-0100:Composite", "nct6775-isa-0290:fan1",
+                           "coretemp-isa-0000:Core_1:crit"});
   ASSERT_TRUE(set.start().ok());
   EXPECT_THAT(set.read(), ElementsAre(47000, 38850, 1205, 100000));
   tree.write(core_path(0, 1) + "_input", 51000);
@@ -96,10 +94,8 @@ TEST_F(Coretemp, LimitsOfChipsAndTripPointsOfZonesAreEvents) {
   open();
   EXPECT_THAT(substrate.names(), Contains("coretemp-isa-0000:Package_id_0:max"));
   EXPECT_THAT(substrate.names(), Contains("thermal-acpitz:critical"));
-  EventSet set(substrate);
-  ASSERT_TRUE(
-      set.program({"coretemp-isa-0000:Package_id_0:max", "thermal-acpitz:critical", "thermal-acpitz:temp"})
-          .ok());
+  EventSet set(substrate,
+               {"coretemp-isa-0000:Package_id_0:max", "thermal-acpitz:critical", "thermal-acpitz:temp"});
   EXPECT_THAT(set.read(), ElementsAre(80000, 119000, 27800));
 }
 
@@ -107,8 +103,7 @@ TEST_F(Coretemp, LimitsOfChipsAndTripPointsOfZonesAreEvents) {
 TEST_F(Coretemp, SensorThatShowsNoNumberGivesAnErrorAndTouchesNoValue) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"nvme-pci-0100:Composite", "coretemp-isa-0000:Core_0"}).ok());
+  EventSet set(substrate, {"nvme-pci-0100:Composite", "coretemp-isa-0000:Core_0"});
   ASSERT_TRUE(set.start().ok());
   for (const char* bad : {"", "\n", "N/A\n", "12x\n", "99999999999999999999\n", "-\n"}) {
     tree.write(core_path(0, 0) + "_input", bad);
@@ -125,8 +120,7 @@ TEST_F(Coretemp, SensorThatShowsNoNumberGivesAnErrorAndTouchesNoValue) {
 TEST_F(Coretemp, SensorMarkedAsFaultyByItsChipGivesAnError) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"nct6775-isa-0290:AUXTIN"}).ok());
+  EventSet set(substrate, {"nct6775-isa-0290:AUXTIN"});
   EXPECT_THAT(set.read(), ElementsAre(33000));
   tree.write(board_path() + "/temp2_fault", 1);
   Status status;
@@ -139,8 +133,7 @@ TEST_F(Coretemp, SensorMarkedAsFaultyByItsChipGivesAnError) {
 TEST_F(Coretemp, ChipThatWentBeforeItWasSelectedIsRefusedAndTheSetUnchanged) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"coretemp-isa-0000:Core_0"}).ok());
+  EventSet set(substrate, {"coretemp-isa-0000:Core_0"});
   tree.remove("/sys/devices/pci0000:00/0000:01:00.0");
   const int64_t gone = substrate.find("nvme-pci-0100:Composite");
   ASSERT_GE(gone, 0);
@@ -155,8 +148,7 @@ TEST_F(Coretemp, ChipThatWentBeforeItWasSelectedIsRefusedAndTheSetUnchanged) {
 TEST_F(Coretemp, StopWhileASensorFailsEndsTheRunAndLaterReadsAreErrors) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"coretemp-isa-0000:Core_0"}).ok());
+  EventSet set(substrate, {"coretemp-isa-0000:Core_0"});
   ASSERT_TRUE(set.start().ok());
   tree.write(core_path(0, 0) + "_input", "");
   EXPECT_TRUE(set.stop().ok());
@@ -173,8 +165,7 @@ TEST_F(Coretemp, StopWhileASensorFailsEndsTheRunAndLaterReadsAreErrors) {
 TEST_F(Coretemp, SensorsThatWereNotSelectedAreNotRead) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"coretemp-isa-0000:Core_0"}).ok());
+  EventSet set(substrate, {"coretemp-isa-0000:Core_0"});
   tree.write(core_path(0, 1) + "_input", "");  // would be an error
   tree.remove("/sys/devices/pci0000:00");
   ASSERT_TRUE(set.start().ok());
@@ -185,11 +176,9 @@ TEST_F(Coretemp, SensorsThatWereNotSelectedAreNotRead) {
 TEST_F(Coretemp, ChipsOfTheSameKindAreToldApart) {
   record_two_packages(tree);
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(
-      set.program({"coretemp-isa-0000:Core_0", "coretemp-isa-0001:Core_0", "lm75-i2c-0-48:temp1",
-                   "lm75-i2c-0-49:temp1", "drive-virtual-0@disk0:temp1", "drive-virtual-0@disk1:temp1"})
-          .ok());
+  EventSet set(substrate,
+               {"coretemp-isa-0000:Core_0", "coretemp-isa-0001:Core_0", "lm75-i2c-0-48:temp1",
+                "lm75-i2c-0-49:temp1", "drive-virtual-0@disk0:temp1", "drive-virtual-0@disk1:temp1"});
   EXPECT_THAT(set.read(), ElementsAre(40000, 50000, 21000, 22000, 31000, 32000));
   EXPECT_THAT(substrate.event("coretemp-isa-0001:Core_0").text,
               HasSubstr("package 1, core 0, logical processors 1"));
@@ -200,8 +189,7 @@ TEST_F(Coretemp, EnergyMeterCountsFromTheStartAndAResetOfTheMeterIsAnError) {
   record_desktop(tree, {});
   tree.write(board_path() + "/energy1_input", 5000);
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"nct6775-isa-0290:energy1"}).ok());
+  EventSet set(substrate, {"nct6775-isa-0290:energy1"});
   ASSERT_TRUE(set.start().ok());
   tree.write(board_path() + "/energy1_input", 7500);
   EXPECT_THAT(set.read(), ElementsAre(2500));
@@ -218,8 +206,7 @@ TEST_F(Coretemp, EnergyMeterCountsFromTheStartAndAResetOfTheMeterIsAnError) {
 TEST_F(Coretemp, DetailsCarryTheTimeOfTheReading) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"coretemp-isa-0000:Core_0"}).ok());
+  EventSet set(substrate, {"coretemp-isa-0000:Core_0"});
   ASSERT_TRUE(set.start().ok());
   host.advance_ns(1000);
   const std::vector<ValueDetail> details = set.details();
@@ -249,8 +236,7 @@ TEST_F(Coretemp, FileThatOnlyRootMayReadIsListedAsUnavailableWithItsCure) {
 TEST_F(Coretemp, ChangingARunningSetIsRefused) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"coretemp-isa-0000:Core_0"}).ok());
+  EventSet set(substrate, {"coretemp-isa-0000:Core_0"});
   ASSERT_TRUE(set.start().ok());
   EXPECT_EQ(set.program({"coretemp-isa-0000:Core_1"}).code, Code::kRunning);
   EXPECT_THAT(set.read(), ElementsAre(45000));

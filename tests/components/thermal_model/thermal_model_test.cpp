@@ -62,8 +62,7 @@ TEST_F(ThermalModel, BeginsSettledAtTheMeanUseSinceBoot) {
   record_use(tree, {{50, 50}, {0, 100}});
   host.set("SUBSTRATA_THERMAL_MODEL", "peak_w=100,idle=0.2,ambient_c=40");
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"package0:temperature", "package0:power"}).ok());
+  EventSet set(substrate, {"package0:temperature", "package0:power"});
   const double watts = 100 * (0.2 + 0.8 * 0.25);
   const double expected = 40 + watts * (thermal_model::kDie.k_per_w + thermal_model::kSink.k_per_w);
   EXPECT_THAT(set.read(), ElementsAre(std::llround(expected * 1000), 40000));
@@ -129,8 +128,7 @@ TEST_F(ThermalModel, KeepsTheLastUseWhileNoTickPassed) {
   record_use(tree, {{0, 100}});
   host.set("SUBSTRATA_THERMAL_MODEL", "peak_w=100,idle=0.2,ambient_c=40");
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"package0:power", "package0:temperature"}).ok());
+  EventSet set(substrate, {"package0:power", "package0:temperature"});
   ASSERT_TRUE(set.start().ok());
   record_use(tree, {{10, 100}});
   host.advance_ns(100'000'000);
@@ -152,8 +150,7 @@ TEST_F(ThermalModel, PackagesAreModelledApartAndTakeTheirOwnPowerLimit) {
   record_use(tree, {{100, 0}, {0, 100}, {100, 0}, {0, 100}});
   host.set("SUBSTRATA_THERMAL_MODEL", "idle=0.5");
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"package0:power", "package1:power"}).ok());
+  EventSet set(substrate, {"package0:power", "package1:power"});
   EXPECT_THAT(set.read(), ElementsAre(65'000, 75'000));
   EXPECT_THAT(substrate.event("package0:power").text, HasSubstr("assumed"));
   EXPECT_THAT(substrate.event("package1:power").text, HasSubstr("the processor's own limit"));
@@ -166,8 +163,7 @@ TEST_F(ThermalModel, UnreadableUseIsAnErrorAndTouchesNoValue) {
   record_use(tree, {{0, 100}});
   host.set("SUBSTRATA_THERMAL_MODEL", "1");
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"package0:temperature"}).ok());
+  EventSet set(substrate, {"package0:temperature"});
   ASSERT_TRUE(set.start().ok());
   tree.write("/proc/stat", "nothing of use\n");
   Status status;

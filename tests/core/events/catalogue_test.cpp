@@ -23,6 +23,12 @@ class CatalogueCalls : public fake::LibraryTest {
     const auto info = catalogue().info(code);
     return info ? **info : EventInfo{};
   }
+  // Instead of the user-defined events of before, every line of which must be right.
+  void define(const char* lines) {
+    UserEventsFile file = parse_user_events(lines);
+    ASSERT_TRUE(file.refused.empty()) << file.refused[0].why;
+    ASSERT_TRUE(catalogue().set_user_events(std::move(file.events)).ok());
+  }
 };
 
 TEST_F(CatalogueCalls, EverySpellingOfAnEventGivesOneCode) {  // PA-16
@@ -197,14 +203,12 @@ TEST_F(CatalogueCalls, PresetIsAvailableOnlyWhenItsEventsOpen) {  // PA-23
 }
 
 TEST_F(CatalogueCalls, UserEventsAreCountedAsWritten) {  // PA-15
-  UserEventsFile file = parse_user_events(
+  define(
       "# ratio of the fake\n"
       "EVENT,IPC100,DERIVED_POSTFIX,N1|100|*|N0|/|,alpha::CYCLES,alpha::INSTRUCTIONS,SDESC,\"ipc, times "
       "100\"\n"
       "EVENT,MIXED,DERIVED_ADD,alpha::CYCLES,beta:::a\n"
       "EVENT,ITSELF,NOT_DERIVED,ITSELF\n");
-  ASSERT_TRUE(file.refused.empty()) << file.refused[0].why;
-  ASSERT_TRUE(catalogue().set_user_events(std::move(file.events)).ok());
   EXPECT_EQ(code("IPC100"), kUserMask);
   EXPECT_EQ(info_of(kUserMask).short_text, "ipc, times 100");
   EXPECT_EQ(catalogue().compose(code("MIXED")).error().code, Code::kCombination);
@@ -219,15 +223,13 @@ TEST_F(CatalogueCalls, UserEventsAreCountedAsWritten) {  // PA-15
 }
 
 TEST_F(CatalogueCalls, TermsOfUserEventsMayBeDerivedThemselves) {  // PA-15, PA-21
-  UserEventsFile file = parse_user_events(
+  define(
       "EVENT,IPC100,DERIVED_POSTFIX,N1|100|*|N0|/|,alpha::CYCLES,alpha::INSTRUCTIONS\n"
       "EVENT,DEEP,DERIVED_ADD,PAPI_LST_INS,IPC100\n"
       "EVENT,TWICE,DERIVED_INFIX,N0*2,DEEP\n"
       "EVENT,SAME,NOT_DERIVED,PAPI_LST_INS\n"
       "EVENT,HERE,DERIVED_ADD,THERE,alpha::CYCLES\n"
       "EVENT,THERE,DERIVED_ADD,HERE,alpha::CYCLES\n");
-  ASSERT_TRUE(file.refused.empty()) << file.refused[0].why;
-  ASSERT_TRUE(catalogue().set_user_events(std::move(file.events)).ok());
   const int set = set_of({"DEEP", "TWICE", "SAME", "alpha::LOADS"});
   ASSERT_TRUE(start_set(set).ok());
   ticks += 5;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/table_of.hpp"
 #include "eventset/event_set.hpp"
 #include "eventset/library.hpp"
 #include "eventset/measure.hpp"
@@ -41,11 +42,6 @@ TestSet& of(Set* set) { return *reinterpret_cast<TestSet*>(set); }
 // single: one at once, of every type; switches in signals.
 // turning: as narrow, but its kernel multiplexes.
 constexpr const char* kNarrow[] = {"left", "right", "third", "fourth"};
-uint32_t four(Device*) noexcept { return 4; }
-Status narrow_at(Device*, uint32_t index, Event* out) noexcept {
-  *out = {.name = kNarrow[index], .text = "A count.", .unit = ""};
-  return kSuccess;
-}
 Status single_at(Device*, uint32_t index, Event* out) noexcept {
   constexpr const char* kNames[] = {"count", "share", "big", "level"};
   *out = {.name = kNames[index], .text = "A number.", .unit = ""};
@@ -54,52 +50,11 @@ Status single_at(Device*, uint32_t index, Event* out) noexcept {
   if (index == 3) out->kind = ValueKind::kGauge;
   return kSuccess;
 }
-Status create(Device*, Thread*, Set** out) noexcept {
-  ++sets_alive;
-  *out = reinterpret_cast<Set*>(new TestSet);
-  return kSuccess;
-}
-void destroy(Set* set) noexcept {
-  --sets_alive;
-  delete &of(set);
-}
-Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
-  bool left = false, right = false;
-  for (uint32_t i = 0; i < count; ++i) {
-    left = left || events[i] == 0;
-    right = right || events[i] == 1;
-  }
-  if (left && right) return {Code::kConflict, 0, "left and right share a counter"};
-  of(set).events.assign(events, events + count);
-  return kSuccess;
-}
 Status program_one(Set* set, const uint32_t* events, uint32_t count) noexcept {
   of(set).events.assign(events, events + count);
   return kSuccess;
 }
-Status configure(Set*, const Configuration* wanted) noexcept {
-  if (wanted->inherit != 0) return {Code::kPermission, 0, "not allowed"};
-  return kSuccess;
-}
-Status start(Set* set) noexcept {
-  const auto& events = of(set).events;
-  if (std::find(events.begin(), events.end(), busy_event) != events.end())
-    return {Code::kConflict, 0, "somebody else counts"};
-  of(set).running = true;
-  of(set).begin = ticks;
-  return kSuccess;
-}
-Status stop(Set* set) noexcept {
-  if (!of(set).running) return {Code::kNotRunning, 0, "stopped twice"};
-  of(set).running = false;
-  of(set).end = ticks;
-  return kSuccess;
-}
 int64_t distance(const TestSet& set) { return (set.running ? ticks : set.end) - set.begin; }
-Status read(Set* set, int64_t* values) noexcept {
-  for (size_t i = 0; i < of(set).events.size(); ++i) values[i] = distance(of(set)) * (of(set).events[i] + 1);
-  return kSuccess;
-}
 Status read_one(Set* set, int64_t* values) noexcept {
   for (size_t i = 0; i < of(set).events.size(); ++i) {
     const double share = static_cast<double>(distance(of(set))) / 2;
@@ -119,22 +74,61 @@ Status read_one(Set* set, int64_t* values) noexcept {
   }
   return kSuccess;
 }
-Status reset(Set* set) noexcept {
-  of(set).begin = of(set).end = ticks;
-  return kSuccess;
-}
-constexpr SubstrateTable kNarrowTable{.name = "narrow",
-                                      .max_events = 2,
-                                      .event_count = four,
-                                      .event_at = narrow_at,
-                                      .create_set = create,
-                                      .destroy_set = destroy,
-                                      .program = program,
-                                      .configure = configure,
-                                      .start = start,
-                                      .stop = stop,
-                                      .read = read,
-                                      .reset = reset};
+struct Narrow {
+  static uint32_t event_count(Device*) noexcept { return 4; }
+  static Status event_at(Device*, uint32_t index, Event* out) noexcept {
+    *out = {.name = kNarrow[index], .text = "A count.", .unit = ""};
+    return kSuccess;
+  }
+  static Status create_set(Device*, Thread*, Set** out) noexcept {
+    ++sets_alive;
+    *out = reinterpret_cast<Set*>(new TestSet);
+    return kSuccess;
+  }
+  static void destroy_set(Set* set) noexcept {
+    --sets_alive;
+    delete &of(set);
+  }
+  static Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
+    bool left = false, right = false;
+    for (uint32_t i = 0; i < count; ++i) {
+      left = left || events[i] == 0;
+      right = right || events[i] == 1;
+    }
+    if (left && right) return {Code::kConflict, 0, "left and right share a counter"};
+    of(set).events.assign(events, events + count);
+    return kSuccess;
+  }
+  static Status configure(Set*, const Configuration* wanted) noexcept {
+    if (wanted->inherit != 0) return {Code::kPermission, 0, "not allowed"};
+    return kSuccess;
+  }
+  static Status start(Set* set) noexcept {
+    const auto& events = of(set).events;
+    if (std::find(events.begin(), events.end(), busy_event) != events.end())
+      return {Code::kConflict, 0, "somebody else counts"};
+    of(set).running = true;
+    of(set).begin = ticks;
+    return kSuccess;
+  }
+  static Status stop(Set* set) noexcept {
+    if (!of(set).running) return {Code::kNotRunning, 0, "stopped twice"};
+    of(set).running = false;
+    of(set).end = ticks;
+    return kSuccess;
+  }
+  static Status read(Set* set, int64_t* values) noexcept {
+    for (size_t i = 0; i < of(set).events.size(); ++i)
+      values[i] = distance(of(set)) * (of(set).events[i] + 1);
+    return kSuccess;
+  }
+  static Status reset(Set* set) noexcept {
+    of(set).begin = of(set).end = ticks;
+    return kSuccess;
+  }
+};
+
+constexpr SubstrateTable kNarrowTable = table_of<Narrow>({.name = "narrow", .max_events = 2});
 constexpr SubstrateTable kSingleTable = [] {
   SubstrateTable table = kNarrowTable;
   table.name = "single";

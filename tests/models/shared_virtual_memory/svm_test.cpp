@@ -78,14 +78,8 @@ TEST_P(EveryWorkloadOnSvm, GivesTheSameStreamForTheSameSeed) {
   }
 }
 
-std::string test_name(const testing::TestParamInfo<const char*>& info) {
-  std::string name;
-  for (const char c : std::string(info.param)) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
-  }
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(Small, EveryWorkloadOnSvm, testing::ValuesIn(workloads::kSmallSpecs), test_name);
+INSTANTIATE_TEST_SUITE_P(Small, EveryWorkloadOnSvm, testing::ValuesIn(workloads::kSmallSpecs),
+                         workloads::spec_name);
 
 // ------------------------------------------------------------------------------ what the protocol does,
 // counted

@@ -39,15 +39,18 @@ class RegionCosts : public testing::Test {
 #define SKIP_UNTRACED(seen) \
   if (!(seen).traced) GTEST_SKIP() << "a child cannot be traced here (ptrace)"
 
+// What ten passes cost once the region is known.
+bool ten_passes() {
+  if (!pass("warm")) return false;
+  mark();
+  for (int i = 0; i < 10; ++i)
+    if (!pass("r")) return false;
+  mark();
+  return true;
+}
+
 TEST_F(RegionCosts, ARegionOfAnEventInMemoryMakesNoSystemCall) {
-  const SystemCalls seen = substrata::tests::system_calls_of([] {
-    if (!pass("warm")) return false;
-    mark();
-    for (int i = 0; i < 10; ++i)
-      if (!pass("r")) return false;
-    mark();
-    return true;
-  });
+  const SystemCalls seen = substrata::tests::system_calls_of(ten_passes);
   SKIP_UNTRACED(seen);
   EXPECT_TRUE(seen.good);
   EXPECT_TRUE(seen.calls.empty()) << seen.numbers();
@@ -56,14 +59,7 @@ TEST_F(RegionCosts, ARegionOfAnEventInMemoryMakesNoSystemCall) {
 TEST_F(RegionCosts, ARegionOfAKernelsEventReadsTwiceAndMakesNoOtherSystemCall) {
   SUBSTRATA_NEEDS_KERNEL_EVENTS();
   setenv("PAPI_EVENTS", "perf::PAGE-FAULTS", 1);
-  const SystemCalls seen = substrata::tests::system_calls_of([] {
-    if (!pass("warm")) return false;
-    mark();
-    for (int i = 0; i < 10; ++i)
-      if (!pass("r")) return false;
-    mark();
-    return true;
-  });
+  const SystemCalls seen = substrata::tests::system_calls_of(ten_passes);
   SKIP_UNTRACED(seen);
   EXPECT_TRUE(seen.good);
   EXPECT_EQ(seen.count(SYS_read), 20) << seen.numbers();

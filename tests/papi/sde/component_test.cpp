@@ -57,6 +57,16 @@ class SdeComponent : public testing::Test {
     sets_.push_back(set);
     return set;
   }
+  // Two sets of one event: 10 are counted before the second starts, 1 after it.
+  std::pair<substrata::Set*, substrata::Set*> start_in_turn(const char* event, long long& work) {
+    substrata::Set* const first = set_of({find(event)});
+    substrata::Set* const second = set_of({find(event)});
+    table_.start(first);
+    work += 10;
+    table_.start(second);
+    work += 1;
+    return {first, second};
+  }
   std::vector<int64_t> read(substrata::Set* set, size_t count) {
     std::vector<int64_t> values(count, -777);
     EXPECT_TRUE(table_.read(set, values.data()).ok());
@@ -117,12 +127,7 @@ TEST_F(SdeComponent, SetIsStoppedThoughAnEventOfItWasUnregistered) {
 TEST_F(SdeComponent, TwoSetsCountOneEventEachFromItsOwnStart) {
   static long long work = 0;
   papi_sde_register_counter(library_, "work", PAPI_SDE_DELTA, PAPI_SDE_long_long, &work);
-  substrata::Set* first = set_of({find("work")});
-  substrata::Set* second = set_of({find("work")});
-  table_.start(first);
-  work += 10;
-  table_.start(second);
-  work += 1;
+  const auto [first, second] = start_in_turn("work", work);
   EXPECT_EQ(read(first, 1), Values{11});
   EXPECT_EQ(read(second, 1), Values{1});
   table_.reset(second);
@@ -137,12 +142,7 @@ TEST_F(SdeComponent, TheDeltaMembersOfAGroupCountFromTheSetsStart) {
   papi_sde_register_counter(library_, "level", PAPI_SDE_INSTANT, PAPI_SDE_long_long, &level);
   papi_sde_add_counter_to_group(library_, "work", "g", PAPI_SDE_SUM);
   papi_sde_add_counter_to_group(library_, "level", "g", PAPI_SDE_SUM);
-  substrata::Set* first = set_of({find("g")});
-  substrata::Set* second = set_of({find("g")});
-  table_.start(first);
-  work += 10;
-  table_.start(second);
-  work += 1;
+  const auto [first, second] = start_in_turn("g", work);
   EXPECT_EQ(read(first, 1), Values{18});
   EXPECT_EQ(read(second, 1), Values{8});
   table_.reset(first);

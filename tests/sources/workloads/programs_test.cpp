@@ -1,7 +1,6 @@
 // Every built-in workload gives right results at every process count and under random timing.
 #include <gtest/gtest.h>
 
-#include <cctype>
 #include <set>
 #include <string>
 
@@ -58,14 +57,7 @@ TEST_P(EveryWorkload, GivesAnotherOrderOfOperationsForAnotherSchedule) {
   EXPECT_EQ(digests.size(), 2U);
 }
 
-std::string test_name(const testing::TestParamInfo<const char*>& info) {
-  std::string name;
-  for (const char c : std::string(info.param)) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
-  }
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(Small, EveryWorkload, testing::ValuesIn(kSmallSpecs), test_name);
+INSTANTIATE_TEST_SUITE_P(Small, EveryWorkload, testing::ValuesIn(kSmallSpecs), spec_name);
 
 // FE-9: a workload that is added without a test fails here.
 TEST(Workloads, AreAllTested) {

@@ -2,6 +2,11 @@
 #ifndef SUBSTRATA_TESTS_WORKLOADS_SMALL_SPECS_HPP
 #define SUBSTRATA_TESTS_WORKLOADS_SMALL_SPECS_HPP
 
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <string>
+
 namespace substrata::workloads {
 
 inline constexpr const char* kSmallSpecs[] = {
@@ -26,6 +31,15 @@ inline constexpr const char* kSmallSpecs[] = {
     "true-sharing:rounds=6:words=3",
     "water-spatial:molecules=120:steps=3:percell=3",
 };
+
+// A test's name from its spec: the letters and digits.
+inline std::string spec_name(const testing::TestParamInfo<const char*>& info) {
+  std::string name;
+  for (const char c : std::string(info.param)) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
+  }
+  return name;
+}
 
 }  // namespace substrata::workloads
 

@@ -147,6 +147,10 @@ class EventSet {
   explicit EventSet(const Substrate& substrate) : substrate_(substrate) {
     EXPECT_TRUE(table().create_set(substrate.device, nullptr, &set_).ok());
   }
+  // Of these events, which must open.
+  EventSet(const Substrate& substrate, const std::vector<std::string>& names) : EventSet(substrate) {
+    EXPECT_TRUE(program(names).ok());
+  }
   EventSet(const EventSet&) = delete;
   EventSet& operator=(const EventSet&) = delete;
   ~EventSet() { table().destroy_set(set_); }

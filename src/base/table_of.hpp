@@ -1,0 +1,38 @@
+// Tables of substrates whose functions are the static members of a class.
+#ifndef SUBSTRATA_BASE_TABLE_OF_HPP
+#define SUBSTRATA_BASE_TABLE_OF_HPP
+
+#include <substrata/substrate.h>
+
+namespace substrata {
+
+// `data`, with every slot that Calls has a function of the same name for. The required ones must be there.
+template <typename Calls>
+constexpr SubstrateTable table_of(SubstrateTable data) noexcept {
+  data.event_count = Calls::event_count;
+  data.event_at = Calls::event_at;
+  data.create_set = Calls::create_set;
+  data.destroy_set = Calls::destroy_set;
+  data.program = Calls::program;
+  data.start = Calls::start;
+  data.stop = Calls::stop;
+  data.read = Calls::read;
+  data.reset = Calls::reset;
+  if constexpr (requires { Calls::detect; }) data.detect = Calls::detect;
+  if constexpr (requires { Calls::open; }) data.open = Calls::open;
+  if constexpr (requires { Calls::close; }) data.close = Calls::close;
+  if constexpr (requires { Calls::find_event; }) data.find_event = Calls::find_event;
+  if constexpr (requires { Calls::recipe; }) data.recipe = Calls::recipe;
+  if constexpr (requires { Calls::attach; }) data.attach = Calls::attach;
+  if constexpr (requires { Calls::detach; }) data.detach = Calls::detach;
+  if constexpr (requires { Calls::configure; }) data.configure = Calls::configure;
+  if constexpr (requires { Calls::read_details; }) data.read_details = Calls::read_details;
+  if constexpr (requires { Calls::write; }) data.write = Calls::write;
+  if constexpr (requires { Calls::arm; }) data.arm = Calls::arm;
+  if constexpr (requires { Calls::disarm; }) data.disarm = Calls::disarm;
+  return data;
+}
+
+}  // namespace substrata
+
+#endif

@@ -1,0 +1,137 @@
+// `substrata stat`, `top`, `doctor` and `list` as their users meet them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "recording/timeline.hpp"
+#include "synthetic.hpp"
+#include "tool.hpp"
+
+namespace {
+
+using namespace substrata::recording;
+using namespace substrata::tests;
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST(StatCommand, AMissingCommandGivesTheStatusOfAShell) {
+  EXPECT_EQ(tool("stat -- no-such-command").status, 127);
+  EXPECT_EQ(tool("top --batch -- no-such-command").status, 127);
+}
+
+// What was done before the command was let go counted as time of the command.
+TEST(StatCommand, ItsOwnStartIsNotTimeOfTheCommand) {
+  const auto raw_now = [] {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return now.tv_sec + 1e-9 * static_cast<double>(now.tv_nsec);
+  };
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub"), out = folder.file("totals");
+  ASSERT_EQ(tool("record -q -e 'example:::*' -o " + path + " -- true").status, 0);
+  const Recording read = read_file(path);
+  const double elapsed =
+      std::stod(std::string(property(read.writers[0].end_properties, "command.elapsed_s")));
+  EXPECT_LT(elapsed, lay_out(read).seconds) << "recording began before the command";
+  ASSERT_EQ(tool("stat -e 'example:::*' --json -o " + out + " -- true").status, 0);
+  const json totals = json::parse(contents(out));
+  const double start = 1e-9 * std::stod(totals.at("machine").at("start.raw_ns").get<std::string>());
+  EXPECT_LT(start + totals.at("seconds").get<double>(), raw_now());
+}
+
+// Where performance events are forbidden there was nothing of the command at all.
+TEST(StatCommand, InAContainerWithoutPerformanceEventsTheCommandIsCounted) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("totals");
+  const Ran ran = shell(CONTAINER " " SUBSTRATA_TOOL " stat --json -o " + out +
+                        " -- sh -c 'head -c 1000000 /dev/zero | md5sum >/dev/null'");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json totals = json::parse(contents(out));
+  std::map<std::string, double> values;
+  for (const json& event : totals.at("events"))
+    if (event.at("scope") == "process tree") values[event.at("name")] = event.at("value").get<double>();
+  EXPECT_GT(values["process:::cpu:time"], 0);
+  EXPECT_GT(values["process:::faults:minor"], 200) << "sh, head and md5sum: the children count";
+  EXPECT_THAT(totals.at("machine").at("note.1").get<std::string>(), HasSubstr("perf_event_open"));
+}
+
+TEST(TopCommand, InAContainerWithoutPerformanceEventsItSaysSo) {
+  const Ran ran = shell(CONTAINER " " SUBSTRATA_TOOL " top --batch -n 1 -i 1ms -- sleep 10");
+  EXPECT_THAT(ran.out, HasSubstr("process:::cpu:time"));
+  EXPECT_THAT(ran.errors, HasSubstr("perf::TASK-CLOCK"));
+}
+
+TEST(DoctorCommand, SaysThatAContainerForbidsTheKernelsEvents) {
+  const Ran ran = shell(CONTAINER " " SUBSTRATA_TOOL " doctor");
+  EXPECT_THAT(ran.out, HasSubstr("4 events (perf::TASK-CLOCK"));
+  EXPECT_THAT(ran.out, HasSubstr("process:::* counts"));
+}
+
+// A model in this process sees nothing of the command: that was shown as 0 accesses.
+TEST(StatCommand, WhatNoModelObservedIsNotZero) {
+  const Ran ran = tool("stat -e 'memory:::*' -- true");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, testing::ContainsRegex("no value +memory:::ACCESSES"));
+  EXPECT_THAT(ran.errors, HasSubstr("note: nothing was observed by memory"));
+}
+
+// 51550 mdegC is not what a person reads.
+TEST(StatCommand, ShowsUnitsThatPeopleRead) {
+  const Ran ran = tool("stat -e 'thermal_model:::*' -- true");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, testing::ContainsRegex(" degC +thermal_model:::package0:temperature"));
+  EXPECT_THAT(ran.errors, testing::ContainsRegex(" W +thermal_model:::package0:power"));
+}
+
+// A temperature that nothing measured was shown to everyone.
+TEST(StatCommand, ShowsNoModelledTemperatureUnasked) {
+  const Ran ran = shell("env -u SUBSTRATA_THERMAL_MODEL " SUBSTRATA_TOOL " stat -- true");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.errors, HasSubstr("elapsed"));
+  EXPECT_THAT(ran.errors, testing::Not(HasSubstr("thermal_model")));
+}
+
+TEST(StatCommand, JsonTellsTotalsAndGoesToTheFile) {
+  NEEDS_PERF();
+  const TemporaryFolder folder;
+  const Ran ran = tool(std::string("stat") + kEvents + "-e 'thermal_model:::*' --json -o " +
+                       folder.file("s.json") + kCommand);
+  EXPECT_EQ(ran.status, 3) << ran.errors;
+  EXPECT_EQ(ran.errors, "");
+  const json report = json::parse(contents(folder.file("s.json")));
+  EXPECT_EQ(report.at("exit_status"), 3);
+  ASSERT_GE(report.at("events").size(), 3u);
+  EXPECT_EQ(report.at("events")[1].at("name"), "perf::PAGE-FAULTS");
+  EXPECT_GT(report.at("events")[1].at("value"), 100);
+  EXPECT_EQ(report.at("events")[2].at("modelled"), true);
+  EXPECT_LE(report.at("events")[2].at("min"), report.at("events")[2].at("max"));
+}
+
+TEST(StatCommand, TheTableGoesToStandardErrorAndTheCommandKeepsItsOutput) {
+  NEEDS_PERF();
+  const Ran ran = tool(std::string("stat") + kEvents + "-- echo hello");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out, "hello\n");
+  EXPECT_THAT(ran.errors, HasSubstr("perf::TASK-CLOCK"));
+  EXPECT_THAT(ran.errors, HasSubstr("elapsed"));
+}
+
+TEST(StatCommand, AKilledCommandGivesTheStatusOfAShell) {
+  const Ran ran = tool("stat -e 'example:::*' -- sh -c 'kill -9 $$'");
+  EXPECT_EQ(ran.status, 137);
+  EXPECT_THAT(ran.errors, HasSubstr("killed by signal 9"));
+}
+
+TEST(ListCommand, OneLineAnEvent) {
+  const Ran ran = tool("list example:::");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(count_of(ran.out, "\n"), 6u) << "two of the eight names are others of the same events";
+  EXPECT_EQ(tool("list no-event-is-called-so").status, 1);
+}
+
+}  // namespace
