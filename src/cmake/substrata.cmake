@@ -36,6 +36,9 @@ endfunction()
 function(substrata_lightly_ target computes)
   if(computes)
     substrata_computes(${target})
+    if(SUBSTRATA_FUZZ AND NOT target MATCHES "^(component_owl|feed|workloads)$")
+      target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link)  # reads nothing of others
+    endif()
   elseif(SUBSTRATA_SANITIZE AND SUBSTRATA_PCH)
     substrata_prelude(library_prelude SHARED
       HEADERS <algorithm> <array> <atomic> <cstdint> <cstdio> <cstdlib> <cstring> <functional> <map> <memory> <mutex>
