@@ -64,9 +64,9 @@ WIDEST_VECTORS void multiply(const double* a, const double* b, double* c, std::s
       Vector sums[kRows][kVectors] = {};
       for (std::size_t k = 0; k < block; ++k) {
         Vector right[kVectors];
-        std::memcpy(right, b + k * size + j, sizeof right);
+        std::memcpy(right, b + k * block + j, sizeof right);
         for (std::size_t row = 0; row < kRows; ++row)
-          for (std::size_t v = 0; v < kVectors; ++v) sums[row][v] += a[(i + row) * size + k] * right[v];
+          for (std::size_t v = 0; v < kVectors; ++v) sums[row][v] += a[(i + row) * block + k] * right[v];
       }
       for (std::size_t row = 0; row < kRows; ++row)
         for (std::size_t v = 0; v < kVectors; ++v)
@@ -79,11 +79,17 @@ WIDEST_VECTORS void multiply(const double* a, const double* b, double* c, std::s
 // is loaded and stored once for all products that go into it.
 void product(std::size_t size, std::size_t block, Counts& counts) {
   std::vector<double> a(size * size, 1.0), b(size * size, 0.5), c(size * size, 0.0);
+  std::vector<double> left(block * block), right(block * block);
   mark("begin", "product");
   for (std::size_t i0 = 0; i0 < size; i0 += block)
     for (std::size_t j0 = 0; j0 < size; j0 += block) {
       for (std::size_t k0 = 0; k0 < size; k0 += block) {
-        multiply(&a[i0 * size + k0], &b[k0 * size + j0], &c[i0 * size + j0], size, block);
+        // Rows of a large matrix compete for the same places of a cache: the blocks are copied together.
+        for (std::size_t row = 0; row < block; ++row) {
+          std::copy_n(&a[(i0 + row) * size + k0], block, &left[row * block]);
+          std::copy_n(&b[(k0 + row) * size + j0], block, &right[row * block]);
+        }
+        multiply(left.data(), right.data(), &c[i0 * size + j0], size, block);
         counts.operations += 2LL * static_cast<long long>(block * block * block);
         counts.bytes += 2LL * static_cast<long long>(block * block * sizeof(double));
       }

@@ -61,7 +61,9 @@ std::map<std::string, double> read_totals(std::string_view text) {
 std::map<std::string, Published> published_amounts(const std::map<std::string, double>& totals,
                                                    const Chosen& chosen) {
   std::map<std::string, Published> out;
-  for (const auto& [event, value] : totals) {
+  for (const auto& total : totals) {
+    const std::string& event = total.first;
+    const double value = total.second;
     const std::size_t colons = event.find("::");
     if (colons == std::string::npos) continue;
     const std::string name = event.substr(colons + 2);

@@ -216,7 +216,7 @@ class Run {
           (why_no_flops_.empty() ? std::string("no such preset for this processor") : why_no_flops_) +
           "), and the program publishes none. Let it count them: papi_sde_register_counter(..., \"FLOP\", "
           "...) and "
-          "-lsde; or run where `substrata doctor` finds counters");
+          "-lsde of this project; or run where `substrata doctor` finds counters");
     else if (out[0].bytes.source == roofline::Source::kNone)
       notes->push_back(
           "the bytes of this program are not known: let it publish MEM_BYTES beside FLOP, or compile it with "
