@@ -94,6 +94,7 @@ class Processors : public sysfs::NumberFiles {
     sysfs::NumberSource source;
     source.path = std::move(path);
     source.times = quantity.times;
+    source.reads_slowly = true;
     NumberFiles::add(std::move(entry), std::move(source));
   }
 };

@@ -54,7 +54,7 @@ static_assert(sizeof(Field) == 40);
 
 // nvmlPciInfo_t.
 struct PciPlace {
-  char old_bus[16];
+  char old_bus[16];  // "0000:17:00.0", empty where the domain is too long for it
   unsigned domain, bus, device, identity, subsystem;
   char text[32];  // "00000000:17:00.0"
 };

@@ -274,7 +274,7 @@ NumberFiles::~NumberFiles() {
 
 void NumberFiles::add(CatalogueEntry entry, NumberSource source) {
   int64_t value = 0;
-  const int error = read_once(source, &value);
+  const int error = source.reads_slowly ? KeptFile().open(source.path) : read_once(source, &value);
   if (error == EINVAL) {
     entry.flags |= kEventUnavailable;
     entry.refusal = Code::kNoSupport;

@@ -35,6 +35,7 @@ struct NumberSource {
   bool more_follows = false;       // on the first line, more than the number: "12 J 4567 us"
   bool starred = false;            // instead of a key: on the line that ends with a star
   bool zero_without_line = false;  // the kernel writes the line when there is something to count
+  bool reads_slowly = false;       // only opened, not read, to see whether it is there
   int64_t times = 1, by = 1;       // value: number * times / by
   double unit = 0;                 // where not 0, the value is the double number * unit
   Wrap wrap = Wrap::kNever;
@@ -111,7 +112,7 @@ class NumberFiles : public SampledDevice {
   Status select(const uint32_t* events, uint32_t count, NumberSampler* out) const;
 
  protected:
-  // Reads the number once: an event is available if it is there now.
+  // Reads the number once, unless that takes long: an event is available if it is there now.
   void add(CatalogueEntry entry, NumberSource source);
   // An event that is known by name only, with the reason.
   void add_unavailable(CatalogueEntry entry, std::string why);

@@ -81,7 +81,7 @@ std::vector<Accelerator> nvidia_gpus(const Host& host) {
       gpu.uid = hash_of(text);
     nvml::PciPlace place{};
     if (nvml::Library::call(library.pci, handle, &place) == nvml::kDone)
-      (*cuda_library).describe(place.text, &gpu);
+      (*cuda_library).describe(place.old_bus[0] != 0 ? place.old_bus : place.text, &gpu);
     int major = 0, minor = 0;
     if (nvml::Library::call(library.capability, handle, &major, &minor) == nvml::kDone) {
       gpu.attributes[cuda::kCapabilityMajor] = static_cast<unsigned>(major);
