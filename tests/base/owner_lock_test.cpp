@@ -2,14 +2,16 @@
 #include "base/owner_lock.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -88,27 +90,32 @@ TEST(OwnerLock, IsNotCheapAnyMoreOnceMembarrierIsRefused) {
 
 // A thread of a real-time policy that only yields would keep its processor from the owner it waits for. Sleeping
 // is seen by the number of times that the thread gave its processor up by itself.
+// How often the thread gave its processor up by itself so far.
+long times_given_up(pid_t thread) {
+  std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+  const std::string key = "voluntary_ctxt_switches:";
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(key)) return std::stol(line.substr(key.size()));
+  return 0;
+}
+
 TEST(OwnerLock, StrangerSleepsWhileTheOwnerIsInside) {
   OwnerLock lock;
   lock.set_owner(substrata::this_thread_number());
   lock.lock();
-  std::atomic<bool> in{false};
-  std::atomic<long> sleeps{0};
+  std::atomic<pid_t> thread{0};
   std::thread stranger([&] {
-    const auto given_up = [] {
-      rusage usage{};
-      getrusage(RUSAGE_THREAD, &usage);
-      return usage.ru_nvcsw;
-    };
-    const long before = given_up();
-    in = true;
+    thread = static_cast<pid_t>(syscall(SYS_gettid));
     lock.lock();
-    sleeps = given_up() - before;
     lock.unlock();
   });
-  while (!in) std::this_thread::yield();
-  const timespec pause{0, 50'000'000};
-  nanosleep(&pause, nullptr);
+  while (thread == 0) std::this_thread::yield();
+  const long before = times_given_up(thread);
+  long sleeps = 0;
+  for (int look = 0; look < 1000 && sleeps <= 5; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    sleeps = times_given_up(thread) - before;
+  }
   lock.unlock();
   stranger.join();
   EXPECT_GT(sleeps, 5);

@@ -24,7 +24,11 @@ NumberSource keyed(const std::string& key, uint32_t word = 0) {
 }
 
 TEST(FindNumber, TakesTheFirstWordOfTheFirstLineWithoutAKey) {
-  EXPECT_EQ(find_number("1234567 J 1700000000000000 us\n99\n", {.more_follows = true}), "1234567");
+  NumberSource source;
+  EXPECT_EQ(find_number("1234567\n99\n", source), "1234567");
+  EXPECT_EQ(find_number("1234567 J 1700000000000000 us\n99\n", source), "") << "more than a number";
+  source.more_follows = true;
+  EXPECT_EQ(find_number("1234567 J 1700000000000000 us\n99\n", source), "1234567");
   EXPECT_EQ(find_number("\n7\n", {}), "");
 }
 
