@@ -2,10 +2,8 @@
 #ifndef SUBSTRATA_TESTS_PERF_EVENT_FAKE_KERNEL_FIXTURE_HPP
 #define SUBSTRATA_TESTS_PERF_EVENT_FAKE_KERNEL_FIXTURE_HPP
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <papi.h>
-#include <stdlib.h>
 
 #include "fake_perf.hpp"
 #include "support/temporary_folder.hpp"
@@ -17,22 +15,7 @@ inline constexpr const char* kCycles = "fake_perf:::CYCLES_DONE";
 
 class CountersOfAFakeKernel : public ::testing::Test {
  protected:
-  void SetUp() override {
-    setenv("SUBSTRATA_PLUGIN_PATH", FAKE_PERF_FOLDER, 1);
-    ASSERT_EQ(PAPI_library_init(PAPI_VER_CURRENT), PAPI_VER_CURRENT);
-    ASSERT_GE(PAPI_get_component_index("fake_perf"), 0);
-    void* const plugin = dlopen(FAKE_PERF_FOLDER "/substrata-fake_perf.so", RTLD_NOW | RTLD_NOLOAD);
-    ASSERT_NE(plugin, nullptr) << dlerror();
-    perf_ = reinterpret_cast<FakePerf* (*)()>(dlsym(plugin, "fake_perf"))();
-    dlclose(plugin);
-    tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
-    perf_->root = tree_.path();
-    perf_->kind = perf::PmuKind::kCore;
-    kernel().lost = false;
-    kernel().refuse = nullptr;
-    kernel().read_error = kernel().control_error = 0;
-    kernel().hardware_counters = 4;
-  }
+  void SetUp() override;
   void TearDown() override {
     PAPI_shutdown();
     ASSERT_NE(perf_, nullptr);
