@@ -1,10 +1,11 @@
 // The numbers of capsules by name, which outlive them, and how a capsule comes to its name.
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
+#include "base/immortal.hpp"
 #include "base/parse.hpp"
 #include "capsule.hpp"
 #include "objects.hpp"
@@ -18,11 +19,11 @@ constexpr size_t kLongestName = 60;
 
 struct Records {
   std::mutex mutex;
-  std::deque<std::shared_ptr<CapsuleRecord>> all;
+  std::vector<std::shared_ptr<CapsuleRecord>> all;
 };
-// Kept to the end of the process: static destructors of programs may still read.
+// Kept to the end of the process: static destructors of programs may still read. Making them needs no memory.
 Records& all_records() noexcept {
-  static auto* const made = new Records;
+  static Immortal<Records> made;
   return *made;
 }
 
