@@ -30,6 +30,8 @@ const char* label(Arguments::Value what) {
       return "TIME";
     case Arguments::Value::kModule:
       return "MODULE";
+    case Arguments::Value::kGroup:
+      return "GROUP";
     case Arguments::Value::kSeries:
       return "SERIES";
     default:
