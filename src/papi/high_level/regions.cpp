@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "eventset/library.hpp"
 #include "eventset/measure.hpp"
 #include "eventset/threads.hpp"
+#include "high_level/metric_columns.hpp"
 #include "high_level/region_file.hpp"
 #include "substrata/feed.h"
 #include "system/system_info.hpp"
@@ -141,6 +143,33 @@ void Regions::plan_event(const std::string& wish, Plan* plan, bool asked_for) {
       {name, component != nullptr ? component->name() : "", instant || info->kind == ValueKind::kGauge});
 }
 
+// Adds the events that a group of metrics needs, and the metrics whose events are all there then.
+void Regions::plan_metrics(std::string_view wish, Plan* plan) {
+  if (plan->metrics == nullptr) plan->metrics = std::make_shared<MetricPlan>();
+  std::vector<std::string> refused;
+  for (metrics::Bound& bound : bind_wish(wish, plan->metrics.get(), &refused)) {
+    MetricColumn metric;
+    bool whole = true;
+    for (const metrics::Bound::Term& term : bound.terms) {
+      std::vector<size_t>& columns = metric.columns.emplace_back();
+      for (const std::string& event : term.events) {
+        plan_event(event, plan, true);
+        const auto column = std::find_if(plan->columns.begin(), plan->columns.end(),
+                                         [&](const Column& other) { return other.name == event; });
+        whole = whole && column != plan->columns.end();
+        columns.push_back(static_cast<size_t>(column - plan->columns.begin()));
+      }
+    }
+    metric.bound = std::move(bound);
+    const std::string name = metric.name();
+    const bool known = std::any_of(plan->metrics->metrics.begin(), plan->metrics->metrics.end(),
+                                   [&](const MetricColumn& other) { return other.name() == name; });
+    if (whole && !known) plan->metrics->metrics.push_back(std::move(metric));
+  }
+  if (!verbose_) return;
+  for (const std::string& one : refused) std::printf("PAPI-HL Warning: %s\n", one.c_str());
+}
+
 void Regions::make_plan() {
   auto plan = std::make_shared<Plan>();
   plan->multiplex = environment("PAPI_MULTIPLEX") != nullptr;
@@ -149,7 +178,10 @@ void Regions::make_plan() {
     const size_t begin = wish.find_first_not_of(" \t");
     if (begin == std::string::npos) continue;
     wish = wish.substr(begin, wish.find_last_not_of(" \t") - begin + 1);
-    plan_event(wish, plan.get(), true);
+    if (const std::string_view metric = metric_wish(wish); !metric.empty())
+      plan_metrics(metric, plan.get());
+    else
+      plan_event(wish, plan.get(), true);
   }
   const char* const presets[] = {"PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_FP_INS", "PAPI_FP_OPS"};
   if (plan->columns.empty())
@@ -354,6 +386,7 @@ void Regions::finish() {
   ProcessReport report;
   report.interface_version = interface_version_;
   report.columns = plan_->columns;
+  report.metrics = plan_->metrics;
   bool any = false;
   for (const std::shared_ptr<Thread>& thread : threads_) {
     const std::lock_guard thread_guard(thread->lock);

@@ -51,6 +51,7 @@ class Regions {
   struct Plan {
     std::vector<Column> columns;
     std::vector<PlannedSet> sets;
+    std::shared_ptr<MetricPlan> metrics;
     bool multiplex = false;
   };
   struct Thread;
@@ -61,6 +62,7 @@ class Regions {
   Status prepare();
   void make_plan();
   void plan_event(const std::string& wish, Plan* plan, bool asked_for);
+  void plan_metrics(std::string_view wish, Plan* plan);
   Thread* this_thread(bool make);
   Status start_sets(Thread* thread);
   static void stop_sets(Thread* thread) noexcept;

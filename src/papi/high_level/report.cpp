@@ -24,6 +24,7 @@
 #include "base/environment.hpp"
 #include "base/json.hpp"
 #include "high_level/job_start.hpp"
+#include "high_level/metric_columns.hpp"
 
 namespace substrata::high_level {
 namespace {
@@ -96,6 +97,11 @@ void put_quantity(Json* json, std::string_view name, const Passage& passage, Qua
   json->close();
 }
 
+const std::vector<MetricColumn>& metrics_of(const ProcessReport& report) {
+  static const std::vector<MetricColumn> none;
+  return report.metrics != nullptr ? report.metrics->metrics : none;
+}
+
 void put_head(Json* json, const ProcessReport& report) {
   json->put("papi_version", report.interface_version);
   json->put("cpu_info", report.processor);
@@ -106,6 +112,12 @@ void put_head(Json* json, const ProcessReport& report) {
     json->open(column.name);
     json->put("component", column.component);
     json->put("type", column.instant ? "instant" : "delta");
+    json->close();
+  }
+  for (const MetricColumn& metric : metrics_of(report)) {
+    json->open(metric.name());
+    json->put("component", std::string_view("metric"));
+    json->put("type", std::string_view("instant"));
     json->close();
   }
   json->close();
@@ -130,6 +142,13 @@ void put_thread(Json* json, const ProcessReport& report, const std::vector<Passa
     for (size_t c = 0; c < report.columns.size(); ++c)
       put_quantity(json, report.columns[c].name, passage,
                    [&](const Moment& m) { return reported(report.columns[c], c, passage, m); });
+    for (const MetricColumn& metric : metrics_of(report))
+      put_quantity(json, metric.name(), passage, [&](const Moment& m) {
+        std::vector<int64_t> values;
+        for (size_t c = 0; c < report.columns.size(); ++c)
+          values.push_back(reported(report.columns[c], c, passage, m));
+        return metric.number(values, m.ns - passage.begin.ns);
+      });
     json->close();
   }
   json->close();

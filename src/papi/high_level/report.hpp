@@ -3,6 +3,7 @@
 #define SUBSTRATA_HIGH_LEVEL_REPORT_HPP
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,14 @@ struct Passage {
   bool ended = false;
 };
 
+struct MetricPlan;
 struct ProcessReport {
   std::string interface_version;  // "7.3.0.0"
   std::string processor;
   int max_mhz = 0, min_mhz = 0;
   std::vector<Column> columns;
-  std::vector<std::vector<Passage>> threads;  // in the order in which they began their first region
+  std::vector<std::vector<Passage>> threads;            // in the order in which they began their first region
+  std::shared_ptr<const MetricPlan> metrics = nullptr;  // over the columns; null: none
 };
 
 // JSON of the shape of PAPI's own report: one entry a passage, numbers as strings, reads as "read_1",
