@@ -44,13 +44,13 @@ class Conflict {
     for (size_t i = 0; i < count; ++i) {
       const Transaction& t = batch[i];
       if (t.kind != SUBSTRATA_FILL) continue;
-      ++fills_;
+      ++counts_.fills;
       const uint64_t line = (t.address >> shift_) + 1;  // 0: none
       Set& set = sets_[(line - 1) & (sets_.size() - 1)];
       for (uint32_t back = 1; back <= window_; ++back) {
         if (set.line[(set.next - back) % kRemembered] != line) continue;
-        ++returns_;
-        returns_next_ += t.state == SUBSTRATA_HIT ? 1 : 0;
+        ++counts_.returns;
+        counts_.returns_next += t.state == SUBSTRATA_HIT ? 1 : 0;
         // Every line that came in since then took part in driving it out.
         for (uint32_t since = 1; since < back; ++since) {
           const uint64_t other = set.line[(set.next - since) % kRemembered];
@@ -64,13 +64,13 @@ class Conflict {
   void write_back() noexcept {
     pairs_.drain([this](uint64_t, const Pair& pair) { emit(pair); });
   }
-  void read(uint64_t* metrics) const noexcept {
-    metrics[0] = fills_;
-    metrics[1] = returns_;
-    metrics[2] = returns_next_;
-  }
+  void read(uint64_t* metrics) const noexcept { give(counts_, metrics); }
 
  private:
+  // In the order of kMetrics.
+  struct Counts {
+    uint64_t fills, returns, returns_next;
+  };
   struct Set {
     uint64_t line[kRemembered] = {};
     uint32_t next = kRemembered;
@@ -97,9 +97,7 @@ class Conflict {
   const Services services_;
   std::vector<Set> sets_;
   CounterArray<Pair> pairs_;
-  uint64_t fills_ = 0;
-  uint64_t returns_ = 0;
-  uint64_t returns_next_ = 0;
+  Counts counts_{};
 };
 
 }  // namespace

@@ -30,44 +30,33 @@ class Counter {
     for (size_t i = 0; i < count; ++i) {
       const Transaction& t = batch[i];
       if ((kind_ != 0 && t.kind != kind_) || (state_ != 0 && t.state != state_)) continue;
-      ++transactions_;
-      bytes_ += t.size;
-      reads_ += t.kind == SUBSTRATA_READ || t.kind == SUBSTRATA_FETCH || t.kind == SUBSTRATA_ATOMIC ? 1 : 0;
-      writes_ += t.kind == SUBSTRATA_WRITE || t.kind == SUBSTRATA_ATOMIC ? 1 : 0;
-      misses_ += t.state == SUBSTRATA_MISS ? 1 : 0;
+      ++counts_.transactions;
+      counts_.bytes += t.size;
+      counts_.reads +=
+          t.kind == SUBSTRATA_READ || t.kind == SUBSTRATA_FETCH || t.kind == SUBSTRATA_ATOMIC ? 1 : 0;
+      counts_.writes += t.kind == SUBSTRATA_WRITE || t.kind == SUBSTRATA_ATOMIC ? 1 : 0;
+      counts_.misses += t.state == SUBSTRATA_MISS ? 1 : 0;
       if (period_ != 0 && ++since_ == period_) {
         since_ = 0;
-        const uint64_t packet[3] = {t.time, transactions_, bytes_};
+        const uint64_t packet[3] = {t.time, counts_.transactions, counts_.bytes};
         services_.emit(packet, sizeof packet);
       }
     }
   }
-  void merge(Counter& from) noexcept {
-    move_count(transactions_, from.transactions_);
-    move_count(bytes_, from.bytes_);
-    move_count(reads_, from.reads_);
-    move_count(writes_, from.writes_);
-    move_count(misses_, from.misses_);
-  }
-  void read(uint64_t* metrics) const noexcept {
-    metrics[0] = transactions_;
-    metrics[1] = bytes_;
-    metrics[2] = reads_;
-    metrics[3] = writes_;
-    metrics[4] = misses_;
-  }
+  void merge(Counter& from) noexcept { move_counts(counts_, from.counts_); }
+  void read(uint64_t* metrics) const noexcept { give(counts_, metrics); }
 
  private:
+  // In the order of kMetrics.
+  struct Counts {
+    uint64_t transactions, bytes, reads, writes, misses;
+  };
   const uint64_t kind_;
   const uint64_t state_;
   const uint64_t period_;
   const Services services_;
   uint64_t since_ = 0;  // the last packet
-  uint64_t transactions_ = 0;
-  uint64_t bytes_ = 0;
-  uint64_t reads_ = 0;
-  uint64_t writes_ = 0;
-  uint64_t misses_ = 0;
+  Counts counts_{};
 };
 
 // A sampling profiler in the capsule: no interrupt, no handler.
@@ -84,32 +73,29 @@ class Sampler {
   static bool forwards(const uint64_t*) noexcept { return true; }
   Sampler(const uint64_t* r, const Services& services) : period_(r[0]), left_(r[0]), services_(services) {}
   void observe(const Transaction* batch, size_t count) noexcept {
-    seen_ += count;
+    counts_.seen += count;
     size_t at = 0;
     while (count - at >= left_) {
       at += left_;
       left_ = period_;
-      ++samples_;
+      ++counts_.samples;
       services_.forward(batch + at - 1, 1);
     }
     left_ -= count - at;
   }
   void configure(const uint64_t* r) noexcept { period_ = left_ = r[0]; }
-  void merge(Sampler& from) noexcept {
-    move_count(seen_, from.seen_);
-    move_count(samples_, from.samples_);
-  }
-  void read(uint64_t* metrics) const noexcept {
-    metrics[0] = seen_;
-    metrics[1] = samples_;
-  }
+  void merge(Sampler& from) noexcept { move_counts(counts_, from.counts_); }
+  void read(uint64_t* metrics) const noexcept { give(counts_, metrics); }
 
  private:
+  // In the order of kMetrics.
+  struct Counts {
+    uint64_t seen, samples;
+  };
   uint64_t period_;
   uint64_t left_;
   const Services services_;
-  uint64_t seen_ = 0;
-  uint64_t samples_ = 0;
+  Counts counts_{};
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ class Guard {
     for (size_t i = 0; i < count; ++i) {
       const Transaction& t = batch[i];
       if (!is_access(t)) continue;
-      ++checked_;
+      ++counts_.checked;
       const uint64_t last =
           t.size > 1 && t.address <= kAll - (t.size - 1) ? t.address + t.size - 1 : t.address;
       const uint64_t does = t.kind == SUBSTRATA_READ    ? 1
@@ -53,21 +53,21 @@ class Guard {
         if (at[0] <= at[1] && last >= at[0] && t.address <= at[1] && (does & at[2]) != 0) broken = range + 1;
       }
       if (broken == 0) continue;
-      ++violations_;
+      ++counts_.violations;
       services_.signal(t, broken - 1);
       services_.forward(&t, 1);
     }
   }
-  void read(uint64_t* metrics) const noexcept {
-    metrics[0] = checked_;
-    metrics[1] = violations_;
-  }
+  void read(uint64_t* metrics) const noexcept { give(counts_, metrics); }
 
  private:
+  // In the order of kMetrics.
+  struct Counts {
+    uint64_t checked, violations;
+  };
   uint64_t r_[std::size(kRegisters)] = {};
   const Services services_;
-  uint64_t checked_ = 0;
-  uint64_t violations_ = 0;
+  Counts counts_{};
 };
 
 }  // namespace

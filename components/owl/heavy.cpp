@@ -1,5 +1,6 @@
 // Module heavy: the most frequent keys.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "blocks.hpp"
@@ -67,7 +68,7 @@ class Heavy {
     used_ = std::min(used, static_cast<uint32_t>(counts_.size()));
     std::copy_n(merged_.begin(), used_, counts_.begin());
     from.used_ = 0;
-    move_count(transactions_, from.transactions_);
+    transactions_ += std::exchange(from.transactions_, 0);
   }
   void read(uint64_t* metrics) const noexcept {
     uint64_t greatest = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "blocks.hpp"
 #include "counter_array.hpp"
 #include "module.hpp"
 
@@ -36,10 +37,6 @@ uint64_t key_of(const Transaction& t, uint64_t by) noexcept {
 
 constexpr char kByText[] = "0 address, 1 site, 2 initiator, 3 target, 4 size, 5 detail, 6 phase";
 
-const char* block_objection(uint64_t block) noexcept {
-  return std::has_single_bit(block) ? nullptr : "the register 'block' must hold a power of two";
-}
-
 // A packet of both associative histograms.
 struct CountPacket {
   uint64_t key;
@@ -59,25 +56,26 @@ class BlockCounts {
       own.count += counts.count;
       own.misses += counts.misses;
     });
-    move_count(accesses_, from.accesses_);
-    move_count(misses_, from.misses_);
-    move_count(evictions_, from.evictions_);
+    move_counts(totals_, from.totals_);
   }
+  void read(uint64_t* metrics) const noexcept { give(totals_, metrics); }
 
  protected:
+  // The first of both kMetrics.
+  struct Totals {
+    uint64_t accesses, misses, evictions;
+  };
   struct Counts {
     uint64_t count = 0;
     uint64_t misses = 0;
   };
   // block: a power of two.
   BlockCounts(uint64_t counters, uint64_t block, const Services& services)
-      : array_(static_cast<uint32_t>(counters)),
-        shift_(static_cast<unsigned>(std::countr_zero(block))),
-        services_(services) {}
+      : array_(static_cast<uint32_t>(counters)), shift_(shift_of(block)), services_(services) {}
   // The key's counter; the one that is taken away for it is written back.
   Counts& counter_of(uint64_t key) noexcept {
     return array_.use(key, [this](uint64_t old, const Counts& written) {
-      ++evictions_;
+      ++totals_.evictions;
       emit(old, written);
     });
   }
@@ -88,9 +86,7 @@ class BlockCounts {
   CounterArray<Counts> array_;
   const unsigned shift_;
   const Services services_;
-  uint64_t accesses_ = 0;
-  uint64_t misses_ = 0;
-  uint64_t evictions_ = 0;
+  Totals totals_{};
 };
 
 // The module of the paper's sections 4.2 and 5.1.
@@ -123,9 +119,7 @@ class Histogram : public BlockCounts {
     }
   }
   void read(uint64_t* metrics) const noexcept {
-    metrics[0] = accesses_;
-    metrics[1] = misses_;
-    metrics[2] = evictions_;
+    BlockCounts::read(metrics);
     metrics[3] = array_.used();
   }
 
@@ -137,9 +131,9 @@ class Histogram : public BlockCounts {
       Counts& counts = counter_of(key(batch[i]) >> shift_);
       ++counts.count;
       counts.misses += miss;
-      misses_ += miss;
+      totals_.misses += miss;
     }
-    accesses_ += count;
+    totals_.accesses += count;
   }
   const uint64_t by_;
 };
@@ -171,17 +165,12 @@ class MissRate : public BlockCounts {
       Counts& counts = counter_of(t.address >> shift_);
       if (fill) {
         ++counts.misses;
-        ++misses_;
+        ++totals_.misses;
       } else {
         ++counts.count;
-        ++accesses_;
+        ++totals_.accesses;
       }
     }
-  }
-  void read(uint64_t* metrics) const noexcept {
-    metrics[0] = accesses_;
-    metrics[1] = misses_;
-    metrics[2] = evictions_;
   }
 };
 
@@ -210,12 +199,12 @@ class Bins {
       uint64_t& bin = bins_[key_of(batch[i], by_) % bins_.size()];
       used_ += bin == 0 ? 1 : 0;
       if (bin == most_) {
-        ++saturated_;
+        ++counts_.saturated;
       } else {
         ++bin;
       }
     }
-    counted_ += count;
+    counts_.counted += count;
   }
   // Every bin that is not 0; the bins restart at 0.
   void write_back() noexcept {
@@ -234,25 +223,26 @@ class Bins {
       used_ += bins_[i] == 0 ? 1 : 0;
       const uint64_t taken = std::min(more, most_ - bins_[i]);
       bins_[i] += taken;
-      saturated_ += more - taken;
+      counts_.saturated += more - taken;
     }
     from.used_ = 0;
-    move_count(counted_, from.counted_);
-    move_count(saturated_, from.saturated_);
+    move_counts(counts_, from.counts_);
   }
   void read(uint64_t* metrics) const noexcept {
-    metrics[0] = counted_;
-    metrics[1] = saturated_;
+    give(counts_, metrics);
     metrics[2] = used_;
   }
 
  private:
+  // The first of kMetrics.
+  struct Counts {
+    uint64_t counted, saturated;
+  };
   std::vector<uint64_t> bins_;
   const uint64_t by_;
   const uint64_t most_;
   const Services services_;
-  uint64_t counted_ = 0;
-  uint64_t saturated_ = 0;
+  Counts counts_{};
   uint64_t used_ = 0;
 };
 

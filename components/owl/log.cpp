@@ -70,7 +70,7 @@ class Log {
       if (t.address < registers_[kAddressLow] || t.address > registers_[kAddressHigh] ||
           t.site < registers_[kSiteLow] || t.site > registers_[kSiteHigh] || t.time < registers_[kTimeLow] ||
           t.time > registers_[kTimeHigh] || (registers_[kKind] != 0 && t.kind != registers_[kKind])) {
-        ++filtered_;
+        ++counts_.filtered;
         continue;
       }
       if (kept_.empty()) {
@@ -86,31 +86,27 @@ class Log {
   // Packets stand by themselves; each instance sends its own. A short log stays its thread's.
   void merge(Log& from) noexcept {
     from.send();
-    move_count(logged_, from.logged_);
-    move_count(filtered_, from.filtered_);
-    move_count(bytes_, from.bytes_);
-    move_count(triggers_, from.triggers_);
+    move_counts(counts_, from.counts_);
   }
-  void read(uint64_t* metrics) const noexcept {
-    metrics[0] = logged_;
-    metrics[1] = filtered_;
-    metrics[2] = bytes_;
-    metrics[3] = triggers_;
-  }
+  void read(uint64_t* metrics) const noexcept { give(counts_, metrics); }
 
  private:
+  // In the order of kMetrics.
+  struct Counts {
+    uint64_t logged, filtered, bytes, triggers;
+  };
   void log(const Transaction& t) noexcept {
     if (!encoder_.add(t)) {
       send();
       static_cast<void>(encoder_.add(t));  // there is space now
     }
-    ++logged_;
+    ++counts_.logged;
   }
   void send() noexcept {
     if (encoder_.transactions() == 0) return;
     size_t bytes = 0;
     const uint8_t* const packet = encoder_.take(&bytes);
-    bytes_ += bytes;
+    counts_.bytes += bytes;
     services_.emit(packet, bytes);
   }
   void deliver(const Transaction& cause) noexcept {
@@ -118,7 +114,7 @@ class Log {
     for (uint64_t i = next_ - held; i < next_; ++i) log(kept_[i % kept_.size()]);
     send();
     next_ = 0;
-    ++triggers_;
+    ++counts_.triggers;
     services_.signal(cause, 1);
   }
   uint64_t registers_[std::size(kRegisters)] = {};
@@ -126,10 +122,7 @@ class Log {
   const Services services_;
   std::vector<Transaction> kept_;
   uint64_t next_ = 0;
-  uint64_t logged_ = 0;
-  uint64_t filtered_ = 0;
-  uint64_t bytes_ = 0;
-  uint64_t triggers_ = 0;
+  Counts counts_{};
 };
 
 }  // namespace

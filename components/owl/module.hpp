@@ -4,8 +4,12 @@
 
 #include <substrata/owl_module.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -68,10 +72,23 @@ inline uint32_t longest_packet_of(const Module& module, const uint64_t* register
   return says && module.longest_packet != nullptr ? module.longest_packet(&module, registers) : 0;
 }
 
-// Adds a count of another instance and takes it from there.
-inline void move_count(uint64_t& into, uint64_t& from) noexcept {
-  into += from;
-  from = 0;
+// A module's counts are a struct of uint64_t in the order of its metrics.
+template <typename Counts>
+using CountArray = std::array<uint64_t, sizeof(Counts) / sizeof(uint64_t)>;
+
+template <typename Counts>
+void give(const Counts& counts, uint64_t* metrics) noexcept {
+  std::ranges::copy(std::bit_cast<CountArray<Counts>>(counts), metrics);
+}
+
+// Adds another instance's counts and takes them from there.
+template <typename Counts>
+void move_counts(Counts& into, Counts& from) noexcept {
+  auto sums = std::bit_cast<CountArray<Counts>>(into);
+  const auto more = std::bit_cast<CountArray<Counts>>(from);
+  std::ranges::transform(sums, more, sums.begin(), std::plus{});
+  into = std::bit_cast<Counts>(sums);
+  from = {};
 }
 
 // M has: M(const uint64_t* registers, const Services&) which may throw std::bad_alloc; observe(batch, count);

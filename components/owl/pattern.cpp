@@ -257,7 +257,7 @@ class Pattern {
       ++held_;
       if (held_ == longest_) reduce();
     }
-    accesses_ += count;
+    counts_.accesses += count;
   }
   void write_back() noexcept {
     while (held_ != 0) reduce();
@@ -265,16 +265,16 @@ class Pattern {
     previous_ = false;
   }
   void read(uint64_t* metrics) const noexcept {
-    metrics[0] = accesses_;
-    metrics[1] = points_;
-    metrics[2] = covered_;
-    metrics[3] = literals_;
-    metrics[4] = definitions_;
+    give(counts_, metrics);
     metrics[5] = table_.evicted();
     metrics[6] = table_.held();
   }
 
  private:
+  // The first of kMetrics.
+  struct Counts {
+    uint64_t accesses, points, covered, literals, definitions;
+  };
   static PatternStep step(const Transaction& from, const Transaction& to) noexcept {
     const auto distance = static_cast<int64_t>(to.address - from.address);
     const bool fits =
@@ -313,9 +313,9 @@ class Pattern {
       pattern.number = ++last_number_;
       define(pattern);
     }
-    pattern.last_use = accesses_;
-    ++points_;
-    covered_ += pattern.steps + 1;
+    pattern.last_use = counts_.accesses;
+    ++counts_.points;
+    counts_.covered += pattern.steps + 1;
     if (forward_) {
       Transaction out = head;
       out.detail = pattern.number;
@@ -331,10 +331,10 @@ class Pattern {
     std::memcpy(packet, &head, sizeof head);
     std::memcpy(packet + sizeof head, pattern.step.data(), pattern.steps * sizeof(PatternStep));
     services_.emit(packet, sizeof head + pattern.steps * sizeof(PatternStep));
-    ++definitions_;
+    ++counts_.definitions;
   }
   void literal(const Transaction& t) noexcept {
-    ++literals_;
+    ++counts_.literals;
     if (forward_) {
       services_.forward(&t, 1);
     } else if (t.detail <= std::numeric_limits<uint32_t>::max()) {
@@ -362,7 +362,7 @@ class Pattern {
   }
   void learn_now() noexcept {
     if (learned_steps_ >= kGram) {
-      table_.insert(learned_head_, learned_.data(), learned_steps_, accesses_, dead_after_);
+      table_.insert(learned_head_, learned_.data(), learned_steps_, counts_.accesses, dead_after_);
     }
     learned_steps_ = 0;
   }
@@ -385,11 +385,7 @@ class Pattern {
   uint32_t learned_head_ = 0;
   uint32_t learned_steps_ = 0;
   uint32_t last_number_ = 0;
-  uint64_t accesses_ = 0;
-  uint64_t points_ = 0;
-  uint64_t covered_ = 0;
-  uint64_t literals_ = 0;
-  uint64_t definitions_ = 0;
+  Counts counts_{};
 };
 
 }  // namespace

@@ -52,36 +52,33 @@ class Reuse {
       bins_[bin] = 0;
     }
   }
-  void read(uint64_t* metrics) const noexcept {
-    metrics[0] = accesses_;
-    metrics[1] = cold_;
-    metrics[2] = near_;
-    metrics[3] = middle_;
-    metrics[4] = far_;
-    metrics[5] = held_;
-  }
+  void read(uint64_t* metrics) const noexcept { give(counts_, metrics); }
 
  private:
+  // In the order of kMetrics.
+  struct Counts {
+    uint64_t accesses, cold, near, middle, far, held;
+  };
   static constexpr uint64_t kUnowned = ~uint64_t{0};
   void touch(uint64_t block) noexcept {
-    ++accesses_;
+    ++counts_.accesses;
     if (now_ == times_) compact();
     bool known = true;
     uint32_t& last = last_.use(block, [&](uint64_t, uint32_t old) {
       add(old, -1);
       owner_[old] = kUnowned;
-      --held_;
+      --counts_.held;
     });
     if (last == 0) known = false;
     if (known) {
-      const uint64_t distance = held_ - sum(last);
+      const uint64_t distance = counts_.held - sum(last);
       ++bins_[std::bit_width(distance)];
-      ++(distance < 512 ? near_ : distance < 16384 ? middle_ : far_);
+      ++(distance < 512 ? counts_.near : distance < 16384 ? counts_.middle : counts_.far);
       add(last, -1);
       owner_[last] = kUnowned;
     } else {
-      ++cold_;
-      ++held_;
+      ++counts_.cold;
+      ++counts_.held;
     }
     last = ++now_;
     add(last, 1);
@@ -120,13 +117,8 @@ class Reuse {
   std::vector<uint32_t> tree_;
   std::vector<uint64_t> owner_;
   uint32_t now_ = 0;
-  uint64_t held_ = 0;
   uint64_t bins_[kBins] = {};
-  uint64_t accesses_ = 0;
-  uint64_t cold_ = 0;
-  uint64_t near_ = 0;
-  uint64_t middle_ = 0;
-  uint64_t far_ = 0;
+  Counts counts_{};
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ class Sharing {
     for (size_t i = 0; i < count; ++i) {
       const Transaction& t = batch[i];
       if (!is_access(t) || t.kind == SUBSTRATA_FETCH) continue;
-      ++accesses_;
+      ++counts_.accesses;
       const uint64_t last = t.address + (t.size > 1 && t.address <= kAll - (t.size - 1) ? t.size - 1 : 0);
       for (uint64_t line = t.address >> shift_; line <= last >> shift_; ++line) {
         const uint64_t begin = line == t.address >> shift_ ? t.address & (bytes_ - 1) : 0;
@@ -47,14 +47,13 @@ class Sharing {
   void write_back() noexcept {
     lines_.drain([this](uint64_t key, const Line& line) { judge(key, line); });
   }
-  void read(uint64_t* metrics) const noexcept {
-    metrics[0] = accesses_;
-    metrics[1] = passes_;
-    metrics[2] = false_lines_;
-    metrics[3] = true_lines_;
-  }
+  void read(uint64_t* metrics) const noexcept { give(counts_, metrics); }
 
  private:
+  // In the order of kMetrics.
+  struct Counts {
+    uint64_t accesses, passes, false_lines, true_lines;
+  };
   struct User {
     uint32_t initiator;
     uint64_t read;
@@ -77,7 +76,7 @@ class Sharing {
     (write ? line.users[at].written : line.users[at].read) |= bytes;
     if (write && line.last != SUBSTRATA_NOBODY && line.last != initiator) {
       ++line.passes;
-      ++passes_;
+      ++counts_.passes;
     }
     line.last = initiator;
   }
@@ -92,7 +91,7 @@ class Sharing {
       }
     }
     if (line.used < 2 || !written) return;
-    ++(shared ? true_lines_ : false_lines_);
+    ++(shared ? counts_.true_lines : counts_.false_lines);
     const uint64_t packet[4] = {number << shift_, shared ? 0u : 1u, line.used, line.passes};
     services_.emit(packet, sizeof packet);
   }
@@ -100,10 +99,7 @@ class Sharing {
   const unsigned shift_;
   const Services services_;
   CounterArray<Line> lines_;
-  uint64_t accesses_ = 0;
-  uint64_t passes_ = 0;
-  uint64_t false_lines_ = 0;
-  uint64_t true_lines_ = 0;
+  Counts counts_{};
 };
 
 }  // namespace

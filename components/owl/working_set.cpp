@@ -30,29 +30,28 @@ class WorkingSet {
     for (size_t i = 0; i < count; ++i) {
       const uint64_t block = batch[i].address >> shift_;
       size_t at = (block * 0x9e3779b97f4a7c15u >> 32) & (places_.size() - 1);
-      while (places_[at].window == windows_ + 1 && places_[at].block != block)
+      while (places_[at].window == counts_.windows + 1 && places_[at].block != block)
         at = (at + 1) & (places_.size() - 1);
-      if (places_[at].window != windows_ + 1) {
-        places_[at] = {block, windows_ + 1};
+      if (places_[at].window != counts_.windows + 1) {
+        places_[at] = {block, counts_.windows + 1};
         ++different_;
       }
-      if (++transactions_ % window_ != 0) continue;
+      if (++counts_.transactions % window_ != 0) continue;
       const uint64_t packet[2] = {batch[i].time, different_};
       services_.emit(packet, sizeof packet);
-      blocks_ = different_;
-      most_ = std::max(most_, different_);
+      counts_.blocks = different_;
+      counts_.most = std::max(counts_.most, different_);
       different_ = 0;
-      ++windows_;
+      ++counts_.windows;
     }
   }
-  void read(uint64_t* metrics) const noexcept {
-    metrics[0] = transactions_;
-    metrics[1] = windows_;
-    metrics[2] = blocks_;
-    metrics[3] = most_;
-  }
+  void read(uint64_t* metrics) const noexcept { give(counts_, metrics); }
 
  private:
+  // In the order of kMetrics.
+  struct Counts {
+    uint64_t transactions, windows, blocks, most;
+  };
   struct Place {
     uint64_t block = 0;
     uint64_t window = 0;  // number of the window that put it there
@@ -61,11 +60,8 @@ class WorkingSet {
   const unsigned shift_;
   const Services services_;
   std::vector<Place> places_;
-  uint64_t transactions_ = 0;
-  uint64_t windows_ = 0;
   uint64_t different_ = 0;
-  uint64_t blocks_ = 0;
-  uint64_t most_ = 0;
+  Counts counts_{};
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""figure1.py PNG RECORD...: computation, communication and temperature of each rank over time, in the manner of figure 1 of
-Dongarra, London, Moore, Terpstra and You, "Extending a Standard Hardware Counter Interface to Simultaneous Multiple
-Measurement Domains", from records that were made without changing the program:
+"""figure1.py PNG RECORDING...: computation, communication and temperature of each rank over time, in the manner of
+figure 1 of Dongarra, London, Moore, Terpstra and You, "Extending a Standard Hardware Counter Interface to Simultaneous
+Multiple Measurement Domains", from recordings of the unmodified program:
 
     mpirun -n 2 substrata record -i 20ms -- build/bin/fft
     examples/figure1/figure1.py figure1.png record.*.sub
@@ -20,9 +20,10 @@ COMMUNICATION = ("mpi:::rank:bytes", "mpi:::bytes", "net:::eth0:tx:bytes", "net:
 
 
 def first_of(recording, names):
-    """The series by rank of the first name that the record has values of; -1 for one of all ranks."""
+    """The series by rank of the first name that the recording has values of; -1 for one of all ranks."""
     for name in names:
-        found = {-1 if series.rank is None else series.rank: series for series in recording.series if series.name == name and series.samples()}
+        found = {-1 if series.rank is None else series.rank: series
+                 for series in recording.series if series.name == name and series.samples()}
         if found:
             return found
     return {}
@@ -45,10 +46,11 @@ def script(recording, png):
     work, talk = first_of(recording, COMPUTATION), first_of(recording, COMMUNICATION)
     heat = next((series for series in recording.series if series.kind == "level" and "degC" in series.unit), None)
     if not work:
-        raise SystemExit("figure1.py: the record has none of " + ", ".join(COMPUTATION))
+        raise SystemExit("figure1.py: the recording has none of " + ", ".join(COMPUTATION))
     ranks = sorted(set(work) | set(talk))
     out = [table("heat", "" if heat is None else "".join(
-        f"{seconds:.6f} {value / (1000 if heat.unit.startswith('m') else 1):.4f}\n" for seconds, value in heat.samples()))]
+        f"{seconds:.6f} {value / (1000 if heat.unit.startswith('m') else 1):.4f}\n"
+        for seconds, value in heat.samples()))]
     for rank in ranks:
         out.append(table(f"work{rank}", blocks(work[rank]) if rank in work else ""))
         out.append(table(f"talk{rank}", blocks(talk[rank]) if rank in talk else ""))

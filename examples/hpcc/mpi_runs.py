@@ -17,7 +17,8 @@ def launch(program, ranks, variables):
 def run(program, ranks, variables, **options):
     """The finished process; `options` are those of subprocess.run."""
     command, environment = launch(program, ranks, variables)
-    return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, **options)
+    return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          **options)
 
 
 def run_together(program, ranks, runs):
@@ -26,7 +27,8 @@ def run_together(program, ranks, runs):
     began, places, out = {}, {}, [None] * len(runs)
     for place, (variables, folder) in enumerate(runs):
         command, environment = launch(program, ranks, variables)
-        one = subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        one = subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL)
         began[one.pid], places[one.pid] = time.monotonic(), (place, one)
     while places:
         pid, status, used = os.wait4(-1, 0)

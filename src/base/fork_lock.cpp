@@ -54,6 +54,9 @@ class ForkGate {
     if (forks.fetch_sub(1) == 1) forks.notify_all();
   }
   static void open_in_child() noexcept {
+    // The child's thread is another than the one that locked it, so this is refused; but a thread sanitizer
+    // would take it for locked if it saw no unlocking.
+    pthread_mutex_unlock(&list.mutex);
     list.mutex = kUnlocked;
     for (ForkLock* lock = list.first; lock != nullptr; lock = lock->next_) lock->make();
     --held;

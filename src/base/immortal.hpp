@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 namespace substrata {
 
@@ -12,7 +13,10 @@ namespace substrata {
 template <class T>
 class Immortal {
  public:
-  Immortal() { new (storage_) T; }
+  template <class... Arguments>
+  explicit Immortal(Arguments&&... arguments) {
+    new (storage_) T(std::forward<Arguments>(arguments)...);
+  }
   Immortal(const Immortal&) = delete;
   Immortal& operator=(const Immortal&) = delete;
   T& operator*() noexcept { return *std::launder(reinterpret_cast<T*>(storage_)); }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The modules as their CMakeLists.txt declare them: checks the includes against the declarations, and draws the picture.
+"""The modules as their CMakeLists.txt declare them: checks the includes against the declarations, draws the picture.
 
 usage: modules.py check DECLARED ROOT    every include of a module is of its own files or of a module it declares, every
                                          declared module is needed, none depends on itself in a circle, the picture
                                          in docs/figures is of these declarations, and locks survive a fork
        modules.py draw DECLARED ROOT     writes docs/figures/modules.dot and modules.svg (needs Graphviz: dot, tred)
 
-DECLARED is the file generated/modules.txt of a build folder: a line for each module, its name, its folder, what it uses.
+DECLARED is the file generated/modules.txt of a build folder: a line for each module, with its name, its folder and
+what it uses.
 """
 import os
 import re
@@ -183,7 +184,8 @@ def main():
         found.append("docs/figures/modules.dot is of other declarations; draw it anew: ninja -C build module_picture")
     elif not os.path.exists(svg) or any(f">{name}<" not in open(svg, encoding="utf-8").read() for name in modules):
         found.append("docs/figures/modules.svg lacks modules; draw it anew: ninja -C build module_picture")
-    print("\n".join(found) or f"{len(modules)} modules: what they include is what they declare, their locks survive a fork")
+    print("\n".join(found) or
+          f"{len(modules)} modules: what they include is what they declare, their locks survive a fork")
     sys.exit(1 if found else 0)
 
 

@@ -345,13 +345,18 @@ function(substrata_benchmark name)
 endfunction()
 
 # substrata_fuzzer(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [SEEDS folder]): a libFuzzer target (clang,
-# SUBSTRATA_FUZZ), with a short run of it as the ctest test fuzz.<name>.
+# SUBSTRATA_FUZZ), with a short run of it as the ctest test fuzz.<name>, which begins with the inputs kept in the
+# folder corpus_<name> beside its sources. What memory and time an input may take: tests/support/fuzz_limits.cpp.
 function(substrata_fuzzer name)
   if(NOT SUBSTRATA_FUZZ)
     return()
   endif()
   cmake_parse_arguments(ARG "" "SEEDS" "SOURCES;LIBRARIES;MODULES" ${ARGN})
-  add_executable(fuzz_${name} ${ARG_SOURCES})
+  if(NOT TARGET fuzz_limits)
+    add_library(fuzz_limits OBJECT ${PROJECT_SOURCE_DIR}/tests/support/fuzz_limits.cpp)
+  endif()
+  add_executable(fuzz_${name} ${ARG_SOURCES} $<TARGET_OBJECTS:fuzz_limits>)
+  target_compile_definitions(fuzz_${name} PRIVATE LLVMFuzzerTestOneInput=fuzz_one_input)
   set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
@@ -361,7 +366,11 @@ function(substrata_fuzzer name)
   substrata_see(fuzz_${name} ${ARG_MODULES})
   target_link_libraries(fuzz_${name} PRIVATE ${ARG_LIBRARIES} substrata_static Threads::Threads)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/corpus_${name})
-  substrata_program_test(fuzz.${name} TIER fuzz COMMAND fuzz_${name} -max_total_time=5 -timeout=20 -verbosity=0
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/corpus_${name})
+    list(APPEND ARG_SEEDS ${CMAKE_CURRENT_SOURCE_DIR}/corpus_${name})
+  endif()
+  substrata_program_test(fuzz.${name} TIER fuzz COMMAND fuzz_${name} -max_total_time=5 -timeout=20
+    -rss_limit_mb=2048 -verbosity=0
     -print_final_stats=1 ${CMAKE_BINARY_DIR}/fuzz/corpus_${name} ${ARG_SEEDS})
 endfunction()
 

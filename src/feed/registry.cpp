@@ -38,15 +38,6 @@ Probe* find_probe(Registry& all, std::string_view name) noexcept {
   return nullptr;
 }
 
-// Fills no more than the caller's struct_size.
-template <typename Info>
-void hand_out(const Info& info, Info* out) noexcept {
-  const uint32_t size =
-      out->struct_size < sizeof(Info) ? out->struct_size : static_cast<uint32_t>(sizeof(Info));
-  std::memcpy(static_cast<void*>(out), &info, size);
-  out->struct_size = size;
-}
-
 }  // namespace
 
 Registry& registry() noexcept {

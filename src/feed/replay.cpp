@@ -22,14 +22,6 @@ struct substrata_trace {
 
 namespace {
 
-template <typename Info>
-void hand_out(const Info& info, Info* out) noexcept {
-  const uint32_t size =
-      out->struct_size < sizeof(Info) ? out->struct_size : static_cast<uint32_t>(sizeof(Info));
-  std::memcpy(static_cast<void*>(out), &info, size);
-  out->struct_size = size;
-}
-
 std::unique_ptr<TraceReader> open_reader(const char* path, int* code) {
   std::unique_ptr<FileBytes> bytes = FileBytes::open(path, code);
   if (bytes == nullptr) return nullptr;

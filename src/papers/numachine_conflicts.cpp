@@ -83,7 +83,6 @@ std::vector<Claim> run_conflicts(const Setting& setting) {
                     right == std::size(kPatterns),
                     "one program of each pattern; the rules are in docs/reference/numachine.md"});
   setting.write("numachine-conflicts.csv", [&](std::ostream& file) { file << table; });
-  reset_numachine();
   return claims;
 }
 

@@ -1,5 +1,6 @@
 // numachine-estimates: how far the card's state machines for invalidation hits and misses are from the truth
 // (Lemieux, section 4.4.4, figure 4.8).
+#include <substrata/feed.hpp>
 #include <substrata/result.hpp>
 
 #include <cstdint>
@@ -26,13 +27,10 @@ struct Sums {
 class Frames {
  public:
   Frames() : lines_(kProcessors, std::vector<Frame>(kFrames)) {
-    if (substrata_observer_create(observe, this, 0, &observer_) != 0 ||
-        substrata_subscribe(observer_, "numachine.st*.cpu*.bus") != 0)
+    if (observer_.try_create<&Frames::observe>(*this) != 0 ||
+        observer_.try_subscribe("numachine.st*.cpu*.bus") != 0)
       throw std::runtime_error(substrata_feed_error());
   }
-  ~Frames() { substrata_observer_destroy(observer_); }
-  Frames(const Frames&) = delete;
-  Frames& operator=(const Frames&) = delete;
 
   // Misses on a frame whose line was invalidated and is not the one that is wanted.
   std::uint64_t replaced() {
@@ -48,9 +46,8 @@ class Frames {
     bool invalid = false;
   };
 
-  static void observe(void* owner, const substrata_transaction* batch, std::size_t count) {
-    auto& self = *static_cast<Frames*>(owner);
-    for (std::size_t i = 0; i < count; ++i) self.take(batch[i]);
+  void observe(const substrata_transaction* batch, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) take(batch[i]);
   }
   void take(const substrata_transaction& t) {
     const std::uint64_t line = t.address / kLineBytes;
@@ -84,7 +81,7 @@ class Frames {
   std::vector<std::vector<Frame>> lines_;
   std::vector<std::uint32_t> by_probe_;
   std::uint64_t replaced_ = 0;
-  substrata_observer* observer_ = nullptr;
+  client::feed::Observer observer_;
 };
 
 Sums measure(const char* workload, const std::string& parameters) {

@@ -127,7 +127,6 @@ std::vector<Claim> run_hittable(const Setting& setting) {
       file << names[state] << "," << hits.cell[state][0] << "," << hits.cell[state][1] << ","
            << hits.cell[state][2] << "," << hits.cell[state][3] << "\n";
   });
-  reset_numachine();
   return claims;
 }
 

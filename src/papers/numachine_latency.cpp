@@ -149,7 +149,6 @@ std::vector<Claim> run_latency(const Setting& setting) {
       if (whole[time] != 0) file << time << "," << whole[time] << "\n";
     }
   });
-  reset_numachine();
   return claims;
 }
 

@@ -81,23 +81,21 @@ std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_m
 }
 
 LatencyList::LatencyList() {
-  const auto take = [](void* owner, const substrata_transaction* batch, std::size_t count) {
-    auto& requests = static_cast<LatencyList*>(owner)->requests_;
-    for (std::size_t i = 0; i < count; ++i) {
-      const substrata_transaction& t = batch[i];
-      if (t.kind != SUBSTRATA_READ && t.kind != SUBSTRATA_READ_EXCLUSIVE && t.kind != SUBSTRATA_UPGRADE &&
-          t.kind != SUBSTRATA_UPDATE)
-        continue;
-      // docs/reference/numachine.md: latency in bits 15..0 of the detail, the response state in bits 30..26.
-      requests.push_back({t.initiator, static_cast<std::uint32_t>(t.detail & 0xffffU),
-                          static_cast<std::uint32_t>((t.detail >> 26) & 0x1fU)});
-    }
-  };
-  must(substrata_observer_create(take, this, 0, &observer_));
-  must(substrata_subscribe(observer_, "numachine.st*.cpu*.bus"));
+  must(observer_.try_create<&LatencyList::take>(*this));
+  must(observer_.try_subscribe("numachine.st*.cpu*.bus"));
 }
 
-LatencyList::~LatencyList() { substrata_observer_destroy(observer_); }
+void LatencyList::take(const substrata_transaction* batch, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const substrata_transaction& t = batch[i];
+    if (t.kind != SUBSTRATA_READ && t.kind != SUBSTRATA_READ_EXCLUSIVE && t.kind != SUBSTRATA_UPGRADE &&
+        t.kind != SUBSTRATA_UPDATE)
+      continue;
+    // docs/reference/numachine.md: latency in bits 15..0 of the detail, the response state in bits 30..26.
+    requests_.push_back({t.initiator, static_cast<std::uint32_t>(t.detail & 0xffffU),
+                         static_cast<std::uint32_t>((t.detail >> 26) & 0x1fU)});
+  }
+}
 
 const std::vector<LatencyList::Request>& LatencyList::requests() {
   substrata_flush();

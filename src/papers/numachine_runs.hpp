@@ -3,7 +3,9 @@
 #define SUBSTRATA_PAPERS_NUMACHINE_RUNS_HPP
 
 #include <substrata/numachine.h>
+#include <substrata/feed.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,8 +26,8 @@ substrata_numachine_truth known(std::uint32_t processor);
 std::vector<substrata_numachine_object> objects();
 std::vector<substrata_numachine_spike> spikes();
 
-// Runs a workload whose events each count into a word of the SRAM (`counter_mode`, a value of the SCM register) and gives
-// how often a word passed `threshold`: each such interrupt is acknowledged.
+// Runs a workload whose events each count into a word of the SRAM (`counter_mode`, a value of the SCM register) and
+// returns how often a word passed `threshold`: each such interrupt is acknowledged.
 std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_mode,
                                 const std::string& workload, std::uint32_t processors,
                                 const std::string& parameters = "");
@@ -34,9 +36,6 @@ std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_m
 class LatencyList {
  public:
   LatencyList();
-  ~LatencyList();
-  LatencyList(const LatencyList&) = delete;
-  LatencyList& operator=(const LatencyList&) = delete;
   struct Request {
     std::uint32_t processor;
     std::uint32_t latency;  // bus cycles
@@ -45,8 +44,10 @@ class LatencyList {
   const std::vector<Request>& requests();
 
  private:
+  void take(const substrata_transaction* batch, std::size_t count);
+
   std::vector<Request> requests_;
-  substrata_observer* observer_ = nullptr;
+  client::feed::Observer observer_;
 };
 
 std::string share_of(double part, double whole);

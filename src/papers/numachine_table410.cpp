@@ -381,7 +381,6 @@ std::vector<Claim> run_table(const Setting&) {
   sram_items(table);
   sharing_items(table);
   timer_items(table);
-  reset_numachine();
   return table.claims;
 }
 

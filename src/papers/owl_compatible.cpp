@@ -150,7 +150,8 @@ std::vector<Claim> run(const Setting&) {
   })");
   compose("shrimp-latency", R"(module shrimp-latency "SHRIMP histogram of latency" {
     input -> filter(kind != COMMAND)
-          -> map(detail = min(((time / 100000 & 0xfffffffffff) - (start / 100000 & 0xfffffffffff)) & 0xfffffffffff, 0xfffff))
+          -> map(detail = min(((time / 100000 & 0xfffffffffff) - (start / 100000 & 0xfffffffffff))
+                              & 0xfffffffffff, 0xfffff))
           -> bins(bins = 1m, key = 5, width = 40);
   })");
   const struct {

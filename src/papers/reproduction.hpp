@@ -42,7 +42,8 @@ struct Reproduction {
   std::vector<Claim> (*run)(const Setting& setting);
 };
 
-// The generated list: by id, each the constant <id with '_' for '-'> of the reproduction's own file. Adding one takes that file and a line in CMakeLists.txt.
+// The generated list, by id: each is the constant of that name, with '_' for '-', in the reproduction's own file.
+// Adding one takes that file and a line in CMakeLists.txt.
 std::vector<Reproduction> reproductions();
 
 }  // namespace substrata::papers

@@ -178,7 +178,6 @@ std::vector<Claim> run_figure(const Setting& setting) {
   }
   setting.write("shrimp-fig4.csv", [&](std::ostream& file) { write_table(file, histogram); });
   setting.write("shrimp-fig4.svg", [&](std::ostream& file) { draw(file, histogram); });
-  substrata_shrimp_power_on();
   return claims;
 }
 

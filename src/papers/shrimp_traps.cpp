@@ -1,8 +1,8 @@
 // shrimp-traps: illegal writers of a memory region are caught on their first packet (Martonosi et al.,
 // section 4.3).
 #include <papi.h>
-#include <substrata/feed.h>
 #include <substrata/shrimp.h>
+#include <substrata/feed.hpp>
 
 #include <cstdint>
 #include <map>
@@ -63,29 +63,24 @@ void on_trap(int, void* address, long long vector, void*) {
 class Onlooker {
  public:
   Onlooker() {
-    if (substrata_observer_create(take, this, 0, &observer_) != 0 ||
-        substrata_subscribe(observer_, "shrimp.node*.receive") != 0)
+    if (observer_.try_create<&Onlooker::take>(*this) != 0 ||
+        observer_.try_subscribe("shrimp.node*.receive") != 0)
       throw std::runtime_error(substrata_feed_error());
   }
-  ~Onlooker() { substrata_observer_destroy(observer_); }
-  Onlooker(const Onlooker&) = delete;
-  Onlooker& operator=(const Onlooker&) = delete;
   std::map<Pair, std::uint64_t> illegal;
   std::uint64_t asserted = 0;  // packets into asserted pages at their homes
 
  private:
-  static void take(void* owner_of, const substrata_transaction* batch, std::size_t count) {
-    Onlooker& self = *static_cast<Onlooker*>(owner_of);
+  void take(const substrata_transaction* batch, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t page = batch[i].address / kPageBytes;
       if (batch[i].kind == SUBSTRATA_COMMAND || !is_asserted(page) || page % kNodes != batch[i].target)
         continue;
-      ++self.asserted;
-      if (batch[i].initiator != owner(page))
-        ++self.illegal[{batch[i].target, owner(page), batch[i].initiator}];
+      ++asserted;
+      if (batch[i].initiator != owner(page)) ++illegal[{batch[i].target, owner(page), batch[i].initiator}];
     }
   }
-  substrata_observer* observer_ = nullptr;
+  client::feed::Observer observer_;
 };
 
 // Tags each page at its home with its owner's number, and sets the bins of all other senders one below the
@@ -195,7 +190,6 @@ std::vector<Claim> run_traps(const Setting& setting) {
          {}});
   }
   setting.write("shrimp-traps.csv", [&](std::ostream& file) { file << table; });
-  substrata_shrimp_power_on();
   return claims;
 }
 

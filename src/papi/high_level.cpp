@@ -1,6 +1,7 @@
 // The high-level interface: regions of a program measured without an eventset in sight.
 #include "high_level/regions.hpp"
 #include "papi/boundary.hpp"
+#include "papi/rates.hpp"
 
 using namespace substrata;
 using namespace substrata::capi;
@@ -13,6 +14,7 @@ CAPI int PAPI_hl_region_begin(const char* region) {
       Regions::instance().set_interface_version(kGeneration70 ? "7.0.0.0" : "7.3.0.0");
       return true;
     }();
+    end_rate();
     return answer(Regions::instance().begin(region));
   });
 }

@@ -5,7 +5,9 @@
 
 #include "eventset/event_set.hpp"
 #include "eventset/measure.hpp"
+#include "high_level/regions.hpp"
 #include "papi/boundary.hpp"
+#include "papi/rates.hpp"
 #include "system/timers.hpp"
 
 using namespace substrata;
@@ -45,6 +47,9 @@ class Rates {
     return kSuccess;
   }
 
+  void stop_if_any() {
+    if (kind_ != RateKind::kNone && epoch_ == library().epoch()) give_up();
+  }
   Status stop() {
     if (epoch_ != library().epoch()) forget();
     if (kind_ == RateKind::kNone) return refuse(Code::kNoEvent, "no rate is being measured in this thread");
@@ -63,6 +68,8 @@ class Rates {
     Status status = kSuccess;
     for (const int event : events)
       if (status.ok()) status = add_event(set_, static_cast<uint32_t>(event));
+    // As with PAPI, a rate ends the regions that the thread measures.
+    if (status.ok()) (void)high_level::Regions::instance().stop();
     if (status.ok()) status = start_set(set_);
     if (!status.ok()) {
       give_up();
@@ -170,6 +177,8 @@ CAPI int PAPI_epc(int event, float* rtime, float* ptime, long long* ref, long lo
     return PAPI_OK;
   });
 }
+
+void substrata::capi::end_rate() { rates.stop_if_any(); }
 
 CAPI int PAPI_rate_stop(void) {
   return answered([] { return answer(rates.stop()); });

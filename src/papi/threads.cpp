@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "high_level/regions.hpp"
 #include "papi/boundary.hpp"
 
 using namespace substrata;
@@ -25,7 +26,10 @@ CAPI int PAPI_register_thread(void) {
 }
 
 CAPI int PAPI_unregister_thread(void) {
-  return answered([] { return answer(unregister_thread()); });
+  return answered([] {
+    high_level::Regions::instance().leave_thread();
+    return answer(unregister_thread());
+  });
 }
 
 // *number: in, places in tids; out, ids written, or threads there are when tids is null.

@@ -48,7 +48,8 @@ int64_t scaled(uint64_t count, uint64_t enabled, uint64_t running) noexcept {
   if (running == 0) return 0;
   if (running >= enabled) return static_cast<int64_t>(count);
   __extension__ using Wide = unsigned __int128;
-  return static_cast<int64_t>(static_cast<Wide>(count) * enabled / running);
+  const Wide whole = static_cast<Wide>(count) * enabled / running;
+  return static_cast<int64_t>(static_cast<uint64_t>(std::min<Wide>(whole, UINT64_MAX)));
 }
 
 EventSet::~EventSet() {
@@ -123,8 +124,14 @@ Status EventSet::configure(const Configuration& wanted) {
         kernel.open(kernel.context, &attr, cpu ? -1 : target, cpu ? target : -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (descriptor < 0) {
       const int os_error = -descriptor;
+      const bool absent = os_error == ESRCH || os_error == EINVAL;
+      if (cpu && (absent || os_error == ENODEV || os_error == ENXIO))
+        return refuse(Code::kSystem, os_error,
+                      "binding to processor " + std::to_string(target) +
+                          ": there is no such processor, or it is offline; choose one of "
+                          "/sys/devices/system/cpu/online");
       return refuse(
-          os_error == ESRCH || os_error == EINVAL ? Code::kSystem : code_of_refusal(os_error), os_error,
+          absent ? Code::kSystem : code_of_refusal(os_error), os_error,
           std::string(cpu ? "binding to the processor: " : "attach: ") + shared_.catalogue.explain(os_error));
     }
     kernel.close(kernel.context, descriptor);
@@ -156,7 +163,8 @@ Status EventSet::start() noexcept {
     for (size_t done = 0; done < i; ++done)
       kernel.control(kernel.context, opened_.counters[opened_.groups[done].first].descriptor,
                      PERF_EVENT_IOC_DISABLE, 0);
-    return {Code::kSystem, -failed, "the kernel refused to enable a perf descriptor"};
+    return {failed == -EBUSY ? Code::kConflict : Code::kSystem, -failed,
+            "the kernel refused to enable a perf descriptor"};
   }
   running_ = true;
   return kSuccess;
@@ -202,6 +210,12 @@ Status EventSet::take_totals(Total* totals, bool rebase) noexcept {
         counter.seen_running = running;
       });
   if (!status.ok()) return status;
+  // A set that the kernel does not rotate, but whose counters others may have: without a moment of counting there is
+  // nothing to extrapolate.
+  if (opened_.scales && configuration_.multiplex == 0 &&
+      std::any_of(totals, totals + events_.size(),
+                  [](const Total& total) { return total.enabled != 0 && total.running == 0; }))
+    return never_ran();
   for (size_t i = 0; i < events_.size(); ++i)
     if (opened_.ticks_mask >> i & 1) totals[i].value = ticks - ticks_base_;
   if (!rebase) return kSuccess;

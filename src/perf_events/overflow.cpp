@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <time.h>
-#include <ucontext.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +11,7 @@
 
 #include "base/borrowed_signal.hpp"
 #include "base/immortal.hpp"
+#include "base/program_counter.hpp"
 
 namespace substrata::perf {
 namespace {
@@ -56,18 +56,6 @@ Route* find_route(int descriptor) noexcept {
   return nullptr;
 }
 
-uint64_t program_counter(void* context) noexcept {
-  const auto* where = static_cast<const ucontext_t*>(context);
-#if defined(__x86_64__)
-  return static_cast<uint64_t>(where->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  return where->uc_mcontext.pc;
-#else
-  (void)where;
-  return 0;
-#endif
-}
-
 void note_rate(Route& route) noexcept {
   timespec clock{};
   ::clock_gettime(CLOCK_MONOTONIC, &clock);
@@ -97,11 +85,8 @@ void on_overflow(int, siginfo_t* info, void* context) noexcept {
   errno = saved;
 }
 
-struct OverflowSignal : BorrowedSignal {
-  OverflowSignal() noexcept : BorrowedSignal(on_overflow) {}
-};
 BorrowedSignal& overflow_signal() noexcept {
-  static Immortal<OverflowSignal> one;
+  static Immortal<BorrowedSignal> one(on_overflow);
   return *one;
 }
 
@@ -120,11 +105,8 @@ void on_unqueued(int signal, siginfo_t* info, void*) noexcept {
   errno = saved;
 }
 
-struct UnqueuedSignal : BorrowedSignal {
-  UnqueuedSignal() noexcept : BorrowedSignal(on_unqueued) {}
-};
 BorrowedSignal& unqueued_signal() noexcept {
-  static Immortal<UnqueuedSignal> one;
+  static Immortal<BorrowedSignal> one(on_unqueued);
   return *one;
 }
 

@@ -16,16 +16,19 @@
 #ifdef SANITIZED
 // The sanitizers replace the allocation functions themselves.
 long allocations() noexcept { return -1; }
+long allocated_bytes() noexcept { return -1; }
 #else
 
 namespace {
-thread_local long count = 0;
+thread_local long count = 0, bytes = 0;
 }
 
 long allocations() noexcept { return count; }
+long allocated_bytes() noexcept { return bytes; }
 
 void* operator new(std::size_t size) {
   ++count;
+  bytes += static_cast<long>(size);
   if (void* memory = std::malloc(size != 0 ? size : 1)) return memory;
   throw std::bad_alloc();
 }

@@ -3,5 +3,7 @@
 #define SUBSTRATA_TESTS_CXX_ALLOCATIONS_HPP
 
 long allocations() noexcept;
+// The bytes it asked for in them.
+long allocated_bytes() noexcept;
 
 #endif

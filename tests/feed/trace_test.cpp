@@ -122,14 +122,23 @@ TEST(Trace, ReplayGivesTheSameTransactionsAndBatchesAsTheLiveRun) {
   substrata_observer_destroy(observer);
 }
 
+// A recorded trace, open.
+struct RandomTrace {
+  RandomTrace(uint64_t transactions, uint64_t in_block) {
+    const std::string path = folder / "random.trace";
+    record_random(path, transactions, in_block, &live);
+    EXPECT_EQ(substrata_trace_open(path.c_str(), &trace), 0) << substrata_feed_error();
+  }
+  ~RandomTrace() { substrata_trace_close(trace); }
+  const substrata::tests::TemporaryFolder folder;
+  Streams live;
+  substrata_trace* trace = nullptr;
+};
+
 // FE-8
 TEST(Trace, DescribesItself) {
-  const substrata::tests::TemporaryFolder folder;
-  const std::string path = folder / "random.trace";
-  Streams live;
-  record_random(path, 1000, 100, &live);
-  substrata_trace* trace = nullptr;
-  ASSERT_EQ(substrata_trace_open(path.c_str(), &trace), 0) << substrata_feed_error();
+  RandomTrace recorded(1000, 100);
+  substrata_trace* const trace = recorded.trace;
   auto info = client::sized<substrata_trace_info>();
   ASSERT_EQ(substrata_trace_describe(trace, &info), 0);
   EXPECT_EQ(info.complete, 1u);
@@ -141,7 +150,7 @@ TEST(Trace, DescribesItself) {
   for (uint32_t i = 0; i < info.probes; ++i) {
     auto point = client::sized<substrata_probe_info>();
     ASSERT_EQ(substrata_trace_probe(trace, i, &point), 0);
-    EXPECT_EQ(point.delivered, live[point.name].size());
+    EXPECT_EQ(point.delivered, recorded.live[point.name].size());
     EXPECT_STREQ(point.source, std::string(point.name) == "rec.three" ? "second-source" : "test");
   }
   auto source = client::sized<substrata_source_info>();
@@ -149,7 +158,6 @@ TEST(Trace, DescribesItself) {
   EXPECT_EQ(source.ticks_per_second, 1000000u);
   EXPECT_EQ(source.time_base, static_cast<uint32_t>(SUBSTRATA_TIME_SIMULATED));
   EXPECT_EQ(substrata_trace_source(trace, 2, &source), -1);
-  substrata_trace_close(trace);
 }
 
 std::vector<substrata_transaction> read_from(substrata_trace* trace, uint64_t first, uint64_t count) {
@@ -166,12 +174,8 @@ std::vector<substrata_transaction> read_from(substrata_trace* trace, uint64_t fi
 
 // FE-8
 TEST(Trace, IsReadFromAnyTransactionOn) {
-  const substrata::tests::TemporaryFolder folder;
-  const std::string path = folder / "random.trace";
-  Streams live;
-  record_random(path, 3000, 200, &live);
-  substrata_trace* trace = nullptr;
-  ASSERT_EQ(substrata_trace_open(path.c_str(), &trace), 0);
+  const RandomTrace recorded(3000, 200);
+  substrata_trace* const trace = recorded.trace;
   const std::vector<substrata_transaction> all = read_from(trace, 0, 3000);
   ASSERT_EQ(all.size(), 3000u);
   std::mt19937_64 random(1);
@@ -183,7 +187,6 @@ TEST(Trace, IsReadFromAnyTransactionOn) {
     for (size_t k = 0; k < count; ++k) ASSERT_TRUE(equal(part[k], all[first + k])) << first << " " << k;
   }
   EXPECT_EQ(substrata_trace_seek(trace, 3000), -1);
-  substrata_trace_close(trace);
 }
 
 // FE-8

@@ -18,18 +18,31 @@ using namespace substrata::recording;
 
 namespace {
 
-void look_at(const unsigned char* bytes, std::size_t count) {
+// `what` chooses one of what is made from a record: all of them take a thousand times as long as the reading.
+void look_at(const unsigned char* bytes, std::size_t count, unsigned what) {
   const Recording recording = parse(bytes, count);
   const Timeline timeline = lay_out(recording);
   if (recording.writers.empty()) return;
   std::ostringstream out;
-  write_text_report(out, timeline, "fuzz");
-  write_html_report(out, timeline, "fuzz");
-  export_csv(out, timeline);
-  export_json(out, timeline);
-  export_perfetto(out, timeline);
-  export_openmetrics(out, timeline);
-  cut_out(timeline, timeline.seconds / 3, timeline.seconds / 2);
+  switch (what % 8) {
+    case 0:
+      return write_text_report(out, timeline, "fuzz");
+    case 1:
+      return write_html_report(out, timeline, "fuzz");
+    case 2:
+      return export_csv(out, timeline);
+    case 3:
+      return export_json(out, timeline);
+    case 4:
+      return export_perfetto(out, timeline);
+    case 5:
+      return export_openmetrics(out, timeline);
+    case 6:
+      cut_out(timeline, timeline.seconds / 3, timeline.seconds / 2);
+      break;
+    default:
+      break;
+  }
   Reduction sum, back;
   try {
     sum.add(timeline);
@@ -53,7 +66,7 @@ void look_at(const unsigned char* bytes, std::size_t count) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t count) {
   if (count == 0) return 0;
   if (bytes[0] % 2 == 0) {
-    look_at(bytes + 1, count - 1);
+    look_at(bytes + 1, count - 1, bytes[0] / 2);
     return 0;
   }
   std::vector<unsigned char> file;
@@ -72,6 +85,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
     file.insert(file.end(), bytes + at + 2, bytes + at + 2 + payload);
     at += 2 + payload;
   }
-  look_at(file.data(), file.size());
+  look_at(file.data(), file.size(), bytes[0] / 2);
   return 0;
 }

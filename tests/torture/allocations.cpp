@@ -28,7 +28,7 @@ constinit thread_local Failing failing = Failing::kNone;
 constinit std::atomic<std::int64_t> living{0};
 constinit bool shown = false;
 
-bool fails() noexcept {
+[[maybe_unused]] bool fails() noexcept {
   const std::int64_t now = made++;
   if (failing == Failing::kNone) [[likely]]
     return false;
@@ -45,7 +45,7 @@ bool fails() noexcept {
   return true;
 }
 
-void* counted(void* block) noexcept {
+[[maybe_unused]] void* counted(void* block) noexcept {
   if (block != nullptr) living.fetch_add(1, std::memory_order_relaxed);
   return block;
 }
@@ -69,7 +69,7 @@ std::int64_t living_blocks() noexcept { return living.load(std::memory_order_rel
 using namespace substrata::torture;
 
 // A sanitizer brings its own allocator, which nothing here replaces: no allocation fails then, and none is counted.
-#if !TORTURE_SANITIZED
+#ifndef TORTURE_SANITIZED
 extern "C" {
 
 void* malloc(size_t bytes) noexcept { return fails() ? nullptr : counted(__libc_malloc(bytes)); }

@@ -1,5 +1,5 @@
-// Allocations that fail under the script: one of them, and all from one on; in a thread that has used the library before
-// and in one that has not.
+// Allocations that fail under the script: one of them, and all from one on; in a thread that has used the library
+// before and in one that has not.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>

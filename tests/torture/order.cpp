@@ -1,5 +1,5 @@
-// Calls at bad moments: from a timer's handler over every call, among forks, from exit handlers and late destructors, and
-// around the unloading of the library.
+// Calls at bad moments: from a timer's handler over every call, among forks, from exit handlers and late destructors,
+// and around the unloading of the library.
 #include <dlfcn.h>
 #include <papi.h>
 #include <pthread.h>
@@ -94,8 +94,8 @@ std::string script_under_timer(std::int64_t passes) {
   return wrong;
 }
 
-// Signals of an armed counter pile up while they are blocked: more than the queue holds. Their period is some times what
-// a signal costs, so that the queue becomes shorter once they are let in.
+// Signals of an armed counter pile up while they are blocked: more than the queue holds. Their period is some
+// times what a signal costs, so that the queue becomes shorter once they are let in.
 std::string blocked_signals() {
   constexpr int kPeriodNs = 200'000;
   const rlimit queue{50, 50};

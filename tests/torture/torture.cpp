@@ -30,39 +30,41 @@ char* shared_text() {
   return text;
 }
 
-std::string end_of(pid_t child, const char* text, int seconds) {
-  int status = 0;
-  timespec begin{}, now{};
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  for (useconds_t pause = 200;; pause = pause < 10'000 ? pause * 2 : pause) {
-    const pid_t ended = waitpid(child, &status, WNOHANG);
-    if (ended == child) break;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec - begin.tv_sec > seconds) {
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      return "hangs (ended after " + std::to_string(seconds) + " s)";
-    }
-    usleep(pause);
-  }
+void leave_text(const std::string& text) { std::snprintf(shared_text(), kTextBytes, "%s", text.c_str()); }
+
+std::string end_in_words(int status, int seconds) {
+  const char* const text = shared_text();
+  if (status < 0) return "hangs (ended after " + std::to_string(seconds) + " s)";
   if (WIFSIGNALED(status)) return "ended by signal " + std::to_string(WTERMSIG(status)) + " " + text;
   if (WEXITSTATUS(status) != 0) return "ended with " + std::to_string(WEXITSTATUS(status)) + " " + text;
   return text;
 }
 
 std::string in_a_process(const std::function<std::string()>& body, int seconds) {
-  char* const text = shared_text();
-  text[0] = '\0';
+  shared_text()[0] = '\0';
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child < 0) return "cannot fork";
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const std::string said = body();
-    std::snprintf(text, kTextBytes, "%s", said.c_str());
+    leave_text(body());
     std::exit(0);  // with the library's exit handlers
   }
-  return end_of(child, text, seconds);
+  int status = 0;
+  timespec begin{}, now{};
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  for (useconds_t pause = 200; waitpid(child, &status, WNOHANG) != child;
+       pause = pause < 10'000 ? pause * 2 : pause) {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec - begin.tv_sec > seconds) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      status = -1;
+      break;
+    }
+    usleep(pause);
+  }
+  return end_in_words(status, seconds);
 }
 
 int open_descriptors() {
@@ -117,6 +119,9 @@ constexpr struct {
     {"states", states_of_eventsets},
     {"threads", many_threads},
     {"eventsets", many_eventsets},
+    {"tools", failing_tools},
+    {"shim", failing_shim},
+    {"tracer", failing_tracer},
 };
 
 std::string quoted(const std::string& text) {

@@ -2,8 +2,6 @@
 #ifndef SUBSTRATA_TESTS_TORTURE_TORTURE_HPP
 #define SUBSTRATA_TESTS_TORTURE_TORTURE_HPP
 
-#include <sys/types.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -33,10 +31,11 @@ struct Outcome {
 // Runs the body in a process of its own, at most so long. "" when it ended by returning ""; else what it returned, the
 // signal that ended it, or that it hung.
 std::string in_a_process(const std::function<std::string()>& body, int seconds = 30);
-// The same for a process that runs already and writes its text to `text` (shared_text()).
-std::string end_of(pid_t child, const char* text, int seconds);
-// Shared with processes forked later; never unmapped.
+// What such a process leaves behind, and how it ended (-1: it hung) with its text, in words. The text is shared with
+// processes forked later.
 char* shared_text();
+void leave_text(const std::string& text);
+std::string end_in_words(int status, int seconds);
 
 // What of the list this run is to do: `wanted` of it in random order, or its part of all.
 template <class T>
@@ -74,6 +73,9 @@ Outcome reloaded_library(const Options& options);
 Outcome states_of_eventsets(const Options& options);
 Outcome many_threads(const Options& options);
 Outcome many_eventsets(const Options& options);
+Outcome failing_tools(const Options& options);
+Outcome failing_shim(const Options& options);
+Outcome failing_tracer(const Options& options);
 
 }  // namespace substrata::torture
 

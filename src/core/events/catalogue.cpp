@@ -26,6 +26,16 @@ void Catalogue::clear() {
   refused_user_events_.clear();
 }
 
+Result<Catalogue::Native> Catalogue::native_at(uint32_t code) {
+  const Result<NativeEvent> event = codes_.at(code);
+  if (!event) return event.error();
+  Native native{registry_.at(event->component), event->component, {}};
+  if (native.component == nullptr) return no_native(code);
+  if (const Status status = native.component->event_at(event->index, &native.event); !status.ok())
+    return status;
+  return native;
+}
+
 Result<std::string> Catalogue::name_of(uint32_t code) {
   const std::lock_guard guard(lock_);
   const uint32_t index = index_of(code);
@@ -38,13 +48,9 @@ Result<std::string> Catalogue::name_of(uint32_t code) {
         return refuse(Code::kNoEvent, "0x%08x is not a user-defined event", code);
       return user_events_[index].name;
     case CodeKind::kNative: {
-      const Result<NativeEvent> event = codes_.at(code);
-      if (!event) return event.error();
-      Component* component = registry_.at(event->component);
-      if (component == nullptr) return no_native(code);
-      Event description;
-      if (const Status status = component->event_at(event->index, &description); !status.ok()) return status;
-      return component->full_name(description.name);
+      const Result<Native> native = native_at(code);
+      if (!native) return native.error();
+      return native->component->full_name(native->event.name);
     }
     default:
       return refuse(Code::kNoEvent, "0x%08x is not an event code", code);
@@ -147,13 +153,11 @@ Result<EventInfo> Catalogue::info(uint32_t code) {
       return info;
     }
     case CodeKind::kNative: {
-      const Result<NativeEvent> event = codes_.at(code);
-      if (!event) return event.error();
-      Component* component = registry_.at(event->component);
-      if (component == nullptr) return no_native(code);
-      Event description;
-      if (const Status status = component->event_at(event->index, &description); !status.ok()) return status;
-      info.component = event->component;
+      const Result<Native> native = native_at(code);
+      if (!native) return native.error();
+      Component* const component = native->component;
+      const Event& description = native->event;
+      info.component = native->number;
       info.name = component->full_name(description.name);
       info.text = description.text;
       info.short_text = info.text.substr(0, 63);

@@ -136,6 +136,12 @@ class Catalogue {
     uint32_t code = 0;
     NativeEvent native;  // component -1: a preset or user event
   };
+  struct Native {
+    Component* component = nullptr;
+    int number = 0;  // the component's
+    Event event;     // as it describes it
+  };
+  Result<Native> native_at(uint32_t code);
   Result<Found> look_up(std::string_view name);
   Result<NativeEvent> find_in(const EventSpec& spec);
   Result<NativeEvent> find_bare(const EventSpec& spec);

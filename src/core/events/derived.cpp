@@ -124,25 +124,23 @@ struct FormulaReader {
     }
     return operand();
   }
-  Status product(int depth) {
-    if (const Status status = factor(depth); !status.ok()) return status;
-    for (skip_spaces(); at < text.size() && (text[at] == '*' || text[at] == '/'); skip_spaces()) {
+  // Operands that the first or the second operator joins, from left to right.
+  template <typename Operand>
+  Status chain(char first, char second, const Operand& operand_of_chain) {
+    if (const Status status = operand_of_chain(); !status.ok()) return status;
+    for (skip_spaces(); at < text.size() && (text[at] == first || text[at] == second); skip_spaces()) {
       const char op = text[at++];
-      if (const Status status = factor(depth); !status.ok()) return status;
+      if (const Status status = operand_of_chain(); !status.ok()) return status;
       items.push_back({op, 0, 0});
       if (items.size() > kMaxSteps) return bad("too long a formula");
     }
     return kSuccess;
   }
+  Status product(int depth) {
+    return chain('*', '/', [&] { return factor(depth); });
+  }
   Status sum(int depth) {
-    if (const Status status = product(depth); !status.ok()) return status;
-    for (skip_spaces(); at < text.size() && (text[at] == '+' || text[at] == '-'); skip_spaces()) {
-      const char op = text[at++];
-      if (const Status status = product(depth); !status.ok()) return status;
-      items.push_back({op, 0, 0});
-      if (items.size() > kMaxSteps) return bad("too long a formula");
-    }
-    return kSuccess;
+    return chain('+', '-', [&] { return product(depth); });
   }
 
   Status infix() {

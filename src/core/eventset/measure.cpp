@@ -18,6 +18,24 @@ Status no_component() noexcept {
   return refuse(Code::kNoComponent, "the eventset has no component and no events");
 }
 
+// Calls `on` with the eventset, locked.
+template <typename On>
+Status with_set(int handle, const On& on) {
+  EventSet* set = event_sets.find(handle);
+  if (set == nullptr) return absent_set(handle);
+  const std::lock_guard guard(set->lock);
+  return set->handle == handle ? on(*set) : absent_set(handle);
+}
+
+// The same, for a set with a component and a place for values that is not null.
+template <typename On>
+Status with_values(int handle, const void* values, const On& on) {
+  return with_set(handle, [&](EventSet& set) -> Status {
+    if (set.component == nullptr) return no_component();
+    return values == nullptr ? no_values() : on(set);
+  });
+}
+
 [[gnu::noinline]] int read_set_slowly(int handle, int64_t* values, int (*refused)(int) noexcept) noexcept {
   const Status status = read_set(handle, values);
   return status.ok() ? static_cast<int>(Code::kOk) : refused(static_cast<int>(status.code));
@@ -26,27 +44,15 @@ Status no_component() noexcept {
 }  // namespace
 
 Status start_set(int handle) {
-  EventSet* set = event_sets.find(handle);
-  if (set == nullptr) return absent_set(handle);
-  const std::lock_guard guard(set->lock);
-  return set->handle == handle ? set->start() : absent_set(handle);
+  return with_set(handle, [](EventSet& set) { return set.start(); });
 }
 
 Status stop_set(int handle, int64_t* values) {
-  EventSet* set = event_sets.find(handle);
-  if (set == nullptr) return absent_set(handle);
-  const std::lock_guard guard(set->lock);
-  return set->handle == handle ? set->stop(values) : absent_set(handle);
+  return with_set(handle, [&](EventSet& set) { return set.stop(values); });
 }
 
 Status read_set(int handle, int64_t* values) {
-  EventSet* set = event_sets.find(handle);
-  if (set == nullptr) return absent_set(handle);
-  const std::lock_guard guard(set->lock);
-  if (set->handle != handle) return absent_set(handle);
-  if (set->component == nullptr) return no_component();
-  if (values == nullptr) return no_values();
-  return set->current_values(values);
+  return with_values(handle, values, [&](EventSet& set) { return set.current_values(values); });
 }
 
 // The owner reads a running set whose values are the counters themselves; whatever else, the slower way.
@@ -76,109 +82,95 @@ Status read_set_ts(int handle, int64_t* values, int64_t* cycles) {
 }
 
 Status accumulate_set(int handle, int64_t* values) {
-  EventSet* set = event_sets.find(handle);
-  if (set == nullptr) return absent_set(handle);
-  const std::lock_guard guard(set->lock);
-  if (set->handle != handle) return absent_set(handle);
-  if (set->component == nullptr) return no_component();
-  if (values == nullptr) return no_values();
-  Status status = set->current_values(set->values.data());
-  if (!status.ok()) return status;
-  // In a forked child that still shares the parent's counters they are read, never reset.
-  if (set->fork_count == fork_count()) status = keep_note(set->table->reset(set->set));
-  if (!status.ok()) return status;
-  for (size_t i = 0; i < set->values.size(); ++i)
-    values[i] =
-        static_cast<int64_t>(static_cast<uint64_t>(values[i]) + static_cast<uint64_t>(set->values[i]));
-  std::fill(set->last.begin(), set->last.end(), 0);
-  return kSuccess;
+  return with_values(handle, values, [&](EventSet& set) -> Status {
+    Status status = set.current_values(set.values.data());
+    if (!status.ok()) return status;
+    // In a forked child that still shares the parent's counters they are read, never reset.
+    if (set.fork_count == fork_count()) status = keep_note(set.table->reset(set.set));
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < set.values.size(); ++i)
+      values[i] =
+          static_cast<int64_t>(static_cast<uint64_t>(values[i]) + static_cast<uint64_t>(set.values[i]));
+    std::fill(set.last.begin(), set.last.end(), 0);
+    return kSuccess;
+  });
 }
 
 Status reset_set(int handle) {
-  EventSet* set = event_sets.find(handle);
-  if (set == nullptr) return absent_set(handle);
-  const std::lock_guard guard(set->lock);
-  if (set->handle != handle) return absent_set(handle);
-  if (set->component == nullptr) return no_component();
-  if (set->fork_count == fork_count()) {
-    const Status status = set->table->reset(set->set);
-    if (!status.ok()) return keep_note(status);
-  }
-  std::fill(set->last.begin(), set->last.end(), 0);
-  set->lost = Code::kOk;
-  return kSuccess;
+  return with_set(handle, [](EventSet& set) -> Status {
+    if (set.component == nullptr) return no_component();
+    if (set.fork_count == fork_count()) {
+      const Status status = set.table->reset(set.set);
+      if (!status.ok()) return keep_note(status);
+    }
+    std::fill(set.last.begin(), set.last.end(), 0);
+    set.lost = Code::kOk;
+    return kSuccess;
+  });
 }
 
 Status write_set(int handle, const int64_t* values) {
-  EventSet* set = event_sets.find(handle);
-  if (set == nullptr) return absent_set(handle);
-  const std::lock_guard guard(set->lock);
-  if (set->handle != handle) return absent_set(handle);
-  if (set->component == nullptr) return no_component();
-  if (values == nullptr) return no_values();
-  if (!set->running()) {
-    // What a read before the next start is to give.
-    std::copy_n(values, set->last.size(), set->last.begin());
-    set->lost = Code::kOk;
-    return kSuccess;
-  }
-  if (!set->direct) return refuse(Code::kNoSupport, "derived events cannot be written");
-  if (set->fork_count != fork_count())
-    return refuse(Code::kNoSupport,
-                  "the counters belong to the parent process; start the eventset anew first");
-  return keep_note(set->table->write(set->set, values));
+  return with_values(handle, values, [&](EventSet& set) -> Status {
+    if (!set.running()) {
+      // What a read before the next start is to give.
+      std::copy_n(values, set.last.size(), set.last.begin());
+      set.lost = Code::kOk;
+      return kSuccess;
+    }
+    if (!set.direct) return refuse(Code::kNoSupport, "derived events cannot be written");
+    if (set.fork_count != fork_count())
+      return refuse(Code::kNoSupport,
+                    "the counters belong to the parent process; start the eventset anew first");
+    return keep_note(set.table->write(set.set, values));
+  });
 }
 
 Status read_set_details(int handle, ValueDetail* details, uint32_t room) {
-  EventSet* set = event_sets.find(handle);
-  if (set == nullptr) return absent_set(handle);
-  const std::lock_guard guard(set->lock);
-  if (set->handle != handle) return absent_set(handle);
-  if (set->component == nullptr) return no_component();
-  if (details == nullptr) return no_values();
-  if (room < set->entries.size())
-    return refuse(Code::kBufferTooSmall, "the eventset has %u values; there is room for %u",
-                  static_cast<unsigned>(set->entries.size()), room);
-  if (!set->running()) {
-    if (const Status status = set->has_values(); !status.ok()) return status;
-  }
-  const uint32_t modelled = set->component->has(kModelled) ? static_cast<uint32_t>(kValueModelled) : 0u;
-  // Multiplexed values are distinguished from those counted all the time, and those that miss overflows from
-  // the others, also after the stop.
-  const bool qualified = !set->running() && set->started_once &&
-                         (set->state & (kSetMultiplexing | kSetOverflowing)) != 0 && set->direct;
-  if ((!set->running() && !qualified) || set->table->read_details == nullptr) {
-    const int64_t before = clock_now_ns();
-    const Status status = set->current_values(set->values.data());
+  return with_values(handle, details, [&](EventSet& set) -> Status {
+    if (room < set.entries.size())
+      return refuse(Code::kBufferTooSmall, "the eventset has %u values; there is room for %u",
+                    static_cast<unsigned>(set.entries.size()), room);
+    if (!set.running()) {
+      if (const Status status = set.has_values(); !status.ok()) return status;
+    }
+    const uint32_t modelled = set.component->has(kModelled) ? static_cast<uint32_t>(kValueModelled) : 0u;
+    // Multiplexed values are distinguished from those counted all the time, and those that miss overflows from
+    // the others, also after the stop.
+    const bool qualified = !set.running() && set.started_once &&
+                           (set.state & (kSetMultiplexing | kSetOverflowing)) != 0 && set.direct;
+    if ((!set.running() && !qualified) || set.table->read_details == nullptr) {
+      const int64_t before = clock_now_ns();
+      const Status status = set.current_values(set.values.data());
+      if (!status.ok()) return status;
+      for (size_t i = 0; i < set.entries.size(); ++i) {
+        details[i] = ValueDetail{};
+        details[i].value = set.values[i];
+        details[i].time_ns = before;
+        details[i].flags = modelled;
+      }
+      return kSuccess;
+    }
+    const Status status = keep_note(set.table->read_details(set.set, set.native_details.data()));
     if (!status.ok()) return status;
-    for (size_t i = 0; i < set->entries.size(); ++i) {
-      details[i] = ValueDetail{};
-      details[i].value = set->values[i];
-      details[i].time_ns = before;
-      details[i].flags = modelled;
+    for (size_t i = 0; i < set.natives.size(); ++i) set.native_values[i] = set.native_details[i].value;
+    for (size_t i = 0; i < set.entries.size(); ++i) {
+      const EventSet::Entry& entry = set.entries[i];
+      ValueDetail merged = set.native_details[entry.positions[0]];
+      for (const uint16_t position : entry.positions) {
+        const ValueDetail& part = set.native_details[position];
+        merged.time_ns = std::min(merged.time_ns, part.time_ns);
+        merged.age_ns = std::max(merged.age_ns, part.age_ns);
+        merged.enabled_ns = std::max(merged.enabled_ns, part.enabled_ns);
+        merged.running_ns = std::min(merged.running_ns, part.running_ns);
+        merged.flags |= part.flags;
+      }
+      merged.value = entry.formula.evaluate(set.native_values.data(), entry.positions.data(), set.clock_hz);
+      merged.flags |= modelled;
+      if (qualified) merged.value = set.last[i];
+      details[i] = merged;
     }
     return kSuccess;
-  }
-  const Status status = keep_note(set->table->read_details(set->set, set->native_details.data()));
-  if (!status.ok()) return status;
-  for (size_t i = 0; i < set->natives.size(); ++i) set->native_values[i] = set->native_details[i].value;
-  for (size_t i = 0; i < set->entries.size(); ++i) {
-    const EventSet::Entry& entry = set->entries[i];
-    ValueDetail merged = set->native_details[entry.positions[0]];
-    for (const uint16_t position : entry.positions) {
-      const ValueDetail& part = set->native_details[position];
-      merged.time_ns = std::min(merged.time_ns, part.time_ns);
-      merged.age_ns = std::max(merged.age_ns, part.age_ns);
-      merged.enabled_ns = std::max(merged.enabled_ns, part.enabled_ns);
-      merged.running_ns = std::min(merged.running_ns, part.running_ns);
-      merged.flags |= part.flags;
-    }
-    merged.value = entry.formula.evaluate(set->native_values.data(), entry.positions.data(), set->clock_hz);
-    merged.flags |= modelled;
-    if (qualified) merged.value = set->last[i];
-    details[i] = merged;
-  }
-  return kSuccess;
+  });
 }
 
 }  // namespace substrata

@@ -43,6 +43,16 @@ Result<Component*> component_at(int index) {
   return component;
 }
 
+// What was set for a component, or what its own table says.
+Result<uint32_t> chosen_or_own(const std::map<int, uint32_t>& chosen, uint32_t SubstrateTable::*own,
+                               int index) {
+  const Result<Component*> component = component_at(index);
+  if (!component) return component.error();
+  const std::lock_guard guard(options().lock);
+  const auto found = chosen.find(index);
+  return found != chosen.end() ? found->second : (*component)->table().*own;
+}
+
 }  // namespace
 
 void reset_options() {
@@ -81,19 +91,11 @@ Status set_default_granularity(uint32_t granularity, int index) {
 }
 
 Result<uint32_t> default_domain(int index) {
-  const Result<Component*> component = component_at(index);
-  if (!component) return component.error();
-  const std::lock_guard guard(options().lock);
-  const auto found = options().domain.find(index);
-  return found != options().domain.end() ? found->second : (*component)->table().default_domain;
+  return chosen_or_own(options().domain, &SubstrateTable::default_domain, index);
 }
 
 Result<uint32_t> default_granularity(int index) {
-  const Result<Component*> component = component_at(index);
-  if (!component) return component.error();
-  const std::lock_guard guard(options().lock);
-  const auto found = options().granularity.find(index);
-  return found != options().granularity.end() ? found->second : (*component)->table().default_granularity;
+  return chosen_or_own(options().granularity, &SubstrateTable::default_granularity, index);
 }
 
 uint64_t default_multiplex_ns() noexcept {

@@ -3,32 +3,19 @@
 
 #include <sys/time.h>
 #include <time.h>
-#include <ucontext.h>
 
 #include <algorithm>
 #include <mutex>
 #include <new>
 #include <utility>
 
+#include "base/program_counter.hpp"
 #include "eventset/event_set_object.hpp"
 #include "eventset/options.hpp"
 #include "multiplex/multiplexer.hpp"
 
 namespace substrata {
 namespace {
-
-uint64_t program_counter(const void* context) noexcept {
-  if (context == nullptr) return 0;
-  const auto* where = static_cast<const ucontext_t*>(context);
-#if defined(__x86_64__)
-  return static_cast<uint64_t>(where->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  return where->uc_mcontext.pc;
-#else
-  (void)where;
-  return 0;
-#endif
-}
 
 // A set that may be changed, its lock held by the caller. Ok: `entry` is the event's.
 Status find_entry(EventSet& set, int handle, uint32_t code, EventSet::Entry** entry) {

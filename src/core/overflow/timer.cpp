@@ -22,11 +22,8 @@ void on_signal(int, siginfo_t* info, void* context) noexcept {
   errno = saved;
 }
 
-struct TimerSignal : BorrowedSignal {
-  TimerSignal() noexcept : BorrowedSignal(on_signal) {}
-};
-TimerSignal& timer_signal() noexcept {
-  static Immortal<TimerSignal> one;
+BorrowedSignal& timer_signal() noexcept {
+  static Immortal<BorrowedSignal> one(on_signal);
   return *one;
 }
 

@@ -109,8 +109,8 @@ class Network {
   virtual std::vector<Statistic> statistics() const { return {}; }
 
  protected:
-  // For update(): appends the bytes to the node's open packet, which holds at most `most`; flush() lets it go first when
-  // they do not continue it.
+  // For update(): appends the bytes to the node's open packet, which holds at most `most`; sends that packet first
+  // by flush() when they do not continue it.
   void combine(Packet& open, ProcessId from, ProcessId to, std::uint64_t address,
                std::span<const std::byte> data, std::uint32_t most, Time now);
 };

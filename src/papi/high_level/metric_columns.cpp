@@ -1,4 +1,4 @@
-// Binds groups of metrics, and evaluates them for a passage.
+// Binds groups of metrics, and evaluates them for a pass.
 #include "high_level/metric_columns.hpp"
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace substrata::high_level {
 
-std::string MetricColumn::number(const std::vector<int64_t>& values, int64_t elapsed_ns) const {
+std::string MetricColumn::number(const int64_t* values, int64_t elapsed_ns) const {
   std::vector<metrics::Number> terms;
   for (size_t t = 0; t < columns.size(); ++t) {
     std::vector<metrics::Number> numbers;

@@ -17,8 +17,8 @@ struct MetricColumn {
   std::vector<std::vector<size_t>> columns;
 
   std::string name() const { return "metric:::" + bound.metric->name; }
-  // From the values of a passage by column; "nan" where there is no number.
-  std::string number(const std::vector<int64_t>& values, int64_t elapsed_ns) const;
+  // From the values of a pass by column; "nan" where there is no number.
+  std::string number(const int64_t* values, int64_t elapsed_ns) const;
 };
 
 // The metrics of the groups that were asked for.

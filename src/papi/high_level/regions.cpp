@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "base/environment.hpp"
@@ -16,6 +17,7 @@
 #include "base/parse.hpp"
 #include "base/thread_end.hpp"
 #include "eventset/event_set.hpp"
+#include "eventset/event_set_object.hpp"
 #include "eventset/library.hpp"
 #include "eventset/measure.hpp"
 #include "eventset/threads.hpp"
@@ -30,23 +32,26 @@ namespace substrata::high_level {
 struct Regions::Thread {
   ForkLock lock;
   uint64_t generation = 0;
-  uint64_t epoch = 0;
+  uint64_t forks = 0;
+  uint64_t epoch = 0;  // of the library, when the sets were made
   std::shared_ptr<const Plan> plan;
   std::vector<int> handles;
   bool running = false;
-  std::vector<int64_t> raw;
-  std::vector<Passage> passages;
-  std::vector<size_t> open;  // indices of passages, outermost first
-  uint16_t outer_phase = 0;  // of the feed, before the outermost one
+  std::vector<int64_t> raw;  // values of one set
+  std::vector<int64_t> now;  // the quantities of Passes as absolute numbers
+  Passes passes;
+  struct Open {
+    uint32_t region;
+    int64_t pass;
+    std::vector<int64_t> began;  // what `now` was
+  };
+  std::vector<Open> open;  // the first `depth` ones, outermost first; the others keep their memory
+  size_t depth = 0;
+  std::vector<uint16_t> phases;  // of the feed, by region
+  uint16_t outer_phase = 0;      // before the outermost region
 };
 
 namespace {
-
-// Transactions of the thread carry its innermost open region (FE-5).
-void enter_phase(const std::string& region, bool outermost, uint16_t* outer_phase) {
-  const uint16_t old = substrata_set_phase(substrata_region(region.c_str()));
-  if (outermost) *outer_phase = old;
-}
 
 // PAPI_HL_THREAD_MULTIPLE, when set to anything but 1, shows what all threads measured as one thread's.
 bool threads_apart() {
@@ -54,12 +59,10 @@ bool threads_apart() {
   return setting == nullptr || std::atoi(setting) == 1;
 }
 
-void append(const std::vector<Passage>& more, std::vector<Passage>* passages) {
-  const int before = static_cast<int>(passages->size());
-  for (const Passage& passage : more) {
-    passages->push_back(passage);
-    if (passage.parent >= 0) passages->back().parent += before;
-  }
+// SUBSTRATA_HL_SUMMARY: a summary beside the report, or, as "only", instead of it.
+bool summary_only() {
+  const char* const setting = environment("SUBSTRATA_HL_SUMMARY");
+  return setting != nullptr && std::string_view(setting) == "only";
 }
 
 }  // namespace
@@ -74,7 +77,7 @@ struct Regions::ThisThread {
     const std::unique_ptr<std::shared_ptr<Thread>> mine(std::exchange(measured, nullptr));
     if (mine == nullptr) return;
     const std::lock_guard guard((*mine)->lock);
-    stop_sets(mine->get());
+    free_sets(mine->get());
   }
   static inline constinit thread_local AtThreadEnd duty __attribute__((tls_model("initial-exec"))) = {ended};
 };
@@ -215,6 +218,7 @@ Status Regions::prepare() {
   }
   if (planned_) return kSuccess;
   verbose_ = environment("PAPI_HL_VERBOSE") != nullptr;
+  only_sums_ = summary_only();
   if (verbose_) std::printf("PAPI-HL Info: PAPI has been initiated!\n");
   make_plan();
   to_ = destination();
@@ -234,43 +238,54 @@ Status Regions::prepare() {
   return kSuccess;
 }
 
-Regions::Thread* Regions::this_thread(bool make) {
-  std::shared_ptr<Thread>*& mine = ThisThread::measured;
-  const std::lock_guard guard(lock_);
-  if (mine != nullptr && ((*mine)->generation != generation_ || pid_ != getpid())) {
-    delete mine;
-    mine = nullptr;
-  }
-  if (mine == nullptr && make) {
-    auto thread = std::make_unique<std::shared_ptr<Thread>>(std::make_shared<Thread>());
-    (*thread)->generation = generation_;
-    (*thread)->plan = plan_;
-    if (!at_thread_end(ThisThread::duty)) throw std::bad_alloc();
-    threads_.push_back(*thread);
-    mine = thread.release();
-  }
-  return mine != nullptr ? mine->get() : nullptr;
+// The calling thread's, if it has begun a region in this life of the library and of the process.
+Regions::Thread* Regions::own_thread() const noexcept {
+  const std::shared_ptr<Thread>* const mine = ThisThread::measured;
+  if (mine == nullptr || (*mine)->forks != fork_count() ||
+      (*mine)->generation != generation_.load(std::memory_order_acquire))
+    return nullptr;
+  return mine->get();
 }
 
-void Regions::stop_sets(Thread* thread) noexcept {
-  // Handles of an earlier life of the library may belong to other eventsets now.
+Regions::Thread* Regions::make_thread() {
+  std::shared_ptr<Thread>*& mine = ThisThread::measured;
+  const std::lock_guard guard(lock_);
+  delete std::exchange(mine, nullptr);
+  auto thread = std::make_unique<std::shared_ptr<Thread>>(std::make_shared<Thread>());
+  (*thread)->generation = generation_;
+  (*thread)->forks = fork_count();
+  (*thread)->plan = plan_;
+  (*thread)->passes = Passes(plan_->columns.size(), only_sums_);
+  (*thread)->raw.resize(plan_->columns.size());
+  (*thread)->now.resize((*thread)->passes.quantities());
+  if (!at_thread_end(ThisThread::duty)) throw std::bad_alloc();
+  threads_.push_back(*thread);
+  mine = thread.release();
+  return mine->get();
+}
+
+// Handles of an earlier life of the library may belong to other eventsets now.
+void Regions::free_sets(Thread* thread) noexcept {
+  stop_sets(thread);
   if (thread->epoch == Library::instance().epoch()) {
     for (const int handle : thread->handles) {
-      stop_set(handle, nullptr);
       cleanup_event_set(handle);
       destroy_event_set(handle);
     }
   }
   thread->handles.clear();
+}
+
+void Regions::stop_sets(Thread* thread) noexcept {
+  if (thread->running && thread->epoch == Library::instance().epoch())
+    for (const int handle : thread->handles) stop_set(handle, nullptr);
   thread->running = false;
 }
 
-Status Regions::start_sets(Thread* thread) {
-  const uint64_t epoch = Library::instance().epoch();
-  if (thread->running && thread->epoch == epoch) return kSuccess;
+Status Regions::make_sets(Thread* thread) {
   thread->handles.clear();
-  thread->epoch = epoch;
-  thread->raw.resize(thread->plan->columns.size());
+  thread->running = false;
+  thread->epoch = Library::instance().epoch();
   Status status = kSuccess;
   for (const PlannedSet& planned : thread->plan->sets) {
     const Result<int> handle = create_event_set();
@@ -285,99 +300,132 @@ Status Regions::start_sets(Thread* thread) {
     }
     for (const uint32_t code : planned.codes)
       if (status.ok()) status = add_event(*handle, code);
-    if (status.ok()) status = start_set(*handle);
     if (!status.ok()) break;
   }
-  if (!status.ok()) {
-    stop_sets(thread);
+  if (!status.ok()) free_sets(thread);
+  return status;
+}
+
+// The sets are kept where they do not start: another set of the thread may run for long, and each region asks.
+Status Regions::start_sets(Thread* thread) {
+  const bool made =
+      thread->epoch == Library::instance().epoch() && thread->handles.size() == thread->plan->sets.size();
+  if (thread->running && made) return kSuccess;
+  if (!made) {
+    if (const Status status = make_sets(thread); !status.ok()) return status;
+  }
+  for (size_t i = 0; i < thread->handles.size(); ++i) {
+    const Status status = start_set(thread->handles[i]);
+    if (status.ok()) continue;
+    while (i-- > 0) stop_set(thread->handles[i], nullptr);
     return status;
   }
   thread->running = true;
   return kSuccess;
 }
 
-Status Regions::take(Thread* thread, Moment* moment, bool clock_last) {
-  const auto clock = [moment] {
-    moment->ns = real_ns();
-    moment->cycles = real_cycles();
+Status Regions::take(Thread* thread, bool clock_last) {
+  int64_t* const now = thread->now.data();
+  const auto clock = [now] {
+    now[1] = real_ns();
+    now[0] = real_cycles();
   };
   if (!clock_last) clock();
-  moment->values.resize(thread->plan->columns.size());
   for (size_t s = 0; s < thread->handles.size(); ++s) {
     const PlannedSet& planned = thread->plan->sets[s];
     if (const Status status = read_set(thread->handles[s], thread->raw.data()); !status.ok()) return status;
-    for (size_t i = 0; i < planned.columns.size(); ++i) moment->values[planned.columns[i]] = thread->raw[i];
+    for (size_t i = 0; i < planned.columns.size(); ++i)
+      now[Passes::kClocks + planned.columns[i]] = thread->raw[i];
   }
   if (clock_last) clock();
   return kSuccess;
 }
 
 Status Regions::begin(std::string_view region) {
-  if (const Status ready = prepare(); !ready.ok()) return ready;
-  // Known to the library before the end of the regions is noted, so that their end comes first.
-  if (const Status known = register_thread(); !known.ok()) return known;
-  Thread* const thread = this_thread(true);
+  Thread* thread = own_thread();
+  if (thread == nullptr || thread->epoch != Library::instance().epoch()) {
+    if (const Status ready = prepare(); !ready.ok()) return ready;
+    // Known to the library before the end of the regions is noted, so that their end comes first.
+    if (const Status known = register_thread(); !known.ok()) return known;
+    thread = own_thread();
+    if (thread == nullptr) thread = make_thread();
+  }
   const std::lock_guard guard(thread->lock);
   if (const Status started = start_sets(thread); !started.ok()) return started;
-  Passage passage;
-  passage.region = region;
-  passage.parent = thread->open.empty() ? -1 : static_cast<int>(thread->open.back());
-  if (const Status taken = take(thread, &passage.begin, true); !taken.ok()) return taken;
-  enter_phase(passage.region, thread->open.empty(), &thread->outer_phase);
-  thread->open.push_back(thread->passages.size());
-  thread->passages.push_back(std::move(passage));
+  const uint32_t number = thread->passes.region(region);
+  for (size_t next = thread->phases.size(); next <= number; ++next)
+    thread->phases.push_back(substrata_region(thread->passes.name(static_cast<uint32_t>(next)).c_str()));
+  if (thread->open.size() == thread->depth) thread->open.push_back({0, 0, thread->now});
+  if (const Status taken = take(thread, true); !taken.ok()) return taken;
+  Thread::Open& open = thread->open[thread->depth];
+  open.region = number;
+  open.pass = thread->passes.begin(thread->depth == 0 ? -1 : thread->open[thread->depth - 1].pass);
+  open.began = thread->now;
+  const uint16_t old = substrata_set_phase(thread->phases[number]);
+  if (thread->depth++ == 0) thread->outer_phase = old;
   write_region_begin(region);
   return kSuccess;
 }
 
-Status Regions::read(std::string_view region) {
-  Thread* const thread = this_thread(false);
-  if (thread == nullptr) return refuse(Code::kMisc, "no region was begun in this thread");
-  const std::lock_guard guard(thread->lock);
-  for (auto index = thread->open.rbegin(); index != thread->open.rend(); ++index) {
-    Passage& passage = thread->passages[*index];
-    if (passage.region != region) continue;
-    Moment moment;
-    if (const Status taken = take(thread, &moment, false); !taken.ok()) return taken;
-    passage.reads.push_back(std::move(moment));
-    return kSuccess;
+// The innermost open pass through a region, with what it measured so far in `now`; kInvalid where none is open.
+Result<size_t> Regions::measure_open(Thread* thread, std::string_view region) {
+  for (size_t i = thread->depth; i-- > 0;) {
+    const Thread::Open& open = thread->open[i];
+    if (thread->passes.name(open.region) != region) continue;
+    if (const Status taken = take(thread, false); !taken.ok()) return taken;
+    for (size_t q = 0; q < thread->now.size(); ++q)
+      if (q < Passes::kClocks || !thread->plan->columns[q - Passes::kClocks].instant)
+        thread->now[q] -= open.began[q];
+    return i;
   }
   return refuse(Code::kInvalid, "region '%.*s' is not open in this thread", static_cast<int>(region.size()),
                 region.data());
+}
+
+Status Regions::read(std::string_view region) {
+  Thread* const thread = own_thread();
+  if (thread == nullptr) return refuse(Code::kMisc, "no region was begun in this thread");
+  const std::lock_guard guard(thread->lock);
+  const Result<size_t> place = measure_open(thread, region);
+  if (!place) return place.status();
+  thread->passes.read(thread->open[*place].pass, thread->now.data());
+  return kSuccess;
 }
 
 Status Regions::end(std::string_view region) {
-  Thread* const thread = this_thread(false);
+  Thread* const thread = own_thread();
   if (thread == nullptr) return refuse(Code::kMisc, "no region was begun in this thread");
   const std::lock_guard guard(thread->lock);
-  for (size_t i = thread->open.size(); i-- > 0;) {
-    Passage& passage = thread->passages[thread->open[i]];
-    if (passage.region != region) continue;
-    if (const Status taken = take(thread, &passage.end, false); !taken.ok()) return taken;
-    passage.ended = true;
-    write_region_end(region);
-    thread->open.erase(thread->open.begin() + static_cast<std::ptrdiff_t>(i));
-    substrata_set_phase(thread->open.empty()
-                            ? thread->outer_phase
-                            : substrata_region(thread->passages[thread->open.back()].region.c_str()));
-    return kSuccess;
-  }
-  return refuse(Code::kInvalid, "region '%.*s' is not open in this thread", static_cast<int>(region.size()),
-                region.data());
+  const Result<size_t> place = measure_open(thread, region);
+  if (!place) return place.status();
+  const auto ended = thread->open.begin() + static_cast<std::ptrdiff_t>(*place);
+  thread->passes.end(ended->pass, ended->region, thread->now.data());
+  write_region_end(region);
+  std::rotate(ended, ended + 1, thread->open.begin() + static_cast<std::ptrdiff_t>(thread->depth));
+  --thread->depth;
+  substrata_set_phase(thread->depth == 0 ? thread->outer_phase
+                                         : thread->phases[thread->open[thread->depth - 1].region]);
+  return kSuccess;
 }
 
 Status Regions::stop() {
-  Thread* const thread = this_thread(false);
+  Thread* const thread = own_thread();
   if (thread == nullptr) return refuse(Code::kNoEvent, "no region was begun in this thread");
   const std::lock_guard guard(thread->lock);
   if (!thread->running) return refuse(Code::kNoEvent, "nothing is measured in this thread");
   // Open regions cannot end without their eventsets: they are given up.
-  if (!thread->open.empty()) substrata_set_phase(thread->outer_phase);
-  for (auto index = thread->open.rbegin(); index != thread->open.rend(); ++index)
-    write_region_end(thread->passages[*index].region);
-  thread->open.clear();
+  if (thread->depth != 0) substrata_set_phase(thread->outer_phase);
+  for (; thread->depth != 0; --thread->depth)
+    write_region_end(thread->passes.name(thread->open[thread->depth - 1].region));
   stop_sets(thread);
   return kSuccess;
+}
+
+void Regions::leave_thread() {
+  Thread* const thread = own_thread();
+  if (thread == nullptr) return;
+  const std::lock_guard guard(thread->lock);
+  free_sets(thread);
 }
 
 void Regions::finish() {
@@ -387,14 +435,15 @@ void Regions::finish() {
   report.interface_version = interface_version_;
   report.columns = plan_->columns;
   report.metrics = plan_->metrics;
+  report.as_one_thread = !threads_apart();
   bool any = false;
   for (const std::shared_ptr<Thread>& thread : threads_) {
     const std::lock_guard thread_guard(thread->lock);
-    for (const Passage& passage : thread->passages) any = any || passage.ended;
-    if (threads_apart() || report.threads.empty())
-      report.threads.push_back(thread->passages);
-    else
-      append(thread->passages, &report.threads.front());
+    any = any || thread->passes.any_ended();
+    report.threads.push_back(
+        std::exchange(thread->passes, Passes(report.columns.size(), thread->passes.only_sums())));
+    thread->phases.clear();
+    thread->depth = 0;
   }
   forget();
   if (!any) return;
@@ -403,15 +452,23 @@ void Regions::finish() {
     report.max_mhz = machine->max_mhz;
     report.min_mhz = machine->min_mhz;
   }
-  const std::string text = detailed_json(report);
-  Status status = write_report(to_.parent, "papi_hl_output", to_.file, text);
+  const auto detailed = [&report](const TextSink& sink) { write_detailed_json(report, sink); };
+  const auto summary = [&report](const TextSink& sink) { write_summary_json(report, sink); };
+  Status status = kSuccess;
+  if (!only_sums_) status = write_report(to_.parent, "papi_hl_output", to_.file, detailed);
   // Beside it, not in it: readers take every file there for a process's report.
   if (status.ok() && environment("SUBSTRATA_HL_SUMMARY") != nullptr)
-    status = write_report(to_.parent, "papi_hl_summary", to_.file, summary_json(report));
+    status = write_report(to_.parent, "papi_hl_summary", to_.file, summary);
   if (!status.ok()) log_line(kLogApi, "%s", status.note);
   if (!status.ok() && verbose_) std::printf("PAPI-HL Warning: %s\n", status.note);
   if (environment("PAPI_REPORT") != nullptr) {
-    std::printf("\n\nPAPI-HL Output:\n%s\n", text.c_str());
+    const auto print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+    std::printf("\n\nPAPI-HL Output:\n");
+    if (only_sums_)
+      summary(print);
+    else
+      detailed(print);
+    std::printf("\n");
     std::fflush(stdout);
   }
 }

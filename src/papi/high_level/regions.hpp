@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,8 +27,8 @@ class Regions {
  public:
   SUBSTRATA_PRIVATE_API static Regions& instance();
 
-  // Opens a region in the calling thread; regions nest, also within one of the same name. kRunning when the
-  // thread measures with an eventset of the same substrate.
+  // Opens a region in the calling thread; regions nest, also within one of the same name. kRunning while the
+  // thread measures with an eventset of the same substrate, as for any second set of it.
   SUBSTRATA_PRIVATE_API Status begin(std::string_view region);
   // Notes the values within an open region. kMisc when the thread has begun no region, kInvalid when not this
   // one.
@@ -36,6 +37,8 @@ class Regions {
   SUBSTRATA_PRIVATE_API Status end(std::string_view region);
   // Stops the calling thread's eventsets until its next begin. kNoEvent when nothing runs.
   SUBSTRATA_PRIVATE_API Status stop();
+  // Frees the calling thread's eventsets, before the library forgets the thread.
+  SUBSTRATA_PRIVATE_API void leave_thread();
   // Writes the report, if any region was ended, and forgets everything. At shutdown and at exit.
   SUBSTRATA_PRIVATE_API void finish();
 
@@ -63,17 +66,22 @@ class Regions {
   void make_plan();
   void plan_event(const std::string& wish, Plan* plan, bool asked_for);
   void plan_metrics(std::string_view wish, Plan* plan);
-  Thread* this_thread(bool make);
-  Status start_sets(Thread* thread);
+  Thread* own_thread() const noexcept;
+  Thread* make_thread();
+  static Status make_sets(Thread* thread);
+  static void free_sets(Thread* thread) noexcept;
+  static Status start_sets(Thread* thread);
   static void stop_sets(Thread* thread) noexcept;
-  Status take(Thread* thread, Moment* moment, bool clock_last);
+  static Status take(Thread* thread, bool clock_last);
+  static Result<size_t> measure_open(Thread* thread, std::string_view region);
   void forget();
 
   ForkLock lock_;  // of everything below; a thread's own data has its own lock
   bool planned_ = false;
   bool exit_registered_ = false;
   bool verbose_ = false;
-  uint64_t generation_ = 1;  // raised by finish(): threads then begin anew
+  bool only_sums_ = false;
+  std::atomic<uint64_t> generation_{1};  // raised by finish(): threads then begin anew
   pid_t pid_ = 0;
   Destination to_;
   std::shared_ptr<const Plan> plan_;

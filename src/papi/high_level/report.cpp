@@ -15,7 +15,6 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <string_view>
 #include <system_error>
@@ -32,6 +31,7 @@ namespace {
 // Writes JSON with PAPI's indentation: two spaces a level, no space after a colon.
 class Json {
  public:
+  explicit Json(const TextSink& sink) : sink_(sink) {}
   void open(std::string_view key = {}) {
     begin_item(key);
     text_ += '{';
@@ -50,13 +50,20 @@ class Json {
     first_ = false;
   }
   void put(std::string_view key, int64_t value) { put(key, std::string_view(std::to_string(value))); }
-  std::string take() {
+  void finish() {
     text_ += '\n';
-    return std::move(text_);
+    sink_(text_);
+    text_.clear();
   }
 
  private:
+  static constexpr size_t kPiece = 1 << 16;
+
   void begin_item(std::string_view key) {
+    if (text_.size() > kPiece) {
+      sink_(text_);
+      text_.clear();
+    }
     if (!first_) text_ += ',';
     if (depth_ > 0) new_line();
     if (key.data() != nullptr) {
@@ -68,32 +75,22 @@ class Json {
     text_ += '\n';
     text_.append(2 * depth_, ' ');
   }
+  const TextSink& sink_;
   std::string text_;
   size_t depth_ = 0;
   bool first_ = true;
 };
 
-int64_t value_at(const Moment& moment, size_t column) {
-  return column < moment.values.size() ? moment.values[column] : 0;
-}
-
-// The number a passage gives for a column at a later moment of it.
-int64_t reported(const Column& column, size_t index, const Passage& passage, const Moment& later) {
-  const int64_t now = value_at(later, index);
-  return column.instant ? now : now - value_at(passage.begin, index);
-}
-
-// One quantity of a passage: a plain number, or an object where the region was read in between.
-template <class Quantity>
-void put_quantity(Json* json, std::string_view name, const Passage& passage, Quantity quantity) {
-  if (passage.reads.empty()) {
-    json->put(name, quantity(passage.end));
+// One quantity of a pass: a plain number, or an object where the region was read in between.
+void put_quantity(Json* json, std::string_view name, int64_t value, const std::vector<const int64_t*>& reads,
+                  size_t quantity) {
+  if (reads.empty()) {
+    json->put(name, value);
     return;
   }
   json->open(name);
-  json->put("region_value", quantity(passage.end));
-  for (size_t i = 0; i < passage.reads.size(); ++i)
-    json->put("read_" + std::to_string(i + 1), quantity(passage.reads[i]));
+  json->put("region_value", value);
+  for (size_t i = 0; i < reads.size(); ++i) json->put("read_" + std::to_string(i + 1), reads[i][quantity]);
   json->close();
 }
 
@@ -123,54 +120,41 @@ void put_head(Json* json, const ProcessReport& report) {
   json->close();
 }
 
-void put_thread(Json* json, const ProcessReport& report, const std::vector<Passage>& passages) {
-  json->open("regions");
-  // Ended passages are numbered without gaps.
-  std::vector<int> number(passages.size(), -1);
-  int next = 0;
-  for (size_t i = 0; i < passages.size(); ++i)
-    if (passages[i].ended) number[i] = next++;
-  for (size_t i = 0; i < passages.size(); ++i) {
-    const Passage& passage = passages[i];
-    if (!passage.ended) continue;
-    const int parent = passage.parent >= 0 ? number[static_cast<size_t>(passage.parent)] : -1;
-    json->open(std::to_string(number[i]));
-    json->put("name", passage.region);
-    json->put("parent_region_id", parent);
-    put_quantity(json, "cycles", passage, [&](const Moment& m) { return m.cycles - passage.begin.cycles; });
-    put_quantity(json, "real_time_nsec", passage, [&](const Moment& m) { return m.ns - passage.begin.ns; });
-    for (size_t c = 0; c < report.columns.size(); ++c)
-      put_quantity(json, report.columns[c].name, passage,
-                   [&](const Moment& m) { return reported(report.columns[c], c, passage, m); });
-    for (const MetricColumn& metric : metrics_of(report))
-      put_quantity(json, metric.name(), passage, [&](const Moment& m) {
-        std::vector<int64_t> values;
-        for (size_t c = 0; c < report.columns.size(); ++c)
-          values.push_back(reported(report.columns[c], c, passage, m));
-        return metric.number(values, m.ns - passage.begin.ns);
-      });
-    json->close();
-  }
+void put_metric(Json* json, const MetricColumn& metric, const int64_t* values,
+                const std::vector<const int64_t*>& reads) {
+  const auto number = [&](const int64_t* of) { return metric.number(of + Passes::kClocks, of[1]); };
+  if (reads.empty()) return json->put(metric.name(), number(values));
+  json->open(metric.name());
+  json->put("region_value", number(values));
+  for (size_t i = 0; i < reads.size(); ++i) json->put("read_" + std::to_string(i + 1), number(reads[i]));
   json->close();
 }
 
-// Sum, extremes and last value of one column over the passages of a region.
-struct Spread {
-  int64_t sum = 0, least = std::numeric_limits<int64_t>::max(),
-          greatest = std::numeric_limits<int64_t>::min(), last = 0;
-  void add(int64_t value) {
-    sum += value;
-    least = std::min(least, value);
-    greatest = std::max(greatest, value);
-    last = value;
+// The ended passes of a thread, numbered without gaps from `first`. How many.
+int64_t put_passes(Json* json, const ProcessReport& report, const Passes& passes, int64_t first) {
+  std::vector<int64_t> open;  // passes without an end
+  for (int64_t pass = 0; pass < passes.size(); ++pass)
+    if (!passes.ended(pass)) open.push_back(pass);
+  const auto number = [&](int64_t pass) {
+    return first + pass - (std::lower_bound(open.begin(), open.end(), pass) - open.begin());
+  };
+  for (int64_t pass = 0; pass < passes.size(); ++pass) {
+    if (!passes.ended(pass)) continue;
+    const int64_t parent = passes.parent_of(pass);
+    const int64_t* const values = passes.values_of(pass);
+    const std::vector<const int64_t*> reads = passes.reads_of(pass);
+    json->open(std::to_string(number(pass)));
+    json->put("name", passes.name(passes.region_of(pass)));
+    json->put("parent_region_id", parent >= 0 && passes.ended(parent) ? number(parent) : int64_t{-1});
+    put_quantity(json, "cycles", values[0], reads, 0);
+    put_quantity(json, "real_time_nsec", values[1], reads, 1);
+    for (size_t c = 0; c < report.columns.size(); ++c)
+      put_quantity(json, report.columns[c].name, values[Passes::kClocks + c], reads, Passes::kClocks + c);
+    for (const MetricColumn& metric : metrics_of(report)) put_metric(json, metric, values, reads);
+    json->close();
   }
-};
-
-struct RegionSum {
-  int64_t passages = 0;
-  int64_t threads = 0;
-  std::vector<Spread> spreads;  // cycles, ns, then the columns
-};
+  return passes.size() - static_cast<int64_t>(open.size());
+}
 
 void put_spread(Json* json, std::string_view name, const Spread& spread, bool instant) {
   json->open(name);
@@ -201,25 +185,32 @@ int make_new_file(const std::string& stem, std::string* name) {
   return -1;
 }
 
-// Writes the whole text. False with errno; without the signal that the kernel sends to a program whose file grows
-// beyond its limit.
-bool write_all(int file, std::string_view text) noexcept {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < text.size()) {
-    errno = EFBIG;
-    return false;
+// Writes a text piece by piece, without the signal that the kernel sends to a program whose file grows beyond its
+// limit. After the first failure nothing more is written.
+class FileText {
+ public:
+  explicit FileText(int file) noexcept : file_(file) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0) room_ = limit.rlim_cur;
   }
-  while (!text.empty()) {
-    const ssize_t wrote = write(file, text.data(), text.size());
-    if (wrote > 0) {
-      text.remove_prefix(static_cast<size_t>(wrote));
-    } else if (wrote == 0 || errno != EINTR) {
-      if (wrote == 0) errno = EIO;
-      return false;
+  int error() const noexcept { return error_; }
+  void put(std::string_view text) noexcept {
+    if (error_ == 0 && room_ < text.size()) error_ = EFBIG;
+    if (room_ != RLIM_INFINITY) room_ -= text.size();
+    while (error_ == 0 && !text.empty()) {
+      const ssize_t wrote = write(file_, text.data(), text.size());
+      if (wrote > 0)
+        text.remove_prefix(static_cast<size_t>(wrote));
+      else if (wrote == 0 || errno != EINTR)
+        error_ = wrote == 0 ? EIO : errno;
     }
   }
-  return true;
-}
+
+ private:
+  int file_;
+  int error_ = 0;
+  rlim_t room_ = RLIM_INFINITY;
+};
 
 // An open folder, locked against other processes until the end of the scope.
 class LockedFolder {
@@ -242,60 +233,71 @@ class LockedFolder {
 
 }  // namespace
 
-std::string detailed_json(const ProcessReport& report) {
-  Json json;
+void write_detailed_json(const ProcessReport& report, const TextSink& sink) {
+  Json json(sink);
   json.open();
   put_head(&json, report);
   json.open("threads");
+  int64_t number = 0;
   for (size_t t = 0; t < report.threads.size(); ++t) {
-    json.open(std::to_string(t));
-    put_thread(&json, report, report.threads[t]);
-    json.close();
-  }
-  json.close();
-  json.close();
-  return json.take();
-}
-
-std::string summary_json(const ProcessReport& report) {
-  std::map<std::string, RegionSum> regions;
-  std::vector<std::string> order;
-  for (const std::vector<Passage>& thread : report.threads) {
-    std::map<std::string, bool> seen;
-    for (const Passage& passage : thread) {
-      if (!passage.ended) continue;
-      RegionSum& sum = regions[passage.region];
-      if (sum.passages == 0) {
-        sum.spreads.resize(report.columns.size() + 2);
-        order.push_back(passage.region);
-      }
-      ++sum.passages;
-      if (!seen[passage.region]) ++sum.threads;
-      seen[passage.region] = true;
-      sum.spreads[0].add(passage.end.cycles - passage.begin.cycles);
-      sum.spreads[1].add(passage.end.ns - passage.begin.ns);
-      for (size_t c = 0; c < report.columns.size(); ++c)
-        sum.spreads[c + 2].add(reported(report.columns[c], c, passage, passage.end));
+    if (t == 0 || !report.as_one_thread) {
+      json.open(std::to_string(t));
+      json.open("regions");
+      number = 0;
+    }
+    number += put_passes(&json, report, report.threads[t], number);
+    if (t + 1 == report.threads.size() || !report.as_one_thread) {
+      json.close();
+      json.close();
     }
   }
-  Json json;
+  json.close();
+  json.close();
+  json.finish();
+}
+
+void write_summary_json(const ProcessReport& report, const TextSink& sink) {
+  struct Total {
+    int64_t passes = 0;
+    int64_t threads = 0;
+    std::vector<Spread> spreads;
+  };
+  std::map<std::string, Total> regions;
+  std::vector<std::string> order;
+  for (size_t t = 0; t < report.threads.size(); ++t) {
+    const std::vector<RegionSum> sums = report.threads[t].sums();
+    for (uint32_t region = 0; region < sums.size(); ++region) {
+      if (sums[region].passes == 0) continue;
+      const std::string& name = report.threads[t].name(region);
+      Total& total = regions[name];
+      if (total.passes == 0) {
+        total.spreads.resize(sums[region].spreads.size());
+        order.push_back(name);
+      }
+      total.passes += sums[region].passes;
+      if (total.threads == 0 || !report.as_one_thread) ++total.threads;
+      for (size_t i = 0; i < total.spreads.size(); ++i) total.spreads[i].add(sums[region].spreads[i]);
+    }
+  }
+  Json json(sink);
   json.open();
   put_head(&json, report);
   json.open("regions");
   for (const std::string& name : order) {
-    const RegionSum& sum = regions[name];
+    const Total& total = regions[name];
     json.open(name);
-    json.put("passages", sum.passages);
-    json.put("threads", sum.threads);
-    put_spread(&json, "cycles", sum.spreads[0], false);
-    put_spread(&json, "real_time_nsec", sum.spreads[1], false);
+    json.put("passages", total.passes);
+    json.put("threads", total.threads);
+    put_spread(&json, "cycles", total.spreads[0], false);
+    put_spread(&json, "real_time_nsec", total.spreads[1], false);
     for (size_t c = 0; c < report.columns.size(); ++c)
-      put_spread(&json, report.columns[c].name, sum.spreads[c + 2], report.columns[c].instant);
+      put_spread(&json, report.columns[c].name, total.spreads[Passes::kClocks + c],
+                 report.columns[c].instant);
     json.close();
   }
   json.close();
   json.close();
-  return json.take();
+  json.finish();
 }
 
 long rank_of_process() noexcept {
@@ -341,7 +343,7 @@ Status put_old_reports_aside(const std::string& parent) {
 }
 
 Status write_report(const std::string& parent, const std::string& folder, const std::string& file,
-                    const std::string& text) {
+                    const std::function<void(const TextSink&)>& text) {
   const std::string place = parent + "/" + folder;
   std::error_code error;
   std::filesystem::create_directories(place, error);
@@ -351,14 +353,17 @@ Status write_report(const std::string& parent, const std::string& folder, const 
   std::string unfinished;
   const int out = make_new_file(parent + "/." + folder + ".unfinished-", &unfinished);
   if (out < 0) return refuse_errno("cannot write", unfinished);
-  bool written = write_all(out, text);
-  int why = errno;
-  if (close(out) != 0 && written) {
-    why = errno;
-    written = false;
+  FileText to(out);
+  try {
+    text([&to](std::string_view piece) { to.put(piece); });
+  } catch (...) {
+    close(out);
+    unlink(unfinished.c_str());
+    throw;
   }
-  if (!written) {
-    errno = why;
+  const int closed = close(out) == 0 ? 0 : errno;
+  if (to.error() != 0 || closed != 0) {
+    errno = to.error() != 0 ? to.error() : closed;
     const Status status = refuse_errno("cannot write", unfinished);
     unlink(unfinished.c_str());
     return status;

@@ -2,12 +2,14 @@
 #ifndef SUBSTRATA_HIGH_LEVEL_REPORT_HPP
 #define SUBSTRATA_HIGH_LEVEL_REPORT_HPP
 
-#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
+#include "high_level/passes.hpp"
 
 namespace substrata::high_level {
 
@@ -18,38 +20,26 @@ struct Column {
   bool instant = false;  // the value itself is reported, not the difference to the region's begin
 };
 
-// Clock and events at one moment; values in the order of the columns.
-struct Moment {
-  int64_t cycles = 0;
-  int64_t ns = 0;
-  std::vector<int64_t> values;
-};
-
-// One passage through a region.
-struct Passage {
-  std::string region;
-  int parent = -1;  // index of the passage around this one in the same thread
-  Moment begin, end;
-  std::vector<Moment> reads;
-  bool ended = false;
-};
-
 struct MetricPlan;
 struct ProcessReport {
   std::string interface_version;  // "7.3.0.0"
   std::string processor;
   int max_mhz = 0, min_mhz = 0;
   std::vector<Column> columns;
-  std::vector<std::vector<Passage>> threads;            // in the order in which they began their first region
+  std::vector<Passes> threads;                          // in the order in which they began their first region
+  bool as_one_thread = false;                           // all of them are shown as one
   std::shared_ptr<const MetricPlan> metrics = nullptr;  // over the columns; null: none
 };
 
-// JSON of the shape of PAPI's own report: one entry a passage, numbers as strings, reads as "read_1",
-// "read_2". Passages that have not ended are left out, with what hangs below them attached to -1.
-std::string detailed_json(const ProcessReport& report);
-// JSON with one entry a region: passages, threads, and sum, least and greatest of each column's passages (an
+// Takes a report's text, piece by piece.
+using TextSink = std::function<void(std::string_view)>;
+
+// JSON of the shape of PAPI's own report: one entry a pass, numbers as strings, reads as "read_1", "read_2".
+// Passes that have not ended are left out, with what hangs below them attached to -1.
+void write_detailed_json(const ProcessReport& report, const TextSink& sink);
+// JSON with one entry a region: passes, threads, and sum, least and greatest of each column's passes (an
 // instant column has no sum that means something: its last value is reported).
-std::string summary_json(const ProcessReport& report);
+void write_summary_json(const ProcessReport& report, const TextSink& sink);
 
 // Where reports go: <parent>/papi_hl_output/rank_<rank>.json, the rank with four digits, or the process id
 // with six where the environment names no rank.
@@ -70,9 +60,9 @@ long rank_of_process() noexcept;
 // other processes doing the same. kSystem when it cannot be moved.
 Status put_old_reports_aside(const std::string& parent);
 
-// Writes text to <parent>/<folder>/<file>, whole or not at all. kSystem with the reason.
+// Writes what `text` gives to <parent>/<folder>/<file>, whole or not at all. kSystem with the reason.
 Status write_report(const std::string& parent, const std::string& folder, const std::string& file,
-                    const std::string& text);
+                    const std::function<void(const TextSink&)>& text);
 
 }  // namespace substrata::high_level
 

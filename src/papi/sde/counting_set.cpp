@@ -1,8 +1,8 @@
 // Counts how often each distinct element was put into a counting set.
 #include "counting_set.hpp"
 
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
 #include <mutex>
 #include <new>
@@ -58,7 +58,7 @@ cset_list_object_t* CountingSet::list() const {
       release(first);
       throw std::bad_alloc();
     }
-    std::memcpy(bytes, element.bytes.data(), element.bytes.size());
+    std::ranges::copy(element.bytes, static_cast<char*>(bytes));
     copy->count = element.count;
     copy->type_id = element.type_id;
     copy->type_size = element.bytes.size();

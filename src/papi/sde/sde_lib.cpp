@@ -18,7 +18,6 @@
 using substrata::sde::Counter;
 using substrata::sde::CountingSet;
 using substrata::sde::Library;
-using substrata::sde::Recorder;
 using substrata::sde::Registry;
 using substrata::sde::Source;
 

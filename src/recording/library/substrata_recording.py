@@ -94,8 +94,8 @@ class Series:
         return list(zip(seconds, values))
 
     def rates(self):
-        """Of a count: [(begin, end, amount a second)] between neighbouring samples. Samples that follow another one by less
-        than half of the usual interval, because the recorder came late to that one, are left out."""
+        """Of a count: [(begin, end, amount a second)] between neighbouring samples. Samples that follow another
+        one by less than half of the usual interval, because the sampler came late to that one, are left out."""
         points = self.samples()
         widths = sorted(b - a for (a, _), (b, _) in zip(points, points[1:]))
         least = widths[len(widths) // 2] / 2 if widths else 0
@@ -120,7 +120,8 @@ class Region:
 
 
 class Recording:
-    """Files of `substrata record` as one: seconds, start (nanoseconds since 1970), series, regions, problems, overhead."""
+    """Files of `substrata record` as one: seconds, start (nanoseconds since 1970), series, regions, problems,
+    overhead."""
 
     def __init__(self, paths):
         global _library

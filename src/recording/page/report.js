@@ -3,7 +3,8 @@
 (function () {
   const data = JSON.parse(document.getElementById('data').textContent);
   const SVG = 'http://www.w3.org/2000/svg';
-  const PALETTE = ['#3b76af', '#c8772e', '#4f9352', '#b3434a', '#7d62a6', '#8a6d5c', '#c46ba8', '#7f868d', '#9a9a3c', '#3f9fb0'];
+  const PALETTE = ['#3b76af', '#c8772e', '#4f9352', '#b3434a', '#7d62a6', '#8a6d5c', '#c46ba8', '#7f868d', '#9a9a3c',
+    '#3f9fb0'];
   const LEFT = 190, RIGHT = 14, TOP = 26, PANEL = 78, GAP = 8;
   const byId = (id) => document.getElementById(id);
 
@@ -58,7 +59,9 @@
   if (asked.has('series')) {
     const words = asked.get('series').split(',');
     shown.clear();
-    data.series.forEach((series, index) => { if (words.some((word) => series.name === word || series.name.endsWith(':' + word))) shown.add(index); });
+    data.series.forEach((series, index) => {
+      if (words.some((word) => series.name === word || series.name.endsWith(':' + word))) shown.add(index);
+    });
   }
   const xOf = (seconds) => LEFT + (seconds - view[0]) / (view[1] - view[0]) * (width - LEFT - RIGHT);
   const secondsAt = (x) => view[0] + (x - LEFT) / (width - LEFT - RIGHT) * (view[1] - view[0]);
@@ -104,9 +107,10 @@
       if (region.end < view[0] || region.begin > view[1]) continue;
       const x = xOf(region.begin), w = Math.max(1, xOf(region.end) - x), row = Math.min(region.depth, 3);
       const group = element('g', { class: 'region' }, bands);
-      element('title', {}, group, region.name + ': ' + region.begin.toFixed(4) + ' s to ' + region.end.toFixed(4) + ' s' +
-        (region.open ? ' (its end is not in the record)' : ''));
-      element('rect', { x: x, y: TOP + row * 16, width: w, height: 14, fill: colourOf(region.name), 'fill-opacity': 0.85 }, group);
+      element('title', {}, group, region.name + ': ' + region.begin.toFixed(4) + ' s to ' +
+        region.end.toFixed(4) + ' s' + (region.open ? ' (its end is not in the recording)' : ''));
+      element('rect', { x: x, y: TOP + row * 16, width: w, height: 14, fill: colourOf(region.name),
+        'fill-opacity': 0.85 }, group);
       if (region.depth === 0)
         element('rect', { x: x, y: TOP + bandsHeight, width: w, height: height - TOP - bandsHeight - 24,
           fill: colourOf(region.name), 'fill-opacity': 0.1 }, group);
@@ -121,7 +125,8 @@
     const digits = Math.max(0, -Math.floor(Math.log10(step)));
     for (let k = Math.ceil(view[0] / step - 1e-9); k * step <= view[1] + step * 1e-9; ++k) {
       const x = xOf(k * step);
-      element('line', { x1: x, x2: x, y1: TOP - 4, y2: height - 20, stroke: 'currentColor', 'stroke-opacity': 0.13 }, svg);
+      element('line', { x1: x, x2: x, y1: TOP - 4, y2: height - 20, stroke: 'currentColor',
+        'stroke-opacity': 0.13 }, svg);
       const label = (k * step).toFixed(digits) + ' s';
       element('text', { x: x, y: 14, 'text-anchor': 'middle', fill: 'currentColor' }, svg, label);
       element('text', { x: x, y: height - 6, 'text-anchor': 'middle', fill: 'currentColor' }, svg, label);
@@ -131,14 +136,14 @@
 
     for (const moment of data.moments) {
       if (moment.at < view[0] || moment.at > view[1]) continue;
-      const mark = element('line', { x1: xOf(moment.at), x2: xOf(moment.at), y1: TOP, y2: height - 24, stroke: '#b3434a',
-        'stroke-dasharray': '3 3' }, svg);
+      const mark = element('line', { x1: xOf(moment.at), x2: xOf(moment.at), y1: TOP, y2: height - 24,
+        stroke: '#b3434a', 'stroke-dasharray': '3 3' }, svg);
       element('title', {}, mark, moment.name);
     }
-    const cursor = element('line', { id: 'cursor', y1: TOP, y2: height - 24, stroke: 'currentColor', 'stroke-opacity': 0.5,
-      visibility: 'hidden' }, svg);
-    const choice = element('rect', { id: 'choice', y: TOP, height: height - TOP - 24, fill: '#3b76af', 'fill-opacity': 0.2,
-      visibility: 'hidden' }, svg);
+    const cursor = element('line', { id: 'cursor', y1: TOP, y2: height - 24, stroke: 'currentColor',
+      'stroke-opacity': 0.5, visibility: 'hidden' }, svg);
+    const choice = element('rect', { id: 'choice', y: TOP, height: height - TOP - 24, fill: '#3b76af',
+      'fill-opacity': 0.2, visibility: 'hidden' }, svg);
     listen(svg, cursor, choice);
     byId('window').textContent = view[0].toFixed(3) + ' s to ' + view[1].toFixed(3) + ' s';
   }
@@ -156,14 +161,20 @@
     }
     if (!(low <= high)) { low = 0; high = 1; }
     if (series.kind !== 'gauge') { low = Math.min(low, 0); high = Math.max(high, 0); }
-    if (high === low) { high += Math.abs(high) * 0.05 + 0.5; low -= Math.abs(low) * 0.05 + (series.kind === 'gauge' ? 0.5 : 0); }
+    if (high === low) {
+      high += Math.abs(high) * 0.05 + 0.5;
+      low -= Math.abs(low) * 0.05 + (series.kind === 'gauge' ? 0.5 : 0);
+    }
     const yOf = (value) => top + PANEL - (value - low) / (high - low) * PANEL;
-    element('rect', { x: LEFT, y: top, width: width - LEFT - RIGHT, height: PANEL, fill: 'currentColor', 'fill-opacity': 0.03 }, group);
+    element('rect', { x: LEFT, y: top, width: width - LEFT - RIGHT, height: PANEL, fill: 'currentColor',
+      'fill-opacity': 0.03 }, group);
     const step = niceStep(high - low, 3);
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; ++k) {
       const y = yOf(k * step);
-      element('line', { x1: LEFT, x2: width - RIGHT, y1: y, y2: y, stroke: 'currentColor', 'stroke-opacity': 0.1 }, group);
-      element('text', { x: LEFT - 5, y: y + 4, 'text-anchor': 'end', fill: 'currentColor', 'fill-opacity': 0.75 }, group, short(+(k * step).toPrecision(12)));
+      element('line', { x1: LEFT, x2: width - RIGHT, y1: y, y2: y, stroke: 'currentColor',
+        'stroke-opacity': 0.1 }, group);
+      element('text', { x: LEFT - 5, y: y + 4, 'text-anchor': 'end', fill: 'currentColor',
+        'fill-opacity': 0.75 }, group, short(+(k * step).toPrecision(12)));
     }
     // Long names are cut in the middle: both ends matter.
     const fits = 24;
@@ -171,7 +182,8 @@
     const title = element('text', { x: 4, y: top + 13, fill: 'currentColor', 'font-weight': 600 }, group, name);
     element('title', {}, title, series.name + ': ' + series.text);
     element('text', { x: 4, y: top + 28, fill: 'currentColor' }, group, unitOf(series));
-    element('text', { x: 4, y: top + 43, fill: series.modelled ? colour : 'currentColor', 'fill-opacity': series.modelled ? 1 : 0.7 },
+    element('text', { x: 4, y: top + 43, fill: series.modelled ? colour : 'currentColor',
+      'fill-opacity': series.modelled ? 1 : 0.7 },
       group, series.origin);
     element('text', { x: 4, y: top + 58, fill: 'currentColor', 'fill-opacity': 0.7 }, group,
       series.writers > 1 ? series.writers + (series.scope === 'rank' ? ' ranks' : ' writers') : series.scope);
@@ -192,7 +204,8 @@
       }
     }
     if (area) element('path', { d: area + back + 'Z', fill: colour, 'fill-opacity': 0.2 }, plot);
-    element('path', { d: path, fill: 'none', stroke: colour, 'stroke-width': 1.4, 'stroke-dasharray': series.modelled ? '5 2' : 'none' }, plot);
+    element('path', { d: path, fill: 'none', stroke: colour, 'stroke-width': 1.4,
+      'stroke-dasharray': series.modelled ? '5 2' : 'none' }, plot);
   }
 
   function show(from, to) {
@@ -259,11 +272,13 @@
     const tip = byId('tip');
     tip.textContent = '';
     element('html:b', {}, tip, seconds.toFixed(4) + ' s');
-    const inside = data.regions.filter((region) => region.begin <= seconds && seconds <= region.end).map((region) => region.name);
+    const inside = data.regions.filter((region) => region.begin <= seconds && seconds <= region.end)
+      .map((region) => region.name);
     if (inside.length) element('html:div', {}, tip, 'in ' + Array.from(new Set(inside)).slice(0, 6).join(', '));
     data.series.forEach((series, index) => {
       if (!shown.has(index)) return;
-      const line = element('html:div', {}, tip, series.name + ': ' + short(valueAt(series, seconds)) + ' ' + unitOf(series));
+      const line = element('html:div', {}, tip,
+        series.name + ': ' + short(valueAt(series, seconds)) + ' ' + unitOf(series));
       if (series.modelled) element('html:span', { class: 'modelled' }, line, ' modelled');
     });
     tip.hidden = false;
@@ -284,25 +299,30 @@
     const names = Math.min(220, 12 + 6.5 * rows.reduce((most, row) => Math.max(most, row.length), 0));
     const cell = Math.max(options.cell || 26, 3), tall = options.tall || 20, head = options.slant ? 110 : 18;
     const w = names + columns.length * cell + (options.slant ? 130 : 10), h = head + rows.length * tall + 4;
-    const svg = element('svg', { xmlns: SVG, viewBox: '0 0 ' + w + ' ' + h, width: w, height: h, 'font-family': 'system-ui, sans-serif', 'font-size': 11 }, figure);
+    const svg = element('svg', { xmlns: SVG, viewBox: '0 0 ' + w + ' ' + h, width: w, height: h,
+      'font-family': 'system-ui, sans-serif', 'font-size': 11 }, figure);
     columns.forEach((name, c) => {
       const x = names + (c + 0.5) * cell;
       if (options.slant)
-        element('text', { x: x, y: head - 5, fill: 'currentColor', transform: 'rotate(-50 ' + x + ' ' + (head - 5) + ')' }, svg,
+        element('text', { x: x, y: head - 5, fill: 'currentColor',
+          transform: 'rotate(-50 ' + x + ' ' + (head - 5) + ')' }, svg,
           name.length > 24 ? name.slice(0, 9) + '…' + name.slice(-14) : name);
       else if (c % Math.ceil(46 / cell) === 0)
         element('text', { x: x, y: head - 5, fill: 'currentColor', 'text-anchor': 'middle' }, svg, name);
     });
     rows.forEach((name, r) => {
-      const label = element('text', { x: names - 5, y: head + r * tall + tall * 0.7, fill: 'currentColor', 'text-anchor': 'end' }, svg,
+      const label = element('text', { x: names - 5, y: head + r * tall + tall * 0.7, fill: 'currentColor',
+        'text-anchor': 'end' }, svg,
         name.length > 32 ? name.slice(0, 14) + '…' + name.slice(-17) : name);
       element('title', {}, label, name);
       columns.forEach((column, c) => {
         const value = values[r][c];
         if (value === null || value === undefined) return;
-        const rect = element('rect', { x: names + c * cell, y: head + r * tall, width: cell > 6 ? cell - 1 : cell, height: tall - 1,
+        const rect = element('rect', { x: names + c * cell, y: head + r * tall,
+          width: cell > 6 ? cell - 1 : cell, height: tall - 1,
           fill: options.colour ? options.colour(value, r, c) : shade(value) }, svg);
-        element('title', {}, rect, name + ', ' + column + ': ' + (options.text ? options.text(value, r, c) : short(value)));
+        element('title', {}, rect,
+          name + ', ' + column + ': ' + (options.text ? options.text(value, r, c) : short(value)));
       });
     });
     return figure;
@@ -313,11 +333,14 @@
     const box = byId('signatures');
     const used = data.region_totals.series.map((index) => data.series[index]);
     if (!data.region_totals.rows.length || !used.length) return;
-    const cellOf = (row, c) => row.cells[c] === null ? null : (used[c].kind === 'gauge' ? row.cells[c].rise : row.cells[c].rate);
+    const cellOf = (row, c) =>
+      row.cells[c] === null ? null : (used[c].kind === 'gauge' ? row.cells[c].rise : row.cells[c].rate);
     const values = data.region_totals.rows.map((row) => used.map((series, c) => cellOf(row, c)));
     const largest = used.map((series, c) => Math.max(0, ...values.map((row) => Math.abs(row[c] || 0))));
-    heatMap(box, 'Signatures of the regions: each column is scaled to its largest region; counts by their rate, levels by their rise per second (falling: orange)',
-      data.region_totals.rows.map((row) => row.name), used.map((series) => series.name + (series.modelled ? ' (modelled)' : '')), values, {
+    heatMap(box, 'Signatures of the regions: each column is scaled to its largest region; counts by their rate, ' +
+      'gauges by their rise per second (falling: orange)',
+      data.region_totals.rows.map((row) => row.name),
+      used.map((series) => series.name + (series.modelled ? ' (modelled)' : '')), values, {
         slant: true,
         colour: (value, r, c) => {
           const share = largest[c] > 0 ? value / largest[c] : 0;
@@ -331,7 +354,8 @@
     const { series, r } = data.correlation;
     if (series.length < 2) return;
     const names = series.map((index) => data.series[index].name + (data.series[index].modelled ? ' (modelled)' : ''));
-    heatMap(byId('correlations'), 'Correlation without lag (blue: together, orange: against each other); `substrata correlate` finds lag, gain and significance',
+    heatMap(byId('correlations'), 'Correlation without lag (blue: together, orange: against each other); ' +
+      '`substrata correlate` finds lag, gain and significance',
       names, names, r, {
         slant: true,
         colour: (value) => value >= 0 ? shade(value) : 'rgba(200,119,46,' + (0.04 - 0.96 * value).toFixed(3) + ')',
@@ -344,12 +368,19 @@
     for (const series of data.series) {
       if (!series.rows) continue;
       let high = 0, low = Infinity;
-      for (const row of series.rows.values) for (const value of row) if (value !== null) { high = Math.max(high, value); low = Math.min(low, value); }
+      for (const value of series.rows.values.flat()) {
+        if (value === null) continue;
+        high = Math.max(high, value);
+        low = Math.min(low, value);
+      }
       const base = series.kind === 'gauge' ? low : Math.min(0, low);
       const columns = series.rows.values[0].map((value, i, all) => (data.seconds * i / all.length).toFixed(1) + ' s');
-      heatMap(byId('writers'), series.name + (series.modelled ? ' (modelled)' : '') + (series.scope === 'rank' ? ' by rank over time, ' : ' by writer over time, ') + short(base) + ' to ' + short(high) + ' ' + unitOf(series),
+      heatMap(byId('writers'), series.name + (series.modelled ? ' (modelled)' : '') +
+        (series.scope === 'rank' ? ' by rank over time, ' : ' by writer over time, ') + short(base) + ' to ' +
+        short(high) + ' ' + unitOf(series),
         series.rows.names, columns, series.rows.values, { cell: 6, tall: 14,
-          colour: (value) => shade(high > base ? (value - base) / (high - base) : 0), text: (value) => short(value) + ' ' + unitOf(series) });
+          colour: (value) => shade(high > base ? (value - base) / (high - base) : 0),
+          text: (value) => short(value) + ' ' + unitOf(series) });
     }
   }
 
@@ -372,11 +403,14 @@
         }
       const columns = Array.from(powers).sort((a, b) => a - b), rows = Array.from(phases.keys());
       if (!rows.length || !columns.length) continue;
-      const values = rows.map((name) => columns.map((power) => phases.get(name).has(power) ? phases.get(name).get(power) : null));
+      const values = rows.map((name) => columns.map((power) =>
+        phases.get(name).has(power) ? phases.get(name).get(power) : null));
       const most = Math.max(1, ...values.map((row) => Math.max(...row.map((value) => value || 0))));
       heatMap(byId('messages'), 'Messages by phase and size (bytes, by powers of two; colour by logarithm)', rows,
-        columns.map((power) => power < 0 ? '0' : power < 10 ? String(2 ** power) : power < 20 ? 2 ** (power - 10) + 'k' : 2 ** (power - 20) + 'M'),
-        values, { cell: 34, colour: (value) => shade(Math.log1p(value) / Math.log1p(most)), text: (value) => short(value) + ' messages' });
+        columns.map((power) => power < 0 ? '0' : power < 10 ? String(2 ** power) :
+          power < 20 ? 2 ** (power - 10) + 'k' : 2 ** (power - 20) + 'M'),
+        values, { cell: 34, colour: (value) => shade(Math.log1p(value) / Math.log1p(most)),
+          text: (value) => short(value) + ' messages' });
     }
   }
 
@@ -412,10 +446,12 @@
 
   function controls() {
     const bar = byId('bar');
-    const button = (text, title, action) => element('html:button', { type: 'button', title: title }, bar, text).addEventListener('click', action);
+    const button = (text, title, action) =>
+      element('html:button', { type: 'button', title: title }, bar, text).addEventListener('click', action);
     button('+', 'zoom in (Ctrl and wheel, or drag over a stretch)', () => zoom(0.5));
     button('−', 'zoom out', () => zoom(2));
-    button('◀', 'earlier (Shift and wheel)', () => show(view[0] - (view[1] - view[0]) / 3, view[1] - (view[1] - view[0]) / 3));
+    button('◀', 'earlier (Shift and wheel)',
+      () => show(view[0] - (view[1] - view[0]) / 3, view[1] - (view[1] - view[0]) / 3));
     button('▶', 'later', () => show(view[0] + (view[1] - view[0]) / 3, view[1] + (view[1] - view[0]) / 3));
     button('All', 'the whole record (double click)', () => show(whole[0], whole[1]));
     button('SVG', 'save this view as SVG', () => save(new Blob([picture()], { type: 'image/svg+xml' }), 'record.svg'));

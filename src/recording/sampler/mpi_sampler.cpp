@@ -20,6 +20,11 @@ constexpr std::uint64_t kMostRanks = 256;  // with series of their own
 
 std::uint64_t load(const std::uint64_t& number) { return __atomic_load_n(&number, __ATOMIC_ACQUIRE); }
 
+// Any process of the user may write the page, so that its numbers may be any.
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
 }  // namespace
 
 MpiSampler::MpiSampler(bool single) : single_(single) {
@@ -86,8 +91,8 @@ void MpiSampler::sample(recording::Sink& sink, std::int64_t now) {
     one.messages = static_cast<std::int64_t>(load(rank.messages));
     one.bytes = static_cast<std::int64_t>(load(rank.bytes));
     one.modelled = load(rank.modelled) != 0;
-    all.messages += one.messages;
-    all.bytes += one.bytes;
+    all.messages = sum(all.messages, one.messages);
+    all.bytes = sum(all.bytes, one.bytes);
     all.modelled = all.modelled || one.modelled;
     ++ranks;
   }

@@ -109,11 +109,17 @@ class Buffer {
   void drain(std::vector<Sample>& to) {
     if (memory_ == nullptr) return;
     auto* const page = static_cast<perf_event_mmap_page*>(memory_);
-    const auto* const data = static_cast<const unsigned char*>(memory_) + page->data_offset;
+    take_records(page, static_cast<const unsigned char*>(memory_) + page->data_offset, to, lost_in_records_);
+  }
+
+  // Takes the records out of the page's buffer, which lies at `data`; what follows a record that cannot be one is
+  // left out.
+  static void take_records(perf_event_mmap_page* page, const unsigned char* data, std::vector<Sample>& to,
+                           uint64_t& lost) {
     const uint64_t size = page->data_size;
     const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = page->data_tail;
-    while (tail < head) {
+    while (tail < head && head - tail <= size) {
       perf_event_header header;
       copy(&header, data, size, tail, sizeof header);
       if (header.size < sizeof header || header.size > head - tail) break;
@@ -124,7 +130,7 @@ class Buffer {
       } else if (header.type == PERF_RECORD_LOST && header.size >= sizeof(LostRecord)) {
         LostRecord record;
         copy(&record, data, size, tail, sizeof record);
-        lost_in_records_ += record.lost;
+        lost += record.lost;
       }
       tail += header.size;
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cache_oracle.hpp"
+#include "support/opened_substrate.hpp"
 #include "support/temporary_folder.hpp"
 
 extern "C" substrata::EntryPoint substrata_entry_memory;
@@ -22,56 +23,8 @@ namespace substrata::memory::test {
 namespace {
 
 // The opened substrate.
-class Memory : public testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_EQ(substrata_entry_memory(&host_, &table_), 0);
-    ASSERT_TRUE(table_.open(&host_, &device_).ok());
-  }
-  void TearDown() override { table_.close(device_); }
-
-  uint32_t event(const std::string& name) {
-    uint32_t index = ~0u;
-    const Status status = table_.find_event(device_, name.c_str(), &index);
-    EXPECT_TRUE(status.ok()) << name << ": " << (status.note != nullptr ? status.note : "");
-    return index;
-  }
-  Status refusal(const std::string& name) {
-    uint32_t index = 0;
-    return table_.find_event(device_, name.c_str(), &index);
-  }
-
-  Host host_;
-  SubstrateTable table_;
-  Device* device_ = nullptr;
-};
-
-// An eventset of the substrate.
-class Counting {
- public:
-  Counting(const SubstrateTable& table, Device* device, const std::vector<uint32_t>& events)
-      : table_(table), count_(events.size()) {
-    EXPECT_TRUE(table_.create_set(device, nullptr, &set_).ok());
-    EXPECT_TRUE(table_.program(set_, events.data(), static_cast<uint32_t>(events.size())).ok());
-  }
-  ~Counting() { table_.destroy_set(set_); }
-  Counting(const Counting&) = delete;
-  Counting& operator=(const Counting&) = delete;
-  void start() { ASSERT_TRUE(table_.start(set_).ok()); }
-  void stop() { ASSERT_TRUE(table_.stop(set_).ok()); }
-  void reset() { ASSERT_TRUE(table_.reset(set_).ok()); }
-  void write(const std::vector<int64_t>& values) { ASSERT_TRUE(table_.write(set_, values.data()).ok()); }
-  std::vector<int64_t> read() {
-    std::vector<int64_t> values(count_, -1);
-    EXPECT_TRUE(table_.read(set_, values.data()).ok());
-    return values;
-  }
-
- private:
-  const SubstrateTable& table_;
-  const size_t count_;
-  Set* set_ = nullptr;
-};
+using Memory = tests::SubstrateTest<substrata_entry_memory>;
+using Counting = tests::CountedSet;
 
 // A live program's thread as the access tracer would publish it.
 class LiveCpu {

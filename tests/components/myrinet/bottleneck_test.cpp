@@ -17,13 +17,14 @@ namespace substrata::myrinet::test {
 namespace {
 
 substrata_myrinet_rule rule(substrata_myrinet_latency latency, double ratio, uint64_t window_ns) {
-  auto made = client::sized<substrata_myrinet_rule>();
-  made.node = SUBSTRATA_MYRINET_ALL;
-  made.program = SUBSTRATA_MYRINET_ALL;
-  made.latency = latency;
-  made.ratio = ratio;
-  made.window_ns = window_ns;
-  return made;
+  return {sizeof(substrata_myrinet_rule),
+          SUBSTRATA_MYRINET_ALL,
+          SUBSTRATA_MYRINET_ALL,
+          latency,
+          0,
+          0,
+          window_ns,
+          ratio};
 }
 
 TEST(MyrinetBottleneck, AWindowFiresWhenItsPacketsAreSlowerThanIdleOnesByMoreThanTheRatio) {  // MY-43
@@ -141,21 +142,14 @@ TEST(MyrinetBottleneck, RefusesRulesThatMeanNothing) {
            !std::string(substrata_myrinet_error()).empty();
   };
   const substrata_myrinet_rule right = rule(SUBSTRATA_MYRINET_NET, 2, 1000);
-  substrata_myrinet_rule wrong = right;
-  wrong.struct_size = 0;
-  EXPECT_TRUE(refused(wrong));
-  wrong = right;
-  wrong.latency = 4;
-  EXPECT_TRUE(refused(wrong));
-  wrong = right;
-  wrong.window_ns = 0;
-  EXPECT_TRUE(refused(wrong));
-  wrong = right;
-  wrong.ratio = 0;
-  EXPECT_TRUE(refused(wrong));
-  wrong = right;
-  wrong.node = 256;
-  EXPECT_TRUE(refused(wrong));
+  using Rule = substrata_myrinet_rule;
+  for (void (*spoil)(Rule&) : {+[](Rule& rule) { rule.struct_size = 0; },
+                               +[](Rule& rule) { rule.latency = 4; }, +[](Rule& rule) { rule.window_ns = 0; },
+                               +[](Rule& rule) { rule.ratio = 0; }, +[](Rule& rule) { rule.node = 256; }}) {
+    Rule wrong = right;
+    spoil(wrong);
+    EXPECT_TRUE(refused(wrong));
+  }
   std::vector<uint32_t> numbers;
   while (substrata_myrinet_watch(&right, nullptr, nullptr, &number) == 0) numbers.push_back(number);
   EXPECT_EQ(numbers.size(), 64u);

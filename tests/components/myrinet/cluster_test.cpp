@@ -25,12 +25,7 @@ class Collector final : public Delivery {
 };
 
 Message message(uint32_t from, uint32_t to, uint32_t bytes, uint64_t cookie = 0) {
-  Message made;
-  made.from = from;
-  made.to = to;
-  made.bytes = bytes;
-  made.cookie = cookie;
-  return made;
+  return {.from = from, .to = to, .bytes = bytes, .cookie = cookie};
 }
 
 // Arrival of a single message in an idle cluster.

@@ -12,6 +12,7 @@
 
 #include "myrinet/cluster.hpp"
 #include "myrinet/host_store.hpp"
+#include "support/opened_substrate.hpp"
 
 extern "C" substrata::EntryPoint substrata_entry_myrinet;
 
@@ -33,12 +34,7 @@ class Oracle final : public Delivery, public StageWatch {
 };
 
 Message message(uint32_t from, uint32_t to, uint32_t bytes, uint8_t type = 0) {
-  Message made;
-  made.from = from;
-  made.to = to;
-  made.bytes = bytes;
-  made.type = type;
-  return made;
+  return {.from = from, .to = to, .bytes = bytes, .type = type};
 }
 
 // 2000 messages of all sizes between four nodes, some of them many packets long; one program.
@@ -272,11 +268,10 @@ TEST(MyrinetHostStore, EveryRecordIsReadOrCountedAsDropped) {  // MY-41
 }
 
 // The commands, and workloads on the machine.
-class MyrinetHostMemory : public testing::Test {
+class MyrinetHostMemory : public tests::SubstrateTest<substrata_entry_myrinet> {
  protected:
   void SetUp() override {
-    ASSERT_EQ(substrata_entry_myrinet(&host_, &table_), 0);
-    ASSERT_TRUE(table_.open(&host_, &device_).ok());
+    ASSERT_NO_FATAL_FAILURE(SubstrateTest::SetUp());
     ASSERT_EQ(substrata_myrinet_stop(), 0);
     shape_.struct_size = sizeof shape_;
     ASSERT_EQ(substrata_myrinet_default_shape(&shape_), 0);
@@ -286,7 +281,7 @@ class MyrinetHostMemory : public testing::Test {
     EXPECT_EQ(substrata_myrinet_stop(), 0);
     ASSERT_EQ(substrata_myrinet_default_shape(&shape_), 0);
     EXPECT_EQ(substrata_myrinet_configure(&shape_), 0);
-    table_.close(device_);
+    SubstrateTest::TearDown();
   }
   void run(const char* parameters = nullptr) {
     auto options = client::sized<substrata_run_options>();
@@ -298,26 +293,14 @@ class MyrinetHostMemory : public testing::Test {
   }
   // The values of some events around a run.
   std::vector<int64_t> counted(const std::vector<std::string>& names, const char* parameters = nullptr) {
-    std::vector<uint32_t> events;
-    for (const std::string& name : names) {
-      events.push_back(0);
-      EXPECT_TRUE(table_.find_event(device_, name.c_str(), &events.back()).ok()) << name;
-    }
-    Set* set = nullptr;
-    EXPECT_TRUE(table_.create_set(device_, nullptr, &set).ok());
-    EXPECT_TRUE(table_.program(set, events.data(), static_cast<uint32_t>(events.size())).ok());
-    EXPECT_TRUE(table_.start(set).ok());
+    tests::CountedSet set(table_, device_, events(names));
+    set.start();
     run(parameters);
-    std::vector<int64_t> values(events.size());
-    EXPECT_TRUE(table_.read(set, values.data()).ok());
-    EXPECT_TRUE(table_.stop(set).ok());
-    table_.destroy_set(set);
+    std::vector<int64_t> values = set.read();
+    set.stop();
     return values;
   }
 
-  Host host_;
-  SubstrateTable table_;
-  Device* device_ = nullptr;
   substrata_myrinet_shape shape_{};
   substrata_myrinet_host store_{};
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "support/opened_substrate.hpp"
 #include "support/temporary_folder.hpp"
 
 extern "C" substrata::EntryPoint substrata_entry_myrinet;
@@ -18,11 +19,10 @@ namespace substrata::myrinet::test {
 namespace {
 
 // The opened substrate.
-class Myrinet : public testing::Test {
+class Myrinet : public tests::SubstrateTest<substrata_entry_myrinet> {
  protected:
   void SetUp() override {
-    ASSERT_EQ(substrata_entry_myrinet(&host_, &table_), 0);
-    ASSERT_TRUE(table_.open(&host_, &device_).ok());
+    ASSERT_NO_FATAL_FAILURE(SubstrateTest::SetUp());
     ASSERT_EQ(substrata_myrinet_stop(), 0);
     auto shape = client::sized<substrata_myrinet_shape>();
     ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
@@ -30,7 +30,7 @@ class Myrinet : public testing::Test {
   }
   void TearDown() override {
     EXPECT_EQ(substrata_myrinet_stop(), 0);
-    table_.close(device_);
+    SubstrateTest::TearDown();
   }
 
   // Runs a workload; its result must be right.
@@ -50,70 +50,40 @@ class Myrinet : public testing::Test {
   Status find(const std::string& name, uint32_t* index) {
     return table_.find_event(device_, name.c_str(), index);
   }
-
-  Host host_;
-  SubstrateTable table_;
-  Device* device_ = nullptr;
 };
 
-// An eventset of events by name.
-class Counting {
+// Events by name, counted from now on.
+class Counting : public tests::CountedSet {
  public:
   Counting(const SubstrateTable& table, Device* device, const std::vector<std::string>& names)
-      : table_(table), count_(names.size()) {
-    std::vector<uint32_t> events;
-    for (const std::string& name : names) {
-      uint32_t index = 0;
-      const Status found = table.find_event(device, name.c_str(), &index);
-      EXPECT_TRUE(found.ok()) << name << ": " << (found.note != nullptr ? found.note : "");
-      events.push_back(index);
-    }
-    EXPECT_TRUE(table_.create_set(device, nullptr, &set_).ok());
-    EXPECT_TRUE(table_.program(set_, events.data(), static_cast<uint32_t>(events.size())).ok());
-    EXPECT_TRUE(table_.start(set_).ok());
+      : CountedSet(table, device, tests::find_events(table, device, names)) {
+    start();
   }
-  ~Counting() { table_.destroy_set(set_); }
-  Counting(const Counting&) = delete;
-  Counting& operator=(const Counting&) = delete;
-  std::vector<int64_t> read() {
-    std::vector<int64_t> values(count_, -1);
-    EXPECT_TRUE(table_.read(set_, values.data()).ok());
-    return values;
-  }
-
- private:
-  const SubstrateTable& table_;
-  const size_t count_;
-  Set* set_ = nullptr;
 };
 
 // Everything that passes at the interfaces, added up by plain code.
 class Onlooker {
  public:
   Onlooker() {
-    EXPECT_EQ(substrata_observer_create(look, this, 0, &observer_), 0);
-    EXPECT_EQ(substrata_subscribe(observer_, "myrinet.node*.lanai.*"), 0);
+    EXPECT_EQ(observer_.try_create<&Onlooker::look>(*this), 0);
+    EXPECT_EQ(observer_.try_subscribe("myrinet.node*.lanai.*"), 0);
   }
-  ~Onlooker() { substrata_observer_destroy(observer_); }
-  Onlooker(const Onlooker&) = delete;
-  Onlooker& operator=(const Onlooker&) = delete;
   int64_t sum_ns(uint16_t state) { return sums_[state]; }
   int64_t count(uint16_t state) { return counts_[state]; }
   int64_t bytes(uint16_t state) { return bytes_[state]; }
 
  private:
-  static void look(void* owner, const substrata_transaction* batch, size_t count) {
-    auto* const self = static_cast<Onlooker*>(owner);
+  void look(const substrata_transaction* batch, size_t count) {
     for (size_t i = 0; i < count; ++i) {
-      self->sums_[batch[i].state] += static_cast<int64_t>(batch[i].time - batch[i].start) / 1000;
-      self->bytes_[batch[i].state] += batch[i].size;
-      ++self->counts_[batch[i].state];
+      sums_[batch[i].state] += static_cast<int64_t>(batch[i].time - batch[i].start) / 1000;
+      bytes_[batch[i].state] += batch[i].size;
+      ++counts_[batch[i].state];
     }
   }
-  substrata_observer* observer_ = nullptr;
   std::map<uint16_t, int64_t> sums_;
   std::map<uint16_t, int64_t> counts_;
   std::map<uint16_t, int64_t> bytes_;
+  client::feed::Observer observer_;
 };
 
 constexpr char kSmall[] = "fft:points=1024";
@@ -422,27 +392,27 @@ class Rank {
     EXPECT_EQ(kSource.try_publisher((prefix + ".receive").c_str(), "", 64, &receives_), 0);
   }
   void send(uint32_t to, uint32_t bytes, uint64_t at_ns, uint16_t flags = 0) {
-    substrata_transaction t{};
-    t.time = at_ns;
-    t.initiator = rank_;
-    t.target = to;
-    t.size = bytes;
-    t.kind = SUBSTRATA_SEND;
+    substrata_transaction t = message(SUBSTRATA_SEND, rank_, to, bytes, at_ns);
     t.flags = flags;
     sends_.publish(t);
   }
   void receive(uint32_t from, uint32_t bytes, uint64_t sent_ns, uint64_t at_ns) {
-    substrata_transaction t{};
-    t.time = at_ns;
+    substrata_transaction t = message(SUBSTRATA_RECEIVE, from, rank_, bytes, at_ns);
     t.start = sent_ns;
-    t.initiator = from;
-    t.target = rank_;
-    t.size = bytes;
-    t.kind = SUBSTRATA_RECEIVE;
     receives_.publish(t);
   }
 
  private:
+  static substrata_transaction message(uint16_t kind, uint32_t from, uint32_t to, uint32_t bytes,
+                                       uint64_t time) {
+    substrata_transaction t{};
+    t.time = time;
+    t.initiator = from;
+    t.target = to;
+    t.size = bytes;
+    t.kind = kind;
+    return t;
+  }
   const uint32_t rank_;
   client::feed::Publisher sends_;
   client::feed::Publisher receives_;

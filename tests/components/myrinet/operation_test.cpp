@@ -3,9 +3,9 @@
 #include "myrinet/operations.hpp"
 
 #include <gtest/gtest.h>
-#include <substrata/feed.h>
 #include <substrata/owl.h>
 #include <substrata/substrate.h>
+#include <substrata/feed.hpp>
 #include <substrata/result.hpp>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "myrinet/machine.hpp"
+#include "support/opened_substrate.hpp"
 #include "workloads/run.hpp"
 
 extern "C" substrata::EntryPoint substrata_entry_myrinet;
@@ -41,12 +43,9 @@ class Onlooker {
     uint32_t type = 0;
   };
   Onlooker() {
-    EXPECT_EQ(substrata_observer_create(look, this, 0, &observer_), 0);
-    EXPECT_EQ(substrata_subscribe(observer_, "myrinet.node*.lanai.*,myrinet.node*.operation"), 0);
+    EXPECT_EQ(observer_.try_create<&Onlooker::look>(*this), 0);
+    EXPECT_EQ(observer_.try_subscribe("myrinet.node*.lanai.*,myrinet.node*.operation"), 0);
   }
-  ~Onlooker() { substrata_observer_destroy(observer_); }
-  Onlooker(const Onlooker&) = delete;
-  Onlooker& operator=(const Onlooker&) = delete;
 
   std::vector<substrata_transaction> operations;
   // By sender and its number.
@@ -69,28 +68,27 @@ class Onlooker {
   static constexpr uint64_t kTowards = uint64_t{1} << 55;
 
  private:
-  static void look(void* owner, const substrata_transaction* batch, size_t count) {
-    auto* const self = static_cast<Onlooker*>(owner);
+  void look(const substrata_transaction* batch, size_t count) {
     for (size_t i = 0; i < count; ++i) {
       const substrata_transaction& seen = batch[i];
       if (seen.kind != SUBSTRATA_PACKET) {
-        self->operations.push_back(seen);
+        operations.push_back(seen);
         continue;
       }
       const std::pair<uint32_t, uint64_t> key(seen.initiator, seen.detail << 8 >> 8);
-      Packet& packet = self->packets[key];
+      Packet& packet = packets[key];
       packet.from = seen.initiator;
       packet.bytes = seen.size;
       packet.word = seen.site;
       packet.type = type_of(seen.detail);
-      self->openers_[key] = opener_of(seen);
+      openers_[key] = opener_of(seen);
       if (seen.state == SUBSTRATA_FETCHED) packet.seen = seen.start;
       if (seen.state == SUBSTRATA_DELIVERED) packet.noticed = seen.time;
       if (seen.state == SUBSTRATA_INJECTED) ++packet.attempts;
     }
   }
-  substrata_observer* observer_ = nullptr;
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> openers_;
+  client::feed::Observer observer_;
 };
 
 // A run whose layer can be asked what it counted.
@@ -126,17 +124,16 @@ std::map<uint32_t, substrata_myrinet_operation_point> recorded(uint32_t node = S
 }
 
 // Between start and stop of the monitor, with a shape of its own; events by name beside it.
-class MyrinetOperations : public testing::Test {
+class MyrinetOperations : public tests::SubstrateTest<substrata_entry_myrinet> {
  protected:
   void SetUp() override {
-    ASSERT_EQ(substrata_entry_myrinet(&host_, &table_), 0);
-    ASSERT_TRUE(table_.open(&host_, &device_).ok());
+    ASSERT_NO_FATAL_FAILURE(SubstrateTest::SetUp());
     begin(1);
   }
   void TearDown() override {
-    if (set_ != nullptr) table_.destroy_set(set_);
+    set_.reset();
     EXPECT_EQ(substrata_myrinet_stop(), 0);
-    table_.close(device_);
+    SubstrateTest::TearDown();
   }
   void begin(uint32_t programs) {
     ASSERT_EQ(substrata_myrinet_stop(), 0);
@@ -147,28 +144,13 @@ class MyrinetOperations : public testing::Test {
     ASSERT_EQ(substrata_myrinet_start(), 0);
   }
   void count(const std::vector<std::string>& names) {
-    std::vector<uint32_t> events;
-    for (const std::string& name : names) {
-      uint32_t index = 0;
-      const Status found = table_.find_event(device_, name.c_str(), &index);
-      ASSERT_TRUE(found.ok()) << name << ": " << (found.note != nullptr ? found.note : "");
-      events.push_back(index);
-    }
-    values_.assign(names.size(), -1);
-    ASSERT_TRUE(table_.create_set(device_, nullptr, &set_).ok());
-    ASSERT_TRUE(table_.program(set_, events.data(), static_cast<uint32_t>(events.size())).ok());
-    ASSERT_TRUE(table_.start(set_).ok());
+    set_.emplace(table_, device_, events(names));
+    set_->start();
   }
-  const std::vector<int64_t>& read() {
-    EXPECT_TRUE(table_.read(set_, values_.data()).ok());
-    return values_;
-  }
+  std::vector<int64_t> read() { return set_->read(); }
 
-  Host host_;
-  SubstrateTable table_;
-  Device* device_ = nullptr;
-  Set* set_ = nullptr;
-  std::vector<int64_t> values_;
+ private:
+  std::optional<tests::CountedSet> set_;
 };
 
 TEST_F(MyrinetOperations, AreAsManyAsSharedMemoryItselfCounts) {  // MY-42

@@ -14,19 +14,21 @@ namespace {
 
 using Operation = substrata_myrinet_operation;
 
-Operation send(uint32_t to, uint64_t bytes, uint64_t compute_ns = 0, uint16_t phase = 0) {
+Operation operation_with(uint32_t peer, uint64_t compute_ns) {
   Operation one{};
   one.compute_ns = compute_ns;
+  one.peer = peer;
+  return one;
+}
+Operation send(uint32_t to, uint64_t bytes, uint64_t compute_ns = 0, uint16_t phase = 0) {
+  Operation one = operation_with(to, compute_ns);
   one.bytes = bytes;
-  one.peer = to;
   one.phase = phase;
   one.type = SUBSTRATA_MYRINET_MESSAGE;
   return one;
 }
 Operation receive(uint32_t from, uint32_t number, uint64_t compute_ns = 0) {
-  Operation one{};
-  one.compute_ns = compute_ns;
-  one.peer = from;
+  Operation one = operation_with(from, compute_ns);
   one.number = number;
   one.receives = 1;
   return one;

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "numachine/instrument.hpp"
 #include "numachine/machine.hpp"
 #include "numachine/sharing_report.hpp"
+#include "support/opened_substrate.hpp"
 #include "support/temporary_folder.hpp"
 #include "workloads/run.hpp"
 
@@ -73,43 +75,26 @@ class Simulation {
 };
 
 // The opened substrate with one set of events.
-class Events : public testing::Test {
+class Events : public tests::SubstrateTest<substrata_entry_numachine> {
  protected:
   void SetUp() override {
     ASSERT_EQ(substrata_numachine_reset(), 0);
-    ASSERT_EQ(substrata_entry_numachine(&host_, &table_), 0);
-    ASSERT_TRUE(table_.open(&host_, &device_).ok());
+    SubstrateTest::SetUp();
   }
   void TearDown() override {
-    if (set_ != nullptr) table_.destroy_set(set_);
-    table_.close(device_);
+    set_.reset();
+    SubstrateTest::TearDown();
   }
   void start(const std::vector<std::string>& names) {
-    std::vector<uint32_t> events;
-    for (const std::string& name : names) {
-      uint32_t index = 0;
-      const Status found = table_.find_event(device_, name.c_str(), &index);
-      ASSERT_TRUE(found.ok()) << name << ": " << (found.note != nullptr ? found.note : "");
-      events.push_back(index);
-    }
-    if (set_ != nullptr) table_.destroy_set(set_);
-    ASSERT_TRUE(table_.create_set(device_, nullptr, &set_).ok());
-    ASSERT_TRUE(table_.program(set_, events.data(), static_cast<uint32_t>(events.size())).ok());
-    ASSERT_TRUE(table_.start(set_).ok());
-    count_ = events.size();
+    set_.emplace(table_, device_, events(names));
+    set_->start();
   }
   std::vector<int64_t> stop() {
-    EXPECT_TRUE(table_.stop(set_).ok());
-    std::vector<int64_t> values(count_, -1);
-    EXPECT_TRUE(table_.read(set_, values.data()).ok());
-    return values;
+    set_->stop();
+    return set_->read();
   }
 
-  Host host_;
-  SubstrateTable table_;
-  Device* device_ = nullptr;
-  Set* set_ = nullptr;
-  size_t count_ = 0;
+  std::optional<tests::CountedSet> set_;
 };
 
 const char* const kSpecs[] = {"fft:points=1024",
@@ -267,17 +252,17 @@ TEST_F(Events, AnAlarmIsCalledAtEveryMultipleOfItsThreshold) {
                         },
                         &seen};
   stop();
-  ASSERT_TRUE(table_.arm(set_, 1, 25, 0, &sink).ok());
-  EXPECT_FALSE(table_.arm(set_, 2, 25, 0, &sink).ok());
-  ASSERT_TRUE(table_.start(set_).ok());
+  ASSERT_TRUE(table_.arm(set_->get(), 1, 25, 0, &sink).ok());
+  EXPECT_FALSE(table_.arm(set_->get(), 2, 25, 0, &sink).ok());
+  set_->start();
   Simulation run("migratory:rounds=20", 8);
   const std::vector<int64_t> values = stop();
   EXPECT_GT(values[1], 100);
   EXPECT_EQ(calls, values[1] / 25);
   EXPECT_EQ(mask, 2u);
-  ASSERT_TRUE(table_.disarm(set_, 1).ok());
+  ASSERT_TRUE(table_.disarm(set_->get(), 1).ok());
   calls = 0;
-  ASSERT_TRUE(table_.start(set_).ok());
+  set_->start();
   run.machine->release();
   Simulation again("migratory:rounds=20", 8);
   stop();

@@ -45,6 +45,31 @@ std::vector<std::uint64_t>& words() {
   return all;
 }
 
+// A model of the thesis's machine with one processor at work.
+struct OneProcessor {
+  static substrata::numachine::Parameters four_stations() {
+    substrata::numachine::Parameters parameters;
+    parameters.shape.stations = 4;
+    return parameters;
+  }
+  const substrata::numachine::Rack::Use use{substrata::numachine::Rack::instance()};
+  substrata::numachine::Model model{four_stations(), 0};
+  substrata::numachine::Time now = 0;
+};
+
+// The kernel's references go to `access(word, write)`; seconds.
+template <typename Access>
+double time_references(const Access& access, std::uint64_t* references) {
+  const auto begin = Clock::now();
+  *references = kernel(
+      [&](std::uint64_t i) {
+        access(i, false);
+        return i;
+      },
+      [&](std::uint64_t i, std::uint64_t) { access(i, true); });
+  return seconds_since(begin);
+}
+
 double run_native(std::uint64_t* references) {
   volatile std::uint64_t* const memory = words().data();
   const auto begin = Clock::now();
@@ -54,31 +79,18 @@ double run_native(std::uint64_t* references) {
 }
 
 double run_model(std::uint64_t* references) {
-  using namespace substrata::numachine;
-  Parameters parameters;
-  parameters.shape.stations = 4;
-  const Rack::Use use(Rack::instance());
-  Model model(parameters, 0);
-  Time now = 0;
+  OneProcessor cpu;
   const auto access = [&](std::uint64_t word, bool write) {
     const std::uint64_t address = 4096 + word * 8;
-    if (model.quick(0, address, 8, write, now)) return;
-    while (!model.step(0, address, 8, write, false, 0, now)) {
+    if (cpu.model.quick(0, address, 8, write, cpu.now)) return;
+    while (!cpu.model.step(0, address, 8, write, false, 0, cpu.now)) {
     }
   };
-  const auto begin = Clock::now();
-  *references = kernel(
-      [&](std::uint64_t i) {
-        access(i, false);
-        return i;
-      },
-      [&](std::uint64_t i, std::uint64_t) { access(i, true); });
-  return seconds_since(begin);
+  return time_references(access, references);
 }
 
 // The same references as records in a row, as a followed program's arrive, in batches of 4096.
 double run_records(std::uint64_t* references) {
-  using namespace substrata::numachine;
   struct Record {
     std::uint64_t word;
     std::uint64_t address() const { return word >> 1; }
@@ -87,33 +99,22 @@ double run_records(std::uint64_t* references) {
   };
   std::vector<Record> records;
   records.reserve(4096);
-  Parameters parameters;
-  parameters.shape.stations = 4;
-  const Rack::Use use(Rack::instance());
-  Model model(parameters, 0);
-  Time now = 0;
+  OneProcessor cpu;
   const auto access = [&](std::uint64_t word, bool write) {
     records.push_back({(4096 + word * 8) << 1 | (write ? 1U : 0U)});
     if (records.size() < 4096) return;
     const Record* at = records.data();
     const Record* const end = at + records.size();
     while (at != end) {
-      at = model.serve_by_caches(0, at, end, ~Time{0}, now);
+      at = cpu.model.serve_by_caches(0, at, end, ~substrata::numachine::Time{0}, cpu.now);
       if (at == end) break;
-      while (!model.step(0, at->address(), 8, at->is_write(), false, 0, now)) {
+      while (!cpu.model.step(0, at->address(), 8, at->is_write(), false, 0, cpu.now)) {
       }
       ++at;
     }
     records.clear();
   };
-  const auto begin = Clock::now();
-  *references = kernel(
-      [&](std::uint64_t i) {
-        access(i, false);
-        return i;
-      },
-      [&](std::uint64_t i, std::uint64_t) { access(i, true); });
-  return seconds_since(begin);
+  return time_references(access, references);
 }
 
 // This program under cachegrind with only the native kernel; the time of valgrind's own start is measured and

@@ -8,9 +8,11 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "feeding.hpp"
+#include "support/opened_substrate.hpp"
 #include "support/temporary_folder.hpp"
 
 extern "C" substrata::EntryPoint substrata_entry_owl;
@@ -21,33 +23,15 @@ extern "C" substrata::EntryPoint substrata_entry_numachine;
 namespace substrata::owl::test {
 namespace {
 
-class Owl : public testing::Test {
+class Owl : public tests::SubstrateTest<substrata_entry_owl> {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(substrata_entry_owl(&host_, &table_), 0);
-    ASSERT_TRUE(table_.create_set(nullptr, nullptr, &set_).ok());
+  void TearDown() override {
+    set_.reset();
+    SubstrateTest::TearDown();
   }
-  void TearDown() override { table_.destroy_set(set_); }
-  uint32_t event(const std::string& name) {
-    uint32_t index = ~0u;
-    const Status status = table_.find_event(nullptr, name.c_str(), &index);
-    EXPECT_TRUE(status.ok()) << name << ": " << (status.note != nullptr ? status.note : "");
-    return index;
-  }
-  void program(const std::vector<std::string>& names) {
-    std::vector<uint32_t> events;
-    for (const std::string& name : names) events.push_back(event(name));
-    ASSERT_TRUE(table_.program(set_, events.data(), static_cast<uint32_t>(events.size())).ok());
-    values_.resize(events.size());
-  }
-  std::vector<int64_t> read() {
-    EXPECT_TRUE(table_.read(set_, values_.data()).ok());
-    return values_;
-  }
-  Host host_;
-  SubstrateTable table_;
-  Set* set_ = nullptr;
-  std::vector<int64_t> values_;
+  void program(const std::vector<std::string>& names) { set_.emplace(table_, device_, events(names)); }
+  std::vector<int64_t> read() { return set_->read(); }
+  std::optional<tests::CountedSet> set_;
 };
 
 TEST_F(Owl, ANameIsEnoughToAttachAndTheSetRunsTheCapsule) {
@@ -55,20 +39,20 @@ TEST_F(Owl, ANameIsEnoughToAttachAndTheSetRunsTheCapsule) {
   program({"owl.test.byname.counter.TRANSACTIONS", "owl.test.byname.counter.EVENTS_SEEN"});
   feed.access(1);
   EXPECT_EQ(read(), (std::vector<int64_t>{0, 0}));
-  ASSERT_TRUE(table_.start(set_).ok());
+  set_->start();
   for (int i = 0; i < 1000; ++i) feed.access(2);
   EXPECT_EQ(read(), (std::vector<int64_t>{1000, 1000}));
-  ASSERT_TRUE(table_.reset(set_).ok());
+  set_->reset();
   feed.access(3);
-  ASSERT_TRUE(table_.stop(set_).ok());
+  set_->stop();
   feed.access(4);
   EXPECT_EQ(read(), (std::vector<int64_t>{1, 1}));
   const int64_t written[] = {10, 20};
-  ASSERT_TRUE(table_.start(set_).ok());
-  ASSERT_TRUE(table_.write(set_, written).ok());
+  set_->start();
+  ASSERT_TRUE(table_.write(set_->get(), written).ok());
   feed.access(5);
   EXPECT_EQ(read(), (std::vector<int64_t>{11, 21}));
-  ASSERT_TRUE(table_.stop(set_).ok());
+  set_->stop();
 }
 
 TEST_F(Owl, UnknownNamesAreRefusedAndTheCatalogueGrowsWithCapsules) {
@@ -93,19 +77,19 @@ TEST_F(Owl, EventsKeepTheirLastValuesWhenTheCapsuleGoesAndGoOnWhenItComesBack) {
   {
     TestCapsule capsule(feed.name(), "counter");
     program({"owl.test.comesback.counter.TRANSACTIONS"});
-    ASSERT_TRUE(table_.start(set_).ok());
+    set_->start();
     for (int i = 0; i < 10; ++i) feed.access(1);
     EXPECT_EQ(read()[0], 10);
   }
   for (int i = 0; i < 10; ++i) feed.access(1);
   EXPECT_EQ(read()[0], 10);
-  ASSERT_TRUE(table_.stop(set_).ok());
+  set_->stop();
   {
     TestCapsule capsule(feed.name(), "counter");
-    ASSERT_TRUE(table_.start(set_).ok());
+    set_->start();
     for (int i = 0; i < 5; ++i) feed.access(1);
     EXPECT_EQ(read()[0], 5);
-    ASSERT_TRUE(table_.stop(set_).ok());
+    set_->stop();
   }
 }
 
@@ -119,16 +103,16 @@ TEST_F(Owl, OverflowOnPacketsInjectedCallsOnceForEachThreshold) {
                           ++*static_cast<int*>(owner);
                         },
                         &calls};
-  ASSERT_TRUE(table_.arm(set_, 1, 100, 0, &sink).ok());
-  ASSERT_TRUE(table_.start(set_).ok());
+  ASSERT_TRUE(table_.arm(set_->get(), 1, 100, 0, &sink).ok());
+  set_->start();
   for (int i = 0; i < 1050; ++i) feed.access(1);
-  ASSERT_TRUE(table_.stop(set_).ok());
+  set_->stop();
   EXPECT_EQ(calls, 10);
   for (int i = 0; i < 500; ++i) feed.access(1);
   substrata_flush();
   EXPECT_EQ(calls, 10);
-  EXPECT_FALSE(table_.arm(set_, 5, 100, 0, &sink).ok());
-  ASSERT_TRUE(table_.disarm(set_, 1).ok());
+  EXPECT_FALSE(table_.arm(set_->get(), 5, 100, 0, &sink).ok());
+  ASSERT_TRUE(table_.disarm(set_->get(), 1).ok());
 }
 
 TEST(OwlCapsule, TheSameModuleRunsAtEveryProbe) {  // OW-2

@@ -42,6 +42,17 @@ inline uint64_t next(substrata_owl_reader& reader, uint64_t* sequence = nullptr,
   return value;
 }
 
+// A ring of 4096 bytes that a reader has open.
+struct ReadRing {
+  explicit ReadRing(uint32_t policy, uint32_t near_full_percent = 75) {
+    EXPECT_EQ(ring.create(nullptr, 4096, policy, near_full_percent), 0);
+    ring.publish();
+    EXPECT_EQ(reader.open(ring.memory().path().c_str(), 0), 0);
+  }
+  RingProducer ring;
+  substrata_owl_reader reader;
+};
+
 // Packets that are still in the ring, all consumed.
 inline uint64_t count_left(RingProducer& ring) {
   substrata_owl_reader reader;

@@ -34,11 +34,8 @@ TEST(OwlRing, DropsWhatFindsNoRoomAndCountsIt) {  // OW-4
 }
 
 TEST(OwlRing, KeepsPacketsOfEverySizeInOrderOverManyRounds) {
-  RingProducer ring;
-  ASSERT_EQ(ring.create(nullptr, 4096, SUBSTRATA_OWL_DROP_NEW, 75), 0);
-  ring.publish();
-  substrata_owl_reader reader;
-  ASSERT_EQ(reader.open(ring.memory().path().c_str(), 0), 0);
+  ReadRing both(SUBSTRATA_OWL_DROP_NEW);
+  auto& [ring, reader] = both;
   std::mt19937 random(3);
   uint64_t sent = 0, got = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -54,11 +51,8 @@ TEST(OwlRing, KeepsPacketsOfEverySizeInOrderOverManyRounds) {
 }
 
 TEST(OwlRing, OverwritesTheOldestAndTheReaderCountsExactlyWhatItMissed) {  // OW-4
-  RingProducer ring;
-  ASSERT_EQ(ring.create(nullptr, 4096, SUBSTRATA_OWL_OVERWRITE_OLD, 75), 0);
-  ring.publish();
-  substrata_owl_reader reader;
-  ASSERT_EQ(reader.open(ring.memory().path().c_str(), 0), 0);
+  ReadRing both(SUBSTRATA_OWL_OVERWRITE_OLD);
+  auto& [ring, reader] = both;
   std::mt19937 random(4);
   uint64_t sent = 0, read = 0;
   for (int i = 0; i < 5000; ++i) {
@@ -80,11 +74,8 @@ TEST(OwlRing, OverwritesTheOldestAndTheReaderCountsExactlyWhatItMissed) {  // OW
 }
 
 TEST(OwlRing, SignalsNearFullOnceForEachPassOfTheMark) {  // OW-4
-  RingProducer ring;
-  ASSERT_EQ(ring.create(nullptr, 4096, SUBSTRATA_OWL_DROP_NEW, 50), 0);
-  ring.publish();
-  substrata_owl_reader reader;
-  ASSERT_EQ(reader.open(ring.memory().path().c_str(), 0), 0);
+  ReadRing both(SUBSTRATA_OWL_DROP_NEW, 50);
+  auto& [ring, reader] = both;
   int signals = 0;
   bool near = false;
   for (int i = 0; i < 150; ++i) {

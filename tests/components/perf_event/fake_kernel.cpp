@@ -50,6 +50,7 @@ FakeKernel::FakeKernel() {
     ++self.reads;
     const auto found = self.events.find(descriptor);
     if (found == self.events.end()) return -EBADF;
+    if (self.read_error != 0) return -self.read_error;
     if (self.lost) return 0;
     const Event& event = found->second;
     std::vector<uint64_t> words;
@@ -73,6 +74,7 @@ FakeKernel::FakeKernel() {
   kernel_.control = [](void* context, int descriptor, unsigned long request, unsigned long) noexcept {
     FakeKernel& self = fake(context);
     ++self.controls;
+    if (self.control_error != 0) return -self.control_error;
     const auto found = self.events.find(descriptor);
     if (found == self.events.end()) return -EBADF;
     for (auto& [other, event] : self.events)

@@ -33,11 +33,12 @@ class FakeKernel {
 
   // An errno to refuse an open with, or 0. Default: everything opens.
   std::function<int(const perf_event_attr&, pid_t, int cpu, int group)> refuse;
-  size_t hardware_counters = 4;  // the largest hardware group
-  bool user_reads = false;       // mapped pages may be read
-  uint32_t width = 48;           // bits of a hardware counter
-  bool lost = false;             // reads end at once, as of a pinned group that found no counter
-  uint64_t registers = 0;        // what every hardware counter register holds
+  size_t hardware_counters = 4;           // the largest hardware group
+  bool user_reads = false;                // mapped pages may be read
+  uint32_t width = 48;                    // bits of a hardware counter
+  bool lost = false;                      // reads end at once, as of a pinned group that found no counter
+  int read_error = 0, control_error = 0;  // errno of every read, of every ioctl
+  uint64_t registers = 0;                 // what every hardware counter register holds
   uint64_t tick = 0;
 
   std::map<int, Event> events;  // the open descriptors

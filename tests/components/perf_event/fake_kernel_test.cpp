@@ -211,6 +211,11 @@ TEST_F(FakeMachine, MultiplexedValuesAreExtrapolatedAndSaySo) {  // PA-22, PA-32
   EXPECT_EQ(perf::scaled(5, 10, 0), 0);
 }
 
+TEST(ScaledValue, BeyondSixtyFourBitsStaysAtTheirMost) {
+  const uint64_t ten_hours = uint64_t{36'000} * 1'000'000'000;
+  EXPECT_EQ(static_cast<uint64_t>(perf::scaled(uint64_t{1} << 62, ten_hours, 1)), UINT64_MAX);
+}
+
 TEST_F(FakeMachine, LostCountersAreAnErrorAndNeverANumber) {
   give_a_pmu();
   Driver driver(host, fake.kernel(), fake_encoder());

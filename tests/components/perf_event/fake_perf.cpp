@@ -12,8 +12,8 @@ Status open(const Host* host, Device** out) noexcept {
   return guarded([&]() -> Status {
     Host rooted = *host;
     rooted.root = fake_perf()->root.c_str();
-    *out = reinterpret_cast<Device*>(new perf::DeviceState(rooted, fake_perf()->kernel.kernel(),
-                                                           test::fake_encoder(), perf::PmuKind::kCore));
+    *out = reinterpret_cast<Device*>(
+        new perf::DeviceState(rooted, fake_perf()->kernel.kernel(), test::fake_encoder(), fake_perf()->kind));
     return kSuccess;
   });
 }

@@ -6,11 +6,13 @@
 #include <string>
 
 #include "fake_kernel.hpp"
+#include "perf_events/catalogue.hpp"
 
 namespace substrata::test {
 
 struct FakePerf {
   FakeKernel kernel;
+  perf::PmuKind kind = perf::PmuKind::kCore;
   std::string root;  // below which /sys and /proc are looked for when the substrate is opened
 };
 

@@ -68,12 +68,9 @@ class Counting {
 class Onlooker {
  public:
   Onlooker() {
-    EXPECT_EQ(substrata_observer_create(take, this, 0, &observer_), 0);
-    EXPECT_EQ(substrata_subscribe(observer_, "shrimp.node*.receive"), 0);
+    EXPECT_EQ(observer_.try_create<&Onlooker::take>(*this), 0);
+    EXPECT_EQ(observer_.try_subscribe("shrimp.node*.receive"), 0);
   }
-  ~Onlooker() { substrata_observer_destroy(observer_); }
-  Onlooker(const Onlooker&) = delete;
-  Onlooker& operator=(const Onlooker&) = delete;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> by_sender_and_size;
   std::map<uint32_t, uint64_t> latest;  // arrival at each node
   uint64_t packets = 0;
@@ -82,23 +79,22 @@ class Onlooker {
   uint64_t backwards = 0;
 
  private:
-  static void take(void* owner, const substrata_transaction* batch, size_t count) {
-    auto& self = *static_cast<Onlooker*>(owner);
+  void take(const substrata_transaction* batch, size_t count) {
     for (size_t i = 0; i < count; ++i) {
       const substrata_transaction& t = batch[i];
       if (t.kind == SUBSTRATA_COMMAND) {
-        ++self.commands;
+        ++commands;
         continue;
       }
-      ++self.packets;
-      ++self.by_sender_and_size[{t.initiator, t.size}];
-      if (t.start > t.time) ++self.backwards;
-      uint64_t& before = self.latest[t.target];
-      if (before != 0 && t.time < before + 625'000) ++self.too_close;
+      ++packets;
+      ++by_sender_and_size[{t.initiator, t.size}];
+      if (t.start > t.time) ++backwards;
+      uint64_t& before = latest[t.target];
+      if (before != 0 && t.time < before + 625'000) ++too_close;
       before = t.time;
     }
   }
-  substrata_observer* observer_ = nullptr;
+  substrata::client::feed::Observer observer_;
 };
 
 class Machine : public testing::Test {

@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 
 const fs::path kPlugins = fs::path(SUBSTRATA_BUILD_DIR) / "tests" / "plugins";
 
+bool has_component(const char* name) { return PAPI_get_component_index(name) >= 0; }
+
 class PlugIns : public testing::Test {
  protected:
   void initialise_with(const fs::path& folder) {
@@ -44,9 +46,14 @@ class PlugIns : public testing::Test {
       all.emplace_back(sentence);
     }
   }
+  // The one plug-in of the folder is not taken, with a message that has `reason`.
+  void expect_refused(const fs::path& folder, const char* component, const char* reason) {
+    initialise_with(folder);
+    EXPECT_FALSE(has_component(component));
+    ASSERT_EQ(refusals().size(), 1u);
+    EXPECT_NE(refusals()[0].find(reason), std::string::npos) << refusals()[0];
+  }
 };
-
-bool has_component(const char* name) { return PAPI_get_component_index(name) >= 0; }
 
 // First in this file: plug-ins of earlier tests stay listed for the life of a process.
 TEST_F(PlugIns, NoneIsLoadedUnlessAskedFor) {  // PA-40
@@ -88,31 +95,19 @@ TEST_F(PlugIns, BuiltOutsideTheTreeIsListedByNameAndCounts) {  // PA-40
 TEST_F(PlugIns, AFileThatIsNoSharedObjectIsRefusedWithASentence) {
   const substrata::tests::TemporaryFolder folder;
   std::ofstream(folder / "substrata-text.so") << "this is text\n";
-  initialise_with(folder.path());
-  EXPECT_FALSE(has_component("text"));
-  ASSERT_EQ(refusals().size(), 1u);
-  EXPECT_NE(refusals()[0].find("substrata-text.so"), std::string::npos) << refusals()[0];
+  expect_refused(folder.path(), "text", "substrata-text.so");
 }
 
 TEST_F(PlugIns, AFileWithoutItsEntryPointIsRefusedByThatName) {
-  initialise_with(kPlugins / "no_entry");
-  EXPECT_FALSE(has_component("noentry"));
-  ASSERT_EQ(refusals().size(), 1u);
-  EXPECT_NE(refusals()[0].find("substrata_entry_noentry"), std::string::npos) << refusals()[0];
+  expect_refused(kPlugins / "no_entry", "noentry", "substrata_entry_noentry");
 }
 
 TEST_F(PlugIns, OneOfAnotherInterfaceVersionIsRefused) {
-  initialise_with(kPlugins / "other_abi");
-  EXPECT_FALSE(has_component("otherabi"));
-  ASSERT_EQ(refusals().size(), 1u);
-  EXPECT_NE(refusals()[0].find("substrata-otherabi.so"), std::string::npos) << refusals()[0];
+  expect_refused(kPlugins / "other_abi", "otherabi", "substrata-otherabi.so");
 }
 
 TEST_F(PlugIns, OneThatLacksARequiredSlotIsRefusedNamingTheSlot) {
-  initialise_with(kPlugins / "no_read");
-  EXPECT_FALSE(has_component("noread"));
-  ASSERT_EQ(refusals().size(), 1u);
-  EXPECT_NE(refusals()[0].find("read"), std::string::npos) << refusals()[0];
+  expect_refused(kPlugins / "no_read", "noread", "read");
 }
 
 TEST_F(PlugIns, OneWhoseNameBreaksTheRulesIsRefused) {

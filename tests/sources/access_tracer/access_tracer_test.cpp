@@ -40,6 +40,14 @@ Json entry(const Json& list, const std::string& name) {
   return Json();
 }
 
+// The summary of a program that a wrapper of a compiler makes of this source.
+Json summary_of_source(const TemporaryFolder& folder, const std::string& compiler,
+                       const std::string& source) {
+  const std::string program = folder / "program";
+  output_of(kBin + compiler + " -o " + program + " " + source);
+  return summary_of(folder, program);
+}
+
 struct Case {
   const char* compiler;
   const char* kernel;
@@ -90,8 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, ProbedKernel, testing::ValuesIn(cases()), [](c
 
 TEST(AccessTracer, NamesHeapObjectsByTheirAllocationSiteAndFunctionsByName) {  // FE-6
   TemporaryFolder folder;
-  output_of(kBin + "substrata-cc -O1 -o " + (folder / "objects") + " " + kSources + "objects.c");
-  const Json summary = summary_of(folder, folder / "objects");
+  const Json summary = summary_of_source(folder, "substrata-cc -O1", kSources + "objects.c");
   ASSERT_TRUE(summary.is_object());
   uint64_t first_writes = 0;
   uint64_t second_writes = 0;
@@ -148,8 +155,7 @@ TEST(AccessTracer, CountsAFortranProgram) {  // FE-6
                                        "  end do\n"
                                        "  if (total /= 333833500_8) stop 1\n"
                                        "end program\n";
-  output_of(kBin + "substrata-fc -O2 -o " + (folder / "sum") + " " + (folder / "sum.f90"));
-  const Json summary = summary_of(folder, folder / "sum");
+  const Json summary = summary_of_source(folder, "substrata-fc -O2", folder / "sum.f90");
   ASSERT_TRUE(summary.is_object());
   EXPECT_GE(summary["reads"], 1000);
   EXPECT_GE(summary["writes"], 1000);
@@ -166,8 +172,7 @@ TEST(AccessTracer, CountsNewAndDeleteOfACxxProgram) {  // FE-6
                                           "  for (long i = 0; i < 1000; ++i) sum += p[i];\n"
                                           "  return sum == 499500 ? 0 : 1;\n"
                                           "}\n";
-  output_of(kBin + "substrata-c++ -O2 -o " + (folder / "vector") + " " + (folder / "vector.cpp"));
-  const Json summary = summary_of(folder, folder / "vector");
+  const Json summary = summary_of_source(folder, "substrata-c++ -O2", folder / "vector.cpp");
   ASSERT_TRUE(summary.is_object());
   uint64_t heap_reads = 0;
   for (const Json& object : summary["by_object"])
@@ -187,8 +192,7 @@ TEST(AccessTracer, AChildProcessDoesNotOverwriteItsParentsSummary) {
          "  int status; waitpid(child, &status, 0);\n"
          "  return status;\n"
          "}\n";
-  output_of(kBin + "substrata-cc -O2 -o " + (folder / "fork") + " " + (folder / "fork.c"));
-  const Json summary = summary_of(folder, folder / "fork");
+  const Json summary = summary_of_source(folder, "substrata-cc -O2", folder / "fork.c");
   ASSERT_TRUE(summary.is_object());
   EXPECT_EQ(entry(summary["by_object"], "values")["writes"], 100);
 }

@@ -18,6 +18,13 @@ using testing::Not;
 
 Ran tool(const std::string& arguments) { return shell(std::string(SUBSTRATA_TOOL) + " " + arguments); }
 
+// The command line is wrong, and the message says where.
+void expect_usage_error(const std::string& arguments, const char* named) {
+  const Ran ran = tool(arguments);
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.errors, HasSubstr(named));
+}
+
 TEST(Tool, WithoutACommandItTellsTheCommandsAndFails) {
   const Ran ran = tool("");
   EXPECT_EQ(ran.status, 2);
@@ -45,11 +52,7 @@ TEST(Tool, ACommandIsTakenWithoutDashes) {
   EXPECT_THAT(ran.errors, HasSubstr("example:::constant"));
 }
 
-TEST(Tool, AMistypedOptionIsNamed) {
-  const Ran ran = tool("stat --jsom true");
-  EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.errors, HasSubstr("--jsom"));
-}
+TEST(Tool, AMistypedOptionIsNamed) { expect_usage_error("stat --jsom true", "--jsom"); }
 
 TEST(Tool, SaysItsVersion) {
   const Ran ran = tool("--version");
@@ -57,24 +60,14 @@ TEST(Tool, SaysItsVersion) {
   EXPECT_THAT(ran.out, testing::MatchesRegex("substrata [0-9.]+\n"));
 }
 
-TEST(Tool, ANearCommandIsSuggested) {
-  const Ran ran = tool("statt");
-  EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.errors, HasSubstr("did you mean 'stat'?"));
-}
+TEST(Tool, ANearCommandIsSuggested) { expect_usage_error("statt", "did you mean 'stat'?"); }
 
 TEST(Tool, HelpOfACommandIsThatOfTheCommand) { EXPECT_EQ(tool("help stat").out, tool("stat --help").out); }
 
-TEST(Tool, ReproduceAloneListsWhatThereIs) {
-  const Ran ran = tool("reproduce");
-  EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.errors, HasSubstr("papi-dispatch"));
-}
+TEST(Tool, ReproduceAloneListsWhatThereIs) { expect_usage_error("reproduce", "papi-dispatch"); }
 
 TEST(ToolMpirun, AClusterThatIsNoneIsRefused) {
-  const Ran ran = tool("mpirun --cluster foo --print true");
-  EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.errors, HasSubstr("foo"));
+  expect_usage_error("mpirun --cluster foo --print true", "foo");
 }
 
 TEST(ToolMpirun, ItsOptionsMayFollowTheLaunchersOwn) {
@@ -300,9 +293,7 @@ TEST(ToolMpirun, TellsTheRanksOfTheClusterAndItsFolder) {
 }
 
 TEST(ToolMpirun, RefusesAFolderForAClusterThatIsNotAskedFor) {
-  const Ran ran = tool("mpirun --out figures -n 2 /bin/true");
-  EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.errors, HasSubstr("name one with --cluster myrinet"));
+  expect_usage_error("mpirun --out figures -n 2 /bin/true", "name one with --cluster myrinet");
 }
 
 TEST(ToolMpirun, RefusesAnUnknownMpi) {

@@ -1,4 +1,4 @@
-// Programs with one pattern of accesses each: stream, conflict, hot-spot and pointer-chase.
+// Programs with one pattern of accesses each: stream, conflict, false sharing, hot-spot and pointer-chase.
 #include <utility>
 
 #include "workloads/programs/programs.hpp"
@@ -8,11 +8,6 @@ namespace substrata::workloads {
 namespace {
 
 using Word = std::uint64_t;
-
-std::string differs(const std::string& what, std::uint64_t index, std::uint64_t is, std::uint64_t should) {
-  return what + " " + std::to_string(index) + " is " + std::to_string(is) + " and should be " +
-         std::to_string(should);
-}
 
 // ------------------------------------------------------------------------------------------------- stream
 
@@ -50,10 +45,7 @@ class Stream final : public Program {
       for (std::uint64_t round = 0; round < rounds_; ++round) {
         wanted = kFactor * wanted + kFactor * (wanted + kFactor * wanted);
       }
-      if (memory.peek(a_, i) != wanted) {
-        return "element " + std::to_string(i) + " is " + std::to_string(memory.peek(a_, i)) +
-               " and should be " + std::to_string(wanted);
-      }
+      if (memory.peek(a_, i) != wanted) return differs("element", i, memory.peek(a_, i), wanted);
     }
     return {};
   }
@@ -65,7 +57,7 @@ class Stream final : public Program {
   SharedArray<double> a_, b_, c_;
 };
 
-// ----------------------------------------------------------------------------------------------- conflict
+// ------------------------------------------------------------------------------ conflict and false sharing
 
 constexpr Parameter kConflictParameters[] = {
     {"ways", "words that fall into one set", 8, 1, 4096},
@@ -73,14 +65,11 @@ constexpr Parameter kConflictParameters[] = {
     {"rounds", "times each word is incremented", 1000, 1, 1U << 28},
 };
 
-class Conflict final : public Program {
+// Each process increments words of its own.
+class OwnWords : public Program {
  public:
-  explicit Conflict(const Values& values)
-      : ways_(values["ways"]), step_(values["stride"] / sizeof(Word)), rounds_(values["rounds"]) {}
-  void lay_out(Memory& memory, ProcessId processes) override {
-    processes_ = processes;
-    words_ = memory.array<Word>("conflict.words", processes * ways_ * step_, step_ * sizeof(Word));
-  }
+  OwnWords(const Values& values, std::uint64_t ways)
+      : ways_(ways), step_(values["stride"] / sizeof(Word)), rounds_(values["rounds"]) {}
   void run(Process& process) override {
     const auto words = process.view(words_);
     for (std::uint64_t round = 0; round < rounds_; ++round) {
@@ -95,12 +84,40 @@ class Conflict final : public Program {
     return {};
   }
 
+ protected:
+  void place(Memory& memory, ProcessId processes, std::string_view name, std::uint64_t alignment) {
+    processes_ = processes;
+    words_ = memory.array<Word>(name, processes * ways_ * step_, alignment);
+  }
+  std::uint64_t way_bytes() const noexcept { return step_ * sizeof(Word); }
+
  private:
   std::uint64_t ways_;
   std::uint64_t step_;
   std::uint64_t rounds_;
   ProcessId processes_ = 1;
   SharedArray<Word> words_;
+};
+
+class Conflict final : public OwnWords {
+ public:
+  explicit Conflict(const Values& values) : OwnWords(values, values["ways"]) {}
+  void lay_out(Memory& memory, ProcessId processes) override {
+    place(memory, processes, "conflict.words", way_bytes());
+  }
+};
+
+constexpr Parameter kFalseSharingParameters[] = {
+    {"rounds", "increments by each process", 1000, 1, 1U << 28},
+    power_of_two("stride", "bytes between the words of two processes, a power of two", 8, 8, 1U << 20),
+};
+
+class FalseSharing final : public OwnWords {
+ public:
+  explicit FalseSharing(const Values& values) : OwnWords(values, 1) {}
+  void lay_out(Memory& memory, ProcessId processes) override {
+    place(memory, processes, "false_sharing.words", Memory::kPageBytes);
+  }
 };
 
 // ----------------------------------------------------------------------------------------------- hot-spot
@@ -219,6 +236,9 @@ const Workload kStream = workload<Stream>(
     "stream", "copy, scale, add and triad over long arrays; every element is checked", kStreamParameters);
 const Workload kConflict = workload<Conflict>(
     "conflict", "each process increments words of its own that fall into one cache set", kConflictParameters);
+const Workload kFalseSharing = workload<FalseSharing>(
+    "false-sharing", "each process increments a word of its own in a line or page of others' words",
+    kFalseSharingParameters);
 const Workload kHotSpot = workload<HotSpot>(
     "hot-spot", "all processes read one place that one of them rewrites; the sums are checked",
     kHotSpotParameters);

@@ -205,9 +205,7 @@ class Fft final : public Program {
   std::vector<Complex> column_roots_;
   SharedArray<Complex> data_;
   SharedArray<Complex> scratch_;
-  RegionId initialise_ = 0;
-  RegionId transpose_ = 0;
-  RegionId row_transforms_ = 0;
+  RegionId initialise_ = 0, transpose_ = 0, row_transforms_ = 0;
 };
 
 }  // namespace

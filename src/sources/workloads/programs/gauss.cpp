@@ -150,9 +150,7 @@ class Gauss final : public Program {
   bool pivoting_;
   std::uint64_t seed_;
   SharedArray<double> solution_;
-  RegionId eliminate_ = 0;
-  RegionId broadcast_ = 0;
-  RegionId substitute_ = 0;
+  RegionId eliminate_ = 0, broadcast_ = 0, substitute_ = 0;
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ class Lu final : public Program {
     process.barrier();
     for (std::uint64_t k = 0; k < blocks_; ++k) {
       process.phase(diagonal_);
-      if (mine(k, k)) factor(process, a, k);
+      if (mine(k, k)) divide_column(process, a, k, k);
       process.barrier();
       process.phase(perimeter_);
       for (std::uint64_t i = k + 1; i < blocks_; ++i) {
@@ -106,25 +106,13 @@ class Lu final : public Program {
     return uniform_at(seed_, r * n_ + c) + (r == c ? static_cast<double>(n_) : 0.0);
   }
 
-  void factor(Process& process, const Matrix& a, std::uint64_t k) {
-    const Procedure procedure(process, diagonal_);
-    const std::uint64_t n = extent(k);
-    for (std::uint64_t p = 0; p < n; ++p) {
-      const double pivot = a[at(k, k, p, p)];
-      for (std::uint64_t r = p + 1; r < n; ++r) {
-        const double factor = a[at(k, k, r, p)] / pivot;
-        a[at(k, k, r, p)] = factor;
-        for (std::uint64_t c = p + 1; c < n; ++c) a[at(k, k, r, c)] -= factor * a[at(k, k, p, c)];
-        process.compute(2 * (n - p));
-      }
-    }
-  }
+  // Divides block (i, k) by the upper factor in the diagonal block k; the diagonal block itself is factored.
   void divide_column(Process& process, const Matrix& a, std::uint64_t i, std::uint64_t k) {
-    const Procedure procedure(process, perimeter_);
+    const Procedure procedure(process, i == k ? diagonal_ : perimeter_);
     const std::uint64_t n = extent(k);
     for (std::uint64_t p = 0; p < n; ++p) {
       const double pivot = a[at(k, k, p, p)];
-      for (std::uint64_t r = 0; r < extent(i); ++r) {
+      for (std::uint64_t r = i == k ? p + 1 : 0; r < extent(i); ++r) {
         const double factor = a[at(i, k, r, p)] / pivot;
         a[at(i, k, r, p)] = factor;
         for (std::uint64_t c = p + 1; c < n; ++c) a[at(i, k, r, c)] -= factor * a[at(k, k, p, c)];
@@ -161,10 +149,7 @@ class Lu final : public Program {
   ProcessId process_rows_ = 1;
   ProcessId process_columns_ = 1;
   SharedArray<double> matrix_;
-  RegionId initialise_ = 0;
-  RegionId diagonal_ = 0;
-  RegionId perimeter_ = 0;
-  RegionId interior_ = 0;
+  RegionId initialise_ = 0, diagonal_ = 0, perimeter_ = 0, interior_ = 0;
 };
 
 }  // namespace

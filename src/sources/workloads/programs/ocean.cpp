@@ -77,15 +77,12 @@ class Ocean final : public Program {
         }
       }
       if (!(std::abs(memory.peek(residual_, sweep) - changed) <= 1e-9 * changed + 1e-300)) {
-        return "the residual of sweep " + std::to_string(sweep) + " is " +
-               std::to_string(memory.peek(residual_, sweep)) + " and should be " + std::to_string(changed);
+        return differs("the residual of sweep", sweep, memory.peek(residual_, sweep), changed);
       }
     }
     for (std::uint64_t i = 0; i < grid.size(); ++i) {
-      if (!(std::abs(memory.peek(grid_, i) - grid[i]) <= 1e-12)) {
-        return "cell " + std::to_string(i) + " is " + std::to_string(memory.peek(grid_, i)) +
-               " and should be " + std::to_string(grid[i]);
-      }
+      if (!(std::abs(memory.peek(grid_, i) - grid[i]) <= 1e-12))
+        return differs("cell", i, memory.peek(grid_, i), grid[i]);
     }
     return {};
   }
@@ -98,8 +95,7 @@ class Ocean final : public Program {
   std::uint64_t seed_;
   SharedArray<double> grid_;
   SharedArray<double> residual_;
-  RegionId initialise_ = 0;
-  RegionId relax_ = 0;
+  RegionId initialise_ = 0, relax_ = 0;
 };
 
 }  // namespace

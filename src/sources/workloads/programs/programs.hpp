@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "workloads/catalogue.hpp"
@@ -20,6 +21,13 @@ constexpr Workload workload(std::string_view name, std::string_view summary,
                             std::span<const Parameter> parameters) {
   return {name, summary, parameters,
           [](const Values& values) -> std::unique_ptr<Program> { return std::make_unique<Kind>(values); }};
+}
+
+// What a check says of a wrong result: "word 3 is 4 and should be 5".
+template <typename Number>
+std::string differs(std::string_view what, std::uint64_t index, Number is, Number should) {
+  return std::string(what) + " " + std::to_string(index) + " is " + std::to_string(is) + " and should be " +
+         std::to_string(should);
 }
 
 extern const Workload kConflict, kFalseSharing, kFft, kGauss, kHotSpot, kLu, kMigratory, kOcean, kPingPong,

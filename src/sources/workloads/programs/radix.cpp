@@ -72,10 +72,7 @@ class Radix final : public Program {
     std::sort(wanted.begin(), wanted.end());
     const SharedArray<std::uint32_t>& result = arrays_[((bits_ + digit_bits() - 1) / digit_bits()) & 1];
     for (std::uint64_t i = 0; i < keys_; ++i) {
-      if (memory.peek(result, i) != wanted[i]) {
-        return "key " + std::to_string(i) + " is " + std::to_string(memory.peek(result, i)) +
-               " and should be " + std::to_string(wanted[i]);
-      }
+      if (memory.peek(result, i) != wanted[i]) return differs("key", i, memory.peek(result, i), wanted[i]);
     }
     return {};
   }
@@ -155,11 +152,7 @@ class Radix final : public Program {
   SharedArray<std::uint32_t> arrays_[2];
   SharedArray<std::uint32_t> counts_;  // [process][digit]
   SharedArray<std::uint32_t> totals_;  // keys whose digit is in each process's share
-  RegionId initialise_ = 0;
-  RegionId draw_ = 0;
-  RegionId count_ = 0;
-  RegionId prefix_ = 0;
-  RegionId permute_ = 0;
+  RegionId initialise_ = 0, draw_ = 0, count_ = 0, prefix_ = 0, permute_ = 0;
 };
 
 }  // namespace

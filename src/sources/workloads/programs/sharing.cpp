@@ -1,4 +1,4 @@
-// Programs with one pattern of sharing each: false and true sharing, migratory data, producer and consumers.
+// Programs with one pattern of sharing each: true sharing, migratory data, producer and consumers.
 #include "workloads/programs/programs.hpp"
 #include "workloads/random.hpp"
 
@@ -7,41 +7,22 @@ namespace {
 
 using Word = std::uint64_t;
 
-std::string differs(std::uint64_t index, std::uint64_t is, std::uint64_t should) {
-  return "word " + std::to_string(index) + " is " + std::to_string(is) + " and should be " +
-         std::to_string(should);
-}
-
-// ------------------------------------------------------------------------------------------ false sharing
-
-constexpr Parameter kFalseSharingParameters[] = {
-    {"rounds", "increments by each process", 1000, 1, 1U << 28},
-    power_of_two("stride", "bytes between the words of two processes, a power of two", 8, 8, 1U << 20),
-};
-
-class FalseSharing final : public Program {
+// Programs on one array of words that all processes share.
+class OnWords : public Program {
  public:
-  explicit FalseSharing(const Values& values)
-      : rounds_(values["rounds"]), step_(values["stride"] / sizeof(Word)) {}
-  void lay_out(Memory& memory, ProcessId processes) override {
-    processes_ = processes;
-    words_ = memory.array<Word>("false_sharing.words", processes * step_);
-  }
-  void run(Process& process) override {
-    const auto words = process.view(words_);
-    for (std::uint64_t i = 0; i < rounds_; ++i) words[process.id() * step_] += 1;
-  }
-  std::string check(const Memory& memory) override {
-    for (ProcessId p = 0; p < processes_; ++p) {
-      const Word is = memory.peek(words_, p * step_);
-      if (is != rounds_) return differs(p, is, rounds_);
-    }
-    return {};
-  }
+  explicit OnWords(const Values& values) : rounds_(values["rounds"]), words_count_(values["words"]) {}
 
- private:
+ protected:
+  void place(Memory& memory, ProcessId processes, std::string_view name) {
+    processes_ = processes;
+    words_ = memory.array<Word>(name, words_count_);
+  }
+  std::string compare(const Memory& memory, std::uint64_t word, Word wanted) const {
+    const Word is = memory.peek(words_, word);
+    return is == wanted ? std::string() : differs("word", word, is, wanted);
+  }
   std::uint64_t rounds_;
-  std::uint64_t step_;
+  std::uint64_t words_count_;
   ProcessId processes_ = 1;
   SharedArray<Word> words_;
 };
@@ -54,13 +35,11 @@ constexpr Parameter kTrueSharingParameters[] = {
     kSeedParameter,
 };
 
-class TrueSharing final : public Program {
+class TrueSharing final : public OnWords {
  public:
-  explicit TrueSharing(const Values& values)
-      : rounds_(values["rounds"]), words_count_(values["words"]), seed_(values["seed"]) {}
+  explicit TrueSharing(const Values& values) : OnWords(values), seed_(values["seed"]) {}
   void lay_out(Memory& memory, ProcessId processes) override {
-    processes_ = processes;
-    words_ = memory.array<Word>("true_sharing.words", words_count_);
+    place(memory, processes, "true_sharing.words");
   }
   void run(Process& process) override {
     const auto words = process.view(words_);
@@ -77,7 +56,7 @@ class TrueSharing final : public Program {
       for (std::uint64_t i = 0; i < rounds_; ++i) ++wanted[choice(p, i)];
     }
     for (std::uint64_t w = 0; w < words_count_; ++w) {
-      if (memory.peek(words_, w) != wanted[w]) return differs(w, memory.peek(words_, w), wanted[w]);
+      if (std::string wrong = compare(memory, w, wanted[w]); !wrong.empty()) return wrong;
     }
     return {};
   }
@@ -86,11 +65,7 @@ class TrueSharing final : public Program {
   std::uint64_t choice(ProcessId p, std::uint64_t i) const noexcept {
     return random_at(seed_ + p, i) % words_count_;
   }
-  std::uint64_t rounds_;
-  std::uint64_t words_count_;
   std::uint64_t seed_;
-  ProcessId processes_ = 1;
-  SharedArray<Word> words_;
 };
 
 constexpr Parameter kMigratoryParameters[] = {
@@ -98,13 +73,10 @@ constexpr Parameter kMigratoryParameters[] = {
     {"words", "words of the record that each visit reads and writes", 16, 1, 1U << 20},
 };
 
-class Migratory final : public Program {
+class Migratory final : public OnWords {
  public:
-  explicit Migratory(const Values& values) : rounds_(values["rounds"]), words_count_(values["words"]) {}
-  void lay_out(Memory& memory, ProcessId processes) override {
-    processes_ = processes;
-    words_ = memory.array<Word>("migratory.words", words_count_);
-  }
+  using OnWords::OnWords;
+  void lay_out(Memory& memory, ProcessId processes) override { place(memory, processes, "migratory.words"); }
   void run(Process& process) override {
     const auto words = process.view(words_);
     for (std::uint64_t i = 0; i < rounds_; ++i) {
@@ -116,17 +88,11 @@ class Migratory final : public Program {
   }
   std::string check(const Memory& memory) override {
     for (std::uint64_t w = 0; w < words_count_; ++w) {
-      const Word wanted = processes_ * rounds_ * (w + 1);
-      if (memory.peek(words_, w) != wanted) return differs(w, memory.peek(words_, w), wanted);
+      if (std::string wrong = compare(memory, w, processes_ * rounds_ * (w + 1)); !wrong.empty())
+        return wrong;
     }
     return {};
   }
-
- private:
-  std::uint64_t rounds_;
-  std::uint64_t words_count_;
-  ProcessId processes_ = 1;
-  SharedArray<Word> words_;
 };
 
 // -------------------------------------------------------------------------------------- producer, consumers
@@ -137,13 +103,11 @@ constexpr Parameter kProducerConsumerParameters[] = {
 };
 
 // The producer changes each round, so that the data changes its owner too.
-class ProducerConsumer final : public Program {
+class ProducerConsumer final : public OnWords {
  public:
-  explicit ProducerConsumer(const Values& values)
-      : words_count_(values["words"]), rounds_(values["rounds"]) {}
+  using OnWords::OnWords;
   void lay_out(Memory& memory, ProcessId processes) override {
-    processes_ = processes;
-    words_ = memory.array<Word>("producer_consumer.words", words_count_);
+    place(memory, processes, "producer_consumer.words");
     sums_ = memory.array<Word>("producer_consumer.sums", processes);
   }
   void run(Process& process) override {
@@ -163,23 +127,17 @@ class ProducerConsumer final : public Program {
     Word wanted = 0;
     for (std::uint64_t i = 0; i < rounds_ * words_count_; ++i) wanted += scatter(i);
     for (ProcessId p = 0; p < processes_; ++p) {
-      if (memory.peek(sums_, p) != wanted) return differs(p, memory.peek(sums_, p), wanted);
+      if (memory.peek(sums_, p) != wanted) return differs("word", p, memory.peek(sums_, p), wanted);
     }
     return {};
   }
 
  private:
-  std::uint64_t words_count_;
-  std::uint64_t rounds_;
-  ProcessId processes_ = 1;
-  SharedArray<Word> words_, sums_;
+  SharedArray<Word> sums_;
 };
 
 }  // namespace
 
-const Workload kFalseSharing = workload<FalseSharing>(
-    "false-sharing", "each process increments a word of its own in a line or page of others' words",
-    kFalseSharingParameters);
 const Workload kTrueSharing = workload<TrueSharing>(
     "true-sharing", "all processes increment common counters under locks; the counts are checked",
     kTrueSharingParameters);

@@ -146,8 +146,7 @@ class WaterSpatial final : public Program {
       }
       const double wanted = potential + kinetic;
       if (!(std::abs(memory.peek(energy_, step) - wanted) <= 1e-7 * (std::abs(wanted) + 1))) {
-        return "the energy after step " + std::to_string(step) + " is " +
-               std::to_string(memory.peek(energy_, step)) + " and should be " + std::to_string(wanted);
+        return differs("the energy after step", step, memory.peek(energy_, step), wanted);
       }
     }
     for (std::uint64_t i = 0; i < 3 * molecules_; ++i) {
@@ -320,12 +319,7 @@ class WaterSpatial final : public Program {
   SharedArray<double> position_, velocity_, force_;
   SharedArray<std::int32_t> next_[2], head_[2];  // lists of the present and of the next step, by turns
   SharedArray<double> energy_;
-  RegionId initialise_ = 0;
-  RegionId predict_ = 0;
-  RegionId move_ = 0;
-  RegionId forces_ = 0;
-  RegionId shift_ = 0;
-  RegionId correct_ = 0;
+  RegionId initialise_ = 0, predict_ = 0, move_ = 0, forces_ = 0, shift_ = 0, correct_ = 0;
 };
 
 }  // namespace

@@ -140,7 +140,8 @@ std::vector<std::string> in_list(std::vector<std::string> names, const std::stri
   return names;
 }
 
-// What may stand in the place of the last of the words, whole words, `current` being what is typed of it; or a line with ':' that names what the shell knows.
+// What can stand in place of the last of the words, of which `current` has been typed: whole words, or a line with ':'
+// that names a list of the shell's own.
 std::vector<std::string> values(const Declared& of, const std::string& current,
                                 const std::vector<std::string>& words) {
   std::vector<std::string> out = of.choices;

@@ -1,0 +1,28 @@
+// Any bytes as the kernel's buffer of samples, at any place of its two ends: what is taken out lies inside of it.
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "observation/perf_buffer.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  constexpr size_t kEnds = 2 * sizeof(uint64_t);
+  if (size <= kEnds) return 0;
+  perf_event_mmap_page page{};
+  page.data_size = size - kEnds;
+  uint64_t tail = 0, count = 0;
+  std::memcpy(&tail, data, sizeof tail);
+  std::memcpy(&count, data + sizeof tail, sizeof count);
+  page.data_tail = tail;
+  page.data_head = tail + count % (2 * page.data_size);
+  const std::vector<unsigned char> buffer(data + kEnds, data + size);
+  std::vector<substrata::pages::Sample> samples;
+  uint64_t lost = 0;
+  substrata::pages::Buffer::take_records(&page, buffer.data(), samples, lost);
+  if (page.data_tail != page.data_head || samples.size() > size / sizeof(samples[0])) std::abort();
+  return 0;
+}

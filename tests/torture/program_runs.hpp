@@ -1,0 +1,30 @@
+// Programs in which something fails: how they are run, and what is made of how they end.
+#ifndef SUBSTRATA_TESTS_TORTURE_PROGRAM_RUNS_HPP
+#define SUBSTRATA_TESTS_TORTURE_PROGRAM_RUNS_HPP
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "torture.hpp"
+
+namespace substrata::torture {
+
+struct Program {
+  std::string name;                  // how a failure names it
+  std::vector<std::string> command;  // run in an empty folder
+  std::vector<std::pair<std::string, std::string>> environment = {};
+  // What is measured is a program of somebody else: what it prints and its status stay as without a fault. Otherwise the
+  // program is a tool: it ends well with a right result, or says what it could not do.
+  bool guest = false;
+  std::string file = {};                 // what it writes; "" nothing
+  std::vector<std::string> reader = {};  // shows the file, or refuses it
+};
+
+// Tries faults of each kind in each program: allocations (one; all from one on) and system calls (errors; short and
+// interrupted transfers) that this project's files make.
+Outcome fail_within(const Options& options, const std::vector<Program>& programs);
+
+}  // namespace substrata::torture
+
+#endif
