@@ -63,8 +63,10 @@ std::vector<const Definition*> first_of_each(const std::vector<Definition>& all)
 
 bool is_pattern(const std::string& event) { return event.find_first_of("*?") != std::string::npos; }
 
-// Takes the event if it can be counted; else the reason.
-std::string take(const std::string& event, const Term& term, const Countable& countable, Bound::Term* out) {
+// Takes the event if it can be counted; else the reason. What was `found` by a pattern must have the term's dimension; of
+// a named one that counts things (misses) the term may say how many bytes each is.
+std::string take(const std::string& event, const Term& term, const Countable& countable, bool found,
+                 Bound::Term* out) {
   std::string unit_text;
   if (std::string why = countable.check(event, &unit_text); !why.empty()) return why;
   Unit unit = term.unit;
@@ -73,7 +75,7 @@ std::string take(const std::string& event, const Term& term, const Countable& co
     const bool bare = own && own->measures_the_same_as(Unit{}) && own->factor == 1;  // "misses" are counts
     if (own && !bare && own->measures_the_same_as(term.unit))
       unit = *own;
-    else if (own && !own->measures_the_same_as(Unit{}))
+    else if (own && !own->measures_the_same_as(term.unit) && (found || !own->measures_the_same_as(Unit{})))
       return event + " counts " + unit_text + ", the metric expects " + dimension_text(term.unit);
   }
   out->events.push_back(event);
@@ -89,9 +91,9 @@ std::string bind_term(const Term& term, const Countable& countable, Bound::Term*
     if (is_pattern(event)) {
       why = event + " matches no event here";
       for (const std::string& one : countable.expand(event))
-        if (std::string refused = take(one, term, countable, out); !refused.empty()) why = refused;
+        if (std::string refused = take(one, term, countable, true, out); !refused.empty()) why = refused;
     } else {
-      why = take(event, term, countable, out);
+      why = take(event, term, countable, false, out);
     }
     if (!out->events.empty()) return {};
     if (first.empty()) first = why;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "base/glob.hpp"
 #include "metrics/library.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -129,9 +130,10 @@ Countable countable(const std::map<std::string, std::string>& events) {
     *unit = found->second;
     return {};
   };
-  out.expand = [events](const std::string&) {
+  out.expand = [events](const std::string& pattern) {
     std::vector<std::string> names;
-    for (const auto& one : events) names.push_back(one.first);
+    for (const auto& one : events)
+      if (glob(pattern, one.first)) names.push_back(one.first);
     return names;
   };
   return out;
@@ -166,6 +168,14 @@ TEST(Definitions, AnEventOfAnotherDimensionIsRefused) {
   std::string why;
   EXPECT_FALSE(built_in().bind("CPU_SHARE", countable({{"perf::TASK-CLOCK", "bytes"}}), &why));
   EXPECT_THAT(why, HasSubstr("perf::TASK-CLOCK counts bytes, the metric expects s"));
+}
+TEST(Definitions, OfAPatternTakeOnlyWhatMeasuresTheSame) {
+  std::string why;
+  const auto bound = built_in().bind(
+      "PACKAGE_TEMPERATURE",
+      countable({{"coretemp:::chip:Package", "mdegC"}, {"coretemp:::chip:fan", "rpm"}}), &why);
+  ASSERT_TRUE(bound) << why;
+  EXPECT_EQ(bound->terms[0].events, std::vector<std::string>{"coretemp:::chip:Package"});
 }
 TEST(Definitions, ThatCannotBeCountedSayWhyAndWhatTheyNeed) {
   std::string why;

@@ -64,4 +64,16 @@ Countable in_this_process() {
   return out;
 }
 
+bool is_modelled(const Bound& bound) {
+  Catalogue& catalogue = substrata::Library::instance().catalogue();
+  for (const Bound::Term& term : bound.terms)
+    for (const std::string& event : term.events) {
+      const Result<uint32_t> code = catalogue.find(event);
+      if (!code) continue;
+      const Result<EventInfo> info = catalogue.info(*code);
+      if (info && (info->flags & kEventModelled) != 0) return true;
+    }
+  return false;
+}
+
 }  // namespace substrata::metrics

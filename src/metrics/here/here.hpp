@@ -14,6 +14,9 @@ std::unique_ptr<Library> library_of_this_machine();
 // Through the layer: asks, and opens, the substrates that events belong to.
 Countable in_this_process();
 
+// Whether an event of it comes from a model.
+bool is_modelled(const Bound& bound);
+
 }  // namespace substrata::metrics
 
 #endif
