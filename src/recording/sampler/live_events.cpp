@@ -172,9 +172,10 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
   node_ = std::make_unique<Sampler>(0, false, true);
 
   const bool usual = event_specs.empty() && target.usual;
+  bool named = !usual;  // by the user
   const TryAdd try_add = [&](const std::string& name) -> std::string {
     // Of a processor that clock counts all time, idle or not.
-    if (usual && target.kind == LiveTarget::Kind::kMachine && name == "perf::TASK-CLOCK") return kLeftOut;
+    if (!named && target.kind == LiveTarget::Kind::kMachine && name == "perf::TASK-CLOCK") return kLeftOut;
     if (std::string why = node_->try_add(name); !why.empty()) return why;
     // It looks at a process and its descendants as a whole, not at threads.
     if (name.rfind("process:::", 0) == 0)
@@ -196,6 +197,7 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
     notes_ = add_usual_events(try_add, &refused_);
   else
     notes_ = add_event_specs(event_specs, try_add);
+  named = false;
   add_willing_events(target.also, try_add, &refused_);
 
   for (const auto& part : parts_) part->start();

@@ -124,6 +124,8 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
         plan.preload + (others != nullptr && others[0] != '\0' ? std::string(":") + others : std::string()));
   }
   start_library();
+  rusage own{};
+  getrusage(RUSAGE_SELF, &own);  // what the kernel counts of the command begins with this program's memory
   Child child(plan.command, environment, plan.silent);
 
   Sampler sampler(child.pid(), true, plan.node);
@@ -219,7 +221,8 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
                                           {"command.elapsed_s", seconds_text(elapsed)},
                                           {"command.user_s", seconds_text(seconds_of(used.ru_utime))},
                                           {"command.system_s", seconds_text(seconds_of(used.ru_stime))},
-                                          {"command.max_resident_kib", std::to_string(used.ru_maxrss)}};
+                                          {"command.max_resident_kib", std::to_string(used.ru_maxrss)},
+                                          {"command.max_resident_floor_kib", std::to_string(own.ru_maxrss)}};
   for (const std::string& one : sampler.unobserved())
     end_properties.emplace_back(
         "note." + one,

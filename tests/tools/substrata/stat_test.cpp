@@ -121,6 +121,12 @@ TEST(StatOptions, PeakMemoryIsThatOfTheLargestProcess) {
   EXPECT_LT(bytes, 48.0 * 1048576);
 }
 
+TEST(StatOptions, PeakMemoryOfASmallCommandIsABound) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(tool("stat -j -e 'example:::constant' -o " + folder.file("o") + " -- true").status, 0);
+  EXPECT_EQ(json::parse(contents(folder.file("o"))).value("peak_memory_at_most", false), true);
+}
+
 TEST(StatOptions, TheWholeMachineIsCountedWhileTheCommandRuns) {
   if (!processors_are_counted()) GTEST_SKIP() << tool("stat -a -e perf::CONTEXT-SWITCHES -- true").errors;
   const Ran ran = tool("stat -a -e perf::CONTEXT-SWITCHES -- sh -c 'sleep 0.01; exit 5'");

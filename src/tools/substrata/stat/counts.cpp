@@ -78,6 +78,8 @@ Counts counts_of(const recording::Timeline& timeline, const std::vector<sampler:
   out.user_s = number_of(writer.end_properties, "command.user_s");
   out.system_s = number_of(writer.end_properties, "command.system_s");
   out.peak_bytes = 1024 * number_of(writer.end_properties, "command.max_resident_kib");
+  out.peak_at_most =
+      out.peak_bytes <= 1024 * number_of(writer.end_properties, "command.max_resident_floor_kib");
   out.machine = writer.properties;
   for (const recording::Trace& trace : timeline.traces) {
     if (trace.series->scope == "recorder") continue;
@@ -166,6 +168,7 @@ Counts mean_of(const std::vector<Counts>& runs) {
   }
   for (const Counts& run : runs) {
     out.peak_bytes = std::max(out.peak_bytes, run.peak_bytes);
+    out.peak_at_most = out.peak_at_most && run.peak_at_most;
     // The first run that failed is the one to report.
     if (out.status == 0 && run.status != 0) {
       out.status = run.status;

@@ -63,7 +63,8 @@ struct Counts {
   double seconds_deviation = 0;
   double user_s = 0;
   double system_s = 0;
-  double peak_bytes = 0;  // resident memory of the largest process; 0: not known
+  double peak_bytes = 0;      // resident memory of the largest process; 0: not known
+  bool peak_at_most = false;  // the kernel counted nothing larger than the process that started the command
   std::vector<Line> lines;
   std::vector<MetricLine> metrics;
   std::string region;  // its name and passes, where this is what was counted within a region

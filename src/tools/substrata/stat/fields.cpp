@@ -23,7 +23,11 @@ void write_line(std::ostream& out, const Line& line, const Counts& counts, const
   std::snprintf(text, sizeof text, "%.2f", share_of(line));
   out << text << separator;
   const Beside other = line.present && line.kind != recording::Kind::kGauge ? beside(line, counts) : Beside{};
-  out << other.value << separator << other.unit << "\n";
+  if (!other.value.empty()) {
+    std::snprintf(text, sizeof text, "%.6g", other.number);
+    out << text;
+  }
+  out << separator << other.unit << "\n";
 }
 
 // A metric has neither a time nor a share; its name is that of an event.

@@ -62,6 +62,7 @@ nlohmann::json as_json(const std::vector<Counts>& parts) {
                            {"machine", nlohmann::json::object()}, {"events", nlohmann::json::array()},
                            {"metrics", nlohmann::json::array()}};
   if (counts.peak_bytes > 0) report["peak_memory_bytes"] = counts.peak_bytes;
+  if (counts.peak_at_most) report["peak_memory_at_most"] = true;
   if (counts.runs > 1) report["seconds_deviation"] = counts.seconds_deviation;
   for (const auto& [name, value] : counts.machine) report["machine"][name] = value;
   for (const Counts& part : parts) {

@@ -15,16 +15,15 @@ namespace substrata::tool {
 using namespace sampler;
 namespace {
 
-// The counter units of this machine, as the components report them.
+// The counter units of this machine, as their component reports them.
 std::vector<std::string> counter_units() {
   start_library();
   std::vector<std::string> out;
-  for (int i = 0; i < PAPI_num_components(); ++i) {
-    const PAPI_component_info_t* info = PAPI_get_component_info(i);
-    if (info == nullptr) continue;
-    for (const char* name : info->pmu_names)
-      if (name != nullptr) out.emplace_back(name);
-  }
+  const int processor = PAPI_get_component_index("perf_event");
+  const PAPI_component_info_t* const info = processor >= 0 ? PAPI_get_component_info(processor) : nullptr;
+  if (info == nullptr) return out;
+  for (const char* name : info->pmu_names)
+    if (name != nullptr) out.emplace_back(name);
   return out;
 }
 

@@ -15,6 +15,7 @@ namespace substrata::tool {
 struct Beside {
   std::string value;  // empty: nothing
   std::string unit;
+  double number = 0;
 };
 Beside beside(const Line& line, const Counts& counts);
 

@@ -174,27 +174,29 @@ Shown shown(const Line& line) {
 
 Beside beside(const Line& line, const Counts& counts) {
   if (line.has_beside) {
-    return {recording::compact(line.beside), line.beside_unit};
+    return {recording::compact(line.beside), line.beside_unit, line.beside};
   }
   const recording::BaseUnit base = recording::base_unit(line.unit);
   if (line.kind == recording::Kind::kGauge) {
     if (line.min == line.max) return {};
-    return {"mean", "of " + recording::compact(base.factor * line.min) + " to " +
-                        recording::compact(base.factor * line.max)};
+    return {"mean",
+            "of " + recording::compact(base.factor * line.min) + " to " +
+                recording::compact(base.factor * line.max),
+            base.factor * line.value};
   }
   if (!(counts.seconds > 0)) return {};
   char text[40];
   double by_second = base.factor * line.value / counts.seconds;
   if (base.unit == "s") {
     std::snprintf(text, sizeof text, "%.3f", by_second);
-    return {text, "CPUs utilized"};
+    return {text, "CPUs utilized", by_second};
   }
   // As perf has it: by the second of processor time.
   if (const Line* clock = counts.find("perf::TASK-CLOCK");
       clock != nullptr && clock->value > 0 && line.component == clock->component)
     by_second = base.factor * line.value / (1e-9 * clock->value);
-  if (base.unit == "J") return {recording::compact(by_second), "W"};
-  return {recording::compact(by_second), base.unit == "bytes" ? "bytes/s" : "/s"};
+  if (base.unit == "J") return {recording::compact(by_second), "W", by_second};
+  return {recording::compact(by_second), base.unit == "bytes" ? "bytes/s" : "/s", by_second};
 }
 
 void write_table(std::ostream& out, const std::vector<Counts>& parts) {
@@ -220,8 +222,8 @@ void write_table(std::ostream& out, const std::vector<Counts>& parts) {
   }
   out << "\n";
   if (counts.peak_bytes > 0) {
-    std::snprintf(text, sizeof text, "%20.3f MiB peak memory of the largest process\n",
-                  counts.peak_bytes / 1048576);
+    std::snprintf(text, sizeof text, "%20.3f MiB peak memory of the largest process%s\n",
+                  counts.peak_bytes / 1048576, counts.peak_at_most ? ", or less" : "");
     out << text;
   }
   write_refusals(out, counts);
