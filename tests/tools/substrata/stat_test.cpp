@@ -225,7 +225,7 @@ TEST(StatRegions, MarkedByTheCommandAreApart) {
   const json report = json::parse(contents(folder.file("o")));
   ASSERT_EQ(report.at("regions").size(), 1u);
   EXPECT_EQ(report.at("regions")[0].at("name"), "work");
-  EXPECT_EQ(report.at("regions")[0].at("events")[0].at("value"), 42);
+  EXPECT_NEAR(report.at("regions")[0].at("events")[0].at("value"), 42, 1e-9);
 }
 
 // Every command that the guide shows is run as it stands.
