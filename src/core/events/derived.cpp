@@ -27,6 +27,7 @@ constexpr size_t kMaxSteps = 128;  // and so the depth of the evaluation stack
 constexpr int kMaxNesting = 32;
 constexpr uint32_t kMaxComposedTerms = 64;
 
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_space(char c) { return c == ' ' || c == '\t'; }
 
 // A double as a reported value: rounded toward zero, as PAPI converts, and kept within 64 bits.
@@ -50,6 +51,7 @@ int64_t subtract(int64_t a, int64_t b) noexcept {
 struct FormulaReader {
   std::string_view text;
   uint32_t term_count;
+  const std::vector<std::string>* names = nullptr;  // of the terms, in place of N<number>
   size_t at = 0;
   struct Item {
     char op;
@@ -66,15 +68,29 @@ struct FormulaReader {
     while (at < text.size() && is_space(text[at])) ++at;
   }
 
-  // N<number>, a decimal number, or '#' for the clock's cycles per second.
+  // A letter or '_', then letters, digits and '_'.
+  Status named() {
+    const size_t begin = at;
+    while (at < text.size() && (is_letter(text[at]) || (text[at] >= '0' && text[at] <= '9'))) ++at;
+    const auto found = std::find(names->begin(), names->end(), text.substr(begin, at - begin));
+    if (found == names->end()) {
+      at = begin;
+      return bad("there is no such term");
+    }
+    items.push_back({'n', static_cast<uint16_t>(found - names->begin()), 0});
+    return kSuccess;
+  }
+
+  // N<number> or a name, a decimal number, or '#' for the clock's cycles per second.
   Status operand() {
     skip_spaces();
-    if (at < text.size() && text[at] == '#') {
+    if (names != nullptr && at < text.size() && is_letter(text[at])) return named();
+    if (names == nullptr && at < text.size() && text[at] == '#') {
       ++at;
       items.push_back({'h', 0, 0});
       return kSuccess;
     }
-    if (at < text.size() && text[at] == 'N') {
+    if (names == nullptr && at < text.size() && text[at] == 'N') {
       const char* begin = text.data() + at + 1;
       const char* end = text.data() + text.size();
       unsigned term = 0;
@@ -193,7 +209,7 @@ Result<Formula> Formula::make(DerivedKind kind, std::string_view text, uint32_t 
       break;
     case DerivedKind::kPostfix:
     case DerivedKind::kInfix: {
-      FormulaReader reader{.text = text, .term_count = term_count, .at = 0, .items = {}};
+      FormulaReader reader{.text = text, .term_count = term_count, .names = nullptr, .at = 0, .items = {}};
       const Status status = kind == DerivedKind::kPostfix ? reader.postfix() : reader.infix();
       if (!status.ok()) return status;
       for (const FormulaReader::Item& item : reader.items)
@@ -206,6 +222,20 @@ Result<Formula> Formula::make(DerivedKind kind, std::string_view text, uint32_t 
   return formula;
 }
 
+Result<Formula> Formula::make_named(std::string_view text, const std::vector<std::string>& names) {
+  if (names.size() > kMaxNames)
+    return refuse(Code::kInvalid, "a formula has at most %u terms", static_cast<unsigned>(kMaxNames));
+  Formula formula;
+  formula.kind_ = DerivedKind::kInfix;
+  formula.term_count_ = static_cast<uint32_t>(names.size());
+  FormulaReader reader{
+      .text = text, .term_count = formula.term_count_, .names = &names, .at = 0, .items = {}};
+  if (const Status status = reader.infix(); !status.ok()) return status;
+  for (const FormulaReader::Item& item : reader.items)
+    formula.steps_.push_back({item.op, item.term, item.constant});
+  return formula;
+}
+
 bool Formula::per_second() const noexcept {
   return kind_ == DerivedKind::kPerSecond || kind_ == DerivedKind::kAddPerSecond ||
          std::any_of(steps_.begin(), steps_.end(), [](const Step& step) { return step.op == 'h'; });
@@ -213,7 +243,7 @@ bool Formula::per_second() const noexcept {
 
 std::string Formula::postfix() const {
   std::string text;
-  for (const Step& step : as_steps()) {
+  for (const Step& step : steps()) {
     if (step.op == 'n') {
       text += 'N' + std::to_string(step.term);
     } else if (step.op == 'c') {
@@ -229,24 +259,24 @@ std::string Formula::postfix() const {
 }
 
 // Any kind as a postfix formula.
-std::vector<Formula::Step> Formula::as_steps() const {
+std::vector<Formula::Step> Formula::steps() const {
   if (kind_ == DerivedKind::kPostfix || kind_ == DerivedKind::kInfix) return steps_;
   const bool rate = kind_ == DerivedKind::kPerSecond || kind_ == DerivedKind::kAddPerSecond;
   const bool first_only = kind_ == DerivedKind::kNone || kind_ == DerivedKind::kCompound;
   const uint16_t first = rate ? 1 : 0;
   const uint32_t end = first_only ? 1 : term_count_;
-  std::vector<Step> steps{{'n', first, 0}};
+  std::vector<Step> out{{'n', first, 0}};
   for (uint32_t i = first + 1u; i < end; ++i) {
-    steps.push_back({'n', static_cast<uint16_t>(i), 0});
-    steps.push_back({kind_ == DerivedKind::kSub ? '-' : '+', 0, 0});
+    out.push_back({'n', static_cast<uint16_t>(i), 0});
+    out.push_back({kind_ == DerivedKind::kSub ? '-' : '+', 0, 0});
   }
   if (rate) {
-    steps.push_back({'n', 0, 0});
-    steps.push_back({'/', 0, 0});
-    steps.push_back({'h', 0, 0});
-    steps.push_back({'*', 0, 0});
+    out.push_back({'n', 0, 0});
+    out.push_back({'/', 0, 0});
+    out.push_back({'h', 0, 0});
+    out.push_back({'*', 0, 0});
   }
-  return steps;
+  return out;
 }
 
 Result<Formula> Formula::compose(const Formula& outer, const std::vector<Formula>& parts) {
@@ -273,12 +303,12 @@ Result<Formula> Formula::compose(const Formula& outer, const std::vector<Formula
     return composed;
   }
   composed.kind_ = DerivedKind::kPostfix;
-  for (const Step& step : outer.as_steps()) {
+  for (const Step& step : outer.steps()) {
     if (step.op != 'n') {
       composed.steps_.push_back(step);
       continue;
     }
-    for (Step inner : parts[step.term].as_steps()) {
+    for (Step inner : parts[step.term].steps()) {
       if (inner.op == 'n') inner.term = static_cast<uint16_t>(inner.term + offsets[step.term]);
       composed.steps_.push_back(inner);
     }

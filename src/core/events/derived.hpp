@@ -32,9 +32,19 @@ const char* derived_name(DerivedKind kind) noexcept;
 // A formula made ready for evaluation. Copyable; evaluation allocates nothing. Thread-compatible.
 class Formula {
  public:
+  struct Step {
+    char op;  // 'n' term, 'c' constant, 'h' clock_hz, or + - * /
+    uint16_t term;
+    double constant;
+  };
+
   // Checks and compiles. `text` is used by kPostfix ("N0|N1|+|2|*|") and kInfix ("(N0+N1)*2"); terms are
   // N0..Nn-1, '#' is the clock's cycles per second.
   static Result<Formula> make(DerivedKind kind, std::string_view text, uint32_t term_count);
+
+  // As kInfix, with names instead of N0..Nn-1: names[i] is term Ni. At most kMaxNames of them.
+  static constexpr size_t kMaxNames = 64;
+  static Result<Formula> make_named(std::string_view text, const std::vector<std::string>& names);
 
   // `outer` with its term Ni replaced by parts[i]; the new terms are those of all parts, one part after the
   // other. Sums of sums stay exact, everything else is computed as a postfix formula is. kCombination when
@@ -49,16 +59,12 @@ class Formula {
   uint32_t term_count() const noexcept { return term_count_; }
   // The formula as kPostfix has it, of any kind.
   std::string postfix() const;
+  // The same as steps, each of whose operators takes the two values before it.
+  std::vector<Step> steps() const;
   // Whether evaluation uses clock_hz.
   bool per_second() const noexcept;
 
  private:
-  struct Step {
-    char op;  // 'n' term, 'c' constant, 'h' clock_hz, or + - * /
-    uint16_t term;
-    double constant;
-  };
-  std::vector<Step> as_steps() const;
   DerivedKind kind_ = DerivedKind::kNone;
   uint32_t term_count_ = 1;
   std::vector<Step> steps_;

@@ -66,6 +66,9 @@ SUBSTRATA_PRIVATE_API Result<uint32_t> state_of(int handle);  // SetState bits
 SUBSTRATA_PRIVATE_API Status set_domain(int handle, uint32_t domain);
 SUBSTRATA_PRIVATE_API Status set_granularity(int handle, uint32_t granularity);
 SUBSTRATA_PRIVATE_API Status set_inherit(int handle, bool inherit);
+// The set lies beneath one of another substrate, and runs beside the thread's own set of its substrate. Until its
+// cleanup.
+Status put_beneath(int handle);
 // Measures another thread or process; kSystem when it does not exist.
 SUBSTRATA_PRIVATE_API Status attach_set(int handle, unsigned long tid);
 // kInvalid when not attached.

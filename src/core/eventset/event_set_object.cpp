@@ -244,7 +244,7 @@ Status EventSet::start() noexcept {
   }
   // Sets that measure another target do not compete for this thread's counters.
   std::atomic<EventSet*>* place = nullptr;
-  if (configuration.target == Target::kSelf) {
+  if (configuration.target == Target::kSelf && !beneath) {
     place = &thread->running[static_cast<size_t>(component->index())];
     EventSet* other = nullptr;
     if (!place->compare_exchange_strong(other, this, std::memory_order_acq_rel))
@@ -278,7 +278,7 @@ Status EventSet::stop(int64_t* out) noexcept {
   if (status.ok()) last.swap(values);
   lost = status.code;
   state = (state & ~static_cast<uint32_t>(kSetRunning)) | kSetStopped;
-  if (configuration.target == Target::kSelf)
+  if (configuration.target == Target::kSelf && !beneath)
     thread->running[static_cast<size_t>(component->index())].store(nullptr, std::memory_order_release);
   if (status.ok() && out != nullptr) std::copy(last.begin(), last.end(), out);
   return status;
@@ -286,6 +286,7 @@ Status EventSet::stop(int64_t* out) noexcept {
 
 void EventSet::dismantle() noexcept {
   if (running()) stop(nullptr);
+  beneath = false;
   forget_overflow(0);
   unbind();
   entries.clear();

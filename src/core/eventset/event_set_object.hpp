@@ -26,6 +26,7 @@ class EventSet {
   int handle = -1;     // under which clients know it; -1: not in use
   bool direct = true;  // the reported values are the native values in order
   uint32_t state = kSetStopped;
+  bool beneath = false;  // under a set of another substrate: it does not compete for the thread
   const SubstrateTable* table = nullptr;
   Set* set = nullptr;
 

@@ -48,6 +48,12 @@ Status set_inherit(int handle, bool inherit) {
   return set->apply(wanted);
 }
 
+Status put_beneath(int handle) {
+  SUBSTRATA_LOCK_STOPPED_SET(set, handle);
+  set->beneath = true;
+  return kSuccess;
+}
+
 Status attach_set(int handle, unsigned long tid) {
   SUBSTRATA_LOCK_STOPPED_SET(set, handle);
   if (set->component == nullptr) return no_component();

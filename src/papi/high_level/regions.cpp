@@ -21,6 +21,7 @@
 #include "eventset/library.hpp"
 #include "eventset/measure.hpp"
 #include "eventset/threads.hpp"
+#include "high_level/metric_columns.hpp"
 #include "high_level/region_file.hpp"
 #include "substrata/feed.h"
 #include "system/system_info.hpp"
@@ -146,6 +147,33 @@ void Regions::plan_event(const std::string& spec, Plan* plan, bool asked_for) {
       {name, component != nullptr ? component->name() : "", instant || info.kind == ValueKind::kGauge});
 }
 
+// Adds the events that a group of metrics needs, and the metrics whose events are all there then.
+void Regions::plan_metrics(std::string_view spec, Plan* plan) {
+  if (plan->metrics == nullptr) plan->metrics = std::make_shared<MetricPlan>();
+  std::vector<std::string> refused;
+  for (metrics::Bound& bound : bind_spec(spec, plan->metrics.get(), &refused)) {
+    MetricColumn metric;
+    bool whole = true;
+    for (const metrics::Bound::Term& term : bound.terms) {
+      std::vector<size_t>& columns = metric.columns.emplace_back();
+      for (const std::string& event : term.events) {
+        plan_event(event, plan, true);
+        const auto column = std::find_if(plan->columns.begin(), plan->columns.end(),
+                                         [&](const Column& other) { return other.name == event; });
+        whole = whole && column != plan->columns.end();
+        columns.push_back(static_cast<size_t>(column - plan->columns.begin()));
+      }
+    }
+    metric.bound = std::move(bound);
+    const std::string name = metric.name();
+    const bool known = std::any_of(plan->metrics->metrics.begin(), plan->metrics->metrics.end(),
+                                   [&](const MetricColumn& other) { return other.name() == name; });
+    if (whole && !known) plan->metrics->metrics.push_back(std::move(metric));
+  }
+  if (!verbose_) return;
+  for (const std::string& one : refused) std::printf("PAPI-HL Warning: %s\n", one.c_str());
+}
+
 void Regions::make_plan() {
   auto plan = std::make_shared<Plan>();
   plan->multiplex = environment("PAPI_MULTIPLEX") != nullptr;
@@ -154,7 +182,10 @@ void Regions::make_plan() {
     const size_t begin = spec.find_first_not_of(" \t");
     if (begin == std::string::npos) continue;
     spec = spec.substr(begin, spec.find_last_not_of(" \t") - begin + 1);
-    plan_event(spec, plan.get(), true);
+    if (const std::string_view metric = metric_spec(spec); !metric.empty())
+      plan_metrics(metric, plan.get());
+    else
+      plan_event(spec, plan.get(), true);
   }
   const char* const presets[] = {"PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_FP_INS", "PAPI_FP_OPS"};
   if (plan->columns.empty())
@@ -404,6 +435,7 @@ void Regions::finish() {
   ProcessReport report;
   report.interface_version = interface_version_;
   report.columns = plan_->columns;
+  report.metrics = plan_->metrics;
   report.as_one_thread = !threads_apart();
   bool any = false;
   for (const std::shared_ptr<Thread>& thread : threads_) {

@@ -54,6 +54,7 @@ class Regions {
   struct Plan {
     std::vector<Column> columns;
     std::vector<PlannedSet> sets;
+    std::shared_ptr<MetricPlan> metrics;
     bool multiplex = false;
   };
   struct Thread;
@@ -64,6 +65,7 @@ class Regions {
   Status prepare();
   void make_plan();
   void plan_event(const std::string& spec, Plan* plan, bool asked_for);
+  void plan_metrics(std::string_view spec, Plan* plan);
   Thread* own_thread() const noexcept;
   Thread* make_thread();
   static Status make_sets(Thread* thread);

@@ -23,6 +23,7 @@
 #include "base/environment.hpp"
 #include "base/json.hpp"
 #include "high_level/job_start.hpp"
+#include "high_level/metric_columns.hpp"
 
 namespace substrata::high_level {
 namespace {
@@ -93,6 +94,11 @@ void put_quantity(Json* json, std::string_view name, int64_t value, const std::v
   json->close();
 }
 
+const std::vector<MetricColumn>& metrics_of(const ProcessReport& report) {
+  static const std::vector<MetricColumn> none;
+  return report.metrics != nullptr ? report.metrics->metrics : none;
+}
+
 void put_head(Json* json, const ProcessReport& report) {
   json->put("papi_version", report.interface_version);
   json->put("cpu_info", report.processor);
@@ -105,6 +111,22 @@ void put_head(Json* json, const ProcessReport& report) {
     json->put("type", column.instant ? "instant" : "delta");
     json->close();
   }
+  for (const MetricColumn& metric : metrics_of(report)) {
+    json->open(metric.name());
+    json->put("component", std::string_view("metric"));
+    json->put("type", std::string_view("instant"));
+    json->close();
+  }
+  json->close();
+}
+
+void put_metric(Json* json, const MetricColumn& metric, const int64_t* values,
+                const std::vector<const int64_t*>& reads) {
+  const auto number = [&](const int64_t* of) { return metric.number(of + Passes::kClocks, of[1]); };
+  if (reads.empty()) return json->put(metric.name(), number(values));
+  json->open(metric.name());
+  json->put("region_value", number(values));
+  for (size_t i = 0; i < reads.size(); ++i) json->put("read_" + std::to_string(i + 1), number(reads[i]));
   json->close();
 }
 
@@ -128,6 +150,7 @@ int64_t put_passes(Json* json, const ProcessReport& report, const Passes& passes
     put_quantity(json, "real_time_nsec", values[1], reads, 1);
     for (size_t c = 0; c < report.columns.size(); ++c)
       put_quantity(json, report.columns[c].name, values[Passes::kClocks + c], reads, Passes::kClocks + c);
+    for (const MetricColumn& metric : metrics_of(report)) put_metric(json, metric, values, reads);
     json->close();
   }
   return passes.size() - static_cast<int64_t>(open.size());

@@ -3,6 +3,7 @@
 #define SUBSTRATA_HIGH_LEVEL_REPORT_HPP
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,13 +20,15 @@ struct Column {
   bool instant = false;  // the value itself is reported, not the difference to the region's begin
 };
 
+struct MetricPlan;
 struct ProcessReport {
   std::string interface_version;  // "7.3.0.0"
   std::string processor;
   int max_mhz = 0, min_mhz = 0;
   std::vector<Column> columns;
-  std::vector<Passes> threads;  // in the order in which they began their first region
-  bool as_one_thread = false;   // all of them are shown as one
+  std::vector<Passes> threads;                          // in the order in which they began their first region
+  bool as_one_thread = false;                           // all of them are shown as one
+  std::shared_ptr<const MetricPlan> metrics = nullptr;  // over the columns; null: none
 };
 
 // Takes a report's text, piece by piece.

@@ -47,4 +47,10 @@ std::vector<std::string> add_event_specs(const std::vector<std::string>& event_s
   return refused;
 }
 
+void add_willing_events(const std::vector<std::string>& names, const TryAdd& try_add,
+                        std::vector<Refused>* refused) {
+  for (const std::string& name : names)
+    if (std::string why = try_add(name); !why.empty() && why != kLeftOut) refused->push_back({name, why});
+}
+
 }  // namespace substrata::sampler

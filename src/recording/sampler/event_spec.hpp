@@ -29,6 +29,10 @@ class ModelSetting {
 // cannot be counted; gives the reasons for those that a pattern found and that refused.
 std::vector<std::string> add_event_specs(const std::vector<std::string>& event_specs, const TryAdd& try_add);
 
+// Adds events by name; those that refuse, and why, to *refused.
+void add_willing_events(const std::vector<std::string>& names, const TryAdd& try_add,
+                        std::vector<Refused>* refused);
+
 }  // namespace substrata::sampler
 
 #endif

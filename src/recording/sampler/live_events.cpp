@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "measuring.hpp"
@@ -18,26 +19,6 @@ namespace substrata::sampler {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The processors that are online, from the kernel's list "0-3,8".
-std::vector<int> online_processors() {
-  std::vector<int> out;
-  std::ifstream file("/sys/devices/system/cpu/online");
-  std::string text;
-  std::getline(file, text);
-  for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
-    int first = 0;
-    const auto begun = std::from_chars(at, end, first);
-    if (begun.ec != std::errc()) break;
-    int last = first;
-    at = begun.ptr;
-    if (at < end && *at == '-') at = std::from_chars(at + 1, end, last).ptr;
-    for (int i = first; i <= last; ++i) out.push_back(i);
-  }
-  if (out.empty())
-    for (long i = 0; i < sysconf(_SC_NPROCESSORS_ONLN); ++i) out.push_back(static_cast<int>(i));
-  return out;
-}
 
 // The threads of a process and of its descendants, its own first.
 std::vector<pid_t> threads_of_tree(pid_t process) {
@@ -58,15 +39,24 @@ std::vector<pid_t> threads_of_tree(pid_t process) {
   return threads;
 }
 
-// Nanoseconds that all processors were busy since boot; -1: not known. Waiting for input, and time that the
-// hypervisor took, are not busy.
-std::int64_t busy_ns() {
+// Nanoseconds that these processors were busy since boot, of none named all; -1: not known. Waiting for input, and
+// time that the hypervisor took, are not busy.
+std::int64_t busy_ns(const std::vector<int>& processors) {
   std::ifstream file("/proc/stat");
-  std::string word;
-  std::int64_t user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0;
-  if (!(file >> word >> user >> nice >> system >> idle >> waiting >> interrupts >> soft) || word != "cpu")
-    return -1;
-  return (user + nice + system + interrupts + soft) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
+  std::string line;
+  std::int64_t sum = -1;
+  while (std::getline(file, line) && line.rfind("cpu", 0) == 0) {
+    std::istringstream fields(line);
+    std::string word;
+    std::int64_t user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0;
+    if (!(fields >> word >> user >> nice >> system >> idle >> waiting >> interrupts >> soft)) continue;
+    const bool wanted = std::any_of(processors.begin(), processors.end(),
+                                    [&](int number) { return word == "cpu" + std::to_string(number); });
+    if (processors.empty() ? word != "cpu" : !wanted) continue;
+    sum = std::max<std::int64_t>(sum, 0) +
+          (user + nice + system + interrupts + soft) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
+  }
+  return sum;
 }
 
 bool has_ended(pid_t thread) {
@@ -81,6 +71,38 @@ std::vector<std::string> names_of(const Sampler& sampler) {
 }
 
 }  // namespace
+
+std::vector<int> parse_processors(const std::string& text) {
+  std::vector<int> out;
+  const char *at = text.data(), *const end = at + text.size();
+  bool sound = at < end;
+  while (sound && at < end) {
+    int first = 0;
+    auto read = std::from_chars(at, end, first);
+    int last = first;
+    sound = read.ec == std::errc() && first >= 0;
+    if (sound && read.ptr < end && *read.ptr == '-') {
+      read = std::from_chars(read.ptr + 1, end, last);
+      sound = read.ec == std::errc() && last >= first && last < 65536;
+    }
+    for (int i = first; sound && i <= last; ++i)
+      if (std::find(out.begin(), out.end(), i) == out.end()) out.push_back(i);
+    at = read.ptr;
+    if (!sound || at == end) break;
+    sound = *at++ == ',' && at < end;
+  }
+  if (!sound) throw std::runtime_error("'" + text + "' is no list of processors; write for example 0-3,8");
+  return out;
+}
+
+std::vector<int> online_processors() {
+  std::ifstream file("/sys/devices/system/cpu/online");
+  std::string text;
+  if (std::getline(file, text)) return parse_processors(text);
+  std::vector<int> out;
+  for (long i = 0; i < sysconf(_SC_NPROCESSORS_ONLN); ++i) out.push_back(static_cast<int>(i));
+  return out;
+}
 
 // Takes rows and adds them up.
 class LiveEvents::Row : public recording::Sink {
@@ -131,11 +153,13 @@ class LiveEvents::Row : public recording::Sink {
 constexpr std::size_t kOwn = 2;
 
 LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>& event_specs)
-    : row_(std::make_unique<Row>(&series_)) {
+    : row_(std::make_unique<Row>(&series_)),
+      apart_(target.apart && target.kind == LiveTarget::Kind::kMachine),
+      processors_(target.processors) {
   start_library();
   std::vector<pid_t> threads;
   if (target.kind == LiveTarget::Kind::kMachine) {
-    for (const int processor : online_processors())
+    for (const int processor : processors_.empty() ? online_processors() : processors_)
       parts_.push_back(std::make_unique<Sampler>(Sampler::OfProcessor{processor}));
   } else if (target.kind == LiveTarget::Kind::kProcess) {
     threads = threads_of_tree(target.pid);
@@ -147,10 +171,11 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
   if (target.kind != LiveTarget::Kind::kMachine) tree_ = std::make_unique<Sampler>(target.pid, true, false);
   node_ = std::make_unique<Sampler>(0, false, true);
 
-  const bool usual = event_specs.empty();
+  const bool usual = event_specs.empty() && target.usual;
+  bool named = !usual;  // by the user
   const TryAdd try_add = [&](const std::string& name) -> std::string {
     // Of a processor that clock counts all time, idle or not.
-    if (usual && target.kind == LiveTarget::Kind::kMachine && name == "perf::TASK-CLOCK") return kLeftOut;
+    if (!named && target.kind == LiveTarget::Kind::kMachine && name == "perf::TASK-CLOCK") return kLeftOut;
     if (std::string why = node_->try_add(name); !why.empty()) return why;
     // It looks at a process and its descendants as a whole, not at threads.
     if (name.rfind("process:::", 0) == 0)
@@ -169,9 +194,11 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
     return {};
   };
   if (usual)
-    notes_ = add_usual_events(try_add);
+    notes_ = add_usual_events(try_add, &refused_);
   else
     notes_ = add_event_specs(event_specs, try_add);
+  named = false;
+  add_willing_events(target.also, try_add, &refused_);
 
   for (const auto& part : parts_) part->start();
   if (tree_ != nullptr) tree_->start();
@@ -185,18 +212,19 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
                      (part->notes().empty() ? std::string("its events refuse") : part->notes().back()));
     return true;
   });
-  const auto take = [&](const Sampler& sampler, std::size_t own) {
+  const auto take = [&](const Sampler& sampler, std::size_t own, const std::string& scope = {}) {
     std::vector<recording::SeriesInfo> about = sampler.series();
     about.resize(about.size() - own);
     for (recording::SeriesInfo& one : about) {
       recording::Series series;
       static_cast<recording::SeriesInfo&>(series) = std::move(one);
+      if (!scope.empty()) series.scope = scope;
       series.values.assign(1, 0);
       series.flags.assign(1, recording::kAbsent);
       series_.push_back(std::move(series));
     }
   };
-  if (usual && target.kind == LiveTarget::Kind::kMachine) busy_at_start_ns_ = busy_ns();
+  if (usual && target.kind == LiveTarget::Kind::kMachine) busy_at_start_ns_ = busy_ns(processors_);
   if (busy_at_start_ns_ >= 0) {
     recording::Series& busy = series_.emplace_back();
     busy.name = "machine:busy";
@@ -208,7 +236,9 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
     busy.values.assign(1, 0);
     busy.flags.assign(1, recording::kAbsent);
   }
-  take(*parts_.front(), kOwn);
+  if (!apart_) take(*parts_.front(), kOwn);
+  for (const auto& part : parts_)
+    if (apart_) take(*part, kOwn, "cpu " + std::to_string(part->processor()));
   if (tree_ != nullptr) take(*tree_, kOwn);
   take(*node_, kOwn - 1);
   if (series_.size() == 1)
@@ -222,16 +252,16 @@ LiveEvents::~LiveEvents() = default;
 void LiveEvents::sample() {
   std::size_t place = 0;
   if (busy_at_start_ns_ >= 0) {
-    const std::int64_t busy = busy_ns();
+    const std::int64_t busy = busy_ns(processors_);
     series_[0].values[0] = std::max<std::int64_t>(busy - busy_at_start_ns_, 0);
     series_[0].flags[0] = busy < 0 ? recording::kAbsent : 0;
     ++place;
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    row_->begin(place, parts_.front()->events(), i == 0);
+    row_->begin(place, parts_.front()->events(), apart_ || i == 0);
     parts_[i]->sample(*row_, 0);
+    if (apart_ || i + 1 == parts_.size()) place += parts_.front()->events();
   }
-  place += parts_.front()->events();
   if (tree_ != nullptr) {
     row_->begin(place, tree_->events(), true);
     tree_->sample(*row_, 0);

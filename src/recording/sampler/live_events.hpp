@@ -25,7 +25,15 @@ struct LiveTarget {
   };
   Kind kind = Kind::kMachine;
   pid_t pid = 0;
+  std::vector<int> processors = {};    // of kMachine: whose activity counts; none: of all that are online
+  bool usual = true;                   // where no events are named: the usual ones
+  std::vector<std::string> also = {};  // events of which those that refuse are left out, and reported
+  bool apart = false;                  // one series an event and processor, of the scope "cpu 3"
 };
+// Those that are online.
+std::vector<int> online_processors();
+// "0-3,8" as the kernel writes lists; throws std::runtime_error with the reason.
+std::vector<int> parse_processors(const std::string& text);
 
 // One value per event, summed over processors or threads. Counts grow from 0 at the start. Thread-bound.
 class LiveEvents {
@@ -47,6 +55,8 @@ class LiveEvents {
   std::int64_t time() const noexcept { return time_; }
   // What a person should know about how events are counted, one line each; refusals too.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
+  // Of the usual events, where no others were named.
+  const std::vector<Refused>& refused() const noexcept { return refused_; }
 
  private:
   class Row;
@@ -56,6 +66,9 @@ class LiveEvents {
   std::unique_ptr<Row> row_;
   std::vector<recording::Series> series_;
   std::vector<std::string> notes_;
+  std::vector<Refused> refused_;
+  bool apart_ = false;
+  std::vector<int> processors_;  // some of the machine's
   std::int64_t time_ = 0;
   std::int64_t busy_at_start_ns_ = -1;  // of the whole machine, where that is shown
 };

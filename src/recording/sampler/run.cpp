@@ -125,6 +125,8 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
         plan.preload + (others != nullptr && others[0] != '\0' ? std::string(":") + others : std::string()));
   }
   start_library();
+  rusage own{};
+  getrusage(RUSAGE_SELF, &own);  // what the kernel counts of the command begins with this program's memory
   Child child(plan.command, environment, plan.silent);
 
   Sampler sampler(child.pid(), true, plan.node);
@@ -134,10 +136,12 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   if (plan.placement) placement.emplace(child.pid(), kBetweenLooks, kTimes, plan.rank);
   const TryAdd try_add = [&](const std::string& name) { return sampler.try_add(name); };
   std::vector<std::string> refused, notes;
-  if (plan.event_specs.empty())
-    notes = add_usual_events(try_add);
-  else
+  Outcome outcome;
+  if (!plan.event_specs.empty())
     refused = add_event_specs(plan.event_specs, try_add);
+  else if (plan.usual)
+    notes = add_usual_events(try_add, &outcome.refused);
+  add_willing_events(plan.also, try_add, &outcome.refused);
   if (sampler.events() == 0 && plan.node)
     throw std::runtime_error(
         "none of the events can be counted here" +
@@ -160,7 +164,6 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
 
   const Descriptor timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (timer.get() < 0) throw std::system_error(errno, std::generic_category(), "no timer");
-  Outcome outcome;
   outcome.events = sampler.events();
   std::int64_t flushed = raw_now_ns();
   const auto recording = [&](auto&& work) {  // a full disk must not disturb the command
@@ -212,6 +215,7 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   const double elapsed = 1e-9 * static_cast<double>(outcome.end - outcome.begin);
   recording([&] { marks.take(*sink, outcome.end); });
   row();
+  outcome.counting = sampler.counting();
   rusage used{};
   outcome.status = child.reap(&used);
   outcome.how = child.how_it_ended();
@@ -223,7 +227,8 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
                                           {"command.elapsed_s", seconds_text(elapsed)},
                                           {"command.user_s", seconds_text(seconds_of(used.ru_utime))},
                                           {"command.system_s", seconds_text(seconds_of(used.ru_stime))},
-                                          {"command.max_resident_kib", std::to_string(used.ru_maxrss)}};
+                                          {"command.max_resident_kib", std::to_string(used.ru_maxrss)},
+                                          {"command.max_resident_floor_kib", std::to_string(own.ru_maxrss)}};
   for (const std::string& one : sampler.unobserved())
     end_properties.emplace_back(
         "note." + one,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "recording/writer.hpp"
+#include "sampler/sampler.hpp"
 
 namespace substrata::sampler {
 
@@ -18,6 +19,8 @@ struct Plan {
   std::vector<std::string> command;
   std::vector<std::string> shown;        // what the recording calls the command; empty: `command`
   std::vector<std::string> event_specs;  // events; empty: the usual ones
+  bool usual = true;                     // false: no usual ones either
+  std::vector<std::string> also;         // events of which those that refuse are left out, and reported
   std::int64_t interval_ns = 100'000'000;
   std::int64_t flush_ns = 1'000'000'000;
   bool node = true;  // events of the node are taken too
@@ -39,9 +42,11 @@ struct Outcome {
   std::uint64_t rows = 0;
   std::uint64_t missed = 0;  // ticks that came while a row was still being read
   std::size_t events = 0;
-  std::string mpi_summary;  // JSON, where an MPI program came to MPI_Finalize
-  std::string placement;    // JSON of what was watched
-  std::string failure;      // why the recording stopped before the command did; else empty
+  std::string mpi_summary;         // JSON, where an MPI program came to MPI_Finalize
+  std::string placement;           // JSON of what was watched
+  std::vector<Refused> refused;    // of the usual events
+  std::vector<Counting> counting;  // of the first series, at the end
+  std::string failure;             // why the recording stopped before the command did; else empty
 };
 
 // Where the samples go. `open` is called once it is known what stands at a recording's beginning, `flush` from

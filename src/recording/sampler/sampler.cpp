@@ -242,6 +242,14 @@ std::vector<recording::SeriesInfo> Sampler::series() const {
   return out;
 }
 
+std::vector<Counting> Sampler::counting() const {
+  std::vector<Counting> out;
+  for (const Set& set : sets_)
+    for (const substrata_value& value : set.values)
+      out.push_back({static_cast<double>(value.enabled_ns), static_cast<double>(value.running_ns)});
+  return out;
+}
+
 std::vector<std::string> Sampler::unobserved() const {
   std::vector<std::string> out;
   for (const Set& set : sets_)
@@ -300,7 +308,7 @@ void Sampler::sample(recording::Sink& sink, std::uint32_t set) {
   last_cost_ns_ = end - begin;
 }
 
-std::vector<std::string> add_usual_events(const TryAdd& try_add) {
+std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Refused>* not_counted) {
   // What the kernel's accounts have instead of an event of perf.
   struct Usual {
     const char* name;
@@ -323,6 +331,7 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add) {
       refused = about.available != 0 ? try_add(one.name) : about.why;
     }
     if (refused.empty()) continue;
+    if (not_counted != nullptr && refused != kLeftOut) not_counted->push_back({one.name, refused});
     for (const char* other : one.otherwise) try_add(other);
     // That a machine has no counters of its processor is not worth a line each time.
     if (std::strncmp(one.name, "perf::", 6) != 0 || refused == kLeftOut) continue;

@@ -18,6 +18,18 @@ namespace substrata::sampler {
 // CLOCK_MONOTONIC_RAW, the clock of every recording.
 std::int64_t raw_now_ns();
 
+// An event that is not counted, and why.
+struct Refused {
+  std::string name;
+  std::string why;
+};
+
+// How long an event was to count, and how long it did; 0 where that is not known.
+struct Counting {
+  double enabled_ns = 0;
+  double running_ns = 0;
+};
+
 // Events of any substrates. Those of a substrate that can follow processes are attached to the command and
 // inherited by its children; the others are sampled as they are, for the node. Thread-bound.
 class Sampler {
@@ -38,6 +50,8 @@ class Sampler {
   // Adds an event; the reason when it cannot be counted, else empty.
   std::string try_add(const std::string& name);
   std::size_t events() const noexcept { return events_; }
+  // -1: it follows a process.
+  int processor() const noexcept { return processor_; }
   // What a person should know about how events are counted, one line each.
   const std::vector<std::string>& notes() const noexcept { return notes_; }
 
@@ -45,6 +59,8 @@ class Sampler {
   void start();
   // The series in their order, with two of the recorder itself; after start().
   std::vector<recording::SeriesInfo> series() const;
+  // Of the last sample, in the order of series(), without the recorder's own.
+  std::vector<Counting> counting() const;
   // Models that have been given nothing to count so far.
   std::vector<std::string> unobserved() const;
   // Reads everything into one row of `set`.
@@ -96,8 +112,8 @@ inline constexpr const char* kLeftOut = "left out";
 // What is recorded by default: processor, memory faults, scheduling (where the kernel
 // refuses performance events, by its accounts of processes), temperature, energy,
 // network. Only events that open here.
-// Gives what a person should know of those that do not.
-std::vector<std::string> add_usual_events(const TryAdd& try_add);
+// Gives what a person should know of those that do not, and adds them to *refused.
+std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Refused>* refused = nullptr);
 
 }  // namespace substrata::sampler
 

@@ -15,7 +15,7 @@ std::vector<Arguments::Declared>* described = nullptr;
 const char* label(Arguments::Value what) {
   // In the order of Arguments::Value.
   constexpr const char* kLabels[] = {"TEXT", "FILE", "FOLDER", "EVENTS", "MACHINE", "WORKLOAD",
-                                     "ID",   "PID",  "TIME",   "MODULE", "SERIES"};
+                                     "ID",   "PID",  "TIME",   "MODULE", "GROUP",   "SERIES"};
   return kLabels[static_cast<std::size_t>(what)];
 }
 

@@ -36,6 +36,7 @@ class Arguments {
     kProcess,
     kDuration,
     kModule,
+    kGroup,  // of metrics
     kSeries  // of the recording that is named before it
   };
 

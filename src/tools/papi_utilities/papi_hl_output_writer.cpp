@@ -59,7 +59,10 @@ long long number(const Json& value) {
   return result;
 }
 
-bool is_metric(const std::string& key) { return key != "name" && key != "parent_region_id"; }
+// Numbers that several events make (metric:::IPC) cannot be added up over passes and ranks.
+bool is_metric(const std::string& key) {
+  return key != "name" && key != "parent_region_id" && !key.starts_with("metric:::");
+}
 
 struct Rank {
   unsigned long number = 0;

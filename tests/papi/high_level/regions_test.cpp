@@ -70,6 +70,26 @@ class Regions : public testing::Test {
 #endif
 
 // PA-24: the file is written without a PMU, and in the first call of the program.
+TEST_F(Regions, OfAGroupOfMetricsReportTheMetricsAndTheirEvents) {
+  if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT ||
+      PAPI_query_named_event("perf::TASK-CLOCK") != PAPI_OK)
+    GTEST_SKIP() << "perf::TASK-CLOCK does not open here";
+  const std::vector<std::string> texts = reports_of("@SYSTEM", [] {
+    return PAPI_hl_region_begin("work") == PAPI_OK && PAPI_hl_region_end("work") == PAPI_OK;
+  });
+  ASSERT_EQ(texts.size(), 1u);
+  EXPECT_THAT(texts[0], HasSubstr("\"perf::TASK-CLOCK\":"));
+  EXPECT_THAT(texts[0], testing::ContainsRegex("\"metric:::CPUS\":\"[0-9.]+\""));
+}
+
+TEST_F(Regions, TakeASingleMetricByItsName) {
+  const std::vector<std::string> texts = reports_of("metric:::NET_RX_BW", [] {
+    return PAPI_hl_region_begin("work") == PAPI_OK && PAPI_hl_region_end("work") == PAPI_OK;
+  });
+  ASSERT_EQ(texts.size(), 1u);
+  EXPECT_THAT(texts[0], testing::ContainsRegex("\"metric:::NET_RX_BW\":\"[0-9.]+\""));
+}
+
 TEST_F(Regions, OneReportAProcessWithEveryThreadAndNestedRegion) {
   SKIP_UNDER_THREAD_SANITIZER();
   const std::vector<std::string> reports = reports_of("example:::ticks", [] {

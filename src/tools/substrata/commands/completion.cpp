@@ -12,6 +12,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arguments/arguments.hpp"
@@ -19,6 +20,7 @@
 #include "sampler/measuring.hpp"
 #include "substrata_tool/commands.hpp"
 #include "substrata_tool/commands/reproduce.hpp"
+#include "substrata_tool/stat/metrics.hpp"
 
 namespace substrata::tool {
 using namespace sampler;
@@ -127,6 +129,17 @@ std::vector<std::string> module_names() {
   return out;
 }
 
+// What stands before the last of several names, with its comma.
+std::string before_last(const std::string& current) {
+  const std::size_t comma = current.rfind(',');
+  return comma == std::string::npos ? "" : current.substr(0, comma + 1);
+}
+
+std::vector<std::string> in_list(std::vector<std::string> names, const std::string& current) {
+  for (std::string& name : names) name = before_last(current) + name;
+  return names;
+}
+
 // What can stand in place of the last of the words, of which `current` has been typed: whole words, or a line with ':'
 // that names a list of the shell's own.
 std::vector<std::string> values(const Declared& of, const std::string& current,
@@ -139,8 +152,7 @@ std::vector<std::string> values(const Declared& of, const std::string& current,
       return {":folders"};
     case Arguments::Value::kEvents: {
       // The last of several, separated by commas.
-      const std::size_t comma = current.rfind(',');
-      const std::string head = comma == std::string::npos ? "" : current.substr(0, comma + 1);
+      const std::string head = before_last(current);
       start_library();
       for (const int code : presets())
         if (describe(code).available != 0) out.push_back(head + event_name(code));
@@ -148,6 +160,10 @@ std::vector<std::string> values(const Declared& of, const std::string& current,
         for (const int code : native_events(component)) out.push_back(head + event_name(code));
       break;
     }
+    case Arguments::Value::kGroup:
+      out = Metrics().names();
+      out.emplace_back("list");
+      return in_list(std::move(out), current);
     case Arguments::Value::kMachine:
       for (std::uint32_t i = 0; const substrata_machine* machine = substrata_machine_at(i); ++i)
         out.emplace_back(machine->name);

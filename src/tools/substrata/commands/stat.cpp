@@ -1,194 +1,295 @@
-// substrata stat: what a command counted in all, as a table or JSON.
+// substrata stat: what a command counted in all, as a table, as fields or as JSON.
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "arguments/arguments.hpp"
+#include "base/parse.hpp"
 #include "base/whole_file.hpp"
-#include "recording/base_unit.hpp"
-#include "recording/memory_sink.hpp"
-#include "recording/statistics.hpp"
-#include "recording/text_report.hpp"
 #include "sampler/run.hpp"
 #include "substrata_tool/command_line.hpp"
 #include "substrata_tool/commands.hpp"
+#include "substrata_tool/stat/counts.hpp"
+#include "substrata_tool/stat/measure.hpp"
+#include "substrata_tool/stat/metrics.hpp"
+#include "substrata_tool/stat/printing.hpp"
 
 namespace substrata::tool {
 using namespace sampler;
 namespace {
 
 constexpr const char* kUsage =
-    "Runs a command and prints event totals: sums of counts, levels of gauges.\n\n"
+    "Runs a command and prints event totals: sums of counts, levels of gauges, and beside them rates.\n\n"
     "  substrata stat -- make -j4\n"
-    "  substrata stat -e perf::TASK-CLOCK,'net:::lo:*' --json -o totals.json -- ./program\n\n"
+    "  substrata stat -r 5 -- ./program                 mean of five runs, and its standard error\n"
+    "  substrata stat -I 1s -x, -- ./program            a line an event and second, for a spreadsheet\n"
+    "  substrata stat -e perf::TASK-CLOCK,'net:::lo:*' --json -o totals.json -- ./program\n"
+    "  substrata stat -g MEM_DP -- ./program            a group of metrics; -g list shows them\n"
+    "  substrata stat -a --per-core -- sleep 10         what every core does meanwhile\n\n"
     "Processor and software events follow the command and its children; all other events are those of the "
     "whole node. The table goes to standard error; the exit status is the command's.";
 
-// Between letting the command go and its end.
-double elapsed(const recording::Timeline& timeline) {
-  const std::string text{
-      recording::property(timeline.recording->writers.front().end_properties, "command.elapsed_s")};
-  return text.empty() ? timeline.seconds : std::strtod(text.c_str(), nullptr);
-}
+// Where the text goes: standard error or a file, which lies there whole or not at all unless it grows as one looks.
+class Output {
+ public:
+  Output(const std::string& path, bool grows) : path_(path), grows_(grows) {
+    if (path.empty() || !grows) return;
+    file_.open(path);
+    check();
+  }
+  void write(const std::string& text) {
+    if (path_.empty()) {
+      std::cerr << text << std::flush;
+      return;
+    }
+    if (!grows_) return write_whole(path_, [&](std::ostream& to) { to << text; });
+    file_ << text << std::flush;
+    check();
+  }
 
-std::string exact(double number, recording::Type type) {
-  char text[40];
-  std::snprintf(text, sizeof text, type == recording::Type::kDouble ? "%.6g" : "%.0f", number);
-  return text;
-}
+ private:
+  void check() const {
+    if (!file_) throw std::runtime_error("'" + path_ + "' cannot be written");
+  }
+  std::string path_;
+  bool grows_;
+  std::ofstream file_;
+};
 
-void write_table(std::ostream& out, const recording::Timeline& timeline) {
-  const recording::Writer& writer = timeline.recording->writers.front();
-  const double seconds = elapsed(timeline);
-  std::size_t width = 5;
-  for (const recording::Trace& trace : timeline.traces) width = std::max(width, trace.series->name.size());
-  out << "\n"
-      << recording::property(writer.properties, "command") << ": "
-      << recording::property(writer.end_properties, "exit") << "\n\n";
-  for (const recording::Trace& trace : timeline.traces) {
-    const recording::Series& about = *trace.series;
-    if (about.scope == "recorder" || recording::rank_of_scope(about.scope) >= 0) continue;
-    const recording::Summary all = recording::summarize(trace);
-    const bool gauge = about.kind == recording::Kind::kGauge;
-    const recording::BaseUnit base = recording::base_unit(about.unit);
-    const std::string_view by_second = recording::rate_unit(base.unit);
-    char line[512];
-    if (all.samples == 0)
-      std::snprintf(line, sizeof line, "%20s %-10s", "no value", "");
-    else if (const double value = gauge ? all.level.mean : all.total; base.unit == "s")
-      std::snprintf(line, sizeof line, "%20.3f %-10s", 1e3 * base.factor * value, "ms");
+struct Form {
+  bool json = false;
+  std::string separator;
+  Apart apart = Apart::kTogether;
+};
+
+// One run, or one interval of it.
+class Printing {
+ public:
+  Printing(const Form& form, std::unique_ptr<Metrics>& metrics) : form_(form), metrics_(metrics) {}
+
+  // Metrics, and what stands beside events. Not before the library may start.
+  void complete(Counts* counts) const {
+    if (metrics_ == nullptr) metrics_ = std::make_unique<Metrics>();
+    metrics_->add_to(counts);
+    for (Counts& region : counts->regions) metrics_->add_to(&region);
+  }
+
+  // Of one or several runs, with their metrics.
+  std::string whole(const Counts& counts) const {
+    std::ostringstream text;
+    const std::vector<Counts> parts = parts_of(counts);
+    if (form_.json)
+      text << as_json(parts).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    else if (!form_.separator.empty())
+      write_fields(text, parts, form_.separator, "");
     else
-      std::snprintf(
-          line, sizeof line, "%20s %-10s",
-          (base.factor == 1 ? exact(value, about.type) : recording::compact(base.factor * value)).c_str(),
-          std::string(base.unit).c_str());
-    out << line << ' ' << about.name << std::string(width - about.name.size(), ' ') << "  ";
-    if (all.samples != 0 && gauge)
-      out << "mean; " << recording::compact(base.factor * all.level.min) << " to "
-          << recording::compact(base.factor * all.level.max);
-    else if (all.samples != 0 && seconds > 0)
-      out << recording::compact(base.factor * all.total / seconds)
-          << (by_second.empty() ? std::string("/s") : " " + std::string(by_second));
-    out << "  (" << about.scope << ", " << recording::origin_name(about)
-        << ((trace.flags_seen & recording::kScaled) != 0 ? ", scaled" : "")
-        << ((trace.flags_seen & recording::kAbsent) != 0 ? ", with gaps" : "") << ")\n";
+      write_table(text, parts);
+    return text.str();
   }
-  out << "\n";
-  char line[200];
-  std::snprintf(line, sizeof line, "%20.6f s elapsed, %s s user, %s s system\n", seconds,
-                std::string(recording::property(writer.end_properties, "command.user_s")).c_str(),
-                std::string(recording::property(writer.end_properties, "command.system_s")).c_str());
-  out << line;
-  for (const recording::Properties* properties : {&writer.properties, &writer.end_properties})
-    for (const auto& [name, value] : *properties) {
-      if (name.rfind("note", 0) == 0) out << "note: " << value << "\n";
-      if (name == "refused") out << "refused: " << value << "\n";
+
+  // Of JSON an object a line.
+  std::string interval(Counts counts, double at_seconds, bool first) const {
+    complete(&counts);
+    std::ostringstream text;
+    char at[40];
+    std::snprintf(at, sizeof at, "%.9f", at_seconds);
+    const std::vector<Counts> parts = parts_of(counts);
+    if (form_.json) {
+      const nlohmann::json all = as_json(parts);
+      const nlohmann::json one = {
+          {"interval", at_seconds}, {"events", all.at("events")}, {"metrics", all.at("metrics")}};
+      text << one.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    } else if (!form_.separator.empty()) {
+      write_fields(text, parts, form_.separator, at + form_.separator);
+    } else {
+      write_interval(text, parts, at_seconds, first);
     }
+    return text.str();
+  }
+
+ private:
+  // Of places the metrics that have a number there.
+  std::vector<Counts> parts_of(const Counts& counts) const {
+    std::vector<Counts> parts = split(counts, form_.apart);
+    if (parts.size() == 1) return parts;
+    for (Counts& part : parts) {
+      complete(&part);
+      std::erase_if(part.metrics, [](const MetricLine& metric) { return !metric.present; });
+    }
+    return parts;
+  }
+
+  const Form& form_;
+  std::unique_ptr<Metrics>& metrics_;
+};
+
+// The command line.
+struct Request {
+  std::vector<std::string> event_specs, groups;
+  std::vector<std::string> command;
+  std::string out, interval = "100ms", every, process, processors;
+  std::uint64_t runs = 1;
+  bool all_processors = false;
+  bool top_down = false;
+  bool of_processors[3] = {};  // each, cores, packages
+  bool of_ranks = false;
+  Form form;
+
+  bool live() const { return all_processors || !process.empty() || !processors.empty(); }
+};
+
+void declare(Arguments& arguments, Request& request) {
+  arguments.words("-e,--events", request.event_specs,
+                  "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
+                  Arguments::Value::kEvents);
+  arguments.words(
+      "-g,--group", request.groups,
+      "groups of metrics or single ones, separated by commas, and the events that they need; list: "
+      "all groups and their metrics",
+      Arguments::Value::kGroup);
+  arguments.flag("--topdown", request.top_down, "where the slots of the pipeline went: the group TMA");
+  arguments.number("-r,--repeat", request.runs,
+                   "runs of the command: prints means, with the standard error of each in per cent");
+  arguments.flag("-a,--all-cpus", request.all_processors,
+                 "count what every processor does, while the command runs or until Ctrl-C");
+  arguments.word("-C,--cpu", request.processors,
+                 "count what these processors do, for example 0-3,8, while the command runs or until Ctrl-C");
+  arguments.word(
+      "-p,--pid", request.process,
+      "count a running process, its threads and children, until it ends, while the command runs or "
+      "until Ctrl-C",
+      Arguments::Value::kProcess);
+  arguments.flag("-A,--no-aggr", request.of_processors[0], "of -a or -C: each processor apart");
+  arguments.flag("--per-core", request.of_processors[1], "of -a or -C: each core apart");
+  arguments.flag("--per-socket", request.of_processors[2], "of -a or -C: each package apart");
+  arguments.flag("--per-rank", request.of_ranks, "of an MPI program: each rank apart");
+  arguments.word("-I,--interval-print", request.every,
+                 "also print what was counted in each interval of this length, while the command runs",
+                 Arguments::Value::kDuration);
+  arguments.word(
+      "-x,--field-separator", request.form.separator,
+      "print fields with this between them, in the order of perf stat: (time,) (place, processors,) "
+      "value, unit, event, (error of several runs,) time that it counted in ns, share of the wanted "
+      "time, what stands beside it, its unit");
+  arguments.word("-i,--interval", request.interval, "time between samples of gauges (default 100ms)",
+                 Arguments::Value::kDuration);
+  arguments.word("-o,--output", request.out, "file to write instead of standard error",
+                 Arguments::Value::kFile);
+  arguments.flag("-j,--json", request.form.json, "print JSON; of intervals an object a line");
 }
 
-nlohmann::json as_json(const recording::Timeline& timeline) {
-  const recording::Writer& writer = timeline.recording->writers.front();
-  nlohmann::json report = {{"command", recording::property(writer.properties, "command")},
-                           {"seconds", elapsed(timeline)},
-                           {"exit_status", recording::property_number(writer.end_properties, "exit_status")},
-                           {"machine", nlohmann::json::object()},
-                           {"events", nlohmann::json::array()}};
-  for (const auto& [name, value] : writer.properties) report["machine"][name] = value;
-  for (const recording::Trace& trace : timeline.traces) {
-    const recording::Series& about = *trace.series;
-    if (about.scope == "recorder") continue;
-    const recording::Summary all = recording::summarize(trace);
-    nlohmann::json entry = {{"name", about.name},
-                            {"unit", about.unit},
-                            {"kind", recording::kind_name(about.kind)},
-                            {"scope", about.scope},
-                            {"component", about.component},
-                            {"modelled", about.modelled},
-                            {"scaled", (trace.flags_seen & recording::kScaled) != 0},
-                            {"value", nullptr}};
-    if (all.samples != 0 && about.kind == recording::Kind::kGauge) {
-      entry["value"] = all.level.mean;
-      entry["min"] = all.level.min;
-      entry["max"] = all.level.max;
-    } else if (all.samples != 0) {
-      // The last value itself: a double would lose the low bits of large counts.
-      std::size_t last = about.values.size() - 1;
-      while (!about.present_at(last)) --last;
-      if (about.type == recording::Type::kDouble)
-        entry["value"] = about.value_at(last);
-      else if (about.type == recording::Type::kUint64)
-        entry["value"] = static_cast<std::uint64_t>(about.values[last]);
-      else
-        entry["value"] = about.values[last];
+// What is wrong with the request; empty: nothing.
+std::string fault(const Request& request) {
+  const int apart = request.of_processors[0] + request.of_processors[1] + request.of_processors[2];
+  const bool listing =
+      std::find(request.groups.begin(), request.groups.end(), "list") != request.groups.end();
+  if (request.command.empty() && !request.live() && !listing)
+    return "no command is named; for example: substrata stat sleep 1";
+  if (request.runs == 0) return "-r needs at least one run";
+  if (request.runs > 1 && request.command.empty()) return "-r needs a command to run again";
+  if (request.form.json && !request.form.separator.empty()) return "choose --json or -x";
+  if (!request.process.empty() && (request.all_processors || !request.processors.empty()))
+    return "choose processors (-a, -C) or a process (-p)";
+  if (apart + (request.of_ranks ? 1 : 0) > 1)
+    return "choose one of -A, --per-core, --per-socket and --per-rank";
+  if (apart != 0 && (!request.live() || !request.process.empty()))
+    return "-A, --per-core and --per-socket need processors: -a or -C";
+  return {};
+}
+
+bool for_ranks(const Request& request) {
+  return request.event_specs.empty() && !request.command.empty() && is_mpi_launcher(request.command.front());
+}
+
+Plan plan_of_command(const Request& request, const std::vector<std::string>& also) {
+  Plan plan;
+  plan.command = plan.shown = request.command;
+  plan.event_specs = request.event_specs;
+  plan.also = also;
+  plan.usual = also.empty();
+  if (for_ranks(request)) try {
+      plan.command = with_shim(request.command);
+      plan.mpi = true;
+    } catch (const std::runtime_error& error) {
+      std::fprintf(stderr, "substrata stat: messages are not counted: %s\n", error.what());
     }
-    report["events"].push_back(std::move(entry));
+  plan.interval_ns = parse_duration(request.every.empty() ? request.interval : request.every);
+  return plan;
+}
+
+LivePlan plan_of_live(const Request& request, const std::vector<std::string>& also) {
+  LivePlan plan;
+  plan.target.also = also;
+  plan.target.usual = also.empty();
+  plan.command = request.command;
+  plan.event_specs = request.event_specs;
+  plan.interval_ns = parse_duration(request.every.empty() ? request.interval : request.every);
+  plan.target.apart = request.form.apart != Apart::kTogether;
+  if (!request.processors.empty()) plan.target.processors = parse_processors(request.processors);
+  if (!request.process.empty()) {
+    plan.target.kind = LiveTarget::Kind::kProcess;
+    if (!parse_number(request.process, &plan.target.pid) || plan.target.pid <= 0)
+      throw std::runtime_error("'" + request.process + "' is not the number of a process");
   }
-  return report;
+  return plan;
 }
 
 }  // namespace
 
 int stat(int argc, char** argv) {
-  std::string out, interval = "100ms";
-  std::vector<std::string> event_specs;
-  bool json = false;
+  Request request;
   Arguments arguments("substrata stat", kUsage);
-  arguments.words("-e,--events", event_specs,
-                  "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
-                  Arguments::Value::kEvents);
-  arguments.word("-i,--interval", interval, "time between samples of gauges (default 100ms)",
-                 Arguments::Value::kDuration);
-  arguments.word("-o,--output", out, "file to write instead of standard error", Arguments::Value::kFile);
-  arguments.flag("--json", json, "print JSON");
-  std::vector<std::string> command;
-  if (const auto status = parse_before_command(arguments, argc, argv, &command)) return *status;
-  if (command.empty()) {
-    std::fprintf(stderr, "substrata stat: no command is named; for example: substrata stat sleep 1\n");
+  declare(arguments, request);
+  if (const auto status = parse_before_command(arguments, argc, argv, &request.command)) return *status;
+  if (const std::string wrong = fault(request); !wrong.empty()) {
+    std::fprintf(stderr, "substrata stat: %s\n", wrong.c_str());
     return 2;
   }
+  Form& form = request.form;
+  constexpr Apart kApart[] = {Apart::kProcessors, Apart::kCores, Apart::kPackages};
+  for (std::size_t i = 0; i < 3; ++i)
+    if (request.of_processors[i]) form.apart = kApart[i];
+  if (request.of_ranks) form.apart = Apart::kRanks;
 
-  Plan plan;
-  plan.command = plan.shown = command;
-  plan.event_specs = event_specs;
-  if (event_specs.empty() && is_mpi_launcher(command.front())) try {
-      plan.command = with_shim(command);
-      plan.mpi = true;
-    } catch (const std::runtime_error& error) {
-      std::fprintf(stderr, "substrata stat: messages are not counted: %s\n", error.what());
+  if (request.top_down) request.groups.emplace_back("TMA");
+  std::unique_ptr<Metrics> metrics;  // not before it is needed: it starts the library
+  for (const std::string& item : request.groups)
+    for (const std::string& name : split_list(item, ",")) {
+      if (metrics == nullptr) metrics = std::make_unique<Metrics>();
+      if (name == "list") {
+        std::fputs(metrics->listing().c_str(), stdout);
+        return 0;
+      }
+      metrics->choose(name, for_ranks(request));
     }
-  plan.interval_ns = parse_duration(interval);
-  recording::MemorySink* memory = nullptr;
-  std::unique_ptr<recording::MemorySink> kept;
-  Destination destination;
-  destination.open = [&](const recording::Properties& properties) -> std::unique_ptr<recording::Sink> {
-    auto made = std::make_unique<recording::MemorySink>(properties);
-    memory = made.get();
-    return made;
-  };
-  destination.flush = [] {};
-  recording::Recording result;
-  destination.end = [&](const Outcome& outcome, const recording::Properties& properties) {
-    memory->end(outcome.end, properties);
-    result = memory->recording();
-  };
-  const Outcome outcome = run_sampled(plan, destination);
-  if (!outcome.failure.empty()) throw std::runtime_error(outcome.failure);
-  const recording::Timeline timeline = recording::lay_out(result);
-  std::ostringstream text;
-  if (json)
-    text << as_json(timeline).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  else
-    write_table(text, timeline);
-  if (out.empty()) {
-    std::cerr << text.str();
-    return outcome.status;
+  const std::vector<std::string> also = metrics != nullptr ? metrics->events() : std::vector<std::string>();
+
+  Output output(request.out, !request.every.empty());
+  const Printing printing(form, metrics);
+  bool first = true;
+  OnInterval on_interval;
+  if (!request.every.empty())
+    on_interval = [&](const Counts& counts, double at_seconds) {
+      output.write(printing.interval(counts, at_seconds, std::exchange(first, false)));
+    };
+  std::vector<Counts> all;
+  for (std::uint64_t run = 0; run < request.runs; ++run) {
+    first = true;
+    all.push_back(request.live() ? measure_live(plan_of_live(request, also), on_interval)
+                                 : measure_command(plan_of_command(request, also), on_interval));
+    printing.complete(&all.back());
   }
-  write_whole(out, [&](std::ostream& to) { to << text.str(); });
-  return outcome.status;
+  Counts counts = mean_of(all);
+  for (const std::string& fault : metrics->faults()) counts.notes.push_back("left out: " + fault);
+  // After intervals as fields or JSON nothing more: their readers want lines of one form.
+  if (request.every.empty() || (form.separator.empty() && !form.json)) output.write(printing.whole(counts));
+  return counts.status;
 }
 
 }  // namespace substrata::tool
