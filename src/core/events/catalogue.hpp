@@ -104,7 +104,7 @@ class Catalogue {
   Result<Composition> resolve(std::string_view name);
   // kNotPreset for an unknown preset, kNoComponent for an unknown native code, kNoEvent for code 0 and the
   // like.
-  SUBSTRATA_PRIVATE_API Result<std::string> name_of(uint32_t code);
+  Result<std::string> name_of(uint32_t code);
   // The same into `room` bytes, cut to fit and ended by a zero.
   SUBSTRATA_PRIVATE_API Status copy_name(uint32_t code, char* to, size_t room);
   SUBSTRATA_PRIVATE_API Result<std::shared_ptr<const EventInfo>> info(uint32_t code);
