@@ -34,7 +34,8 @@ TEST(ClockExchange, TheTrueOffsetLiesWithinTheUncertainty) {
 
 TEST(ClockExchange, NothingAndNonsenseGiveNoOffset) {
   EXPECT_EQ(best_offset({}).uncertainty, -1);
-  EXPECT_EQ(best_offset(std::vector<ClockExchange>{{100, 5, 50}}).uncertainty, -1) << "an answer before the question";
+  EXPECT_EQ(best_offset(std::vector<ClockExchange>{{100, 5, 50}}).uncertainty, -1)
+      << "an answer before the question";
 }
 
 TEST(ClockExchange, AClockIsTheBootAndTheOffsetOfItsTimeNamespace) {
