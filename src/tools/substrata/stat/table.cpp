@@ -47,7 +47,7 @@ std::string place_text(const Counts& counts) {
 
 void write_line(std::ostream& out, const Line& line, const Counts& counts, std::size_t width) {
   char text[400];
-  const std::string why = line.refused.empty() ? "<no value>" : "<not supported>";
+  const std::string why = line.refused.empty() ? "no value" : "<not supported>";
   const Shown value = line.present ? shown(line) : Shown{why, ""};
   std::snprintf(text, sizeof text, "%20s %-8s ", value.value.c_str(), value.unit.c_str());
   std::string row = place_text(counts) + text + padded(line.name, width);
