@@ -47,7 +47,7 @@ void triad(std::size_t count, int repeats, Counts& counts) {
 }
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __clang__
-#define WIDEST_VECTORS __attribute__((target_clones("arch=haswell", "default")))
+#define WIDEST_VECTORS __attribute__((target_clones("avx2", "default")))
 typedef double Vector __attribute__((vector_size(32)));
 #else
 #define WIDEST_VECTORS
