@@ -127,6 +127,7 @@ int main(int argc, char** argv) {
     for (int column = 0; column + kWindow <= kImage; column += kStride) {
       double how_well = 0;
       int found;
+      /* The quotient is an index. NOLINTNEXTLINE(bugprone-integer-division) */
       for (int i = 0; i < kInputs; ++i) field[i].input = image[row + i / kWindow][column + i % kWindow];
       found = recognise(&how_well);
       if (found >= 0 && how_well > best[found]) {

@@ -84,6 +84,7 @@ static int make_nets(void) {
     net->pins = 2 + (int)next_random(kMostPins - 1);
     for (int p = 0; p < net->pins; ++p)
       net->pin[p] = &nodes[(y + (int)next_random(kReach)) * kSide + x + (int)next_random(kReach)];
+    /* Pointers are meant. NOLINTNEXTLINE(bugprone-sizeof-expression) */
     net->node = malloc(kNodes * sizeof *net->node / 16);
     if (net->node == NULL) return 0;
   }
