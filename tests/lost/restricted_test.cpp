@@ -77,7 +77,8 @@ class WithoutPerfEventOpen : public testing::TestWithParam<unsigned> {};
 
 TEST_P(WithoutPerfEventOpen, NoEventOfTheKernelIsTakenAndTheReasonNamesTheCure) {
   EXPECT_WELL(in_a_child([]() -> std::string {
-    if (!refuse_system_call(SYS_perf_event_open, static_cast<unsigned>(GetParam()))) return "skip: a seccomp filter is refused here";
+    if (!refuse_system_call(SYS_perf_event_open, static_cast<unsigned>(GetParam())))
+      return "skip: a seccomp filter is refused here";
     if (!starts()) return "the library does not start";
     int set = PAPI_NULL;
     PAPI_create_eventset(&set);
@@ -91,7 +92,8 @@ TEST_P(WithoutPerfEventOpen, NoEventOfTheKernelIsTakenAndTheReasonNamesTheCure) 
 
 TEST_P(WithoutPerfEventOpen, OtherComponentsCount) {
   EXPECT_WELL(in_a_child([]() -> std::string {
-    if (!refuse_system_call(SYS_perf_event_open, static_cast<unsigned>(GetParam()))) return "skip: a seccomp filter is refused here";
+    if (!refuse_system_call(SYS_perf_event_open, static_cast<unsigned>(GetParam())))
+      return "skip: a seccomp filter is refused here";
     return starts() ? counts() : "the library does not start";
   }));
 }
@@ -106,7 +108,8 @@ TEST_P(WithoutPerfEventOpen, ASetThatCountsGoesOn) {
     PAPI_create_eventset(&other);
     if (PAPI_add_named_event(set, "perf::TASK-CLOCK") != PAPI_OK || PAPI_start(set) != PAPI_OK)
       return "skip: the kernel's task clock cannot be counted here";
-    if (!refuse_system_call(SYS_perf_event_open, static_cast<unsigned>(GetParam()))) return "skip: a seccomp filter is refused here";
+    if (!refuse_system_call(SYS_perf_event_open, static_cast<unsigned>(GetParam())))
+      return "skip: a seccomp filter is refused here";
     if (PAPI_read(set, &before) != PAPI_OK) return "the first read failed";
     if (PAPI_add_named_event(other, "perf::PAGE-FAULTS") >= 0) return "an event was taken";
     if (PAPI_stop(set, &after) != PAPI_OK) return "the stop failed";

@@ -45,10 +45,10 @@ Countable in_this_process() {
     Catalogue& catalogue = substrata::Library::instance().catalogue();
     const Result<uint32_t> code = catalogue.find(event);
     if (!code) return note_of(code.error());
-    const Result<EventInfo> info = catalogue.info(*code);
+    const auto info = catalogue.info(*code);
     if (!info) return note_of(info.error());
-    if ((info->flags & kEventUnavailable) != 0) return info->why;
-    *unit = info->unit;
+    if (((*info)->flags & kEventUnavailable) != 0) return (*info)->why;
+    *unit = (*info)->unit;
     return {};
   };
   out.expand = [](const std::string& pattern) {
@@ -70,8 +70,8 @@ bool is_modelled(const Bound& bound) {
     for (const std::string& event : term.events) {
       const Result<uint32_t> code = catalogue.find(event);
       if (!code) continue;
-      const Result<EventInfo> info = catalogue.info(*code);
-      if (info && (info->flags & kEventModelled) != 0) return true;
+      const auto info = catalogue.info(*code);
+      if (info && ((*info)->flags & kEventModelled) != 0) return true;
     }
   return false;
 }
