@@ -2,18 +2,22 @@
 #include "message_counts.hpp"
 
 #include <string>
+#include <utility>
 
 #include "base/json.hpp"
 
 namespace substrata::mpi {
 
 uint32_t MessageCounts::place_of(const std::string& phase) {
-  const auto [at, is_new] = places_.try_emplace(phase, static_cast<uint32_t>(order_.size()));
-  if (is_new) {
-    order_.push_back(phase);
-    totals_.emplace_back();
-  }
-  return at->second;
+  if (const auto known = places_.find(phase); known != places_.end()) return known->second;
+  // Each step may be without memory: until the last two nothing of the phase is seen.
+  const auto place = static_cast<uint32_t>(order_.size());
+  totals_.resize(place + 1);
+  order_.reserve(place + 1);
+  std::string name = phase;
+  places_.emplace(phase, place);
+  order_.push_back(std::move(name));
+  return place;
 }
 
 namespace {
