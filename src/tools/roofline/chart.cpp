@@ -72,6 +72,46 @@ class Picture {
   std::ostream& out_;
 };
 
+struct Place {
+  double x, y;  // of the text's beginning
+};
+
+// Names of lines, none above another.
+class Labels {
+ public:
+  explicit Labels(Picture& picture) : picture_(picture) {}
+  void keep_free(double x, double y, const std::string& words) { taken_.push_back(box(x, y, words)); }
+  // At the first free place of where(0) to where(1).
+  template <typename Where>
+  void place(const std::string& words, Where&& where) {
+    constexpr int kPlaces = 24;
+    Place at = where(0.0);
+    for (int i = 0; i <= kPlaces; ++i) {
+      const Place next = where(static_cast<double>(i) / kPlaces);
+      const Box wanted = box(next.x, next.y, words);
+      if (std::any_of(taken_.begin(), taken_.end(), [&](const Box& one) { return one.meets(wanted); }))
+        continue;
+      at = next;
+      break;
+    }
+    keep_free(at.x, at.y, words);
+    picture_.text(at.x, at.y, "start", words);
+  }
+
+ private:
+  struct Box {
+    double left, top, right, bottom;
+    bool meets(const Box& other) const {
+      return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+    }
+  };
+  static Box box(double x, double y, const std::string& words) {
+    return {x, y - 11, x + 6.5 * static_cast<double>(words.size()), y + 4};
+  }
+  Picture& picture_;
+  std::vector<Box> taken_;
+};
+
 void write_rates(std::ostream& out, const std::vector<Rate>& rates, const std::string& unit,
                  std::uint64_t cores) {
   for (const Rate& one : rates) {
@@ -178,34 +218,42 @@ void write_svg(std::ostream& out, const Peaks& peaks, const std::vector<Point>& 
   picture.text((x.from + x.to) / 2, kHeight - 12, "middle",
                "operations a byte of memory traffic (FLOP/byte)");
   picture.text(x.from, 13, "start", "FLOP/s");
-  int named = 0;
+  Labels labels(picture);
+  for (const Point& point : points)
+    if (point.has_rate() && point.rate() > 0 && point.has_intensity())
+      labels.keep_free(x.at(point.intensity()) - 6, y.at(point.rate()) + 4, point.name + "  ");
   const auto slope = [&](double bandwidth, const char* style, const std::string& name) {
     // From where it enters the chart to where it meets the ceiling.
     const double first = std::max(least, lowest / bandwidth),
                  last = std::min(most, roofs.ceiling / bandwidth);
     if (!(first < last)) return;
     picture.line(x.at(first), y.at(first * bandwidth), x.at(last), y.at(last * bandwidth), style);
-    // Labels of neighbours stand at different places of their lines.
-    const double place = std::min(last, first * std::pow(4, named++ % 4));
-    picture.text(x.at(place) + 4, y.at(place * bandwidth) - 8, "start", name);
+    labels.place(name, [&](double share) {
+      const double at = first * std::pow(last / first, share);
+      return Place{x.at(at) + 6, y.at(at * bandwidth) + 8};
+    });
   };
   for (const Rate& one : peaks.memory)
     slope(one.all, &one == &peaks.memory.back() ? "roof" : "other",
           one.name + " " + with_letter(one.all, "B/s"));
+  const auto ceiling = [&](double rate, double from, const char* style, const std::string& name) {
+    picture.line(x.at(from), y.at(rate), x.to, y.at(rate), style);
+    const double right = x.to - 130, left = std::min(x.at(from), right - 300);
+    labels.place(name, [&](double share) {
+      const bool below = share > 0.5;
+      return Place{right - (2 * share - (below ? 1 : 0)) * (right - left), y.at(rate) + (below ? 13 : -4)};
+    });
+  };
   for (const Rate& one : peaks.operations) {
     const bool highest = one.all == roofs.ceiling;
-    picture.line(x.at(one.all / (highest ? roofs.slope : nearest)), y.at(one.all), x.to, y.at(one.all),
-                 highest ? "roof" : "other");
-    picture.text(x.to - 120 * (static_cast<double>(named++ % 3)), y.at(one.all) - 4, "end",
-                 one.name + " " + with_letter(one.all, "FLOP/s"));
+    ceiling(one.all, one.all / (highest ? roofs.slope : nearest), highest ? "roof" : "other",
+            one.name + " " + with_letter(one.all, "FLOP/s"));
   }
   if (peaks.cores > 1 &&
       std::any_of(points.begin(), points.end(), [](const Point& point) { return point.one_core; })) {
-    const double ceiling = peaks.most_operations(true), bandwidth = peaks.memory_bandwidth(true);
+    const double rate = peaks.most_operations(true), bandwidth = peaks.memory_bandwidth(true);
     slope(bandwidth, "one", "one core " + with_letter(bandwidth, "B/s"));
-    picture.line(x.at(ceiling / bandwidth), y.at(ceiling), x.to, y.at(ceiling), "one");
-    picture.text(x.at(ceiling / bandwidth), y.at(ceiling) + 14, "start",
-                 "one core " + with_letter(ceiling, "FLOP/s"));
+    ceiling(rate, rate / bandwidth, "one", "one core " + with_letter(rate, "FLOP/s"));
   }
   for (const Point& point : points) {
     if (!point.has_rate() || !(point.rate() > 0)) continue;
@@ -214,7 +262,9 @@ void write_svg(std::ostream& out, const Peaks& peaks, const std::vector<Point>& 
       picture.text(x.at(point.intensity()) + 8, y.at(point.rate()) + 4, "start", point.name);
     } else {
       picture.line(x.from, y.at(point.rate()), x.to, y.at(point.rate()), "across");
-      picture.text(x.from + 8, y.at(point.rate()) - 4, "start", point.name + ", bytes not known");
+      labels.place(point.name + ", bytes not known", [&](double share) {
+        return Place{x.from + 8 + share * (x.to - x.from), y.at(point.rate()) - 4};
+      });
     }
   }
   out << "</svg>\n";

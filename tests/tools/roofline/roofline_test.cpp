@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
+#include <vector>
 
 #include "roofline/chart.hpp"
 #include "roofline/kernels.hpp"
@@ -140,6 +143,36 @@ TEST(RooflinePicture, HasTheRoofsAndThePoints) {
   EXPECT_EQ(count_of(out.str(), "<circle"), 1u);
   EXPECT_EQ(count_of(out.str(), "class=\"roof\""), 2u);
   EXPECT_THAT(out.str(), HasSubstr("AVX2 100 GFLOP/s"));
+}
+
+// They did where one core reaches what all reach.
+TEST(RooflinePicture, NamesOfRoofsDoNotLieOnEachOther) {
+  Peaks peaks = given_peaks();
+  peaks.operations = {{"SSE2", 17e9, 25e9, 0}, {"AVX2", 58e9, 59e9, 0}, {"AVX-512", 30e9, 60e9, 0}};
+  peaks.memory[1].one = 1.02 * peaks.memory[1].all;
+  Point point = a_point(1e9, 10e9, 2);
+  point.one_core = true;
+  std::ostringstream out;
+  write_svg(out, peaks, {point});
+  const std::string text = out.str();
+  const std::regex name("<text x=\"([0-9.]+)\" y=\"([0-9.]+)\"[^>]*>([^<]+ (?:FLOP|GFLOP|GB|B)/s)<");
+  struct Name {
+    double x, y;
+    std::size_t letters;
+  };
+  std::vector<Name> names;
+  for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at)
+    names.push_back({std::stod((*at)[1]), std::stod((*at)[2]), (*at)[3].str().size()});
+  ASSERT_EQ(names.size(), 7u);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const Name &left = names[i].x < names[j].x ? names[i] : names[j],
+                 &right = names[i].x < names[j].x ? names[j] : names[i];
+      EXPECT_TRUE(std::abs(left.y - right.y) >= 11 ||
+                  left.x + 5.5 * static_cast<double>(left.letters) <= right.x)
+          << i << " and " << j << "\n"
+          << text;
+    }
 }
 
 TEST(RooflinePeaks, AFileKeepsThem) {
