@@ -211,6 +211,10 @@ Machine load(const std::string& input, Devices devices) {
                                "such as \"package:2 core:4 pu:2\"");
   }
   hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
+#if HWLOC_API_VERSION >= 0x00020100
+  // libpciaccess, which this one asks, keeps memory for good; the component for Linux finds the same devices.
+  hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "pci");
+#endif
   if (devices == Devices::kWith) hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   if (hwloc_topology_load(raw) != 0)
     throw std::runtime_error("hwloc cannot read the topology" + (input.empty() ? "" : " of '" + input + "'"));
