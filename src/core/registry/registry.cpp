@@ -142,13 +142,17 @@ void Registry::load_plug_in(const std::string& path, const std::string& name) {
 }
 
 void Registry::close_all() {
-  const std::lock_guard guard(lock_);
   // Last opened first: a later substrate may stand on what an earlier one offers the process.
   std::vector<Component*> order;
-  for (const auto& component : components_) order.push_back(component.get());
+  {
+    const std::lock_guard guard(lock_);
+    for (const auto& component : components_) order.push_back(component.get());
+  }
   std::sort(order.begin(), order.end(),
             [](const Component* a, const Component* b) { return a->opened() > b->opened(); });
+  // Without this lock: a component that opens in another thread holds its own, and may ask for others here.
   for (Component* component : order) component->close();
+  const std::lock_guard guard(lock_);
   refusals_.clear();
   loaded_ = false;
 }
