@@ -2,6 +2,8 @@
 #ifndef SUBSTRATA_BASE_WHOLE_FILE_HPP
 #define SUBSTRATA_BASE_WHOLE_FILE_HPP
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <ostream>
@@ -24,8 +26,8 @@ void write_whole(const std::string& path, Write&& write) {
   struct Unfinished {
     std::string path;
     ~Unfinished() {
-      std::error_code ignored;
-      if (!path.empty()) fs::remove(path, ignored);
+      if (!path.empty())
+        ::unlink(path.c_str());  // std::filesystem may want memory, which may be what there is not
     }
   } unfinished{beside ? path + ".part" : std::string()};
   std::ofstream file(beside ? unfinished.path : path, std::ios::binary);
