@@ -6,9 +6,7 @@
 
 #include "support/program.hpp"
 
-inline substrata::tests::Ran tool(const std::string& arguments) {
-  return substrata::tests::shell(std::string(SUBSTRATA_TOOL) + " " + arguments);
-}
+substrata::tests::Ran tool(const std::string& arguments);
 
 inline constexpr const char* kEvents = " -e perf::TASK-CLOCK,perf::PAGE-FAULTS ";
 // Writes a megabyte, which touches pages, and ends with a status of its own.
