@@ -146,7 +146,7 @@ TEST(StatOptions, CoresApartAddUpToTheProcessorsTogether) {
 
 TEST(StatOptions, ARunningProcessIsCountedUntilItEnds) {
   if (!perf_opens()) GTEST_SKIP() << "perf::TASK-CLOCK does not open here";
-  const Ran ran = shell("sleep 0.3 & " SUBSTRATA_TOOL " stat -p $! -e perf::TASK-CLOCK");
+  const Ran ran = shell("sleep 3 & " SUBSTRATA_TOOL " stat -p $! -e perf::TASK-CLOCK");
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.errors, HasSubstr("the process ended"));
 }
