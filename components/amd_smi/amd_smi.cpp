@@ -2,9 +2,7 @@
 #include <substrata/substrate.h>
 
 #include <cstdint>
-#include <iterator>
 
-#include "base/guard.hpp"
 #include "sysfs/amd_gpus.hpp"
 
 namespace {
@@ -40,21 +38,13 @@ constexpr AmdGpuNumber kNumbers[] = {
     {"clk_freq_sys_current:device=*", "pp_dpm_sclk", nullptr, nullptr, "MHz", "clock of", 1, 1, true, false},
 };
 
-class Gpus : public sysfs::AmdGpuNumbers {
- public:
-  using AmdGpuNumbers::AmdGpuNumbers;
-  Status scan() { return AmdGpuNumbers::scan(kNumbers, std::size(kNumbers)); }
-};
-
-Status detect(const Host* host) noexcept {
-  return guarded([&] { return sysfs::need_amd_gpu(*host); });
-}
+using Gpus = sysfs::AmdGpus<kNumbers>;
 
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Gpus>::table({
     .name = "amd_smi",
     .summary = "AMD's GPUs under the names of PAPI's amd_smi, from the driver amdgpu",
     .version = "1.0",
-    .detect = detect,
+    .detect = Gpus::detect,
     .event_names = "*:device=[0-9]*",
 });
 

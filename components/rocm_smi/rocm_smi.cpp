@@ -1,9 +1,6 @@
 // The substrate `rocm_smi`: AMD's GPUs under the names of PAPI's rocm_smi, from the kernel driver's files.
 #include <substrata/substrate.h>
 
-#include <iterator>
-
-#include "base/guard.hpp"
 #include "sysfs/amd_gpus.hpp"
 
 namespace {
@@ -56,21 +53,13 @@ constexpr AmdGpuNumber kNumbers[] = {
     clock("gpu_clk_freq_DataFabric:device=*:current", "pp_dpm_fclk", "clock of the data fabric of"),
 };
 
-class Gpus : public sysfs::AmdGpuNumbers {
- public:
-  using AmdGpuNumbers::AmdGpuNumbers;
-  Status scan() { return AmdGpuNumbers::scan(kNumbers, std::size(kNumbers)); }
-};
-
-Status detect(const Host* host) noexcept {
-  return guarded([&] { return sysfs::need_amd_gpu(*host); });
-}
+using Gpus = sysfs::AmdGpus<kNumbers>;
 
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Gpus>::table({
     .name = "rocm_smi",
     .summary = "AMD's GPUs under the names of PAPI's rocm_smi, from the driver amdgpu",
     .version = "1.0",
-    .detect = detect,
+    .detect = Gpus::detect,
     .event_names = "*:device=*:*,*_percent:device=*,mem_*:device=*",
 });
 

@@ -1,4 +1,4 @@
-// A file that is there whole or not at all.
+// Files as a whole: read, or there whole or not at all.
 #ifndef SUBSTRATA_BASE_WHOLE_FILE_HPP
 #define SUBSTRATA_BASE_WHOLE_FILE_HPP
 
@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -13,6 +14,12 @@
 #include <utility>
 
 namespace substrata {
+
+// What the file holds; empty where it cannot be read.
+inline std::string contents_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
 
 // Calls write(std::ostream&) for a file beside that one, which takes its name only when all of it is written. What is not
 // a regular file, such as a pipe or a terminal, is written as it is. Throws std::runtime_error, and what `write` throws;

@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "sysfs/number_files.hpp"
 
 namespace substrata::sysfs {
@@ -46,6 +48,17 @@ class AmdGpuNumbers : public NumberFiles {
 
  protected:
   Status scan(const AmdGpuNumber* numbers, size_t count);
+};
+
+// The device of a substrate with these events.
+template <const auto& numbers>
+class AmdGpus : public AmdGpuNumbers {
+ public:
+  using AmdGpuNumbers::AmdGpuNumbers;
+  Status scan() { return AmdGpuNumbers::scan(numbers, std::size(numbers)); }
+  static Status detect(const Host* host) noexcept {
+    return guarded([&] { return need_amd_gpu(*host); });
+  }
 };
 
 }  // namespace substrata::sysfs

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <vector>
 
 #include "base/parse.hpp"
+#include "base/whole_file.hpp"
 #include "sampler/sampler.hpp"
 #include "topology/machine.hpp"
 
@@ -17,11 +16,6 @@ namespace substrata::sampler {
 namespace {
 
 constexpr std::size_t kMostTasks = 4096;
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 // The value of a line "name : value" or "name:\tvalue"; empty: there is none.
 std::string line_value(const std::string& text, const std::string& name) {
@@ -33,7 +27,7 @@ std::string line_value(const std::string& text, const std::string& name) {
 }
 
 std::int64_t rank_from_environment(pid_t pid) {
-  const std::string all = '\0' + contents("/proc/" + std::to_string(pid) + "/environ");
+  const std::string all = '\0' + contents_of("/proc/" + std::to_string(pid) + "/environ");
   for (const char* name : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="}) {
     const std::size_t at = all.find('\0' + std::string(name));
     std::int64_t rank = -1;
@@ -81,7 +75,7 @@ void PlacementWatch::look() {
     for (const pid_t tid : tids) {
       look_at_task(pid, tid);
       for (const std::string& child :
-           split_list(contents(folder + "/" + std::to_string(tid) + "/children"), " ")) {
+           split_list(contents_of(folder + "/" + std::to_string(tid) + "/children"), " ")) {
         pid_t number = 0;
         if (parse_number(child, &number) && processes_.insert(number).second) open.push_back(number);
       }
@@ -97,7 +91,7 @@ void PlacementWatch::look_at_task(pid_t pid, pid_t tid) {
     return;
   }
   const std::string folder = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
-  const std::string stat = contents(folder + "/stat");
+  const std::string stat = contents_of(folder + "/stat");
   const std::size_t open = stat.find('('), close = stat.rfind(')');
   if (open == std::string::npos || close == std::string::npos) return;  // it has gone
   std::istringstream rest(stat.substr(close + 1));
@@ -106,7 +100,7 @@ void PlacementWatch::look_at_task(pid_t pid, pid_t tid) {
   int processor = -1;
   if (fields.size() <= kProcessor || !parse_number(fields[kProcessor], &processor)) return;
   std::int64_t ran = 0, waited = 0;
-  std::istringstream(contents(folder + "/schedstat")) >> ran >> waited;
+  std::istringstream(contents_of(folder + "/schedstat")) >> ran >> waited;
 
   Watched& one = tasks_[key];
   one.task.pid = pid;
@@ -117,7 +111,8 @@ void PlacementWatch::look_at_task(pid_t pid, pid_t tid) {
   one.task.ran_s = 1e-9 * static_cast<double>(ran);
   one.task.waited_s = 1e-9 * static_cast<double>(waited);
   std::int64_t moves = 0;
-  one.task.moves_counted = parse_integer(line_value(contents(folder + "/sched"), "se.nr_migrations"), &moves);
+  one.task.moves_counted =
+      parse_integer(line_value(contents_of(folder + "/sched"), "se.nr_migrations"), &moves);
   if (one.task.moves_counted)
     one.task.moves = moves;
   else
@@ -126,7 +121,7 @@ void PlacementWatch::look_at_task(pid_t pid, pid_t tid) {
   // What changes rarely is read more and more rarely.
   if (power_of_two(++one.looks)) {
     one.task.allowed =
-        recording::numbers_from_text(line_value(contents(folder + "/status"), "Cpus_allowed_list"));
+        recording::numbers_from_text(line_value(contents_of(folder + "/status"), "Cpus_allowed_list"));
     if (one.task.rank < 0) one.task.rank = rank_ >= 0 ? rank_ : rank_from_environment(pid);
   }
 }

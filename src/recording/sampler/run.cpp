@@ -1,5 +1,6 @@
 // The loop: attach, let go, sample at every tick, take marks, end with the command.
 #include "sampler/run.hpp"
+#include "sampler/descriptor.hpp"
 
 #include <poll.h>
 #include <sys/timerfd.h>
@@ -30,21 +31,6 @@
 
 namespace substrata::sampler {
 namespace {
-
-// A descriptor that is closed at the end.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 std::string joined(const std::vector<std::string>& words, const char* between) {
   std::string out;

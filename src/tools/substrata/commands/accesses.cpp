@@ -1,26 +1,25 @@
 // substrata accesses: what the access tracer counted, by object and function, with places in the source.
 #include <poll.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
-#include <system_error>
 
 #include "arguments/arguments.hpp"
+#include "base/whole_file.hpp"
 #include "recording/text_report.hpp"
 #include "sampler/child.hpp"
 #include "sampler/run.hpp"
 #include "substrata_tool/commands.hpp"
+#include "substrata_tool/temporary_folder.hpp"
 
 namespace substrata::tool {
 using namespace sampler;
@@ -41,11 +40,6 @@ constexpr const char* kUsage =
     "  substrata-cc -g -O2 -o sort sort.c && substrata accesses -- ./sort\n"
     "  substrata accesses summary.json                 of a summary (SUBSTRATA_MEMORY_SUMMARY)\n\n"
     "The exit status is the command's.";
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 std::uint64_t number(const json& object, const char* name) {
   const auto found = object.find(name);
@@ -134,29 +128,20 @@ void print_summary(const std::string& title, const std::string& content) {
 }
 
 int run_traced(const std::vector<std::string>& command) {
-  std::string folder = (fs::temp_directory_path() / "substrata-accesses-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr)
-    throw std::system_error(errno, std::generic_category(), "no temporary folder");
-  struct Remove {
-    const std::string& path;
-    ~Remove() {
-      std::error_code ignored;
-      fs::remove_all(path, ignored);
-    }
-  } const remove{folder};
-  Child child(command, {{"SUBSTRATA_MEMORY_SUMMARY", folder + "/%p"}});
+  const TemporaryFolder folder;
+  Child child(command, {{"SUBSTRATA_MEMORY_SUMMARY", (folder.path() / "%p").string()}});
   child.go();
   pollfd end{child.signals(), POLLIN, 0};
   while (!child.take_signals()) poll(&end, 1, -1);
   rusage used{};
   const int status = child.reap(&used);
   std::map<long, fs::path> summaries;  // by process
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path()))
     summaries[std::atol(entry.path().filename().c_str())] = entry.path();
   std::fflush(stdout);
   for (const auto& [process, path] : summaries) {
     std::printf("\n");
-    print_summary(command.front() + " (process " + std::to_string(process) + ")", contents(path));
+    print_summary(command.front() + " (process " + std::to_string(process) + ")", contents_of(path));
   }
   if (!summaries.empty()) return status;
   std::fprintf(stderr,
@@ -182,7 +167,7 @@ int accesses(int argc, char** argv) {
   }
   if (runs) return run_traced(split->command);
   if (!fs::exists(file)) throw std::runtime_error("there is no file '" + file + "'");
-  print_summary(file, contents(file));
+  print_summary(file, contents_of(file));
   return 0;
 }
 

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "arguments/arguments.hpp"
+#include "base/whole_file.hpp"
 #include "recording/memory_sink.hpp"
 #include "recording/regions.hpp"
 #include "recording/timeline.hpp"
@@ -30,6 +31,7 @@
 #include "sampler/run.hpp"
 #include "substrata_tool/command_line.hpp"
 #include "substrata_tool/commands.hpp"
+#include "substrata_tool/temporary_folder.hpp"
 #include "terminal/progress.hpp"
 #include "topology/machine.hpp"
 
@@ -51,32 +53,6 @@ constexpr const char* kUsage =
     "(sde events FLOP and MEM_BYTES, REGION:FLOP and REGION:MEM_BYTES), bytes also from the access tracer "
     "(substrata-cc) or, with it, a model of the caches. Each number says which. The exit status is the "
     "command's.";
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// A folder for what the program leaves, which goes with this object.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "substrata-roofline-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw std::system_error(errno, std::generic_category(), "no temporary folder");
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // An event that opens here with the factor that makes it the wanted amount.
 struct Event {
@@ -102,7 +78,7 @@ roofline::Peaks peaks_for(const std::string& file) {
   std::error_code ignored;
   if (!file.empty() && fs::exists(file, ignored)) {
     try {
-      roofline::Peaks peaks = roofline::peaks_from_json(contents(file));
+      roofline::Peaks peaks = roofline::peaks_from_json(contents_of(file));
       if (peaks.processor != processor)
         std::fprintf(stderr, "note: the peaks of %s are those of another processor (%s)\n", file.c_str(),
                      peaks.processor.c_str());
@@ -183,7 +159,7 @@ class Run {
   std::vector<roofline::Point> points(std::vector<std::string>* notes) const {
     const recording::Timeline timeline = recording::lay_out(recorded_);
     const auto published =
-        roofline::published_amounts(roofline::read_totals(contents(folder_.path() / "totals")), chosen_);
+        roofline::published_amounts(roofline::read_totals(contents_of(folder_.path() / "totals")), chosen_);
     std::vector<roofline::Point> out = {{"whole program", seconds_, {}, {}, false}};
     const std::vector<recording::RegionTotals> regions = recording::region_totals(timeline);
     for (const recording::RegionTotals& region : regions)
@@ -279,7 +255,7 @@ class Run {
     std::error_code ignored;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder_.path(), ignored)) {
       if (entry.path().filename().string().rfind("accesses.", 0) != 0) continue;
-      const nlohmann::json all = nlohmann::json::parse(contents(entry.path()), nullptr, false);
+      const nlohmann::json all = nlohmann::json::parse(contents_of(entry.path()), nullptr, false);
       if (!all.is_object() || !all.contains("bytes_read") || !all.contains("bytes_written")) continue;
       out.value += all["bytes_read"].get<double>() + all["bytes_written"].get<double>();
       out.source = roofline::Source::kTraced;
@@ -289,7 +265,7 @@ class Run {
   }
 
   roofline::Chosen chosen_;
-  Folder folder_;
+  TemporaryFolder folder_;
   Event flops_, bytes_;
   std::string why_no_flops_;
   recording::MemorySink* sink_ = nullptr;

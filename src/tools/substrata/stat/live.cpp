@@ -16,6 +16,7 @@
 
 #include "recording/memory_sink.hpp"
 #include "sampler/child.hpp"
+#include "sampler/descriptor.hpp"
 #include "sampler/event_spec.hpp"
 #include "sampler/machine.hpp"
 #include "sampler/target.hpp"
@@ -24,20 +25,6 @@
 namespace substrata::tool {
 using namespace sampler;
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(long number) : number_(static_cast<int>(number)) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 std::string name_of(const LivePlan& plan) {
   std::string name = "whole machine";
@@ -73,7 +60,7 @@ Counts measure_live(const LivePlan& plan, const OnInterval& on_interval) {
   std::vector<std::pair<std::string, std::string>> environment;
   model.keep_from(&environment);
   const bool of_process = plan.target.kind == LiveTarget::Kind::kProcess;
-  const Descriptor process(of_process ? syscall(SYS_pidfd_open, plan.target.pid, 0) : -1);
+  const Descriptor process(of_process ? static_cast<int>(syscall(SYS_pidfd_open, plan.target.pid, 0)) : -1);
   if (of_process && process.get() < 0)
     throw std::runtime_error("process " + std::to_string(plan.target.pid) +
                              " cannot be watched: " + std::strerror(errno));
