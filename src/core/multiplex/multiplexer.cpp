@@ -75,29 +75,43 @@ Status refuse_disarm(Set*, uint32_t) noexcept {
   return {Code::kInvalid, 0, "multiplexed events are never armed"};
 }
 
+// The substrate's data and catalogue; of the slots of a set those that this one has, whatever else the substrate has.
+SubstrateTable table_over(const SubstrateTable& inner) noexcept {
+  return {.name = inner.name,
+          .short_name = inner.short_name,
+          .summary = inner.summary,
+          .version = inner.version,
+          .traits = inner.traits,
+          .max_events = inner.max_multiplexed,
+          .max_multiplexed = inner.max_multiplexed,
+          .default_domain = inner.default_domain,
+          .domains = inner.domains,
+          .default_granularity = inner.default_granularity,
+          .granularities = inner.granularities,
+          .read_bound_ns = inner.read_bound_ns,
+          .event_count = inner.event_count,
+          .event_at = inner.event_at,
+          .destroy_set = destroy_set,
+          .program = program_set,
+          .configure = configure_set,
+          .start = start_set_of,
+          .stop = stop_set_of,
+          .read = read_set_of,
+          .read_details = read_details_of,
+          .reset = reset_set_of,
+          .write = refuse_write,
+          .arm = refuse_arm,
+          .disarm = refuse_disarm};
+}
+
 }  // namespace
 
 Multiplexer::Multiplexer(Component& component, Thread* thread)
     : component_(component),
       inner_(component.table()),
       thread_(thread),
-      table_(component.table()),
-      configuration_(component.default_configuration()) {
-  table_.max_events = table_.max_multiplexed;
-  table_.create_set = nullptr;
-  table_.destroy_set = destroy_set;
-  table_.program = program_set;
-  table_.configure = configure_set;
-  table_.start = start_set_of;
-  table_.stop = stop_set_of;
-  table_.read = read_set_of;
-  table_.read_details = read_details_of;
-  table_.reset = reset_set_of;
-  table_.take = nullptr;
-  table_.write = refuse_write;
-  table_.arm = refuse_arm;
-  table_.disarm = refuse_disarm;
-}
+      table_(table_over(inner_)),
+      configuration_(component.default_configuration()) {}
 
 Multiplexer::~Multiplexer() { destroy(groups_); }
 

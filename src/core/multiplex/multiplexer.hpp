@@ -9,8 +9,8 @@
 
 namespace substrata {
 
-// Stands in for a set of the substrate: `table()` is the substrate's table with the slots of a set replaced,
-// and `set()` is the set to pass to them. Events are divided, first fit, into groups that the substrate
+// Stands in for a set of the substrate: `table()` has the substrate's data and catalogue with slots of its
+// own for a set, and `set()` is the set to pass to them. Events are divided, first fit, into groups that the substrate
 // counts together; each group has its own set of the substrate, programmed beforehand. One group counts at a
 // time.
 //
