@@ -10,6 +10,7 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "base/format.hpp"
 #include "base/parse.hpp"
 #include "recording/advice_rules.hpp"
 #include "recording/placement.hpp"
@@ -43,11 +44,6 @@ std::map<std::string, Rule> read_rules(const char* text) {
   return out;
 }
 
-std::string format(const char* pattern, double number) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, number);
-  return text;
-}
 std::string percent(double share) { return format("%.0f %%", 100 * share); }
 
 bool ends_with(const std::string& text, const std::string& end) {

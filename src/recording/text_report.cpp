@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "base/format.hpp"
 #include "recording/advice.hpp"
 #include "recording/base_unit.hpp"
 #include "recording/reduction.hpp"
@@ -19,12 +20,6 @@
 
 namespace substrata::recording {
 namespace {
-
-std::string format(const char* pattern, double number) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, number);
-  return text;
-}
 
 // Texts from a file must not reach the terminal with control characters.
 std::string shown(std::string_view text) {

@@ -7,16 +7,11 @@
 #include <iterator>
 #include <ostream>
 
+#include "base/format.hpp"
 #include "base/json.hpp"
 
 namespace substrata::roofline {
 namespace {
-
-std::string format(const char* pattern, double number) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, number);
-  return text;
-}
 
 std::string amount_text(const Amount& amount, const char* unit) {
   if (amount.source == Source::kNone) return "not known";

@@ -9,12 +9,6 @@
 #include "recording/statistics.hpp"
 
 namespace substrata::tool {
-namespace {
-
-double number_of(const recording::Properties& properties, std::string_view name) {
-  const std::string text{recording::property(properties, name)};
-  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
-}
 
 Line line_of(const recording::SeriesInfo& about) {
   Line line;
@@ -26,6 +20,13 @@ Line line_of(const recording::SeriesInfo& about) {
   line.type = about.type;
   line.modelled = about.modelled;
   return line;
+}
+
+namespace {
+
+double number_of(const recording::Properties& properties, std::string_view name) {
+  const std::string text{recording::property(properties, name)};
+  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
 }
 
 Line line_of(const recording::Trace& trace) {

@@ -38,6 +38,9 @@ struct Line {
   std::string beside_unit;
 };
 
+// An event's, without a value so far.
+Line line_of(const recording::SeriesInfo& about);
+
 // A number computed from several events.
 struct MetricLine {
   std::string name;

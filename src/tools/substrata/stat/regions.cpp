@@ -12,14 +12,9 @@ Line line_of(const recording::Group& group, const recording::RegionTotals& regio
              const recording::Timeline& timeline) {
   const recording::Series& about = *group.about;
   const recording::RegionSummary summary = recording::summarize_within(group, region, timeline);
-  Line line;
-  line.name = about.name;
-  line.unit = about.unit;
-  line.component = about.component;
+  Line line = line_of(about);
   line.scope = group.scope;
-  line.kind = about.kind;
   line.type = recording::Type::kDouble;
-  line.modelled = about.modelled;
   for (const recording::Trace* trace : group.traces)
     line.scaled = line.scaled || (trace->flags_seen & recording::kScaled) != 0;
   const bool gauge = about.kind == recording::Kind::kGauge;
