@@ -43,8 +43,6 @@ using Gpus = sysfs::AmdGpus<kNumbers>;
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Gpus>::table({
     .name = "amd_smi",
     .summary = "AMD's GPUs under the names of PAPI's amd_smi, from the driver amdgpu",
-    .version = "1.0",
-    .detect = Gpus::detect,
     .event_names = "*:device=[0-9]*",
 });
 

@@ -163,6 +163,14 @@ class Calls : public sysfs::SampledDevice {
  public:
   using SampledDevice::SampledDevice;
 
+  static Status detect(const Host&) {
+    if (table_of_preload() != nullptr) return kSuccess;
+    return {
+        Code::kNoSupport, 0,
+        "the program's calls are not counted: start it with LD_PRELOAD=libsubstrata_appio.so (the library is "
+        "installed beside libsubstrata.so)"};
+  }
+
   Status scan() {
     for (const Known& known : kKnown) {
       sysfs::CatalogueEntry entry;
@@ -185,23 +193,13 @@ class Calls : public sysfs::SampledDevice {
   const Table* const table_ = table_of_preload();
 };
 
-Status detect(const Host*) noexcept {
-  if (table_of_preload() != nullptr) return kSuccess;
-  return {
-      Code::kNoSupport, 0,
-      "the program's calls are not counted: start it with LD_PRELOAD=libsubstrata_appio.so (the library is "
-      "installed beside libsubstrata.so)"};
-}
-
 constexpr SubstrateTable kTable = sysfs::SampledSlots<Calls, Sampler>::table({
     .name = "appio",
     .summary = "Calls of read, write, open, lseek, select and recv of a thread, by a preloaded library",
-    .version = "1.0",
     .max_events = std::size(kKnown),
     .max_multiplexed = std::size(kKnown),
     .default_granularity = kGranularityThread,
     .granularities = kGranularityThread,
-    .detect = detect,
     .event_names = "READ_*,WRITE_*,OPEN_*,RECV_*,SOCK_*,SEEK_*,SELECT_USEC",
 });
 

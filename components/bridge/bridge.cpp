@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
+#include "base/table_of.hpp"
 #include "foreign_events.hpp"
 #include "foreign_papi.hpp"
 #include "sysfs/sysfs.hpp"
@@ -93,129 +94,129 @@ Status refused(const ForeignPapi& papi, int error, const char* what) noexcept {
                 papi.error_text(error));
 }
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    const Settings settings = bridge::settings_of(*host);
-    if (!settings.asked) {
-      return {Code::kDisabled, 0,
-              "off unless asked for: SUBSTRATA_BRIDGE=1 offers the components of the installed PAPI, "
-              "SUBSTRATA_BRIDGE=/path/to/libpapi.so those of another one"};
-    }
-    if (settings.libraries.empty()) {
-      return {Code::kNoSupport, 0,
-              "no libpapi in /usr/local/lib, the system's library folders or /opt/papi/lib; install PAPI "
-              "(Debian: libpapi7.0) or set SUBSTRATA_BRIDGE to the path of its libpapi"};
-    }
-    return kSuccess;
-  });
-}
-
-Status open(const Host* host, Device** out) noexcept {
-  return guarded([&]() -> Status {
-    const Settings settings = bridge::settings_of(*host);
-    std::string why;
-    const ForeignPapi* papi = ForeignPapi::bring_up(settings, &why);
-    if (papi == nullptr) return refuse(Code::kNoSupport, "%s", why.c_str());
-    auto device = std::make_unique<Bridge>(*papi);
-    if (!device->events.scan(settings, &why)) return refuse(Code::kNoSupport, "%s", why.c_str());
-    *out = reinterpret_cast<Device*>(device.release());
-    return kSuccess;
-  });
-}
-
-void close(Device* device) noexcept { delete bridge_of(device); }
-
-uint32_t event_count(Device* device) noexcept { return bridge_of(device)->events.size(); }
-
-Status event_at(Device* device, uint32_t index, Event* out) noexcept {
-  return guarded([&] { return bridge_of(device)->events.at(index, out); });
-}
-
-Status find_event(Device* device, const char* name, uint32_t* index) noexcept {
-  return guarded([&] { return bridge_of(device)->events.find(name, index); });
-}
-
-Status create_set(Device* device, Thread*, Set** out) noexcept {
-  return guarded([&]() -> Status {
-    *out = reinterpret_cast<Set*>(new BridgeSet(*bridge_of(device)));
-    return kSuccess;
-  });
-}
-
-void destroy_set(Set* set) noexcept { delete set_of(set); }
-
-Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
-  return guarded([&]() -> Status {
-    BridgeSet& self = *set_of(set);
-    const ForeignPapi& papi = self.bridge.papi;
-    std::vector<Part> parts;
-    std::vector<int64_t> last(count);
-    for (uint32_t i = 0; i < count; ++i) {
-      if (events[i] >= self.bridge.events.size())
-        return {Code::kNoEvent, 0, "the bridge has no event of this number"};
-      const ForeignEvent& event = self.bridge.events.event(events[i]);
-      auto part = std::find_if(parts.begin(), parts.end(),
-                               [&](const Part& known) { return known.component() == event.component; });
-      if (part == parts.end()) {
-        parts.emplace_back(papi, event.component);
-        part = parts.end() - 1;
+struct Slots {
+  static Status detect(const Host* host) noexcept {
+    return guarded([&]() -> Status {
+      const Settings settings = bridge::settings_of(*host);
+      if (!settings.asked) {
+        return {Code::kDisabled, 0,
+                "off unless asked for: SUBSTRATA_BRIDGE=1 offers the components of the installed PAPI, "
+                "SUBSTRATA_BRIDGE=/path/to/libpapi.so those of another one"};
       }
-      if (const int error = part->add(event.code, i); error != PAPI_OK)
-        return refused(papi, error, event.name.c_str());
+      if (settings.libraries.empty()) {
+        return {Code::kNoSupport, 0,
+                "no libpapi in /usr/local/lib, the system's library folders or /opt/papi/lib; install PAPI "
+                "(Debian: libpapi7.0) or set SUBSTRATA_BRIDGE to the path of its libpapi"};
+      }
+      return kSuccess;
+    });
+  }
+
+  static Status open(const Host* host, Device** out) noexcept {
+    return guarded([&]() -> Status {
+      const Settings settings = bridge::settings_of(*host);
+      std::string why;
+      const ForeignPapi* papi = ForeignPapi::bring_up(settings, &why);
+      if (papi == nullptr) return refuse(Code::kNoSupport, "%s", why.c_str());
+      auto device = std::make_unique<Bridge>(*papi);
+      if (!device->events.scan(settings, &why)) return refuse(Code::kNoSupport, "%s", why.c_str());
+      *out = reinterpret_cast<Device*>(device.release());
+      return kSuccess;
+    });
+  }
+
+  static void close(Device* device) noexcept { delete bridge_of(device); }
+
+  static uint32_t event_count(Device* device) noexcept { return bridge_of(device)->events.size(); }
+
+  static Status event_at(Device* device, uint32_t index, Event* out) noexcept {
+    return guarded([&] { return bridge_of(device)->events.at(index, out); });
+  }
+
+  static Status find_event(Device* device, const char* name, uint32_t* index) noexcept {
+    return guarded([&] { return bridge_of(device)->events.find(name, index); });
+  }
+
+  static Status create_set(Device* device, Thread*, Set** out) noexcept {
+    return make<BridgeSet>(out, *bridge_of(device));
+  }
+
+  static void destroy_set(Set* set) noexcept { delete set_of(set); }
+
+  static Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
+    return guarded([&]() -> Status {
+      BridgeSet& self = *set_of(set);
+      const ForeignPapi& papi = self.bridge.papi;
+      std::vector<Part> parts;
+      std::vector<int64_t> last(count);
+      for (uint32_t i = 0; i < count; ++i) {
+        if (events[i] >= self.bridge.events.size())
+          return {Code::kNoEvent, 0, "the bridge has no event of this number"};
+        const ForeignEvent& event = self.bridge.events.event(events[i]);
+        auto part = std::find_if(parts.begin(), parts.end(),
+                                 [&](const Part& known) { return known.component() == event.component; });
+        if (part == parts.end()) {
+          parts.emplace_back(papi, event.component);
+          part = parts.end() - 1;
+        }
+        if (const int error = part->add(event.code, i); error != PAPI_OK)
+          return refused(papi, error, event.name.c_str());
+      }
+      self.parts = std::move(parts);
+      self.last = std::move(last);
+      return kSuccess;
+    });
+  }
+
+  // All parts run or none does.
+  static Status start(Set* set) noexcept {
+    BridgeSet& self = *set_of(set);
+    for (size_t i = 0; i < self.parts.size(); ++i) {
+      const int error = self.parts[i].start();
+      if (error == PAPI_OK) continue;
+      while (i-- > 0) self.parts[i].stop();
+      return refused(self.bridge.papi, error, "to start");
     }
-    self.parts = std::move(parts);
-    self.last = std::move(last);
-    return kSuccess;
-  });
-}
-
-// All parts run or none does.
-Status start(Set* set) noexcept {
-  BridgeSet& self = *set_of(set);
-  for (size_t i = 0; i < self.parts.size(); ++i) {
-    const int error = self.parts[i].start();
-    if (error == PAPI_OK) continue;
-    while (i-- > 0) self.parts[i].stop();
-    return refused(self.bridge.papi, error, "to start");
-  }
-  self.running = true;
-  return kSuccess;
-}
-
-Status stop(Set* set) noexcept {
-  BridgeSet& self = *set_of(set);
-  if (!self.running) return {Code::kNotRunning, 0, "the set is not running"};
-  self.running = false;
-  int first = PAPI_OK;
-  for (Part& part : self.parts) {
-    const int error = part.stop();
-    if (first == PAPI_OK) first = error;
-    part.give(self.last.data());
-  }
-  return first == PAPI_OK ? kSuccess : refused(self.bridge.papi, first, "to stop");
-}
-
-Status read(Set* set, int64_t* values) noexcept {
-  BridgeSet& self = *set_of(set);
-  if (!self.running) {
-    if (!self.last.empty()) std::memcpy(values, self.last.data(), self.last.size() * sizeof values[0]);
+    self.running = true;
     return kSuccess;
   }
-  for (Part& part : self.parts)
-    if (const int error = part.read(); error != PAPI_OK) return refused(self.bridge.papi, error, "to read");
-  for (const Part& part : self.parts) part.give(values);
-  return kSuccess;
-}
 
-Status reset(Set* set) noexcept {
-  BridgeSet& self = *set_of(set);
-  for (Part& part : self.parts)
-    if (const int error = part.reset(); error != PAPI_OK) return refused(self.bridge.papi, error, "to reset");
-  std::fill(self.last.begin(), self.last.end(), 0);
-  return kSuccess;
-}
+  static Status stop(Set* set) noexcept {
+    BridgeSet& self = *set_of(set);
+    if (!self.running) return {Code::kNotRunning, 0, "the set is not running"};
+    self.running = false;
+    int first = PAPI_OK;
+    for (Part& part : self.parts) {
+      const int error = part.stop();
+      if (first == PAPI_OK) first = error;
+      part.give(self.last.data());
+    }
+    return first == PAPI_OK ? kSuccess : refused(self.bridge.papi, first, "to stop");
+  }
 
-constexpr SubstrateTable kTable{
+  static Status read(Set* set, int64_t* values) noexcept {
+    BridgeSet& self = *set_of(set);
+    if (!self.running) {
+      if (!self.last.empty()) std::memcpy(values, self.last.data(), self.last.size() * sizeof values[0]);
+      return kSuccess;
+    }
+    for (Part& part : self.parts)
+      if (const int error = part.read(); error != PAPI_OK) return refused(self.bridge.papi, error, "to read");
+    for (const Part& part : self.parts) part.give(values);
+    return kSuccess;
+  }
+
+  static Status reset(Set* set) noexcept {
+    BridgeSet& self = *set_of(set);
+    for (Part& part : self.parts)
+      if (const int error = part.reset(); error != PAPI_OK)
+        return refused(self.bridge.papi, error, "to reset");
+    std::fill(self.last.begin(), self.last.end(), 0);
+    return kSuccess;
+  }
+};
+
+constexpr SubstrateTable kTable = table_of<Slots>({
     .name = "bridge",
     .summary = "Components of an installed PAPI, counted through it",
     .version = "1.0",
@@ -223,20 +224,7 @@ constexpr SubstrateTable kTable{
     .max_events = 512,
     .max_multiplexed = 512,
     .read_bound_ns = 1'000'000'000,
-    .detect = detect,
-    .open = open,
-    .close = close,
-    .event_count = event_count,
-    .event_at = event_at,
-    .find_event = find_event,
-    .create_set = create_set,
-    .destroy_set = destroy_set,
-    .program = program,
-    .start = start,
-    .stop = stop,
-    .read = read,
-    .reset = reset,
-};
+});
 
 }  // namespace
 

@@ -75,6 +75,18 @@ class Monitors : public sysfs::SampledDevice {
  public:
   using SampledDevice::SampledDevice;
 
+  static Status detect(const Host& host) {
+    const std::string chips = sysfs::below_root(host, "/sys/class/hwmon");
+    if (!sysfs::list_folder(chips).empty()) return kSuccess;
+    for (const std::string& name : sysfs::list_folder(sysfs::below_root(host, "/sys/class/thermal"))) {
+      if (name.compare(0, 12, "thermal_zone") == 0) return kSuccess;
+    }
+    return {Code::kNoSupport, 0,
+            "no sensor: neither /sys/class/hwmon nor /sys/class/thermal shows a chip or a zone. On a real "
+            "machine load the driver (modprobe coretemp or k10temp; sensors-detect finds others); a virtual "
+            "machine usually has none: SUBSTRATA_THERMAL_MODEL=1 offers a model instead"};
+  }
+
   Status scan() {
     channels_ = coretemp::find_channels(host_);
     for (const coretemp::Channel& channel : channels_) {
@@ -120,25 +132,9 @@ class Monitors : public sysfs::SampledDevice {
 
 using Slots = sysfs::SampledSlots<Monitors, Sampler>;
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    const std::string chips = sysfs::below_root(*host, "/sys/class/hwmon");
-    if (!sysfs::list_folder(chips).empty()) return kSuccess;
-    for (const std::string& name : sysfs::list_folder(sysfs::below_root(*host, "/sys/class/thermal"))) {
-      if (name.compare(0, 12, "thermal_zone") == 0) return kSuccess;
-    }
-    return {Code::kNoSupport, 0,
-            "no sensor: neither /sys/class/hwmon nor /sys/class/thermal shows a chip or a zone. On a real "
-            "machine load the driver (modprobe coretemp or k10temp; sensors-detect finds others); a virtual "
-            "machine usually has none: SUBSTRATA_THERMAL_MODEL=1 offers a model instead"};
-  });
-}
-
 constexpr SubstrateTable kTable = Slots::table({
     .name = "coretemp",
     .summary = "Temperatures, fans, voltages and power from the kernel's hwmon chips and thermal zones",
-    .version = "1.0",
-    .detect = detect,
     .event_names = "*-*:*,*-*.*.*,hwmon*:*,thermal*:*",
 });
 

@@ -64,6 +64,18 @@ class Processors : public sysfs::NumberFiles {
  public:
   using NumberFiles::NumberFiles;
 
+  static Status detect(const Host& host) {
+    for (const std::string& processor : processors(host)) {
+      const std::string folder = sysfs::below_root(host, kProcessors) + "/" + processor + "/";
+      for (const char* driver : {"cpufreq", "cpuidle", "thermal_throttle"})
+        if (!list_folder(folder + driver).empty()) return kSuccess;
+    }
+    return {Code::kNoSupport, 0,
+            "no processor below /sys/devices/system/cpu has the files of a frequency or idle driver "
+            "(cpufreq, cpuidle, "
+            "thermal_throttle); virtual machines mostly lack them"};
+  }
+
   Status scan() {
     for (const std::string& processor : processors(host_)) {
       const std::string folder = sysfs::below_root(host_, kProcessors) + "/" + processor + "/";
@@ -99,25 +111,9 @@ class Processors : public sysfs::NumberFiles {
   }
 };
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    for (const std::string& processor : processors(*host)) {
-      const std::string folder = sysfs::below_root(*host, kProcessors) + "/" + processor + "/";
-      for (const char* driver : {"cpufreq", "cpuidle", "thermal_throttle"})
-        if (!list_folder(folder + driver).empty()) return kSuccess;
-    }
-    return {Code::kNoSupport, 0,
-            "no processor below /sys/devices/system/cpu has the files of a frequency or idle driver "
-            "(cpufreq, cpuidle, "
-            "thermal_throttle); virtual machines mostly lack them"};
-  });
-}
-
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Processors>::table({
     .name = "cpufreq",
     .summary = "Frequency, idle states and throttling of each processor, from /sys/devices/system/cpu",
-    .version = "1.0",
-    .detect = detect,
     .event_names = "cpu[0-9]*:*",
 });
 

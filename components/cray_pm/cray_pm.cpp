@@ -47,6 +47,12 @@ class Counters : public sysfs::NumberFiles {
  public:
   using NumberFiles::NumberFiles;
 
+  static Status detect(const Host& host) {
+    if (!sysfs::list_folder(sysfs::below_root(host, kFolder)).empty()) return kSuccess;
+    return {Code::kNoSupport, 0,
+            "no /sys/cray/pm_counters: only compute nodes of HPE Cray machines have it (driver pm_counters)"};
+  }
+
   Status scan() {
     const std::string folder = sysfs::below_root(host_, kFolder);
     for (const std::string& file : sysfs::list_folder(folder)) {
@@ -71,19 +77,9 @@ class Counters : public sysfs::NumberFiles {
   }
 };
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    if (!sysfs::list_folder(sysfs::below_root(*host, kFolder)).empty()) return kSuccess;
-    return {Code::kNoSupport, 0,
-            "no /sys/cray/pm_counters: only compute nodes of HPE Cray machines have it (driver pm_counters)"};
-  });
-}
-
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Counters>::table({
     .name = "cray_pm",
     .summary = "Power and energy of a node of an HPE Cray machine, from /sys/cray/pm_counters",
-    .version = "1.0",
-    .detect = detect,
     .event_names = "PM_*:*",
 });
 

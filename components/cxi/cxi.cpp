@@ -30,6 +30,16 @@ class Interfaces : public sysfs::NumberFiles {
  public:
   using NumberFiles::NumberFiles;
 
+  static Status detect(const Host& host) {
+    const std::string interfaces = sysfs::below_root(host, kInterfaces);
+    for (const std::string& name : list_folder(interfaces))
+      if (!list_folder(interfaces + "/" + name + "/device/telemetry").empty()) return kSuccess;
+    return {Code::kNoSupport, 0,
+            "no HPE Slingshot interface with telemetry below /sys/class/cxi: load its driver (modprobe "
+            "cxi_ss1), or "
+            "mount the node's /sys into the container"};
+  }
+
   Status scan() {
     const std::string interfaces = sysfs::below_root(host_, kInterfaces);
     for (const std::string& name : list_folder(interfaces)) {
@@ -64,23 +74,9 @@ class Interfaces : public sysfs::NumberFiles {
   }
 };
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    const std::string interfaces = sysfs::below_root(*host, kInterfaces);
-    for (const std::string& name : list_folder(interfaces))
-      if (!list_folder(interfaces + "/" + name + "/device/telemetry").empty()) return kSuccess;
-    return {Code::kNoSupport, 0,
-            "no HPE Slingshot interface with telemetry below /sys/class/cxi: load its driver (modprobe "
-            "cxi_ss1), or "
-            "mount the node's /sys into the container"};
-  });
-}
-
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Interfaces>::table({
     .name = "cxi",
     .summary = "Counters of HPE Slingshot interfaces, from /sys/class/cxi",
-    .version = "1.0",
-    .detect = detect,
     .event_names = "cxi[0-9]*:*",
 });
 

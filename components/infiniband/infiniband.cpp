@@ -61,6 +61,19 @@ class Ports : public sysfs::NumberFiles {
  public:
   using NumberFiles::NumberFiles;
 
+  static Status detect(const Host& host) {
+    if (!active_ports(host).empty()) return kSuccess;
+    if (!list_folder(sysfs::below_root(host, kAdapters)).empty()) {
+      return {Code::kNoSupport, 0,
+              "no port below /sys/class/infiniband is active (state 4): see ibstat; cable, switch or subnet "
+              "manager"};
+    }
+    return {Code::kNoSupport, 0,
+            "no InfiniBand, RoCE or Omni-Path adapter below /sys/class/infiniband: load its driver (modprobe "
+            "mlx5_ib, "
+            "irdma, hfi1)"};
+  }
+
   Status scan() {
     for (const Port& port : active_ports(host_)) {
       for (const std::string& counter : list_folder(port.folder + "/counters")) {
@@ -91,26 +104,9 @@ class Ports : public sysfs::NumberFiles {
   }
 };
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    if (!active_ports(*host).empty()) return kSuccess;
-    if (!list_folder(sysfs::below_root(*host, kAdapters)).empty()) {
-      return {Code::kNoSupport, 0,
-              "no port below /sys/class/infiniband is active (state 4): see ibstat; cable, switch or subnet "
-              "manager"};
-    }
-    return {Code::kNoSupport, 0,
-            "no InfiniBand, RoCE or Omni-Path adapter below /sys/class/infiniband: load its driver (modprobe "
-            "mlx5_ib, "
-            "irdma, hfi1)"};
-  });
-}
-
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Ports>::table({
     .name = "infiniband",
     .summary = "Counters of the ports of InfiniBand, RoCE and Omni-Path adapters, from /sys/class/infiniband",
-    .version = "1.0",
-    .detect = detect,
     .event_names = "*_[0-9]*:*",
 });
 

@@ -35,6 +35,17 @@ class Accounts : public sysfs::NumberFiles {
  public:
   using NumberFiles::NumberFiles;
 
+  static Status detect(const Host& host) {
+    std::string text;
+    const std::string path = sysfs::below_root(host, kFile);
+    if (sysfs::read_text(path, &text)) return kSuccess;
+    const int error = errno;
+    return refuse(
+        Code::kNoSupport, error,
+        "%s cannot be read (%s): mount /proc; the kernel must be built with CONFIG_TASK_IO_ACCOUNTING",
+        path.c_str(), std::strerror(error));
+  }
+
   Status scan() {
     for (const Line& line : kLines) {
       sysfs::CatalogueEntry entry;
@@ -51,26 +62,11 @@ class Accounts : public sysfs::NumberFiles {
   }
 };
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    std::string text;
-    const std::string path = sysfs::below_root(*host, kFile);
-    if (sysfs::read_text(path, &text)) return kSuccess;
-    const int error = errno;
-    return refuse(
-        Code::kNoSupport, error,
-        "%s cannot be read (%s): mount /proc; the kernel must be built with CONFIG_TASK_IO_ACCOUNTING",
-        path.c_str(), std::strerror(error));
-  });
-}
-
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Accounts>::table({
     .name = "io",
     .summary = "What the process has read and written since it began, from /proc/self/io",
-    .version = "1.0",
     .default_granularity = kGranularityProcess,
     .granularities = kGranularityProcess,
-    .detect = detect,
     .event_names = "rchar,wchar,syscr,syscw,read_bytes,write_bytes,cancelled_write_bytes",
 });
 

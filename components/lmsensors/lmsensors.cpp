@@ -105,6 +105,25 @@ class Chips : public sysfs::SampledDevice {
  public:
   using SampledDevice::SampledDevice;
 
+  static Status detect(const Host& host) {
+    if (host.root != nullptr && *host.root != '\0') {
+      return {
+          Code::kNoSupport, 0,
+          "libsensors reads the machine's own /sys only, not a recorded tree; the substrate coretemp does"};
+    }
+    if (sysfs::list_folder("/sys/class/hwmon").empty()) {
+      return {
+          Code::kNoSupport, 0,
+          "no sensor: /sys/class/hwmon shows no chip. Load the driver (sensors-detect finds it); a virtual "
+          "machine usually has none: SUBSTRATA_THERMAL_MODEL=1 offers a model instead"};
+    }
+    SensorLibrary library;
+    std::string why;
+    if (!library.load(sysfs::setting(host, "PAPI_LMSENSORS_ROOT"), &why))
+      return refuse(Code::kNoSupport, "%s", why.c_str());
+    return kSuccess;
+  }
+
   Status scan() {
     const std::lock_guard alone(one_at_a_time);
     std::string why;
@@ -181,34 +200,11 @@ void close(Device* device) noexcept {
   Slots::close(device);
 }
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    if (host->root != nullptr && *host->root != '\0') {
-      return {
-          Code::kNoSupport, 0,
-          "libsensors reads the machine's own /sys only, not a recorded tree; the substrate coretemp does"};
-    }
-    if (sysfs::list_folder("/sys/class/hwmon").empty()) {
-      return {
-          Code::kNoSupport, 0,
-          "no sensor: /sys/class/hwmon shows no chip. Load the driver (sensors-detect finds it); a virtual "
-          "machine usually has none: SUBSTRATA_THERMAL_MODEL=1 offers a model instead"};
-    }
-    SensorLibrary library;
-    std::string why;
-    if (!library.load(sysfs::setting(*host, "PAPI_LMSENSORS_ROOT"), &why))
-      return refuse(Code::kNoSupport, "%s", why.c_str());
-    return kSuccess;
-  });
-}
-
 constexpr SubstrateTable kTable = Slots::table({
     .name = "lmsensors",
     .summary = "Hardware sensors as libsensors shows them, times 1000",
-    .version = "1.0",
     .traits = kReadBlocks,
     .read_bound_ns = 2'000'000'000,
-    .detect = detect,
     .close = close,
     .event_names = "*-*.*.*,*-*:*",
 });

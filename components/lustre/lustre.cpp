@@ -61,6 +61,19 @@ class FileSystems : public sysfs::NumberFiles {
  public:
   using NumberFiles::NumberFiles;
 
+  static Status detect(const Host& host) {
+    if (!mounted(host).empty()) return kSuccess;
+    if (!list_folder(sysfs::below_root(host, kMounted)).empty()) {
+      return {Code::kPermission, 0,
+              "a Lustre file system is mounted, but its statistics below /sys/kernel/debug/lustre cannot be "
+              "seen: "
+              "debugfs is readable by root only; run as root (mount -t debugfs none /sys/kernel/debug where "
+              "it is "
+              "not mounted)"};
+    }
+    return {Code::kNoSupport, 0, "no Lustre file system is mounted on this node (mount -t lustre)"};
+  }
+
   Status scan() {
     for (const FileSystem& one : mounted(host_)) {
       for (const Line& line : kLines) {
@@ -88,26 +101,9 @@ class FileSystems : public sysfs::NumberFiles {
   }
 };
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    if (!mounted(*host).empty()) return kSuccess;
-    if (!list_folder(sysfs::below_root(*host, kMounted)).empty()) {
-      return {Code::kPermission, 0,
-              "a Lustre file system is mounted, but its statistics below /sys/kernel/debug/lustre cannot be "
-              "seen: "
-              "debugfs is readable by root only; run as root (mount -t debugfs none /sys/kernel/debug where "
-              "it is "
-              "not mounted)"};
-    }
-    return {Code::kNoSupport, 0, "no Lustre file system is mounted on this node (mount -t lustre)"};
-  });
-}
-
 constexpr SubstrateTable kTable = sysfs::NumberSlots<FileSystems>::table({
     .name = "lustre",
     .summary = "What this node reads from and writes to Lustre file systems, from llite statistics",
-    .version = "1.0",
-    .detect = detect,
     .event_names = "*_llread,*_llwrite,*_wrong_readahead",
 });
 

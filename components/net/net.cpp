@@ -163,6 +163,18 @@ class Interfaces : public sysfs::SampledDevice {
  public:
   using SampledDevice::SampledDevice;
 
+  static Status detect(const Host& host) {
+    const std::string path = sysfs::below_root(host, kInterfaceTable);
+    std::string whole;
+    if (!sysfs::read_text(path, &whole)) {
+      const int error = errno;
+      return refuse(Code::kNoSupport, error,
+                    "%s cannot be read (%s): mount /proc, or allow the process to see it", path.c_str(),
+                    std::strerror(error));
+    }
+    return kSuccess;
+  }
+
   Status scan() {
     const std::string path = sysfs::below_root(host_, kInterfaceTable);
     std::string whole;
@@ -229,25 +241,9 @@ class Interfaces : public sysfs::SampledDevice {
 
 using Slots = sysfs::SampledSlots<Interfaces, Sampler>;
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    const std::string path = sysfs::below_root(*host, kInterfaceTable);
-    std::string whole;
-    if (!sysfs::read_text(path, &whole)) {
-      const int error = errno;
-      return refuse(Code::kNoSupport, error,
-                    "%s cannot be read (%s): mount /proc, or allow the process to see it", path.c_str(),
-                    std::strerror(error));
-    }
-    return kSuccess;
-  });
-}
-
 constexpr SubstrateTable kTable = Slots::table({
     .name = "net",
     .summary = "Packets, bytes and errors of the network interfaces, from /proc/net/dev",
-    .version = "1.0",
-    .detect = detect,
     .event_names = "*:[rt]x:*,*.[rt]x.*",
 });
 

@@ -172,6 +172,22 @@ class Gpus : public sysfs::SampledDevice {
  public:
   using SampledDevice::SampledDevice;
 
+  // Cheap: a node without the driver's files loads nothing.
+  static Status detect(const Host& host) {
+    const char* chosen = sysfs::setting(host, "PAPI_NVML_MAIN");
+    if ((chosen == nullptr || *chosen == '\0') &&
+        sysfs::list_folder(sysfs::below_root(host, "/proc/driver/nvidia")).empty()) {
+      return {Code::kNoSupport, 0,
+              "no GPU of NVIDIA: /proc/driver/nvidia is not there; load the driver (modprobe nvidia), or "
+              "pass the "
+              "GPU to this container or virtual machine"};
+    }
+    Library library;
+    std::string why;
+    if (!library.load(chosen, &why)) return refuse(Code::kNoSupport, "%s", why.c_str());
+    return kSuccess;
+  }
+
   ~Gpus() {
     // A power limit outlives the program: ours go, unless another has set one since.
     for (const auto& gpu : gpus_) {
@@ -331,31 +347,11 @@ Status write(Set* set, const int64_t* values) noexcept {
   return guarded([&] { return Slots::state_of(set)->measurement.sampler().write(values); });
 }
 
-// Cheap: a node without the driver's files loads nothing.
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    const char* chosen = sysfs::setting(*host, "PAPI_NVML_MAIN");
-    if ((chosen == nullptr || *chosen == '\0') &&
-        sysfs::list_folder(sysfs::below_root(*host, "/proc/driver/nvidia")).empty()) {
-      return {Code::kNoSupport, 0,
-              "no GPU of NVIDIA: /proc/driver/nvidia is not there; load the driver (modprobe nvidia), or "
-              "pass the "
-              "GPU to this container or virtual machine"};
-    }
-    Library library;
-    std::string why;
-    if (!library.load(chosen, &why)) return refuse(Code::kNoSupport, "%s", why.c_str());
-    return kSuccess;
-  });
-}
-
 constexpr SubstrateTable kTable = Slots::table({
     .name = "nvml",
     .summary = "NVIDIA's GPUs: power, energy, clocks, memory, use, errors, PCI Express and NVLink",
-    .version = "1.0",
     .traits = kReadBlocks,
     .read_bound_ns = 1'000'000'000,
-    .detect = detect,
     .write = write,
     .event_names = "*:device_*:*",
 });

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
+#include "base/table_of.hpp"
 #include "capsule.hpp"
 #include "counting/counting.hpp"
 
@@ -221,201 +222,193 @@ struct OwlSet {
 
 OwlSet& set_of(Set* set) noexcept { return *reinterpret_cast<OwlSet*>(set); }
 
-uint32_t event_count(Device*) noexcept {
-  return guarded([] { return catalogue().count(); }, [](const Status&) { return uint32_t{kStatistics}; });
-}
+struct Slots {
+  static uint32_t event_count(Device*) noexcept {
+    return guarded([] { return catalogue().count(); }, [](const Status&) { return uint32_t{kStatistics}; });
+  }
 
-Status event_at(Device*, uint32_t index, Event* out) noexcept {
-  return guarded([&]() -> Status {
-    const OwlEvent* const event = catalogue().at(index);
-    if (event == nullptr) return refuse(Code::kNoEvent, "event %u was asked for; there are fewer", index);
-    *out = Event{};
-    out->name = event->name.c_str();
-    out->text = event->text.c_str();
-    out->unit = event->unit;
-    out->kind = event->gauge ? ValueKind::kGauge : ValueKind::kCount;
-    out->flags = kEventModelled | kEventScopeProcess;
+  static Status event_at(Device*, uint32_t index, Event* out) noexcept {
+    return guarded([&]() -> Status {
+      const OwlEvent* const event = catalogue().at(index);
+      if (event == nullptr) return refuse(Code::kNoEvent, "event %u was asked for; there are fewer", index);
+      *out = Event{};
+      out->name = event->name.c_str();
+      out->text = event->text.c_str();
+      out->unit = event->unit;
+      out->kind = event->gauge ? ValueKind::kGauge : ValueKind::kCount;
+      out->flags = kEventModelled | kEventScopeProcess;
+      return kSuccess;
+    });
+  }
+
+  static Status find_event(Device*, const char* name, uint32_t* index) noexcept {
+    return guarded([&]() -> Status {
+      if (catalogue().find(name, index)) return kSuccess;
+      const std::string why = attach_by_name(name);
+      if (catalogue().find(name, index)) return kSuccess;
+      return refuse(Code::kNoEvent, "%.300s", why.empty() ? "there is no such event" : why.c_str());
+    });
+  }
+
+  static Status create_set(Device*, Thread*, Set** out) noexcept {
+    auto* const set = new (std::nothrow) OwlSet;
+    if (set == nullptr) return {Code::kNoMemory, 0, "no memory for the eventset"};
+    *out = reinterpret_cast<Set*>(set);
     return kSuccess;
-  });
-}
+  }
 
-Status find_event(Device*, const char* name, uint32_t* index) noexcept {
-  return guarded([&]() -> Status {
-    if (catalogue().find(name, index)) return kSuccess;
-    const std::string why = attach_by_name(name);
-    if (catalogue().find(name, index)) return kSuccess;
-    return refuse(Code::kNoEvent, "%.300s", why.empty() ? "there is no such event" : why.c_str());
-  });
-}
+  static void destroy_set(Set* set) noexcept {
+    OwlSet* const self = &set_of(set);
+    self->end_watchers();
+    self->stop_capsules();
+    delete self;
+  }
 
-Status create_set(Device*, Thread*, Set** out) noexcept {
-  auto* const set = new (std::nothrow) OwlSet;
-  if (set == nullptr) return {Code::kNoMemory, 0, "no memory for the eventset"};
-  *out = reinterpret_cast<Set*>(set);
-  return kSuccess;
-}
-
-void destroy_set(Set* set) noexcept {
-  OwlSet* const self = &set_of(set);
-  self->end_watchers();
-  self->stop_capsules();
-  delete self;
-}
-
-Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
-  OwlSet& self = set_of(set);
-  if (self.running) return {Code::kRunning, 0, "the eventset is running; stop it before changing its events"};
-  return guarded([&]() -> Status {
-    std::vector<OwlSet::Bound> bound;
-    std::vector<std::shared_ptr<CapsuleRecord>> used;
-    for (uint32_t i = 0; i < count; ++i) {
-      const OwlEvent* const event = catalogue().at(events[i]);
-      if (event == nullptr)
-        return refuse(Code::kNoEvent, "event %u was asked for; there are fewer", events[i]);
-      bound.push_back({event, 0, 0});
-      if (event->record != nullptr && std::find(used.begin(), used.end(), event->record) == used.end()) {
-        used.push_back(event->record);
-      }
-    }
-    std::vector<uint64_t> started(used.size(), 0);
-    auto all = owl::records();
-    self.events.swap(bound);
-    self.used.swap(used);
-    self.started.swap(started);
-    self.all.swap(all);
-    self.armed.clear();
-    return kSuccess;
-  });
-}
-
-Status start(Set* set) noexcept {
-  OwlSet& self = set_of(set);
-  const auto begin = [&]() -> Status {
-    for (size_t i = 0; i < self.used.size(); ++i) {
-      CapsuleRecord& record = *self.used[i];
-      const std::lock_guard life(record.life);
-      if (record.capsule == nullptr) continue;  // detached: its last values stay
-      if (const int refused = record.capsule->start(); refused != 0) {
-        const Status why = refuse(static_cast<Code>(refused), "%s", last_refusal());
-        for (size_t k = 0; k < i; ++k) {
-          if (self.started[k] == 0) continue;
-          const std::lock_guard other(self.used[k]->life);
-          if (self.used[k]->capsule != nullptr) self.used[k]->capsule->stop();
-          self.started[k] = 0;
+  static Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
+    OwlSet& self = set_of(set);
+    if (self.running)
+      return {Code::kRunning, 0, "the eventset is running; stop it before changing its events"};
+    return guarded([&]() -> Status {
+      std::vector<OwlSet::Bound> bound;
+      std::vector<std::shared_ptr<CapsuleRecord>> used;
+      for (uint32_t i = 0; i < count; ++i) {
+        const OwlEvent* const event = catalogue().at(events[i]);
+        if (event == nullptr)
+          return refuse(Code::kNoEvent, "event %u was asked for; there are fewer", events[i]);
+        bound.push_back({event, 0, 0});
+        if (event->record != nullptr && std::find(used.begin(), used.end(), event->record) == used.end()) {
+          used.push_back(event->record);
         }
-        return why;
       }
-      self.started[i] = record.generation;
-    }
-    self.all = owl::records();
-    substrata_flush();
-    self.begin_at_zero();
-    for (auto& [position, each] : self.armed) self.begin_watcher(position, *each);
-    self.running = true;
-    return kSuccess;
-  };
-  return guarded(begin, [&](const Status& why) {
-    self.end_watchers();
-    self.stop_capsules();
-    return why;
-  });
-}
+      std::vector<uint64_t> started(used.size(), 0);
+      auto all = owl::records();
+      self.events.swap(bound);
+      self.used.swap(used);
+      self.started.swap(started);
+      self.all.swap(all);
+      self.armed.clear();
+      return kSuccess;
+    });
+  }
 
-Status stop(Set* set) noexcept {
-  OwlSet& self = set_of(set);
-  substrata_flush();
-  self.look();
-  self.running = false;
-  self.end_watchers();
-  self.stop_capsules();
-  return kSuccess;
-}
+  static Status start(Set* set) noexcept {
+    OwlSet& self = set_of(set);
+    const auto begin = [&]() -> Status {
+      for (size_t i = 0; i < self.used.size(); ++i) {
+        CapsuleRecord& record = *self.used[i];
+        const std::lock_guard life(record.life);
+        if (record.capsule == nullptr) continue;  // detached: its last values stay
+        if (const int refused = record.capsule->start(); refused != 0) {
+          const Status why = refuse(static_cast<Code>(refused), "%s", last_refusal());
+          for (size_t k = 0; k < i; ++k) {
+            if (self.started[k] == 0) continue;
+            const std::lock_guard other(self.used[k]->life);
+            if (self.used[k]->capsule != nullptr) self.used[k]->capsule->stop();
+            self.started[k] = 0;
+          }
+          return why;
+        }
+        self.started[i] = record.generation;
+      }
+      self.all = owl::records();
+      substrata_flush();
+      self.begin_at_zero();
+      for (auto& [position, each] : self.armed) self.begin_watcher(position, *each);
+      self.running = true;
+      return kSuccess;
+    };
+    return guarded(begin, [&](const Status& why) {
+      self.end_watchers();
+      self.stop_capsules();
+      return why;
+    });
+  }
 
-Status read(Set* set, int64_t* values) noexcept {
-  OwlSet& self = set_of(set);
-  if (self.running) {
+  static Status stop(Set* set) noexcept {
+    OwlSet& self = set_of(set);
     substrata_flush();
     self.look();
-  }
-  for (size_t i = 0; i < self.events.size(); ++i) values[i] = self.events[i].value;
-  return kSuccess;
-}
-
-Status reset(Set* set) noexcept {
-  OwlSet& self = set_of(set);
-  if (self.running) substrata_flush();
-  self.begin_at_zero();
-  return kSuccess;
-}
-
-Status write(Set* set, const int64_t* values) noexcept {
-  OwlSet& self = set_of(set);
-  if (self.running) substrata_flush();
-  for (size_t i = 0; i < self.events.size(); ++i) {
-    OwlSet::Bound& each = self.events[i];
-    if (each.event->gauge) continue;
-    each.base = self.now(*each.event) - static_cast<uint64_t>(values[i]);
-    each.value = values[i];
-  }
-  return kSuccess;
-}
-
-// The sink is called in the publisher's thread after the batch that passed the threshold, once for each
-// multiple.
-Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const SampleSink* sink) noexcept {
-  OwlSet& self = set_of(set);
-  if (position >= self.events.size() || threshold <= 0 || sink == nullptr || sink->call == nullptr) {
-    return {Code::kInvalid, 0, "overflow needs an event of the set, a positive threshold and a handler"};
-  }
-  if (self.events[position].event->record == nullptr || self.events[position].event->gauge) {
-    return {Code::kComponent, 0,
-            "overflow works on the counts of one capsule, not on levels or sums over capsules"};
-  }
-  return guarded([&]() -> Status {
-    auto armed = std::make_unique<Armed>();
-    armed->threshold = threshold;
-    armed->sink = *sink;
-    armed->mask = position < 64 ? uint64_t{1} << position : 0;
-    if (self.running) {
-      const auto old = self.armed.find(position);
-      if (old != self.armed.end()) self.events[position].event->record->unwatch(old->second->watcher);
-      self.begin_watcher(position, *armed);
-    }
-    self.armed[position] = std::move(armed);
+    self.running = false;
+    self.end_watchers();
+    self.stop_capsules();
     return kSuccess;
-  });
-}
+  }
 
-Status disarm(Set* set, uint32_t position) noexcept {
-  OwlSet& self = set_of(set);
-  const auto found = self.armed.find(position);
-  if (found == self.armed.end()) return kSuccess;
-  if (found->second->watcher != nullptr) self.events[position].event->record->unwatch(found->second->watcher);
-  self.armed.erase(found);
-  return kSuccess;
-}
+  static Status read(Set* set, int64_t* values) noexcept {
+    OwlSet& self = set_of(set);
+    if (self.running) {
+      substrata_flush();
+      self.look();
+    }
+    for (size_t i = 0; i < self.events.size(); ++i) values[i] = self.events[i].value;
+    return kSuccess;
+  }
 
-constexpr SubstrateTable kTable = {
+  static Status reset(Set* set) noexcept {
+    OwlSet& self = set_of(set);
+    if (self.running) substrata_flush();
+    self.begin_at_zero();
+    return kSuccess;
+  }
+
+  static Status write(Set* set, const int64_t* values) noexcept {
+    OwlSet& self = set_of(set);
+    if (self.running) substrata_flush();
+    for (size_t i = 0; i < self.events.size(); ++i) {
+      OwlSet::Bound& each = self.events[i];
+      if (each.event->gauge) continue;
+      each.base = self.now(*each.event) - static_cast<uint64_t>(values[i]);
+      each.value = values[i];
+    }
+    return kSuccess;
+  }
+
+  // The sink is called in the publisher's thread after the batch that passed the threshold, once for each
+  // multiple.
+  static Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t,
+                    const SampleSink* sink) noexcept {
+    OwlSet& self = set_of(set);
+    if (position >= self.events.size() || threshold <= 0 || sink == nullptr || sink->call == nullptr) {
+      return {Code::kInvalid, 0, "overflow needs an event of the set, a positive threshold and a handler"};
+    }
+    if (self.events[position].event->record == nullptr || self.events[position].event->gauge) {
+      return {Code::kComponent, 0,
+              "overflow works on the counts of one capsule, not on levels or sums over capsules"};
+    }
+    return guarded([&]() -> Status {
+      auto armed = std::make_unique<Armed>();
+      armed->threshold = threshold;
+      armed->sink = *sink;
+      armed->mask = position < 64 ? uint64_t{1} << position : 0;
+      if (self.running) {
+        const auto old = self.armed.find(position);
+        if (old != self.armed.end()) self.events[position].event->record->unwatch(old->second->watcher);
+        self.begin_watcher(position, *armed);
+      }
+      self.armed[position] = std::move(armed);
+      return kSuccess;
+    });
+  }
+
+  static Status disarm(Set* set, uint32_t position) noexcept {
+    OwlSet& self = set_of(set);
+    const auto found = self.armed.find(position);
+    if (found == self.armed.end()) return kSuccess;
+    if (found->second->watcher != nullptr)
+      self.events[position].event->record->unwatch(found->second->watcher);
+    self.armed.erase(found);
+    return kSuccess;
+  }
+};
+
+constexpr SubstrateTable kTable = table_of<Slots>({
     .name = "owl",
     .summary = "Owl capsules at any probe points: what their modules count and emit",
     .version = "1",
     .traits = kReadBlocks | kModelled,
     .read_bound_ns = counting::kReadBound_ns,
-    .event_count = event_count,
-    .event_at = event_at,
-    .find_event = find_event,
-    .create_set = create_set,
-    .destroy_set = destroy_set,
-    .program = program,
-    .start = start,
-    .stop = stop,
-    .read = read,
-    .reset = reset,
-    .write = write,
-    .arm = arm,
-    .disarm = disarm,
     .event_names = "*.*.*,EVENTS_SEEN,PACKETS_INJECTED,BYTES_INJECTED,DROPPED,NEAR_FULL,SIGNALS",
-};
+});
 
 }  // namespace
 

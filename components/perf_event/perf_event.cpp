@@ -6,110 +6,15 @@
 #include <new>
 
 #include "base/guard.hpp"
+#include "base/table_of.hpp"
 #include "perf_events/device.hpp"
 #include "perf_events/note.hpp"
+#include "perf_events/slots.hpp"
 
 namespace substrata::perf {
 namespace {
 
 DeviceState& state(Device* device) noexcept { return *reinterpret_cast<DeviceState*>(device); }
-EventSet& event_set(Set* set) noexcept { return *reinterpret_cast<EventSet*>(set); }
-
-// Software events or the tick counter count nearly everywhere; what does not open says so event by event.
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    const Kernel& kernel = real_kernel();
-    if (kernel.ticks != nullptr) return kSuccess;
-    perf_event_attr attr = blank_attr();
-    attr.type = PERF_TYPE_SOFTWARE;
-    attr.config = PERF_COUNT_SW_DUMMY;
-    const int descriptor = kernel.open(kernel.context, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (descriptor < 0)
-      return refuse(Code::kNoSupport, -descriptor,
-                    "perf_event: " + explain_refusal(host->root, -descriptor, false));
-    kernel.close(kernel.context, descriptor);
-    return kSuccess;
-  });
-}
-
-Status open(const Host* host, Device** out) noexcept {
-  return guarded([&]() -> Status {
-    *out = reinterpret_cast<Device*>(
-        new DeviceState(*host, real_kernel(), libpfm_encoder(PmuKind::kCore), PmuKind::kCore));
-    return kSuccess;
-  });
-}
-
-void close(Device* device) noexcept { delete reinterpret_cast<DeviceState*>(device); }
-
-uint32_t event_count(Device* device) noexcept {
-  uint32_t count = 0;
-  guarded([&]() -> Status {
-    count = state(device).shared.catalogue.count();
-    return kSuccess;
-  });
-  return count;
-}
-
-Status event_at(Device* device, uint32_t index, Event* out) noexcept {
-  return guarded([&] { return state(device).shared.catalogue.at(index, out); });
-}
-
-Status find_event(Device* device, const char* name, uint32_t* index) noexcept {
-  return guarded([&] { return state(device).shared.catalogue.find(name, index); });
-}
-
-Status recipe(Device* device, const char* preset, Recipe* out) noexcept {
-  return guarded([&] { return state(device).presets.recipe(preset, out); });
-}
-
-const char* units(Device* device) noexcept {
-  guarded([&]() -> Status {
-    DeviceState& self = state(device);
-    std::call_once(self.units_known, [&] {
-      for (const std::string& name : self.shared.catalogue.pmu_names()) {
-        // The kernel's own events have their prefixes.
-        if (name == "perf" || name == "perf_raw") continue;
-        if (!self.units.empty()) self.units += ',';
-        self.units += name;
-      }
-    });
-    return kSuccess;
-  });
-  return state(device).units.c_str();
-}
-
-Status create_set(Device* device, Thread*, Set** out) noexcept {
-  return guarded([&]() -> Status {
-    *out = reinterpret_cast<Set*>(new EventSet(state(device).shared));
-    return kSuccess;
-  });
-}
-
-void destroy_set(Set* set) noexcept { delete reinterpret_cast<EventSet*>(set); }
-
-Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
-  return guarded([&] { return event_set(set).program(events, count); });
-}
-Status configure(Set* set, const Configuration* wanted) noexcept {
-  return guarded([&] { return event_set(set).configure(*wanted); });
-}
-Status start(Set* set) noexcept { return event_set(set).start(); }
-Status stop(Set* set) noexcept { return event_set(set).stop(); }
-Status read(Set* set, int64_t* values) noexcept { return event_set(set).read(values); }
-Status read_details(Set* set, ValueDetail* details) noexcept { return event_set(set).read_details(details); }
-Status take(Set* set, int64_t* values) noexcept { return event_set(set).take(values); }
-Status reset(Set* set) noexcept { return event_set(set).reset(); }
-Status write(Set* set, const int64_t* values) noexcept { return event_set(set).write(values); }
-Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t flags, const SampleSink* sink) noexcept {
-  return guarded([&] {
-    return event_set(set).arm(position, threshold, (flags & kSampleDataAddress) != 0,
-                              sink == nullptr ? SampleSink{} : *sink);
-  });
-}
-Status disarm(Set* set, uint32_t position) noexcept {
-  return guarded([&] { return event_set(set).disarm(position); });
-}
 
 // Opens instructions in one group until the kernel refuses: what a set can hold here, whatever a table says.
 uint32_t count_by_opening(DeviceState& device) {
@@ -157,76 +62,56 @@ bool reads_by_mapped_page(DeviceState& device) {
   return false;
 }
 
-uint32_t hardware_counters(Device* device) noexcept {
-  uint32_t count = 0;
-  guarded([&]() -> Status {
-    count = count_by_opening(state(device));
-    return kSuccess;
-  });
-  return count;
-}
+struct Core : OverflowingSlots {
+  // Software events or the tick counter count nearly everywhere; what does not open says so event by event.
+  static Status detect(const Host* host) noexcept {
+    return guarded([&]() -> Status {
+      const Kernel& kernel = real_kernel();
+      if (kernel.ticks != nullptr) return kSuccess;
+      perf_event_attr attr = blank_attr();
+      attr.type = PERF_TYPE_SOFTWARE;
+      attr.config = PERF_COUNT_SW_DUMMY;
+      const int descriptor = kernel.open(kernel.context, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+      if (descriptor < 0)
+        return refuse(Code::kNoSupport, -descriptor,
+                      "perf_event: " + explain_refusal(host->root, -descriptor, false));
+      kernel.close(kernel.context, descriptor);
+      return kSuccess;
+    });
+  }
 
-bool fast_reads(Device* device) noexcept {
-  bool fast = false;
-  guarded([&]() -> Status {
-    fast = reads_by_mapped_page(state(device));
-    return kSuccess;
-  });
-  return fast;
-}
+  static Status open(const Host* host, Device** out) noexcept {
+    return guarded([&] {
+      return make<DeviceState>(out, *host, real_kernel(), libpfm_encoder(PmuKind::kCore), PmuKind::kCore);
+    });
+  }
 
-constexpr uint32_t kGranularities = kGranularityThread | kGranularitySystem | kGranularitySystemCpu;
+  static Status recipe(Device* device, const char* preset, Recipe* out) noexcept {
+    return guarded([&] { return state(device).presets.recipe(preset, out); });
+  }
 
-constexpr SubstrateTable kTable{
-    .name = "perf_event",
-    .short_name = "perf",
-    .summary = "Linux perf_event CPU counters",
-    .version = "1.0",
-    .traits = kProcessor | kKernelMultiplex | kFastRead | kCanAttach | kCanBindCpu | kCanInherit |
-              kHardwareInterrupt | kCounterUmasks | kSwitchesInSignal | kDataAddresses,
-    .max_events = EventSet::kMaxEvents,
-    .max_multiplexed = EventSet::kMaxEvents,
-    .default_domain = kDomainUser,
-    .domains = kDomainUser | kDomainKernel | kDomainSupervisor,
-    .default_granularity = kGranularityThread,
-    .granularities = kGranularities,
-    .prefixes = "perf::,perf_raw::",
-    .detect = detect,
-    .open = open,
-    .close = close,
-    .event_count = event_count,
-    .event_at = event_at,
-    .find_event = find_event,
-    .recipe = recipe,
-    .create_set = create_set,
-    .destroy_set = destroy_set,
-    .program = program,
-    .configure = configure,
-    .start = start,
-    .stop = stop,
-    .read = read,
-    .read_details = read_details,
-    .reset = reset,
-    .write = write,
-    .arm = arm,
-    .disarm = disarm,
-    .hardware_counters = hardware_counters,
-    .fast_reads = fast_reads,
-    .units = units,
-    .take = take,
+  static uint32_t hardware_counters(Device* device) noexcept {
+    uint32_t count = 0;
+    guarded([&]() -> Status {
+      count = count_by_opening(state(device));
+      return kSuccess;
+    });
+    return count;
+  }
+
+  static bool fast_reads(Device* device) noexcept {
+    bool fast = false;
+    guarded([&]() -> Status {
+      fast = reads_by_mapped_page(state(device));
+      return kSuccess;
+    });
+    return fast;
+  }
 };
 
-}  // namespace
+constexpr SubstrateTable kTable = table_of<Core>(kThreadEvents);
 
-SubstrateTable table_of_slots() noexcept {
-  SubstrateTable table = kTable;
-  table.detect = nullptr;
-  table.open = nullptr;
-  table.recipe = nullptr;
-  table.hardware_counters = nullptr;
-  table.fast_reads = nullptr;
-  return table;
-}
+}  // namespace
 
 const SubstrateTable& core_table() noexcept { return kTable; }
 

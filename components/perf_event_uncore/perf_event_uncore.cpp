@@ -5,22 +5,35 @@
 #include <new>
 
 #include "base/guard.hpp"
+#include "base/table_of.hpp"
 #include "perf_events/device.hpp"
 #include "perf_events/note.hpp"
+#include "perf_events/slots.hpp"
 #include "uncore.hpp"
 
 namespace substrata::perf {
 namespace {
 
-Status detect(const Host* host) noexcept { return detect_uncore(*host, real_kernel()); }
+struct Uncore : Slots {
+  static Status detect(const Host* host) noexcept { return detect_uncore(*host, real_kernel()); }
 
-Status open(const Host* host, Device** out) noexcept {
-  return guarded([&] {
-    *out = reinterpret_cast<Device*>(
-        new DeviceState(*host, real_kernel(), libpfm_encoder(PmuKind::kUncore), PmuKind::kUncore));
-    return kSuccess;
-  });
-}
+  static Status open(const Host* host, Device** out) noexcept {
+    return guarded([&] {
+      return make<DeviceState>(out, *host, real_kernel(), libpfm_encoder(PmuKind::kUncore), PmuKind::kUncore);
+    });
+  }
+};
+
+constexpr SubstrateTable kTable = table_of<Uncore>({
+    .name = "perf_event_uncore",
+    .short_name = "peu",
+    .summary = "Linux perf_event counters beside the cores: memory controllers, interconnects, power",
+    .version = "1.0",
+    .traits = kKernelMultiplex | kCanBindCpu | kCounterUmasks | kSwitchesInSignal,
+    .max_events = EventSet::kMaxEvents,
+    .max_multiplexed = EventSet::kMaxEvents,
+    .event_names = "*::*,*/*",
+});
 
 }  // namespace
 
@@ -54,27 +67,7 @@ Status detect_uncore(const Host& host, const Kernel& kernel) noexcept {
   });
 }
 
-const SubstrateTable& uncore_table() noexcept {
-  static const SubstrateTable table = [] {
-    SubstrateTable made = table_of_slots();
-    made.name = "perf_event_uncore";
-    made.short_name = "peu";
-    made.summary = "Linux perf_event counters beside the cores: memory controllers, interconnects, power";
-    made.traits = kKernelMultiplex | kCanBindCpu | kCounterUmasks | kSwitchesInSignal;
-    made.default_domain = kDomainAll;
-    made.domains = kDomainAll;
-    made.default_granularity = kGranularitySystem;
-    made.granularities = kGranularitySystem;
-    made.prefixes = nullptr;
-    made.event_names = "*::*,*/*";
-    made.detect = detect;
-    made.open = open;
-    made.arm = nullptr;
-    made.disarm = nullptr;
-    return made;
-  }();
-  return table;
-}
+const SubstrateTable& uncore_table() noexcept { return kTable; }
 
 }  // namespace substrata::perf
 

@@ -45,6 +45,11 @@ class Zones : public sysfs::NumberFiles {
  public:
   using NumberFiles::NumberFiles;
 
+  static Status detect(const Host& host) {
+    if (!sysfs::energy_zones(host).empty()) return kSuccess;
+    return {Code::kNoSupport, 0, sysfs::kNoEnergyZone};
+  }
+
   Status scan() {
     for (const EnergyZone& zone : sysfs::energy_zones(host_)) add_zone(zone);
     catalogue_.index_aliases();
@@ -90,18 +95,10 @@ class Zones : public sysfs::NumberFiles {
   }
 };
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    if (!sysfs::energy_zones(*host).empty()) return kSuccess;
-    return {Code::kNoSupport, 0, sysfs::kNoEnergyZone};
-  });
-}
-
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Zones>::table({
     .name = "powercap",
     .summary = "Energy and power limits of processor packages and their parts, from /sys/class/powercap",
     .version = "1.1",
-    .detect = detect,
     .event_names = "ENERGY_UJ:*,MAX_ENERGY_RANGE_UJ:*,MAX_POWER_?_UW:*,POWER_LIMIT_?_UW:*,TIME_WINDOW_?*:*,"
                    "ENABLED:*,NAME:*",
 });

@@ -29,6 +29,14 @@ class Cap : public sysfs::NumberFiles {
  public:
   using NumberFiles::NumberFiles;
 
+  static Status detect(const Host& host) {
+    if (!sysfs::list_folder(sysfs::below_root(host, kFolder)).empty()) return kSuccess;
+    return {
+        Code::kNoSupport, 0,
+        "no /sys/firmware/opal/powercap: only POWER9 and POWER10 machines whose Linux runs on OPAL, not in a "
+        "partition, have it"};
+  }
+
   Status scan() {
     const std::string folder = sysfs::below_root(host_, kFolder) + "/";
     for (const Quantity& quantity : kQuantities) {
@@ -50,21 +58,9 @@ class Cap : public sysfs::NumberFiles {
   }
 };
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    if (!sysfs::list_folder(sysfs::below_root(*host, kFolder)).empty()) return kSuccess;
-    return {
-        Code::kNoSupport, 0,
-        "no /sys/firmware/opal/powercap: only POWER9 and POWER10 machines whose Linux runs on OPAL, not in a "
-        "partition, have it"};
-  });
-}
-
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Cap>::table({
     .name = "powercap_ppc",
     .summary = "The power cap of a POWER machine, from its OPAL firmware",
-    .version = "1.0",
-    .detect = detect,
     .event_names = "MIN_POWER,MAX_POWER,CURRENT_POWER",
 });
 

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/guard.hpp"
+#include "base/table_of.hpp"
 #include "sysfs/measurement.hpp"
 #include "sysfs/sysfs.hpp"
 #include "usage.hpp"
@@ -105,91 +106,79 @@ struct State {
 const Host* host_of(Device* device) noexcept { return reinterpret_cast<const Host*>(device); }
 State* state_of(Set* set) noexcept { return reinterpret_cast<State*>(set); }
 
-Status open(const Host* host, Device** out) noexcept {
-  *out = reinterpret_cast<Device*>(const_cast<Host*>(host));
-  return kSuccess;
-}
-
-uint32_t event_count(Device*) noexcept { return process::kQuantities; }
-
-Status event_at(Device*, uint32_t index, Event* out) noexcept {
-  if (index >= process::kQuantities) return {Code::kNoEvent, 0, "process has no event of this index"};
-  *out = Event{};
-  out->name = kKnown[index].name;
-  out->text = kKnown[index].text;
-  out->unit = kKnown[index].unit;
-  out->kind = kKnown[index].kind;
-  out->flags = kEventScopeProcess;
-  return kSuccess;
-}
-
-Status create_set(Device* device, Thread*, Set** out) noexcept {
-  return guarded([&]() -> Status {
-    *out = reinterpret_cast<Set*>(std::make_unique<State>(host_of(device)).release());
+struct Slots {
+  static Status open(const Host* host, Device** out) noexcept {
+    *out = reinterpret_cast<Device*>(const_cast<Host*>(host));
     return kSuccess;
-  });
-}
+  }
 
-void destroy_set(Set* set) noexcept { delete state_of(set); }
+  static uint32_t event_count(Device*) noexcept { return process::kQuantities; }
 
-Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
-  return guarded([&]() -> Status {
-    for (uint32_t i = 0; i < count; ++i)
-      if (events[i] >= process::kQuantities) return {Code::kNoEvent, 0, "process has no event of this index"};
-    State& state = *state_of(set);
-    state.measurement.program(
-        Sampler(*state.host, state.configuration, std::vector<uint32_t>(events, events + count)));
+  static Status event_at(Device*, uint32_t index, Event* out) noexcept {
+    if (index >= process::kQuantities) return {Code::kNoEvent, 0, "process has no event of this index"};
+    *out = Event{};
+    out->name = kKnown[index].name;
+    out->text = kKnown[index].text;
+    out->unit = kKnown[index].unit;
+    out->kind = kKnown[index].kind;
+    out->flags = kEventScopeProcess;
     return kSuccess;
-  });
-}
+  }
 
-Status configure(Set* set, const Configuration* wanted) noexcept {
-  return guarded([&]() -> Status {
-    constexpr uint32_t kBoth = kDomainUser | kDomainKernel;
-    if ((wanted->domain & kBoth) != kBoth)
-      return {Code::kInvalidDomain, 0,
-              "the kernel accounts user and kernel mode together; cpu:user and cpu:system are apart"};
-    if (wanted->target == Target::kCpu)
-      return {Code::kComponent, 0, "process measures processes, not a processor"};
-    if (wanted->granularity != kGranularityProcess)
-      return {Code::kComponent, 0, "process measures with the granularity of a process only"};
-    if (wanted->multiplex != 0) return {Code::kComponent, 0, "process does not multiplex by itself"};
-    State& state = *state_of(set);
-    state.configuration = *wanted;
-    state.measurement.program(Sampler(*state.host, *wanted, state.measurement.sampler().selected()));
-    return kSuccess;
-  });
-}
+  static Status create_set(Device* device, Thread*, Set** out) noexcept {
+    return make<State>(out, host_of(device));
+  }
 
-Status start(Set* set) noexcept { return state_of(set)->measurement.start(); }
-Status stop(Set* set) noexcept { return state_of(set)->measurement.stop(); }
-Status read(Set* set, int64_t* values) noexcept { return state_of(set)->measurement.read(values); }
-Status read_details(Set* set, ValueDetail* details) noexcept {
-  return state_of(set)->measurement.read_details(details);
-}
-Status reset(Set* set) noexcept { return state_of(set)->measurement.reset(); }
+  static void destroy_set(Set* set) noexcept { delete state_of(set); }
 
-constexpr SubstrateTable kTable{
+  static Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
+    return guarded([&]() -> Status {
+      for (uint32_t i = 0; i < count; ++i)
+        if (events[i] >= process::kQuantities)
+          return {Code::kNoEvent, 0, "process has no event of this index"};
+      State& state = *state_of(set);
+      state.measurement.program(
+          Sampler(*state.host, state.configuration, std::vector<uint32_t>(events, events + count)));
+      return kSuccess;
+    });
+  }
+
+  static Status configure(Set* set, const Configuration* wanted) noexcept {
+    return guarded([&]() -> Status {
+      constexpr uint32_t kBoth = kDomainUser | kDomainKernel;
+      if ((wanted->domain & kBoth) != kBoth)
+        return {Code::kInvalidDomain, 0,
+                "the kernel accounts user and kernel mode together; cpu:user and cpu:system are apart"};
+      if (wanted->target == Target::kCpu)
+        return {Code::kComponent, 0, "process measures processes, not a processor"};
+      if (wanted->granularity != kGranularityProcess)
+        return {Code::kComponent, 0, "process measures with the granularity of a process only"};
+      if (wanted->multiplex != 0) return {Code::kComponent, 0, "process does not multiplex by itself"};
+      State& state = *state_of(set);
+      state.configuration = *wanted;
+      state.measurement.program(Sampler(*state.host, *wanted, state.measurement.sampler().selected()));
+      return kSuccess;
+    });
+  }
+
+  static Status start(Set* set) noexcept { return state_of(set)->measurement.start(); }
+  static Status stop(Set* set) noexcept { return state_of(set)->measurement.stop(); }
+  static Status read(Set* set, int64_t* values) noexcept { return state_of(set)->measurement.read(values); }
+  static Status read_details(Set* set, ValueDetail* details) noexcept {
+    return state_of(set)->measurement.read_details(details);
+  }
+  static Status reset(Set* set) noexcept { return state_of(set)->measurement.reset(); }
+};
+
+constexpr SubstrateTable kTable = table_of<Slots>({
     .name = "process",
     .summary = "What the kernel accounts to a process and its descendants, for everyone",
     .version = "1.0",
     .traits = kCanAttach | kCanInherit,
     .default_granularity = kGranularityProcess,
     .granularities = kGranularityProcess,
-    .open = open,
-    .event_count = event_count,
-    .event_at = event_at,
-    .create_set = create_set,
-    .destroy_set = destroy_set,
-    .program = program,
-    .configure = configure,
-    .start = start,
-    .stop = stop,
-    .read = read,
-    .read_details = read_details,
-    .reset = reset,
     .event_names = "cpu:*,faults:*,switches:*,memory:*,io:*:bytes,storage:*:bytes,processes,threads",
-};
+});
 
 }  // namespace
 

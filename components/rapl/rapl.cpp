@@ -46,6 +46,12 @@ class Packages : public sysfs::NumberFiles {
  public:
   using NumberFiles::NumberFiles;
 
+  static Status detect(const Host& host) {
+    for (const EnergyZone& zone : sysfs::energy_zones(host))
+      if (zone.control == "intel-rapl") return kSuccess;
+    return {Code::kNoSupport, 0, sysfs::kNoEnergyZone};
+  }
+
   Status scan() {
     std::string package;  // the one whose parts follow it in the list
     for (const EnergyZone& zone : sysfs::energy_zones(host_)) {
@@ -103,19 +109,9 @@ class Packages : public sysfs::NumberFiles {
   }
 };
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    for (const EnergyZone& zone : sysfs::energy_zones(*host))
-      if (zone.control == "intel-rapl") return kSuccess;
-    return {Code::kNoSupport, 0, sysfs::kNoEnergyZone};
-  });
-}
-
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Packages>::table({
     .name = "rapl",
     .summary = "Energy of processor packages under the names of PAPI's rapl, from /sys/class/powercap",
-    .version = "1.0",
-    .detect = detect,
     .event_names = "*_ENERGY:PACKAGE*,THERMAL_SPEC:PACKAGE*,MAXIMUM_POWER:PACKAGE*",
 });
 

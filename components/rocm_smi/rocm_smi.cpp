@@ -58,8 +58,6 @@ using Gpus = sysfs::AmdGpus<kNumbers>;
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Gpus>::table({
     .name = "rocm_smi",
     .summary = "AMD's GPUs under the names of PAPI's rocm_smi, from the driver amdgpu",
-    .version = "1.0",
-    .detect = Gpus::detect,
     .event_names = "*:device=*:*,*_percent:device=*,mem_*:device=*",
 });
 

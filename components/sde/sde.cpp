@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fork_lock.hpp"
+#include "base/table_of.hpp"
 #include "libsde.hpp"
 #include "overflow.hpp"
 #include "substrata/export.h"
@@ -87,94 +88,6 @@ long long minus(bool floating, long long value, long long baseline) {
   return value;
 }
 
-Status detect(const substrata::Host*) noexcept {
-  Libsde libsde;
-  return substrata_sde::find_libsde(&libsde) ? kSuccess : refused(Code::kComponent, kAbsent);
-}
-
-Status open(const substrata::Host*, substrata::Device** out) noexcept {
-  Libsde libsde;
-  if (!substrata_sde::find_libsde(&libsde)) return refused(Code::kComponent, kAbsent);
-  State* const state = new (std::nothrow) State;
-  if (state == nullptr) return refused(Code::kNoMemory, "no memory for the sde substrate");
-  state->libsde = libsde;
-  *out = reinterpret_cast<substrata::Device*>(state);
-  return kSuccess;
-}
-
-void close(substrata::Device* device) noexcept {
-  of(device)->libsde.shutdown();
-  delete of(device);
-}
-
-uint32_t event_count(substrata::Device* device) noexcept {
-  const int count = of(device)->libsde.count();
-  return count > 0 ? static_cast<uint32_t>(count) : 0;
-}
-
-Status event_at(substrata::Device* device, uint32_t index, Event* out) noexcept {
-  State& state = *of(device);
-  if (index >= event_count(device))
-    return refused(Code::kNoEvent, "no software-defined event of this number");
-  // Asked before the lock is taken: a fork waits for libsde's locks and for ours one after the other.
-  const char* const name = state.libsde.name(static_cast<int>(index));
-  const bool gone = name == nullptr;
-  const char* const text = gone ? nullptr : state.libsde.description(static_cast<int>(index));
-  Nature nature{};
-  const bool known = state.libsde.has_nature() && state.libsde.nature_of(index, &nature) == 0 && !gone;
-  try {
-    const std::lock_guard lock(state.lock);
-    if (state.names.size() <= index) state.names.resize(index + 1, nullptr);
-    if (!gone) state.names[index] = state.keep(name);
-    Event event;
-    event.name = state.names[index];
-    if (event.name == nullptr)
-      return refused(Code::kNoEvent,
-                     "the program unregistered this software-defined event before it was listed");
-    event.text = state.keep(text != nullptr ? text : event.name);
-    event.unit = "";
-    event.flags = substrata::kEventScopeProcess;
-    if (gone) {
-      event.flags |= substrata::kEventUnavailable;
-      event.why =
-          "the program unregistered this event; it can be read again when the program registers it again";
-    }
-    // Another libsde reads every event under one lock of its own.
-    if (!state.libsde.has_nature()) event.flags |= substrata::kEventReadLocks;
-    if (known) {
-      if (is_address(nature)) event.flags |= substrata::kEventReadLocks;  // and copies what it gives
-      event.kind = is_counting(nature) ? substrata::ValueKind::kCount : substrata::ValueKind::kGauge;
-      event.type = is_floating(nature) ? substrata::ValueType::kDouble : substrata::ValueType::kInt64;
-      if (nature.event_class == substrata_sde::kWaiting && std::strcmp(event.text, event.name) == 0)
-        event.text =
-            state.keep(std::string(event.name) + ": not registered by the program so far; reads as -1");
-    }
-    *out = event;
-    return kSuccess;
-  } catch (const std::exception&) {
-    return refused(Code::kNoMemory, "no memory for the event's description");
-  }
-}
-
-// A name that the program has not registered gets a number all the same, as PAPI gives it: a tool may be set
-// up before the library that publishes.
-Status find_event(substrata::Device* device, const char* name, uint32_t* index_out) noexcept {
-  if (std::strncmp(name, kPrefix, std::strlen(kPrefix)) == 0) name += std::strlen(kPrefix);
-  uint32_t code = 0;
-  if (of(device)->libsde.name_to_code(name, &code) != 0)
-    return refused(Code::kNoEvent, "a software-defined event is named LIBRARY::EVENT");
-  *index_out = code;
-  return kSuccess;
-}
-
-Status create_set(substrata::Device* device, substrata::Thread*, substrata::Set** out) noexcept {
-  Events* const events = new (std::nothrow) Events;
-  if (events == nullptr) return refused(Code::kNoMemory, "no memory for a set of software-defined events");
-  events->state = of(device);
-  *out = reinterpret_cast<substrata::Set*>(events);
-  return kSuccess;
-}
-
 void forget_latched(Entry& entry) noexcept {
   if (entry.latched_is_ours) substrata_sde::free_address(entry.nature, entry.latched);
   entry.latched_is_ours = false;
@@ -200,27 +113,6 @@ void clear(Events& events) noexcept {
     events.entries[i] = Entry{};
   }
   events.count = 0;
-}
-
-void destroy_set(substrata::Set* set) noexcept {
-  clear(*of(set));
-  delete of(set);
-}
-
-Status program(substrata::Set* set, const uint32_t* wanted, uint32_t count) noexcept {
-  Events& events = *of(set);
-  if (count > kMaxEvents) return refused(Code::kTooMany, "a set holds at most 64 software-defined events");
-  const int known = events.state->libsde.count();
-  for (uint32_t i = 0; i < count; ++i) {
-    if (known < 0 || wanted[i] >= static_cast<uint32_t>(known))
-      return refused(Code::kNoEvent, "no software-defined event of this number");
-    if (events.state->libsde.name(static_cast<int>(wanted[i])) == nullptr)
-      return refused(Code::kNoEvent, "the program has unregistered this software-defined event");
-  }
-  clear(events);
-  for (uint32_t i = 0; i < count; ++i) events.entries[i].counter = wanted[i];
-  events.count = count;
-  return kSuccess;
 }
 
 struct Baseline {
@@ -297,126 +189,239 @@ void start_alarm(Events& events, Entry& entry) noexcept {
   entry.alarm->start(events.state->libsde.has_nature() ? entry.baseline : Alarm::kFromFirst);
 }
 
-Status start(substrata::Set* set) noexcept {
-  Events& events = *of(set);
-  const Status begun = begin(events);
-  if (!begun.ok()) return begun;
-  for (uint32_t i = 0; i < events.count; ++i) {
-    forget_latched(events.entries[i]);
-    start_alarm(events, events.entries[i]);
+struct Slots {
+  static Status detect(const substrata::Host*) noexcept {
+    Libsde libsde;
+    return substrata_sde::find_libsde(&libsde) ? kSuccess : refused(Code::kComponent, kAbsent);
   }
-  events.running = true;
-  return kSuccess;
-}
 
-Status stop(substrata::Set* set) noexcept {
-  Events& events = *of(set);
-  std::array<long long, kMaxEvents> values{};
-  const Status status = read_now(events, values.data());
-  for (uint32_t i = 0; i < events.count; ++i) {
-    Entry& entry = events.entries[i];
-    if (entry.alarm != nullptr) entry.alarm->stop();
-    if (!status.ok()) continue;
-    entry.latched = values[i];
-    entry.latched_is_ours = is_address(entry.nature) && values[i] != 0;
+  static Status open(const substrata::Host*, substrata::Device** out) noexcept {
+    Libsde libsde;
+    if (!substrata_sde::find_libsde(&libsde)) return refused(Code::kComponent, kAbsent);
+    State* const state = new (std::nothrow) State;
+    if (state == nullptr) return refused(Code::kNoMemory, "no memory for the sde substrate");
+    state->libsde = libsde;
+    *out = reinterpret_cast<substrata::Device*>(state);
+    return kSuccess;
   }
-  events.running = false;
-  return status;
-}
 
-Status read(substrata::Set* set, int64_t* values) noexcept {
-  Events& events = *of(set);
-  if (events.running) {
-    std::array<long long, kMaxEvents> now;
-    const Status status = read_now(events, now.data());
-    if (status.ok())
-      for (uint32_t i = 0; i < events.count; ++i) values[i] = now[i];
-    return status;
+  static void close(substrata::Device* device) noexcept {
+    of(device)->libsde.shutdown();
+    delete of(device);
   }
-  for (uint32_t i = 0; i < events.count; ++i) {
-    values[i] = events.entries[i].latched;
-    events.entries[i].latched_is_ours = false;
+
+  static uint32_t event_count(substrata::Device* device) noexcept {
+    const int count = of(device)->libsde.count();
+    return count > 0 ? static_cast<uint32_t>(count) : 0;
   }
-  return kSuccess;
-}
 
-Status reset(substrata::Set* set) noexcept {
-  Events& events = *of(set);
-  // The distance to the next overflow goes on over a reset, as PAPI's does: a program that reads with
-  // PAPI_accum would otherwise hear less than the counter's growth is worth.
-  if (events.running) return begin(events);
-  for (uint32_t i = 0; i < events.count; ++i)
-    if (!events.state->libsde.has_nature() || is_counting(events.entries[i].nature))
-      events.entries[i].latched = 0;
-  return kSuccess;
-}
-
-// The program's own variable gets the value; what the set then reads is that value.
-Status write(substrata::Set* set, const int64_t* values) noexcept {
-  Events& events = *of(set);
-  const Libsde& libsde = events.state->libsde;
-  if (libsde.has_nature()) {
-    for (uint32_t i = 0; i < events.count; ++i) {
-      Nature nature{};
-      if (libsde.nature_of(events.entries[i].counter, &nature) != 0 ||
-          (nature.event_class != substrata_sde::kVariable && nature.event_class != substrata_sde::kCreated))
-        return refused(Code::kInvalid,
-                       "only a software-defined counter can be written: no callback, group, recorder or set");
+  static Status event_at(substrata::Device* device, uint32_t index, Event* out) noexcept {
+    State& state = *of(device);
+    if (index >= event_count(device))
+      return refused(Code::kNoEvent, "no software-defined event of this number");
+    // Asked before the lock is taken: a fork waits for libsde's locks and for ours one after the other.
+    const char* const name = state.libsde.name(static_cast<int>(index));
+    const bool gone = name == nullptr;
+    const char* const text = gone ? nullptr : state.libsde.description(static_cast<int>(index));
+    Nature nature{};
+    const bool known = state.libsde.has_nature() && state.libsde.nature_of(index, &nature) == 0 && !gone;
+    try {
+      const std::lock_guard lock(state.lock);
+      if (state.names.size() <= index) state.names.resize(index + 1, nullptr);
+      if (!gone) state.names[index] = state.keep(name);
+      Event event;
+      event.name = state.names[index];
+      if (event.name == nullptr)
+        return refused(Code::kNoEvent,
+                       "the program unregistered this software-defined event before it was listed");
+      event.text = state.keep(text != nullptr ? text : event.name);
+      event.unit = "";
+      event.flags = substrata::kEventScopeProcess;
+      if (gone) {
+        event.flags |= substrata::kEventUnavailable;
+        event.why =
+            "the program unregistered this event; it can be read again when the program registers it again";
+      }
+      // Another libsde reads every event under one lock of its own.
+      if (!state.libsde.has_nature()) event.flags |= substrata::kEventReadLocks;
+      if (known) {
+        if (is_address(nature)) event.flags |= substrata::kEventReadLocks;  // and copies what it gives
+        event.kind = is_counting(nature) ? substrata::ValueKind::kCount : substrata::ValueKind::kGauge;
+        event.type = is_floating(nature) ? substrata::ValueType::kDouble : substrata::ValueType::kInt64;
+        if (nature.event_class == substrata_sde::kWaiting && std::strcmp(event.text, event.name) == 0)
+          event.text =
+              state.keep(std::string(event.name) + ": not registered by the program so far; reads as -1");
+      }
+      *out = event;
+      return kSuccess;
+    } catch (const std::exception&) {
+      return refused(Code::kNoMemory, "no memory for the event's description");
     }
   }
-  for (uint32_t i = 0; i < events.count; ++i) {
-    Entry& entry = events.entries[i];
-    if (const int result = libsde.write(entry.counter, values[i]); result != 0)
-      return answer(result, "libsde refused to write a software-defined event");
-    entry.baseline = 0;
-    if (!events.running) entry.latched = values[i];
-  }
-  return kSuccess;
-}
 
-// Counters that libsde keeps report each increment. All others have to be checked from time to time, which
-// the layer does.
-Status arm(substrata::Set* set, uint32_t position, int64_t threshold, uint32_t,
-           const substrata::SampleSink* sink) noexcept {
-  Events& events = *of(set);
-  if (position >= events.count || threshold <= 0 || sink == nullptr)
-    return refused(Code::kInvalid, "an event of the set, a threshold above 0 and a sink are needed");
-  Entry& entry = events.entries[position];
-  const Libsde& libsde = events.state->libsde;
-  const int clipped = threshold > std::numeric_limits<int>::max() ? std::numeric_limits<int>::max()
-                                                                  : static_cast<int>(threshold);
-  const int result = libsde.set_overflow(entry.counter, clipped);
-  if (result < 0) return refused(Code::kInvalid, "recorders and counting sets do not overflow");
-  if (result != 0 || libsde.waits_for_overflow(entry.counter) != 0) {
-    libsde.set_overflow(entry.counter, 0);
-    return refused(
-        Code::kComponent,
-        "only counters made by papi_sde_create_counter overflow by themselves; a timer has to look at "
-        "others");
+  // A name that the program has not registered gets a number all the same, as PAPI gives it: a tool may be set
+  // up before the library that publishes.
+  static Status find_event(substrata::Device* device, const char* name, uint32_t* index_out) noexcept {
+    if (std::strncmp(name, kPrefix, std::strlen(kPrefix)) == 0) name += std::strlen(kPrefix);
+    uint32_t code = 0;
+    if (of(device)->libsde.name_to_code(name, &code) != 0)
+      return refused(Code::kNoEvent, "a software-defined event is named LIBRARY::EVENT");
+    *index_out = code;
+    return kSuccess;
   }
-  Alarm* const alarm = Alarm::take(entry.counter, position, threshold, *sink);
-  if (alarm == nullptr) return refused(Code::kComponent, "all 64 places for overflowing counters are taken");
-  if (entry.alarm != nullptr) entry.alarm->give_back();
-  entry.alarm = alarm;
-  if (events.running) {
-    long long value = Alarm::kFromFirst;
-    Nature nature{};
-    if (libsde.has_nature() && libsde.read_from(entry.counter, nullptr, &value, &nature) != 0)
-      value = Alarm::kFromFirst;
-    if (libsde.has_nature() && nature.event_class == substrata_sde::kWaiting) value = 0;
-    alarm->start(value);
+
+  static Status create_set(substrata::Device* device, substrata::Thread*, substrata::Set** out) noexcept {
+    Events* const events = new (std::nothrow) Events;
+    if (events == nullptr) return refused(Code::kNoMemory, "no memory for a set of software-defined events");
+    events->state = of(device);
+    *out = reinterpret_cast<substrata::Set*>(events);
+    return kSuccess;
   }
-  return kSuccess;
-}
 
-Status disarm(substrata::Set* set, uint32_t position) noexcept {
-  Events& events = *of(set);
-  if (position >= events.count) return refused(Code::kInvalid, "no such event in the set");
-  disarm_entry(events, events.entries[position]);
-  return kSuccess;
-}
+  static void destroy_set(substrata::Set* set) noexcept {
+    clear(*of(set));
+    delete of(set);
+  }
 
-constexpr substrata::SubstrateTable kTable{
+  static Status program(substrata::Set* set, const uint32_t* wanted, uint32_t count) noexcept {
+    Events& events = *of(set);
+    if (count > kMaxEvents) return refused(Code::kTooMany, "a set holds at most 64 software-defined events");
+    const int known = events.state->libsde.count();
+    for (uint32_t i = 0; i < count; ++i) {
+      if (known < 0 || wanted[i] >= static_cast<uint32_t>(known))
+        return refused(Code::kNoEvent, "no software-defined event of this number");
+      if (events.state->libsde.name(static_cast<int>(wanted[i])) == nullptr)
+        return refused(Code::kNoEvent, "the program has unregistered this software-defined event");
+    }
+    clear(events);
+    for (uint32_t i = 0; i < count; ++i) events.entries[i].counter = wanted[i];
+    events.count = count;
+    return kSuccess;
+  }
+
+  static Status start(substrata::Set* set) noexcept {
+    Events& events = *of(set);
+    const Status begun = begin(events);
+    if (!begun.ok()) return begun;
+    for (uint32_t i = 0; i < events.count; ++i) {
+      forget_latched(events.entries[i]);
+      start_alarm(events, events.entries[i]);
+    }
+    events.running = true;
+    return kSuccess;
+  }
+
+  static Status stop(substrata::Set* set) noexcept {
+    Events& events = *of(set);
+    std::array<long long, kMaxEvents> values{};
+    const Status status = read_now(events, values.data());
+    for (uint32_t i = 0; i < events.count; ++i) {
+      Entry& entry = events.entries[i];
+      if (entry.alarm != nullptr) entry.alarm->stop();
+      if (!status.ok()) continue;
+      entry.latched = values[i];
+      entry.latched_is_ours = is_address(entry.nature) && values[i] != 0;
+    }
+    events.running = false;
+    return status;
+  }
+
+  static Status read(substrata::Set* set, int64_t* values) noexcept {
+    Events& events = *of(set);
+    if (events.running) {
+      std::array<long long, kMaxEvents> now;
+      const Status status = read_now(events, now.data());
+      if (status.ok())
+        for (uint32_t i = 0; i < events.count; ++i) values[i] = now[i];
+      return status;
+    }
+    for (uint32_t i = 0; i < events.count; ++i) {
+      values[i] = events.entries[i].latched;
+      events.entries[i].latched_is_ours = false;
+    }
+    return kSuccess;
+  }
+
+  static Status reset(substrata::Set* set) noexcept {
+    Events& events = *of(set);
+    // The distance to the next overflow goes on over a reset, as PAPI's does: a program that reads with
+    // PAPI_accum would otherwise hear less than the counter's growth is worth.
+    if (events.running) return begin(events);
+    for (uint32_t i = 0; i < events.count; ++i)
+      if (!events.state->libsde.has_nature() || is_counting(events.entries[i].nature))
+        events.entries[i].latched = 0;
+    return kSuccess;
+  }
+
+  // The program's own variable gets the value; what the set then reads is that value.
+  static Status write(substrata::Set* set, const int64_t* values) noexcept {
+    Events& events = *of(set);
+    const Libsde& libsde = events.state->libsde;
+    if (libsde.has_nature()) {
+      for (uint32_t i = 0; i < events.count; ++i) {
+        Nature nature{};
+        if (libsde.nature_of(events.entries[i].counter, &nature) != 0 ||
+            (nature.event_class != substrata_sde::kVariable && nature.event_class != substrata_sde::kCreated))
+          return refused(
+              Code::kInvalid,
+              "only a software-defined counter can be written: no callback, group, recorder or set");
+      }
+    }
+    for (uint32_t i = 0; i < events.count; ++i) {
+      Entry& entry = events.entries[i];
+      if (const int result = libsde.write(entry.counter, values[i]); result != 0)
+        return answer(result, "libsde refused to write a software-defined event");
+      entry.baseline = 0;
+      if (!events.running) entry.latched = values[i];
+    }
+    return kSuccess;
+  }
+
+  // Counters that libsde keeps report each increment. All others have to be checked from time to time, which
+  // the layer does.
+  static Status arm(substrata::Set* set, uint32_t position, int64_t threshold, uint32_t,
+                    const substrata::SampleSink* sink) noexcept {
+    Events& events = *of(set);
+    if (position >= events.count || threshold <= 0 || sink == nullptr)
+      return refused(Code::kInvalid, "an event of the set, a threshold above 0 and a sink are needed");
+    Entry& entry = events.entries[position];
+    const Libsde& libsde = events.state->libsde;
+    const int clipped = threshold > std::numeric_limits<int>::max() ? std::numeric_limits<int>::max()
+                                                                    : static_cast<int>(threshold);
+    const int result = libsde.set_overflow(entry.counter, clipped);
+    if (result < 0) return refused(Code::kInvalid, "recorders and counting sets do not overflow");
+    if (result != 0 || libsde.waits_for_overflow(entry.counter) != 0) {
+      libsde.set_overflow(entry.counter, 0);
+      return refused(
+          Code::kComponent,
+          "only counters made by papi_sde_create_counter overflow by themselves; a timer has to look at "
+          "others");
+    }
+    Alarm* const alarm = Alarm::take(entry.counter, position, threshold, *sink);
+    if (alarm == nullptr)
+      return refused(Code::kComponent, "all 64 places for overflowing counters are taken");
+    if (entry.alarm != nullptr) entry.alarm->give_back();
+    entry.alarm = alarm;
+    if (events.running) {
+      long long value = Alarm::kFromFirst;
+      Nature nature{};
+      if (libsde.has_nature() && libsde.read_from(entry.counter, nullptr, &value, &nature) != 0)
+        value = Alarm::kFromFirst;
+      if (libsde.has_nature() && nature.event_class == substrata_sde::kWaiting) value = 0;
+      alarm->start(value);
+    }
+    return kSuccess;
+  }
+
+  static Status disarm(substrata::Set* set, uint32_t position) noexcept {
+    Events& events = *of(set);
+    if (position >= events.count) return refused(Code::kInvalid, "no such event in the set");
+    disarm_entry(events, events.entries[position]);
+    return kSuccess;
+  }
+};
+
+constexpr substrata::SubstrateTable kTable = substrata::table_of<Slots>({
     .name = "sde",
     .summary = "Software Defined Events (SDE): numbers the program publishes through libsde",
     .version = "1.15",
@@ -427,23 +432,7 @@ constexpr substrata::SubstrateTable kTable{
     .domains = substrata::kDomainUser,
     .default_granularity = substrata::kGranularityThread,
     .granularities = substrata::kGranularityThread,
-    .detect = detect,
-    .open = open,
-    .close = close,
-    .event_count = event_count,
-    .event_at = event_at,
-    .find_event = find_event,
-    .create_set = create_set,
-    .destroy_set = destroy_set,
-    .program = program,
-    .start = start,
-    .stop = stop,
-    .read = read,
-    .reset = reset,
-    .write = write,
-    .arm = arm,
-    .disarm = disarm,
-};
+});
 
 }  // namespace
 

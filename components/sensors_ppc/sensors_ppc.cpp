@@ -134,6 +134,18 @@ class Sensors : public sysfs::SampledDevice {
  public:
   using SampledDevice::SampledDevice;
 
+  static Status detect(const Host& host) {
+    KeptFile file;
+    const int error = file.open(sysfs::below_root(host, kFile));
+    if (error == 0) return kSuccess;
+    if (error == EACCES)
+      return refuse(Code::kPermission, error, "%s may be read by root only: run as root", kFile);
+    return {Code::kNoSupport, 0,
+            "no /sys/firmware/opal/exports/occ_inband_sensors: only POWER9 and POWER10 machines whose Linux "
+            "runs on "
+            "OPAL, not in a partition, have it"};
+  }
+
   Status scan() {
     path_ = sysfs::below_root(host_, kFile);
     KeptFile file;
@@ -208,27 +220,11 @@ class Sensors : public sysfs::SampledDevice {
   std::vector<Sensor> sensors_;
 };
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    KeptFile file;
-    const int error = file.open(sysfs::below_root(*host, kFile));
-    if (error == 0) return kSuccess;
-    if (error == EACCES)
-      return refuse(Code::kPermission, error, "%s may be read by root only: run as root", kFile);
-    return {Code::kNoSupport, 0,
-            "no /sys/firmware/opal/exports/occ_inband_sensors: only POWER9 and POWER10 machines whose Linux "
-            "runs on "
-            "OPAL, not in a partition, have it"};
-  });
-}
-
 constexpr SubstrateTable kTable = sysfs::SampledSlots<Sensors, Sampler>::table({
     .name = "sensors_ppc",
     .summary = "Sensors of POWER processors, which their on-chip controllers keep",
-    .version = "1.0",
     .max_events = 512,
     .max_multiplexed = 512,
-    .detect = detect,
     .event_names = "*:occ=*",
 });
 

@@ -25,6 +25,12 @@ class Processors : public sysfs::NumberFiles {
  public:
   using NumberFiles::NumberFiles;
 
+  static Status detect(const Host& host) {
+    const std::string path = sysfs::below_root(host, kFile);
+    if (sysfs::KeptFile file; file.open(path) == 0) return kSuccess;
+    return {Code::kNoSupport, 0, "/proc/stat cannot be read: mount /proc"};
+  }
+
   Status scan() {
     std::string text;
     if (!sysfs::read_text(sysfs::below_root(host_, kFile), &text)) {
@@ -61,19 +67,9 @@ class Processors : public sysfs::NumberFiles {
   }
 };
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    const std::string path = sysfs::below_root(*host, kFile);
-    if (sysfs::KeptFile file; file.open(path) == 0) return kSuccess;
-    return {Code::kNoSupport, 0, "/proc/stat cannot be read: mount /proc"};
-  });
-}
-
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Processors>::table({
     .name = "stealtime",
     .summary = "Time that a hypervisor took from this machine's processors, from /proc/stat",
-    .version = "1.0",
-    .detect = detect,
     .event_names = "TOTAL,CPU*",
 });
 

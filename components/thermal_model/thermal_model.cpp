@@ -176,9 +176,15 @@ const char* request(const Host& host) noexcept {
   return text == nullptr || *text == '\0' || std::strcmp(text, "0") == 0 ? nullptr : text;
 }
 
-Status detect(const Host* host) noexcept {
-  return guarded([&]() -> Status {
-    const char* text = request(*host);
+class Model : public sysfs::SampledDevice {
+ public:
+  static constexpr uint32_t kValueFlags = kValueModelled;
+  static constexpr uint32_t kMostEvents = 64;
+
+  using SampledDevice::SampledDevice;
+
+  static Status detect(const Host& host) {
+    const char* text = request(host);
     if (text == nullptr) {
       return {Code::kDisabled, 0,
               "a model, not a sensor: off unless asked for; set SUBSTRATA_THERMAL_MODEL=1 to have it"};
@@ -191,7 +197,7 @@ Status detect(const Host* host) noexcept {
                     "ambient_c=45",
                     wrong.c_str());
     }
-    const std::string path = sysfs::below_root(*host, kUseTable);
+    const std::string path = sysfs::below_root(host, kUseTable);
     KeptFile table;
     const int error = table.open(path);
     if (error != 0) {
@@ -199,18 +205,10 @@ Status detect(const Host* host) noexcept {
                     std::strerror(error));
     }
     return kSuccess;
-  });
-}
-
-class Model : public sysfs::SampledDevice {
- public:
-  static constexpr uint32_t kValueFlags = kValueModelled;
-  static constexpr uint32_t kMostEvents = 64;
-
-  using SampledDevice::SampledDevice;
+  }
 
   Status scan() {
-    const Status status = detect(&host_);
+    const Status status = detect(host_);
     if (!status.ok()) return status;
     Parameters asked;
     std::string wrong;
@@ -312,9 +310,7 @@ using Slots = sysfs::SampledSlots<Model, Sampler>;
 constexpr SubstrateTable kTable = Slots::table({
     .name = "thermal_model",
     .summary = "Modelled temperature and power of each processor package, driven by its real use",
-    .version = "1.0",
     .traits = kModelled | kOnRequest,
-    .detect = detect,
     .event_names = "package*:temperature,package*:power",
 });
 

@@ -4,7 +4,20 @@
 
 #include <substrata/substrate.h>
 
+#include <utility>
+
+#include "base/guard.hpp"
+
 namespace substrata {
+
+// What open and create_set do: makes an object and gives it out behind the table's opaque type.
+template <typename Object, typename Opaque, typename... Arguments>
+Status make(Opaque** out, Arguments&&... arguments) noexcept {
+  return guarded([&]() -> Status {
+    *out = reinterpret_cast<Opaque*>(new Object(std::forward<Arguments>(arguments)...));
+    return kSuccess;
+  });
+}
 
 // `data`, with every slot that Calls has a function of the same name for. The required ones must be there.
 template <typename Calls>
@@ -30,6 +43,10 @@ constexpr SubstrateTable table_of(SubstrateTable data) noexcept {
   if constexpr (requires { Calls::write; }) data.write = Calls::write;
   if constexpr (requires { Calls::arm; }) data.arm = Calls::arm;
   if constexpr (requires { Calls::disarm; }) data.disarm = Calls::disarm;
+  if constexpr (requires { Calls::hardware_counters; }) data.hardware_counters = Calls::hardware_counters;
+  if constexpr (requires { Calls::fast_reads; }) data.fast_reads = Calls::fast_reads;
+  if constexpr (requires { Calls::units; }) data.units = Calls::units;
+  if constexpr (requires { Calls::take; }) data.take = Calls::take;
   return data;
 }
 

@@ -27,9 +27,6 @@ struct DeviceState {
 // The substrate's table.
 const SubstrateTable& core_table() noexcept;
 
-// Shared by the two tables (core and uncore): every slot but detect, open and close.
-SubstrateTable table_of_slots() noexcept;
-
 }  // namespace substrata::perf
 
 #endif

@@ -56,9 +56,7 @@ class AmdGpus : public AmdGpuNumbers {
  public:
   using AmdGpuNumbers::AmdGpuNumbers;
   Status scan() { return AmdGpuNumbers::scan(numbers, std::size(numbers)); }
-  static Status detect(const Host* host) noexcept {
-    return guarded([&] { return need_amd_gpu(*host); });
-  }
+  static Status detect(const Host& host) { return need_amd_gpu(host); }
 };
 
 }  // namespace substrata::sysfs

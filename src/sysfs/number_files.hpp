@@ -130,8 +130,6 @@ struct NumberSlots : SampledSlots<DeviceT, NumberSampler> {
     return guarded([&] { return Slots::state_of(set)->measurement.sampler().write(values); });
   }
   static constexpr SubstrateTable table(SubstrateTable own) noexcept {
-    own.max_events = 512;
-    own.max_multiplexed = 512;
     own.write = write;
     return Slots::table(own);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
+#include "base/table_of.hpp"
 #include "sysfs/catalogue.hpp"
 #include "sysfs/measurement.hpp"
 #include "sysfs/sysfs.hpp"
@@ -35,6 +36,7 @@ class SampledDevice {
 };
 
 // A DeviceT is a SampledDevice that has
+//   static Status detect(const Host&);  where it may be missing; may throw
 //   Status scan();  fills the catalogue; called once
 //   Status select(const uint32_t* events, uint32_t count, SamplerT* out) const;  opens what these events need
 // and the constructor of its base.
@@ -52,6 +54,11 @@ struct SampledSlots {
 
   static DeviceT* device_of(Device* device) noexcept { return reinterpret_cast<DeviceT*>(device); }
   static State* state_of(Set* set) noexcept { return reinterpret_cast<State*>(set); }
+
+  static Status detect(const Host* host) noexcept requires requires { DeviceT::detect(*host); }
+  {
+    return guarded([&]() -> Status { return DeviceT::detect(*host); });
+  }
 
   static Status open(const Host* host, Device** out) noexcept {
     return guarded([&]() -> Status {
@@ -128,22 +135,13 @@ struct SampledSlots {
   }
   static Status reset(Set* set) noexcept { return state_of(set)->measurement.reset(); }
 
-  // The whole table: `own` holds the data, detect, and what a substrate does otherwise (close) or besides.
+  // The whole table: `own` holds the data. `own` may close otherwise.
   static constexpr SubstrateTable table(SubstrateTable own) noexcept {
+    CloseSlot* const close = own.close;
+    if (own.version == nullptr) own.version = "1.0";
     own.max_events = own.max_multiplexed = DeviceT::kMostEvents;
-    own.open = open;
-    if (own.close == nullptr) own.close = close;
-    own.event_count = event_count;
-    own.event_at = event_at;
-    own.find_event = find_event;
-    own.create_set = create_set;
-    own.destroy_set = destroy_set;
-    own.program = program;
-    own.start = start;
-    own.stop = stop;
-    own.read = read;
-    own.read_details = read_details;
-    own.reset = reset;
+    own = table_of<SampledSlots>(own);
+    if (close != nullptr) own.close = close;
     return own;
   }
 };

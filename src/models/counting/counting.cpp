@@ -138,20 +138,15 @@ void Monitor::end(std::span<Instrument* const> instruments) noexcept {
   }
 }
 
-Status adopt(Monitor* monitor, Device** out) noexcept {
-  *out = reinterpret_cast<Device*>(monitor);
-  return kSuccess;
-}
+void Slots::close(Device* device) noexcept { delete &monitor_of(device); }
 
-void close(Device* device) noexcept { delete &monitor_of(device); }
+uint32_t Slots::event_count(Device* device) noexcept { return monitor_of(device).event_count(); }
 
-uint32_t event_count(Device* device) noexcept { return monitor_of(device).event_count(); }
-
-Status event_at(Device* device, uint32_t index, Event* out) noexcept {
+Status Slots::event_at(Device* device, uint32_t index, Event* out) noexcept {
   return monitor_of(device).event_at(index, out);
 }
 
-Status find_event(Device* device, const char* name, uint32_t* index) noexcept {
+Status Slots::find_event(Device* device, const char* name, uint32_t* index) noexcept {
   return guarded([&] { return monitor_of(device).find_event(name, index); });
 }
 
@@ -254,23 +249,23 @@ Status CountingSet::write(const int64_t* values) noexcept {
   return kSuccess;
 }
 
-Status create_set(Device* device, Thread*, Set** out) noexcept {
+Status Slots::create_set(Device* device, Thread*, Set** out) noexcept {
   return guarded([&] {
     *out = monitor_of(device).make_set().release()->handle();
     return kSuccess;
   });
 }
 
-void destroy_set(Set* set) noexcept { delete &set_of(set); }
+void Slots::destroy_set(Set* set) noexcept { delete &set_of(set); }
 
-Status program(Set* set, const uint32_t* events, uint32_t count) noexcept {
+Status Slots::program(Set* set, const uint32_t* events, uint32_t count) noexcept {
   return guarded([&] { return set_of(set).program(events, count); });
 }
 
-Status start(Set* set) noexcept { return set_of(set).start(); }
-Status stop(Set* set) noexcept { return set_of(set).stop(); }
-Status read(Set* set, int64_t* values) noexcept { return set_of(set).read(values); }
-Status reset(Set* set) noexcept { return set_of(set).reset(); }
-Status write(Set* set, const int64_t* values) noexcept { return set_of(set).write(values); }
+Status Slots::start(Set* set) noexcept { return set_of(set).start(); }
+Status Slots::stop(Set* set) noexcept { return set_of(set).stop(); }
+Status Slots::read(Set* set, int64_t* values) noexcept { return set_of(set).read(values); }
+Status Slots::reset(Set* set) noexcept { return set_of(set).reset(); }
+Status Slots::write(Set* set, const int64_t* values) noexcept { return set_of(set).write(values); }
 
 }  // namespace substrata::counting

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
+#include "base/table_of.hpp"
 #include "counter.hpp"
 #include "event_names.hpp"
 
@@ -189,25 +190,32 @@ class Monitor {
 };
 
 // The slots, the same for every monitor; `Device` is a Monitor.
-Status adopt(Monitor* monitor, Device** out) noexcept;
-void close(Device* device) noexcept;
-uint32_t event_count(Device* device) noexcept;
-Status event_at(Device* device, uint32_t index, Event* out) noexcept;
-Status find_event(Device* device, const char* name, uint32_t* index) noexcept;
-Status create_set(Device* device, Thread* thread, Set** out) noexcept;
-void destroy_set(Set* set) noexcept;
-Status program(Set* set, const uint32_t* events, uint32_t count) noexcept;
-Status start(Set* set) noexcept;
-Status stop(Set* set) noexcept;
-Status read(Set* set, int64_t* values) noexcept;
-Status reset(Set* set) noexcept;
-Status write(Set* set, const int64_t* values) noexcept;
+struct Slots {
+  static void close(Device* device) noexcept;
+  static uint32_t event_count(Device* device) noexcept;
+  static Status event_at(Device* device, uint32_t index, Event* out) noexcept;
+  static Status find_event(Device* device, const char* name, uint32_t* index) noexcept;
+  static Status create_set(Device* device, Thread* thread, Set** out) noexcept;
+  static void destroy_set(Set* set) noexcept;
+  static Status program(Set* set, const uint32_t* events, uint32_t count) noexcept;
+  static Status start(Set* set) noexcept;
+  static Status stop(Set* set) noexcept;
+  static Status read(Set* set, int64_t* values) noexcept;
+  static Status reset(Set* set) noexcept;
+  static Status write(Set* set, const int64_t* values) noexcept;
+};
 
-// What open does: makes the monitor. M is constructed from the host.
+// With what open does: makes the monitor. M is constructed from the host.
 template <typename M>
-Status open(const Host* host, Device** out) noexcept {
-  return guarded([&] { return adopt(new M(host), out); });
-}
+struct SlotsOf : Slots {
+  static Status open(const Host* host, Device** out) noexcept {
+    return guarded([&]() -> Status {
+      Monitor* const monitor = new M(host);
+      *out = reinterpret_cast<Device*>(monitor);
+      return kSuccess;
+    });
+  }
+};
 
 // A read waits for a batch that another thread is running through the models, and runs what is waiting
 // itself.
@@ -235,25 +243,12 @@ struct JoinedNames {
 template <const auto& kEvents>
 inline constexpr const char* kNamesOf = JoinedNames<kEvents>::kText.data();
 
-// Fills the slots of a table that has its data; slots that are set already stay.
+// The table of a monitor: `own` holds its data, and the slots that it has besides.
 template <typename M>
-constexpr SubstrateTable table(SubstrateTable base) {
-  base.traits |= kReadBlocks | kModelled | kCounterUmasks;
-  if (base.read_bound_ns == 0) base.read_bound_ns = kReadBound_ns;
-  if (base.open == nullptr) base.open = counting::open<M>;
-  if (base.close == nullptr) base.close = counting::close;
-  if (base.event_count == nullptr) base.event_count = counting::event_count;
-  if (base.event_at == nullptr) base.event_at = counting::event_at;
-  if (base.find_event == nullptr) base.find_event = counting::find_event;
-  if (base.create_set == nullptr) base.create_set = counting::create_set;
-  if (base.destroy_set == nullptr) base.destroy_set = counting::destroy_set;
-  if (base.program == nullptr) base.program = counting::program;
-  if (base.start == nullptr) base.start = counting::start;
-  if (base.stop == nullptr) base.stop = counting::stop;
-  if (base.read == nullptr) base.read = counting::read;
-  if (base.reset == nullptr) base.reset = counting::reset;
-  if (base.write == nullptr) base.write = counting::write;
-  return base;
+constexpr SubstrateTable table(SubstrateTable own) {
+  own.traits |= kReadBlocks | kModelled | kCounterUmasks;
+  own.read_bound_ns = kReadBound_ns;
+  return table_of<SlotsOf<M>>(own);
 }
 
 }  // namespace substrata::counting

@@ -100,9 +100,7 @@ class Three : public sysfs::NumberFiles {
   }
 };
 
-Status here(const Host*) noexcept { return kSuccess; }
-constexpr SubstrateTable kThree =
-    sysfs::NumberSlots<Three>::table({.name = "three", .version = "1", .detect = here});
+constexpr SubstrateTable kThree = sysfs::NumberSlots<Three>::table({.name = "three"});
 int32_t three(const Host* host, SubstrateTable* out) noexcept { return publish(kThree, host, out); }
 
 class NumberFilesTest : public SubstrateOnTree<three> {
