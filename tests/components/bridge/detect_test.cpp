@@ -7,9 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include "entry_points.hpp"
 #include "support/temporary_folder.hpp"
-
-extern "C" substrata::EntryPoint substrata_entry_bridge;
 
 namespace substrata {
 namespace {

@@ -3,9 +3,6 @@
 
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_amd_smi;
-extern "C" substrata::EntryPoint substrata_entry_rocm_smi;
-
 namespace {
 
 using namespace substrata;

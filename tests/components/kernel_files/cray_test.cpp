@@ -3,9 +3,6 @@
 
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_cray_pm;
-extern "C" substrata::EntryPoint substrata_entry_cxi;
-
 namespace {
 
 using namespace substrata;

@@ -6,8 +6,6 @@
 
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_io;
-
 namespace {
 
 using namespace substrata;

@@ -3,8 +3,6 @@
 
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_lustre;
-
 namespace {
 
 using namespace substrata;

@@ -4,8 +4,6 @@
 
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_rapl;
-
 namespace {
 
 using namespace substrata;

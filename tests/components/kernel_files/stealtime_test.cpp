@@ -5,8 +5,6 @@
 
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_stealtime;
-
 namespace {
 
 using namespace substrata;

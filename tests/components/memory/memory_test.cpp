@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "cache_oracle.hpp"
+#include "entry_points.hpp"
 #include "support/opened_substrate.hpp"
 #include "support/temporary_folder.hpp"
-
-extern "C" substrata::EntryPoint substrata_entry_memory;
 
 namespace substrata::memory::test {
 namespace {

@@ -10,10 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "entry_points.hpp"
 #include "published_message.hpp"
 #include "support/temporary_folder.hpp"
-
-extern "C" substrata::EntryPoint substrata_entry_myrinet;
 
 namespace substrata::myrinet::test {
 namespace {

@@ -10,11 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "entry_points.hpp"
 #include "myrinet/cluster.hpp"
 #include "myrinet/host_store.hpp"
 #include "support/opened_substrate.hpp"
-
-extern "C" substrata::EntryPoint substrata_entry_myrinet;
 
 namespace substrata::myrinet::test {
 namespace {

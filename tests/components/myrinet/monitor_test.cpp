@@ -10,11 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "entry_points.hpp"
 #include "published_message.hpp"
 #include "support/opened_substrate.hpp"
 #include "support/temporary_folder.hpp"
-
-extern "C" substrata::EntryPoint substrata_entry_myrinet;
 
 namespace substrata::myrinet::test {
 namespace {

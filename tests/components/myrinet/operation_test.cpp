@@ -1,5 +1,6 @@
 // Operations of the communication layer: as many as the layer itself counts, never shorter than their
 // packets' way, and what an interface keeps of them against sums made by hand.
+#include "entry_points.hpp"
 #include "myrinet/operations.hpp"
 
 #include <gtest/gtest.h>
@@ -24,8 +25,6 @@
 #include "myrinet/machine.hpp"
 #include "support/opened_substrate.hpp"
 #include "workloads/run.hpp"
-
-extern "C" substrata::EntryPoint substrata_entry_myrinet;
 
 namespace substrata::myrinet::test {
 namespace {

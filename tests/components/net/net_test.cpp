@@ -12,8 +12,6 @@
 
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_net;
-
 namespace {
 
 using namespace substrata;

@@ -18,14 +18,13 @@
 #include <utility>
 #include <vector>
 
+#include "entry_points.hpp"
 #include "numachine/instrument.hpp"
 #include "numachine/machine.hpp"
 #include "numachine/sharing_report.hpp"
 #include "support/opened_substrate.hpp"
 #include "support/temporary_folder.hpp"
 #include "workloads/run.hpp"
-
-extern "C" substrata::EntryPoint substrata_entry_numachine;
 
 namespace substrata::numachine::test {
 namespace {

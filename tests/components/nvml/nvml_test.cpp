@@ -12,8 +12,6 @@
 #include "fake_nvml.h"
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_nvml;
-
 namespace {
 
 using namespace substrata;

@@ -11,14 +11,10 @@
 #include <optional>
 #include <thread>
 
+#include "entry_points.hpp"
 #include "feeding.hpp"
 #include "support/opened_substrate.hpp"
 #include "support/temporary_folder.hpp"
-
-extern "C" substrata::EntryPoint substrata_entry_owl;
-extern "C" substrata::EntryPoint substrata_entry_memory;
-extern "C" substrata::EntryPoint substrata_entry_myrinet;
-extern "C" substrata::EntryPoint substrata_entry_numachine;
 
 namespace substrata::owl::test {
 namespace {

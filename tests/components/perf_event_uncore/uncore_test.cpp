@@ -10,10 +10,9 @@
 
 #include "components/perf_event/driver.hpp"
 #include "components/perf_event/fake_kernel.hpp"
+#include "entry_points.hpp"
 #include "perf_event_uncore/uncore.hpp"
 #include "perf_events/device.hpp"
-
-extern "C" substrata::EntryPoint substrata_entry_perf_event_uncore;
 
 namespace substrata::test {
 namespace {

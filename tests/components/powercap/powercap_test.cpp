@@ -7,8 +7,6 @@
 
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_powercap;
-
 namespace {
 
 using namespace substrata;

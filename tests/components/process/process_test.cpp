@@ -15,8 +15,6 @@
 #include "process/usage.hpp"
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_process;
-
 namespace {
 
 using namespace substrata;

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <substrata/substrate.h>
 
-extern "C" substrata::EntryPoint substrata_entry_sysdetect;
+#include "entry_points.hpp"
 
 namespace {
 

@@ -8,8 +8,6 @@
 #include "support/recorded_trees/machines.hpp"
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_coretemp;
-
 namespace {
 
 using namespace substrata;

@@ -10,9 +10,6 @@
 
 #include "support/recorded_trees/recorded_tree.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_lmsensors;
-extern "C" substrata::EntryPoint substrata_entry_coretemp;
-
 namespace {
 
 using namespace substrata;

@@ -9,8 +9,6 @@
 #include "support/recorded_trees/recorded_tree.hpp"
 #include "thermal_model/heat.hpp"
 
-extern "C" substrata::EntryPoint substrata_entry_thermal_model;
-
 namespace {
 
 using namespace substrata;

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "entry_points.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace substrata::testing {
