@@ -6,6 +6,24 @@
 #include <cstddef>
 #include <cstdlib>
 
+// Where libsde.a is part of the program its functions have no name that the dynamic linker knows.
+extern "C" {
+[[gnu::weak]] void sde_ti_get_num_reg_events();
+[[gnu::weak]] void sde_ti_get_event_name();
+[[gnu::weak]] void sde_ti_get_event_description();
+[[gnu::weak]] void sde_ti_name_to_code();
+[[gnu::weak]] void sde_ti_read_counter();
+[[gnu::weak]] void sde_ti_write_counter();
+[[gnu::weak]] void sde_ti_reset_counter();
+[[gnu::weak]] void sde_ti_is_counter_set_to_overflow();
+[[gnu::weak]] void sde_ti_set_counter_overflow();
+[[gnu::weak]] void sde_ti_shutdown();
+[[gnu::weak]] void substrata_sde_read_from();
+[[gnu::weak]] void substrata_sde_mark_start();
+[[gnu::weak]] void substrata_sde_free_start();
+[[gnu::weak]] void substrata_sde_nature_of();
+}
+
 namespace substrata_sde {
 namespace {
 
@@ -19,8 +37,9 @@ struct SetElement {
 };
 
 template <typename Function>
-bool find(const char* name, Function** out) {
-  *out = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+bool find(void (*within)(), const char* name, Function** out) {
+  *out = within != nullptr ? reinterpret_cast<Function*>(within)
+                           : reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
   return *out != nullptr;
 }
 
@@ -43,17 +62,22 @@ void free_address(const Nature& nature, long long address) noexcept {
 
 bool find_libsde(Libsde* out) noexcept {
   Libsde found;
-  if (!find("sde_ti_get_num_reg_events", &found.count) || !find("sde_ti_get_event_name", &found.name) ||
-      !find("sde_ti_get_event_description", &found.description) ||
-      !find("sde_ti_name_to_code", &found.name_to_code) || !find("sde_ti_read_counter", &found.read) ||
-      !find("sde_ti_write_counter", &found.write) || !find("sde_ti_reset_counter", &found.reset) ||
-      !find("sde_ti_is_counter_set_to_overflow", &found.waits_for_overflow) ||
-      !find("sde_ti_set_counter_overflow", &found.set_overflow) || !find("sde_ti_shutdown", &found.shutdown))
+  if (!find(sde_ti_get_num_reg_events, "sde_ti_get_num_reg_events", &found.count) ||
+      !find(sde_ti_get_event_name, "sde_ti_get_event_name", &found.name) ||
+      !find(sde_ti_get_event_description, "sde_ti_get_event_description", &found.description) ||
+      !find(sde_ti_name_to_code, "sde_ti_name_to_code", &found.name_to_code) ||
+      !find(sde_ti_read_counter, "sde_ti_read_counter", &found.read) ||
+      !find(sde_ti_write_counter, "sde_ti_write_counter", &found.write) ||
+      !find(sde_ti_reset_counter, "sde_ti_reset_counter", &found.reset) ||
+      !find(sde_ti_is_counter_set_to_overflow, "sde_ti_is_counter_set_to_overflow",
+            &found.waits_for_overflow) ||
+      !find(sde_ti_set_counter_overflow, "sde_ti_set_counter_overflow", &found.set_overflow) ||
+      !find(sde_ti_shutdown, "sde_ti_shutdown", &found.shutdown))
     return false;
-  if (!find("substrata_sde_read_from", &found.read_from) ||
-      !find("substrata_sde_mark_start", &found.mark_start) ||
-      !find("substrata_sde_free_start", &found.free_start) ||
-      !find("substrata_sde_nature_of", &found.nature_of))
+  if (!find(substrata_sde_read_from, "substrata_sde_read_from", &found.read_from) ||
+      !find(substrata_sde_mark_start, "substrata_sde_mark_start", &found.mark_start) ||
+      !find(substrata_sde_free_start, "substrata_sde_free_start", &found.free_start) ||
+      !find(substrata_sde_nature_of, "substrata_sde_nature_of", &found.nature_of))
     found.nature_of = nullptr;  // another libsde
   *out = found;
   return true;

@@ -9,6 +9,10 @@
 
 namespace substrata {
 
+// Why nothing can be loaded at run time, null where it can: in a program without a dynamic linker (-static), dlopen
+// would bring a second C library beside the one within.
+const char* why_nothing_loads() noexcept;
+
 // Move-only owner of a dlopen handle. Thread-compatible.
 class SharedLibrary {
  public:

@@ -2,6 +2,7 @@
 // moved to.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cctype>
 #include <filesystem>
@@ -82,6 +83,28 @@ class Packaging : public testing::Test {
     }
   }
 
+  // The program measures with what it carries, and asks the machine for none of our libraries nor the C++ one.
+  void expect_carries_its_libraries(const fs::path& program, bool whole) {
+    const Ran ran =
+        run("SUBSTRATA_BRIDGE=" + shell_word(prefix_ / "lib/libpapi.so") + " " + shell_word(program));
+    EXPECT_EQ(ran.status, 0) << ran.out;
+    EXPECT_NE(ran.out.find("sde:::Walk::STEPS 1000\n"), std::string::npos) << ran.out;
+    EXPECT_NE(ran.out.find("\noverflow\n"), std::string::npos) << ran.out;
+    EXPECT_NE(ran.out.find("\nprocessors " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + "\n"),
+              std::string::npos)
+        << ran.out;
+    std::smatch faults;
+    if (std::regex_search(ran.out, faults, std::regex("perf::PAGE-FAULTS ([0-9]+)\n")))
+      EXPECT_GE(std::stol(faults[1]), 1000) << ran.out;
+    else
+      EXPECT_NE(ran.out.find("perf::PAGE-FAULTS does not count here"), std::string::npos) << ran.out;
+    EXPECT_EQ(ran.out.find("linked with -static") != std::string::npos, whole) << ran.out;
+    const std::string needed = run("readelf -d -l " + shell_word(program)).out;
+    EXPECT_EQ(needed.find("INTERP") == std::string::npos, whole) << needed;
+    for (const char* library : {"libpapi", "libsde", "libsubstrata", "libstdc++", "libhwloc"})
+      EXPECT_EQ(needed.find(library), std::string::npos) << needed;
+  }
+
   std::string pkg_config_path() const { return (prefix_ / "lib/pkgconfig").string(); }
 
   // A copy of the examples of consumers, which are built where they are.
@@ -104,6 +127,8 @@ TEST_F(Packaging, InstalledTreeHoldsLibrariesHeadersAndTheirLinks) {
                            "lib/libpapi.so.7.2",
                            "lib/libpapi.so.7.3",
                            "lib/libpapi.so",
+                           "lib/libpapi.a",
+                           "lib/libsde.a",
                            "lib/libsubstrata.so.0",
                            "lib/libsde.so.1",
                            "lib/libsde.so",
@@ -122,6 +147,7 @@ TEST_F(Packaging, InstalledTreeHoldsLibrariesHeadersAndTheirLinks) {
                            "include/substrata/result.hpp",
                            "include/substrata/substrata.hpp",
                            "lib/pkgconfig/papi.pc",
+                           "lib/pkgconfig/sde.pc",
                            "lib/pkgconfig/substrata.pc",
                            "lib/cmake/PAPI/PAPIConfig.cmake",
                            "share/doc/substrata/LICENSE"})
@@ -224,6 +250,31 @@ TEST_F(Packaging, MakeConsumerIsBuiltByPkgConfigAndRuns) {
                         " PKG_CONFIG_PATH=" + shell_word(pkg_config_path()));
   ASSERT_EQ(built.status, 0) << built.out;
   expect_works(source / "report");
+}
+
+TEST_F(Packaging, ProgramThatCarriesItsLibrariesMeasures) {
+  for (const char* tool : {"make", "pkg-config", "readelf"})
+    if (!has_tool(tool)) GTEST_SKIP() << tool << " is missing";
+  if (run("test -e $(" + shell_word(C_COMPILER) + " -print-file-name=libpfm.a)").status != 0)
+    GTEST_SKIP() << "there is no archive of libpfm here";
+  ASSERT_NO_FATAL_FAILURE(install());
+  const fs::path source = consumers() / "static";
+  const Ran made = run("make -C " + shell_word(source) + " CC=" + shell_word(C_COMPILER) + " CXX=" +
+                       shell_word(CXX_COMPILER) + " PKG_CONFIG_PATH=" + shell_word(pkg_config_path()));
+  ASSERT_EQ(made.status, 0) << made.out;
+  expect_carries_its_libraries(source / "measure_whole", true);
+  expect_carries_its_libraries(source / "measure_standard", false);
+
+  const fs::path build = folder_ / "build";
+  const Ran configured =
+      run(shell_word(CMAKE) + " -S " + shell_word(source) + " -B " + shell_word(build) + " -G " +
+          shell_word(GENERATOR) + " -DCMAKE_C_COMPILER=" + shell_word(C_COMPILER) + " -DCMAKE_CXX_COMPILER=" +
+          shell_word(CXX_COMPILER) + " -DCMAKE_PREFIX_PATH=" + shell_word(prefix_));
+  ASSERT_EQ(configured.status, 0) << configured.out;
+  const Ran built = run(shell_word(CMAKE) + " --build " + shell_word(build));
+  ASSERT_EQ(built.status, 0) << built.out;
+  expect_carries_its_libraries(build / "measure_whole", true);
+  expect_carries_its_libraries(build / "measure_standard", false);
 }
 
 // PA-14: by --with-papi and AC_SEARCH_LIBS, and by PKG_CHECK_MODULES.

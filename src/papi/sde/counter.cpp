@@ -15,6 +15,12 @@
 // single instructions.
 #define SUBSTRATA_SDE_PROGRAMS_MEMORY __attribute__((no_sanitize("thread"), noinline))
 
+// Where libpapi.a is part of the program its functions have no name that the dynamic linker knows.
+extern "C" {
+[[gnu::weak]] int papi_sde_check_overflow_status(unsigned int counter, long long value);
+[[gnu::weak]] int papi_sde_set_timer_for_overflow();
+}
+
 namespace substrata::sde {
 namespace {
 
@@ -24,6 +30,11 @@ using CheckOverflow = int (*)(unsigned int, long long);
 using SetTimer = int (*)();
 std::atomic<CheckOverflow> check_overflow{nullptr};
 std::atomic<SetTimer> set_timer{nullptr};
+
+template <typename Function>
+Function find(Function within, const char* name) noexcept {
+  return within != nullptr ? within : reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
 
 long long bits_of(double number) { return std::bit_cast<long long>(number); }
 double number_of(long long bits) { return std::bit_cast<double>(bits); }
@@ -292,9 +303,9 @@ void Counter::report_to_overflow_check(long long value) noexcept {
 }
 
 void find_tool_words() noexcept {
-  check_overflow.store(reinterpret_cast<CheckOverflow>(dlsym(RTLD_DEFAULT, "papi_sde_check_overflow_status")),
+  check_overflow.store(find(&papi_sde_check_overflow_status, "papi_sde_check_overflow_status"),
                        std::memory_order_release);
-  set_timer.store(reinterpret_cast<SetTimer>(dlsym(RTLD_DEFAULT, "papi_sde_set_timer_for_overflow")),
+  set_timer.store(find(&papi_sde_set_timer_for_overflow, "papi_sde_set_timer_for_overflow"),
                   std::memory_order_release);
 }
 
