@@ -81,25 +81,35 @@ class Catalogue {
 
  private:
   void add(OwlEvent event) {
-    by_name_.emplace(event.name, static_cast<uint32_t>(events_.size()));
     events_.push_back(std::move(event));
+    by_name_.emplace(events_.back().name, static_cast<uint32_t>(events_.size() - 1));
   }
+  void add_all_of(const std::shared_ptr<CapsuleRecord>& record) {
+    const owl::Module& module = *record->entry->module;
+    const std::string prefix = record->name + "." + module.name + ".";
+    const std::string place = "; capsule " + record->name + ", module " + module.name + ".";
+    for (uint32_t i = 0; i < module.metric_count; ++i) {
+      add({prefix + module.metrics[i].name, module.metrics[i].text + place, module.metrics[i].unit,
+           module.metrics[i].gauge != 0, record, kStatistics + i});
+    }
+    for (uint32_t i = 0; i < kStatistics; ++i) {
+      add({prefix + kStatisticTexts[i].name,
+           kStatisticTexts[i].text + std::string(" Capsule ") + record->name + ".", kStatisticTexts[i].unit,
+           false, record, i});
+    }
+  }
+  // Lists the events of every record once: those of a record all, or, where memory ends, none.
   void refresh() {
     if (owl::record_count() == records_) return;
     const std::vector<std::shared_ptr<CapsuleRecord>> all = owl::records();
     for (; records_ < all.size(); ++records_) {
-      const std::shared_ptr<CapsuleRecord>& record = all[records_];
-      const owl::Module& module = *record->entry->module;
-      const std::string prefix = record->name + "." + module.name + ".";
-      const std::string place = "; capsule " + record->name + ", module " + module.name + ".";
-      for (uint32_t i = 0; i < module.metric_count; ++i) {
-        add({prefix + module.metrics[i].name, module.metrics[i].text + place, module.metrics[i].unit,
-             module.metrics[i].gauge != 0, record, kStatistics + i});
-      }
-      for (uint32_t i = 0; i < kStatistics; ++i) {
-        add({prefix + kStatisticTexts[i].name,
-             kStatisticTexts[i].text + std::string(" Capsule ") + record->name + ".", kStatisticTexts[i].unit,
-             false, record, i});
+      const size_t before = events_.size();
+      try {
+        add_all_of(all[records_]);
+      } catch (...) {
+        std::erase_if(by_name_, [&](const auto& each) { return each.second >= before; });
+        events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(before), events_.end());
+        throw;
       }
     }
   }

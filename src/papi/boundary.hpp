@@ -59,6 +59,13 @@ auto answered(Body&& body) noexcept -> decltype(body()) {
 }
 
 inline Library& library() noexcept { return Library::instance(); }
+extern Face face;  // this libpapi
+// Whether this libpapi has the library up; another one may.
+inline bool is_up() noexcept { return library().initialised(face); }
+inline Status require_up() noexcept {
+  if (is_up()) return kSuccess;
+  return refuse(Code::kNotInitialised, "the library is not initialised; call PAPI_library_init first");
+}
 
 // Copies a text into a field of a structure, cut to fit and always ended.
 template <size_t kSize>

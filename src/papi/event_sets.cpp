@@ -29,11 +29,11 @@ int answer_for_many(const ManyOutcome& outcome) noexcept {
 
 CAPI int PAPI_create_eventset(int* EventSet) {
   return answered([&] {
-    if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
+    if (const Status up = require_up(); !up.ok()) return answer(up);
     if (EventSet == nullptr) return answer(refuse(Code::kInvalid, "no place to put the eventset's handle"));
     if (*EventSet != PAPI_NULL)
       return answer(refuse(Code::kInvalid, "the handle must be PAPI_NULL before PAPI_create_eventset"));
-    return answer_into(create_event_set(), EventSet);
+    return answer_into(create_event_set(&face), EventSet);
   });
 }
 
@@ -41,7 +41,7 @@ CAPI int PAPI_destroy_eventset(int* EventSet) {
   return answered([&] {
     if (EventSet == nullptr) return answer(Code::kInvalid);
     // PAPI has no such set before initialisation either.
-    if (!library().initialised()) return answer(Code::kNoEventSet);
+    if (!is_up()) return answer(Code::kNoEventSet);
     const Status status = destroy_event_set(*EventSet);
     if (status.ok()) *EventSet = PAPI_NULL;
     return answer(status);

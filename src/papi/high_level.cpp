@@ -15,7 +15,7 @@ CAPI int PAPI_hl_region_begin(const char* region) {
       return true;
     }();
     end_rate();
-    return answer(Regions::instance().begin(region));
+    return answer(Regions::instance().begin(region, face));
   });
 }
 

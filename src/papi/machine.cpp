@@ -145,16 +145,15 @@ using namespace substrata;
 using namespace substrata::capi;
 
 CAPI const PAPI_hw_info_t* PAPI_get_hardware_info(void) {
-  return guarded([]() -> const PAPI_hw_info_t* { return library().initialised() ? hardware() : nullptr; });
+  return guarded([]() -> const PAPI_hw_info_t* { return is_up() ? hardware() : nullptr; });
 }
 
 CAPI const PAPI_exe_info_t* PAPI_get_executable_info(void) {
-  return guarded([]() -> const PAPI_exe_info_t* { return library().initialised() ? executable() : nullptr; });
+  return guarded([]() -> const PAPI_exe_info_t* { return is_up() ? executable() : nullptr; });
 }
 
 CAPI const PAPI_shlib_info_t* PAPI_get_shared_lib_info(void) {
-  return guarded(
-      []() -> const PAPI_shlib_info_t* { return library().initialised() ? shared_objects() : nullptr; });
+  return guarded([]() -> const PAPI_shlib_info_t* { return is_up() ? shared_objects() : nullptr; });
 }
 
 CAPI int PAPI_get_dmem_info(PAPI_dmem_info_t* dest) {

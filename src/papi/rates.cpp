@@ -60,9 +60,9 @@ class Rates {
  private:
   Status start(RateKind kind, std::initializer_list<int> events) {
     // A rate may be a program's first call.
-    if (const Status up = library().initialise(); !up.ok()) return up;
+    if (const Status up = library().initialise(face); !up.ok()) return up;
     epoch_ = library().epoch();
-    const Result<int> set = create_event_set();
+    const Result<int> set = create_event_set(&face);
     if (!set) return set.status();
     set_ = *set;
     Status status = kSuccess;

@@ -5,6 +5,7 @@
 #include <papi.h>
 #include <substrata/extensions.h>
 #include <substrata/feed.h>
+#include <substrata/owl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <set>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -175,6 +178,48 @@ int exhaust_start() {
   return 0;
 }
 
+// How many events Owl lists; -1: one of them twice.
+int list_owls_events() {
+  const int owl = PAPI_get_component_index("owl");
+  std::set<std::string> names;
+  int code = PAPI_NATIVE_MASK, way = PAPI_ENUM_FIRST;
+  for (; PAPI_enum_cmp_event(&code, way, owl) == PAPI_OK; way = PAPI_ENUM_EVENTS) {
+    char name[PAPI_MAX_STR_LEN];
+    if (PAPI_event_code_to_name(code, name) != PAPI_OK || !names.insert(name).second) return -1;
+  }
+  return static_cast<int>(names.size());
+}
+
+// Owl's events listed after a new capsule, with memory for n allocations, and again with enough.
+int exhaust_owls_list() {
+  if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) fail("the library does not start");
+  int before = list_owls_events(), more = 0;
+  for (long n = 0; n < 120; ++n) {
+    const std::string name = "refused.capsule" + std::to_string(n);
+    substrata_owl_capsule_options options{};
+    options.struct_size = sizeof options;
+    options.name = name.c_str();
+    options.probes = "refused.*";
+    options.module = "counter";
+    substrata_owl_capsule* capsule = nullptr;
+    if (substrata_owl_attach(&options, &capsule) != 0) fail(substrata_last_error());
+    left = n;
+    int code = 0;
+    PAPI_event_name_to_code("owl:::no.such.event", &code);
+    left = -1;
+    const int now = list_owls_events();
+    if (now < 0) fail("Owl lists an event twice");
+    if (n == 0) more = now - before;
+    if (now - before != more || more < 6) {
+      std::fprintf(stderr, "with memory for %ld allocations: %d events more, not %d\n", n, now - before,
+                   more);
+      return 1;
+    }
+    before = now;
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -185,5 +230,6 @@ int main(int argc, char** argv) {
   if (mode == "region") return measure_region();
   if (mode == "threads") return exhaust_threads();
   if (mode == "start") return exhaust_start();
+  if (mode == "owl") return exhaust_owls_list();
   return 2;
 }

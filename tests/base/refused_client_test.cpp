@@ -32,4 +32,9 @@ TEST(Refusal, OfAStartWithMemoryExhaustedDoesNotEndTheProcess) {
   EXPECT_EQ(ended.status, 0) << ended.out;
 }
 
+TEST(Refusal, OfAListOfOwlsEventsWithMemoryExhaustedListsNoneTwiceAfterwards) {
+  const Ran ended = run(kClient + " owl");
+  EXPECT_EQ(ended.status, 0) << ended.out;
+}
+
 }  // namespace

@@ -2,6 +2,7 @@
 #include "allocations.hpp"
 
 #include <execinfo.h>
+#include <unwind.h>
 
 #include <atomic>
 #include <cerrno>
@@ -27,11 +28,31 @@ constinit thread_local std::int64_t failing_from = 0;
 constinit thread_local Failing failing = Failing::kNone;
 constinit std::atomic<std::int64_t> living{0};
 constinit bool shown = false;
+constinit thread_local std::uint64_t* stacks = nullptr;
+constinit thread_local std::int64_t stacks_wanted = 0;
+
+_Unwind_Reason_Code mix(_Unwind_Context* context, void* number) noexcept {
+  std::uint64_t& so_far = *static_cast<std::uint64_t*>(number);
+  so_far = (so_far ^ _Unwind_GetIP(context)) * 0x9e3779b97f4a7c15;
+  so_far ^= so_far >> 29;
+  return _URC_NO_REASON;
+}
+std::uint64_t number_of_call_stack() noexcept {
+  std::uint64_t number = 0;
+  _Unwind_Backtrace(mix, &number);
+  return number;
+}
 
 [[maybe_unused]] bool fails() noexcept {
   const std::int64_t now = made++;
-  if (failing == Failing::kNone) [[likely]]
+  if (failing == Failing::kNone) [[likely]] {
+    if (now < stacks_wanted) {
+      const std::int64_t wanted = std::exchange(stacks_wanted, 0);
+      stacks[now] = number_of_call_stack();
+      stacks_wanted = wanted;
+    }
     return false;
+  }
   if (failing == Failing::kOnce ? now != failing_from : now < failing_from) return false;
   if (left_to_hwloc()) return false;
   if (shown && now == failing_from) {
@@ -56,6 +77,11 @@ void fail_allocation(std::int64_t n, Failing how) noexcept {
   made = 0;
   failing_from = n;
   failing = how;
+}
+void number_call_stacks(std::uint64_t* numbers, std::int64_t places) noexcept {
+  number_of_call_stack();  // its first use allocates
+  stacks = numbers;
+  stacks_wanted = numbers != nullptr ? places : 0;
 }
 void show_failing_allocation(bool show) noexcept { shown = show; }
 std::int64_t allow_allocations() noexcept {

@@ -90,6 +90,13 @@ bool fails() noexcept {
   return failing;
 }
 
+// Of an MPI program's process, as its launcher numbers it; -1 for another.
+int own_rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+    if (const char* const rank = std::getenv(variable); rank != nullptr) return std::atoi(rank);
+  return -1;
+}
+
 __attribute__((constructor)) void begin() {
   const char* const path = std::getenv(kFaultsVariable);
   if (path == nullptr) return;
@@ -99,7 +106,8 @@ __attribute__((constructor)) void begin() {
   close(file);
   if (at == MAP_FAILED) return;
   Faults* const shared = static_cast<Faults*>(at);
-  if (std::strcmp(shared->program, program_invocation_short_name) != 0) {
+  if (std::strcmp(shared->program, program_invocation_short_name) != 0 ||
+      (shared->rank >= 0 && shared->rank != own_rank())) {
     munmap(at, sizeof(Faults));
     return;
   }

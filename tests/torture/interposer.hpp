@@ -14,6 +14,7 @@ constexpr std::int64_t kMark = 0x746f7274757265;
 
 struct Faults {
   char program[64];      // the name of the program in which something fails
+  int rank;              // and, of an MPI program's processes, which; -1: any
   char libraries[1024];  // only what files whose path begins so have asked for; "" anything
   bool program_too;      // and the program itself
   std::int64_t place;    // the allocation that fails, counted from 0; -1: none

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -110,6 +112,24 @@ int status_without_watching(const std::function<void()>& body) {
   return status;
 }
 
+// Processes that a program left behind are children of this one by now.
+void end_orphans() {
+  const std::string list = "/proc/self/task/" + std::to_string(gettid()) + "/children";
+  for (int i = 0; i < 100; ++i) {
+    std::ifstream children(list);
+    pid_t child = 0;
+    bool any = false;
+    while (children >> child) {
+      any = true;
+      kill(child, SIGKILL);
+    }
+    if (!any) return;
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    usleep(1000);
+  }
+}
+
 Ran run(const Program& program, const SharedFaults& faults, const Answer* answer, std::int64_t files = 0) {
   std::string name = (fs::temp_directory_path() / "substrata-torture-run-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) return {};
@@ -128,6 +148,7 @@ Ran run(const Program& program, const SharedFaults& faults, const Answer* answer
   };
   Ran ran;
   ran.status = answer != nullptr ? status_of(body, *answer, kSeconds) : status_without_watching(body);
+  end_orphans();
   ran.out = text_of(folder / "out");
   ran.err = text_of(folder / "err");
   if (!program.file.empty()) {
@@ -299,7 +320,9 @@ std::string in_words(const Fault& fault, const std::vector<long>& calls) {
 class Experiment {
  public:
   explicit Experiment(const Program& program) : program_(program) {
-    const std::string name = fs::path(program.command.front()).filename();
+    const std::string name =
+        fs::path(program.where.empty() ? program.command.front() : program.where).filename();
+    faults_->rank = program.rank;
     std::snprintf(faults_->program, sizeof faults_->program, "%s", name.c_str());
     std::snprintf(faults_->libraries, sizeof faults_->libraries, "%s", TORTURE_BUILD);
     faults_->program_too = !program.guest;
@@ -414,7 +437,12 @@ Outcome fail_within(const Options& options, const std::vector<Program>& programs
   Outcome outcome;
   std::int64_t reached = 0, possible = 0;
   const std::size_t wanted = options.iterations > 0 ? static_cast<std::size_t>(options.iterations) : 60;
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  Options share = options;
+  share.seconds = (options.seconds + static_cast<std::int64_t>(programs.size()) - 1) /
+                  static_cast<std::int64_t>(programs.size());
   for (const Program& program : programs) {
+    if (program.name.find(options.program) == std::string::npos) continue;
     Experiment experiment(program);
     if (const std::string wrong = experiment.prepare(); wrong == kNoNotifications) {
       outcome.skipped = wrong;
@@ -429,7 +457,9 @@ Outcome fail_within(const Options& options, const std::vector<Program>& programs
       std::erase_if(faults, [&](const Fault& fault) { return fault.place != options.only; });
     else
       choose(options, std::max<std::size_t>(1, wanted / programs.size()), &faults);
+    const Deadline deadline(share);
     for (const Fault& fault : faults) {
+      if (deadline.over()) break;
       bool happened = false;
       const std::string wrong = experiment.attempt(fault, &happened);
       ++outcome.tried;

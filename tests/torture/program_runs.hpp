@@ -19,6 +19,8 @@ struct Program {
   bool guest = false;
   std::string file = {};                 // what it writes; "" nothing
   std::vector<std::string> reader = {};  // shows the file, or refuses it
+  std::string where = {};                // the program in which something fails; "" the command itself
+  int rank = -1;                         // of that program's processes
 };
 
 // Tries faults of each kind in each program: allocations (one; all from one on) and system calls (errors; short and

@@ -35,6 +35,28 @@ class Inputs {
   std::string folder_;
 };
 
+// Asks the server, whose command it is, twice, and keeps what it answers. A refusal is an answer, a part is none.
+constexpr const char* kAsksTwice = R"bash(
+for i in $(seq 200); do
+  port=$(sed -n 's/.*127\.0\.0\.1:\([0-9]*\).*/\1/p' ../err | head -n 1)
+  [ -n "$port" ] && break
+  sleep 0.02
+done
+ask() {
+  exec 3<>/dev/tcp/127.0.0.1/$port || return
+  printf 'GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n' >&3
+  timeout 5 cat <&3
+  exec 3>&-
+}
+for time in first second; do
+  ask > answer 2> /dev/null
+  if ! head -n 1 answer | grep -q ' 200 '; then echo "$time: not answered"
+  elif [ "$(tail -n 1 answer)" = '# EOF' ]; then echo "$time: whole"
+  else echo "$time: a part"; fi >> page
+done
+sed '1,/^\r$/d' answer >> page
+)bash";
+
 std::vector<Program> tools(const Inputs& inputs) {
   const std::string record = inputs / "run.sub", trace = inputs / "run.trace";
   const auto tool = [](std::string name, std::vector<std::string> words, std::string file = {},
@@ -75,6 +97,8 @@ std::vector<Program> tools(const Inputs& inputs) {
       tool("events", {"events", "perf::"}),
       tool("doctor", {"doctor"}),
       tool("top", {"top", "--batch", "-n", "1", "-i", "10ms", "-e", "example:::*"}),
+      tool("serve", {"serve", "-l", "127.0.0.1:0", "-e", "example:::*", "--", "bash", "-c", kAsksTwice},
+           "page", {"cat", "page"}),
       tool("run", {"run", "-m", "shrimp", "-w", "fft:points=256", "-n", "2", "--record", "out.trace"},
            "out.trace", {kTool, "replay", "out.trace"}),
       tool("replay", {"replay", trace}),
@@ -113,6 +137,7 @@ Outcome failing_tools(const Options& options) {
   return fail_within(options, tools(inputs));
 }
 
+// One rank, two of which one meets the fault, and the launcher that runs a cluster on what two ranks leave.
 Outcome failing_shim(const Options& options) {
   const Inputs inputs;
   std::vector<Program> programs;
@@ -124,15 +149,25 @@ Outcome failing_shim(const Options& options) {
         !inputs.make("mpicc." + mpi + " -O1 -o " + program + " " TORTURE_SOURCES "/exchange.c && { " +
                      program + "; test $? = 3; }"))
       continue;
-    programs.push_back({mpi,
-                        {program},
-                        {{"LD_PRELOAD", shim},
-                         {"SUBSTRATA_MPI_SUMMARY", "summary.json"},
-                         {"SUBSTRATA_MPI_TRACE", "trace"},
-                         {"OMPI_MCA_mpi_yield_when_idle", "1"}},
-                        true,
-                        "summary.json",
-                        reads_summary});
+    const std::vector<std::pair<std::string, std::string>> settings = {
+        {"LD_PRELOAD", shim},
+        {"SUBSTRATA_MPI_SUMMARY", "summary.json"},
+        {"SUBSTRATA_MPI_TRACE", "trace%r"},
+        {"OMPI_MCA_mpi_yield_when_idle", "1"},
+        {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+        {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
+    programs.push_back({mpi, {program}, settings, true, "summary.json", reads_summary});
+    const std::vector<std::string> two = {"mpirun." + mpi, "-n", "2", program};
+    for (const int rank : {0, 1})
+      programs.push_back({mpi + ", rank " + std::to_string(rank) + " of 2", two, settings, true,
+                          "summary.json", reads_summary, program, rank});
+    programs.push_back({"substrata mpirun, " + mpi,
+                        {kTool, "mpirun", "--cluster", "myrinet", "--out", "out", "-n", "2", program},
+                        {settings.begin() + 3, settings.end()},
+                        false,
+                        "out/cluster.json",
+                        {"python3", "-m", "json.tool", "out/cluster.json"}});
   }
   if (!programs.empty()) return fail_within(options, programs);
   Outcome outcome;

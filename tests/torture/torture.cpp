@@ -1,13 +1,17 @@
-// torture_driver EXPERIMENT [--iterations N | --all [--part I/N] | --only PLACE] [--seed S] [--verbose] [--hwloc]: does
-// one kind of harm to the library, and prints what came of it as one line of JSON. Ends with 1 if anything went wrong,
-// 77 if it cannot be tried here. --hwloc: also inside hwloc, which does not bear it.
+// torture_driver EXPERIMENT [--iterations N | --stacks | --all [--part I/N] | --only PLACE] [--program NAME]
+// [--seconds S] [--seed S] [--verbose] [--hwloc]: does one kind of harm to the library, and prints what came of it as
+// one line of JSON. Ends with 1 if anything went wrong, 77 if it cannot be tried here. --stacks: one allocation for each
+// call stack that asks for one. --program: of the programs only those with this in their name. --hwloc: also inside
+// hwloc, which does not bear it.
 #include "torture.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +44,30 @@ std::string end_in_words(int status, int seconds) {
   return text;
 }
 
+namespace {
+
+std::int64_t now_in_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+// Each run would put those of the runs before aside.
+void remove_reports() {
+  const char* const folder = std::getenv("PAPI_OUTPUT_DIRECTORY");
+  if (folder == nullptr) return;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    if (entry.path().filename().string().starts_with("papi_hl_output"))
+      std::filesystem::remove_all(entry.path(), ignored);
+}
+
+}  // namespace
+
+Deadline::Deadline(const Options& options)
+    : end_(options.seconds > 0 ? now_in_seconds() + options.seconds : 0) {}
+bool Deadline::over() const { return end_ > 0 && now_in_seconds() >= end_; }
+
 std::string in_a_process(const std::function<std::string()>& body, int seconds) {
   shared_text()[0] = '\0';
   std::fflush(nullptr);
@@ -50,20 +78,21 @@ std::string in_a_process(const std::function<std::string()>& body, int seconds) 
     leave_text(body());
     std::exit(0);  // with the library's exit handlers
   }
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   int status = 0;
-  timespec begin{}, now{};
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  for (useconds_t pause = 200; waitpid(child, &status, WNOHANG) != child;
-       pause = pause < 10'000 ? pause * 2 : pause) {
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec - begin.tv_sec > seconds) {
+  const std::int64_t begin = now_in_seconds();
+  while (waitpid(child, &status, WNOHANG) != child) {
+    if (now_in_seconds() - begin > seconds) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       status = -1;
       break;
     }
-    usleep(pause);
+    pollfd ended{process, POLLIN, 0};
+    poll(&ended, 1, process >= 0 ? 1000 : 1);
   }
+  close(process);
+  remove_reports();
   return end_in_words(status, seconds);
 }
 
@@ -138,8 +167,8 @@ std::string quoted(const std::string& text) {
 int usage() {
   std::fprintf(
       stderr,
-      "usage: torture_driver EXPERIMENT [--iterations N | --all [--part I/N] | --only PLACE] [--seed S] "
-      "[--verbose] [--hwloc]\nexperiments:");
+      "usage: torture_driver EXPERIMENT [--iterations N | --stacks | --all [--part I/N] | --only PLACE] "
+      "[--program NAME] [--seconds S] [--seed S] [--verbose] [--hwloc]\nexperiments:");
   for (const auto& one : kExperiments) std::fprintf(stderr, " %s", one.name);
   std::fprintf(stderr, "\n");
   return 2;
@@ -158,6 +187,12 @@ int main(int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "--all")
       options.all = true;
+    else if (word == "--stacks")
+      options.stacks = true;
+    else if (word == "--program" && i + 1 < argc)
+      options.program = argv[++i];
+    else if (word == "--seconds" && i + 1 < argc)
+      options.seconds = std::atoll(argv[++i]);
     else if (word == "--part" && i + 1 < argc &&
              std::sscanf(argv[++i], "%zu/%zu", &options.part, &options.parts) == 2 &&
              options.part < options.parts)

@@ -15,8 +15,11 @@ struct Options {
   std::uint64_t seed = 1;
   std::int64_t iterations = 0;      // 0: the experiment's short run
   bool all = false;                 // every fault there is, instead of `iterations` of them
+  bool stacks = false;              // of allocations one for each call stack that asks for one
+  std::int64_t seconds = 0;         // begin no fault after so long; 0: no limit
   std::size_t part = 0, parts = 1;  // of all of them only this part
   std::int64_t only = -1;           // the faults at this place, as a failure's text names it
+  std::string program = {};         // of programs only those with this in their name
   bool verbose = false;
 };
 
@@ -28,8 +31,18 @@ struct Outcome {
   std::string skipped;  // why nothing could be tried
 };
 
+// Whether the run's time is over; what is left is counted.
+class Deadline {
+ public:
+  explicit Deadline(const Options& options);
+  bool over() const;
+
+ private:
+  std::int64_t end_;  // of the monotonic clock, in seconds; 0: none
+};
+
 // Runs the body in a process of its own, at most so long. "" when it ended by returning ""; else what it returned, the
-// signal that ended it, or that it hung.
+// signal that ended it, or that it hung. Reports of regions that it left are removed.
 std::string in_a_process(const std::function<std::string()>& body, int seconds = 30);
 // What such a process leaves behind, and how it ended (-1: it hung) with its text, in words. The text is shared with
 // processes forked later.

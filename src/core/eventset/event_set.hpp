@@ -12,6 +12,8 @@
 
 namespace substrata {
 
+struct Face;
+
 // PAPI_state's bits.
 enum SetState : uint32_t {
   kSetStopped = 0x01,
@@ -28,7 +30,8 @@ enum SetState : uint32_t {
 // use, kRunning for a change to a running set, kNoComponent where the set must have a component and has none.
 // A failed call has no effect. Thread-safe; calls on one set are serialised.
 
-SUBSTRATA_PRIVATE_API Result<int> create_event_set();
+// The set goes with the face's use of the layer; null: with the layer.
+SUBSTRATA_PRIVATE_API Result<int> create_event_set(const Face* owner = nullptr);
 // kInvalid when it still holds events.
 SUBSTRATA_PRIVATE_API Status destroy_event_set(int handle);
 // Removes all events and frees the set from its component.

@@ -50,6 +50,7 @@ class EventSet {
   double clock_hz = 0;    // for per-second events
   OverflowPlan* overflow = nullptr;  // once it ever overflowed; kept with the object
   uint64_t fork_count = 0;
+  const Face* face = nullptr;  // with whose use of the layer it ends; null: with the layer
   // While what the set holds is exchanged: a fork at such a moment leaves half of it to the child.
   std::atomic<bool> changing{false};
 
@@ -115,8 +116,9 @@ extern HandleTable<EventSet, kMaxEventSets> event_sets;
 // Why a handle has no living set: kNotInitialised or kNoEventSet.
 Status absent_set(int handle) noexcept;
 
-// Destroys the sets of one thread (null: of all).
-void destroy_sets_of(const ThreadState* thread) noexcept;
+void destroy_sets_of(const ThreadState& thread) noexcept;
+void destroy_sets_of(const Face& face) noexcept;
+void destroy_all_sets() noexcept;
 // A forked child begins anew: forgets every set without touching the parent's counters.
 void abandon_all_sets() noexcept;
 // Right after a fork, in the child.

@@ -44,10 +44,16 @@ Status Library::require_initialised() const noexcept {
   return refuse(Code::kNotInitialised, "the library is not initialised; call PAPI_library_init first");
 }
 
-Status Library::initialise() {
+Status Library::initialise(Face& face) {
   const std::lock_guard guard(lock_);
   if (up_.load(std::memory_order_relaxed)) {
-    if (fork_count() == forks_at_start_) return kSuccess;
+    if (fork_count() == forks_at_start_) {
+      if (initialised(face)) return kSuccess;
+      this_thread_state();
+      face.up_since.store(epoch(), std::memory_order_relaxed);
+      faces_.fetch_add(1, std::memory_order_relaxed);
+      return kSuccess;
+    }
     // A forked child that begins anew: the parent's sets, threads and codes are none of its business.
     abandon_all_sets();
     drop_all_threads(false);
@@ -59,16 +65,29 @@ Status Library::initialise() {
   registry_.load();
   if (const char* path = environment("PAPI_USER_EVENTS_FILE"); path != nullptr && *path != '\0')
     take_user_events_file(path);
+  face.up_since.store(epoch(), std::memory_order_relaxed);
+  faces_.store(1, std::memory_order_relaxed);
   up_.store(true, std::memory_order_release);
   this_thread_state();
   return kSuccess;
 }
 
-void Library::shutdown() {
+void Library::let_go(Face& face) noexcept {
+  if (initialised(face)) faces_.fetch_sub(1, std::memory_order_relaxed);
+  face.up_since.store(0, std::memory_order_relaxed);
+}
+
+void Library::shutdown(Face& face) {
   const std::lock_guard guard(lock_);
-  if (!up_.load(std::memory_order_relaxed)) return;
+  if (!initialised(face)) return;
+  const bool last = !shared_beside(face);
+  let_go(face);
+  if (!last) {
+    destroy_sets_of(face);
+    return;
+  }
   up_.store(false, std::memory_order_release);
-  destroy_sets_of(nullptr);
+  destroy_all_sets();
   // Before the states go: a thread that ends from here on finds none of its own.
   epoch_.fetch_add(1, std::memory_order_release);
   drop_all_threads(true);

@@ -15,6 +15,12 @@
 
 namespace substrata {
 
+// One libpapi of those in a process that stand on this layer (a generation, a copy of the file): each brings the layer up
+// and down for itself. Constant-initialised; must be let go before its memory is.
+struct Face {
+  std::atomic<uint64_t> up_since{0};  // the epoch in which it brought the layer up; 0: it has not
+};
+
 // One per process, made at first use and never destroyed. Every call is safe as the first one, from any
 // thread.
 class Library {
@@ -23,10 +29,22 @@ class Library {
 
   // Up: reads the settings and the list of substrates; detects and opens nothing. Idempotent. In a forked
   // child the parent's eventsets are given up and the library starts anew.
-  SUBSTRATA_PRIVATE_API Status initialise();
-  // Down: stops and destroys every eventset, ends every thread's state, closes substrates. Idempotent.
-  SUBSTRATA_PRIVATE_API void shutdown();
+  Status initialise() { return initialise(own_face_); }
+  SUBSTRATA_PRIVATE_API Status initialise(Face& face);
+  // Down: stops and destroys every eventset, ends every thread's state, closes substrates. While another face has it up
+  // only the face's own eventsets are destroyed. Idempotent.
+  void shutdown() { shutdown(own_face_); }
+  SUBSTRATA_PRIVATE_API void shutdown(Face& face);
+  // Its code goes: it has nothing up any more. Its eventsets stay.
+  SUBSTRATA_PRIVATE_API void let_go(Face& face) noexcept;
   bool initialised() const noexcept { return up_.load(std::memory_order_acquire); }
+  bool initialised(const Face& face) const noexcept {
+    return initialised() && face.up_since.load(std::memory_order_relaxed) == epoch();
+  }
+  // Whether another one has it up.
+  bool shared_beside(const Face& face) const noexcept {
+    return initialised() && faces_.load(std::memory_order_relaxed) > (initialised(face) ? 1 : 0);
+  }
   // kSuccess, or kNotInitialised with its message.
   SUBSTRATA_PRIVATE_API Status require_initialised() const noexcept;
 
@@ -49,6 +67,8 @@ class Library {
   ForkLock lock_;
   std::atomic<bool> up_{false};
   std::atomic<uint64_t> epoch_{1};
+  std::atomic<int> faces_{0};  // that have it up
+  Face own_face_;              // of callers within the layer
   uint64_t forks_at_start_ = 0;
   Registry registry_;
   Catalogue catalogue_;

@@ -41,7 +41,7 @@ EventSet* take_object() {
 
 }  // namespace
 
-Result<int> create_event_set() {
+Result<int> create_event_set(const Face* owner) {
   Library& library = Library::instance();
   if (const Status status = library.require_initialised(); !status.ok()) return status;
   watch_this_thread();
@@ -54,6 +54,7 @@ Result<int> create_event_set() {
   object->lock.lock();
   object->handle = handle;
   object->fork_count = fork_count();
+  object->face = owner;
   object->lock.unlock();
   event_sets.put(handle, object);
   return handle;
@@ -92,18 +93,32 @@ Status cleanup_event_set(int handle) {
   return kSuccess;
 }
 
-void destroy_sets_of(const ThreadState* thread) noexcept {
+namespace {
+
+template <class Chosen>
+void destroy_sets(const Chosen& chosen) noexcept {
   for (int handle = 0; handle < event_sets.size(); ++handle) {
     LockedSet set(handle);
-    if (!set) continue;
-    if (thread != nullptr && set->thread != thread &&
-        !(set->thread == nullptr && set->lock.owner() == thread->number))
-      continue;
+    if (!set || !chosen(*set)) continue;
     set.change();
     set->dismantle();
     set->handle = -1;
     give_back(handle, set.release());
   }
+}
+
+}  // namespace
+
+void destroy_all_sets() noexcept {
+  destroy_sets([](const EventSet&) { return true; });
+}
+void destroy_sets_of(const Face& face) noexcept {
+  destroy_sets([&](const EventSet& set) { return set.face == &face; });
+}
+void destroy_sets_of(const ThreadState& thread) noexcept {
+  destroy_sets([&](const EventSet& set) {
+    return set.thread == &thread || (set.thread == nullptr && set.lock.owner() == thread.number);
+  });
 }
 
 void abandon_all_sets() noexcept {

@@ -222,7 +222,7 @@ Status unregister_thread() {
   const std::lock_guard no_shutdown(Library::instance().lock());
   ThreadState* state = known_thread_state();
   if (state == nullptr) return refuse(Code::kMisc, "this thread is not registered");
-  destroy_sets_of(state);
+  destroy_sets_of(*state);
   const std::lock_guard guard(threads().lock);
   own = Own{};
   free_state(*state);

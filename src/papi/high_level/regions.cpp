@@ -209,8 +209,8 @@ void Regions::forget() {
 }
 
 // The library up, the events chosen, the report's place known.
-Status Regions::prepare() {
-  if (const Status up = Library::instance().initialise(); !up.ok()) return up;
+Status Regions::prepare(Face& face) {
+  if (const Status up = Library::instance().initialise(face); !up.ok()) return up;
   const std::lock_guard guard(lock_);
   if (pid_ != getpid()) {
     // In a forked child: the parent reports what the parent measured.
@@ -342,10 +342,11 @@ Status Regions::take(Thread* thread, bool clock_last) {
   return kSuccess;
 }
 
-Status Regions::begin(std::string_view region) {
+Status Regions::begin(std::string_view region, Face& face) {
   Thread* thread = own_thread();
-  if (thread == nullptr || thread->epoch != Library::instance().epoch()) {
-    if (const Status ready = prepare(); !ready.ok()) return ready;
+  if (thread == nullptr || !Library::instance().initialised(face) ||
+      thread->epoch != Library::instance().epoch()) {
+    if (const Status ready = prepare(face); !ready.ok()) return ready;
     // Known to the library before the end of the regions is noted, so that their end comes first.
     if (const Status known = register_thread(); !known.ok()) return known;
     thread = own_thread();

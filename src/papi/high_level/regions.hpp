@@ -17,6 +17,10 @@
 #include "base/visibility.hpp"
 #include "high_level/report.hpp"
 
+namespace substrata {
+struct Face;
+}
+
 namespace substrata::high_level {
 
 // One per process. Every call may be the first one, from any thread; the library is brought up when it is
@@ -29,7 +33,8 @@ class Regions {
 
   // Opens a region in the calling thread; regions nest, also within one of the same name. kRunning while the
   // thread measures with an eventset of the same substrate, as for any second set of it.
-  SUBSTRATA_PRIVATE_API Status begin(std::string_view region);
+  // Brings the library up for that libpapi.
+  SUBSTRATA_PRIVATE_API Status begin(std::string_view region, Face& face);
   // Notes the values within an open region. kMisc when the thread has begun no region, kInvalid when not this
   // one.
   SUBSTRATA_PRIVATE_API Status read(std::string_view region);
@@ -62,7 +67,7 @@ class Regions {
 
   friend class Immortal<Regions>;
   Regions() = default;
-  Status prepare();
+  Status prepare(Face& face);
   void make_plan();
   void plan_event(const std::string& spec, Plan* plan, bool asked_for);
   void plan_metrics(std::string_view spec, Plan* plan);
