@@ -14,7 +14,7 @@ namespace substrata::metrics {
 namespace {
 
 constexpr size_t kMostLines = 2000;
-constexpr size_t kMostCounters = 60;
+constexpr size_t kMostCounters = 1000;
 constexpr size_t kMostName = 60;
 
 // Of LIKWID's folders, the counter units of libpfm4.
