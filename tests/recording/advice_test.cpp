@@ -238,7 +238,7 @@ TEST(TextReport, OfAnMpiProgramHasTheRatesOfItsBlasByPhase) {
                              .recording();
   std::ostringstream out;
   write_text_report(out, lay_out(made), "made");
-  EXPECT_THAT(out.str(), testing::ContainsRegex("Multiply +dgemm +2 +4 +8G +3.000 +2 +3 +4\n"));
+  EXPECT_THAT(out.str(), testing::ContainsRegex("Multiply +dgemm +2 +4 +8000M +3.000 +2 +3 +4\n"));
 }
 
 // It was "0.000 ms": nanoseconds were expected of a series in seconds.
