@@ -33,6 +33,8 @@ std::vector<std::string> events_of_likwid(std::string_view counter, std::string_
 // The counter units of a processor by the name of LIKWID's folder of its groups ("skylakeX"); empty: not known.
 std::vector<std::string> processors_of_likwid(std::string_view folder);
 
+inline constexpr size_t kMostVendorBytes = size_t{8} << 20;  // of a vendor's file
+
 // Codes of events by the vendor's names, for names that libpfm4 spells otherwise.
 using VendorCodes = std::map<std::string, std::string, std::less<>>;
 // A JSON list of events (EventName, EventCode, UMask ...) adds codes; one of metrics (MetricName, MetricExpr,

@@ -36,12 +36,12 @@ std::vector<std::string> names_in(const std::string& folder) {
   return out;
 }
 
-// One byte more than is allowed at most, so that a longer file is refused.
+// One byte more than is allowed at most, so that a longer file is refused where it is read.
 std::string text_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   std::string text;
   char block[4096];
-  while (text.size() <= kMostBytes && (in.read(block, sizeof block), in.gcount() > 0))
+  while (text.size() <= kMostVendorBytes && (in.read(block, sizeof block), in.gcount() > 0))
     text.append(block, static_cast<size_t>(in.gcount()));
   return text;
 }

@@ -343,8 +343,8 @@ class Reader {
 
 // Nothing where the text is no list; then *fault.
 std::optional<std::vector<Entry>> entries_of(std::string_view text, const std::string& file, Fault* fault) {
-  if (text.size() > kMostBytes) {
-    *fault = {file, 1, 1, "the file is larger than 1 MiB"};
+  if (text.size() > kMostVendorBytes) {
+    *fault = {file, 1, 1, "the file is larger than 8 MiB"};
     return std::nullopt;
   }
   Json json(text);
