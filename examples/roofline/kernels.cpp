@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -46,57 +45,129 @@ void triad(std::size_t count, int repeats, Counts& counts) {
   if (b[count / 2] < 0) std::puts("never");
 }
 
-#if defined __x86_64__ && defined __GNUC__ && !defined __clang__
-#define WIDEST_VECTORS __attribute__((target_clones("avx2", "default")))
-typedef double Vector __attribute__((vector_size(32)));
-#else
-#define WIDEST_VECTORS
-typedef double Vector __attribute__((vector_size(16)));
-#endif
-constexpr std::size_t kLanes = sizeof(Vector) / sizeof(double);
+// Of vectors of so many bytes: how many rows and vectors of a tile of c stay in registers.
+template <std::size_t kBytes, std::size_t kTileRows, std::size_t kVectors>
+struct Tile {
+  typedef double Vector __attribute__((vector_size(kBytes)));
+  typedef double InMemory __attribute__((vector_size(kBytes), aligned(8), may_alias));
+  static constexpr std::size_t kLanes = kBytes / sizeof(double);
+  static constexpr std::size_t kRows = kTileRows;
+  static constexpr std::size_t kColumns = kVectors * kLanes;
 
-// c += a * b of one block each: four rows of eight sums stay in registers.
-WIDEST_VECTORS void multiply(const double* a, const double* b, double* c, std::size_t size,
-                             std::size_t block) {
-  constexpr std::size_t kRows = 4, kColumns = 8, kVectors = kColumns / kLanes;
-  for (std::size_t i = 0; i < block; i += kRows)
-    for (std::size_t j = 0; j < block; j += kColumns) {
-      Vector sums[kRows][kVectors] = {};
-      for (std::size_t k = 0; k < block; ++k) {
-        Vector right[kVectors];
-        std::memcpy(right, b + k * block + j, sizeof right);
-        for (std::size_t row = 0; row < kRows; ++row)
-          for (std::size_t v = 0; v < kVectors; ++v) sums[row][v] += a[(i + row) * block + k] * right[v];
-      }
+  // The sums of `depth` products for one tile. `a` has the tile's rows side by side, `b` its columns.
+  [[gnu::always_inline]] static void sums(const double* a, const double* b, std::size_t depth, double* out) {
+    Vector tile[kRows][kVectors] = {};
+    for (std::size_t k = 0; k < depth; ++k, a += kRows, b += kColumns) {
+      Vector right[kVectors];
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < kVectors; ++v)
+        right[v] = *reinterpret_cast<const InMemory*>(b + v * kLanes);
+#pragma GCC unroll 16
       for (std::size_t row = 0; row < kRows; ++row)
-        for (std::size_t v = 0; v < kVectors; ++v)
-          for (std::size_t lane = 0; lane < kLanes; ++lane)
-            c[(i + row) * size + j + v * kLanes + lane] += sums[row][v][lane];
+#pragma GCC unroll 4
+        for (std::size_t v = 0; v < kVectors; ++v) tile[row][v] += a[row] * right[v];
+    }
+    // One by one: an array that is copied whole would lie in memory all the time.
+#pragma GCC unroll 16
+    for (std::size_t row = 0; row < kRows; ++row)
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < kVectors; ++v)
+        *reinterpret_cast<InMemory*>(out + row * kColumns + v * kLanes) = tile[row][v];
+  }
+};
+
+// How a tile of c is computed with one width of vectors.
+struct Kernel {
+  std::size_t rows, columns;
+  void (*sums)(const double* a, const double* b, std::size_t depth, double* out);
+};
+using Narrow = Tile<16, 4, 2>;  // in sixteen registers
+void narrow_sums(const double* a, const double* b, std::size_t depth, double* out) {
+  Narrow::sums(a, b, depth, out);
+}
+#ifdef __x86_64__
+using Wide = Tile<32, 6, 2>;     // likewise
+using Widest = Tile<64, 12, 2>;  // in thirty-two
+[[gnu::target("avx2,fma")]] void wide_sums(const double* a, const double* b, std::size_t depth, double* out) {
+  Wide::sums(a, b, depth, out);
+}
+[[gnu::target("avx512f,fma")]] void widest_sums(const double* a, const double* b, std::size_t depth,
+                                                double* out) {
+  Widest::sums(a, b, depth, out);
+}
+#endif
+
+Kernel kernel_here() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f")) return {Widest::kRows, Widest::kColumns, widest_sums};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return {Wide::kRows, Wide::kColumns, wide_sums};
+#endif
+  return {Narrow::kRows, Narrow::kColumns, narrow_sums};
+}
+
+// A block of a matrix in strips of `width` rows (or columns), each as the tiles read it; short strips end in zeros.
+// `along` is the distance between two neighbours in a strip, `across` that between its elements of one row.
+void pack(const double* from, std::size_t along, std::size_t across, std::size_t block, std::size_t width,
+          double* to) {
+  for (std::size_t strip = 0; strip < block; strip += width)
+    for (std::size_t k = 0; k < block; ++k)
+      for (std::size_t i = 0; i < width; ++i)
+        *to++ = strip + i < block ? from[(strip + i) * along + k * across] : 0;
+}
+
+// c += a * b of one packed block each.
+void multiply(const Kernel& kernel, const double* a, const double* b, double* c, std::size_t size,
+              std::size_t block) {
+  alignas(64) double tile[Tile<64, 12, 2>::kRows * Tile<64, 12, 2>::kColumns];
+  for (std::size_t j = 0; j < block; j += kernel.columns)
+    for (std::size_t i = 0; i < block; i += kernel.rows) {
+      kernel.sums(a + i * block, b + j * block, block, tile);
+      const std::size_t rows = std::min(kernel.rows, block - i),
+                        columns = std::min(kernel.columns, block - j);
+      for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t column = 0; column < columns; ++column)
+          c[(i + row) * size + j + column] += tile[row * kernel.columns + column];
     }
 }
 
-// c += a * b in blocks that stay in the nearest cache. Of each product of two blocks both are loaded, and a block of c
-// is loaded and stored once for all products that go into it.
+// c += a * b in blocks that stay in the near caches. Both matrices are first copied as the tiles read them; then of each
+// product of two blocks both are loaded, and a block of c is loaded and stored once for all products that go into it.
 void product(std::size_t size, std::size_t block, Counts& counts) {
   std::vector<double> a(size * size, 1.0), b(size * size, 0.5), c(size * size, 0.0);
-  std::vector<double> left(block * block), right(block * block);
+  const Kernel kernel = kernel_here();
+  const auto padded = [&](std::size_t width) { return (block + width - 1) / width * width * block; };
+  const std::size_t blocks = size / block, of_a = padded(kernel.rows), of_b = padded(kernel.columns);
+  std::vector<double> left(blocks * of_a), right(blocks * blocks * of_b);
+  constexpr long long kElement = sizeof(double);
+  const long long elements = static_cast<long long>(block * block), products = static_cast<long long>(block);
   mark("begin", "product");
-  for (std::size_t i0 = 0; i0 < size; i0 += block)
-    for (std::size_t j0 = 0; j0 < size; j0 += block) {
-      for (std::size_t k0 = 0; k0 < size; k0 += block) {
-        // Rows of a large matrix compete for the same places of a cache: the blocks are copied together.
-        for (std::size_t row = 0; row < block; ++row) {
-          std::copy_n(&a[(i0 + row) * size + k0], block, &left[row * block]);
-          std::copy_n(&b[(k0 + row) * size + j0], block, &right[row * block]);
-        }
-        multiply(left.data(), right.data(), &c[i0 * size + j0], size, block);
-        counts.operations += 2LL * static_cast<long long>(block * block * block);
-        counts.bytes += 2LL * static_cast<long long>(block * block * sizeof(double));
-      }
-      counts.bytes += 2LL * static_cast<long long>(block * block * sizeof(double));
+  for (std::size_t k = 0; k < blocks; ++k)
+    for (std::size_t j = 0; j < blocks; ++j) {
+      pack(&b[k * block * size + j * block], 1, size, block, kernel.columns, &right[(j * blocks + k) * of_b]);
+      counts.bytes += 2 * elements * kElement;
     }
+  for (std::size_t i = 0; i < blocks; ++i) {
+    for (std::size_t k = 0; k < blocks; ++k) {
+      pack(&a[i * block * size + k * block], size, 1, block, kernel.rows, &left[k * of_a]);
+      counts.bytes += 2 * elements * kElement;
+    }
+    for (std::size_t j = 0; j < blocks; ++j) {
+      for (std::size_t k = 0; k < blocks; ++k) {
+        multiply(kernel, &left[k * of_a], &right[(j * blocks + k) * of_b], &c[i * block * size + j * block],
+                 size, block);
+        counts.operations += 2 * elements * products;
+        counts.bytes += 2 * elements * kElement;
+      }
+      counts.bytes += 2 * elements * kElement;
+    }
+  }
   mark("end", "product");
-  if (c[size + 1] < 0) std::puts("never");
+  for (const double element : c)
+    if (element != 0.5 * static_cast<double>(size)) {
+      std::puts("the product is wrong");
+      std::exit(1);
+    }
 }
 
 }  // namespace
@@ -106,10 +177,10 @@ int main(int argc, char** argv) {
   const auto number = [&](int at, std::size_t otherwise) {
     return argc > at ? static_cast<std::size_t>(std::strtoull(argv[at], nullptr, 10)) : otherwise;
   };
-  const std::size_t elements = number(1, 8'000'000), repeats = number(2, 10), size = number(3, 768),
-                    block = number(4, 48);
-  if (elements == 0 || block == 0 || size == 0 || size % block != 0 || block % 8 != 0) {
-    std::fprintf(stderr, "kernels: BLOCK must divide SIZE and be a multiple of 8, and none be 0\n");
+  const std::size_t elements = number(1, 8'000'000), repeats = number(2, 10), size = number(3, 1536),
+                    block = number(4, 96);
+  if (elements == 0 || block == 0 || size == 0 || size % block != 0) {
+    std::fprintf(stderr, "kernels: BLOCK must divide SIZE, and none be 0\n");
     return 2;
   }
   static Counts of_triad, of_product;

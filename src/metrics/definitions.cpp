@@ -185,13 +185,7 @@ class Reader {
   void finish_metric() {
     if (metric_->text.empty()) return fault_at_begin("the metric has no text");
     if (metric_->formula_text.empty()) return fault_at_begin("the metric has no formula");
-    std::vector<std::string> names;
-    for (const Term& term : metric_->terms) names.push_back(term.name);
-    names.emplace_back(kElapsed);
-    names.emplace_back(kProcessors);
-    Result<Formula> formula = Formula::make_named(metric_->formula_text, names);
-    if (!formula) return fault_in_formula(note_of(formula.error()));
-    metric_->formula = std::move(*formula);
+    if (const std::string wrong = compile_formula(&*metric_); !wrong.empty()) return fault_in_formula(wrong);
     if (const std::string wrong = wrong_dimension(); !wrong.empty()) return fault_in_formula(wrong);
     out_->metrics.push_back(std::move(*metric_));
   }
@@ -221,6 +215,11 @@ class Reader {
       const Unit right = stack.back();
       stack.pop_back();
       Unit& left = stack.back();
+      if (step.op == '<' || step.op == '>') {
+        if (!left.measures_the_same_as(right))
+          return dimension_text(left) + " and " + dimension_text(right) + " cannot be compared";
+        continue;
+      }
       if (step.op == '+' || step.op == '-') {
         if (!left.measures_the_same_as(right))
           return dimension_text(left) + (step.op == '+' ? " and " : " less ") + dimension_text(right) +
@@ -259,6 +258,17 @@ class Reader {
 
 std::string Fault::text() const {
   return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what;
+}
+
+std::string compile_formula(Metric* metric) {
+  std::vector<std::string> names;
+  for (const Term& term : metric->terms) names.push_back(term.name);
+  names.emplace_back(kElapsed);
+  names.emplace_back(kProcessors);
+  Result<Formula> formula = Formula::make_named(metric->formula_text, names);
+  if (!formula) return note_of(formula.error());
+  metric->formula = std::move(*formula);
+  return {};
 }
 
 std::vector<Fault> parse_definitions(std::string_view text, const std::string& file, Definitions* out) {

@@ -68,6 +68,9 @@ struct Fault {
 // has not the same dimension, and a result whose dimension is not that of its unit.
 std::vector<Fault> parse_definitions(std::string_view text, const std::string& file, Definitions* out);
 
+// Makes the formula of its text, over its terms. What is wrong, else empty.
+std::string compile_formula(Metric* metric);
+
 inline constexpr size_t kMostBytes = size_t{1} << 20;  // of a file
 
 }  // namespace substrata::metrics

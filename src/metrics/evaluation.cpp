@@ -29,6 +29,9 @@ double compute(const std::vector<Formula::Step>& steps, const std::vector<double
     if (step.op == '-') left -= right;
     if (step.op == '*') left *= right;
     if (step.op == '/') left = right == 0 ? kNothing : left / right;
+    // Of a number and none there is none.
+    if (step.op == '<') left = right < left || std::isnan(right) ? right : left;
+    if (step.op == '>') left = right > left || std::isnan(right) ? right : left;
   }
   return stack.back();
 }

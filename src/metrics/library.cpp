@@ -8,30 +8,52 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <stdexcept>
+#include <utility>
 
 #include "base/glob.hpp"
+#include "metrics/foreign.hpp"
 
 namespace substrata::metrics {
 namespace {
 
-constexpr const char* kEnding = ".metrics";
+constexpr std::string_view kLikwid = "likwid:";
 
 std::string in_lower_case(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
 
-std::vector<std::string> files_of(const std::string& folder) {
+// Names in a folder, in order; none where it cannot be read.
+std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> out;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()),
                                                  [](DIR* one) { return ::closedir(one); });
   if (!open) return out;
-  while (const dirent* entry = ::readdir(open.get())) {
-    const std::string_view name = entry->d_name;
-    if (name.front() != '.' && name.ends_with(kEnding)) out.push_back(folder + "/" + std::string(name));
-  }
+  while (const dirent* entry = ::readdir(open.get()))
+    if (entry->d_name[0] != '.') out.emplace_back(entry->d_name);
   std::sort(out.begin(), out.end());
   return out;
+}
+
+// One byte more than is allowed at most, so that a longer file is refused where it is read.
+std::string text_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text;
+  char block[4096];
+  while (text.size() <= kMostVendorBytes && (in.read(block, sizeof block), in.gcount() > 0))
+    text.append(block, static_cast<size_t>(in.gcount()));
+  return text;
+}
+
+// "/a/MEM.txt": "MEM".
+std::string stem_of(const std::string& file) {
+  const std::string name = file.substr(file.rfind('/') + 1);
+  return name.substr(0, name.rfind('.'));
+}
+std::string folder_of(const std::string& file) {
+  const size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash);
 }
 
 bool applies(const std::vector<std::string>& processors, const std::vector<std::string>& units) {
@@ -103,42 +125,111 @@ std::string bind_term(const Term& term, const Countable& countable, Bound::Term*
 
 }  // namespace
 
-Library::Library(const std::vector<std::string>& units,
-                 const std::function<const char*(const char*)>& setting) {
+Library::Library(const std::vector<std::string>& units, const Setting& setting, ClockRate clock_rate)
+    : units_(units), clock_rate_(std::move(clock_rate)) {
   const auto value = [&](const char* name) -> std::string {
     const char* const text = setting ? setting(name) : nullptr;
     return text == nullptr ? "" : text;
   };
+  const std::string home = value("HOME");
   std::string folder = value("SUBSTRATA_METRICS_DIR");
   if (folder.empty()) {
     std::string config = value("XDG_CONFIG_HOME");
-    if (config.empty() && !value("HOME").empty()) config = value("HOME") + "/.config";
+    if (config.empty() && !home.empty()) config = home + "/.config";
     if (!config.empty()) folder = config + "/substrata/metrics.d";
   }
-  if (!folder.empty())
-    for (const std::string& file : files_of(folder)) {
-      std::ifstream in(file, std::ios::binary);
-      std::string text;
-      char block[4096];
-      while (text.size() <= kMostBytes && (in.read(block, sizeof block), in.gcount() > 0))
-        text.append(block, static_cast<size_t>(in.gcount()));
-      add(text, file, units);
-    }
+  if (!folder.empty()) add_own(folder);
   const size_t own = all_.metrics.size(), own_groups = all_.groups.size();
-  for (const BuiltInTable* table = built_in_tables(); table->name != nullptr; ++table)
-    add(table->text, table->name, units);
+  for (const BuiltInTable* table = built_in_tables(); table->name != nullptr; ++table) {
+    Definitions some;
+    const std::vector<Fault> faults = parse_definitions(table->text, table->name, &some);
+    faults_.insert(faults_.end(), faults.begin(), faults.end());
+    take(std::move(some));
+  }
   prefer_named(&all_.metrics, own);
   prefer_named(&all_.groups, own_groups);
+  if (!setting) return;
+  const std::string likwid = value("SUBSTRATA_LIKWID_DIR");
+  if (!likwid.empty()) {
+    add_likwid(likwid);
+    return;
+  }
+  if (!home.empty()) add_likwid(home + "/.likwid/groups");
+  add_likwid("/usr/local/share/likwid/perfgroups");
+  add_likwid("/usr/share/likwid/perfgroups");
 }
 
-void Library::add(std::string_view text, const std::string& file, const std::vector<std::string>& units) {
-  Definitions some;
-  const std::vector<Fault> faults = parse_definitions(text, file, &some);
-  faults_.insert(faults_.end(), faults.begin(), faults.end());
+void Library::add_own(const std::string& folder) {
+  for (const std::string& name : names_in(folder)) {
+    if (!name.ends_with(".metrics") && !name.ends_with(".txt") && !name.ends_with(".json")) continue;
+    Definitions some;
+    const std::vector<Fault> faults = parse(folder + "/" + name, &some);
+    faults_.insert(faults_.end(), faults.begin(), faults.end());
+    take(std::move(some));
+  }
+}
+
+void Library::add_likwid(const std::string& folder) {
+  for (const std::string& processor : names_in(folder)) {
+    Foreign about;
+    about.processors = processors_of_likwid(processor);
+    if (about.processors.empty() || !applies(about.processors, units_)) continue;
+    about.clock_hz = clock_rate_ ? clock_rate_() : 0;
+    for (const std::string& name : names_in(folder + "/" + processor)) {
+      if (!name.ends_with(".txt")) continue;
+      about.file = folder + "/" + processor + "/" + name;
+      Definitions some;
+      const std::vector<Fault> faults = parse_likwid_group(text_of(about.file), stem_of(name), about, &some);
+      likwid_faults_.insert(likwid_faults_.end(), faults.begin(), faults.end());
+      take(std::move(some));
+    }
+  }
+}
+
+// By the ending of its name. A file that was put where it is applies to the processor that is here.
+std::vector<Fault> Library::parse(const std::string& file, Definitions* out) const {
+  const std::string text = text_of(file);
+  if (file.ends_with(".metrics")) return parse_definitions(text, file, out);
+  Foreign about;
+  about.file = file;
+  if (file.ends_with(".json")) {
+    // Its events' codes stand in files beside it.
+    VendorCodes codes;
+    const std::string folder = folder_of(file);
+    for (const std::string& name : names_in(folder))
+      if (name.ends_with(".json")) (void)parse_vendor_codes(text_of(folder + "/" + name), name, &codes);
+    return parse_vendor_metrics(text, about, codes, out);
+  }
+  // A folder of LIKWID's says which processor it is; else it is this one.
+  const std::string folder = folder_of(file);
+  about.processors = processors_of_likwid(folder.substr(folder.rfind('/') + 1));
+  if (about.processors.empty()) about.processors = units_;
+  about.clock_hz = clock_rate_ ? clock_rate_() : 0;
+  return parse_likwid_group(text, stem_of(file), about, out);
+}
+
+void Library::take(Definitions&& some) {
   for (Metric& one : some.metrics)
-    if (applies(one.processors, units)) all_.metrics.push_back(std::move(one));
+    if (applies(one.processors, units_)) all_.metrics.push_back(std::move(one));
   for (Group& one : some.groups)
-    if (applies(one.processors, units)) all_.groups.push_back(std::move(one));
+    if (applies(one.processors, units_)) all_.groups.push_back(std::move(one));
+}
+
+std::vector<std::string> Library::add_file(const std::string& path) {
+  if (!std::ifstream(path)) throw std::runtime_error("'" + path + "' cannot be read");
+  Definitions some;
+  const std::vector<Fault> faults = parse(path, &some);
+  faults_.insert(faults_.end(), faults.begin(), faults.end());
+  std::vector<std::string> names;
+  for (Metric& one : some.metrics) {
+    one.processors.clear();  // whoever names the file means this machine
+    if (std::find(names.begin(), names.end(), one.name) == names.end()) names.push_back(one.name);
+  }
+  if (names.empty())
+    throw std::runtime_error(faults.empty() ? "'" + path + "' has no metric" : faults.front().text());
+  all_.metrics.insert(all_.metrics.begin(), std::make_move_iterator(some.metrics.begin()),
+                      std::make_move_iterator(some.metrics.end()));
+  return names;
 }
 
 std::vector<const Metric*> Library::find(const std::string& name) const {
@@ -151,7 +242,8 @@ std::vector<const Metric*> Library::find(const std::string& name) const {
 const Group* Library::find_group(const std::string& name) const {
   const auto found = std::find_if(all_.groups.begin(), all_.groups.end(),
                                   [&](const Group& group) { return group.name == name; });
-  return found == all_.groups.end() ? nullptr : &*found;
+  if (found != all_.groups.end()) return &*found;
+  return name.starts_with(kLikwid) ? nullptr : find_group(std::string(kLikwid) + name);
 }
 
 std::vector<const Metric*> Library::metrics() const { return first_of_each(all_.metrics); }

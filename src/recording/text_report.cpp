@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ctime>
 #include <deque>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -14,6 +15,7 @@
 #include "base/format.hpp"
 #include "recording/advice.hpp"
 #include "recording/base_unit.hpp"
+#include "recording/phases.hpp"
 #include "recording/reduction.hpp"
 #include "recording/regions.hpp"
 #include "recording/statistics.hpp"
@@ -340,6 +342,37 @@ void write_regions(std::ostream& out, const Timeline& timeline, const std::vecto
            "counted within and around it\n";
 }
 
+// By phase and function, the ranks' own rates: operations by the seconds of their calls.
+void write_blas(std::ostream& out, const Timeline& timeline) {
+  std::map<std::pair<std::string, std::string>, std::vector<BlasCount>> all;
+  for (BlasCount& one : blas_counts(*timeline.recording)) {
+    auto& ranks = all[{one.phase, one.function}];
+    ranks.push_back(std::move(one));
+  }
+  if (all.empty()) return;
+  out << "\nBLAS, by the sizes that it was called with\n";
+  Table table(
+      {"phase", "function", "ranks", "calls", "FLOP", "seconds", "GFLOP/s a rank: least", "mean", "most"},
+      {false, false, true, true, true, true, true, true, true});
+  for (const auto& [names, ranks] : all) {
+    double calls = 0, operations = 0, seconds = 0;
+    std::vector<double> rates;
+    for (const BlasCount& rank : ranks) {
+      calls += rank.calls;
+      operations += rank.operations;
+      seconds += rank.seconds;
+      if (rank.seconds > 0) rates.push_back(1e-9 * rank.operations / rank.seconds);
+    }
+    const Spread spread = spread_of(rates);
+    std::vector<std::string> cells = {shown(names.first), shown(names.second), std::to_string(ranks.size()),
+                                      compact(calls),     compact(operations), format("%.3f", seconds)};
+    for (const double rate : {spread.min, spread.mean, spread.max})
+      cells.push_back(rates.empty() ? "-" : format("%.4g", rate));
+    table.row(std::move(cells));
+  }
+  table.print(out);
+}
+
 }  // namespace
 
 std::string time_of_day(std::int64_t real_ns) {
@@ -371,6 +404,7 @@ void write_text_report(std::ostream& out, const Timeline& recorded, const std::s
   write_head(out, timeline, title);
   write_series(out, timeline, groups);
   write_regions(out, timeline, groups);
+  write_blas(out, timeline);
 }
 
 std::vector<std::string> what_is_missing(const Timeline& timeline) {

@@ -225,6 +225,22 @@ TEST(Advice, AReportOpensWithTheFindings) {
   EXPECT_EQ(out.str().rfind("Findings\n  bound by memory", 0), 0u) << out.str();
 }
 
+TEST(TextReport, OfAnMpiProgramHasTheRatesOfItsBlasByPhase) {
+  const auto rank = [](int number, const char* ns) {
+    return "{\"rank\":" + std::to_string(number) +
+           ",\"blas\":[{\"phase\":\"Multiply\",\"function\":\"dgemm\",\"calls\":2,\"operations\":4000000000,"
+           "\"ns\":" +
+           ns + "}]}";
+  };
+  const Recording made = Made()
+                             .attached("mpi-summary", "{\"ranks\":[" + rank(0, "1000000000") + "," +
+                                                          rank(1, "2000000000") + "]}")
+                             .recording();
+  std::ostringstream out;
+  write_text_report(out, lay_out(made), "made");
+  EXPECT_THAT(out.str(), testing::ContainsRegex("Multiply +dgemm +2 +4 +8000M +3.000 +2 +3 +4\n"));
+}
+
 // It was "0.000 ms": nanoseconds were expected of a series in seconds.
 TEST(TextReport, TheRecordersOwnProcessorTimeIsThatOfItsSeries) {
   SeriesInfo cpu = count_series("recorder:cpu", "ns");

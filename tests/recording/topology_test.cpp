@@ -203,6 +203,15 @@ TEST(Placement, ThreadsOfOneProcessHeldOnOneProcessorAreConfined) {
   EXPECT_THAT(rules_of(placed_on("package:1 core:4 pu:1", tasks)), testing::Contains("confined"));
 }
 
+TEST(Placement, ThreadsThatMayUseAProcessorEachAreNotConfined) {
+  std::vector<Task> tasks;
+  for (int thread = 0; thread < 3; ++thread) {
+    tasks.push_back(busy_rank(0, thread, all_of(4)));
+    tasks.back().tid += thread;
+  }
+  EXPECT_THAT(rules_of(placed_on("package:1 core:4 pu:1", tasks)), IsEmpty());
+}
+
 TEST(Placement, AnIdlePackageIsNamed) {
   const Placement crowded =
       placed_on(kTwoPackages, {busy_rank(0, 0, all_of(16)), busy_rank(1, 2, all_of(16))});

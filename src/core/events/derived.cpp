@@ -68,12 +68,27 @@ struct FormulaReader {
     while (at < text.size() && is_space(text[at])) ++at;
   }
 
+  // The lesser or the greater of two, in parentheses.
+  Status of_two(char op, int depth) {
+    for (const char expected : {'(', ',', ')'}) {
+      skip_spaces();
+      if (at >= text.size() || text[at] != expected) return bad("min and max have two values: min(a, b)");
+      ++at;
+      if (expected == ')') break;
+      if (const Status status = sum(depth + 1); !status.ok()) return status;
+    }
+    items.push_back({op, 0, 0});
+    return kSuccess;
+  }
+
   // A letter or '_', then letters, digits and '_'.
-  Status named() {
+  Status named(int depth) {
     const size_t begin = at;
     while (at < text.size() && (is_letter(text[at]) || (text[at] >= '0' && text[at] <= '9'))) ++at;
-    const auto found = std::find(names->begin(), names->end(), text.substr(begin, at - begin));
+    const std::string_view name = text.substr(begin, at - begin);
+    const auto found = std::find(names->begin(), names->end(), name);
     if (found == names->end()) {
+      if (name == "min" || name == "max") return of_two(name == "min" ? '<' : '>', depth);
       at = begin;
       return bad("there is no such term");
     }
@@ -82,9 +97,9 @@ struct FormulaReader {
   }
 
   // N<number> or a name, a decimal number, or '#' for the clock's cycles per second.
-  Status operand() {
+  Status operand(int depth = 0) {
     skip_spaces();
-    if (names != nullptr && at < text.size() && is_letter(text[at])) return named();
+    if (names != nullptr && at < text.size() && is_letter(text[at])) return named(depth);
     if (names == nullptr && at < text.size() && text[at] == '#') {
       ++at;
       items.push_back({'h', 0, 0});
@@ -122,7 +137,7 @@ struct FormulaReader {
       ++at;
       return kSuccess;
     }
-    return operand();
+    return operand(depth);
   }
   // Operands that the first or the second operator joins, from left to right.
   template <typename Operand>
@@ -363,6 +378,8 @@ int64_t Formula::evaluate(const int64_t* values, const uint16_t* positions, doub
         if (step.op == '-') left -= right;
         if (step.op == '*') left *= right;
         if (step.op == '/') left = right == 0 ? 0 : left / right;
+        if (step.op == '<') left = std::min(left, right);
+        if (step.op == '>') left = std::max(left, right);
       }
       return to_value(stack[0]);
     }

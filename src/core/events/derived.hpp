@@ -33,7 +33,7 @@ const char* derived_name(DerivedKind kind) noexcept;
 class Formula {
  public:
   struct Step {
-    char op;  // 'n' term, 'c' constant, 'h' clock_hz, or + - * /
+    char op;  // 'n' term, 'c' constant, 'h' clock_hz, + - * /, '<' the lesser, '>' the greater of two
     uint16_t term;
     double constant;
   };
@@ -42,7 +42,8 @@ class Formula {
   // N0..Nn-1, '#' is the clock's cycles per second.
   static Result<Formula> make(DerivedKind kind, std::string_view text, uint32_t term_count);
 
-  // As kInfix, with names instead of N0..Nn-1: names[i] is term Ni. At most kMaxNames of them.
+  // As kInfix, with names instead of N0..Nn-1: names[i] is term Ni. At most kMaxNames of them. min(a, b) and
+  // max(a, b) are the lesser and the greater.
   static constexpr size_t kMaxNames = 64;
   static Result<Formula> make_named(std::string_view text, const std::vector<std::string>& names);
 

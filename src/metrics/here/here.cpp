@@ -6,6 +6,7 @@
 #include "base/environment.hpp"
 #include "base/glob.hpp"
 #include "eventset/library.hpp"
+#include "system/timers.hpp"
 
 namespace substrata::metrics {
 namespace {
@@ -35,7 +36,7 @@ std::unique_ptr<Library> library_of_this_machine() {
     const std::vector<std::string> its = registry.at(i)->units();
     units.insert(units.end(), its.begin(), its.end());
   }
-  return std::make_unique<Library>(units, environment);
+  return std::make_unique<Library>(units, environment, cycle_hz);
 }
 
 Countable in_this_process() {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "interface.h"
 
@@ -182,12 +183,44 @@ int __wrap_pthread_barrier_wait(pthread_barrier_t* barrier) {
   return __real_pthread_barrier_wait(barrier);
 }
 
+/* The functions that this thread is in, the innermost last, where their times are taken. Of deeper ones none is: what lies
+ * above a function that was left by longjmp is taken as left with the next one. */
+#define TIMED_DEPTH 64u
+static int takes_times;
+static __thread struct {
+  uintptr_t pc;
+  uint64_t begin;
+} timed[TIMED_DEPTH] __attribute__((tls_model("local-exec")));
+static __thread unsigned depth __attribute__((tls_model("local-exec")));
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+static __attribute__((noinline)) void entered(uintptr_t pc) {
+  if (depth < TIMED_DEPTH) {
+    timed[depth].pc = pc;
+    timed[depth].begin = now_ns();
+  }
+  ++depth;
+}
+static __attribute__((noinline)) void left(void) {
+  if (depth == 0 || --depth >= TIMED_DEPTH) return;
+  const uint64_t ns = now_ns() - timed[depth].begin;
+  struct substrata_memory_thread* const thread = attached();
+  if (thread != NULL) substrata_memory_ran(thread, timed[depth].pc, ns);
+}
+
 /* Counts entries of a function at the site of its own call of this hook. */
 void __tsan_func_entry(void* caller) {
   (void)caller;
   seen(PC, PC, SUBSTRATA_MEMORY_CALL, 0);
+  if (!LIKELY(takes_times == 0)) entered(PC);
 }
-void __tsan_func_exit(void) {}
+void __tsan_func_exit(void) {
+  if (!LIKELY(takes_times == 0)) left();
+}
 
 /* Atomic operations are done here, sequentially consistent, which is at least what was asked for. */
 typedef unsigned char a8;
@@ -264,4 +297,5 @@ void __tsan_init(void) {
   if (begun) return;
   begun = 1;
   substrata_memory_begin(&substrata_memory_salt, &beginning);
+  takes_times = substrata_memory_takes_times();
 }

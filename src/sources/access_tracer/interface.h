@@ -59,6 +59,10 @@ void substrata_memory_publish(struct substrata_memory_thread* thread, uintptr_t 
                               unsigned size);
 void substrata_memory_range(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,
                             unsigned kind, uint64_t size);
+/* Whether the hooks are to take the time of functions; and one that this thread has left, by an address within it,
+ * after so many nanoseconds. */
+int substrata_memory_takes_times(void);
+void substrata_memory_ran(struct substrata_memory_thread* thread, uintptr_t pc, uint64_t ns);
 /* A barrier was made for so many threads; this thread is about to wait at it. */
 void substrata_memory_barrier_made(const void* barrier, unsigned threads);
 void substrata_memory_barrier(struct substrata_memory_thread* thread, uintptr_t pc, const void* barrier);

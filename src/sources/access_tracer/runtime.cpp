@@ -81,10 +81,13 @@ void Runtime::end() {
   else if (forked_)
     return;  // the parent's file is the parent's
   try {
-    write_summary(
-        name,
-        {.threads = threads_, .ended = ended_, .all_threads = all_threads_, .skipped = Entry::skipped()},
-        objects_);
+    write_summary(name,
+                  {.threads = threads_,
+                   .ended = ended_,
+                   .times = times_,
+                   .all_threads = all_threads_,
+                   .skipped = Entry::skipped()},
+                  objects_);
   } catch (const std::runtime_error& error) {
     report(error.what());
   }
@@ -167,6 +170,11 @@ void Runtime::range(ThreadState& state, uintptr_t pc, uintptr_t address, unsigne
   if (wanted) state.publisher.access(pc, address, kind, size);
 }
 
+void Runtime::ran(uintptr_t pc, uint64_t ns) {
+  const std::lock_guard guard(lock_);
+  times_[pc].add({1, ns, ns});
+}
+
 void Runtime::barrier_made(uintptr_t barrier, unsigned threads) {
   const std::lock_guard guard(lock_);
   barriers_[barrier] = {threads, 0};
@@ -223,6 +231,7 @@ void Runtime::after_fork_in_child() {
     state->is_parents = true;
   }
   ended_.clear();
+  times_.clear();
   recorder_.release();
   salt_.forget_bindings();
 }
@@ -266,6 +275,13 @@ void substrata_memory_publish(substrata_memory_thread* thread, uintptr_t address
 void substrata_memory_range(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
                             uint64_t size) {
   Entry().run([&] { Runtime::instance().range(state_of(thread), pc, address, kind, size); });
+}
+int substrata_memory_takes_times(void) {
+  const char* const asked = std::getenv("SUBSTRATA_MEMORY_TIMES");
+  return asked != nullptr && asked[0] == '1' ? 1 : 0;
+}
+void substrata_memory_ran(substrata_memory_thread*, uintptr_t pc, uint64_t ns) {
+  Entry().run([&] { Runtime::instance().ran(pc, ns); });
 }
 void substrata_memory_barrier_made(const void* barrier, unsigned threads) {
   Entry().run([&] { Runtime::instance().barrier_made(reinterpret_cast<uintptr_t>(barrier), threads); });

@@ -33,6 +33,7 @@ class Runtime {
   substrata_memory_thread* attach(substrata_memory_thread** place);
   void bind(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size);
   void range(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size);
+  void ran(uintptr_t pc, uint64_t ns);
   void barrier_made(uintptr_t barrier, unsigned threads);
   void barrier(ThreadState& state, uintptr_t pc, uintptr_t barrier);
   // The thread has ended: its counts stay, everything else of it goes.
@@ -70,6 +71,7 @@ class Runtime {
   std::set<uint32_t> free_numbers_;                 // of those that have
   uint32_t next_number_ = 0;
   Tallies ended_;             // their counts
+  Times times_;               // of functions, where they are taken
   uint64_t all_threads_ = 0;  // that there were
   std::unordered_map<uintptr_t, Barrier> barriers_;
 };

@@ -16,6 +16,19 @@ struct Tally {
   uint64_t bytes = 0;
 };
 
+// What calls of a function took, the calls of others in it included.
+struct Ran {
+  uint64_t calls = 0;
+  uint64_t ns = 0;
+  uint64_t least_ns = UINT64_MAX;
+  void add(const Ran& more) {
+    calls += more.calls;
+    ns += more.ns;
+    least_ns = least_ns < more.least_ns ? least_ns : more.least_ns;
+  }
+};
+using Times = std::unordered_map<uintptr_t, Ran>;  // by an address within the function
+
 // One site's accesses to one object.
 struct SiteKey {
   uintptr_t pc;

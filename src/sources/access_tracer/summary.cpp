@@ -29,6 +29,7 @@ struct Sum {
     }
   }
   uint64_t accesses() const { return reads + writes + atomics; }
+  Ran ran;
 };
 
 void write(std::ostream& to, const Sum& sum) {
@@ -43,7 +44,9 @@ void write(std::ostream& to, const std::map<std::string, Sum>& functions) {
   const char* separator = "\n";
   for (const auto& [name, sum] : sorted) {
     to << std::exchange(separator, ",\n") << "  {\"name\": " << json_quoted(name)
-       << ", \"calls\": " << sum.calls;
+       << ", \"calls\": " << sum.calls << ", \"bytes_read\": " << sum.read_bytes
+       << ", \"bytes_written\": " << sum.written_bytes;
+    if (sum.ran.calls != 0) to << ", \"ns\": " << sum.ran.ns << ", \"least_ns\": " << sum.ran.least_ns;
     write(to, sum);
   }
 }
@@ -79,6 +82,7 @@ void write_summary(const std::string& path, const SummaryOf& of, Objects& object
     }
   };
   add(of.ended);
+  for (const auto& [pc, ran] : of.times) by_function[objects.function_name(pc)].ran.add(ran);
   for (const ThreadState* state : of.threads) add(counts_of(state->moved, state->table));
   // As it goes: a tree of it could not be given back without memory.
   write_whole(path, [&](std::ostream& to) {

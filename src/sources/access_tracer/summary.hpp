@@ -13,6 +13,7 @@ namespace substrata::access_tracer {
 struct SummaryOf {
   const std::vector<ThreadState*>& threads;  // those that run
   const Tallies& ended;                      // of those that have ended
+  const Times& times;                        // of functions; empty where they were not taken
   uint64_t all_threads;                      // that there were
   uint64_t skipped;                          // accesses and calls that were not taken
 };

@@ -16,11 +16,14 @@ void Phases::share(const Shim& self) {
     board_ = static_cast<SectionBoard*>(memory);
 }
 
-void Phases::look_up(MessageCounts& counts, uint16_t region, uint32_t section) {
+std::string Phases::name_of(uint16_t region, uint32_t section) const {
   const char* const name = region != 0 ? substrata_region_name(region) : nullptr;
-  std::string phase = name != nullptr ? name : board_->name();
-  if (phase.empty()) phase = "(outside)";
-  place_ = counts.place_of(phase);
+  std::string phase = name != nullptr ? name : board_->name(section);
+  return phase.empty() ? "(outside)" : phase;
+}
+
+void Phases::look_up(MessageCounts& counts, uint16_t region, uint32_t section) {
+  place_ = counts.place_of(name_of(region, section));
   region_ = region;
   section_ = section;
 }

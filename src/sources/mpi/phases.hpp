@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "message_counts.hpp"
 #include "section_marks.hpp"
@@ -30,6 +31,8 @@ class Phases {
     if (region != region_ || section != section_) look_up(counts, region, section);
     return place_;
   }
+  // Of a region of the feed, else of a section; "(outside)" of neither.
+  std::string name_of(uint16_t region, uint32_t section) const;
 
  private:
   void look_up(MessageCounts& counts, uint16_t region, uint32_t section);

@@ -42,8 +42,7 @@ void SectionBoard::enter(std::string_view name) {
   current.store(known + 1, std::memory_order_release);
 }
 
-std::string SectionBoard::name() const {
-  const uint32_t at = current.load(std::memory_order_acquire);
+std::string SectionBoard::name(uint32_t at) const {
   if (at == 0 || at >= kMost) return {};
   return std::string(names[at], strnlen(names[at], kLength));
 }

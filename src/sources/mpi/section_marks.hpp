@@ -25,8 +25,9 @@ struct SectionBoard {
   // Called by one thread of one process at a time. A name beyond the 63rd is not kept: the section is then
   // "none".
   void enter(std::string_view name);
-  // "" outside of any section.
-  std::string name() const;
+  // "" outside of any section: of the current one, or of one that was current.
+  std::string name() const { return name(current.load(std::memory_order_acquire)); }
+  std::string name(uint32_t section) const;
 };
 
 }  // namespace substrata::mpi

@@ -8,6 +8,7 @@
 
 #include "base/guard.hpp"
 #include "base/immortal.hpp"
+#include "blas_calls.hpp"
 #include "cluster.hpp"
 #include "communicators.hpp"
 #include "host_clock.hpp"
@@ -62,6 +63,7 @@ struct Shim {
   Requests requests;
   Arrivals arrivals;
   MessageCounts counts{0};
+  BlasCounts blas;
   Phases phases;
   SharedStatus status;
   Publishing publishing;

@@ -93,8 +93,11 @@ void write_summary(const Shim& self) {
     }
     // The times of this rank in front of its counts.
     mine = "{\"computed_ns\":" + std::to_string(self.computed_ns) +
-           ",\"elapsed_ns\":" + std::to_string(wall_ns() - self.counting_since_ns) + "," +
-           rank_as_json(self.counts, self.rank, received, received_bytes, self.level).substr(1);
+           ",\"elapsed_ns\":" + std::to_string(wall_ns() - self.counting_since_ns) +
+           ",\"blas\":" + self.blas.as_json([&](uint16_t region, uint32_t section) {
+             return quoted(self.phases.name_of(region, section));
+           }) +
+           "," + rank_as_json(self.counts, self.rank, received, received_bytes, self.level).substr(1);
   });
   gather(
       self, [&](const GivePiece& give) { give(std::as_bytes(std::span(mine))); },

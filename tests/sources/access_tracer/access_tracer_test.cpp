@@ -118,6 +118,21 @@ TEST(AccessTracer, NamesHeapObjectsByTheirAllocationSiteAndFunctionsByName) {  /
   EXPECT_EQ(total["atomics"], 10);
 }
 
+TEST(AccessTracer, TakesTheTimesOfFunctionsWhereItIsAsked) {
+  const TemporaryFolder folder;
+  const std::string program = folder / "program";
+  output_of(kBin + "substrata-cc -O1 -o " + program + " " + kSources + "times.c");
+  const Json plain = entry(summary_of(folder, program)["by_function"], "fill");
+  EXPECT_FALSE(plain.contains("ns"));
+  EXPECT_EQ(plain["bytes_written"], 3 * 8000);
+  const Json timed = summary_of(folder, "env SUBSTRATA_MEMORY_TIMES=1 " + program)["by_function"];
+  const Json fill = entry(timed, "fill"), thrice = entry(timed, "thrice");
+  EXPECT_EQ(fill["calls"], 3);
+  EXPECT_GE(fill["least_ns"], 2'000'000);
+  EXPECT_GE(fill["ns"].get<long>(), 3 * fill["least_ns"].get<long>());
+  EXPECT_GE(thrice["ns"], fill["ns"]) << "calls of others are in it";
+}
+
 TEST(AccessTracer, CompilesAndLinksInTwoSteps) {
   TemporaryFolder folder;
   output_of(kBin + "substrata-cc -O2 -c -o " + (folder / "objects.o") + " " + kSources + "objects.c");

@@ -57,7 +57,7 @@ class MpiShim : public testing::Test {
     const std::string launcher = is_mpich ? "mpiexec.mpich" : "mpirun.openmpi";
     if (!is_there(compiler) || !is_there(launcher))
       GTEST_SKIP() << compiler << " or " << launcher << " is not installed";
-    const Ran built = run(compiler + " -O1 -o " + (folder_ / "program") + " " + kSources + source);
+    const Ran built = run(compiler + " -O1 -o " + (folder_ / "program") + " " + kSources + source + link_);
     if (built.status != 0 && !source.ends_with(".c"))
       GTEST_SKIP() << "the Fortran binding is not usable with this compiler: " << built.out.substr(0, 300);
     ASSERT_EQ(built.status, 0) << built.out;
@@ -227,6 +227,14 @@ class MpiShim : public testing::Test {
     EXPECT_EQ(bytes_sent, bytes_received);
   }
 
+  // BLAS of our own, in a library as programs have it.
+  void link_own_blas() {
+    const std::string library = folder_ / "libown.so";
+    const Ran built = run("cc -DLIBRARY -O1 -shared -fPIC -o " + library + " " + kSources + "blas.c");
+    ASSERT_EQ(built.status, 0) << built.out;
+    link_ = " " + library + " -Wl,-rpath," + folder_.path();
+  }
+  std::string link_;  // behind the program's source
   TemporaryFolder folder_;
   std::string output_;
   std::vector<std::pair<long, long>> own_;
@@ -267,6 +275,21 @@ TEST_F(MpiShim, ComesToTheTotalsOfAPlainPmpiCounterBehindIt) {
     EXPECT_EQ(own_messages, messages) << rank;
     EXPECT_EQ(own_bytes, bytes) << rank;
   }
+}
+
+TEST_F(MpiShim, CountsTheOperationsOfBlasByPhaseAndEachCallOnce) {
+  if (!is_there("cc")) GTEST_SKIP() << "there is no C compiler";
+  link_own_blas();
+  if (HasFatalFailure()) return;
+  launch(open_mpi(1), "blas.c");
+  if (IsSkipped() || HasFatalFailure()) return;
+  Json work;
+  for (const Json& one : summary_["ranks"][0]["blas"])
+    if (one["phase"] == "Work") work.push_back(one);
+  ASSERT_EQ(work.size(), 1u) << summary_.dump(1);
+  EXPECT_EQ(work[0]["function"], "dgemm");
+  EXPECT_EQ(work[0]["calls"], 4) << "C's function calls Fortran's";
+  EXPECT_EQ(work[0]["operations"], 3 * 2 * 10 * 20 * 30 + 2 * 2 * 3 * 4);
 }
 
 TEST_F(MpiShim, UnderOpenMpiSeesTheRealMessagesOfAnAlltoall) {  // FE-4

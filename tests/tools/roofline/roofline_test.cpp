@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include "roofline/chart.hpp"
@@ -202,7 +204,7 @@ TEST(RooflineCommand, MeasuresTheRoofsAndKeepsThem) {
 }
 
 // The triad moves 24 bytes for 2 operations, whatever the machine; a product of blocks of 32 moves
-// 2 * 8 * 32^2 for 2 * 32^3, and each block of the result twice.
+// 2 * 8 * 32^2 for 2 * 32^3, each block of the result twice, and both matrices twice to put them into blocks.
 TEST(RooflineCommand, ATriadLiesOnTheSlopeAndAProductToTheRightOfIt) {
   const TemporaryFolder folder;
   const Ran ran =
@@ -216,16 +218,50 @@ TEST(RooflineCommand, ATriadLiesOnTheSlopeAndAProductToTheRightOfIt) {
     EXPECT_DOUBLE_EQ(triad["flops_per_byte"].get<double>(), 1.0 / 12);
     EXPECT_LT(triad["roof"].get<double>(), 100e9);
     EXPECT_DOUBLE_EQ(product["flops_per_byte"].get<double>(),
-                     2.0 * 256 * 256 * 256 / (16.0 * 256 * 256 * 256 / 32 + 16.0 * 256 * 256));
+                     2.0 * 256 * 256 * 256 / (16.0 * 256 * 256 * 256 / 32 + 48.0 * 256 * 256));
   }
   EXPECT_GT(product["flops_per_byte"].get<double>(), triad["flops_per_byte"].get<double>());
+}
+
+// Tasks that want a processor, for each of them, over the last minute.
+double machine_load() {
+  double load = 0;
+  std::ifstream("/proc/loadavg") >> load;
+  return load / static_cast<double>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// Half of the roof above it: the criterion for "on the slope" and "near the roof". The roofs are measured first, the best
+// of a few runs counts; a machine that others use shows neither.
+TEST(RooflineCommand, ATriadReachesTheSlopeAndAProductInBlocksTheFlatRoof) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a build with a sanitizer computes slowly";
+#endif
+  const TemporaryFolder folder;
+  const std::string line = "roofline --json --peaks " + folder.file("peaks.json") + " -- " + KERNELS;
+  double triad = 0, product = 0;
+  for (int run = 0; run < 5 && (triad < 0.5 || product < 0.5); ++run) {
+    const Ran ran = tool(line);
+    ASSERT_EQ(ran.status, 0) << ran.errors;
+    const json all = json::parse(ran.errors.substr(ran.errors.find('{')));
+    const auto reached = [&](const char* name) {
+      const json point = point_of(all, name);
+      return point["flops_per_second"].get<double>() / point["roof"].get<double>();
+    };
+    triad = std::max(triad, reached("triad"));
+    product = std::max(product, reached("product"));
+  }
+  if (const double load = machine_load(); (triad < 0.5 || product < 0.5) && load > 0.6)
+    GTEST_SKIP() << "others use this machine: " << load << " tasks a processor; reached " << triad << " and "
+                 << product << " of the roofs";
+  EXPECT_GE(triad, 0.5);
+  EXPECT_GE(product, 0.5);
 }
 
 // A program cannot be faster than the machine: with room for a machine that others use while its roofs are measured.
 TEST(RooflineCommand, ProgramsLieBelowTheMeasuredRoofs) {
   const TemporaryFolder folder;
   const std::string line = "roofline --json --peaks " + folder.file("peaks.json") + " -- " + KERNELS;
-  for (const char* size : {" 8000000 10 8 8", " 8 1 768 48"}) {  // all but a triad, all but a product
+  for (const char* size : {" 8000000 10 8 8", " 8 1 1536 96"}) {  // all but a triad, all but a product
     const Ran ran = tool(line + size);
     ASSERT_EQ(ran.status, 0) << ran.errors;
     const json whole = point_of(json::parse(ran.errors.substr(ran.errors.find('{'))), "whole program");

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -65,6 +66,21 @@ TEST(StatOptions, FieldsComeInTheOrderOfPerf) {
   EXPECT_EQ(fields[0], "42");
   EXPECT_EQ(fields[2], "example:::constant");
   EXPECT_EQ(fields[4], "100.00") << "share of the wanted time";
+}
+
+TEST(StatOptions, FieldsOfARegionEndInItsName) {
+  const Ran ran = tool(
+      "stat -x, -i 10ms -e 'example:::constant' -- "
+      "sh -c 'echo begin work >> $SUBSTRATA_MARKS; sleep 0.1; echo end work >> $SUBSTRATA_MARKS'");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& line : lines_of(ran.errors)) rows.push_back(fields_of(line));
+  ASSERT_EQ(rows.size(), 2u) << ran.errors;
+  EXPECT_EQ(rows[0].size(), 7u) << "the whole, as perf has it";
+  ASSERT_EQ(rows[1].size(), 9u) << ran.errors;
+  EXPECT_EQ(rows[1][2], "example:::constant");
+  EXPECT_EQ(rows[1][7], "work");
+  EXPECT_EQ(rows[1][8], "1");
 }
 
 TEST(StatOptions, ErrorsOfSeveralRunsAreAFieldOfTheirOwn) {
@@ -151,6 +167,30 @@ TEST(StatOptions, ARunningProcessIsCountedUntilItEnds) {
   EXPECT_THAT(ran.errors, HasSubstr("the process ended"));
 }
 
+// Both count one process from before its work to its end: it waits until both have opened their events.
+TEST(StatBesidePerf, ProcessorTimeAndFaultsOfOneRunAreEqualWithinAPercent) {
+  if (!has_tool("perf")) GTEST_SKIP() << "perf (Debian: linux-perf) is not installed";
+  if (!perf_opens()) GTEST_SKIP() << "perf::TASK-CLOCK does not open here";
+  const TemporaryFolder folder;
+  const Ran ran = shell("cd " + folder.path() + R"( && mkfifo go
+sh -c 'read x < go; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; dd if=/dev/zero of=/dev/null bs=32M count=8' & p=$!
+perf stat -x, -e task-clock,page-faults -p $p -o perf & q=$!
+)" SUBSTRATA_TOOL R"( stat -p $p -x, -e perf::TASK-CLOCK,perf::PAGE-FAULTS -o ours & r=$!
+opened() { ls -l /proc/$1/fd 2> /dev/null | grep -c perf_event; }
+i=0; while [ $i -lt 400 ] && { [ $(opened $q) -lt 2 ] || [ $(opened $r) -lt 2 ]; }; do i=$((i+1)); sleep 0.05; done
+sleep 0.1; echo > go; wait $q; echo $? > status; wait $r)");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  if (contents(folder.file("status")) != "0\n") GTEST_SKIP() << "perf does not count here: " << ran.errors;
+  std::map<std::string, double> perf, ours;
+  for (const std::string& line : lines_of(contents(folder.file("perf"))))
+    if (const auto fields = fields_of(line); fields.size() > 3) perf[fields[2]] = std::stod(fields[0]);
+  for (const std::string& line : lines_of(contents(folder.file("ours"))))
+    if (const auto fields = fields_of(line); fields.size() > 3) ours[fields[2]] = std::stod(fields[0]);
+  ASSERT_GT(perf["page-faults"], 1000);
+  EXPECT_NEAR(ours["perf::TASK-CLOCK"] / perf["task-clock"], 1, 0.01);
+  EXPECT_NEAR(ours["perf::PAGE-FAULTS"] / perf["page-faults"], 1, 0.01);
+}
+
 TEST(StatOptions, AWrongProcessorIsNamed) {
   const Ran ran = tool("stat -C 0-x -e perf::CONTEXT-SWITCHES -- true");
   EXPECT_EQ(ran.status, 1);
@@ -161,6 +201,43 @@ TEST(StatOptions, OptionsThatExcludeEachOtherAreRefused) {
   for (const char* wrong : {"stat", "stat -r 0 -- true", "stat --json -x, -- true", "stat -a -p 1 -- true",
                             "stat --per-core -- true", "stat -a -A --per-core -- true", "stat -a -r 2"})
     EXPECT_EQ(tool(wrong).status, 2) << wrong;
+}
+
+TEST(StatMetrics, OfAGroupOfLikwidThatIsNamedAsAFileAreComputed) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("OWN.txt")) << "SHORT Own\nEVENTSET\nFIXC0 INSTR_RETIRED_ANY\nMETRICS\n"
+                                           "Runtime [s] time\nRate [1/s] FIXC0/time\nWrong FIXC7\nLONG\nx\n";
+  const Ran ran = tool("stat -e 'example:::constant' -g " + folder.file("OWN.txt") + " --json -o " +
+                       folder.file("o") + " -- sleep 0.05");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json report = json::parse(contents(folder.file("o")));
+  const json& metrics = report.at("metrics");
+  ASSERT_EQ(metrics.size(), 2u) << report.dump(1);
+  EXPECT_EQ(metrics[0].at("name"), "LIKWID_OWN_RUNTIME");
+  EXPECT_NEAR(metrics[0].at("value").get<double>(), report.at("seconds").get<double>(), 1e-9);
+  EXPECT_EQ(metrics[0].at("unit"), "s");
+  EXPECT_THAT(tool("stat -g " + folder.file("OWN.txt") + " -- true").errors,
+              HasSubstr("OWN.txt:7:7: 'Wrong' is left out: EVENTSET has no counter FIXC7"));
+}
+
+TEST(StatMetrics, OfAVendorsFileAreComputed) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("own.json"))
+      << "[{\"MetricName\": \"Half\", \"MetricExpr\": \"duration_time / 2\", \"ScaleUnit\": \"1000ms\"}]";
+  ASSERT_EQ(tool("stat -e 'example:::constant' -g " + folder.file("own.json") + " --json -o " +
+                 folder.file("o") + " -- sleep 0.05")
+                .status,
+            0);
+  const json report = json::parse(contents(folder.file("o")));
+  ASSERT_EQ(report.at("metrics").size(), 1u);
+  EXPECT_NEAR(report.at("metrics")[0].at("value").get<double>(), 500 * report.at("seconds").get<double>(),
+              1e-6);
+}
+
+TEST(StatMetrics, OfAFileThatIsNotThereAreRefused) {
+  const Ran ran = tool("stat -g ./no-such-file.txt -- true");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.errors, HasSubstr("'./no-such-file.txt' cannot be read"));
 }
 
 TEST(StatMetrics, OfAGroupComeWithTheEventsThatTheyNeed) {

@@ -150,8 +150,8 @@ void declare(Arguments& arguments, Request& request) {
                   Arguments::Value::kEvents);
   arguments.words(
       "-g,--group", request.groups,
-      "groups of metrics or single ones, separated by commas, and the events that they need; list: "
-      "all groups and their metrics",
+      "groups of metrics or single ones, separated by commas, and the events that they need; or a file of "
+      "metrics: ours, a group of LIKWID (.txt), a vendor's (.json); list: all groups and their metrics",
       Arguments::Value::kGroup);
   arguments.flag("--topdown", request.top_down, "where the slots of the pipeline went: the group TMA");
   arguments.number("-r,--repeat", request.runs,

@@ -1,5 +1,6 @@
 // A line of fields an event, in the order of `perf stat -x`: value, unit, event, variance of several runs, time
-// that it counted, share of the wanted time, what stands beside it and its unit.
+// that it counted, share of the wanted time, what stands beside it and its unit; within a region, its name and how often
+// it was passed.
 #include <cstdio>
 #include <ostream>
 
@@ -9,7 +10,7 @@ namespace substrata::tool {
 namespace {
 
 void write_line(std::ostream& out, const Line& line, const Counts& counts, const std::string& separator,
-                const std::string& first) {
+                const std::string& first, const std::string& last) {
   const Shown value =
       line.present ? shown(line) : Shown{line.refused.empty() ? "<not counted>" : "<not supported>", ""};
   out << first << value.value << separator << value.unit << separator << line.name << separator;
@@ -27,12 +28,12 @@ void write_line(std::ostream& out, const Line& line, const Counts& counts, const
     std::snprintf(text, sizeof text, "%.6g", other.number);
     out << text;
   }
-  out << separator << other.unit << "\n";
+  out << separator << other.unit << last << "\n";
 }
 
 // A metric has neither a time nor a share; its name is that of an event.
 void write_line(std::ostream& out, const MetricLine& metric, const Counts& counts,
-                const std::string& separator, const std::string& first) {
+                const std::string& separator, const std::string& first, const std::string& last) {
   char text[40] = "<no number>";
   if (metric.present) std::snprintf(text, sizeof text, "%.6g", metric.value);
   out << first << text << separator << metric.unit << separator << "metric:::" << metric.name << separator;
@@ -40,7 +41,13 @@ void write_line(std::ostream& out, const MetricLine& metric, const Counts& count
     std::snprintf(text, sizeof text, "%.2f%%", relative_error(metric.value, metric.deviation));
     out << text << separator;
   }
-  out << separator << separator << separator << "\n";
+  out << separator << separator << separator << last << "\n";
+}
+
+void write_all(std::ostream& out, const Counts& counts, const std::string& separator,
+               const std::string& first, const std::string& last) {
+  for (const Line& line : counts.lines) write_line(out, line, counts, separator, first, last);
+  for (const MetricLine& metric : counts.metrics) write_line(out, metric, counts, separator, first, last);
 }
 
 }  // namespace
@@ -51,8 +58,11 @@ void write_fields(std::ostream& out, const std::vector<Counts>& parts, const std
     // Where anything is printed apart, every line says whose it is.
     const std::string place =
         parts.size() > 1 ? counts.place + separator + std::to_string(counts.parts) + separator : "";
-    for (const Line& line : counts.lines) write_line(out, line, counts, separator, first + place);
-    for (const MetricLine& metric : counts.metrics) write_line(out, metric, counts, separator, first + place);
+    write_all(out, counts, separator, first + place, "");
+    // Two fields more, at the end: readers of perf's lines find theirs where they were.
+    for (const Counts& region : counts.regions)
+      write_all(out, region, separator, first + place,
+                separator + region.region + separator + std::to_string(region.passes));
   }
 }
 

@@ -27,6 +27,22 @@ std::vector<std::string> counter_units() {
   return out;
 }
 
+// Ticks of the clock that LIKWID counts cycles by.
+double clock_rate() {
+  const long long ticks = PAPI_get_real_cyc(), ns = PAPI_get_real_nsec();
+  long long ticks_then = ticks, ns_then = ns;
+  while (ns_then - ns < 2'000'000) {
+    ticks_then = PAPI_get_real_cyc();
+    ns_then = PAPI_get_real_nsec();
+  }
+  return 1e9 * static_cast<double>(ticks_then - ticks) / static_cast<double>(ns_then - ns);
+}
+
+bool is_file_of_metrics(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".metrics") || name.ends_with(".txt") ||
+         name.ends_with(".json");
+}
+
 // Events that open here.
 metrics::Countable on_this_machine(bool mpi) {
   metrics::Countable out;
@@ -112,11 +128,13 @@ MetricLine evaluated(const metrics::Bound& bound, const Counts& counts) {
 
 }  // namespace
 
-Metrics::Metrics() : library_(counter_units(), environment) {}
+Metrics::Metrics() : library_(counter_units(), environment, clock_rate) {}
 
 void Metrics::choose(const std::string& name, bool mpi) {
   std::vector<std::string> wanted;
-  if (const metrics::Group* group = library_.find_group(name))
+  if (is_file_of_metrics(name))
+    wanted = library_.add_file(name);
+  else if (const metrics::Group* group = library_.find_group(name))
     wanted = group->metrics;
   else if (!library_.find(name).empty())
     wanted = {name};
@@ -189,6 +207,9 @@ std::string Metrics::listing() const {
   }
   if (!reasons.empty()) out += "\nA - marks what cannot be computed here:\n";
   for (const std::string& reason : reasons) out += "  " + reason + "\n";
+  const std::vector<metrics::Fault>& of_likwid = library_.likwid_faults();
+  if (!of_likwid.empty()) out += "\nNot understood of the groups of the installed LIKWID:\n";
+  for (const metrics::Fault& fault : of_likwid) out += "  " + fault.text() + "\n";
   return out;
 }
 
