@@ -18,8 +18,8 @@ EventSet& event_set(Set* set) noexcept { return *reinterpret_cast<EventSet*>(set
 // Software events or the tick counter count nearly everywhere; what does not open says so event by event.
 Status detect(const Host* host) noexcept {
   return guarded([&]() -> Status {
-    const Kernel& kernel = real_kernel();
-    if (kernel.ticks != nullptr) return kSuccess;
+    const Kernel& kernel = kernel_of(host->root);
+    if (kernel.ticks != nullptr || *host->root != '\0') return kSuccess;  // a recorded machine's are listed
     perf_event_attr attr = blank_attr();
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
@@ -35,7 +35,7 @@ Status detect(const Host* host) noexcept {
 Status open(const Host* host, Device** out) noexcept {
   return guarded([&]() -> Status {
     *out = reinterpret_cast<Device*>(
-        new DeviceState(*host, real_kernel(), libpfm_encoder(PmuKind::kCore), PmuKind::kCore));
+        new DeviceState(*host, kernel_of(host->root), libpfm_encoder(PmuKind::kCore), PmuKind::kCore));
     return kSuccess;
   });
 }

@@ -2,6 +2,7 @@
 // belong to a socket and not to a program, through perf_event_open.
 #include <substrata/substrate.h>
 
+#include <cerrno>
 #include <new>
 
 #include "base/guard.hpp"
@@ -12,12 +13,16 @@
 namespace substrata::perf {
 namespace {
 
-Status detect(const Host* host) noexcept { return detect_uncore(*host, real_kernel()); }
+Status detect(const Host* host) noexcept {
+  const Status status = detect_uncore(*host, kernel_of(host->root));
+  return *host->root != '\0' && status.os_error == ENODEV ? kSuccess
+                                                          : status;  // a recorded machine's are listed
+}
 
 Status open(const Host* host, Device** out) noexcept {
   return guarded([&] {
     *out = reinterpret_cast<Device*>(
-        new DeviceState(*host, real_kernel(), libpfm_encoder(PmuKind::kUncore), PmuKind::kUncore));
+        new DeviceState(*host, kernel_of(host->root), libpfm_encoder(PmuKind::kUncore), PmuKind::kUncore));
     return kSuccess;
   });
 }
