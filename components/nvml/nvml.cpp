@@ -335,13 +335,17 @@ Status write(Set* set, const int64_t* values) noexcept {
 Status detect(const Host* host) noexcept {
   return guarded([&]() -> Status {
     const char* chosen = sysfs::setting(*host, "PAPI_NVML_MAIN");
-    if ((chosen == nullptr || *chosen == '\0') &&
-        sysfs::list_folder(sysfs::below_root(*host, "/proc/driver/nvidia")).empty()) {
+    const bool is_chosen = chosen != nullptr && *chosen != '\0';
+    if (!is_chosen && sysfs::list_folder(sysfs::below_root(*host, "/proc/driver/nvidia")).empty()) {
       return {Code::kNoSupport, 0,
               "no GPU of NVIDIA: /proc/driver/nvidia is not there; load the driver (modprobe nvidia), or "
               "pass the "
               "GPU to this container or virtual machine"};
     }
+    if (!is_chosen && *host->root != '\0')
+      return {Code::kNoSupport, 0,
+              "NVIDIA's library knows this machine's GPUs, not those of a recorded one (SUBSTRATA_ROOT); "
+              "PAPI_NVML_MAIN can name a library that stands in for it"};
     Library library;
     std::string why;
     if (!library.load(chosen, &why)) return refuse(Code::kNoSupport, "%s", why.c_str());
