@@ -38,6 +38,18 @@ Status refused(const Library& library, const char* what, int answer) noexcept {
   }
 }
 
+// The same of the performance monitor, which the driver may keep for root.
+Status monitor_refused(const Library& library, const char* what, int answer) noexcept {
+  if (answer != nvml::kForbidden) return refused(library, what, answer);
+  return refuse(
+      Code::kPermission,
+      "nvml: %s: the driver keeps it for root (RmProfilingAdminOnly: 1 in /proc/driver/nvidia/params); run "
+      "as "
+      "root, or let the administrator load the driver with NVreg_RestrictProfilingToAdminUsers=0 (options "
+      "nvidia in /etc/modprobe.d)",
+      what);
+}
+
 // Where an event's number comes from: a number of a GPU, or a metric of its performance monitor.
 struct Channel {
   const Gpu* gpu = nullptr;
@@ -87,7 +99,7 @@ class Sampler {
     const int64_t now = sysfs::now_ns(*host_);
     for (const auto& monitor : monitors_) {
       if (const int answer = monitor->begin(now); answer != nvml::kDone)
-        return refused(*library_, "the performance monitor", answer);
+        return monitor_refused(*library_, "the performance monitor (gpm_...)", answer);
     }
     return sample_numbers(raw);
   }
@@ -96,7 +108,7 @@ class Sampler {
     const int64_t now = sysfs::now_ns(*host_);
     for (const auto& monitor : monitors_) {
       if (const int answer = monitor->advance(now); answer != nvml::kDone)
-        return refused(*library_, "a metric of the performance monitor (gpm_...)", answer);
+        return monitor_refused(*library_, "a metric of the performance monitor (gpm_...)", answer);
     }
     for (uint32_t i = 0; i < size(); ++i) {
       const Selected& one = selected_[i];

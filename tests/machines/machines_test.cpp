@@ -134,6 +134,44 @@ TEST_P(OnMachine, SavedCopyHasTheSameEventsAndValues) {
 INSTANTIATE_TEST_SUITE_P(Recorded, OnMachine, ::testing::ValuesIn(machines()),
                          [](const auto& tested) { return tested.param; });
 
+// What is to be done about each that is not there: the command, or what alone has it. Every substrate of a machine must
+// be in this list, except those that an empty machine has, too.
+constexpr std::pair<const char*, const char*> kCures[] = {
+    {"amd_smi", "modprobe amdgpu"},
+    {"coretemp", "modprobe coretemp or k10temp"},
+    {"cpufreq", "modprobe acpi_cpufreq"},
+    {"cray_pm", "only compute nodes of HPE Cray machines"},
+    {"cxi", "modprobe cxi_ss1"},
+    {"infiniband", "modprobe mlx5_ib"},
+    {"intel_gpu", "modprobe i915"},
+    {"io", "mount /proc"},
+    {"lmsensors", "the substrate coretemp does"},
+    {"lustre", "mount -t lustre"},
+    {"net", "mount /proc"},
+    {"nvml", "modprobe nvidia"},
+    {"pcp", "not a recorded one"},
+    {"perf_event_uncore", "modprobe intel_uncore"},
+    {"powercap", "modprobe intel_rapl_msr"},
+    {"powercap_ppc", "only POWER9 and POWER10 machines"},
+    {"rapl", "modprobe intel_rapl_msr"},
+    {"rocm_smi", "modprobe amdgpu"},
+    {"sensors_ppc", "only POWER9 and POWER10 machines"},
+    {"stealtime", "mount /proc"},
+    {"topdown", "enable the virtual PMU"},
+};
+
+TEST(Machines, EmptyOneIsAnsweredWithACureByEachSubstrate) {
+  const RecordedTree empty;
+  const Found found = look_at(empty.root());
+  const std::map<std::string, std::string> cures(std::begin(kCures), std::end(kCures));
+  for (const auto& [name, why] : found.refused) {
+    const auto cure = cures.find(name);
+    ASSERT_NE(cure, cures.end()) << name << ": " << why;
+    EXPECT_THAT(why, HasSubstr(cure->second)) << name;
+  }
+  EXPECT_EQ(found.refused.size(), cures.size());
+}
+
 // Values of levels, worked out from the machine's files by hand.
 struct Level {
   const char* machine;

@@ -326,7 +326,7 @@ int nvmlGpmSampleFree(unsigned long long* sample) {
 int nvmlGpmSampleGet(Device device, unsigned long long* sample) {
   const int refused = refuses(device);
   *sample = device->gpm_total;
-  return refused;
+  return refused ? refused : device->gpm_answer;
 }
 int nvmlGpmMigSampleGet(Device device, unsigned instance, unsigned long long* sample) {
   *sample = device->gpm_total * instance;
