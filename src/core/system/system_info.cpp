@@ -181,7 +181,8 @@ void add_nodes(hwloc_topology_t topology, HardwareInfo* info) {
 }
 
 int megahertz(const char* file, int fallback) {
-  const std::string text = first_line(std::string("/sys/devices/system/cpu/cpu0/cpufreq/") + file);
+  const std::string text =
+      first_line(machine_root() + std::string("/sys/devices/system/cpu/cpu0/cpufreq/") + file);
   const long khz = std::strtol(text.c_str(), nullptr, 10);
   return khz > 0 ? static_cast<int>(khz / 1000) : fallback;
 }
@@ -198,8 +199,9 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   const std::unique_ptr<hwloc_topology, Unload> topology(raw);
 #if HWLOC_API_VERSION >= 0x00020100
   // It prints that it misses them.
-  if (access("/sys/devices/system/cpu/cpu0/topology", R_OK | X_OK) != 0 &&
-      access("/sys/bus/cpu/devices/cpu0/topology", R_OK | X_OK) != 0)
+  const std::string root = machine_root();
+  if (access((root + "/sys/devices/system/cpu/cpu0/topology").c_str(), R_OK | X_OK) != 0 &&
+      access((root + "/sys/bus/cpu/devices/cpu0/topology").c_str(), R_OK | X_OK) != 0)
     hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "linux");
 #endif
   // Instruction caches are left out unless asked for.
@@ -236,8 +238,10 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   add_caches(raw, info.get());
   add_nodes(raw, info.get());
 #if defined(__x86_64__)
-  add_tlbs(info.get());
-  ask_hypervisor(info.get());
+  if (*machine_root() == '\0') {  // of this processor, not of a recorded one
+    add_tlbs(info.get());
+    ask_hypervisor(info.get());
+  }
 #endif
   if (info->virtualised) info->virtual_version = first_line("/sys/class/dmi/id/product_version");
   return info;
