@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "base/fork_lock.hpp"
 #include "base/guard.hpp"
 #include "library.hpp"
@@ -269,6 +270,9 @@ Status detect(const Host* host) noexcept {
     const bool chosen = folder != nullptr && *folder != '\0';
     if (!chosen && *host->root != '\0')
       return {Code::kNoSupport, 0, "pmcd knows this machine, not a recorded one (SUBSTRATA_ROOT)"};
+    if (environment_misleads("PCP_"))
+      return {Code::kNoSupport, 0,
+              "the program runs with raised rights, and libpcp would follow its PCP_... variables"};
     // libpcp ends a process that it finds no configuration for.
     const char* const named = sysfs::setting(*host, "PCP_CONF");
     if (const std::string file = named != nullptr ? named : sysfs::below_root(*host, kConfiguration);
