@@ -66,7 +66,24 @@ TEST(DescriptionOfAMachine, IsThatOfTheRecordedOne) {
       std::string(SUBSTRATA_TOOL) + " machine run " + MACHINES + "/xeon_two_sockets -- ";
   const std::string text = substrata::tests::output_of(command + HARDWARE_AVAIL);
   EXPECT_THAT(text, HasSubstr("Xeon(R) Platinum 8380"));
+  EXPECT_THAT(text, HasSubstr("GenuineIntel"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("Numa Node 1 Threads[^0-9]*: *2 3 6 7"));
   EXPECT_THAT(text, ::testing::ContainsRegex("Sockets[^0-9]*: *2"));
+}
+
+// Through papi.h alone, in eventsets of a program that knows nothing of recorded machines.
+TEST(PapiProgram, CountsTheNamesItAsksForOnRecordedMachines) {
+  const auto counted = [](const std::string& machine, const std::string& events) {
+    return substrata::tests::output_of("PAPI_NVML_MAIN=" + std::string(NVML_STAND_IN) +
+                                       " FAKE_NVML_ANSWERS=" + MACHINES + "/eight_h200/events.txt " +
+                                       SUBSTRATA_TOOL + " machine run " + MACHINES + "/" + machine + " -- " +
+                                       COMMAND_LINE + " " + events);
+  };
+  EXPECT_THAT(counted("eight_h200", "nvml:::NVIDIA_H200:device_3:power infiniband:::mlx5_7_1:port_xmit_data"),
+              ::testing::AllOf(HasSubstr("655003"), HasSubstr("mlx5_7_1:port_xmit_data")));
+  EXPECT_THAT(counted("lustre_client", "lustre:::scratch-ffff9a1c40d52800/stats_llread"),
+              HasSubstr("llread"));
+  EXPECT_THAT(counted("power9", "powercap_ppc:::CURRENT_POWER"), HasSubstr("2550"));
 }
 
 }  // namespace

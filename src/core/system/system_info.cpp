@@ -165,7 +165,8 @@ void add_caches(hwloc_topology_t topology, HardwareInfo* info) {
 }
 
 void add_nodes(hwloc_topology_t topology, HardwareInfo* info) {
-  info->node_of_cpu.assign(static_cast<size_t>(std::max(1l, sysconf(_SC_NPROCESSORS_CONF))), -1);
+  const long last = hwloc_bitmap_last(hwloc_topology_get_complete_cpuset(topology));
+  info->node_of_cpu.assign(static_cast<size_t>(std::max({1l, sysconf(_SC_NPROCESSORS_CONF), last + 1})), -1);
   hwloc_obj_t node = nullptr;
   while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
     NumaNode numa;

@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 // name; what ends in '/' is a folder of which only the names are used.
 constexpr const char* kPatterns[] = {
     // processors, memory, kernel
-    "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/self/io", "/proc/self/status",
-    "/proc/sys/kernel/perf_*", "/sys/devices/system/cpu/{online,possible,present}",
+    "/proc/cpuinfo", "/proc/hwloc-nofile-info", "/proc/meminfo", "/proc/stat", "/proc/self/io",
+    "/proc/self/status", "/proc/sys/kernel/perf_*", "/sys/devices/system/cpu/{online,possible,present}",
     "/sys/devices/system/cpu/cpu*/{online,cpu_capacity}", "/sys/devices/system/cpu/cpu*/topology/*",
     "/sys/devices/system/cpu/cpu*/cache/index*/*",
     "/sys/devices/system/cpu/cpu*/cpufreq/{scaling_*_freq,cpuinfo_*_freq,base_frequency}",

@@ -82,6 +82,11 @@ int save(const std::string& folder) {
                          kernel.release + " " + kernel.machine + "\n";
   for (const std::string& path : saved.closed) manifest += "closed to this user: " + path + "\n";
   write_text(folder + "/machine.txt", scrubber.scrub(manifest));
+  // Where hwloc looks for what is in no file.
+  if (const std::string info = folder + "/proc/hwloc-nofile-info"; !fs::exists(info)) {
+    fs::create_directories(folder + "/proc");
+    write_text(info, "OSName: Linux\nArchitecture: " + std::string(kernel.machine) + "\n");
+  }
   start_library();
   std::ostringstream events;
   write_events(events);
