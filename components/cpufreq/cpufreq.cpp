@@ -73,7 +73,8 @@ class Processors : public sysfs::NumberFiles {
     return {Code::kNoSupport, 0,
             "no processor below /sys/devices/system/cpu has the files of a frequency or idle driver "
             "(cpufreq, cpuidle, "
-            "thermal_throttle); virtual machines mostly lack them"};
+            "thermal_throttle): load one (modprobe acpi_cpufreq, cppc_cpufreq); virtual machines mostly lack "
+            "them"};
   }
 
   Status scan() {

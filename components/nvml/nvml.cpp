@@ -38,6 +38,18 @@ Status refused(const Library& library, const char* what, int answer) noexcept {
   }
 }
 
+// The same of the performance monitor, which the driver may keep for root.
+Status monitor_refused(const Library& library, const char* what, int answer) noexcept {
+  if (answer != nvml::kForbidden) return refused(library, what, answer);
+  return refuse(
+      Code::kPermission,
+      "nvml: %s: the driver keeps it for root (RmProfilingAdminOnly: 1 in /proc/driver/nvidia/params); run "
+      "as "
+      "root, or let the administrator load the driver with NVreg_RestrictProfilingToAdminUsers=0 (options "
+      "nvidia in /etc/modprobe.d)",
+      what);
+}
+
 // Where an event's number comes from: a number of a GPU, or a metric of its performance monitor.
 struct Channel {
   const Gpu* gpu = nullptr;
@@ -87,7 +99,7 @@ class Sampler {
     const int64_t now = sysfs::now_ns(*host_);
     for (const auto& monitor : monitors_) {
       if (const int answer = monitor->begin(now); answer != nvml::kDone)
-        return refused(*library_, "the performance monitor", answer);
+        return monitor_refused(*library_, "the performance monitor (gpm_...)", answer);
     }
     return sample_numbers(raw);
   }
@@ -96,7 +108,7 @@ class Sampler {
     const int64_t now = sysfs::now_ns(*host_);
     for (const auto& monitor : monitors_) {
       if (const int answer = monitor->advance(now); answer != nvml::kDone)
-        return refused(*library_, "a metric of the performance monitor (gpm_...)", answer);
+        return monitor_refused(*library_, "a metric of the performance monitor (gpm_...)", answer);
     }
     for (uint32_t i = 0; i < size(); ++i) {
       const Selected& one = selected_[i];
@@ -175,13 +187,17 @@ class Gpus : public sysfs::SampledDevice {
   // Cheap: a node without the driver's files loads nothing.
   static Status detect(const Host& host) {
     const char* chosen = sysfs::setting(host, "PAPI_NVML_MAIN");
-    if ((chosen == nullptr || *chosen == '\0') &&
-        sysfs::list_folder(sysfs::below_root(host, "/proc/driver/nvidia")).empty()) {
+    const bool is_chosen = chosen != nullptr && *chosen != '\0';
+    if (!is_chosen && sysfs::list_folder(sysfs::below_root(host, "/proc/driver/nvidia")).empty()) {
       return {Code::kNoSupport, 0,
               "no GPU of NVIDIA: /proc/driver/nvidia is not there; load the driver (modprobe nvidia), or "
               "pass the "
               "GPU to this container or virtual machine"};
     }
+    if (!is_chosen && *host.root != '\0')
+      return {Code::kNoSupport, 0,
+              "NVIDIA's library knows this machine's GPUs, not those of a recorded one (SUBSTRATA_ROOT); "
+              "PAPI_NVML_MAIN can name a library that stands in for it"};
     Library library;
     std::string why;
     if (!library.load(chosen, &why)) return refuse(Code::kNoSupport, "%s", why.c_str());

@@ -66,8 +66,8 @@ struct Core : OverflowingSlots {
   // Software events or the tick counter count nearly everywhere; what does not open says so event by event.
   static Status detect(const Host* host) noexcept {
     return guarded([&]() -> Status {
-      const Kernel& kernel = real_kernel();
-      if (kernel.ticks != nullptr) return kSuccess;
+      const Kernel& kernel = kernel_of(host->root);
+      if (kernel.ticks != nullptr || *host->root != '\0') return kSuccess;  // a recorded machine's are listed
       perf_event_attr attr = blank_attr();
       attr.type = PERF_TYPE_SOFTWARE;
       attr.config = PERF_COUNT_SW_DUMMY;
@@ -82,7 +82,8 @@ struct Core : OverflowingSlots {
 
   static Status open(const Host* host, Device** out) noexcept {
     return guarded([&] {
-      return make<DeviceState>(out, *host, real_kernel(), libpfm_encoder(PmuKind::kCore), PmuKind::kCore);
+      return make<DeviceState>(out, *host, kernel_of(host->root), libpfm_encoder(PmuKind::kCore),
+                               PmuKind::kCore);
     });
   }
 

@@ -2,6 +2,7 @@
 // belong to a socket and not to a program, through perf_event_open.
 #include <substrata/substrate.h>
 
+#include <cerrno>
 #include <new>
 
 #include "base/guard.hpp"
@@ -15,11 +16,16 @@ namespace substrata::perf {
 namespace {
 
 struct Uncore : Slots {
-  static Status detect(const Host* host) noexcept { return detect_uncore(*host, real_kernel()); }
+  static Status detect(const Host* host) noexcept {
+    const Status status = detect_uncore(*host, kernel_of(host->root));
+    return *host->root != '\0' && status.os_error == ENODEV ? kSuccess
+                                                            : status;  // a recorded machine's are listed
+  }
 
   static Status open(const Host* host, Device** out) noexcept {
     return guarded([&] {
-      return make<DeviceState>(out, *host, real_kernel(), libpfm_encoder(PmuKind::kUncore), PmuKind::kUncore);
+      return make<DeviceState>(out, *host, kernel_of(host->root), libpfm_encoder(PmuKind::kUncore),
+                               PmuKind::kUncore);
     });
   }
 };

@@ -11,6 +11,11 @@ namespace substrata {
 
 const char* environment(const char* name) noexcept { return secure_getenv(name); }
 
+const char* machine_root() noexcept {
+  const char* const folder = environment("SUBSTRATA_ROOT");
+  return folder == nullptr ? "" : folder;
+}
+
 bool environment_misleads(const char* prefix) noexcept {
   if (getauxval(AT_SECURE) == 0 || environ == nullptr) return false;
   const size_t length = std::strlen(prefix);

@@ -31,7 +31,7 @@ constexpr SubstrateTable table_of(SubstrateTable data) noexcept {
   data.stop = Calls::stop;
   data.read = Calls::read;
   data.reset = Calls::reset;
-  if constexpr (requires { Calls::detect; }) data.detect = Calls::detect;
+  if constexpr (requires(const Host* host) { Calls::detect(host); }) data.detect = Calls::detect;
   if constexpr (requires { Calls::open; }) data.open = Calls::open;
   if constexpr (requires { Calls::close; }) data.close = Calls::close;
   if constexpr (requires { Calls::find_event; }) data.find_event = Calls::find_event;

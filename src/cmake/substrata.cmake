@@ -320,7 +320,7 @@ endfunction()
 function(substrata_check_sequential_ name sources)
   list(FILTER sources EXCLUDE REGEX "^\\$<")
   foreach(source IN LISTS sources)
-    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
     file(STRINGS ${source} concurrent LIMIT_COUNT 1
          REGEX "std::j?thread|std::async|pthread_create|thrd_create")

@@ -142,8 +142,22 @@ constexpr Kernel kReal{
     .running_kernel = true,
 };
 
+int open_nothing(void*, perf_event_attr*, pid_t, int, int, unsigned long) noexcept { return -ENODEV; }
+
+constexpr Kernel kRecorded = [] {
+  Kernel kernel = kReal;
+  kernel.open = open_nothing;
+  kernel.ticks = nullptr;
+  kernel.running_kernel = false;
+  return kernel;
+}();
+
 }  // namespace
 
 const Kernel& real_kernel() noexcept { return kReal; }
+
+const Kernel& kernel_of(const char* root) noexcept {
+  return root == nullptr || *root == '\0' ? kReal : kRecorded;
+}
 
 }  // namespace substrata::perf

@@ -71,6 +71,10 @@ inline ssize_t read_words(const Kernel& kernel, int descriptor, uint64_t* to, si
 // The running kernel. Thread-safe: constant data.
 const Kernel& real_kernel() noexcept;
 
+// The one to count with on the machine whose "/" is `root`: the running kernel, or for a recorded machine one that
+// opens nothing (ENODEV), for the numbers of its units mean others here. Thread-safe: constant data.
+const Kernel& kernel_of(const char* root) noexcept;
+
 }  // namespace substrata::perf
 
 #endif

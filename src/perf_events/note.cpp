@@ -35,6 +35,8 @@ Code code_of_refusal(int os_error) noexcept {
 
 std::string explain_refusal(const char* root, int os_error, bool has_pmu) {
   const std::string base = root == nullptr ? "" : root;
+  if (os_error == ENODEV && !base.empty())
+    return "this is a recorded machine (SUBSTRATA_ROOT): its kernel's counters can be listed, not counted";
   switch (os_error) {
     case ENOENT:
     case ENODEV:

@@ -29,6 +29,7 @@ struct LevelSampler {
 //
 // and may have
 //   Status begin(int64_t* raw);  as sample, when the run or a reset begins: what is a mean over time begins anew
+//   void end();                  the run has ended
 //
 // A sampler of nothing but levels inherits counts and growth from LevelSampler.
 //
@@ -89,6 +90,7 @@ class Measurement {
       kept_.note =
           "the source failed when the set was stopped, so there is no last value; start the set again";
     }
+    if constexpr (requires(Sampler & sampler) { sampler.end(); }) sampler_.end();
     ran_ns_ = now() - started_at_ns_;
     phase_ = Phase::kStopped;
     return kSuccess;

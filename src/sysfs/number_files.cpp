@@ -297,6 +297,10 @@ void NumberFiles::add(CatalogueEntry entry, NumberSource source) {
 void NumberFiles::add_unavailable(CatalogueEntry entry, std::string why) {
   entry.flags |= kEventUnavailable;
   entry.why = std::move(why);
+  add_other(std::move(entry));
+}
+
+void NumberFiles::add_other(CatalogueEntry entry) {
   catalogue_.add(std::move(entry));
   numbers_.emplace_back();
 }

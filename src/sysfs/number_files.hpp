@@ -116,6 +116,9 @@ class NumberFiles : public SampledDevice {
   void add(CatalogueEntry entry, NumberSource source);
   // An event that is known by name only, with the reason.
   void add_unavailable(CatalogueEntry entry, std::string why);
+  // An event that is no number of a file: the device's own select() opens it.
+  void add_other(CatalogueEntry entry);
+  const Number& number(uint32_t event) const noexcept { return numbers_[event]; }
 
  private:
   std::vector<Number> numbers_;

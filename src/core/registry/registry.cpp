@@ -30,18 +30,14 @@ Registry::Registry() : built_in_(built_in_substrates()) {
   host_.now_ns = host_now_ns;
   host_.setting = host_setting;
   host_.log = host_log;
+  root_ = machine_root();
+  host_.root = root_.c_str();
 }
 
 Registry::~Registry() { close_all(); }
 
 void Registry::set_built_in(const BuiltIn* list) noexcept {
   built_in_ = list != nullptr ? list : built_in_substrates();
-}
-
-void Registry::set_root(std::string root) {
-  const std::lock_guard guard(lock_);
-  root_ = std::move(root);
-  host_.root = root_.c_str();
 }
 
 void Registry::load() {

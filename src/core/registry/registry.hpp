@@ -30,9 +30,8 @@ class Registry {
   // Closes every open substrate, last opened first, and lifts what was disabled.
   void close_all();
   // Tests, before the first load(): the list of entry points to use instead of the built-in one (ended by a
-  // null name), and where "/" is for the substrates.
+  // null name).
   void set_built_in(const BuiltIn* list) noexcept;
-  void set_root(std::string root);
 
   SUBSTRATA_PRIVATE_API int count();
   // Null outside 0..count()-1.
@@ -58,7 +57,7 @@ class Registry {
   void load_plug_in(const std::string& path, const std::string& name);
   ForkLock lock_;
   Host host_;
-  std::string root_;
+  std::string root_;                   // of a recorded machine (SUBSTRATA_ROOT), or empty
   const BuiltIn* built_in_ = nullptr;  // what is not loaded yet
   bool loaded_ = false;
   std::vector<std::unique_ptr<Component>> components_;

@@ -64,6 +64,7 @@ std::vector<Accelerator> nvidia_gpus(const Host& host) {
   std::vector<Accelerator> gpus;
   const char* chosen = sysfs::setting(host, "PAPI_NVML_MAIN");
   const bool is_chosen = chosen != nullptr && *chosen != '\0';
+  if (!is_chosen && *host.root != '\0') return gpus;  // the library would answer for this machine
   if (!is_chosen && sysfs::list_folder(sysfs::below_root(host, "/proc/driver/nvidia")).empty()) return gpus;
   nvml::Library library;
   std::string why;
@@ -155,6 +156,7 @@ const Accelerators* accelerators() {
   return (*found).get([] {
     Host host;
     host.setting = [](void*, const char* name) noexcept { return environment(name); };
+    host.root = machine_root();
     return std::make_unique<Accelerators>(find_accelerators(host));
   });
 }

@@ -165,7 +165,8 @@ void add_caches(hwloc_topology_t topology, HardwareInfo* info) {
 }
 
 void add_nodes(hwloc_topology_t topology, HardwareInfo* info) {
-  info->node_of_cpu.assign(static_cast<size_t>(std::max(1l, sysconf(_SC_NPROCESSORS_CONF))), -1);
+  const long last = hwloc_bitmap_last(hwloc_topology_get_complete_cpuset(topology));
+  info->node_of_cpu.assign(static_cast<size_t>(std::max({1l, sysconf(_SC_NPROCESSORS_CONF), last + 1})), -1);
   hwloc_obj_t node = nullptr;
   while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
     NumaNode numa;
@@ -181,7 +182,8 @@ void add_nodes(hwloc_topology_t topology, HardwareInfo* info) {
 }
 
 int megahertz(const char* file, int fallback) {
-  const std::string text = first_line(std::string("/sys/devices/system/cpu/cpu0/cpufreq/") + file);
+  const std::string text =
+      first_line(machine_root() + std::string("/sys/devices/system/cpu/cpu0/cpufreq/") + file);
   const long khz = std::strtol(text.c_str(), nullptr, 10);
   return khz > 0 ? static_cast<int>(khz / 1000) : fallback;
 }
@@ -198,8 +200,9 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   const std::unique_ptr<hwloc_topology, Unload> topology(raw);
 #if HWLOC_API_VERSION >= 0x00020100
   // It prints that it misses them.
-  if (access("/sys/devices/system/cpu/cpu0/topology", R_OK | X_OK) != 0 &&
-      access("/sys/bus/cpu/devices/cpu0/topology", R_OK | X_OK) != 0)
+  const std::string root = machine_root();
+  if (access((root + "/sys/devices/system/cpu/cpu0/topology").c_str(), R_OK | X_OK) != 0 &&
+      access((root + "/sys/bus/cpu/devices/cpu0/topology").c_str(), R_OK | X_OK) != 0)
     hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "linux");
 #endif
   // Instruction caches are left out unless asked for.
@@ -236,8 +239,10 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   add_caches(raw, info.get());
   add_nodes(raw, info.get());
 #if defined(__x86_64__)
-  add_tlbs(info.get());
-  ask_hypervisor(info.get());
+  if (*machine_root() == '\0') {  // of this processor, not of a recorded one
+    add_tlbs(info.get());
+    ask_hypervisor(info.get());
+  }
 #endif
   if (info->virtualised) info->virtual_version = first_line("/sys/class/dmi/id/product_version");
   return info;

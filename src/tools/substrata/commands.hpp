@@ -11,6 +11,7 @@ namespace substrata::tool {
 int components(int argc, char** argv);
 int events(int argc, char** argv);
 int doctor(int argc, char** argv);
+int machine(int argc, char** argv);
 int run(int argc, char** argv);
 int replay(int argc, char** argv);
 int probes(int argc, char** argv);

@@ -30,6 +30,8 @@ constexpr Command kCommands[] = {
     {"components", "List substrates: origin, availability, and the cure where one does not work", components},
     {"events", "Describe events: unit, kind, origin, availability", events},
     {"doctor", "Open every substrate and event, and report what does not work and why", doctor},
+    {"machine", "Record the files that substrates read of a machine, and run commands on such a recording",
+     machine},
     {"check-presets", "Check preset events against kernels with known counts", check_presets},
     {"run", "Run a workload on a machine model and count events", run},
     {"replay", "Replay a recorded trace, optionally into a machine model, and count events", replay},

@@ -13,6 +13,38 @@ struct Part {
 };
 static struct Part parts[FAKE_MOST_GPUS][8];
 
+// What a recorded machine's events.txt says, named by FAKE_NVML_ANSWERS: "nvml:::NVIDIA_H200:device_0:power mW 655000".
+static void take_recorded_answers(void) {
+  const char* const path = getenv("FAKE_NVML_ANSWERS");
+  FILE* const file = path == NULL ? NULL : fopen(path, "r");
+  if (file == NULL) return;
+  char name[96], what[64];
+  unsigned number;
+  unsigned long long value;
+  fake_node.gpus = 0;
+  for (char line[1024]; fgets(line, sizeof line, file) != NULL;) {
+    if (sscanf(line, "nvml:::%95[^:]:device_%u:%63s %*s %llu", name, &number, what, &value) != 4) continue;
+    if (number >= FAKE_MOST_GPUS) continue;
+    struct FakeGpu* const gpu = &fake_node.gpu[number];
+    if (number >= fake_node.gpus) fake_node.gpus = number + 1;
+    for (char* blank = strcpy(gpu->name, name); (blank = strchr(blank, '_')) != NULL;) *blank = ' ';
+    const unsigned small = (unsigned)value;
+    if (strcmp(what, "graphics_clock") == 0) gpu->clock[0] = small;
+    if (strcmp(what, "sm_clock") == 0) gpu->clock[1] = small;
+    if (strcmp(what, "memory_clock") == 0) gpu->clock[2] = small;
+    if (strcmp(what, "gpu_utilization") == 0) gpu->gpu_percent = small;
+    if (strcmp(what, "memory_utilization") == 0) gpu->memory_percent = small;
+    if (strcmp(what, "temperature") == 0) gpu->temperature = small;
+    if (strcmp(what, "power") == 0) gpu->power_mw = small;
+    if (strcmp(what, "power_management_limit") == 0) gpu->limit_mw = small;
+    if (strcmp(what, "total_energy_consumption") == 0) gpu->energy_mj = value;
+    if (strcmp(what, "total_memory") == 0) gpu->memory_total = value;
+    if (strcmp(what, "allocated_memory") == 0) gpu->memory_used = value;
+    gpu->memory_free = gpu->memory_total - gpu->memory_used;
+  }
+  fclose(file);
+}
+
 // Eight equal GPUs but for their memory's checks: every second one has them. Numbers of GPU i end in i where they can.
 __attribute__((constructor)) void fake_node_as_new(void) {
   memset(&fake_node, 0, sizeof fake_node);
@@ -40,6 +72,7 @@ __attribute__((constructor)) void fake_node_as_new(void) {
     gpu->corrected = 3;
     gpu->uncorrected = 1;
   }
+  take_recorded_answers();
 }
 
 typedef struct FakeGpu* Device;
@@ -293,7 +326,7 @@ int nvmlGpmSampleFree(unsigned long long* sample) {
 int nvmlGpmSampleGet(Device device, unsigned long long* sample) {
   const int refused = refuses(device);
   *sample = device->gpm_total;
-  return refused;
+  return refused ? refused : device->gpm_answer;
 }
 int nvmlGpmMigSampleGet(Device device, unsigned instance, unsigned long long* sample) {
   *sample = device->gpm_total * instance;

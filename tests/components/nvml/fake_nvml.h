@@ -15,6 +15,7 @@ struct FakeGpu {
   int has_ecc;  // otherwise the calls for errors answer 3
   int has_fan;
   int has_gpm;
+  int gpm_answer;  // of taking a sample
   int temperature_answer;
   unsigned clock[3], max_clock[3];
   unsigned gpu_percent, memory_percent;

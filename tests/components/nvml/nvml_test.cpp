@@ -357,6 +357,16 @@ class NvmlPerformanceMonitor : public Nvml {
   std::unique_ptr<EventSet> set;
 };
 
+TEST_F(NvmlPerformanceMonitor, MonitorThatTheDriverKeepsForRootSaysHowToOpenIt) {
+  start({of_device(0, "gpm_sm_utilization")});
+  node->gpu[0].gpm_answer = 4;
+  host.advance_s(1);
+  Status status;
+  set->read(&status);
+  EXPECT_EQ(status.code, Code::kPermission);
+  EXPECT_THAT(note_of(status), HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
+}
+
 // The stand-in's metric is the work between the samples, and half its own identification.
 TEST_F(NvmlPerformanceMonitor, MetricIsTheMeanBetweenTwoReads) {
   start({of_device(0, "gpm_sm_utilization"), of_device(0, "gpm_pcie_tx_rate")});

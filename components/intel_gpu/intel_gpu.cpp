@@ -1,0 +1,206 @@
+// The substrate `intel_gpu`: Intel's GPUs from the files and the counter units of the kernel's drivers, i915 and xe.
+#include "intel_gpu.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/guard.hpp"
+#include "gpus.hpp"
+#include "perf_events/note.hpp"
+#include "sysfs/number_files.hpp"
+
+namespace {
+
+using namespace substrata;
+using intel_gpu::FileEvent;
+using intel_gpu::Gpu;
+using intel_gpu::UnitEvent;
+using perf::Kernel;
+
+// A descriptor of a counter unit's event, which counts from when it is opened.
+class Counter {
+ public:
+  Counter() noexcept = default;
+  Counter(Counter&& other) noexcept { *this = std::move(other); }
+  Counter& operator=(Counter&& other) noexcept {
+    std::swap(kernel_, other.kernel_);
+    std::swap(file_, other.file_);
+    return *this;
+  }
+  Counter(const Counter&) = delete;
+  Counter& operator=(const Counter&) = delete;
+  ~Counter() {
+    if (file_ >= 0) kernel_->close(kernel_->context, file_);
+  }
+
+  // 0, or errno.
+  int open(const Kernel& kernel, const UnitEvent& event) noexcept {
+    perf_event_attr attr = event.attr;
+    kernel_ = &kernel;
+    file_ = kernel.open(kernel.context, &attr, -1, event.cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return file_ < 0 ? -file_ : 0;
+  }
+  // 0, or errno.
+  int read(int64_t* value) const noexcept {
+    uint64_t word = 0;
+    const ssize_t got = perf::read_words(*kernel_, file_, &word, sizeof word);
+    *value = static_cast<int64_t>(word);
+    return got == sizeof word ? 0 : got < 0 ? static_cast<int>(-got) : ENODEV;
+  }
+
+ private:
+  const Kernel* kernel_ = nullptr;
+  int file_ = -1;
+};
+
+class Sampler {
+ public:
+  Status add(const sysfs::Number& number, const char* name, bool counts) {
+    places_.push_back({name, files_.size(), false});
+    const Status status = files_.add(number, name, counts);
+    scratch_.resize(files_.size());
+    return status;
+  }
+  int add(const Kernel& kernel, const UnitEvent& event, const char* name) {
+    places_.push_back({name, static_cast<uint32_t>(counters_.size()), true});
+    counters_.emplace_back();
+    return counters_.back().open(kernel, event);
+  }
+
+  uint32_t size() const noexcept { return static_cast<uint32_t>(places_.size()); }
+  bool counts(uint32_t i) const noexcept { return places_[i].is_counter || files_.counts(places_[i].at); }
+
+  Status sample(int64_t* raw) noexcept {
+    if (files_.size() > 0)
+      if (const Status status = files_.sample(scratch_.data()); !status.ok()) return status;
+    for (uint32_t i = 0; i < size(); ++i) {
+      const Place& place = places_[i];
+      if (!place.is_counter) {
+        raw[i] = scratch_[place.at];
+      } else if (const int error = counters_[place.at].read(&raw[i]); error != 0) {
+        return refuse_system(error, "%s cannot be read: its GPU or driver is gone", place.name);
+      }
+    }
+    return kSuccess;
+  }
+
+  Status growth(uint32_t i, int64_t from, int64_t to, int64_t* out) const noexcept {
+    const Place& place = places_[i];
+    if (!place.is_counter) return files_.growth(place.at, from, to, out);
+    *out = to - from;
+    if (*out >= 0) return kSuccess;
+    return refuse(Code::kCountersLost, "%s went backwards: the GPU was reset; start the set again",
+                  place.name);
+  }
+
+ private:
+  struct Place {
+    const char* name;
+    uint32_t at;  // in the files' numbers or in the counters
+    bool is_counter;
+  };
+  std::vector<Place> places_;
+  sysfs::NumberSampler files_;
+  std::vector<int64_t> scratch_;
+  std::vector<Counter> counters_;
+};
+
+class Gpus : public sysfs::NumberFiles {
+ public:
+  Gpus(const Host& host, const Kernel& kernel) noexcept : NumberFiles(host), kernel_(kernel) {}
+  explicit Gpus(const Host& host) noexcept : Gpus(host, perf::kernel_of(host.root)) {}
+
+  Status scan() {
+    const std::vector<Gpu> gpus = intel_gpu::find_gpus(host_);
+    for (size_t device = 0; device < gpus.size(); ++device) {
+      const std::string which = ":device=" + std::to_string(device);
+      for (const FileEvent& event : gpus[device].files) {
+        sysfs::CatalogueEntry entry = described(event.name + which, event.text, event.unit, device);
+        entry.kind = event.counts ? ValueKind::kCount : ValueKind::kGauge;
+        sysfs::NumberSource source;
+        source.path = event.path;
+        NumberFiles::add(std::move(entry), std::move(source));
+        units_.emplace_back();
+      }
+      for (const UnitEvent& event : gpus[device].units) {
+        sysfs::CatalogueEntry entry = described(event.name + which, event.text, event.unit, device);
+        entry.kind = ValueKind::kCount;
+        if (const int error = Counter().open(kernel_, event); error != 0) {
+          entry.flags |= kEventUnavailable;
+          entry.refusal = perf::code_of_refusal(error);
+          entry.why = perf::explain_refusal(host_.root, error, true);
+        }
+        add_other(std::move(entry));
+        units_.push_back(std::make_unique<UnitEvent>(event));
+      }
+    }
+    return kSuccess;
+  }
+
+  Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
+    Sampler sampler;
+    for (uint32_t i = 0; i < count; ++i) {
+      const sysfs::CatalogueEntry& entry = catalogue_.entry(events[i]);
+      const UnitEvent* const unit = units_[events[i]].get();
+      if (unit == nullptr) {
+        const Status status =
+            sampler.add(number(events[i]), entry.name.c_str(), entry.kind == ValueKind::kCount);
+        if (!status.ok()) return status;
+      } else if (const int error = sampler.add(kernel_, *unit, entry.name.c_str()); error != 0) {
+        return refuse(perf::code_of_refusal(error), error, perf::explain_refusal(host_.root, error, true));
+      }
+    }
+    *out = std::move(sampler);
+    return kSuccess;
+  }
+
+ private:
+  static sysfs::CatalogueEntry described(std::string name, const std::string& text, const std::string& unit,
+                                         size_t device) {
+    sysfs::CatalogueEntry entry;
+    entry.name = std::move(name);
+    entry.text = text + ", GPU " + std::to_string(device);
+    entry.unit = unit;
+    entry.flags = kEventScopeNode;
+    return entry;
+  }
+
+  const Kernel& kernel_;
+  std::vector<std::unique_ptr<UnitEvent>> units_;  // by event; null: a number of a file
+};
+
+using Slots = sysfs::SampledSlots<Gpus, Sampler>;
+
+Status detect(const Host* host) noexcept {
+  return guarded([&]() -> Status {
+    if (intel_gpu::has_gpu(*host)) return kSuccess;
+    return {Code::kNoSupport, 0,
+            "no GPU of Intel below /sys/class/drm: load its driver (modprobe i915, or xe), or pass the GPU "
+            "to this "
+            "container or virtual machine"};
+  });
+}
+
+constexpr SubstrateTable kTable = Slots::table({
+    .name = "intel_gpu",
+    .summary =
+        "Intel's GPUs: busy time of engines, frequency, energy, temperature, from the drivers i915 and xe",
+    .version = "1.0",
+    .detect = detect,
+    .event_names = "*:device=[0-9]*",
+});
+
+}  // namespace
+
+Status substrata::intel_gpu::open_over(const Host* host, const perf::Kernel& kernel, Device** out) noexcept {
+  return guarded([&]() -> Status {
+    auto device = std::make_unique<Gpus>(*host, kernel);
+    if (const Status status = device->scan(); !status.ok()) return status;
+    *out = reinterpret_cast<Device*>(device.release());
+    return kSuccess;
+  });
+}
+
+SUBSTRATA_PUBLISH(intel_gpu, kTable);

@@ -1,0 +1,61 @@
+// mx: off unless asked for, and then the numbers of the modelled Myrinet interfaces under PAPI's names.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <substrata/feed.hpp>
+
+#include <cstring>
+#include <string>
+
+#include "support/opened_substrate.hpp"
+
+extern "C" substrata::EntryPoint substrata_entry_mx;
+extern "C" substrata::EntryPoint substrata_entry_myrinet;
+
+namespace {
+
+using namespace substrata;
+using ::testing::ElementsAre;
+
+using Mx = tests::SubstrateTest<substrata_entry_mx>;
+
+TEST_F(Mx, IsOffUnlessAskedForAndCallsItselfAModel) {
+  const Status off = table_.detect(&host_);
+  EXPECT_EQ(off.code, Code::kDisabled);
+  EXPECT_NE(std::strstr(off.note, "SUBSTRATA_MX=1"), nullptr);
+  EXPECT_NE(table_.traits & kModelled, 0u);
+  Event about;
+  ASSERT_TRUE(table_.event_at(device_, event("RAW_SENDS"), &about).ok());
+  EXPECT_NE(about.flags & kEventModelled, 0u);
+  host_.setting = [](void*, const char* name) noexcept -> const char* {
+    return std::strcmp(name, "SUBSTRATA_MX") == 0 ? "1" : nullptr;
+  };
+  EXPECT_TRUE(table_.detect(&host_).ok());
+}
+
+TEST_F(Mx, CountsWhatTheModelledInterfacesCount) {
+  SubstrateTable other;
+  ASSERT_EQ(substrata_entry_myrinet(&host_, &other), 0);
+  Device* device = nullptr;
+  ASSERT_TRUE(other.open(&host_, &device).ok());
+  {
+    tests::CountedSet own(table_, device_,
+                          events({"RAW_SENDS", "RAW_RECEIVES", "RAW_SENDS:node=1", "BAD_CRC32"}));
+    tests::CountedSet models(
+        other, device,
+        tests::find_events(other, device,
+                           {"PACKETS_SENT", "PACKETS_RECEIVED", "PACKETS_SENT:node=1", "CHECKSUM_ERRORS"}));
+    own.start();
+    models.start();
+    auto options = client::sized<substrata_run_options>();
+    options.processes = 4;
+    options.seed = 5;
+    auto result = client::sized<substrata_run_result>();
+    ASSERT_EQ(substrata_run("myrinet", "fft:points=4096", &options, &result), 0) << result.message;
+    const std::vector<int64_t> values = own.read();
+    EXPECT_GT(values[0], 0);
+    EXPECT_EQ(values, models.read());
+  }
+  other.close(device);
+}
+
+}  // namespace

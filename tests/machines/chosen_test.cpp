@@ -1,0 +1,89 @@
+// What is recorded without a list of events, on recorded machines: what of their devices is there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "support/program.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The first line of the recording as CSV: its series.
+std::string series_on(const std::string& machine, const std::string& settings = "") {
+  substrata::tests::TemporaryFolder folder;
+  const std::string file = folder.path() + "/run.sub";
+  const std::string tool = SUBSTRATA_TOOL;
+  return substrata::tests::output_of(settings + tool + " machine run " + MACHINES + "/" + machine + " -- " +
+                                     tool + " record -o " + file + " -- true 2>/dev/null && " + tool +
+                                     " export " + file + " --to csv | grep ^time_s");
+}
+
+TEST(ChosenByDefault, EnergyTemperatureAndFabricOfAServer) {
+  const std::string series = series_on("xeon_two_sockets");
+  for (const char* const name :
+       {"powercap:::ENERGY_UJ:ZONE0,", "powercap:::ENERGY_UJ:ZONE1_SUBZONE0",
+        "coretemp:::coretemp-isa-0001:Package_id_1", "infiniband:::mlx5_0_1:port_xmit_data"})
+    EXPECT_THAT(series, HasSubstr(name));
+  EXPECT_THAT(series, Not(HasSubstr("_ext:")));
+  EXPECT_THAT(series, Not(HasSubstr("port_xmit_wait")));
+}
+
+TEST(ChosenByDefault, PowerMetersOfProcessorsWithoutPowercap) {
+  EXPECT_THAT(series_on("grace"), HasSubstr("Grace_Power_Socket_0:average"));
+  EXPECT_THAT(series_on("power9"), HasSubstr("coretemp:::ibmpowernv-isa-0000:System,"));
+}
+
+TEST(ChosenByDefault, EnergyAndFabricOfACrayNode) {
+  const std::string series = series_on("cray_ex");
+  EXPECT_THAT(series, HasSubstr("cray_pm:::PM_ENERGY:NODE"));
+  EXPECT_THAT(series, HasSubstr("cxi:::cxi1:hni_sts_tx_ok_octets"));
+}
+
+TEST(ChosenByDefault, FileSystemOfALustreClient) {
+  EXPECT_THAT(series_on("lustre_client"), HasSubstr("lustre:::home-ffff9a1c51e07000/stats_llwrite"));
+}
+
+TEST(ChosenByDefault, PowerUseAndMemoryOfEachGpu) {
+  EXPECT_THAT(series_on("four_mi300a"), HasSubstr("rocm_smi:::power_average:device=3:sensor=0"));
+  const std::string intel = series_on("intel_arc_b580");
+  EXPECT_THAT(intel, HasSubstr("intel_gpu:::energy_card:device=0"));
+  EXPECT_THAT(intel, HasSubstr("intel_gpu:::frequency:gt=0:device=0"));
+  const std::string answers = std::string(MACHINES) + "/eight_h200/events.txt";
+  const std::string nvidia = series_on(
+      "eight_h200", "PAPI_NVML_MAIN=" + std::string(NVML_STAND_IN) + " FAKE_NVML_ANSWERS=" + answers + " ");
+  for (const char* const what : {"power", "gpu_utilization", "temperature", "allocated_memory"})
+    EXPECT_THAT(nvidia, HasSubstr(std::string("nvml:::NVIDIA_H200:device_7:") + what));
+}
+
+TEST(DescriptionOfAMachine, IsThatOfTheRecordedOne) {
+  const std::string command =
+      std::string(SUBSTRATA_TOOL) + " machine run " + MACHINES + "/xeon_two_sockets -- ";
+  const std::string text = substrata::tests::output_of(command + HARDWARE_AVAIL);
+  EXPECT_THAT(text, HasSubstr("Xeon(R) Platinum 8380"));
+  EXPECT_THAT(text, HasSubstr("GenuineIntel"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("Numa Node 1 Threads[^0-9]*: *2 3 6 7"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("Sockets[^0-9]*: *2"));
+}
+
+// Through papi.h alone, in eventsets of a program that knows nothing of recorded machines.
+TEST(PapiProgram, CountsTheNamesItAsksForOnRecordedMachines) {
+  const auto counted = [](const std::string& machine, const std::string& events) {
+    return substrata::tests::output_of("PAPI_NVML_MAIN=" + std::string(NVML_STAND_IN) +
+                                       " FAKE_NVML_ANSWERS=" + MACHINES + "/eight_h200/events.txt " +
+                                       SUBSTRATA_TOOL + " machine run " + MACHINES + "/" + machine + " -- " +
+                                       COMMAND_LINE + " " + events);
+  };
+  EXPECT_THAT(counted("eight_h200", "nvml:::NVIDIA_H200:device_3:power infiniband:::mlx5_7_1:port_xmit_data"),
+              ::testing::AllOf(HasSubstr("655003"), HasSubstr("mlx5_7_1:port_xmit_data")));
+  EXPECT_THAT(counted("lustre_client", "lustre:::scratch-ffff9a1c40d52800/stats_llread"),
+              HasSubstr("llread"));
+  EXPECT_THAT(counted("power9", "powercap_ppc:::CURRENT_POWER"), HasSubstr("2550"));
+}
+
+}  // namespace

@@ -1,0 +1,22 @@
+// A recorded machine of tests/machines as a tree of a test's own. The test links substrata_recorded_machines and defines
+// MACHINE_TEXTS, the folder of the texts.
+#ifndef SUBSTRATA_TESTS_RECORDED_TREES_RECORDED_MACHINE_HPP
+#define SUBSTRATA_TESTS_RECORDED_TREES_RECORDED_MACHINE_HPP
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "recorded_machines/text_form.hpp"
+#include "support/recorded_trees/recorded_tree.hpp"
+
+namespace substrata::testing {
+
+inline void unfold(const std::string& machine, const RecordedTree& tree) {
+  std::ifstream file(std::string(MACHINE_TEXTS) + "/" + machine + ".txt");
+  machines::from_text(std::string{std::istreambuf_iterator<char>(file), {}}, tree.root());
+}
+
+}  // namespace substrata::testing
+
+#endif
