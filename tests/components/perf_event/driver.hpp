@@ -17,6 +17,8 @@ extern "C" substrata::EntryPoint substrata_entry_perf_event;
 
 namespace substrata::test {
 
+inline std::string text_of(const Status& status) { return status.note == nullptr ? "" : status.note; }
+
 // It delays signals and merges them.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kThreadSanitizer = true;

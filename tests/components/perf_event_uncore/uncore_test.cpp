@@ -99,8 +99,6 @@ class Uncore : public ::testing::Test {
   FakeKernel fake;
 };
 
-std::string text_of(const Status& status) { return status.note == nullptr ? "" : status.note; }
-
 TEST_F(Uncore, IsOffWhereTheKernelShowsNoSuchUnit) {  // PA-23
   tree.write("sys/bus/event_source/devices/cpu/type", "4\n");
   const Status status = perf::detect_uncore(host.host, fake.kernel());
