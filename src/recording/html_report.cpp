@@ -186,7 +186,8 @@ void write_correlations(std::ostream& out, const std::vector<Group>& groups,
                         const std::vector<Drawn>& curves) {
   std::vector<std::size_t> used;
   for (std::size_t g = 0; g < groups.size() && used.size() < kMostCorrelated; ++g)
-    if (groups[g].about->scope != "recorder" && curves[g].changes()) used.push_back(g);
+    if (groups[g].about->scope != "recorder" && groups[g].about->kind != Kind::kBin && curves[g].changes())
+      used.push_back(g);
   write_list(out, ",\n\"correlation\":{\"series\":", used, [&](std::size_t g) { out << g; });
   write_list(out, ",\n\"r\":", used, [&](std::size_t a) {
     std::vector<double> line;

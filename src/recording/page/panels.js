@@ -101,20 +101,21 @@ function messages(box) {
   }
 }
 
-// Roofs and points, where the recording carries what `substrata roofline --json` wrote.
+// Roofs of all cores and points, where the recording carries what `substrata roofline --json` wrote.
 function roofline(box) {
   for (const attachment of data.attachments) {
     if (attachment.name !== 'roofline') continue;
     let roofs = null;
     try { roofs = JSON.parse(attachment.content); } catch (error) { continue; }
     const points = (roofs.points || []).filter((one) => one.flops_per_second && one.flops_per_byte);
-    const peaks = (roofs.flops_per_second || []).filter((one) => one.value > 0), slopes = (roofs.bytes_per_second || []).filter((one) => one.value > 0);
+    const ratesOf = (list) => (list || []).filter((one) => one.all > 0).map((one) => ({ name: one.name, value: one.all }));
+    const peaks = ratesOf(roofs.flops_per_second), slopes = ratesOf(roofs.bytes_per_second);
     if (!peaks.length || !slopes.length) continue;
     const top = Math.max(...peaks.map((one) => one.value));
     const xs = points.map((one) => one.flops_per_byte).concat(slopes.map((one) => top / one.value));
     const low = Math.min(...xs) / 4, high = Math.max(...xs) * 4, ys = points.map((one) => one.flops_per_second);
     const line = (name, values, dashed) => ({ type: 'line', name, data: values, symbol: 'none', silent: true, lineStyle: { width: 1.5, type: dashed ? 'dashed' : 'solid' },
-      endLabel: { show: dashed, formatter: name, color: colour('dim'), fontSize: 11, align: 'right', offset: [-6, -8] } });
+      endLabel: { show: true, formatter: name, color: colour('dim'), fontSize: 11, align: 'right', offset: [-6, -8] } });
     figure(box, 'Roofline: FLOP/s over FLOP a byte; sloped lines are bandwidths, level ones peaks of ' + (roofs.processor || 'this processor'), 380, () => ({
       grid: { left: 84, right: 20, top: 24, bottom: 46 }, color: REGION_COLOURS,
       tooltip: { confine: true, backgroundColor: colour('paper'), borderColor: colour('rule'), textStyle: { color: colour('ink'), fontSize: 12 },

@@ -24,7 +24,7 @@ function badge(parent, series) {
 
 const FONT = 'system-ui, sans-serif';
 
-// Okabe and Ito's colours, which people with any colour blindness can tell apart; viridis for amounts; blue and orange
+// Okabe and Ito's colours, which people with any colour blindness can distinguish; viridis for amounts; blue and orange
 // for what goes together or against each other.
 const REGION_COLOURS = ['#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00', '#B8A800', '#7F7F7F'];
 const AMOUNTS = ['#440154', '#414487', '#2a788e', '#22a884', '#7ad151', '#fde725'];

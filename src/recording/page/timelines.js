@@ -137,12 +137,14 @@ function rangeOf(map) {
   return [low, high > low ? high : low + 1];
 }
 
+// Labels stand below, and above the regions.
 function timeAxis(panel, last) {
+  const top = panels[panel].kind === 'regions', ends = top || last;
   const step = niceStep(view[1] - view[0], Math.max(2, (timeChart.getWidth() - 100) / 100));
   return { type: 'value', gridIndex: panel, min: whole[0], max: whole[1], minInterval: 0,
-    position: panel === 0 ? 'top' : 'bottom', axisLine: { show: panel === 0 || last, onZero: false, lineStyle: { color: colour('rule') } },
-    axisTick: { show: panel === 0 || last }, splitLine: { lineStyle: { color: colour('rule'), opacity: 0.6 } },
-    axisLabel: { show: panel === 0 || last, color: colour('dim'), fontSize: 11, hideOverlap: true, showMinLabel: true,
+    position: top ? 'top' : 'bottom', axisLine: { show: ends, onZero: false, lineStyle: { color: colour('rule') } },
+    axisTick: { show: ends }, splitLine: { lineStyle: { color: colour('rule'), opacity: 0.6 } },
+    axisLabel: { show: ends, color: colour('dim'), fontSize: 11, hideOverlap: true, showMinLabel: true,
       formatter: (value) => value < view[0] - 1e-9 || value > view[1] + 1e-9 ? ''
         : value === 0 ? '0' : seconds(value, { most: view[1], step: Math.min(step, niceStep(view[1] - view[0], 12)) }) },
     axisPointer: { show: true, type: 'line', label: { show: false }, lineStyle: { color: colour('dim') }, triggerTooltip: false } };
@@ -193,7 +195,7 @@ function timeOption() {
 
 function layOut() {
   panels = [];
-  let top = 22;
+  let top = data.regions.length ? 22 : 2;
   if (data.regions.length) {
     const rows = regionDepth();
     panels.push({ kind: 'regions', rows, top, height: rows * BAND, label: 'regions' });
