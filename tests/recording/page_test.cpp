@@ -238,6 +238,52 @@ TEST(ReportPage, WithoutItsChartsItHasTablesAndSaysSo) {
   EXPECT_EQ(job.found.at("series"), 10);
 }
 
+TEST(ReportPage, ARooflineInTheRecordingIsAPanel) {
+  NEEDS_CHARTS();
+  MemorySink sink(machine("a", "boot"));
+  sample_functions(
+      sink, 50, 0.1, [](double t) { return 1000 * t * t; }, [](double t) { return 40000 + 500 * t; });
+  sink.attach({"roofline", "application/json",
+               R"({"processor":"a processor","flops_per_second":[{"name":"AVX2","one":1e10,"all":2e10}],)"
+               R"("bytes_per_second":[{"name":"memory","one":1e10,"all":1e10}],)"
+               R"("points":[{"name":"solve","flops_per_second":1e9,"flops_per_byte":0.25}]})"});
+  sink.end(6 * kSecond, {});
+  std::ostringstream page;
+  write_html_report(page, lay_out(sink.recording()), "roofs");
+  const Browsed seen =
+      browse(page.str(), 1200,
+             "out.captions = Array.from(document.querySelectorAll('figcaption'), (one) => one.textContent);");
+  SKIP_WITHOUT_BROWSER(seen);
+  ASSERT_TRUE(seen.found.is_object()) << seen.said;
+  EXPECT_THAT(seen.said, Not(HasSubstr("CONSOLE")));
+  EXPECT_THAT(seen.found.at("captions").back().get<std::string>(), HasSubstr("peaks of a processor"));
+}
+
+TEST(ReportPage, BinsOfAHistogramAreOneHeatMap) {
+  NEEDS_CHARTS();
+  MemorySink sink(machine("a", "boot"));
+  std::vector<SeriesInfo> bins;
+  for (const int bin : {10, 9, 8}) {
+    bins.push_back(count_series("shrimp:::BIN:latency=" + std::to_string(bin), "packets"));
+    bins.back().kind = Kind::kBin;
+  }
+  const std::uint32_t set = sink.declare(bins);
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t values[3] = {i, 2 * i * i, 3 * i};
+    const std::uint8_t flags[3] = {0, 0, 0};
+    sink.sample(set, kSecond + i * kSecond / 10, 0, values, flags);
+  }
+  sink.end(3 * kSecond, {});
+  std::ostringstream page;
+  write_html_report(page, lay_out(sink.recording()), "bins");
+  const Browsed seen = browse(page.str(), 1200,
+                              "out.maps = window.substrataPage.panels().filter((one) => one.kind === 'map')"
+                              ".map((one) => one.map.names);");
+  SKIP_WITHOUT_BROWSER(seen);
+  ASSERT_TRUE(seen.found.is_object()) << seen.said;
+  EXPECT_EQ(seen.found.at("maps"), json::parse(R"([["8","9","10"]])"));
+}
+
 // A correlation grid without cells, and dashed lines at zero.
 TEST(ReportPage, WhatIsEmptyIsSaidInWords) {
   MemorySink sink(machine("a", "boot"));

@@ -57,6 +57,22 @@ TEST(ReportCommand, ShowsWhatItReadsOnATerminalOnly) {
   EXPECT_LT(seen.out.find("reading"), seen.out.rfind("\x1b[K")) << "the line is taken away";
 }
 
+TEST(ReportCommand, ARooflineIsPartOfThePage) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub");
+  {
+    FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
+    writer.end(kSecond, {});
+  }
+  std::ofstream(folder.file("roofs.json")) << R"({"processor":"the one of this test"})";
+  const std::string page = " --html " + folder.file("r.html") + " --roofline " + folder.file("roofs.json");
+  ASSERT_EQ(tool("report " + path + page).status, 0);
+  EXPECT_THAT(contents(folder.file("r.html")), HasSubstr("the one of this test"));
+  const Ran none = tool("report " + path + " --html " + folder.file("r.html") + " --roofline /no/such");
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.errors, HasSubstr("/no/such"));
+}
+
 TEST(CorrelateCommand, TellsLagAndGain) {
   const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
