@@ -5,7 +5,7 @@ function theme() {
 }
 function redraw() {
   byId('theme').textContent = theme() === 'dark' ? 'Light' : 'Dark';
-  if (!hasCharts) return;
+  if (!byId('lines')) return;  // without charts, or before the first values
   drawTimes();
   drawPanels();
 }

@@ -50,7 +50,7 @@ function quantity(value, unit, like) {
   const size = Math.abs(like ? like.most : value);
   let step = 3;
   if (!PLAIN.has(unit)) {
-    while (step < 9 && size >= 1000 * Math.pow(1000, step - 3)) ++step;
+    while (step < 9 && size >= 999.5 * Math.pow(1000, step - 3)) ++step;
     while (step > 0 && SMALL.has(unit) && size > 0 && size < Math.pow(1000, step - 3)) --step;
   }
   const scale = Math.pow(1000, step - 3), number = value / scale;
