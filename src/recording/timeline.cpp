@@ -216,6 +216,7 @@ Timeline cut_out(const Timeline& timeline, double begin, double end) {
   }
   out.phases = timeline.phases;
   out.cut_regions = timeline.cut_regions;
+  out.cut = true;
   for (Region region : timeline.regions) {
     if (region.begin < begin || region.end > end) out.cut_regions.push_back(region.name);
     if (region.end < begin || region.begin > end) continue;

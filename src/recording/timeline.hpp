@@ -65,6 +65,7 @@ struct Timeline {
   std::size_t hosts = 0;
   std::vector<PhaseCount> phases;        // of the whole recording
   std::vector<std::string> cut_regions;  // names of which the stretch has only a part
+  bool cut = false;                      // by cut_out()
 };
 
 // Thread-compatible. The recording must outlive the result.

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "browser.hpp"
 #include "openmetrics_grammar.hpp"
 #include "running_program.hpp"
 #include "support/program.hpp"
@@ -113,7 +114,7 @@ TEST(Serve, AnswersTheOlderFormatWhereOnlyThatIsTaken) {
 TEST(Serve, WrongRequestsAreAnsweredAndDoNotEndIt) {
   Server server({"-e", "example:::*"});
   ASSERT_GT(server.port(), 0) << server.said();
-  EXPECT_THAT(server.get("/"), HasSubstr("href=\"/metrics\""));
+  EXPECT_THAT(server.get("/"), HasSubstr("\"live\":true"));
   EXPECT_THAT(server.get("/other"), testing::StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(server.get("/metrics?a=b"), testing::StartsWith("HTTP/1.1 200 "));
   const std::string posted = reply_of(server.port(), "POST /metrics HTTP/1.1\r\n\r\n");
@@ -131,6 +132,40 @@ TEST(Serve, WrongRequestsAreAnsweredAndDoNotEndIt) {
   EXPECT_THAT(server.get("/metrics"), testing::StartsWith("HTTP/1.1 200 "));
   for (const int descriptor : silent) close(descriptor);
   EXPECT_EQ(server.program().end(SIGTERM), 0);
+}
+
+TEST(Serve, TheValuesOfItsPageAreInUnitsThatPeopleRead) {
+  Server server({"-e", "example:::*,thermal_model:::*"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  const std::string reply = server.get("/live.json");
+  EXPECT_THAT(reply, HasSubstr("\r\nContent-Type: application/json\r\n"));
+  const nlohmann::json live = nlohmann::json::parse(Server::body_of(reply));
+  EXPECT_GT(live.at("seconds"), 0);
+  const nlohmann::json& series = live.at("series");
+  ASSERT_TRUE(series.is_array() && series.size() > 2);
+  bool heat = false;
+  for (const nlohmann::json& one : series) {
+    if (one.at("component") != "thermal_model") continue;
+    EXPECT_EQ(one.at("modelled"), true);
+    if (one.at("kind") != "gauge") continue;
+    heat = true;
+    EXPECT_EQ(one.at("unit"), "degC");
+    EXPECT_LT(one.at("value"), 200);
+  }
+  EXPECT_TRUE(heat) << reply;
+}
+
+TEST(Serve, ItsPageShowsNewValuesAsTheyCome) {
+  Server server({"-i", "100ms", "-e", "example:::*"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  const TemporaryFolder folder;
+  const Ran seen = chromium(folder, "http://127.0.0.1:" + std::to_string(server.port()) + "/");
+  if (kSanitized || seen.status != 0 || seen.out.find("<header") == std::string::npos)
+    GTEST_SKIP() << "chromium (Debian package chromium) does not run here: " << seen.errors.substr(0, 300);
+  EXPECT_THAT(seen.errors, testing::Not(HasSubstr("CONSOLE")));
+  EXPECT_THAT(seen.out, HasSubstr("Newest values, every 100 ms"));
+  EXPECT_THAT(seen.out, HasSubstr("class=\"tile\" data-name=\"example:::"));
+  EXPECT_THAT(seen.out, testing::Not(HasSubstr("No newer values")));
 }
 
 // Holds so many connections from now on, and sends a byte of an endless request on each again and again.

@@ -96,7 +96,7 @@ std::pair<double, double> stretch(const recording::Timeline& timeline, const std
 
 int report(int argc, char** argv) {
   std::vector<std::string> files;
-  std::string out, page, from, until, region;
+  std::string out, page, from, until, region, roofline;
   Arguments arguments(
       "substrata report",
       "Shows records made by `substrata record`: where each comes from, every series with its totals, "
@@ -106,6 +106,9 @@ int report(int argc, char** argv) {
       "  substrata report --region solve run.sub");
   arguments.words("FILE", files, "recordings", Arguments::Value::kFile);
   arguments.word("--html", page, "write one self-contained HTML file instead of text",
+                 Arguments::Value::kFile);
+  arguments.word("--roofline", roofline,
+                 "with --html: a file that `substrata roofline --json` wrote, as a panel",
                  Arguments::Value::kFile);
   arguments.word("-o,--output", out, "file to write instead of standard output", Arguments::Value::kFile);
   arguments.word("--from", from, "start this many seconds after the begin of the recording");
@@ -117,8 +120,13 @@ int report(int argc, char** argv) {
     return 2;
   }
   const ProgressLine line;
-  const recording::Recording recording = read_records(files);
+  recording::Recording recording = read_records(files);
   recording::Timeline timeline = recording::lay_out(recording);
+  if (!roofline.empty()) {
+    const std::string content = contents_of(roofline);
+    if (content.empty()) throw std::runtime_error("'" + roofline + "' cannot be read, or is empty");
+    recording.writers.front().attachments.push_back({"roofline", "application/json", content});
+  }
   if (!from.empty() || !until.empty() || !region.empty()) {
     const auto [begin, end] = stretch(timeline, region, from, until);
     timeline = recording::cut_out(timeline, begin, end);

@@ -1,7 +1,8 @@
-// substrata serve: events as they stand, as OpenMetrics over HTTP.
+// substrata serve: events as they stand, as OpenMetrics and as a page, over HTTP.
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -19,13 +20,16 @@
 #include "sampler/target.hpp"
 #include "substrata_tool/commands.hpp"
 #include "substrata_tool/serving/http_server.hpp"
+#include "substrata_tool/serving/live_page.hpp"
 
 namespace substrata::tool {
 using namespace sampler;
 namespace {
 
 constexpr const char* kUsage =
-    "Serves current event values over HTTP, for Prometheus and other readers of OpenMetrics.\n\n"
+    "Serves current event values over HTTP: a page for a browser at /, and for Prometheus and other readers "
+    "of "
+    "OpenMetrics at /metrics.\n\n"
     "  substrata serve                              the whole machine, at 127.0.0.1:9748\n"
     "  substrata serve -e 'coretemp:::*,net:::*' --listen 127.0.0.1:0\n"
     "  substrata serve -p 1234                      a running process, its threads and descendants\n"
@@ -86,6 +90,8 @@ class Source {
   virtual ~Source() = default;
   // Throws std::runtime_error with the reason.
   virtual std::string metrics(recording::Exposition exposition) = 0;
+  virtual std::string live() = 0;
+  virtual std::string page() = 0;
 };
 
 recording::MetricLabels exporter_labels(const std::string& target, const std::string& host) {
@@ -100,10 +106,19 @@ class LiveSource : public Source {
       families_.push_back({Point{&series, 0, false, recording::event_labels(series, host_), {}}});
   }
   std::string metrics(recording::Exposition exposition) override {
-    if (!final_ && raw_now_ns() - target_.events().time() >= interval_ns_) target_.events().sample();
-    for (std::vector<Point>& family : families_) family[0].readable = is_number(*family[0].series, 0);
+    refresh();
     return metrics_of(families_, exposition, exporter_labels(target_.name(), host_));
   }
+  std::string live() override {
+    refresh();
+    LiveValues out(1e-9 * static_cast<double>(target_.events().time()));
+    for (const std::vector<Point>& family : families_) {
+      const recording::Series& series = *family[0].series;
+      out.add(series, series.scope, family[0].readable ? series.value_at(0) : NAN);
+    }
+    return out.text();
+  }
+  std::string page() override { return live_page(target_.name(), host_, interval_ns_); }
   // The target has ended: its last values stay.
   void freeze() {
     target_.events().sample();
@@ -111,6 +126,10 @@ class LiveSource : public Source {
   }
 
  private:
+  void refresh() {
+    if (!final_ && raw_now_ns() - target_.events().time() >= interval_ns_) target_.events().sample();
+    for (std::vector<Point>& family : families_) family[0].readable = is_number(*family[0].series, 0);
+  }
   Target& target_;
   std::int64_t interval_ns_;
   std::string host_;
@@ -121,7 +140,10 @@ class LiveSource : public Source {
 // The newest value of each series of records, which may still grow.
 class FileSource : public Source {
  public:
-  explicit FileSource(std::vector<std::string> files) : files_(std::move(files)) { reread(); }
+  FileSource(std::vector<std::string> files, std::int64_t interval_ns)
+      : files_(std::move(files)), interval_ns_(interval_ns) {
+    reread();
+  }
   std::string metrics(recording::Exposition exposition) override {
     reread();
     std::vector<std::vector<Point>> families;
@@ -149,14 +171,31 @@ class FileSource : public Source {
       }
       if (!family.empty()) families.push_back(std::move(family));
     }
-    std::string target;
-    for (const std::string& file : files_) target += (target.empty() ? "" : " ") + file;
-    recording::MetricLabels exporter = exporter_labels(target, host_name());
+    recording::MetricLabels exporter = exporter_labels(name(), host_name());
     exporter.emplace_back("complete", recording_.complete() ? "yes" : "no");
     return metrics_of(families, exposition, exporter);
   }
+  // Of all writers or ranks: the sum of counts, the mean of levels.
+  std::string live() override {
+    reread();
+    LiveValues out(timeline_.seconds);
+    for (const recording::Group& group : recording::group_traces(timeline_)) {
+      double sum = NAN;
+      for (const recording::Trace* trace : group.traces)
+        if (!trace->values.empty()) sum = (std::isnan(sum) ? 0 : sum) + trace->values.back();
+      const bool gauge = group.about->kind == recording::Kind::kGauge;
+      out.add(*group.about, group.scope, gauge ? sum / static_cast<double>(group.traces.size()) : sum);
+    }
+    return out.text();
+  }
+  std::string page() override { return live_page(name(), host_name(), interval_ns_); }
 
  private:
+  std::string name() const {
+    std::string out;
+    for (const std::string& file : files_) out += (out.empty() ? "" : " ") + file;
+    return out;
+  }
   using Stamp = std::vector<std::int64_t>;
   void reread() {
     Stamp stamp;
@@ -171,21 +210,23 @@ class FileSource : public Source {
     stamp_ = std::move(stamp);
   }
   std::vector<std::string> files_;
+  std::int64_t interval_ns_;
   Stamp stamp_;
   recording::Recording recording_;
   recording::Timeline timeline_;
 };
 
 HttpReply reply_to(const HttpRequest& request, Source& source) {
-  if (request.path == "/")
-    return {200, "text/html; charset=utf-8",
-            "<!DOCTYPE html><title>substrata</title><p><a href=\"/metrics\">metrics</a></p>\n"};
-  if (request.path != "/metrics") return {404, "text/plain; charset=utf-8", "the values are at /metrics\n"};
+  const bool page = request.path == "/", live = request.path == "/live.json";
+  if (!page && !live && request.path != "/metrics")
+    return {404, "text/plain; charset=utf-8", "the values are at /metrics, a page is at /\n"};
   const bool older = request.accept.find("application/openmetrics-text") == std::string::npos &&
                      request.accept.find("text/plain") != std::string::npos;
   const recording::Exposition exposition =
       older ? recording::Exposition::kPrometheus : recording::Exposition::kOpenMetrics;
   try {
+    if (page) return {200, "text/html; charset=utf-8", source.page()};
+    if (live) return {200, "application/json", source.live()};
     return {200, recording::media_type(exposition), source.metrics(exposition)};
   } catch (const std::exception& error) {
     return {500, "text/plain; charset=utf-8", std::string(error.what()) + "\n"};
@@ -226,14 +267,14 @@ int serve(int argc, char** argv) {
   std::unique_ptr<Target> target;
   std::unique_ptr<Source> source;
   LiveSource* live = nullptr;
+  const std::int64_t interval_ns = parse_duration(interval);
   if (files.empty()) {
-    const std::int64_t interval_ns = parse_duration(interval);
     target = std::make_unique<Target>(what);
     auto made = std::make_unique<LiveSource>(*target, interval_ns);
     live = made.get();
     source = std::move(made);
   } else {
-    source = std::make_unique<FileSource>(files);
+    source = std::make_unique<FileSource>(files, interval_ns);
   }
   Signals signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
   if (target != nullptr) {
@@ -244,6 +285,7 @@ int serve(int argc, char** argv) {
   if (!server.loopback())
     std::fprintf(stderr, "substrata serve: anyone who can reach %s can read the values\n",
                  server.address().c_str());
+  std::fprintf(stderr, "substrata serve: http://%s/ in a browser\n", server.address().c_str());
   std::fprintf(stderr, "substrata serve: http://%s/metrics\n", server.address().c_str());
 
   const auto answer = [&](const HttpRequest& request) { return reply_to(request, *source); };

@@ -1,0 +1,86 @@
+// The page of `substrata serve`: asks for the newest values and draws what it has seen since it was opened.
+const KEPT = 600;  // points of a series
+const asks = { last: null, failed: false };
+
+// The values of one answer as new points.
+function takeLive(answer) {
+  const before = asks.last, span = before ? answer.seconds - before.seconds : 0;
+  const known = new Map(data.series.map((one) => [one.name + '\n' + one.scope, one]));
+  let fresh = false;
+  for (const one of answer.series) {
+    const key = one.name + '\n' + one.scope;
+    let series = known.get(key);
+    if (!series) {
+      series = { ...one, origin: one.modelled ? 'modelled' : 'measured', writers: 1, changes: true, t: [], v: [] };
+      data.series.push(series);
+      known.set(key, series);
+      fresh = true;
+    }
+    const value = one.value;
+    let point = value;
+    if (series.kind !== 'gauge') {
+      point = value === null || series.last === null || series.last === undefined || !(span > 0) ? null : (value - series.last) / span;
+      series.last = value;
+    }
+    if (before && !(span > 0)) continue;
+    series.total = value;
+    series.t.push(answer.seconds - asks.begin);
+    series.v.push(point);
+    if (series.t.length > KEPT) { series.t.shift(); series.v.shift(); }
+  }
+  asks.last = answer;
+  return fresh;
+}
+
+function drawLive() {
+  const times = data.series.map((one) => one.t).filter((one) => one.length);
+  const first = Math.min(...times.map((one) => one[0])), last = Math.max(...times.map((one) => one[one.length - 1]));
+  const followed = view[1] >= whole[1] - 1e-9;
+  const span = view[1] - view[0], all = view[0] <= whole[0] + 1e-9;
+  whole[0] = Math.max(0, first);
+  whole[1] = Math.max(whole[0] + 1, last);
+  if (followed) view = [all ? whole[0] : Math.max(whole[0], whole[1] - span), whole[1]];
+  const tiles = byId('tiles');
+  tiles.textContent = '';
+  for (const index of hasCharts ? shownLines : data.series.map((one, i) => i)) {
+    const series = data.series[index];
+    tile(tiles, { name: labelOf(series), value: series.v[series.v.length - 1], unit: unitOf(series), note: series.scope, modelled: series.modelled });
+  }
+}
+
+async function askLive() {
+  try {
+    const reply = await fetch('live.json', { cache: 'no-store' });
+    if (!reply.ok) throw new Error(await reply.text());
+    const answer = await reply.json();
+    if (asks.begin === undefined) asks.begin = answer.seconds;
+    const fresh = takeLive(answer);
+    byId('state').textContent = '';
+    if (fresh || !asks.drawn) {
+      asks.drawn = true;
+      if (hasCharts && byId('lines')) {
+        shownLines = new Set(usualSeries());
+      } else if (hasCharts) {
+        setUpTimes();
+      }
+    }
+    drawLive();
+    if (hasCharts) drawTimes();
+  } catch (error) {
+    byId('state').textContent = 'No newer values: ' + error.message;
+  }
+  setTimeout(askLive, data.interval_ms);
+}
+
+function startLive() {
+  const head = byId('head');
+  const line = element('p', { class: 'dim' }, head, 'Newest values, every ' + quantity(data.interval_ms / 1000, 's') + '; for other programs at ');
+  element('a', { href: 'metrics' }, line, 'metrics');
+  element('p', { class: 'warn', id: 'state', role: 'status' }, head);
+  element('div', { class: 'tiles', id: 'tiles' }, byId('overview'));
+  data.series = [];
+  data.regions = [];
+  data.moments = [];
+  data.passes = 0;
+  askLive();
+}

@@ -1,0 +1,186 @@
+// Each number from the first of its sources that the recording has.
+#include "recording/page/overview.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+#include <set>
+
+#include "recording/statistics.hpp"
+
+namespace substrata::recording {
+namespace {
+
+bool ends_with(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+class Overview {
+ public:
+  Overview(const Timeline& timeline, const std::vector<Group>& groups)
+      : timeline_(timeline), groups_(groups) {}
+
+  std::vector<OverviewNumber> all() {
+    add("Wall time", timeline_.seconds, "s");
+    processors();
+    memory();
+    messages();
+    network();
+    heat();
+    energy();
+    ranks();
+    return out_;
+  }
+
+ private:
+  void add(const char* name, double value, const char* unit, std::string note = {}, bool modelled = false) {
+    if (std::isfinite(value)) out_.push_back({name, value, unit, std::move(note), NAN, {}, modelled});
+  }
+  // Beside the number that was added last.
+  void also(double value, const char* unit) {
+    out_.back().also = value;
+    out_.back().also_unit = unit;
+  }
+  // The first of these series with values, which may be several traces.
+  const Group* group(std::initializer_list<std::string_view> names) const {
+    for (const std::string_view name : names)
+      for (const Group& one : groups_)
+        if (one.about->name == name && total_of(one) >= 0) return &one;
+    return nullptr;
+  }
+  // Of all writers; NaN without values.
+  static double total_of(const Group& group) {
+    double sum = NAN;
+    for (const Trace* trace : group.traces)
+      if (trace->values.size() > 1) sum = (std::isnan(sum) ? 0 : sum) + summarize(*trace).total;
+    return sum;
+  }
+  // A property that every writer may have: the sum, or the largest; NaN where none has it.
+  double of_ends(std::string_view name, bool largest) const {
+    double out = NAN;
+    for (const Writer& writer : timeline_.recording->writers) {
+      const std::string text{property(writer.end_properties, name)};
+      if (text.empty()) continue;
+      const double one = std::strtod(text.c_str(), nullptr);
+      out = std::isnan(out) ? one : largest ? std::max(out, one) : out + one;
+    }
+    return out;
+  }
+
+  void processors() {
+    const std::string machine{
+        property(timeline_.recording->writers.front().properties, "machine.processors")};
+    const std::string note = machine.empty() || timeline_.hosts > 1 ? "" : "of " + machine;
+    const Group* clock = group({"perf::TASK-CLOCK", "process:::cpu:time", "machine:busy"});
+    if (clock != nullptr && timeline_.seconds > 0)
+      add("CPUs busy", total_of(*clock) / timeline_.seconds, "", note, clock->about->modelled);
+    // Of the whole command, and so not of a part of the recording that was cut out.
+    const double system = of_ends("command.system_s", false), user = of_ends("command.user_s", false);
+    if (timeline_.cut || !(system + user > 0)) return;
+    char share[40];
+    std::snprintf(share, sizeof share, "%.0f %% in the kernel", 100 * system / (system + user));
+    add("Processor time", system + user, "s", share);
+  }
+  void memory() {
+    const double peak = of_ends("command.max_resident_kib", true),
+                 floor = of_ends("command.max_resident_floor_kib", true);
+    // What the command needs less than the recorder before it cannot be seen.
+    if (!timeline_.cut && !(peak <= floor)) add("Peak memory", 1024 * peak, "bytes", "largest process");
+  }
+  void messages() {
+    if (const Group* count = group({"mpi:::messages", "mpi:::rank:messages"})) {
+      add("MPI messages", total_of(*count), "", {}, count->about->modelled);
+      if (const Group* bytes = group({"mpi:::bytes", "mpi:::rank:bytes"})) also(total_of(*bytes), "bytes");
+    }
+  }
+  void network() {
+    double sum = NAN;
+    for (const Group& one : groups_) {
+      const std::string& name = one.about->name;
+      if (one.about->component != "net" || name.find(":::lo:") != std::string::npos ||
+          (!ends_with(name, ":rx:bytes") && !ends_with(name, ":tx:bytes")))
+        continue;
+      const double total = total_of(one);
+      if (std::isfinite(total)) sum = (std::isnan(sum) ? 0 : sum) + total;
+    }
+    add("Network", sum, "bytes", "in and out, whole node");
+  }
+  void heat() {
+    const Trace* hottest = nullptr;
+    double most = -INFINITY;
+    for (const Group& one : groups_) {
+      if (one.about->unit != "degC" || one.about->kind != Kind::kGauge) continue;
+      // Limits are not temperatures.
+      const std::string& name = one.about->name;
+      if (ends_with(name, ":max") || ends_with(name, ":crit") || ends_with(name, ":emergency") ||
+          ends_with(name, ":min"))
+        continue;
+      for (const Trace* trace : one.traces) {
+        if (trace->values.empty()) continue;
+        const double here = *std::max_element(trace->values.begin(), trace->values.end());
+        // What was measured comes before a model.
+        const bool better = hottest == nullptr || (hottest->series->modelled && !one.about->modelled) ||
+                            (hottest->series->modelled == one.about->modelled && here > most);
+        if (!better) continue;
+        most = here;
+        hottest = trace;
+      }
+    }
+    if (hottest != nullptr) add("Hottest", most, "degC", hottest->series->name, hottest->series->modelled);
+  }
+  void energy() {
+    double sum = NAN;
+    bool modelled = false;
+    for (const Group& one : groups_) {
+      // Of one scheme: packages have all that is in them.
+      const std::string& name = one.about->name;
+      if (one.about->unit != "J" || one.about->kind == Kind::kGauge ||
+          (name.find("PACKAGE_ENERGY") == std::string::npos && name.find("ENERGY_PKG") == std::string::npos &&
+           name.find("energy-pkg") == std::string::npos))
+        continue;
+      const double total = total_of(one);
+      if (!std::isfinite(total)) continue;
+      sum = (std::isnan(sum) ? 0 : sum) + total;
+      modelled = modelled || one.about->modelled;
+    }
+    if (timeline_.seconds > 0) {
+      add("Power", sum / timeline_.seconds, "W", {}, modelled);
+      if (std::isfinite(sum)) also(sum, "J");
+    }
+  }
+  void ranks() {
+    std::size_t count = 0;
+    std::set<std::int64_t> own;
+    for (const Writer& writer : timeline_.recording->writers)
+      if (!property(writer.properties, "mpi.rank").empty())
+        own.insert(property_number(writer.properties, "mpi.rank"));
+    count = own.size();
+    for (const Group& one : groups_) {
+      if (one.scope == "rank") count = std::max(count, one.traces.size());
+      if (one.about->name != "mpi:::ranks") continue;
+      for (const Trace* trace : one.traces)
+        for (const double value : trace->values)
+          if (value > 0 && value < 1e9) count = std::max(count, static_cast<std::size_t>(value));
+    }
+    const std::string nodes =
+        timeline_.hosts > 1 ? "on " + std::to_string(timeline_.hosts) + " nodes" : "on one node";
+    if (count != 0)
+      add("Ranks", static_cast<double>(count), "", nodes);
+    else if (timeline_.hosts > 1)
+      add("Nodes", static_cast<double>(timeline_.hosts), "");
+  }
+
+  const Timeline& timeline_;
+  const std::vector<Group>& groups_;
+  std::vector<OverviewNumber> out_;
+};
+
+}  // namespace
+
+std::vector<OverviewNumber> overview_of(const Timeline& timeline, const std::vector<Group>& groups) {
+  return Overview(timeline, groups).all();
+}
+
+}  // namespace substrata::recording

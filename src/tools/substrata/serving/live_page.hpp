@@ -1,0 +1,31 @@
+// The page of `substrata serve` and the values that it asks for.
+#ifndef SUBSTRATA_TOOL_SERVING_LIVE_PAGE_HPP
+#define SUBSTRATA_TOOL_SERVING_LIVE_PAGE_HPP
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "recording/recording.hpp"
+
+namespace substrata::tool {
+
+std::string live_page(const std::string& title, const std::string& host, std::int64_t interval_ns);
+
+// The newest value of each series as JSON, in base units. Thread-compatible.
+class LiveValues {
+ public:
+  // Times of one server count from any one moment.
+  explicit LiveValues(double seconds);
+  // NaN: it has no value now.
+  void add(const recording::SeriesInfo& about, std::string_view scope, double value);
+  std::string text() const { return text_ + "]}"; }
+
+ private:
+  std::string text_;
+  bool first_ = true;
+};
+
+}  // namespace substrata::tool
+
+#endif

@@ -1,0 +1,308 @@
+// The page of a recording as a browser shows it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "browser.hpp"
+#include "recording/html_report.hpp"
+#include "recording/page/page.hpp"
+#include "recording/timeline.hpp"
+#include "synthetic.hpp"
+
+namespace {
+
+using namespace substrata::recording;
+using namespace substrata::tests;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+#define NEEDS_CHARTS()    \
+  if (!page_has_charts()) \
+  GTEST_SKIP()            \
+      << "this build has no library of charts: npm or a network was missing (docs/decisions/charts.md)"
+
+SeriesInfo in_component(SeriesInfo info, const std::string& component, const std::string& scope) {
+  info.component = component;
+  info.scope = scope;
+  return info;
+}
+
+// Ten seconds of an MPI program of three ranks: a busy half and an idle one.
+std::string page_of_a_job() {
+  MemorySink sink([] {
+    Properties properties = machine("node1", "boot");
+    for (auto& [name, value] : properties)
+      if (name == "command") value = "mpirun -n 3 solver";
+    properties.emplace_back("machine.processors", "4");
+    return properties;
+  }());
+  std::vector<SeriesInfo> series = {
+      in_component(count_series("perf::TASK-CLOCK", "ns"), "perf_event", "process tree"),
+      in_component(count_series("perf::PAGE-FAULTS", "faults"), "perf_event", "process tree"),
+      in_component(count_series("net:::eth0:rx:bytes", "bytes"), "net", "node"),
+      in_component(count_series("net:::eth0:tx:bytes", "bytes"), "net", "node"),
+      in_component(count_series("mpi:::messages", "messages"), "mpi", "ranks of the node"),
+      in_component(count_series("mpi:::bytes", "bytes"), "mpi", "ranks of the node"),
+      in_component(gauge_series("mpi:::ranks", "ranks"), "mpi", "ranks of the node"),
+      in_component(gauge_series("thermal_model:::package0:temperature", "mdegC"), "thermal_model", "package"),
+      in_component(count_series("recorder:cpu", "ns"), "recorder", "recorder")};
+  series[6].modelled = false;
+  // As ranks come: not in their order.
+  for (const char* rank : {"rank 2", "rank 0", "rank 1"})
+    series.push_back(in_component(count_series("mpi:::rank:bytes", "bytes"), "mpi", rank));
+  const std::uint32_t set = sink.declare(series);
+  for (int i = 0; i <= 100; ++i) {
+    const int busy = std::min(i, 50);
+    const std::vector<std::int64_t> values = {
+        300'000'000LL * busy, 40 * busy,       1000 * busy, 500 * i,     10 * busy,  2'000'000LL * busy, 3,
+        50'000 + 50 * i,      1'000'000LL * i, 3000 * busy, 1000 * busy, 2000 * busy};
+    std::vector<std::uint8_t> flags(values.size(), 0);
+    flags[7] = kModelled;
+    sink.sample(set, kSecond + i * kSecond / 10, 1000, values.data(), flags.data());
+  }
+  sink.mark({MarkKind::kBegin, 2 * kSecond, -1, "solve"});
+  sink.mark({MarkKind::kEnd, 6 * kSecond, -1, "solve"});
+  sink.mark({MarkKind::kBegin, 7 * kSecond, -1, "blink"});
+  sink.mark({MarkKind::kEnd, 7 * kSecond + 1'000'000, -1, "blink"});
+  sink.end(11 * kSecond, {{"exit", "exit status 0"},
+                          {"command.user_s", "12"},
+                          {"command.system_s", "3"},
+                          {"command.max_resident_kib", "2048000"},
+                          {"command.max_resident_floor_kib", "8000"}});
+  std::ostringstream out;
+  write_html_report(out, lay_out(sink.recording()), "run.sub");
+  return out.str();
+}
+
+Browsed browse_job(int width, const std::string& script, const std::string& options = "") {
+  return browse(page_of_a_job(), width, script, options);
+}
+
+// CO-4: it renders, it has the series, zoom works, the console stays silent.
+TEST(ReportPage, InHeadlessChromiumItRendersAndZooms) {
+  NEEDS_CHARTS();
+  const Browsed job = browse_job(1200, R"(
+    const page = window.substrataPage, canvas = document.querySelector('#lines canvas');
+    const box = canvas.getBoundingClientRect();
+    const at = (share) => ({ clientX: box.left + box.width * share, clientY: box.top + 120, button: 0, bubbles: true, view: window });
+    out.before = page.view();
+    out.inked = (() => {
+      const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      let inked = 0;
+      for (let i = 3; i < pixels.length; i += 4) inked += pixels[i] !== 0;
+      return inked;
+    })();
+    canvas.dispatchEvent(new MouseEvent('mousedown', at(0.5)));
+    canvas.dispatchEvent(new MouseEvent('mousemove', at(0.6)));
+    canvas.dispatchEvent(new MouseEvent('mousemove', at(0.7)));
+    canvas.dispatchEvent(new MouseEvent('mouseup', at(0.7)));
+    out.dragged = page.view();
+    canvas.dispatchEvent(new MouseEvent('dblclick', at(0.5)));
+    out.reset = page.view();
+    out.picture = page.picture().slice(1, 4);
+    out.charts = document.querySelectorAll('figure').length;)");
+  SKIP_WITHOUT_BROWSER(job);
+  ASSERT_TRUE(job.found.is_object()) << job.said;
+  EXPECT_THAT(job.said, Not(HasSubstr("CONSOLE")));
+  EXPECT_GT(job.found.at("inked"), 2000);
+  EXPECT_EQ(job.found.at("before"), json::parse("[0,10]"));
+  const auto span = [&](const char* name) {
+    return job.found.at(name)[1].get<double>() - job.found.at(name)[0].get<double>();
+  };
+  EXPECT_LT(span("dragged"), 4);
+  EXPECT_GT(span("dragged"), 0.5);
+  EXPECT_EQ(job.found.at("reset"), job.found.at("before"));
+  EXPECT_EQ(job.found.at("picture"), "svg");
+  EXPECT_EQ(job.found.at("charts"), 2) << "signatures, correlations";
+}
+
+TEST(ReportPage, ItsHeadHasTheNumbersOfTheRun) {
+  const Browsed job = browse_job(1200, R"(
+    for (const one of document.querySelectorAll('#overview .tile'))
+      out[one.dataset.name] = [one.querySelector('strong').textContent, one.querySelector('.note').textContent,
+        one.querySelector('.badge') !== null];
+    out.longest = document.querySelector('.longest li').textContent;
+    out.command = document.querySelector('.command code').textContent;
+    out.first = document.querySelector('main section').id;)");
+  SKIP_WITHOUT_BROWSER(job);
+  ASSERT_TRUE(job.found.is_object()) << job.said;
+  const auto tile = [&](const char* name) { return job.found.value(name, json()); };
+  EXPECT_EQ(tile("Wall time"), json::parse(R"(["10 s","",false])"));
+  EXPECT_EQ(tile("CPUs busy"), json::parse(R"(["1.5","of 4",false])"));
+  EXPECT_EQ(tile("Processor time"), json::parse(R"(["15 s","20 % in the kernel",false])"));
+  EXPECT_EQ(tile("Peak memory"), json::parse(R"(["2.1 GB","largest process",false])"));
+  EXPECT_EQ(tile("MPI messages"), json::parse(R"(["500","100 MB in all",false])"));
+  EXPECT_EQ(tile("Network"), json::parse(R"(["100 kB","in and out, whole node",false])"));
+  EXPECT_EQ(tile("Hottest"), json::parse(R"(["55.0 °C","thermal_model:::package0:temperature",true])"));
+  EXPECT_EQ(tile("Ranks"), json::parse(R"(["3","on one node",false])"));
+  EXPECT_EQ(job.found.at("longest"), "solve4 s, 40.0 %");
+  EXPECT_EQ(job.found.at("command"), "mpirun -n 3 solver");
+  EXPECT_EQ(job.found.at("first"), "overview");
+}
+
+TEST(ReportPage, AtFirstItShowsWhereTimeBytesAndHeatGo) {
+  NEEDS_CHARTS();
+  const Browsed job = browse_job(1200, R"(
+    out.panels = window.substrataPage.panels().map((one) => one.label);
+    out.ranks = window.substrataPage.panels().find((one) => one.kind === 'map').map.names;
+    out.constant = document.querySelector('.constant').textContent;
+    out.tip = (() => {
+      const canvas = document.querySelector('#lines canvas'), box = canvas.getBoundingClientRect();
+      const panel = window.substrataPage.panels()[1];
+      canvas.dispatchEvent(new MouseEvent('mousemove',
+        { clientX: box.left + box.width * 0.3, clientY: box.top + panel.top + 30, bubbles: true, view: window }));
+      return Array.from(document.querySelectorAll('#tip > *'), (one) => one.textContent);
+    })();
+    out.blink = (() => {
+      const canvas = document.querySelector('#lines canvas'), box = canvas.getBoundingClientRect();
+      const x = window.substrataPage.chart().convertToPixel({ gridIndex: 0 }, [6.0005, 0])[0];
+      canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: box.left + x, clientY: box.top + window.substrataPage.panels()[0].top + 8,
+        bubbles: true, view: window }));
+      return document.getElementById('tip').textContent;
+    })();)");
+  SKIP_WITHOUT_BROWSER(job);
+  ASSERT_TRUE(job.found.is_object()) << job.said;
+  EXPECT_EQ(job.found.at("panels"),
+            json::parse(
+                R"(["regions","CPUs busy","MPI bytes","MPI bytes by rank","Page faults","Received by eth0",)"
+                R"("Temperature of package0"])"));
+  EXPECT_EQ(job.found.at("ranks"), json::parse(R"(["rank 0","rank 1","rank 2"])"));
+  EXPECT_THAT(job.found.at("constant").get<std::string>(), HasSubstr("mpi:::ranks 3 ranks"));
+  ASSERT_EQ(job.found.at("tip").size(), 3u) << "time, region and one value";
+  EXPECT_EQ(job.found.at("tip")[1], "solve");
+  EXPECT_EQ(job.found.at("tip")[2], "CPUs busy: 3 CPUs");
+  EXPECT_THAT(job.found.at("blink").get<std::string>(), HasSubstr("blink")) << "too short for its name";
+}
+
+TEST(ReportPage, KeysZoomAndMoveAndSwitchTheTheme) {
+  NEEDS_CHARTS();
+  const Browsed job = browse_job(1200, R"(
+    const key = (name) => { document.dispatchEvent(new KeyboardEvent('keydown', { key: name })); return window.substrataPage.view(); };
+    out.plus = key('+');
+    out.right = key('ArrowRight');
+    out.all = key('0');
+    const paper = () => getComputedStyle(document.body).backgroundColor;
+    out.light = paper();
+    key('d');
+    out.dark = paper();)");
+  SKIP_WITHOUT_BROWSER(job);
+  ASSERT_TRUE(job.found.is_object()) << job.said;
+  EXPECT_EQ(job.found.at("plus"), json::parse("[2.5,7.5]"));
+  EXPECT_NEAR(job.found.at("right")[0].get<double>(), 2.5 + 5.0 / 3, 1e-6);
+  EXPECT_EQ(job.found.at("all"), json::parse("[0,10]"));
+  EXPECT_EQ(job.found.at("light"), "rgb(255, 255, 255)");
+  EXPECT_EQ(job.found.at("dark"), "rgb(20, 24, 29)");
+}
+
+TEST(ReportPage, IsDarkWhereTheSystemIs) {
+  const Browsed job = browse_job(1200, "out.paper = getComputedStyle(document.body).backgroundColor;",
+                                 "--blink-settings=preferredColorScheme=0");
+  SKIP_WITHOUT_BROWSER(job);
+  ASSERT_TRUE(job.found.is_object()) << job.said;
+  EXPECT_EQ(job.found.at("paper"), "rgb(20, 24, 29)");
+}
+
+// It was 821 pixels wide at 500, and stopped at 1400 on wide screens.
+TEST(ReportPage, FitsFrom400To2560Pixels) {
+  const char* const measure = R"(out.width = document.documentElement.scrollWidth;
+    out.chart = document.getElementById('lines') ? document.getElementById('lines').clientWidth : -1;)";
+  const Browsed narrow = browse_job(400, measure);
+  SKIP_WITHOUT_BROWSER(narrow);
+  ASSERT_TRUE(narrow.found.is_object()) << narrow.said;
+  EXPECT_LE(narrow.found.at("width"), 400);
+  if (!page_has_charts()) return;
+  const Browsed wide = browse_job(2560, measure);
+  ASSERT_TRUE(wide.found.is_object()) << wide.said;
+  EXPECT_GT(wide.found.at("chart"), 2300);
+}
+
+TEST(ReportPage, WithoutItsChartsItHasTablesAndSaysSo) {
+  std::string page = page_of_a_job();
+  const std::string opening = "<script id=\"library\">";
+  const std::size_t begin = page.find(opening) + opening.size();
+  page.erase(begin, page.find("</script>", begin) - begin);
+  const Browsed job = browse(page, 1200, R"(
+    out.without = document.getElementById('without').textContent;
+    out.regions = document.querySelectorAll('#region-table tbody tr').length;
+    out.series = document.querySelectorAll('#totals tbody tr').length;)");
+  SKIP_WITHOUT_BROWSER(job);
+  ASSERT_TRUE(job.found.is_object()) << job.said;
+  EXPECT_THAT(job.said, Not(HasSubstr("CONSOLE")));
+  EXPECT_THAT(job.found.at("without").get<std::string>(), HasSubstr("tables only"));
+  EXPECT_EQ(job.found.at("regions"), 2);
+  EXPECT_EQ(job.found.at("series"), 10);
+}
+
+TEST(ReportPage, ARooflineInTheRecordingIsAPanel) {
+  NEEDS_CHARTS();
+  MemorySink sink(machine("a", "boot"));
+  sample_functions(
+      sink, 50, 0.1, [](double t) { return 1000 * t * t; }, [](double t) { return 40000 + 500 * t; });
+  sink.attach({"roofline", "application/json",
+               R"({"processor":"a processor","flops_per_second":[{"name":"AVX2","one":1e10,"all":2e10}],)"
+               R"("bytes_per_second":[{"name":"memory","one":1e10,"all":1e10}],)"
+               R"("points":[{"name":"solve","flops_per_second":1e9,"flops_per_byte":0.25}]})"});
+  sink.end(6 * kSecond, {});
+  std::ostringstream page;
+  write_html_report(page, lay_out(sink.recording()), "roofs");
+  const Browsed seen =
+      browse(page.str(), 1200,
+             "out.captions = Array.from(document.querySelectorAll('figcaption'), (one) => one.textContent);");
+  SKIP_WITHOUT_BROWSER(seen);
+  ASSERT_TRUE(seen.found.is_object()) << seen.said;
+  EXPECT_THAT(seen.said, Not(HasSubstr("CONSOLE")));
+  EXPECT_THAT(seen.found.at("captions").back().get<std::string>(), HasSubstr("peaks of a processor"));
+}
+
+TEST(ReportPage, BinsOfAHistogramAreOneHeatMap) {
+  NEEDS_CHARTS();
+  MemorySink sink(machine("a", "boot"));
+  std::vector<SeriesInfo> bins;
+  for (const int bin : {10, 9, 8}) {
+    bins.push_back(count_series("shrimp:::BIN:latency=" + std::to_string(bin), "packets"));
+    bins.back().kind = Kind::kBin;
+  }
+  const std::uint32_t set = sink.declare(bins);
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t values[3] = {i, 2 * i * i, 3 * i};
+    const std::uint8_t flags[3] = {0, 0, 0};
+    sink.sample(set, kSecond + i * kSecond / 10, 0, values, flags);
+  }
+  sink.end(3 * kSecond, {});
+  std::ostringstream page;
+  write_html_report(page, lay_out(sink.recording()), "bins");
+  const Browsed seen = browse(page.str(), 1200,
+                              "out.maps = window.substrataPage.panels().filter((one) => one.kind === 'map')"
+                              ".map((one) => one.map.names);");
+  SKIP_WITHOUT_BROWSER(seen);
+  ASSERT_TRUE(seen.found.is_object()) << seen.said;
+  EXPECT_EQ(seen.found.at("maps"), json::parse(R"([["8","9","10"]])"));
+}
+
+// A correlation grid without cells, and dashed lines at zero.
+TEST(ReportPage, WhatIsEmptyIsSaidInWords) {
+  MemorySink sink(machine("a", "boot"));
+  const std::uint32_t set = sink.declare({count_series("nothing")});
+  const std::int64_t value = 0;
+  const std::uint8_t flag = 0;
+  for (int i = 0; i < 5; ++i) sink.sample(set, kSecond + i * kSecond, 0, &value, &flag);
+  sink.end(6 * kSecond, {});
+  std::ostringstream out;
+  write_html_report(out, lay_out(sink.recording()), "empty");
+  const Browsed seen = browse(out.str(), 1200, "out.text = document.querySelector('main').textContent;");
+  SKIP_WITHOUT_BROWSER(seen);
+  ASSERT_TRUE(seen.found.is_object()) << seen.said;
+  EXPECT_THAT(seen.said, Not(HasSubstr("CONSOLE")));
+  const std::string text = seen.found.at("text");
+  EXPECT_THAT(text, HasSubstr("The program marked no regions"));
+  if (!page_has_charts()) return;
+  EXPECT_THAT(text, HasSubstr("there is nothing to correlate"));
+  EXPECT_THAT(text, HasSubstr("0 throughout: nothing"));
+}
+
+}  // namespace
