@@ -39,7 +39,7 @@ struct Line {
 };
 
 // An event's, without a value so far.
-Line line_of(const recording::SeriesInfo& about);
+Line line_about(const recording::SeriesInfo& about);
 
 // A number computed from several events.
 struct MetricLine {
