@@ -66,9 +66,7 @@ TEST_F(InfiniBand, CountsFromTheStartAlsoFromZeroAndAcrossTheWrap) {
 TEST_F(InfiniBand, CounterThatWasResetIsAnError) {
   record_port("mlx5_0/ports/1", "4: ACTIVE");
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"mlx5_0_1:port_xmit_packets"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"mlx5_0_1:port_xmit_packets"});
   tree.write(kAdapters + "mlx5_0/ports/1/counters/port_xmit_packets", 0);
   Status status;
   EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark));

@@ -198,6 +198,14 @@ class EventSet {
   size_t size_ = 0;
 };
 
+// One that counts these events.
+class RunningSet : public EventSet {
+ public:
+  RunningSet(const Substrate& substrate, const std::vector<std::string>& names) : EventSet(substrate, names) {
+    EXPECT_TRUE(start().ok());
+  }
+};
+
 inline std::string note_of(const Status& status) { return status.note == nullptr ? "" : status.note; }
 
 // A built-in substrate on a recorded tree. Derive with the substrate's entry point.
