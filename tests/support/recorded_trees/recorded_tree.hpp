@@ -183,6 +183,13 @@ class EventSet {
     }
     return values;
   }
+  // Why a read fails, which leaves every slot as it was.
+  Status refused_read() {
+    Status status;
+    for (const int64_t value : read(&status)) EXPECT_EQ(value, kMark);
+    EXPECT_FALSE(status.ok());
+    return status;
+  }
   std::vector<ValueDetail> details() {
     std::vector<ValueDetail> all(size_);
     const Status status = table().read_details(set_, all.data());
