@@ -5,10 +5,10 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "support/lines.hpp"
 #include "support/program.hpp"
 
 namespace {
@@ -18,14 +18,6 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 Ran tool(const std::string& arguments) { return shell(SUBSTRATA_TOOL " " + arguments); }
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);)
-    if (!line.empty()) out.push_back(line);
-  return out;
-}
 
 std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> out(1);
