@@ -55,8 +55,7 @@ struct SampledSlots {
   static DeviceT* device_of(Device* device) noexcept { return reinterpret_cast<DeviceT*>(device); }
   static State* state_of(Set* set) noexcept { return reinterpret_cast<State*>(set); }
 
-  static Status detect(const Host* host) noexcept requires requires { DeviceT::detect(*host); }
-  {
+  static Status detect_device(const Host* host) noexcept {
     return guarded([&]() -> Status { return DeviceT::detect(*host); });
   }
 
@@ -141,6 +140,7 @@ struct SampledSlots {
     if (own.version == nullptr) own.version = "1.0";
     own.max_events = own.max_multiplexed = DeviceT::kMostEvents;
     own = table_of<SampledSlots>(own);
+    if constexpr (requires(const Host& host) { DeviceT::detect(host); }) own.detect = detect_device;
     if (close != nullptr) own.close = close;
     return own;
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "measured/arguments.hpp"
+#include "support/lines.hpp"
 
 namespace {
 
@@ -84,16 +85,9 @@ std::string csv_of(const measured::Record& record) {
   return out.str();
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
 // CO-1
 TEST(Csv, RowsAreOrderedByTimeAndUnreadValuesAreEmpty) {
-  std::vector<std::string> lines = lines_of(csv_of(sample_record()));
+  std::vector<std::string> lines = substrata::tests::lines_of(csv_of(sample_record()));
   const auto first =
       std::find_if(lines.begin(), lines.end(), [](const std::string& line) { return line[0] != '#'; });
   EXPECT_THAT(std::vector<std::string>(first, lines.end()),
@@ -138,7 +132,7 @@ TEST(SaveCsv, UnwritablePathFailsAndNoPathWritesNothing) {
 
 // The words of the table's line that begins with `name`.
 std::vector<std::string> table_line(const std::string& table, const std::string& name) {
-  for (const std::string& line : lines_of(table)) {
+  for (const std::string& line : substrata::tests::lines_of(table)) {
     std::istringstream words(line);
     std::vector<std::string> found;
     for (std::string word; words >> word;) found.push_back(word);

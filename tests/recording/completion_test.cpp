@@ -4,10 +4,10 @@
 
 #include <regex>
 #include <set>
-#include <sstream>
 
 #include "in_terminal.hpp"
 #include "support/kernel_events.hpp"
+#include "support/lines.hpp"
 #include "support/program.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -21,13 +21,6 @@ using testing::IsSupersetOf;
 using testing::Not;
 
 Ran tool(const std::string& arguments) { return shell(SUBSTRATA_TOOL " " + arguments); }
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 std::vector<std::string> words(const std::string& typed) {
   const Ran ran = tool("completion words " + typed);

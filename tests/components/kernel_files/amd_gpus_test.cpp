@@ -59,9 +59,7 @@ TEST_F(RocmSmi, PowerCapIsWrittenWithinTheGpusRangeAndGivenBack) {
   open();
   const std::string file = tree.root() + kDrm + "card2/device/hwmon/hwmon5/power1_cap";
   {
-    EventSet set(substrate);
-    ASSERT_TRUE(set.program({"power_cap:device=1:sensor=0"}).ok());
-    ASSERT_TRUE(set.start().ok());
+    RunningSet set(substrate, {"power_cap:device=1:sensor=0"});
     const int64_t too_much = 600'000'000;
     EXPECT_EQ(substrate.table.write(set.handle(), &too_much).code, Code::kInvalid);
     const int64_t good = 300'000'000;
@@ -75,12 +73,9 @@ TEST_F(RocmSmi, PowerCapIsWrittenWithinTheGpusRangeAndGivenBack) {
 TEST_F(RocmSmi, GpuThatNoLongerGivesANumberFailsTheRead) {
   record_node(tree);
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"busy_percent:device=0", "busy_percent:device=1"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"busy_percent:device=0", "busy_percent:device=1"});
   tree.write(kDrm + "card2/device/gpu_busy_percent", "");
-  Status status;
-  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark, EventSet::kMark));
+  const Status status = set.refused_read();
   EXPECT_THAT(note_of(status), HasSubstr("busy_percent:device=1"));
 }
 

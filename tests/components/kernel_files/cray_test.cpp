@@ -42,9 +42,7 @@ TEST_F(CrayPm, EventsNameTheQuantityAndThePartOfTheNode) {
 TEST_F(CrayPm, EnergyCountsFromTheStartAndPowerIsALevel) {
   record_node();
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"PM_ENERGY:NODE", "PM_POWER:NODE", "PM_ENERGY:ACC3"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"PM_ENERGY:NODE", "PM_POWER:NODE", "PM_ENERGY:ACC3"});
   record("energy", 1234600, "J");
   record("power", 455, "W");
   record("accel3_energy", 226, "J");
@@ -54,13 +52,9 @@ TEST_F(CrayPm, EnergyCountsFromTheStartAndPowerIsALevel) {
 TEST_F(CrayPm, EnergyThatBeganAnewIsAnError) {
   record_node();
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"PM_ENERGY:NODE"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"PM_ENERGY:NODE"});
   record("energy", 3, "J");
-  Status status;
-  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark));
-  EXPECT_EQ(status.code, Code::kCountersLost);
+  EXPECT_EQ(set.refused_read().code, Code::kCountersLost);
 }
 
 TEST_F(CrayPm, OtherMachinesAreUnavailable) {
@@ -83,9 +77,7 @@ TEST_F(Cxi, TelemetryAndRetryHandlerCountFromTheStart) {
   EXPECT_THAT(substrate.names(),
               ElementsAre("cxi0:hni_pkts_sent_by_tc_0", "cxi0:hni_sts_tx_ok_octets", "cxi0:rh:nacks"));
   EXPECT_STREQ(substrate.event("cxi0:hni_sts_tx_ok_octets").unit, "bytes");
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program(substrate.names()).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, substrate.names());
   tree.write(kTelemetry + "hni_sts_tx_ok_octets", "1500@1700000001.123456789\n");
   tree.write(kTelemetry + "hni_pkts_sent_by_tc_0", "4@1700000001.123456789\n");
   tree.write("/var/run/cxi/cxi0/nacks", 9);
@@ -95,13 +87,9 @@ TEST_F(Cxi, TelemetryAndRetryHandlerCountFromTheStart) {
 TEST_F(Cxi, InterfaceThatGivesNoNumberAnyMoreFailsTheRead) {
   tree.write(kTelemetry + "hni_sts_tx_ok_octets", "1000@1700000000.1\n");
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"cxi0:hni_sts_tx_ok_octets"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"cxi0:hni_sts_tx_ok_octets"});
   tree.write(kTelemetry + "hni_sts_tx_ok_octets", "");
-  Status status;
-  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark));
-  EXPECT_EQ(status.code, Code::kSystem);
+  EXPECT_EQ(set.refused_read().code, Code::kSystem);
 }
 
 TEST_F(Cxi, MachineWithoutTelemetryIsUnavailableWithTheCure) {

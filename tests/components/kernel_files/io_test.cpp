@@ -23,9 +23,7 @@ TEST_F(Io, EventsAreTheLinesOfTheFileUnderPapisNames) {
   open();
   EXPECT_THAT(substrate.names(), ElementsAre("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes",
                                              "cancelled_write_bytes"));
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program(substrate.names()).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, substrate.names());
   EXPECT_THAT(set.read(), ElementsAre(323934931, 323929600, 632687, 632675, 4096, 323932160, 8192))
       << "as in PAPI: since the process began";
   ASSERT_TRUE(set.reset().ok());
@@ -49,9 +47,7 @@ TEST(IoOfThisProcess, CountsTheBytesThatAWriteCallTakes) {
   Substrate substrate(substrata_entry_io, host);
   if (!substrate.detect().ok()) GTEST_SKIP() << note_of(substrate.detect());
   ASSERT_TRUE(substrate.open().ok());
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"wchar", "syscw"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"wchar", "syscw"});
   const auto before = set.read();
   const int file = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   const std::string text(12345, 'x');

@@ -30,9 +30,7 @@ TEST_F(Lustre, CountsTheSumsOfItsStatisticsUnderBothSpellingsOfTheNames) {
   EXPECT_THAT(substrate.names(), ElementsAre("scratch-ffff88/stats_llread", "scratch-ffff88/stats_llwrite",
                                              "scratch-ffff88/stats_wrong_readahead"));
   EXPECT_EQ(substrate.find("scratch-ffff88_llread"), 0);
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program(substrate.names()).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, substrate.names());
   EXPECT_THAT(set.read(), ElementsAre(0, 0, 0));
   record(kOld, 1512, 6096, "read but discarded 9\n");
   EXPECT_THAT(set.read(), ElementsAre(512, 4096, 4));
@@ -41,9 +39,7 @@ TEST_F(Lustre, CountsTheSumsOfItsStatisticsUnderBothSpellingsOfTheNames) {
 TEST_F(Lustre, StatisticsInDebugfsWithNewSpellingsAreRead) {
   record(kNew, 1000, 2000, "read_but_discarded 5 samples [pages]\n");
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"scratch-ffff88_wrong_readahead", "scratch-ffff88_llwrite"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"scratch-ffff88_wrong_readahead", "scratch-ffff88_llwrite"});
   record(kNew, 1000, 2500, "read_but_discarded 6 samples [pages]\n");
   EXPECT_THAT(set.read(), ElementsAre(1, 500));
 }
@@ -51,9 +47,7 @@ TEST_F(Lustre, StatisticsInDebugfsWithNewSpellingsAreRead) {
 TEST_F(Lustre, LineThatAppearsWithTheFirstReadCountsFromZero) {
   record(kNew, 0, 2000, "");
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"scratch-ffff88_llread", "scratch-ffff88_wrong_readahead"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"scratch-ffff88_llread", "scratch-ffff88_wrong_readahead"});
   record(kNew, 4096, 2000, "read_but_discarded 2 samples [pages]\n");
   EXPECT_THAT(set.read(), ElementsAre(4096, 2));
 }
@@ -61,13 +55,9 @@ TEST_F(Lustre, LineThatAppearsWithTheFirstReadCountsFromZero) {
 TEST_F(Lustre, ClearedStatisticsAreAnError) {
   record(kOld, 1000, 2000, "");
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"scratch-ffff88_llwrite"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"scratch-ffff88_llwrite"});
   record(kOld, 1000, 10, "");
-  Status status;
-  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark));
-  EXPECT_EQ(status.code, Code::kCountersLost);
+  EXPECT_EQ(set.refused_read().code, Code::kCountersLost);
 }
 
 TEST_F(Lustre, NodeSaysWhetherNothingIsMountedOrDebugfsIsClosed) {

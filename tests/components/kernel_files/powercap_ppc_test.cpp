@@ -22,18 +22,14 @@ class PowercapPpc : public SubstrateOnTree<substrata_entry_powercap_ppc> {
 TEST_F(PowercapPpc, CapsAreLevelsUnderPapisNames) {
   open();
   EXPECT_THAT(substrate.names(), ElementsAre("MIN_POWER", "MAX_POWER", "CURRENT_POWER"));
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program(substrate.names()).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, substrate.names());
   EXPECT_THAT(set.read(), ElementsAre(1000, 2550, 2550));
 }
 
 TEST_F(PowercapPpc, CapIsSetWithinTheMachinesRangeOnlyAndGivenBack) {
   open();
   {
-    EventSet set(substrate);
-    ASSERT_TRUE(set.program({"CURRENT_POWER"}).ok());
-    ASSERT_TRUE(set.start().ok());
+    RunningSet set(substrate, {"CURRENT_POWER"});
     const int64_t too_low = 999;
     EXPECT_EQ(substrate.table.write(set.handle(), &too_low).code, Code::kInvalid);
     const int64_t good = 1800;

@@ -43,9 +43,7 @@ TEST_F(Rapl, EnergyIsInNanojoulesAndFollowedAcrossItsWrap) {
   record_zone("intel-rapl:0", "package-0", 999'990);
   record_zone("intel-rapl:0:0", "dram", 5);
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"DRAM_ENERGY:PACKAGE0", "PACKAGE_ENERGY:PACKAGE0"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"DRAM_ENERGY:PACKAGE0", "PACKAGE_ENERGY:PACKAGE0"});
   tree.write(kClass + "intel-rapl:0/energy_uj", 20);  // 10 to the range
   tree.write(kClass + "intel-rapl:0:0/energy_uj", 8);
   EXPECT_THAT(set.read(), ElementsAre(3000, 30'000));

@@ -79,9 +79,7 @@ TEST_F(SensorsPpc, NewerOfTheValidBuffersCountsAndSumsCountFromTheStart) {
   block.record(kPong, 90, 2000, 30000);
   record();
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"PWRSYS:occ=0", "PWRSYS:occ=0:accumulator", "IPS:occ=0:accumulator"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"PWRSYS:occ=0", "PWRSYS:occ=0:accumulator", "IPS:occ=0:accumulator"});
   EXPECT_THAT(set.read(), ElementsAre(100, 0, 0));
   block.record(kPong, 110, 3000, 60000);
   record();

@@ -27,9 +27,7 @@ TEST_F(StealTime, CountsMicrosecondsSinceTheStartOfEachProcessorUnderItsOwnNumbe
   open();
   EXPECT_THAT(substrate.names(), ElementsAre("TOTAL", "CPU1", "CPU3"));
   EXPECT_STREQ(substrate.event("CPU3").unit, "us");
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"CPU3", "TOTAL", "CPU1"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"CPU3", "TOTAL", "CPU1"});
   EXPECT_THAT(set.read(), ElementsAre(0, 0, 0));
   tree.write("/proc/stat", stat(37, 12, 25));
   EXPECT_THAT(set.read(), ElementsAre(5 * tick_us_, 7 * tick_us_, 2 * tick_us_));
@@ -41,12 +39,9 @@ TEST_F(StealTime, CountsMicrosecondsSinceTheStartOfEachProcessorUnderItsOwnNumbe
 TEST_F(StealTime, ProcessorThatGoesOfflineFailsTheRead) {
   tree.write("/proc/stat", stat(30, 10, 20));
   open();
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program({"CPU1", "CPU3"}).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"CPU1", "CPU3"});
   tree.write("/proc/stat", "cpu  1 1 1 1 1 1 1 30 0 0\ncpu0 1 1 1 1 1 1 1 10 0 0\nctxt 777\n");
-  Status status;
-  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark, EventSet::kMark));
+  const Status status = set.refused_read();
   EXPECT_THAT(note_of(status), HasSubstr("CPU3"));
 }
 
@@ -60,9 +55,7 @@ TEST(StealTimeOfThisMachine, EveryProcessorOfTheKernelOpens) {
   Substrate substrate(substrata_entry_stealtime, host);
   if (!substrate.detect().ok()) GTEST_SKIP() << note_of(substrate.detect());
   ASSERT_TRUE(substrate.open().ok());
-  EventSet set(substrate);
-  ASSERT_TRUE(set.program(substrate.names()).ok());
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, substrate.names());
   for (const int64_t value : set.read()) EXPECT_GE(value, 0);
 }
 

@@ -88,8 +88,7 @@ TEST_F(Net, CountsFromTheStartAndFromEachReset) {
 TEST_F(Net, FollowsAnInterfaceByItsNameWhenTheTableChanges) {
   record(tree, {{"lo", 0, 0, 0, 0}, {"eth0", 0, 10, 0, 0}});
   open();
-  EventSet set(substrate, {"eth0:rx:packets"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"eth0:rx:packets"});
   record(tree, {{"eth0", 0, 15, 0, 0}, {"veth1", 0, 999, 0, 0}, {"lo", 0, 0, 0, 0}});
   EXPECT_THAT(set.read(), ElementsAre(5));
 }
@@ -98,11 +97,9 @@ TEST_F(Net, FollowsAnInterfaceByItsNameWhenTheTableChanges) {
 TEST_F(Net, InterfaceThatVanishesGivesAnErrorAndTouchesNoValue) {
   record(tree, {{"lo", 0, 0, 0, 0}, {"eth0", 0, 0, 0, 0}});
   open();
-  EventSet set(substrate, {"lo:rx:packets", "eth0:rx:packets"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"lo:rx:packets", "eth0:rx:packets"});
   record(tree, {{"lo", 0, 5, 0, 0}});
-  Status status;
-  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark, EventSet::kMark));
+  const Status status = set.refused_read();
   EXPECT_EQ(status.code, Code::kSystem);
   EXPECT_EQ(status.os_error, ENODEV);
   EXPECT_THAT(note_of(status), HasSubstr("eth0"));
@@ -116,8 +113,7 @@ TEST_F(Net, InterfaceMadeAnewUnderItsNameIsAnErrorThoughItsCountIsHigher) {
   record(tree, {{"eth0", 0, 10, 0, 0}});
   tree.write("/sys/class/net/eth0/ifindex", 3);
   open();
-  EventSet set(substrate, {"eth0:rx:packets"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"eth0:rx:packets"});
   record(tree, {{"eth0", 0, 12, 0, 0}});
   EXPECT_THAT(set.read(), ElementsAre(2));
   tree.write("/sys/class/net/eth0/ifindex", 7);
@@ -131,8 +127,7 @@ TEST_F(Net, InterfaceMadeAnewUnderItsNameIsAnErrorThoughItsCountIsHigher) {
 TEST_F(Net, CounterOf32BitsMayWrapOnceBetweenReads) {
   record(tree, {{"eth0", 4294967290u, 0, 0, 0}});
   open();
-  EventSet set(substrate, {"eth0:rx:bytes"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"eth0:rx:bytes"});
   record(tree, {{"eth0", 4, 0, 0, 0}});
   EXPECT_THAT(set.read(), ElementsAre(10));
   record(tree, {{"eth0", 2000000000u, 0, 0, 0}});
@@ -149,13 +144,9 @@ TEST_F(Net, CounterThatFallsOtherwiseIsAnError) {
     record(tree, {{"eth0", before, 0, 0, 0}});
     Substrate fresh(substrata_entry_net, host);
     ASSERT_TRUE(fresh.open().ok());
-    EventSet set(fresh);
-    ASSERT_TRUE(set.program({"eth0:rx:bytes"}).ok());
-    ASSERT_TRUE(set.start().ok());
+    RunningSet set(fresh, {"eth0:rx:bytes"});
     record(tree, {{"eth0", 10, 0, 0, 0}});
-    Status status;
-    EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark));
-    EXPECT_EQ(status.code, Code::kCountersLost);
+    EXPECT_EQ(set.refused_read().code, Code::kCountersLost);
     ASSERT_TRUE(set.start().ok());
     EXPECT_THAT(set.read(), ElementsAre(0));
   }
@@ -166,8 +157,7 @@ TEST_F(Net, RefreshLatencyKeepsValuesAndTellsTheirAge) {
   record(tree, {{"lo", 0, 0, 0, 0}});
   host.set("PAPI_NET_REFRESH_LATENCY", "1000");
   open();
-  EventSet set(substrate, {"lo:rx:packets"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"lo:rx:packets"});
   record(tree, {{"lo", 0, 3, 0, 0}});
   host.advance_ns(999'999);
   EXPECT_THAT(set.read(), ElementsAre(0));
@@ -187,9 +177,7 @@ TEST_F(Net, RefreshLatencyThatIsNoNumberIsIgnored) {
     host.set("PAPI_NET_REFRESH_LATENCY", text);
     Substrate fresh(substrata_entry_net, host);
     ASSERT_TRUE(fresh.open().ok());
-    EventSet set(fresh);
-    ASSERT_TRUE(set.program({"lo:rx:packets"}).ok());
-    ASSERT_TRUE(set.start().ok());
+    RunningSet set(fresh, {"lo:rx:packets"});
     record(tree, {{"lo", 0, 3, 0, 0}});
     EXPECT_THAT(set.read(), ElementsAre(3)) << text;
   }
@@ -199,8 +187,7 @@ TEST_F(Net, RefreshLatencyThatIsNoNumberIsIgnored) {
 TEST_F(Net, TableThatOutgrowsTheSetsRoomIsAnErrorNotACutTable) {
   record(tree, {{"lo", 0, 0, 0, 0}});
   open();
-  EventSet set(substrate, {"lo:rx:packets"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"lo:rx:packets"});
   std::vector<Traffic> many(1000, Traffic{"veth0", 0, 0, 0, 0});
   many.push_back({"lo", 0, 1, 0, 0});
   record(tree, many);
@@ -261,8 +248,7 @@ TEST(NetOnThisMachine, DatagramsSentOverLoopbackAreCounted) {
     ::close(sender);
     GTEST_SKIP() << "nothing can be sent over the loopback interface";
   }
-  EventSet set(substrate, {"lo:tx:packets", "lo:rx:packets", "lo:tx:bytes", "lo:rx:bytes"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"lo:tx:packets", "lo:rx:packets", "lo:tx:bytes", "lo:rx:bytes"});
   constexpr int kDatagrams = 200;
   for (int i = 0; i < kDatagrams; ++i) ASSERT_TRUE(send_one());
   const std::vector<int64_t> counts = set.read();

@@ -96,21 +96,24 @@ class SharedCounters : public CountersOfAFakeKernel {
     CountersOfAFakeKernel::SetUp();
     perf_->kind = substrata::perf::PmuKind::kUncore;
   }
+  // A started set whose counters another user holds.
+  int kept_from_counting() {
+    const int set = set_of(kInstructions);
+    EXPECT_EQ(PAPI_start(set), PAPI_OK);
+    kernel().advance(0, 1'000'000, 0);
+    return set;
+  }
 };
 
 TEST_F(SharedCounters, ThatNeverRanAreLostAndNotZero) {
-  const int set = set_of(kInstructions);
-  ASSERT_EQ(PAPI_start(set), PAPI_OK);
-  kernel().advance(0, 1'000'000, 0);
+  const int set = kept_from_counting();
   long long value = kMark;
   EXPECT_EQ(PAPI_read(set, &value), PAPI_ECLOST);
   EXPECT_EQ(value, kMark);
 }
 
 TEST_F(SharedCounters, ThatNeverRanCountOnceTheyAreFree) {
-  const int set = set_of(kInstructions);
-  ASSERT_EQ(PAPI_start(set), PAPI_OK);
-  kernel().advance(0, 1'000'000, 0);
+  const int set = kept_from_counting();
   long long value = kMark;
   ASSERT_EQ(PAPI_stop(set, &value), PAPI_ECLOST);
   ASSERT_EQ(PAPI_start(set), PAPI_OK);

@@ -27,9 +27,8 @@ TEST_F(Coretemp, MachineWithoutSensorsIsUnavailableAndToldWhatToDo) {
 TEST_F(Coretemp, ReadsTheSelectedSensorsInMillidegrees) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate, {"coretemp-isa-0000:Core_1", "nvme-pci-0100:Composite", "nct6775-isa-0290:fan1",
-                           "coretemp-isa-0000:Core_1:crit"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"coretemp-isa-0000:Core_1", "nvme-pci-0100:Composite", "nct6775-isa-0290:fan1",
+                             "coretemp-isa-0000:Core_1:crit"});
   EXPECT_THAT(set.read(), ElementsAre(47000, 38850, 1205, 100000));
   tree.write(core_path(0, 1) + "_input", 51000);
   EXPECT_THAT(set.read(), ElementsAre(51000, 38850, 1205, 100000));
@@ -101,12 +100,10 @@ TEST_F(Coretemp, LimitsOfChipsAndTripPointsOfZonesAreEvents) {
 TEST_F(Coretemp, SensorThatShowsNoNumberGivesAnErrorAndTouchesNoValue) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate, {"nvme-pci-0100:Composite", "coretemp-isa-0000:Core_0"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"nvme-pci-0100:Composite", "coretemp-isa-0000:Core_0"});
   for (const char* bad : {"", "\n", "N/A\n", "12x\n", "99999999999999999999\n", "-\n"}) {
     tree.write(core_path(0, 0) + "_input", bad);
-    Status status;
-    EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark, EventSet::kMark)) << bad;
+    const Status status = set.refused_read();
     EXPECT_EQ(status.code, Code::kSystem);
     EXPECT_THAT(note_of(status), HasSubstr("coretemp-isa-0000:Core_0"));
   }
@@ -121,8 +118,7 @@ TEST_F(Coretemp, SensorMarkedAsFaultyByItsChipGivesAnError) {
   EventSet set(substrate, {"nct6775-isa-0290:AUXTIN"});
   EXPECT_THAT(set.read(), ElementsAre(33000));
   tree.write(board_path() + "/temp2_fault", 1);
-  Status status;
-  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark));
+  const Status status = set.refused_read();
   EXPECT_EQ(status.code, Code::kSystem);
   EXPECT_THAT(note_of(status), HasSubstr("broken"));
 }
@@ -146,14 +142,11 @@ TEST_F(Coretemp, ChipThatWentBeforeItWasSelectedIsRefusedAndTheSetUnchanged) {
 TEST_F(Coretemp, StopWhileASensorFailsEndsTheRunAndLaterReadsAreErrors) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate, {"coretemp-isa-0000:Core_0"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"coretemp-isa-0000:Core_0"});
   tree.write(core_path(0, 0) + "_input", "");
   EXPECT_TRUE(set.stop().ok());
   tree.write(core_path(0, 0) + "_input", "45000\n");
-  Status status;
-  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark));
-  EXPECT_EQ(status.code, Code::kSystem);
+  EXPECT_EQ(set.refused_read().code, Code::kSystem);
   EXPECT_EQ(set.stop().code, Code::kNotRunning);
   ASSERT_TRUE(set.start().ok());
   EXPECT_THAT(set.read(), ElementsAre(45000));
@@ -187,25 +180,21 @@ TEST_F(Coretemp, EnergyMeterCountsFromTheStartAndAResetOfTheMeterIsAnError) {
   record_desktop(tree, {});
   tree.write(board_path() + "/energy1_input", 5000);
   open();
-  EventSet set(substrate, {"nct6775-isa-0290:energy1"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"nct6775-isa-0290:energy1"});
   tree.write(board_path() + "/energy1_input", 7500);
   EXPECT_THAT(set.read(), ElementsAre(2500));
   ASSERT_TRUE(set.reset().ok());
   tree.write(board_path() + "/energy1_input", 7600);
   EXPECT_THAT(set.read(), ElementsAre(100));
   tree.write(board_path() + "/energy1_input", 3);
-  Status status;
-  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark));
-  EXPECT_EQ(status.code, Code::kCountersLost);
+  EXPECT_EQ(set.refused_read().code, Code::kCountersLost);
 }
 
 // PA-32
 TEST_F(Coretemp, DetailsCarryTheTimeOfTheReading) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate, {"coretemp-isa-0000:Core_0"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"coretemp-isa-0000:Core_0"});
   host.advance_ns(1000);
   const std::vector<ValueDetail> details = set.details();
   EXPECT_EQ(details[0].value, 45000);
@@ -234,8 +223,7 @@ TEST_F(Coretemp, FileThatOnlyRootMayReadIsListedAsUnavailableWithItsCure) {
 TEST_F(Coretemp, ChangingARunningSetIsRefused) {
   record_desktop(tree, {});
   open();
-  EventSet set(substrate, {"coretemp-isa-0000:Core_0"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"coretemp-isa-0000:Core_0"});
   EXPECT_EQ(set.program({"coretemp-isa-0000:Core_1"}).code, Code::kRunning);
   EXPECT_THAT(set.read(), ElementsAre(45000));
 }

@@ -109,9 +109,7 @@ TEST_F(ThermalModel, TheSameUseAndClockGiveTheSameNumbers) {
     record_use(tree, {{5, 100}, {7, 100}});
     Substrate fresh(substrata_entry_thermal_model, host);
     ASSERT_TRUE(fresh.open().ok());
-    EventSet set(fresh);
-    ASSERT_TRUE(set.program({"package0:temperature", "package0:power"}).ok());
-    ASSERT_TRUE(set.start().ok());
+    RunningSet set(fresh, {"package0:temperature", "package0:power"});
     for (int64_t i = 1; i < 50; ++i) {
       record_use(tree, {{5 + i * i % 17, 100 + 3 * i}, {7 + 2 * i, 100 + i}});
       host.advance_ns(50'000'000);
@@ -126,8 +124,7 @@ TEST_F(ThermalModel, KeepsTheLastUseWhileNoTickPassed) {
   record_use(tree, {{0, 100}});
   host.set("SUBSTRATA_THERMAL_MODEL", "peak_w=100,idle=0.2,ambient_c=40");
   open();
-  EventSet set(substrate, {"package0:power", "package0:temperature"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"package0:power", "package0:temperature"});
   record_use(tree, {{10, 100}});
   host.advance_ns(100'000'000);
   const std::vector<int64_t> first = set.read();
@@ -161,12 +158,9 @@ TEST_F(ThermalModel, UnreadableUseIsAnErrorAndTouchesNoValue) {
   record_use(tree, {{0, 100}});
   host.set("SUBSTRATA_THERMAL_MODEL", "1");
   open();
-  EventSet set(substrate, {"package0:temperature"});
-  ASSERT_TRUE(set.start().ok());
+  RunningSet set(substrate, {"package0:temperature"});
   tree.write("/proc/stat", "nothing of use\n");
-  Status status;
-  EXPECT_THAT(set.read(&status), ElementsAre(EventSet::kMark));
-  EXPECT_EQ(status.code, Code::kSystem);
+  EXPECT_EQ(set.refused_read().code, Code::kSystem);
 }
 
 // PA-31

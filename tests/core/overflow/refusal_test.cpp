@@ -34,18 +34,15 @@ Status slow_event(Device*, uint32_t, Event* out) noexcept {
   *out = {.name = "bytes", .text = "Bytes.", .unit = "bytes"};
   return kSuccess;
 }
-constexpr SubstrateTable kFloating = [] {
-  SubstrateTable table = smallest::table("floating");
-  table.event_at = floating_event;
-  return table;
-}();
-constexpr SubstrateTable kSlow = [] {
-  SubstrateTable table = smallest::table("slow");
-  table.traits = kReadBlocks;
-  table.read_bound_ns = 1000;
-  table.event_at = slow_event;
-  return table;
-}();
+struct Floating : smallest::Calls {
+  static constexpr auto event_at = floating_event;
+};
+struct Slow : smallest::Calls {
+  static constexpr auto event_at = slow_event;
+};
+constexpr SubstrateTable kFloating = table_of<Floating>({.name = "floating"});
+constexpr SubstrateTable kSlow =
+    table_of<Slow>({.name = "slow", .traits = kReadBlocks, .read_bound_ns = 1000});
 int32_t floating(const Host* host, SubstrateTable* out) noexcept { return publish(kFloating, host, out); }
 int32_t slow(const Host* host, SubstrateTable* out) noexcept { return publish(kSlow, host, out); }
 
@@ -58,12 +55,10 @@ Status interrupted(Set*, int64_t* values) noexcept {
   values[0] = 0;
   return kSuccess;
 }
-constexpr SubstrateTable kInterrupted = [] {
-  SubstrateTable table = smallest::table("interrupted");
-  table.event_at = slow_event;
-  table.read = interrupted;
-  return table;
-}();
+struct Interrupted : Slow {
+  static constexpr auto read = interrupted;
+};
+constexpr SubstrateTable kInterrupted = table_of<Interrupted>({.name = "interrupted"});
 int32_t interruptible(const Host* host, SubstrateTable* out) noexcept {
   return publish(kInterrupted, host, out);
 }
@@ -83,13 +78,12 @@ Status counted_reads(Set*, int64_t* values) noexcept {
   values[0] = 0;
   return kSuccess;
 }
-constexpr SubstrateTable kLocking = [] {
-  SubstrateTable table = smallest::table("locking");
-  table.event_count = two_events;
-  table.event_at = locking_event;
-  table.read = counted_reads;
-  return table;
-}();
+struct Locking : smallest::Calls {
+  static constexpr auto event_count = two_events;
+  static constexpr auto event_at = locking_event;
+  static constexpr auto read = counted_reads;
+};
+constexpr SubstrateTable kLocking = table_of<Locking>({.name = "locking"});
 int32_t locking(const Host* host, SubstrateTable* out) noexcept { return publish(kLocking, host, out); }
 
 constexpr BuiltIn kSubstrates[] = {{"floating", floating},

@@ -183,6 +183,13 @@ class EventSet {
     }
     return values;
   }
+  // Why a read fails, which leaves every slot as it was.
+  Status refused_read() {
+    Status status;
+    for (const int64_t value : read(&status)) EXPECT_EQ(value, kMark);
+    EXPECT_FALSE(status.ok());
+    return status;
+  }
   std::vector<ValueDetail> details() {
     std::vector<ValueDetail> all(size_);
     const Status status = table().read_details(set_, all.data());
@@ -196,6 +203,14 @@ class EventSet {
   const Substrate& substrate_;
   Set* set_ = nullptr;
   size_t size_ = 0;
+};
+
+// One that counts these events.
+class RunningSet : public EventSet {
+ public:
+  RunningSet(const Substrate& substrate, const std::vector<std::string>& names) : EventSet(substrate, names) {
+    EXPECT_TRUE(start().ok());
+  }
 };
 
 inline std::string note_of(const Status& status) { return status.note == nullptr ? "" : status.note; }

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "support/lines.hpp"
 #include "support/program.hpp"
 
 namespace {
@@ -19,14 +19,6 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 Ran tool(const std::string& arguments) { return shell(SUBSTRATA_TOOL " " + arguments); }
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);)
-    if (!line.empty()) out.push_back(line);
-  return out;
-}
 
 std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> out(1);
