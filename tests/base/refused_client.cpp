@@ -253,6 +253,31 @@ int exhaust_kernels_events() {
   return 0;
 }
 
+// A rate with memory for n allocations; the next eventset has the handle that it had before.
+int exhaust_rates() {
+  if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) fail("the library does not start");
+  int first = PAPI_NULL;
+  if (PAPI_create_eventset(&first) != PAPI_OK) fail("no eventset");
+  const int handle = first;
+  if (PAPI_destroy_eventset(&first) != PAPI_OK) fail("not destroyed");
+  for (long n = 0; n < 300; ++n) {
+    float real = 0, process = 0, rate = 0;
+    long long instructions = 0;
+    left = n;
+    PAPI_ipc(&real, &process, &instructions, &rate);
+    left = -1;
+    PAPI_rate_stop();
+    int set = PAPI_NULL;
+    if (PAPI_create_eventset(&set) != PAPI_OK) fail("no eventset");
+    if (set != handle) {
+      std::fprintf(stderr, "with memory for %ld allocations: an eventset is left\n", n);
+      return 1;
+    }
+    if (PAPI_destroy_eventset(&set) != PAPI_OK) fail("not destroyed");
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -264,6 +289,7 @@ int main(int argc, char** argv) {
   if (mode == "threads") return exhaust_threads();
   if (mode == "start") return exhaust_start();
   if (mode == "kernel") return exhaust_kernels_events();
+  if (mode == "rates") return exhaust_rates();
   if (mode == "owl") return exhaust_owls_list();
   return 2;
 }

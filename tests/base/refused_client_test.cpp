@@ -38,6 +38,11 @@ TEST(Refusal, OfAKernelsEventWithMemoryExhaustedLeavesNoDescriptorOpen) {
   EXPECT_EQ(ended.status, 0) << ended.out;
 }
 
+TEST(Refusal, OfARateWithMemoryExhaustedLeavesNoEventset) {
+  const Ran ended = run(kClient + " rates");
+  EXPECT_EQ(ended.status, 0) << ended.out;
+}
+
 TEST(Refusal, OfAListOfOwlsEventsWithMemoryExhaustedListsNoneTwiceAfterwards) {
   const Ran ended = run(kClient + " owl");
   EXPECT_EQ(ended.status, 0) << ended.out;
