@@ -65,12 +65,16 @@ class Rates {
     const Result<int> set = create_event_set(&face);
     if (!set) return set.status();
     set_ = *set;
-    Status status = kSuccess;
-    for (const int event : events)
-      if (status.ok()) status = add_event(set_, static_cast<uint32_t>(event));
-    // As with PAPI, a rate ends the regions that the thread measures.
-    if (status.ok()) (void)high_level::Regions::instance().stop();
-    if (status.ok()) status = start_set(set_);
+    const auto fill_and_start = [&] {
+      Status status = kSuccess;
+      for (const int event : events)
+        if (status.ok()) status = add_event(set_, static_cast<uint32_t>(event));
+      // As with PAPI, a rate ends the regions that the thread measures.
+      if (status.ok()) (void)high_level::Regions::instance().stop();
+      if (status.ok()) status = start_set(set_);
+      return status;
+    };
+    const Status status = guarded(fill_and_start, [](const Status& why) { return why; });
     if (!status.ok()) {
       give_up();
       return status;

@@ -80,20 +80,25 @@ Status EventSet::replace(std::vector<uint32_t> events, const Configuration& conf
     return {Code::kTooMany, 0, "a set of this substrate holds at most 64 events; use a second set"};
   Opened opened;
   events.swap(events_);  // messages name the new events
-  const Status status = open_all(events_, configuration, sampling, &opened);
-  if (!status.ok()) {
-    events.swap(events_);
-    return status;
-  }
+  // Where anything fails, memory too, nothing stays open and the set is as it was.
+  struct TakeBack {
+    EventSet& set;
+    Opened& opened;
+    std::vector<uint32_t>& former;
+    bool due = true;
+    ~TakeBack() {
+      if (!due) return;
+      set.close_all(&opened);
+      former.swap(set.events_);
+    }
+  } take_back{*this, opened, events};
+  if (const Status status = open_all(events_, configuration, sampling, &opened); !status.ok()) return status;
   const bool samples =
       std::any_of(sampling.begin(), sampling.end(), [](const Sampling& s) { return s.period != 0; });
   if (samples) {
-    if (const Status routed = route_samples(opened, sampling); !routed.ok()) {
-      close_all(&opened);
-      events.swap(events_);
-      return routed;
-    }
+    if (const Status routed = route_samples(opened, sampling); !routed.ok()) return routed;
   }
+  take_back.due = false;
   close_all(&opened_);
   if (holds_signal_) release_overflow_signal();
   holds_signal_ = samples;

@@ -72,6 +72,8 @@ Status EventSet::open_group(const std::vector<Item>& items, const Configuration&
   Group group{static_cast<uint32_t>(out->counters.size()), 0, false};
   // Inherited counters cannot be read as a group; the kernel sums each over its children.
   group.together = items.size() > 1 && configuration.inherit == 0;
+  out->counters.reserve(out->counters.size() + items.size());  // what is open must be listed
+  out->groups.reserve(out->groups.size() + 1);
   int leader = -1;
   bool pinned = false;
   for (const Item& item : items) {
@@ -233,7 +235,6 @@ Status EventSet::open_all(const std::vector<uint32_t>& events, const Configurati
   if (out->counters.empty()) out->all_mapped = false;
   out->plain = status.ok() && out->groups.size() == 1 && out->counters.size() == events.size() &&
                !out->scales && out->ticks_mask == 0 && (events.size() == 1 || out->groups.front().together);
-  if (!status.ok()) close_all(out);
   return status;
 }
 
@@ -278,14 +279,14 @@ void EventSet::close_all(Opened* opened) noexcept {
 }
 
 Status EventSet::route_samples(const Opened& opened, const std::vector<Sampling>& sampling) {
-  const int signal = hold_overflow_signal();
-  if (signal < 0)
-    return {Code::kConflict, -signal,
-            "no realtime signal is free for overflows; the program handles them all"};
   const std::string root = shared_.host.root == nullptr ? "" : shared_.host.root;
   uint64_t most_each_second = kUsualSampleRate;
   parse_number(read_line(root + "/proc/sys/kernel/perf_event_max_sample_rate").value_or(""),
                &most_each_second);
+  const int signal = hold_overflow_signal();
+  if (signal < 0)
+    return {Code::kConflict, -signal,
+            "no realtime signal is free for overflows; the program handles them all"};
   int failure = 0;
   for (const Counter& counter : opened.counters) {
     const Sampling& sampled = sampling[counter.position];

@@ -1,6 +1,7 @@
 // A client of PAPI under conditions in which the library can do nothing but refuse. Its exit status is 0 if
 // every call came back with an error number (or success) and nothing was written into memory that had been
 // freed.
+#include <fcntl.h>
 #include <malloc.h>
 #include <papi.h>
 #include <substrata/extensions.h>
@@ -220,6 +221,63 @@ int exhaust_owls_list() {
   return 0;
 }
 
+int open_descriptors() {
+  int count = 0;
+  for (int file = 0; file < 256; ++file) count += fcntl(file, F_GETFD) >= 0;
+  return count;
+}
+
+// An event of the kernel added and added beside another, with memory for n allocations.
+int exhaust_kernels_events() {
+  const char* const kNames[] = {"perf::TASK-CLOCK", "perf::PAGE-FAULTS"};
+  if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) fail("the library does not start");
+  int before = 0;
+  for (long n = -1; n < 200; ++n) {
+    int set = PAPI_NULL, refused = PAPI_OK;
+    if (PAPI_create_eventset(&set) != PAPI_OK) fail("no eventset");
+    for (const char* const name : kNames) {
+      left = n;
+      if (const int code = PAPI_add_named_event(set, name); code != PAPI_OK) refused = code;
+      left = -1;
+    }
+    if (PAPI_cleanup_eventset(set) != PAPI_OK || PAPI_destroy_eventset(&set) != PAPI_OK)
+      fail("not destroyed");
+    if (n < 0 && refused != PAPI_OK) return 77;
+    if (n < 0) before = open_descriptors();
+    if (open_descriptors() != before) {
+      std::fprintf(stderr, "with memory for %ld allocations: %d descriptors are left open\n", n,
+                   open_descriptors() - before);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+// A rate with memory for n allocations; the next eventset has the handle that it had before.
+int exhaust_rates() {
+  if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) fail("the library does not start");
+  int first = PAPI_NULL;
+  if (PAPI_create_eventset(&first) != PAPI_OK) fail("no eventset");
+  const int handle = first;
+  if (PAPI_destroy_eventset(&first) != PAPI_OK) fail("not destroyed");
+  for (long n = 0; n < 300; ++n) {
+    float real = 0, process = 0, rate = 0;
+    long long instructions = 0;
+    left = n;
+    PAPI_ipc(&real, &process, &instructions, &rate);
+    left = -1;
+    PAPI_rate_stop();
+    int set = PAPI_NULL;
+    if (PAPI_create_eventset(&set) != PAPI_OK) fail("no eventset");
+    if (set != handle) {
+      std::fprintf(stderr, "with memory for %ld allocations: an eventset is left\n", n);
+      return 1;
+    }
+    if (PAPI_destroy_eventset(&set) != PAPI_OK) fail("not destroyed");
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -230,6 +288,8 @@ int main(int argc, char** argv) {
   if (mode == "region") return measure_region();
   if (mode == "threads") return exhaust_threads();
   if (mode == "start") return exhaust_start();
+  if (mode == "kernel") return exhaust_kernels_events();
+  if (mode == "rates") return exhaust_rates();
   if (mode == "owl") return exhaust_owls_list();
   return 2;
 }

@@ -32,6 +32,17 @@ TEST(Refusal, OfAStartWithMemoryExhaustedDoesNotEndTheProcess) {
   EXPECT_EQ(ended.status, 0) << ended.out;
 }
 
+TEST(Refusal, OfAKernelsEventWithMemoryExhaustedLeavesNoDescriptorOpen) {
+  const Ran ended = run(kClient + " kernel");
+  if (ended.status == 77) GTEST_SKIP() << "the kernel counts no events of software here";
+  EXPECT_EQ(ended.status, 0) << ended.out;
+}
+
+TEST(Refusal, OfARateWithMemoryExhaustedLeavesNoEventset) {
+  const Ran ended = run(kClient + " rates");
+  EXPECT_EQ(ended.status, 0) << ended.out;
+}
+
 TEST(Refusal, OfAListOfOwlsEventsWithMemoryExhaustedListsNoneTwiceAfterwards) {
   const Ran ended = run(kClient + " owl");
   EXPECT_EQ(ended.status, 0) << ended.out;

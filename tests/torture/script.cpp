@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace substrata::torture {
 namespace {
@@ -19,8 +20,8 @@ unsigned long number_of_thread() { return static_cast<unsigned long>(gettid()); 
 }  // namespace
 
 std::vector<Call> Script::pass() {
-  std::vector<Call> calls;
-  calls.reserve(512);
+  std::vector<Call> calls = std::exchange(room_, {});
+  calls.reserve(kRoom);
   const auto note = [&](const char* name, int code) { calls.push_back({name, code}); };
 #define CALL(function, ...) note(#function, function(__VA_ARGS__))
 #define FIND(function, ...) note(#function, function(__VA_ARGS__) != nullptr ? 1 : 0)
@@ -186,6 +187,7 @@ std::vector<Call> Script::pass() {
 }
 
 std::string Script::put_right() {
+  room_.reserve(kRoom);
   std::string wrong;
   const auto expect_ok = [&](const char* what, int code) {
     if (code != PAPI_OK && wrong.empty()) wrong = std::string(what) + " gives " + std::to_string(code);

@@ -2,6 +2,7 @@
 #ifndef SUBSTRATA_TESTS_TORTURE_SCRIPT_HPP
 #define SUBSTRATA_TESTS_TORTURE_SCRIPT_HPP
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,15 @@ struct Call {
 // eventsets is kept for put_right(). Thread-bound.
 class Script {
  public:
+  Script() { room_.reserve(kRoom); }
   std::vector<Call> pass();
   // After a pass in which calls failed: every eventset that is left must know its state and can be stopped, emptied
   // and destroyed, and the library can be shut down. What could not, "" if nothing.
   std::string put_right();
 
  private:
+  static constexpr std::size_t kRoom = 512;
+  std::vector<Call> room_;  // for the next pass's answers: this program's own allocation is not to fail
   int set_ = -1, other_ = -1, software_ = -1;
   void* sde_ = nullptr;
 };

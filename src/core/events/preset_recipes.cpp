@@ -49,7 +49,7 @@ const PresetRecipes::Answer& PresetRecipes::of(uint32_t preset) {
   if (answers_.size() < kPresetCount) answers_.resize(kPresetCount);
   Answer& answer = answers_[preset];
   if (answer.asked) return answer;
-  answer.asked = true;
+  answer.why.clear();  // of an answer that memory ended
   for (int i = 0; i < registry_.count() && !answer.available; ++i) {
     Component* component = registry_.at(i);
     if (!component->has(kProcessor) || component->table().recipe == nullptr) continue;
@@ -74,6 +74,7 @@ const PresetRecipes::Answer& PresetRecipes::of(uint32_t preset) {
     }
   }
   if (!answer.available && answer.why.empty()) answer.why = "no component of this machine forms presets";
+  answer.asked = true;
   return answer;
 }
 
