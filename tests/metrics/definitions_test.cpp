@@ -41,6 +41,11 @@ TEST(MetricFiles, AUnitThatTheFormulaDoesNotGiveIsRefused) {
   EXPECT_EQ(first_fault(with_formula("bytes_b / count", "GB/s")),
             "m:6:10: the formula gives bytes, the unit 'GB/s' is bytes/s");
 }
+TEST(MetricFiles, TheLesserOfTwoThatMeasureDifferentThingsIsRefused) {
+  EXPECT_EQ(first_fault(with_formula("min(count, 4) / max(1, count)")), "none");
+  EXPECT_EQ(first_fault(with_formula("min(bytes_b, seconds_a)")), "m:6:10: bytes and s cannot be compared");
+  EXPECT_THAT(first_fault(with_formula("max(count)")), HasSubstr("min and max have two values"));
+}
 TEST(MetricFiles, ACountIsAddedToANumber) {
   EXPECT_EQ(first_fault(with_formula("1 - count / 4", "%")), "none");
 }

@@ -118,6 +118,12 @@ TEST(MetricNumbers, DividedByNothingAreNone) {
   const Metric ratio = metric_of("term a = x\nterm b = y\nformula a / b\n");
   EXPECT_FALSE(evaluate(ratio, {counted(3), counted(0)}, 1, 1).present);
 }
+TEST(MetricNumbers, OfTheLesserAndTheGreaterAreOneOfTheTwo) {
+  const Metric between = metric_of("term a = x\nterm b = y\nformula max(0, min(a, b))\n");
+  EXPECT_DOUBLE_EQ(evaluate(between, {counted(3), counted(7)}, 1, 1).value, 3);
+  EXPECT_DOUBLE_EQ(evaluate(between, {counted(-3), counted(7)}, 1, 1).value, 0);
+  EXPECT_FALSE(evaluate(between, {counted(3), Number{}}, 1, 1).present) << "of a number and none";
+}
 TEST(MetricNumbers, OfATermWithoutAValueAreNone) {
   const Metric sum = metric_of("term a = x\nterm b = y\nformula a + b\n");
   EXPECT_FALSE(evaluate(sum, {counted(3), Number{}}, 1, 1).present);

@@ -262,6 +262,18 @@ TEST_F(InstalledLikwid, OneOfItsFilesCanBeNamed) {
   Library here = library();
   EXPECT_THAT(here.add_file(folder_.file("zen3/Z.txt")), Contains("LIKWID_Z_CPI"));
 }
+TEST(UsersFolder, HasFilesOfOtherToolsToo) {
+  const tests::TemporaryFolder folder;
+  std::ofstream(folder.file("W.txt")) << kGroup;
+  std::ofstream(folder.file("m.json")) << kMetrics;
+  const std::string path = folder.path();
+  const Library library({"skx"}, [&](const char* name) {
+    return std::string(name) == "SUBSTRATA_METRICS_DIR" ? path.c_str() : nullptr;
+  });
+  EXPECT_NE(library.find_group("W"), nullptr);
+  EXPECT_EQ(library.find("Ratio").size(), 1u);
+  EXPECT_THAT(library.faults().at(0).text(), HasSubstr("W.txt:15:34: 'Clock' is left out"));
+}
 TEST_F(InstalledLikwid, AFileWithoutMetricsIsRefusedWithItsFirstFault) {
   Library here = library();
   const std::string path = folder_.file("bad.txt");
