@@ -11,6 +11,7 @@
 
 #include "base/guard.hpp"
 #include "base/table_of.hpp"
+#include "base/trial.hpp"
 #include "foreign_events.hpp"
 #include "foreign_papi.hpp"
 #include "sysfs/sysfs.hpp"
@@ -62,6 +63,7 @@ class Part {
     values_.push_back(0);
     return PAPI_OK;
   }
+  int attach(int64_t id) noexcept { return papi_->attach(handle_, static_cast<unsigned long>(id)); }
   int start() noexcept { return papi_->start(handle_); }
   int stop() noexcept { return papi_->stop(handle_, values_.data()); }
   int read() noexcept { return papi_->read(handle_, values_.data()); }
@@ -82,6 +84,7 @@ struct BridgeSet {
   explicit BridgeSet(Bridge& owner) noexcept : bridge(owner) {}
   Bridge& bridge;
   std::vector<Part> parts;
+  int64_t attached = 0;       // the process or thread that is counted, 0 for the calling thread
   std::vector<int64_t> last;  // of the last stop or reset
   bool running = false;
 };
@@ -92,6 +95,13 @@ BridgeSet* set_of(Set* set) noexcept { return reinterpret_cast<BridgeSet*>(set);
 Status refused(const ForeignPapi& papi, int error, const char* what) noexcept {
   return refuse(bridge::code_of(error), "PAPI at %s refuses %s: %s", papi.path().c_str(), what,
                 papi.error_text(error));
+}
+
+Status attach_to(const ForeignPapi& papi, std::vector<Part>& parts, int64_t id) noexcept {
+  if (id == 0) return kSuccess;
+  for (Part& part : parts)
+    if (const int error = part.attach(id); error != PAPI_OK) return refused(papi, error, "to attach");
+  return kSuccess;
 }
 
 struct Slots {
@@ -116,6 +126,21 @@ struct Slots {
     return guarded([&]() -> Status {
       const Settings settings = bridge::settings_of(*host);
       std::string why;
+      // A vendor's library that hangs or crashes when it is first asked does so in a child, where it harms nobody.
+      if (!ForeignPapi::is_up(settings)) {
+        const Trial tried = try_in_child(settings.seconds, [&]() -> std::string {
+          const ForeignPapi* trial = ForeignPapi::bring_up(settings, &why);
+          if (trial == nullptr) return why;
+          ForeignEvents(*trial).scan(settings, &why);
+          return {};
+        });
+        if (tried.outcome == Trial::kFatal)
+          return refuse(
+              Code::kNoSupport,
+              "%s is not used: loading it and listing its events %s; leave the component that is to blame "
+              "out by SUBSTRATA_BRIDGE_COMPONENTS",
+              settings.libraries.front().c_str(), tried.reason.c_str());
+      }
       const ForeignPapi* papi = ForeignPapi::bring_up(settings, &why);
       if (papi == nullptr) return refuse(Code::kNoSupport, "%s", why.c_str());
       auto device = std::make_unique<Bridge>(*papi);
@@ -126,6 +151,8 @@ struct Slots {
   }
 
   static void close(Device* device) noexcept { delete bridge_of(device); }
+
+  static const char* units(Device* device) noexcept { return bridge_of(device)->events.components(); }
 
   static uint32_t event_count(Device* device) noexcept { return bridge_of(device)->events.size(); }
 
@@ -162,10 +189,27 @@ struct Slots {
         if (const int error = part->add(event.code, i); error != PAPI_OK)
           return refused(papi, error, event.name.c_str());
       }
+      if (const Status status = attach_to(papi, parts, self.attached); !status.ok()) return status;
       self.parts = std::move(parts);
       self.last = std::move(last);
       return kSuccess;
     });
+  }
+
+  // That PAPI takes another process or thread; the rest of a configuration is the layer's defaults.
+  static Status configure(Set* set, const Configuration* wanted) noexcept {
+    BridgeSet& self = *set_of(set);
+    const bool to_other = wanted->target == Target::kThreadOrProcess;
+    if ((wanted->target != Target::kSelf && !to_other) || wanted->inherit != 0 || wanted->multiplex != 0 ||
+        wanted->domain != kDomainAll || wanted->granularity != kGranularitySystem)
+      return {Code::kComponent, 0,
+              "the bridge counts a thread as that PAPI does by default; it only attaches"};
+    const int64_t id = to_other ? wanted->target_id : 0;
+    if (id == 0 && self.attached != 0)
+      return {Code::kNoSupport, 0, "what was attached by the bridge stays so; make another set"};
+    if (const Status status = attach_to(self.bridge.papi, self.parts, id); !status.ok()) return status;
+    self.attached = id;
+    return kSuccess;
   }
 
   // All parts run or none does.
@@ -220,7 +264,7 @@ constexpr SubstrateTable kTable = table_of<Slots>({
     .name = "bridge",
     .summary = "Components of an installed PAPI, counted through it",
     .version = "1.0",
-    .traits = kReadBlocks | kOnRequest | kPrefixNeeded,
+    .traits = kReadBlocks | kCanAttach | kOnRequest | kPrefixNeeded,
     .max_events = 512,
     .max_multiplexed = 512,
     .read_bound_ns = 1'000'000'000,

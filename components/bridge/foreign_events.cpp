@@ -49,11 +49,13 @@ bool ForeignEvents::scan(const Settings& settings, std::string* why) {
     int code = PAPI_NATIVE_MASK;
     const bool waits = info->disabled == PAPI_EDELAY_INIT;
     if (info->disabled == 0 || waits) {
+      const size_t before = events_.size();
       int more = papi_.enum_cmp_event(&code, PAPI_ENUM_FIRST, component);
       for (; more == PAPI_OK; more = papi_.enum_cmp_event(&code, PAPI_ENUM_EVENTS, component)) {
         uint32_t index = 0;
         enter(code, {}, &index);
       }
+      if (events_.size() > before) offered_ += (offered_.empty() ? "" : ",") + name;
     }
     info = papi_.get_component_info(component);
     const std::string reason = info == nullptr || info->disabled == 0 ? "" : text_of(info->disabled_reason);
@@ -138,8 +140,6 @@ Status ForeignEvents::find(const char* name, uint32_t* index) {
     return refuse(error == PAPI_EATTR ? Code::kAttribute : Code::kNoEvent, "PAPI %s does not know %.200s: %s",
                   papi_.version_text().c_str(), name, papi_.error_text(error));
   }
-  if ((code & PAPI_PRESET_MASK) == PAPI_PRESET_MASK)
-    return {Code::kNoEvent, 0, "presets are the layer's, not the bridge's"};
   if (!enter(code, name, index))
     return refuse(Code::kNoEvent, "%.200s is of a component that the bridge does not offer", name);
   return kSuccess;

@@ -50,6 +50,9 @@ class ForeignEvents {
 
   const ForeignEvent& event(uint32_t index) const;
 
+  // The components that have events, separated by commas.
+  const char* components() const noexcept { return offered_.c_str(); }
+
  private:
   // The event of a code, entered if it is new; false where that PAPI does not describe it or it is of a
   // component that was not chosen. With lock_ held.
@@ -58,6 +61,7 @@ class ForeignEvents {
 
   const ForeignPapi& papi_;
   Settings settings_;
+  std::string offered_;
   mutable ForkLock lock_;
   std::deque<ForeignEvent> events_;
   std::unordered_map<std::string, uint32_t> by_name_;

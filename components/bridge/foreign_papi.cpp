@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <memory>
 #include <mutex>
 
 #include "base/fork_lock.hpp"
 #include "base/immortal.hpp"
+#include "base/shared_library.hpp"
 #include "sysfs/sysfs.hpp"
 
 namespace substrata::bridge {
@@ -27,6 +29,16 @@ constexpr std::array<std::string_view, 15> kServed = {
     "coretemp", "example",      "infiniband", "io",         "lmsensors",
     "lustre",   "net",          "nvml",       "perf_event", "perf_event_uncore",
     "powercap", "powercap_ppc", "sde",        "stealtime",  "sysdetect"};
+
+// The libraries that are up; never freed: see bring_up.
+std::vector<const ForeignPapi*>& libraries_up() {
+  static auto* const kUp = new std::vector<const ForeignPapi*>;
+  return *kUp;
+}
+ForkLock& up_lock() {
+  static Immortal<ForkLock> lock;
+  return *lock;
+}
 
 constexpr int kOldestVersion = PAPI_VERSION_NUMBER(7, 0, 0, 0);
 constexpr int kNextUnknownVersion = PAPI_VERSION_NUMBER(7, 4, 0, 0);
@@ -65,6 +77,12 @@ Settings settings_of(const Host& host) {
         if (::access(path.c_str(), R_OK) == 0) settings.libraries.push_back(std::move(path));
       }
   }
+  if (const std::string_view text = setting_of(host, "SUBSTRATA_BRIDGE_SECONDS"); !text.empty()) {
+    unsigned seconds = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (error == std::errc{} && end == text.data() + text.size() && seconds > 0 && seconds <= 3600)
+      settings.seconds = seconds;
+  }
   std::string_view list = setting_of(host, "SUBSTRATA_BRIDGE_COMPONENTS");
   while (!list.empty()) {
     const size_t end = std::min(list.find_first_of(",:"), list.size());
@@ -90,6 +108,7 @@ const char* ForeignPapi::error_text(int error) const noexcept {
 }
 
 std::string ForeignPapi::load(const std::string& path) {
+  if (const char* why = why_nothing_loads()) return path + ": " + why;
   // Names stay apart both ways: RTLD_LOCAL keeps its PAPI_ functions from the program, RTLD_DEEPBIND makes
   // its own calls of PAPI_ functions reach itself and not ours.
   handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
@@ -113,9 +132,10 @@ std::string ForeignPapi::load(const std::string& path) {
       find(handle_, "PAPI_create_eventset", &create_eventset) &&
       find(handle_, "PAPI_add_event", &add_event) &&
       find(handle_, "PAPI_cleanup_eventset", &cleanup_eventset) &&
-      find(handle_, "PAPI_destroy_eventset", &destroy_eventset) && find(handle_, "PAPI_start", &start) &&
-      find(handle_, "PAPI_stop", &stop) && find(handle_, "PAPI_read", &read) &&
-      find(handle_, "PAPI_reset", &reset) && find(handle_, "PAPI_strerror", &strerror);
+      find(handle_, "PAPI_destroy_eventset", &destroy_eventset) && find(handle_, "PAPI_attach", &attach) &&
+      find(handle_, "PAPI_start", &start) && find(handle_, "PAPI_stop", &stop) &&
+      find(handle_, "PAPI_read", &read) && find(handle_, "PAPI_reset", &reset) &&
+      find(handle_, "PAPI_strerror", &strerror);
   if (!complete) return path + " is not a libpapi of PAPI 7: it lacks functions of its interface";
   version_ = get_opt(PAPI_LIB_VERSION, nullptr);
   if (version_ < kOldestVersion || version_ >= kNextUnknownVersion)
@@ -131,6 +151,12 @@ std::string ForeignPapi::initialise(const Settings& settings) {
   // component that this PAPI was built without is an error of no interest.
   for (const std::string_view served : kServed)
     if (!settings.chose(served)) disable_component_by_name(std::string(served).c_str());
+  // So does what was left out by its user, who may know that it hangs.
+  for (int i = 0; i < num_components(); ++i) {
+    const PAPI_component_info_t* info = get_component_info(i);
+    if (info == nullptr || info->name[0] == '\0' || settings.chose(info->name)) continue;
+    disable_component_by_name(info->name);
+  }
   const int wanted = version_ & ~0xffff;
   const int got = library_init(wanted);
   if (got != wanted) return "PAPI " + version_text() + " at " + path_ + " does not start: " + error_text(got);
@@ -140,17 +166,25 @@ std::string ForeignPapi::initialise(const Settings& settings) {
   return {};
 }
 
+bool ForeignPapi::is_up(const Settings& settings) {
+  const std::lock_guard guard(up_lock());
+  for (const ForeignPapi* up : libraries_up())
+    if (std::find(settings.libraries.begin(), settings.libraries.end(), up->path_) !=
+        settings.libraries.end())
+      return true;
+  return false;
+}
+
 const ForeignPapi* ForeignPapi::bring_up(const Settings& settings, std::string* why) {
-  static Immortal<ForkLock> lock;
-  static auto* const kUp = new std::vector<const ForeignPapi*>;  // never freed: see the declaration
-  const std::lock_guard guard(*lock);
+  std::vector<const ForeignPapi*>& all_up = libraries_up();
+  const std::lock_guard guard(up_lock());
   if (sanitized()) {
     *why = "a program with the address or thread sanitizer cannot load a second PAPI; build it without";
     return nullptr;
   }
   *why = "no libpapi was found";
   for (const std::string& path : settings.libraries) {
-    for (const ForeignPapi* up : *kUp)
+    for (const ForeignPapi* up : all_up)
       if (up->path_ == path) return up;
     struct Free {
       void operator()(ForeignPapi* papi) const noexcept {
@@ -162,7 +196,7 @@ const ForeignPapi* ForeignPapi::bring_up(const Settings& settings, std::string* 
     std::string refusal = fresh->load(path);
     if (refusal.empty()) refusal = fresh->initialise(settings);
     if (refusal.empty()) {
-      kUp->push_back(fresh.get());
+      all_up.push_back(fresh.get());
       return fresh.release();
     }
     *why = std::move(refusal);

@@ -16,6 +16,7 @@ struct Settings {
   bool asked = false;
   std::vector<std::string> libraries;   // files to try, in order, below Host::root
   std::vector<std::string> components;  // empty: all but those that substrata has itself
+  unsigned seconds = 20;                // what loading it and listing its events may take
 
   bool chose(std::string_view component) const noexcept;
 };
@@ -35,6 +36,9 @@ class ForeignPapi {
   // stays disabled inside it.
   static const ForeignPapi* bring_up(const Settings& settings, std::string* why);
 
+  // Whether bring_up would answer with a library that is up.
+  static bool is_up(const Settings& settings);
+
   const std::string& path() const noexcept { return path_; }
   std::string version_text() const;
 
@@ -53,6 +57,7 @@ class ForeignPapi {
   decltype(&::PAPI_add_event) add_event = nullptr;
   decltype(&::PAPI_cleanup_eventset) cleanup_eventset = nullptr;
   decltype(&::PAPI_destroy_eventset) destroy_eventset = nullptr;
+  decltype(&::PAPI_attach) attach = nullptr;
   decltype(&::PAPI_start) start = nullptr;
   decltype(&::PAPI_stop) stop = nullptr;
   decltype(&::PAPI_read) read = nullptr;

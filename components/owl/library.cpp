@@ -3,15 +3,12 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -22,6 +19,8 @@
 
 #include "base/error.hpp"
 #include "base/parse.hpp"
+#include "base/shared_library.hpp"
+#include "base/trial.hpp"
 #include "base/trusted_file.hpp"
 #include "composition.hpp"
 
@@ -122,88 +121,30 @@ const char* try_modules(const std::vector<const Module*>& modules) {
   return nullptr;
 }
 
-constexpr char kPassed[] = "passed";
-
-// In the child: everything the load will do, and a little more. What is wrong goes to the pipe.
-[[noreturn]] void trial(const char* path, int pipe_end) {
-  // Neither the program's handlers nor what its calling thread blocks may keep the trial from ending.
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM, SIGTRAP})
-    std::signal(signal, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (nowhere >= 0) {
-    dup2(nowhere, STDIN_FILENO);
-    dup2(nowhere, STDOUT_FILENO);
-    dup2(nowhere, STDERR_FILENO);
-  }
-  alarm(kTrialSeconds);
-  std::string wrong;
+// Everything the load will do, and a little more: what is wrong.
+std::string trial(const char* path) {
   void* const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (object == nullptr) {
-    wrong = dlerror();
-  } else {
-    std::vector<const Module*> modules;
-    wrong = list_modules(object, modules);
-    if (const char* why = wrong.empty() ? try_modules(modules) : nullptr) wrong = why;
-  }
-  // Reported in words either way: a file that ends the process by itself could end it with any status.
-  const bool passed = wrong.empty();
-  if (passed) wrong = kPassed;
-  static_cast<void>(!write(pipe_end, wrong.data(), wrong.size()));
-  _exit(passed ? 0 : 1);
+  if (object == nullptr) return dlerror();
+  std::vector<const Module*> modules;
+  std::string wrong = list_modules(object, modules);
+  if (const char* why = wrong.empty() ? try_modules(modules) : nullptr) wrong = why;
+  return wrong;
 }
 
 // 0, or a negative number with its message.
-int try_in_child(const char* path) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    return fail(Code::kSystem, "the modules of '%s' are not loaded: no pipe for the trial: %s", path,
-                std::strerror(errno));
+int try_file(const char* path) {
+  const Trial tried = try_in_child(kTrialSeconds, [&] { return trial(path); });
+  switch (tried.outcome) {
+    case Trial::kPassed:
+      return 0;
+    case Trial::kNotTried:
+      return fail(Code::kSystem, "the modules of '%s' are not loaded: %s", path, tried.reason.c_str());
+    case Trial::kRefused:
+      return fail(Code::kInvalid, "the modules of '%s' are refused: %s", path, tried.reason.c_str());
+    case Trial::kFatal:
+      break;
   }
-  const pid_t child = fork();
-  if (child < 0) {
-    const int error = errno;
-    close(ends[0]);
-    close(ends[1]);
-    return fail(Code::kSystem, "the modules of '%s' are not loaded: no process for the trial: %s", path,
-                std::strerror(error));
-  }
-  if (child == 0) trial(path, ends[1]);
-  close(ends[1]);
-  std::string wrong;
-  char piece[512];
-  while (true) {
-    const ssize_t got = read(ends[0], piece, sizeof piece);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    if (wrong.size() < 4096) wrong.append(piece, static_cast<size_t>(got));
-  }
-  close(ends[0]);
-  int status = 0;
-  bool known = true;
-  while (known && waitpid(child, &status, 0) < 0) known = errno == EINTR;
-  // A program that ignores SIGCHLD, or waits for every child, learns no status; what was reported is enough.
-  if (wrong == kPassed && (!known || (WIFEXITED(status) && WEXITSTATUS(status) == 0))) return 0;
-  if (!wrong.empty() && wrong != kPassed)
-    return fail(Code::kInvalid, "the modules of '%s' are refused: %s", path, wrong.c_str());
-  if (!known) {
-    return fail(Code::kInvalid, "the modules of '%s' are refused: loading them crashes or ends the process",
-                path);
-  }
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-    return fail(Code::kInvalid, "the modules of '%s' are refused: loading takes longer than %u s", path,
-                kTrialSeconds);
-  }
-  if (WIFSIGNALED(status)) {
-    return fail(Code::kInvalid,
-                "the modules of '%s' are refused: loading them crashes a process with signal %d (%s)", path,
-                WTERMSIG(status), strsignal(WTERMSIG(status)));
-  }
-  return fail(Code::kInvalid,
-              "the modules of '%s' are refused: loading them ends the process, with status %d", path,
-              WEXITSTATUS(status));
+  return fail(Code::kInvalid, "the modules of '%s' are refused: loading them %s", path, tried.reason.c_str());
 }
 
 int load_object(const char* path) {
@@ -216,7 +157,9 @@ int load_object(const char* path) {
     return fail(Code::kPermission, "the modules of '%s' are refused, since others could change what runs: %s",
                 path, others.c_str());
   }
-  if (const int refused = try_in_child(exact.c_str())) return refused;
+  if (const char* why = why_nothing_loads())
+    return fail(Code::kSystem, "the modules of '%s' are not loaded: %s", path, why);
+  if (const int refused = try_file(exact.c_str())) return refused;
   void* const object = dlopen(exact.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) return fail(Code::kInvalid, "the modules of '%s' are refused: %s", path, dlerror());
   std::vector<const Module*> modules;

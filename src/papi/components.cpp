@@ -10,6 +10,7 @@
 #include "eventset/options.hpp"
 #include "papi/boundary.hpp"
 #include "papi/component_info.hpp"
+#include "registry/other_components.hpp"
 
 namespace substrata::capi {
 namespace {
@@ -127,8 +128,11 @@ CAPI const PAPI_component_info_t* PAPI_get_component_info(int cidx) {
 CAPI int PAPI_get_component_index(const char* name) {
   return answered([&] {
     if (name == nullptr) return answer(refuse(Code::kInvalid, "no component name given"));
-    const int index = library().registry().index_of(name);
-    return index >= 0 ? index : answer(refuse(Code::kNoComponent, "there is no component '%s'", name));
+    Registry& registry = library().registry();
+    if (const int index = registry.index_of(name); index >= 0) return index;
+    // A component of another PAPI is found where its events are.
+    if (const Component* server = server_of(registry, name)) return server->index();
+    return answer(refuse(Code::kNoComponent, "there is no component '%s'", name));
   });
 }
 

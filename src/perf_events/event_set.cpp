@@ -107,6 +107,7 @@ Status EventSet::replace(std::vector<uint32_t> events, const Configuration& conf
   sampling_ = std::move(sampling);
   owner_ = this_thread();
   unread_ = false;
+  left_on_ = false;
   stopped_by_pages_ = false;
   std::fill(std::begin(last_), std::end(last_), 0);
   std::fill(std::begin(last_total_), std::end(last_total_), Total{});
@@ -170,6 +171,13 @@ Status EventSet::start() noexcept {
   if (!events_.empty() && (stale() || unread_)) {
     const Status again = guarded([&] { return replace(events_, configuration_, sampling_); });
     if (!again.ok()) return again;
+  }
+  if (left_on_) {
+    Total ignored[kMaxEvents];
+    if (const Status read = take_totals(ignored, true); !read.ok()) return read;
+    left_on_ = false;
+    running_ = true;
+    return kSuccess;
   }
   const Kernel& kernel = shared_.kernel;
   if (holds_signal_) {
@@ -273,14 +281,15 @@ Status EventSet::stop() noexcept {
   running_ = false;
   // The last values are those of right before: one system call less, and none of what stopping costs is counted.
   stopped_by_pages_ = pages_count_here() && read_pages(last_);
-  if (!stale())
+  left_on_ = opened_.stays_on && !stale();
+  if (!left_on_ && !stale())
     for (const Group& group : opened_.groups)
       kernel.control(kernel.context, opened_.counters[group.first].descriptor, PERF_EVENT_IOC_DISABLE, 0);
   unread_ = false;
   if (stopped_by_pages_) return kSuccess;
   Total totals[kMaxEvents];
   const Status status = take_totals(totals, true);
-  unread_ = !status.ok();
+  unread_ = !status.ok();  // and opened anew by the next start
   if (unread_) return status;
   for (size_t i = 0; i < events_.size(); ++i) {
     last_total_[i] = totals[i];

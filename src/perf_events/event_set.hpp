@@ -99,6 +99,9 @@ class EventSet {
     uint64_t ticks_mask = 0;  // bit i: event i is the processor's tick counter
     uint32_t generation = 0;
     bool plain = false;  // one group, one descriptor an event, nothing to extrapolate
+    // The kernel's own counts of this thread, which cost nothing while nobody reads them: once started they are left on,
+    // and a start or stop is one read.
+    bool stays_on = false;
   };
   struct Total {
     int64_t value;
@@ -156,7 +159,8 @@ class EventSet {
   bool holds_signal_ = false;
   uint64_t lost_before_ = 0;  // overflows of the process, at the start
   bool running_ = false;
-  bool unread_ = false;  // the last stop could not read, so the bases are of an earlier moment
+  bool left_on_ = false;  // stopped, while the kernel counts on
+  bool unread_ = false;   // the last stop could not read, so the bases are of an earlier moment
   bool stopped_by_pages_ =
       false;  // the last stop read before it: the bases are of an earlier moment, and no times are known
 };

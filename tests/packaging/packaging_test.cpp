@@ -150,6 +150,8 @@ TEST_F(Packaging, InstalledTreeHoldsLibrariesHeadersAndTheirLinks) {
                            "lib/pkgconfig/sde.pc",
                            "lib/pkgconfig/substrata.pc",
                            "lib/cmake/PAPI/PAPIConfig.cmake",
+                           "share/substrata/python/pypapi/papi_low.py",
+                           "share/substrata/python/substrata/__init__.py",
                            "share/doc/substrata/LICENSE"})
     EXPECT_TRUE(fs::exists(prefix_ / file)) << file;
   EXPECT_EQ(fs::read_symlink(prefix_ / "lib/libpapi.so"), "libpapi.so.7.3");
@@ -306,6 +308,9 @@ TEST_F(Packaging, FortranConsumerIsBuiltAndRuns) {
       run("make -C " + shell_word(source) + " PKG_CONFIG_PATH=" + shell_word(pkg_config_path()));
   ASSERT_EQ(built.status, 0) << built.out;
   expect_works(source / "report");
+  const Ran measured = run(shell_word(source / "measure"));
+  EXPECT_EQ(measured.status, 0) << measured.out;
+  EXPECT_NE(measured.out.find("page faults"), std::string::npos) << measured.out;
 }
 
 // The package stands beside the real PAPI: all its files below a prefix of its own, nothing provided or

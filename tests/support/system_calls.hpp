@@ -73,10 +73,9 @@ inline std::string path_of(pid_t process, const __ptrace_syscall_info& call) {
   }
 }
 
-// Runs `code` in a child of its own.
-inline SystemCalls system_calls_of(const std::function<bool()>& code) {
-  constexpr int kUntraced = 91;
-  SystemCalls seen;
+inline constexpr int kUntraced = 91;  // a child's exit status
+// A child that is stopped before it runs `code`; -1 where none can be traced.
+inline pid_t traced_child(const std::function<bool()>& code) {
   const pid_t child = fork();
   if (child == 0) {
     if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(kUntraced);
@@ -84,9 +83,18 @@ inline SystemCalls system_calls_of(const std::function<bool()>& code) {
     _exit(code() ? 0 : 1);
   }
   int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return seen;
+  if (child < 0 || waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return -1;
   ptrace(PTRACE_SETOPTIONS, child, nullptr,
          reinterpret_cast<void*>(static_cast<uintptr_t>(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)));
+  return child;
+}
+
+// Runs `code` in a child of its own.
+inline SystemCalls system_calls_of(const std::function<bool()>& code) {
+  SystemCalls seen;
+  const pid_t child = traced_child(code);
+  if (child < 0) return seen;
+  int status = 0;
   long deliver = 0;
   int marks = 0;
   while (ptrace(PTRACE_SYSCALL, child, nullptr, reinterpret_cast<void*>(deliver)) == 0) {

@@ -6,6 +6,7 @@
 #include "events/event_spec.hpp"
 #include "events/near_names.hpp"
 #include "events/preset.hpp"
+#include "registry/other_components.hpp"
 
 namespace substrata {
 namespace {
@@ -68,7 +69,13 @@ Status Catalogue::unknown(std::string_view name, Component* only, std::string_vi
 
 Result<NativeEvent> Catalogue::find_in(const EventSpec& spec) {
   Component* component = registry_.find(spec.component);
-  if (component == nullptr) return unknown_component(registry_, spec);
+  if (component == nullptr) {
+    Component* server = server_of(registry_, spec.component);
+    if (server == nullptr) return unknown_component(registry_, spec);
+    const Result<uint32_t> index = server->find_event(std::string(spec.text).c_str());
+    if (!index) return index.error();
+    return NativeEvent{server->index(), *index};
+  }
   if (const Status status = component->ensure_open(); !status.ok())
     return refuse(Code::kNoEvent, "%.*s: %s", static_cast<int>(spec.text.size()), spec.text.data(),
                   status.note);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <substrata/substrata.hpp>
 #include <thread>
@@ -173,13 +174,78 @@ TEST_F(AskedBridge, StartsEveryPartOrNone) {
   dlclose(fake);
 }
 
-TEST_F(AskedBridge, ANameNeedsThePrefix) {
+TEST_F(AskedBridge, AComponentOfTheOtherPapiAnswersToItsOwnName) {
   ask(FAKE_PAPI);
   ASSERT_TRUE(bridge().available) << reason();
-  EXPECT_FALSE(library_->event("gpu:::bytes"));
-  EXPECT_FALSE(library_->event("bridge:::gpu:::no_such"));
+  int own = 0, prefixed = 0;
+  ASSERT_EQ(PAPI_event_name_to_code("gpu:::bytes", &own), PAPI_OK);
+  ASSERT_EQ(PAPI_event_name_to_code("bridge:::gpu:::bytes", &prefixed), PAPI_OK);
+  EXPECT_EQ(own, prefixed);
+  EXPECT_EQ(PAPI_query_named_event("gpu:::bytes:device=3"), PAPI_OK);
+  EXPECT_EQ(PAPI_query_named_event("gpu:::no_such"), PAPI_ENOEVNT);
+  EXPECT_EQ(PAPI_query_named_event("no_such:::bytes"), PAPI_ENOCMP);
+  const int index = PAPI_get_component_index("gpu");
+  ASSERT_EQ(index, PAPI_get_component_index("bridge"));
+  EXPECT_EQ(PAPI_get_component_index("broken"), PAPI_ENOCMP);
+  const PAPI_component_info_t* info = PAPI_get_component_info(index);
+  ASSERT_NE(info, nullptr);
+  EXPECT_STREQ(info->pmu_names[0], "gpu");
   EXPECT_FALSE(library_->event("bridge:::net:::lo")) << "of a component that was not chosen";
-  EXPECT_TRUE(library_->event("bridge:::gpu:::bytes"));
+}
+
+TEST_F(AskedBridge, OurOwnComponentKeepsItsNameWhereTheOtherPapiHasOneToo) {
+  ask(FAKE_PAPI, "net,gpu");
+  ASSERT_TRUE(bridge().available) << reason();
+  EXPECT_NE(PAPI_get_component_index("net"), PAPI_get_component_index("bridge"));
+}
+
+TEST_F(AskedBridge, AnotherProcessIsCountedWhereTheOtherPapiAttaches) {
+  ask(FAKE_PAPI);
+  int packets = PAPI_NULL, bytes = PAPI_NULL;
+  ASSERT_EQ(PAPI_create_eventset(&packets), PAPI_OK);
+  ASSERT_EQ(PAPI_add_named_event(packets, "fabric:::packets"), PAPI_OK);
+  ASSERT_EQ(PAPI_attach(packets, static_cast<unsigned long>(getppid())), PAPI_OK);
+  long long value = 0;
+  ASSERT_EQ(PAPI_start(packets), PAPI_OK);
+  EXPECT_EQ(PAPI_stop(packets, &value), PAPI_OK);
+  EXPECT_EQ(value, getppid());
+  ASSERT_EQ(PAPI_create_eventset(&bytes), PAPI_OK);
+  ASSERT_EQ(PAPI_add_named_event(bytes, "gpu:::bytes"), PAPI_OK);
+  EXPECT_EQ(PAPI_attach(bytes, static_cast<unsigned long>(getppid())), PAPI_ECMP);
+  for (int set : {packets, bytes}) {
+    EXPECT_EQ(PAPI_cleanup_eventset(set), PAPI_OK);
+    EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
+  }
+}
+
+using BridgeDeathTest = AskedBridge;
+
+// In a process of its own: a library that is up stays so.
+void ask_a_library_that(const char* does, const char* expected) {
+  setenv(does, "1", 1);
+  setenv("SUBSTRATA_BRIDGE", FAKE_PAPI, 1);
+  setenv("SUBSTRATA_BRIDGE_SECONDS", "1", 1);
+  if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) _exit(2);
+  const PAPI_component_info_t* info = PAPI_get_component_info(PAPI_get_component_index("bridge"));
+  int set = PAPI_NULL;
+  const bool others = PAPI_create_eventset(&set) == PAPI_OK &&
+                      PAPI_add_named_event(set, "example:::ticks") == PAPI_OK && PAPI_start(set) == PAPI_OK;
+  if (info->disabled == 0 || std::strstr(info->disabled_reason, expected) == nullptr) {
+    std::fprintf(stderr, "%d %s\n", info->disabled, info->disabled_reason);
+    _exit(3);
+  }
+  _exit(others ? 0 : 4);
+}
+
+TEST_F(BridgeDeathTest, ALibraryThatHangsHarmsNobody) {
+  library_.reset();
+  EXPECT_EXIT(ask_a_library_that("FAKE_PAPI_HANGS", "takes longer than 1 s"), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(BridgeDeathTest, ALibraryThatEndsTheProcessHarmsNobody) {
+  library_.reset();
+  EXPECT_EXIT(ask_a_library_that("FAKE_PAPI_CRASHES", "crashes a process with signal 6"),
+              testing::ExitedWithCode(0), "");
 }
 
 TEST_F(AskedBridge, ComesUpAgainAfterTheLibraryWentDown) {

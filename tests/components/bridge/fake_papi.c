@@ -3,7 +3,9 @@
 #define PAPI_GENERATION_7_0
 #include <papi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef FAKE_VERSION
 #define FAKE_VERSION PAPI_VERSION_NUMBER(7, 0, 0, 0)
@@ -33,6 +35,7 @@ static const struct {
 enum { kMostSets = 32, kMostMembers = 8 };
 static struct {
   int used, running, count;
+  unsigned long attached;
   int codes[kMostMembers];
   long long values[kMostMembers];
 } sets[kMostSets];
@@ -73,6 +76,9 @@ static void describe(int component, const char* name, int disabled, const char* 
 int PAPI_library_init(int version) {
   /* Through the linker: with another library's function in its place this would fail. */
   if (version != (PAPI_get_opt(PAPI_LIB_VERSION, NULL) & ~0xffff)) return PAPI_EINVAL;
+  if (getenv("FAKE_PAPI_HANGS") != NULL)
+    for (;;) pause();
+  if (getenv("FAKE_PAPI_CRASHES") != NULL) abort();
   describe(kGpu, "gpu", 0, "");
   describe(kFabric, "fabric", 0, "");
   describe(kNet, "net", 0, "");
@@ -173,6 +179,13 @@ int PAPI_reset(int set) {
   memset(sets[set].values, 0, sizeof sets[set].values);
   return PAPI_OK;
 }
+/* The fabric's packets of another process are as many as its number. */
+int PAPI_attach(int set, unsigned long process) {
+  if (!set_is(set)) return PAPI_ENOEVST;
+  if (sets[set].count > 0 && PAPI_get_event_component(sets[set].codes[0]) != kFabric) return PAPI_ECMP;
+  sets[set].attached = process;
+  return PAPI_OK;
+}
 int PAPI_start(int set) {
   if (!set_is(set)) return PAPI_ENOEVST;
   for (int i = 0; i < sets[set].count; ++i)
@@ -186,7 +199,9 @@ int PAPI_read(int set, long long* values) {
     const int device = (sets[set].codes[i] & ~PAPI_NATIVE_MASK) - kDevice;
     const int index = index_of(sets[set].codes[i]);
     sets[set].values[i] += device > 0 ? 1000LL * device : events[index].step;
-    values[i] = index == kBusy ? 37 : sets[set].values[i];
+    values[i] = index == kBusy            ? 37
+                : sets[set].attached != 0 ? (long long)sets[set].attached
+                                          : sets[set].values[i];
   }
   return PAPI_OK;
 }

@@ -3,6 +3,7 @@
 #include <perfmon/pfmlib.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -10,6 +11,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "perf_events/presets.hpp"
 
@@ -76,6 +78,44 @@ TEST(OwnPresetTables, AreTheOnesThatTheReferenceLists) {
     }
   }
   for (const auto& [name, its] : tables) ADD_FAILURE() << REFERENCE_PAGE " lacks " << name;
+}
+
+TEST(OwnPresetTables, AreListedBesideThoseOfTheInstalledPapi) {
+  std::ifstream file("/usr/share/papi/7.0/papi_events.csv");
+  if (!file.is_open()) GTEST_SKIP() << "the table of PAPI 7.0 (package libpapi7.0) is not installed";
+  // A section begins with one or more lines CPU,name.
+  std::map<std::string, std::set<std::string>> theirs;
+  std::vector<std::string> cpus;
+  bool in_head = false;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream cells(line.substr(0, line.find('#')));
+    std::string word, name;
+    std::getline(cells, word, ',') && std::getline(cells, name, ',');
+    while (!name.empty() && std::isspace(static_cast<unsigned char>(name.back()))) name.pop_back();
+    if (word == "CPU") {
+      if (!in_head) cpus.clear();
+      cpus.push_back(name);
+    }
+    if (word == "PRESET")
+      for (const std::string& cpu : cpus) theirs[cpu].insert(name);
+    if (!word.empty()) in_head = word == "CPU";
+  }
+  std::ifstream page(REFERENCE_PAGE);
+  int rows = 0;
+  for (std::string line; std::getline(page, line);) {
+    std::istringstream cells(line);
+    std::string cell[7];
+    for (std::string& one : cell) std::getline(cells, one, '|');
+    if (cell[2].find('`') == std::string::npos) continue;
+    ++rows;
+    std::istringstream words(cell[2]), numbers(cell[5]);
+    int number = -1;
+    for (std::string name; words >> name;) {
+      if (std::string text; std::getline(numbers, text, ',')) number = std::stoi(text);
+      EXPECT_EQ(number, static_cast<int>(theirs[name.substr(1, name.size() - 2)].size())) << name;
+    }
+  }
+  EXPECT_GT(rows, 20);
 }
 
 TEST(OwnPresetTables, NeedNoMoreCountersThanTheProcessorHas) {

@@ -1,0 +1,32 @@
+// Substrates that serve the components of others, as the bridge does those of another PAPI.
+#ifndef SUBSTRATA_REGISTRY_OTHER_COMPONENTS_HPP
+#define SUBSTRATA_REGISTRY_OTHER_COMPONENTS_HPP
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registry/component.hpp"
+#include "registry/registry.hpp"
+
+namespace substrata {
+
+// Whether the substrate serves a component of that name: its units are components of others, and its events begin with
+// their names ("cuda:::"). Opens it.
+inline bool serves(Component& component, std::string_view name) {
+  if (!component.has(kPrefixNeeded)) return false;
+  const std::vector<std::string> units = component.units();
+  return std::find(units.begin(), units.end(), name) != units.end();
+}
+
+// The substrate that serves the component, null when none does.
+inline Component* server_of(Registry& registry, std::string_view name) {
+  for (int i = 0; i < registry.count(); ++i)
+    if (serves(*registry.at(i), name)) return registry.at(i);
+  return nullptr;
+}
+
+}  // namespace substrata
+
+#endif
