@@ -114,6 +114,30 @@ TEST(Top, ACommandEndsWithTheView) {
   EXPECT_TRUE(terminal.as_before());
 }
 
+// Nothing was left when the command ended.
+TEST(Top, TheTotalsOfACommandAreLeftWhenItEnds) {
+  InTerminal terminal({SUBSTRATA_TOOL, "top", "-e", "example:::*", "-i", "5ms", "--", "sh", "-c", "exit 3"});
+  NEEDS_TERMINAL(terminal);
+  std::string shown = terminal.until("its events:");
+  EXPECT_EQ(terminal.wait(), 3);
+  shown += terminal.rest();
+  const std::string left = shown.substr(shown.rfind(kLeave));
+  EXPECT_THAT(left, HasSubstr("has ended with status 3"));
+  EXPECT_THAT(left, HasSubstr("example:::"));
+}
+
+TEST(Top, ShowsEachProcessorMemoryAndLoad) {
+  InTerminal terminal({SUBSTRATA_TOOL, "top", "-e", "example:::*", "-i", "5ms"});
+  NEEDS_TERMINAL(terminal);
+  std::string page = terminal.until("s since the last look");
+  page += terminal.until("look now");
+  EXPECT_THAT(page, testing::ContainsRegex(" 0 [^\n]*[0-9]+ %"));
+  EXPECT_THAT(page, HasSubstr(" mem "));
+  EXPECT_THAT(page, HasSubstr("load "));
+  EXPECT_TRUE(terminal.type("q"));
+  EXPECT_EQ(terminal.wait(), 0);
+}
+
 TEST(Top, ACommandThatDoesNotEndIsEndedBySecondQ) {
   InTerminal terminal({SUBSTRATA_TOOL, "top", "-e", "example:::*", "-i", "5ms", "--", "sh", "-c",
                        "trap '' TERM; while :; do sleep 1000; done"});
