@@ -167,10 +167,11 @@ TEST(ReportPage, AtFirstItShowsWhereTimeBytesAndHeatGo) {
     })();)");
   SKIP_WITHOUT_BROWSER(job);
   ASSERT_TRUE(job.found.is_object()) << job.said;
-  EXPECT_EQ(job.found.at("panels"),
-            json::parse(
-                R"(["regions","CPUs busy","MPI bytes","MPI bytes by rank","Page faults","Received by eth0",)"
-                R"("Temperature of package0"])"));
+  EXPECT_EQ(
+      job.found.at("panels"),
+      json::parse(
+          R"(["regions","CPUs busy","MPI bytes","MPI bytes by rank","Page faults","Received by eth0","Sent by eth0",)"
+          R"("Temperature of package0"])"));
   EXPECT_EQ(job.found.at("ranks"), json::parse(R"(["rank 0","rank 1","rank 2"])"));
   EXPECT_THAT(job.found.at("constant").get<std::string>(), HasSubstr("mpi:::ranks 3 ranks"));
   ASSERT_EQ(job.found.at("tip").size(), 3u) << "time, region and one value";
