@@ -167,10 +167,11 @@ TEST(ReportPage, AtFirstItShowsWhereTimeBytesAndHeatGo) {
     })();)");
   SKIP_WITHOUT_BROWSER(job);
   ASSERT_TRUE(job.found.is_object()) << job.said;
-  EXPECT_EQ(job.found.at("panels"),
-            json::parse(
-                R"(["regions","CPUs busy","MPI bytes","MPI bytes by rank","Page faults","Received by eth0",)"
-                R"("Temperature of package0"])"));
+  EXPECT_EQ(
+      job.found.at("panels"),
+      json::parse(
+          R"(["regions","CPUs busy","MPI bytes","MPI bytes by rank","Page faults","Received by eth0","Sent by eth0",)"
+          R"("Temperature of package0"])"));
   EXPECT_EQ(job.found.at("ranks"), json::parse(R"(["rank 0","rank 1","rank 2"])"));
   EXPECT_THAT(job.found.at("constant").get<std::string>(), HasSubstr("mpi:::ranks 3 ranks"));
   ASSERT_EQ(job.found.at("tip").size(), 3u) << "time, region and one value";
@@ -243,13 +244,15 @@ TEST(ReportPage, ARooflineInTheRecordingIsAPanel) {
   MemorySink sink(machine("a", "boot"));
   sample_functions(
       sink, 50, 0.1, [](double t) { return 1000 * t * t; }, [](double t) { return 40000 + 500 * t; });
-  sink.attach({"roofline", "application/json",
-               R"({"processor":"a processor","flops_per_second":[{"name":"AVX2","one":1e10,"all":2e10}],)"
-               R"("bytes_per_second":[{"name":"memory","one":1e10,"all":1e10}],)"
-               R"("points":[{"name":"solve","flops_per_second":1e9,"flops_per_byte":0.25}]})"});
   sink.end(6 * kSecond, {});
+  Recording recording = sink.recording();
+  recording.writers[0].attachments.push_back(
+      {"roofline", "application/json",
+       R"({"processor":"a processor","flops_per_second":[{"name":"AVX2","one":1e10,"all":2e10}],)"
+       R"("bytes_per_second":[{"name":"memory","one":1e10,"all":1e10}],)"
+       R"("points":[{"name":"solve","flops_per_second":1e9,"flops_per_byte":0.25}]})"});
   std::ostringstream page;
-  write_html_report(page, lay_out(sink.recording()), "roofs");
+  write_html_report(page, lay_out(recording), "roofs");
   const Browsed seen =
       browse(page.str(), 1200,
              "out.captions = Array.from(document.querySelectorAll('figcaption'), (one) => one.textContent);");

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
@@ -96,7 +97,11 @@ TEST(Top, KeepsToTheSizeOfTheTerminal) {
   page += terminal.until("\x1b[J");
   const std::vector<std::string> lines = lines_of(page);
   EXPECT_LE(lines.size(), 8u);
-  for (const std::string& line : lines) EXPECT_LE(line.size(), 60u) << line;
+  for (const std::string& line : lines) {
+    const auto columns = std::count_if(line.begin(), line.end(),
+                                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+    EXPECT_LE(columns, 60) << line;
+  }
   EXPECT_TRUE(terminal.type("q"));
   EXPECT_EQ(terminal.wait(), 0);
 }
@@ -112,6 +117,30 @@ TEST(Top, ACommandEndsWithTheView) {
   EXPECT_THAT(shown, Not(HasSubstr("visible\r\n"))) << "only its name is shown";
   EXPECT_THAT(shown, HasSubstr(kLeave));
   EXPECT_TRUE(terminal.as_before());
+}
+
+// Nothing was left when the command ended.
+TEST(Top, TheTotalsOfACommandAreLeftWhenItEnds) {
+  InTerminal terminal({SUBSTRATA_TOOL, "top", "-e", "example:::*", "-i", "5ms", "--", "sh", "-c", "exit 3"});
+  NEEDS_TERMINAL(terminal);
+  std::string shown = terminal.until("its events:");
+  EXPECT_EQ(terminal.wait(), 3);
+  shown += terminal.rest();
+  const std::string left = shown.substr(shown.rfind(kLeave));
+  EXPECT_THAT(left, HasSubstr("has ended with status 3"));
+  EXPECT_THAT(left, HasSubstr("example:::"));
+}
+
+TEST(Top, ShowsEachProcessorMemoryAndLoad) {
+  InTerminal terminal({SUBSTRATA_TOOL, "top", "-e", "example:::*", "-i", "5ms"});
+  NEEDS_TERMINAL(terminal);
+  std::string page = terminal.until("s since the last look");
+  page += terminal.until("look now");
+  EXPECT_THAT(page, testing::ContainsRegex(" 0 [^\n]*[0-9]+ %"));
+  EXPECT_THAT(page, HasSubstr(" mem "));
+  EXPECT_THAT(page, HasSubstr("load "));
+  EXPECT_TRUE(terminal.type("q"));
+  EXPECT_EQ(terminal.wait(), 0);
 }
 
 TEST(Top, ACommandThatDoesNotEndIsEndedBySecondQ) {

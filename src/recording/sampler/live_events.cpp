@@ -14,6 +14,7 @@
 
 #include "measuring.hpp"
 #include "sampler/event_spec.hpp"
+#include "sampler/machine_state.hpp"
 
 namespace substrata::sampler {
 namespace {
@@ -39,24 +40,16 @@ std::vector<pid_t> threads_of_tree(pid_t process) {
   return threads;
 }
 
-// Nanoseconds that these processors were busy since boot, of none named all; -1: not known. Waiting for input, and
-// time that the hypervisor took, are not busy.
+// Nanoseconds that these processors were busy since boot, of none named all; -1: not known.
 std::int64_t busy_ns(const std::vector<int>& processors) {
-  std::ifstream file("/proc/stat");
-  std::string line;
-  std::int64_t sum = -1;
-  while (std::getline(file, line) && line.rfind("cpu", 0) == 0) {
-    std::istringstream fields(line);
-    std::string word;
-    std::int64_t user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0;
-    if (!(fields >> word >> user >> nice >> system >> idle >> waiting >> interrupts >> soft)) continue;
-    const bool wanted = std::any_of(processors.begin(), processors.end(),
-                                    [&](int number) { return word == "cpu" + std::to_string(number); });
-    if (processors.empty() ? word != "cpu" : !wanted) continue;
-    sum = std::max<std::int64_t>(sum, 0) +
-          (user + nice + system + interrupts + soft) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
+  std::int64_t ticks = -1;
+  for (const auto& [number, time] : processor_times()) {
+    const bool wanted = processors.empty()
+                            ? number == kAllProcessors
+                            : std::find(processors.begin(), processors.end(), number) != processors.end();
+    if (wanted) ticks = std::max<std::int64_t>(ticks, 0) + time.busy;
   }
-  return sum;
+  return ticks < 0 ? -1 : ticks * (1'000'000'000 / sysconf(_SC_CLK_TCK));
 }
 
 bool has_ended(pid_t thread) {

@@ -120,20 +120,22 @@ std::string fitted(const std::string& text, std::size_t columns) {
   return out + std::string(columns - used, ' ');
 }
 
-std::string bars(const std::vector<double>& numbers, std::size_t columns, bool utf8) {
+std::vector<std::string> bars(const std::vector<double>& numbers, std::size_t columns, std::size_t rows,
+                              double low, double high, bool utf8) {
   static constexpr const char* kUtf8[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   static constexpr const char* kPlain[] = {" ", "_", ".", "-", "~", "+", "=", "*", "#"};
   const std::size_t begin = numbers.size() > columns ? numbers.size() - columns : 0;
-  double low = NAN, high = NAN;
+  std::vector<std::string> out(rows, std::string(columns - (numbers.size() - begin), ' '));
   for (std::size_t i = begin; i < numbers.size(); ++i) {
-    low = std::fmin(low, numbers[i]);
-    high = std::fmax(high, numbers[i]);
-  }
-  std::string out(columns - (numbers.size() - begin), ' ');
-  for (std::size_t i = begin; i < numbers.size(); ++i) {
-    const double share = high > low ? (numbers[i] - low) / (high - low) : 0;
-    const auto level = std::isnan(numbers[i]) ? 0 : 1 + static_cast<std::size_t>(std::lround(share * 7));
-    out += utf8 ? kUtf8[level] : kPlain[level];
+    const double share = high > low ? std::clamp((numbers[i] - low) / (high - low), 0.0, 1.0) : 0;
+    // The least that there is leaves a line on the ground.
+    const long eighths =
+        std::isnan(numbers[i]) ? 0 : std::max(1L, std::lround(share * 8 * static_cast<double>(rows)));
+    for (std::size_t row = 0; row < rows; ++row) {
+      const long here = eighths - 8 * static_cast<long>(rows - 1 - row);
+      const auto level = static_cast<std::size_t>(std::clamp(here, 0L, 8L));
+      out[row] += utf8 ? kUtf8[level] : kPlain[level];
+    }
   }
   return out;
 }

@@ -47,8 +47,10 @@ class Screen {
 bool terminal_speaks_utf8();
 // The text in exactly that many columns: cut or filled up; control characters become '?'.
 std::string fitted(const std::string& text, std::size_t columns);
-// Numbers as a row of bars, the lowest as nothing and the highest as a full one; NaN leaves a gap.
-std::string bars(const std::vector<double>& numbers, std::size_t columns, bool utf8);
+// The last of the numbers as bars of that many rows, from the top one; `low` is the foot of the first row, `high` the top
+// of the last. NaN leaves a gap.
+std::vector<std::string> bars(const std::vector<double>& numbers, std::size_t columns, std::size_t rows,
+                              double low, double high, bool utf8);
 
 }  // namespace substrata::tool
 

@@ -23,6 +23,7 @@
 #include "sampler/target.hpp"
 #include "substrata_tool/command_line.hpp"
 #include "substrata_tool/commands.hpp"
+#include "substrata_tool/watching/machine_view.hpp"
 #include "terminal/screen.hpp"
 
 namespace substrata::tool {
@@ -30,7 +31,9 @@ using namespace sampler;
 namespace {
 
 constexpr const char* kUsage =
-    "Shows current events in the terminal: rates of counts, levels of gauges, and their history.\n\n"
+    "Shows in the terminal how busy processors and memory are, and current events: rates of counts, levels "
+    "of\n"
+    "gauges, and their history. When a command ends, its totals are left.\n\n"
     "  substrata top                             the whole machine\n"
     "  substrata top -e 'coretemp:::*,net:::*' -i 500ms\n"
     "  substrata top -p 1234                     a running process, its threads and descendants\n"
@@ -87,9 +90,12 @@ class Looks {
 
   // The head of the table and its rows, each `columns` wide (0: as wide as it comes, without the course).
   std::string head(std::size_t columns, bool utf8) const {
-    return line({"EVENT", "NOW", "UNIT", "LEAST", "MOST", "TOTAL", "ORIGIN"}, {}, columns, utf8);
+    return line({"EVENT", "NOW", "UNIT", "LEAST", "MOST", "TOTAL", "ORIGIN"}, columns, utf8).front();
   }
-  std::string row(std::size_t index, std::size_t columns, bool utf8) const {
+  std::string row(std::size_t index) const { return row_lines(index, 0, 1, false, false).front(); }
+  // The same with its history, which is so many lines tall.
+  std::vector<std::string> row_lines(std::size_t index, std::size_t columns, std::size_t tall, bool utf8,
+                                     bool colours) const {
     const Row& row = rows_[index];
     const recording::Series& about = *row.series;
     const bool gauge = about.kind == recording::Kind::kGauge;
@@ -105,33 +111,80 @@ class Looks {
     const std::string unit = gauge               ? std::string(base.unit)
                              : by_second.empty() ? std::string(base.unit) + "/s"
                                                  : std::string(by_second);
-    return line({about.name, row.present ? number(row.now) : "no value", unit, number(row.least),
-                 number(row.most), gauge || !row.present ? "" : recording::exact_value(about, 0), origin},
-                row.history, columns, utf8);
+    std::vector<std::string> lines =
+        line({about.name, row.present ? number(row.now) : "no value", unit, number(row.least),
+              number(row.most), gauge || !row.present ? "" : recording::exact_value(about, 0), origin},
+             columns, utf8, tall, &row);
+    const bool idle = !row.present || row.now == 0;
+    for (std::string& one : lines) one = coloured(one, about.modelled ? 33 : idle ? 2 : 36, colours);
+    return lines;
+  }
+  // What is left when the command has ended.
+  std::string summary() const {
+    std::string out;
+    for (const Row& row : rows_) {
+      const recording::Series& about = *row.series;
+      if (!row.present || about.scope == "recorder") continue;
+      const bool gauge = about.kind == recording::Kind::kGauge;
+      const recording::BaseUnit base = recording::base_unit(about.unit);
+      const std::string value = recording::compact(base.factor * (gauge ? row.now : about.value_at(0))) +
+                                ' ' + std::string(base.unit);
+      const std::string rest =
+          std::isnan(row.most)
+              ? ""
+              : (gauge ? "at last; " : "in all; ") + recording::compact(base.factor * row.least) + " to " +
+                    recording::compact(base.factor * row.most) + (gauge ? "" : " a second");
+      out += "  " + fitted(about.name, width_) + ' ' + fitted(value, 18) + ' ' + rest +
+             (about.modelled ? ", modelled" : "") + '\n';
+    }
+    return out;
   }
 
  private:
   struct Cells {
     std::string name, now, unit, least, most, total, origin;
   };
-  std::string line(const Cells& cells, const std::vector<double>& history, std::size_t columns,
-                   bool utf8) const {
+  // Noise is not shown as if it were everything: rates stand on 0, levels on a tenth of their size.
+  static std::vector<std::string> history_of(const Row& row, std::size_t columns, std::size_t tall,
+                                             bool utf8) {
+    double low = NAN, high = NAN;
+    for (const double one : row.history) {
+      low = std::fmin(low, one);
+      high = std::fmax(high, one);
+    }
+    if (row.series->kind != recording::Kind::kGauge) {
+      low = std::fmin(0, low);
+    } else {
+      const double middle = (low + high) / 2, least = 0.05 * std::fabs(middle);
+      low = std::fmin(low, middle - least);
+      high = std::fmax(high, middle + least);
+    }
+    return bars(row.history, columns, tall, low, high, utf8);
+  }
+  // One line, and as many as the history is tall where there is a place for it.
+  std::vector<std::string> line(const Cells& cells, std::size_t columns, bool utf8, std::size_t tall = 1,
+                                const Row* row = nullptr) const {
     const auto right = [](const std::string& text, std::size_t width) {
       return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
     };
-    const std::string numbers = right(cells.now, 11) + ' ' + fitted(cells.unit, 8) + right(cells.least, 11) +
-                                right(cells.most, 11) + right(cells.total, 21) + "  ";
-    if (columns == 0) return fitted(cells.name, width_) + ' ' + numbers + cells.origin;
-    // What is narrow first loses the course, then the tail of the line.
-    constexpr std::size_t kOrigin = 18;
-    const std::size_t fixed = numbers.size() + kOrigin + 1;
-    const std::size_t name =
-        std::clamp<std::size_t>(columns > fixed ? columns - fixed : 0, 24, std::max<std::size_t>(width_, 24));
-    std::string text = fitted(cells.name, name) + ' ' + numbers + fitted(cells.origin, kOrigin);
+    std::string numbers = right(cells.now, 11) + ' ' + fitted(cells.unit, 8);
+    const std::string more = right(cells.least, 11) + right(cells.most, 11) + right(cells.total, 21) + "  ";
+    if (columns == 0) return {fitted(cells.name, width_) + ' ' + numbers + more + cells.origin};
+    // What is narrow loses the limits and the total before the history, and then the tail of the line.
+    const bool narrow = columns < 118;
+    numbers += narrow ? " " : more;
+    const std::size_t origin = narrow ? 9 : 18;
+    const std::size_t fixed = numbers.size() + origin + 1, least_history = narrow ? 12 : 0;
+    const std::size_t left = columns > fixed + least_history ? columns - fixed - least_history : 0;
+    const std::size_t name = std::clamp<std::size_t>(left, 24, std::max<std::size_t>(width_, 24));
+    const std::string text = fitted(cells.name, name) + ' ' + numbers + fitted(cells.origin, origin);
     const std::size_t used = name + fixed;
-    if (columns > used + 9)
-      return text + ' ' + bars(history, std::min<std::size_t>(columns - used - 1, 60), utf8);
-    return fitted(text, columns);
+    if (columns <= used + 9 || row == nullptr) return {fitted(text, columns)};
+    const std::size_t wide = columns - used - 1;
+    std::vector<std::string> out = history_of(*row, wide, tall, utf8);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = (i + 1 == out.size() ? text : std::string(used, ' ')) + ' ' + out[i];
+    return out;
   }
 
   LiveEvents& events_;
@@ -158,25 +211,34 @@ std::string title(const Target& target, const Looks& looks) {
 
 void write_batch(const Target& target, const Looks& looks) {
   std::printf("%s\n%s\n", title(target, looks).c_str(), looks.head(0, false).c_str());
-  for (std::size_t i = 0; i < looks.size(); ++i) std::printf("%s\n", looks.row(i, 0, false).c_str());
+  for (std::size_t i = 0; i < looks.size(); ++i) std::printf("%s\n", looks.row(i).c_str());
   std::printf("\n");
   if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
 }
 
 // One page, beginning with row `*first`, which is corrected to what fits.
 void draw(Screen& screen, Target& target, const Looks& looks, const std::string& state, std::size_t* first,
-          bool utf8) {
+          const MachineView& machine, bool utf8, bool colours) {
   const Screen::Size size = screen.size();
   const std::vector<std::string>& notes = target.events().notes();
   std::vector<std::string> lines = {fitted(title(target, looks), size.columns)};
   for (std::size_t i = 0; i < std::min<std::size_t>(notes.size(), 3) && size.rows > 12; ++i)
     lines.push_back(fitted("note: " + notes[i], size.columns));
-  lines.push_back("\x1b[7m" + looks.head(size.columns, utf8));
+  // Events come first: the machine takes no more than half of what they leave, or a third.
+  const std::size_t left =
+      size.rows > lines.size() + looks.size() + 3 ? size.rows - lines.size() - looks.size() - 3 : 0;
+  const std::vector<std::string> above_events =
+      machine.lines(size.columns, std::max(left / 2, size.rows > 15 ? size.rows / 5 : 0), utf8, colours);
+  lines.insert(lines.end(), above_events.begin(), above_events.end());
+  lines.push_back("\x1b[7m" + looks.head(size.columns, utf8) + "\x1b[0m");
   const std::size_t above = lines.size();
   const std::size_t rows = size.rows > above + 1 ? size.rows - above - 1 : 1;
+  const std::size_t tall = std::clamp<std::size_t>(rows / std::max<std::size_t>(looks.size(), 1), 1, 4);
   *first = std::min(*first, looks.size() > rows ? looks.size() - rows : 0);
-  for (std::size_t i = *first; i < std::min(looks.size(), *first + rows); ++i)
-    lines.push_back(looks.row(i, size.columns, utf8));
+  for (std::size_t i = *first; i < std::min(looks.size(), *first + rows); ++i) {
+    const std::vector<std::string> own = looks.row_lines(i, size.columns, tall, utf8, colours);
+    lines.insert(lines.end(), own.begin(), own.end());
+  }
   while (lines.size() + 1 < size.rows) lines.emplace_back();
   char place[100] = "";
   if (looks.size() > rows)
@@ -245,9 +307,12 @@ int top(int argc, char** argv) {
   if (batch)
     for (const std::string& note : target.events().notes())
       std::fprintf(stderr, "substrata top: %s\n", note.c_str());
-  const std::unique_ptr<Screen> screen = batch ? nullptr : std::make_unique<Screen>();
+  std::unique_ptr<Screen> screen = batch ? nullptr : std::make_unique<Screen>();
+  MachineView machine;
+  const bool colours = wants_colours();
   target.go();
   looks.take();
+  if (screen != nullptr) machine.take(machine_state());
   Ticks ticks(interval_ns);
 
   std::size_t first = 0;
@@ -255,11 +320,12 @@ int top(int argc, char** argv) {
   std::string state;
   bool asked_to_end = false;
   const auto redraw = [&] {
-    if (screen != nullptr) draw(*screen, target, looks, state, &first, utf8);
+    if (screen != nullptr) draw(*screen, target, looks, state, &first, machine, utf8, colours);
   };
   const auto look = [&] {
     target.events().sample();
     looks.take();
+    if (screen != nullptr) machine.take(machine_state());
     ++looked;
     if (batch) write_batch(target, looks);
     redraw();
@@ -283,7 +349,13 @@ int top(int argc, char** argv) {
       throw std::system_error(errno, std::generic_category(), "waiting for the next look");
     if (ready[1].revents != 0 && target.ended()) {
       if (!asked_to_end) look();
-      return target.status();
+      const int status = target.status();
+      if (screen != nullptr) {
+        screen.reset();
+        std::printf("substrata top: %s has ended with status %d; its events:\n%s", target.name().c_str(),
+                    status, looks.summary().c_str());
+      }
+      return status;
     }
     if (ready[2].revents != 0) {
       for (int signal = signals->take(); signal != 0; signal = signals->take()) {
