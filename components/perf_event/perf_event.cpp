@@ -34,8 +34,8 @@ Status detect(const Host* host) noexcept {
 
 Status open(const Host* host, Device** out) noexcept {
   return guarded([&]() -> Status {
-    *out = reinterpret_cast<Device*>(
-        new DeviceState(*host, kernel_of(host->root), libpfm_encoder(PmuKind::kCore), PmuKind::kCore));
+    *out = reinterpret_cast<Device*>(new DeviceState(
+        *host, kernel_of(host->root), libpfm_encoder(host->root, PmuKind::kCore), PmuKind::kCore));
     return kSuccess;
   });
 }

@@ -21,8 +21,8 @@ Status detect(const Host* host) noexcept {
 
 Status open(const Host* host, Device** out) noexcept {
   return guarded([&] {
-    *out = reinterpret_cast<Device*>(
-        new DeviceState(*host, kernel_of(host->root), libpfm_encoder(PmuKind::kUncore), PmuKind::kUncore));
+    *out = reinterpret_cast<Device*>(new DeviceState(
+        *host, kernel_of(host->root), libpfm_encoder(host->root, PmuKind::kUncore), PmuKind::kUncore));
     return kSuccess;
   });
 }
