@@ -295,7 +295,7 @@ constexpr SubstrateTable kTable = Slots::table({
     .read_bound_ns = 10'000'000'000,
     .detect = detect,
     .close = close,
-    .event_names = "*.*",
+    .event_names = "perfevent.*",
 });
 
 }  // namespace

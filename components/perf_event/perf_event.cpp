@@ -82,7 +82,7 @@ struct Core : OverflowingSlots {
 
   static Status open(const Host* host, Device** out) noexcept {
     return guarded([&] {
-      return make<DeviceState>(out, *host, kernel_of(host->root), libpfm_encoder(PmuKind::kCore),
+      return make<DeviceState>(out, *host, kernel_of(host->root), libpfm_encoder(host->root, PmuKind::kCore),
                                PmuKind::kCore);
     });
   }

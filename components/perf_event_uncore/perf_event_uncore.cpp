@@ -24,8 +24,8 @@ struct Uncore : Slots {
 
   static Status open(const Host* host, Device** out) noexcept {
     return guarded([&] {
-      return make<DeviceState>(out, *host, kernel_of(host->root), libpfm_encoder(PmuKind::kUncore),
-                               PmuKind::kUncore);
+      return make<DeviceState>(out, *host, kernel_of(host->root),
+                               libpfm_encoder(host->root, PmuKind::kUncore), PmuKind::kUncore);
     });
   }
 };

@@ -32,8 +32,9 @@ class Encoder {
 enum class PmuKind { kCore, kUncore };
 
 // libpfm4, initialised at the first question, honouring LIBPFM_FORCE_PMU. Its tables are the process's own
-// and stay as long as the process; other users of libpfm4 in the process are not disturbed.
-std::unique_ptr<Encoder> libpfm_encoder(PmuKind kind);
+// and stay as long as the process; other users of libpfm4 in the process are not disturbed. `root`: where "/" is; of a
+// recorded machine no name is known.
+std::unique_ptr<Encoder> libpfm_encoder(const char* root, PmuKind kind);
 
 }  // namespace substrata::perf
 

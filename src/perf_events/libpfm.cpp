@@ -153,8 +153,23 @@ class LibpfmEncoder final : public Encoder {
   PmuKind kind_;
 };
 
+// Of a machine whose processor libpfm4, which asks the one it runs on, does not know.
+class NoEncoder final : public Encoder {
+ public:
+  std::vector<std::string> pmus() override { return {}; }
+  std::vector<Named> events() override { return {}; }
+  std::vector<Qualifier> qualifiers(const std::string&) override { return {}; }
+  Code encode(const std::string&, Encoding*, std::string* error) override {
+    *error = "libpfm4 knows this machine's processor, not that of a recorded one (SUBSTRATA_ROOT)";
+    return Code::kNoEvent;
+  }
+};
+
 }  // namespace
 
-std::unique_ptr<Encoder> libpfm_encoder(PmuKind kind) { return std::make_unique<LibpfmEncoder>(kind); }
+std::unique_ptr<Encoder> libpfm_encoder(const char* root, PmuKind kind) {
+  if (root != nullptr && *root != '\0') return std::make_unique<NoEncoder>();
+  return std::make_unique<LibpfmEncoder>(kind);
+}
 
 }  // namespace substrata::perf

@@ -164,12 +164,15 @@ TEST(Machines, EmptyOneIsAnsweredWithACureByEachSubstrate) {
   const RecordedTree empty;
   const Found found = look_at(empty.root());
   const std::map<std::string, std::string> cures(std::begin(kCures), std::end(kCures));
+  size_t missing = 0;
   for (const auto& [name, why] : found.refused) {
+    if (name.find(":::") != std::string::npos) continue;  // an event of one that is there
+    ++missing;
     const auto cure = cures.find(name);
     ASSERT_NE(cure, cures.end()) << name << ": " << why;
     EXPECT_THAT(why, HasSubstr(cure->second)) << name;
   }
-  EXPECT_EQ(found.refused.size(), cures.size());
+  EXPECT_EQ(missing, cures.size());
 }
 
 // Values of levels, worked out from the machine's files by hand.
