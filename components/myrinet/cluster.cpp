@@ -85,6 +85,7 @@ Time Cluster::occupy_first(Node& node, Time now, Time cost) {
 
 // The DMA engine moves bytes between host and interface; gives the end.
 Time Cluster::transfer(Node& node, Time begin, Time setup, std::uint32_t bytes) {
+  if (!parameters_.contention) return begin + setup + parameters_.dma_byte * bytes;
   Time at = std::max(begin, node.dma_free);
   Time left = setup + parameters_.dma_byte * bytes;
   while (!node.busy_memory.empty() && node.busy_memory.front().end <= now_) node.busy_memory.pop_front();
@@ -117,6 +118,10 @@ Time Cluster::wire(std::uint32_t bytes) const noexcept {
 // as it is written is copied out of the cache, not out of the store buffer, and waits for it.
 void Cluster::insert(std::uint32_t from, Time ready, Time length, Kind kind, std::uint32_t packet,
                      std::uint32_t to) {
+  if (!parameters_.contention) {
+    pass_alone(from, std::max(ready, now_), length, kind, packet);
+    return;
+  }
   Node& node = nodes_[from];
   if (node.link_taken) {
     node.outgoing.add().set(ready, length, kind, packet, to);
@@ -132,9 +137,7 @@ void Cluster::launch(std::uint32_t from, Time ready, Time length, Kind kind, std
   const Time begin = std::max({ready, node.link_free, now_});
   node.link_taken = true;
   node.worm.set(begin, length, kind, packet, to);
-  // The stamp of a clock packet is the last thing before its insertion.
-  if (kind == kQuerySeen) exchange_.sent = clocks_.local(0, begin);
-  if (kind == kAnswered) exchange_.answered = clocks_.local(from, begin);
+  stamp_exchange(from, begin, kind);
   // The port is asked for when the head is there, so that none waits for a worm that is yet to come.
   events_.push(begin + parameters_.switch_latency, kHead, from);
 }
@@ -166,16 +169,35 @@ void Cluster::grant(std::uint32_t from) {
       node.link_free = std::max(node.link_free, passed - parameters_.switch_latency + worm.length - slack);
     events_.push(passed + worm.length + parameters_.reception, worm.kind, worm.packet);
   }
-  if (worm.kind == kLost || worm.kind == kArrive) {
-    Packet& packet = packets_[worm.packet];
-    publish(from, Place::kSend, packet, SUBSTRATA_INJECTED, packet.fetched, node.link_free);
-    keep(from, parameters_.monitor.sending, packet, packet.seen, packet.fetched);
-  }
+  if (worm.kind == kLost || worm.kind == kArrive) injected(from, worm.packet, node.link_free);
   node.link_taken = false;
   if (node.outgoing.empty()) return;
   const Worm& next = node.outgoing.front();
   node.outgoing.pop_front();  // it stays where it is
   launch(from, next.begin, next.length, next.kind, next.packet, next.to);
+}
+
+// Without contention: link, port and buffers are free whenever a packet wants them.
+void Cluster::pass_alone(std::uint32_t from, Time begin, Time length, Kind kind, std::uint32_t packet) {
+  stamp_exchange(from, begin, kind);
+  const bool lost = kind == kLost;
+  events_.push(
+      begin + length + (lost ? parameters_.retry : parameters_.switch_latency + parameters_.reception), kind,
+      packet);
+  if (lost || kind == kArrive) injected(from, packet, begin + length);
+}
+
+// The packet is on its way.
+void Cluster::injected(std::uint32_t from, std::uint32_t slot, Time end) {
+  Packet& packet = packets_[slot];
+  publish(from, Place::kSend, packet, SUBSTRATA_INJECTED, packet.fetched, end);
+  keep(from, parameters_.monitor.sending, packet, packet.seen, packet.fetched);
+}
+
+// The stamp of a clock packet is the last thing before its insertion.
+void Cluster::stamp_exchange(std::uint32_t from, Time begin, Kind kind) {
+  if (kind == kQuerySeen) exchange_.sent = clocks_.local(0, begin);
+  if (kind == kAnswered) exchange_.answered = clocks_.local(from, begin);
 }
 
 void Cluster::open_port(Node& node) {
@@ -205,6 +227,7 @@ void Cluster::memory_busy(std::uint32_t index, Time begin, Time end) {
 }
 
 Time Cluster::free_entry(std::uint32_t index, std::uint32_t bytes, Time now) {
+  if (!parameters_.contention) return now;
   Node& node = nodes_[index];
   const Time at = std::max(now, node.entries[node.entry]);
   const std::uint32_t packets = bytes == 0 ? 1 : (bytes - 1) / parameters_.packet_bytes + 1;

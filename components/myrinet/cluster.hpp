@@ -223,7 +223,8 @@ class Cluster {
   void step();
   // The processor is busy for `cost` from when it is free; gives the begin.
   Time occupy(Node& node, Time now, Time cost) {
-    const Time begin = std::max(now + parameters_.poll, node.processor_free);
+    const Time seen = now + parameters_.poll;
+    const Time begin = parameters_.contention ? std::max(seen, node.processor_free) : seen;
     node.processor_free = begin + cost;
     if (parameters_.clock == ClockMode::kPeriodic) note_end(node, now);
     return begin;
@@ -236,6 +237,9 @@ class Cluster {
   void launch(std::uint32_t from, Time ready, Time length, Kind kind, std::uint32_t packet, std::uint32_t to);
   void on_head(std::uint32_t from);
   void grant(std::uint32_t from);
+  void pass_alone(std::uint32_t from, Time begin, Time length, Kind kind, std::uint32_t packet);
+  void stamp_exchange(std::uint32_t from, Time begin, Kind kind);
+  void injected(std::uint32_t from, std::uint32_t packet, Time end);
   void open_port(Node& node);
   void arm(Node& node, Time at);
   void release(Node& node, Time at);
@@ -267,6 +271,10 @@ class Cluster {
     packet.shown.time = time;
     packet.shown.start = start;
     packet.shown.state = state;
+    const bool monitored =
+        place == Place::kSend ? parameters_.monitor.sending : parameters_.monitor.receiving;
+    packet.shown.flags = static_cast<std::uint16_t>(monitored ? packet.shown.flags & ~kNotMonitored
+                                                              : packet.shown.flags | kNotMonitored);
     if (watch_ != nullptr) watch_->stage(node, packet.shown);
     if (!publishers_.empty()) commit(node, place, packet.shown);
   }

@@ -56,6 +56,7 @@ struct ClusterParameters {
   // "Design and Implementation of Virtual Memory-Mapped Communication on Myrinet", IPPS 1997), so out of host
   // memory about 110 MB/s.
   Time dma_byte = 8'333;
+  bool contention = true;            // off: each packet travels as if alone in the cluster, for comparison
   double memory_slowdown = 2;        // of a DMA while the processor keeps the memory busy; assumption
   std::uint32_t queue_entries = 32;  // of the interface's request queue; assumption
   // The 33 MHz processor of the interface. Together 9 us a packet sent, so that the monitor's share of figure

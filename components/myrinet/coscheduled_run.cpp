@@ -44,26 +44,27 @@ class Turns {
 // has ended leaves its slices to the other.
 class Processors {
  public:
-  Processors(std::uint32_t nodes, std::uint64_t seed) {
+  Processors(std::uint32_t nodes, std::uint64_t seed, Time slice) : slice_(slice) {
+    if (slice_ == 0) ended_.fill(true);
     for (std::uint32_t i = 0; i < nodes; ++i)
-      phases_.push_back(workloads::random_at(seed ^ 0x51CE, i) % (kCoscheduled * kSlice));
+      phases_.push_back(workloads::random_at(seed ^ 0x51CE, i) % (kCoscheduled * std::max<Time>(slice_, 1)));
   }
   // When the program's process at the node next has the processor; now if it has it.
   Time runs(std::uint32_t program, ProcessId node, Time now) const noexcept {
     if (ended_[1 - program]) return now;
     const Time at = now + phases_[node];
-    if (at / kSlice % kCoscheduled == program) return now;
-    return (at / kSlice + 1) * kSlice - phases_[node];
+    if (at / slice_ % kCoscheduled == program) return now;
+    return (at / slice_ + 1) * slice_ - phases_[node];
   }
   // When its present slice ends at the latest.
   Time until(std::uint32_t program, ProcessId node, Time now) const noexcept {
     if (ended_[1 - program]) return kNever;
-    return ((now + phases_[node]) / kSlice + 1) * kSlice - phases_[node];
+    return ((now + phases_[node]) / slice_ + 1) * slice_ - phases_[node];
   }
   void end(std::uint32_t program) noexcept { ended_[program] = true; }
 
  private:
-  static constexpr Time kSlice = 200'000 * kMicrosecond;  // Linux 2.0's time slice: 20 ticks of 10 ms
+  const Time slice_;
   std::vector<Time> phases_;
   std::array<bool, kCoscheduled> ended_{};
 };
@@ -127,7 +128,7 @@ class Sharing final : public workloads::Machine {
 Reports run_coscheduled(const std::array<std::string, kCoscheduled>& workloads,
                         const MachineParameters& parameters, std::uint32_t nodes, std::uint64_t seed) {
   Turns turns;
-  Processors processors(nodes, seed);
+  Processors processors(nodes, seed, parameters.slice);
   ClusterParameters cluster = parameters.cluster;
   cluster.nodes = nodes;
   const auto shared = std::make_shared<SharedCluster>(cluster, kCoscheduled);

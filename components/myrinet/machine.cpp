@@ -24,6 +24,8 @@ Parameter choice(std::string_view name, std::string_view text, std::uint64_t mos
 
 std::span<const Parameter> known() {
   static const ClusterParameters defaults;
+  static const MachineParameters defaults_of_host;
+  constexpr Time kMillisecond = 1000 * kMicrosecond;
   static const Parameter list[] = {
       choice("monitor", "what of the firmware's monitor runs", 4, "full|none|sending|receiving|clock"),
       choice("homes", "where a page's home is", 2, "first-touch|block|round-robin"),
@@ -31,6 +33,11 @@ std::span<const Parameter> known() {
       choice("verify", "compare each load with sequentially consistent memory", 1, "no|yes"),
       number("nodes", "ranks of a followed MPI program, at most; a run has the nodes it asks for", 16, 2,
              kMostNodes),
+      choice("contention", "no: each packet travels as if alone in the cluster", 1, kYesNo),
+      number("monitor_cost", "percent of what the firmware's monitor takes the interface's processor", 100, 0,
+             100'000),
+      number("slice_ms", "programs run together share a processor in slices; 0: each has its own",
+             defaults_of_host.slice / kMillisecond, 0, 10'000),
       number("queue", "entries of an interface's request queue", defaults.queue_entries, 1, 65536),
       number("receive_buffers", "packets between network and host memory in an interface",
              defaults.receive_buffers, 1, 65536),
@@ -41,6 +48,8 @@ std::span<const Parameter> known() {
              "settled|periodic"),
       number("period_ms", "between global synchronisations", defaults.period / 1'000'000'000, 1, 3'600'000),
       number("drift_ppm", "largest drift of a clock", 100, 0, 1000),
+      number("wander_ppb", "by so much a clock's drift changes within half an hour",
+             static_cast<std::uint64_t>(defaults.wander_ppb), 0, 100'000),
       choice("drift_correction", "nodes correct their clocks by their measured drift", 1, kYesNo),
       choice("stamps", "time stamps inside the interface's long operations", 1, kYesNo),
       choice("priority", "of clock packets", 1, kYesNo),
@@ -141,6 +150,11 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
   made.svm.homes = kHomes[values["homes"]];
   made.svm.managers = values["managers"] == 0 ? svm::Managers::kSpread : svm::Managers::kNodeZero;
   made.svm.verify = values["verify"] != 0;
+  cluster.contention = values["contention"] == 0;
+  for (Time* cost : {&cluster.stamp_sending, &cluster.record_sending, &cluster.strip_receiving,
+                     &cluster.record_receiving, &cluster.clock_upkeep})
+    *cost = *cost * values["monitor_cost"] / 100;
+  made.slice = values["slice_ms"] * 1000 * kMicrosecond;
   cluster.queue_entries = static_cast<std::uint32_t>(values["queue"]);
   cluster.receive_buffers = static_cast<std::uint32_t>(values["receive_buffers"]);
   cluster.memory_slowdown = static_cast<double>(values["memory_slowdown"]) / 100;
@@ -148,6 +162,7 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
   cluster.clock = values["clock"] == 0 ? ClockMode::kSettled : ClockMode::kPeriodic;
   cluster.period = values["period_ms"] * 1'000'000'000;
   cluster.drift_ppm = static_cast<double>(values["drift_ppm"]);
+  cluster.wander_ppb = static_cast<double>(values["wander_ppb"]);
   cluster.correct_drift = values["drift_correction"] == 0;
   cluster.stamps_inside = values["stamps"] == 0;
   cluster.priority = values["priority"] == 0;

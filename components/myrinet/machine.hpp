@@ -17,6 +17,8 @@ struct MachineParameters {
   ClusterParameters cluster;
   HostCosts host;
   svm::SvmParameters svm;
+  // Of programs run together; 0: each has processors of its own. Linux 2.0's time slice: 20 ticks of 10 ms.
+  Time slice = 200'000 * kMicrosecond;
 };
 
 // False with a message in `error`: not understood.

@@ -52,6 +52,8 @@ constexpr int latency_of(uint16_t state) noexcept {
                 "one stage after the other");
   return state >= SUBSTRATA_FETCHED && state <= SUBSTRATA_DELIVERED ? state - kFirst : -1;
 }
+// A flag: the firmware's monitor is off for this side of the packet, so that no statistics have it.
+inline constexpr uint16_t kNotMonitored = SUBSTRATA_FLAG_OWN;
 inline constexpr unsigned kTypeShift = 56;
 constexpr uint32_t type_of(uint64_t detail) noexcept { return static_cast<uint32_t>(detail >> kTypeShift); }
 

@@ -32,7 +32,7 @@ class MonitorMemory {
   // node has no statistics yet.
   bool sort(uint32_t node, const substrata_transaction& stage, Stage* out) noexcept {
     const int latency = latency_of(stage.state);
-    if (latency < 0 || stage.kind != SUBSTRATA_PACKET) return false;
+    if (latency < 0 || stage.kind != SUBSTRATA_PACKET || (stage.flags & kNotMonitored) != 0) return false;
     const uint32_t peer = latency <= SUBSTRATA_MYRINET_LANAI ? stage.target : stage.initiator;
     const uint32_t type = type_of(stage.detail);
     const Shape& shape = layout_.shape();

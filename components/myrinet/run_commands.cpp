@@ -1,6 +1,8 @@
 // Commands that run the cluster: two workloads at once, and the experiment with its clocks.
 #include <substrata/myrinet.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <string>
 
@@ -51,7 +53,8 @@ int substrata_myrinet_run_together(const char* first, const char* second,
 int substrata_myrinet_clock_experiment(const substrata_myrinet_clock_options* options,
                                        substrata_myrinet_clock_result* result) {
   return command([&](Recorder&) {
-    if (options == nullptr || result == nullptr || options->struct_size < sizeof *options ||
+    if (options == nullptr || result == nullptr ||
+        options->struct_size < offsetof(substrata_myrinet_clock_options, wander_ppb) ||
         result->struct_size < sizeof *result)
       return fail(Code::kInvalid, "options and a result with struct_size set are needed");
     ClusterParameters parameters;
@@ -70,6 +73,8 @@ int substrata_myrinet_clock_experiment(const substrata_myrinet_clock_options* op
     parameters.seed = options->seed;
     parameters.period = static_cast<Time>(period * static_cast<double>(kSecond));
     parameters.drift_ppm = options->drift_ppm;
+    if (options->struct_size >= sizeof *options && options->wander_ppb != 0)
+      parameters.wander_ppb = std::max(options->wander_ppb, 0.0);
     parameters.correct_drift = options->no_correction == 0;
     parameters.stamps_inside = options->no_stamps == 0;
     parameters.priority = options->no_priority == 0;

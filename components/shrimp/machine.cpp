@@ -20,10 +20,20 @@ constexpr char kMessages[] = "mpi.rank*.send";
 constexpr workloads::Parameter kParameters[] = {
     svm::update_mode(svm::UpdateMode::kAutomatic),
     svm::home_policy(svm::HomePolicy::kFirstTouch),
+    workloads::choice("managers", "which node manages a lock or barrier", "zero|spread"),
+    workloads::choice("notices",
+                      "whether write notices name the pages' homes, so that the directory is asked less",
+                      "plain|homes"),
     workloads::choice("categories", "procedures write the category register, by commands over this bus",
                       "off|eisa|xpress"),
     {"migrate", "packets of one size from one sender to one page tag after which pages migrate, 0: never", 0,
      0, 1'000'000'000},
+    workloads::choice("migrate_to", "the writer with most packets, or the node after it, for comparison",
+                      "most|other"),
+    {"clear",
+     "cycles to clear a word of the histogram memory when a page tag is lent, 0: one command clears all", 0,
+     0, 1000},
+    workloads::choice("announce", "a page that moves is announced to every node", "no|yes"),
     {"burst", "bytes until the EISA bus is given back", 224, 16, 4080},
     svm::kVerify,
 };
@@ -142,13 +152,17 @@ std::unique_ptr<svm::SvmMachine> make_machine(std::string_view text, std::string
   workloads::Values values(kParameters);
   if (!values.set(text, error)) return nullptr;
   svm::SvmParameters svm = svm::common_parameters(values);
-  svm.managers = svm::Managers::kNodeZero;
+  svm.managers = values["managers"] == 0 ? svm::Managers::kNodeZero : svm::Managers::kSpread;
+  svm.notices_name_homes = values["notices"] != 0;
   svm.costs = costs(svm.mode);
   NetworkParameters network;
   network.ports.burst = static_cast<uint32_t>(values["burst"]);
   network.categories = values["categories"] != 0;
   if (values["categories"] == kXpress) network.command_cycles = 1;
   network.migrate_after = values["migrate"];
+  network.migrate_to_other = values["migrate_to"] != 0;
+  network.clear_cycles = static_cast<uint32_t>(values["clear"]);
+  network.announce = values["announce"] != 0;
   if (network.migrate_after != 0 && svm.homes == svm::HomePolicy::kFirstTouch) {
     error = "pages migrate from homes that are known at the start: take homes=block or homes=round-robin";
     return nullptr;

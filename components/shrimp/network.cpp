@@ -196,7 +196,9 @@ void Network::lend(ProcessId node, std::uint32_t tag) {
   boards_[node]->set_tag(waiting.front(), tag);
   lent_[node][tag] = waiting.front();
   waiting.pop_front();
-  owed_[node] += cycles(parameters_.command_cycles + parameters_.tag_cycles);
+  const std::uint64_t words = std::uint64_t{engine_->processes()} * (parameters_.ports.burst / 16 + 1);
+  owed_[node] +=
+      cycles(parameters_.command_cycles + parameters_.tag_cycles + parameters_.clear_cycles * words);
 }
 
 // The handler at a node: reads how many packets of this size each sender put into the page with the tag, has
@@ -217,12 +219,14 @@ void Network::migrate(ProcessId node, std::uint32_t address) {
       most_by = sender;
     }
   }
+  if (parameters_.migrate_to_other) most_by = (most_by + 1) % nodes;
   const std::uint64_t page = lent_[node][tag];
   machine_->move_home(page, most_by);
   board.set_tag(page, 0);
   ++migrated_;
   owed_[node] += cycles(parameters_.interrupt_cycles + std::uint64_t{nodes} * parameters_.command_cycles +
                         parameters_.tag_cycles);
+  if (parameters_.announce) owed_[node] += cycles(std::uint64_t{nodes - 1} * parameters_.send_cycles);
   lend(node, tag);
 }
 

@@ -31,6 +31,11 @@ struct NetworkParameters {
   uint64_t migrate_after = 0;
   uint32_t interrupt_cycles = 1200;  // of the handler besides its commands, 20 us; ours
   uint32_t tag_cycles = 600;         // of a protected write of a page tag, 10 us; ours
+  // To clear a word of the histogram memory, for each size and sender that a lent tag counts; 0: one command clears
+  // them all. The paper has both: commands for ranges, and words supplied one by one (sections 3.5).
+  uint32_t clear_cycles = 0;
+  bool announce = false;          // a move starts a deliberate update to every other node: no source
+  bool migrate_to_other = false;  // pages go to the node after the one with most packets, for comparison
 };
 
 // Thread-bound as the engine.

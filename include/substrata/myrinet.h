@@ -300,6 +300,7 @@ struct substrata_myrinet_clock_options {
   uint32_t no_load;       /* 1: no streams */
   uint32_t no_stamps;     /* 1: no time stamps inside long operations */
   uint32_t no_priority;   /* 1: clock packets wait like others */
+  double wander_ppb;      /* a clock's drift changes by so much within half an hour; 0: 2, negative: none */
 };
 struct substrata_myrinet_clock_result {
   uint32_t struct_size;

@@ -1,41 +1,68 @@
 // The program behind `substrata reproduce`: the list of reproductions, and one run with its claims as text or
 // JSON.
-#include "papers/reproduction.hpp"
-
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "arguments/arguments.hpp"
+#include "papers/report.hpp"
+#include "papers/reproduction.hpp"
 #include "terminal/progress.hpp"
 
 namespace substrata::papers {
 using namespace tool;
 namespace {
 
-// Exit statuses: 0 every claim holds, 1 one does not, 2 wrong command line, 3 it cannot be run here.
+// Adds the report to the file of its reproduction in the folder.
+void record(const nlohmann::ordered_json& report, const std::string& folder) {
+  const std::string path = folder + "/" + report["id"].get<std::string>() + ".json";
+  nlohmann::ordered_json kept = nlohmann::ordered_json::object();
+  if (std::ifstream before(path); before) kept = nlohmann::ordered_json::parse(before);
+  const std::string sizes = report["sizes"];
+  kept[sizes] = report;
+  std::ofstream file(path);
+  file << kept.dump(1) << '\n';
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+void list_all(const std::vector<Reproduction>& all, bool json) {
+  nlohmann::ordered_json listed = nlohmann::ordered_json::array();
+  for (const Reproduction& one : all) {
+    if (!json) std::printf("%-24s %s\n", one.id, one.title);
+    listed.push_back({{"id", one.id}, {"title", one.title}, {"study", one.study != nullptr}});
+  }
+  if (json) std::printf("%s\n", listed.dump(1).c_str());
+}
+
+// Exit statuses: 0 every claim has the verdict that was recorded, 1 one has another or none, 2 wrong command line, 3 it
+// cannot be run here.
 int reproduce(int argc, char** argv) {
-  std::string id;
+  std::string id, recording;
   Setting setting;
-  bool list = false, json = false;
-  Arguments arguments(
-      "substrata reproduce",
-      "Reproduces a figure or claim of a paper. CALIBRATED: it holds because the model was fitted to it; "
-      "UNRESOLVED: a cost that must be small is below what can be measured here. Exit status 0: every claim "
-      "holds, those included; 1: one does not; 3: it cannot be run here.\n\n"
-      "  substrata reproduce --list\n"
-      "  substrata reproduce papi-dispatch --json");
+  bool list = false, json = false, full = false;
+  Arguments arguments("substrata reproduce",
+                      "Reproduces a figure or claim of a paper. Verdicts: holds, differs, undecided (it "
+                      "depends on a parameter that "
+                      "has no source, on the size, or on what cannot be resolved). Each claim is tried at "
+                      "three sizes with five "
+                      "seeds, and without the cause that the paper names, where it must not hold. Exit "
+                      "status 0: every claim has "
+                      "the verdict that was recorded; 1: one has not; 3: it cannot be run here.\n\n"
+                      "  substrata reproduce --list\n"
+                      "  substrata reproduce papi-dispatch --json");
   arguments.word("ID", id, "reproduction to run", Arguments::Value::kReproduction);
   arguments.flag("--list", list, "list the reproductions");
+  arguments.flag("--full", full, "at the paper's sizes, which takes minutes");
   arguments.flag("--json", json, "print JSON");
   arguments.word("--out", setting.out, "folder for data and figures", Arguments::Value::kFolder);
+  arguments.word("--record", recording, "folder that gets the verdicts", Arguments::Value::kFolder);
   if (const auto status = arguments.parse(argc, argv)) return *status;
 
   const std::vector<Reproduction> all = reproductions();
   if (list) {
-    for (const Reproduction& one : all) std::printf("%-24s %s\n", one.id, one.title);
+    list_all(all, json);
     return 0;
   }
   const auto chosen =
@@ -45,39 +72,22 @@ int reproduce(int argc, char** argv) {
     return 2;
   }
   if (!setting.out.empty()) std::filesystem::create_directories(setting.out);
-  std::vector<Claim> claims;
+  nlohmann::ordered_json report;
   try {
     const ProgressLine line;
     show_progress(std::string(chosen->id) + ": " + chosen->title);
-    claims = chosen->run(setting);
-  } catch (const std::exception& error) {
+    report = report_of(*chosen, full, setting);
+  } catch (const std::runtime_error& error) {
     std::fprintf(stderr, "substrata reproduce %s: cannot be run here: %s\n", chosen->id, error.what());
     return 3;
   }
-  const bool all_hold =
-      !claims.empty() && std::all_of(claims.begin(), claims.end(), [](const Claim& c) { return c.holds; });
-  if (json) {
-    nlohmann::json report = {
-        {"id", chosen->id}, {"title", chosen->title}, {"claims", nlohmann::json::array()}};
-    for (const Claim& claim : claims) {
-      nlohmann::json entry = {{"claim", claim.claim},
-                              {"paper", claim.paper},
-                              {"ours", claim.ours},
-                              {"holds", claim.holds},
-                              {"verdict", verdict(claim)}};
-      if (!claim.note.empty()) entry["note"] = claim.note;
-      report["claims"].push_back(std::move(entry));
-    }
+  if (!recording.empty()) record(report, recording);
+  const bool same = compare_with_recorded(report, recorded_verdicts(chosen->id));
+  if (json)
     std::printf("%s\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
-  } else {
-    std::printf("%s: %s\n", chosen->id, chosen->title);
-    for (const Claim& claim : claims) {
-      std::printf("\n%s: %s\n  paper: %s\n  ours:  %s\n", verdict(claim), claim.claim.c_str(),
-                  claim.paper.c_str(), claim.ours.c_str());
-      if (!claim.note.empty()) std::printf("  %s\n", claim.note.c_str());
-    }
-  }
-  return all_hold ? 0 : 1;
+  else
+    std::fputs(text_of(report).c_str(), stdout);
+  return same ? 0 : 1;
 }
 
 }  // namespace

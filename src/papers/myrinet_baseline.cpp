@@ -1,7 +1,8 @@
 // myrinet-baseline: latencies of a packet that meets no other (Liao, Martonosi, Clark, figure 5).
 #include <algorithm>
-#include <fstream>
+#include <ostream>
 
+#include "papers/myrinet_packets.hpp"
 #include "papers/myrinet_runs.hpp"
 
 namespace substrata::papers {
@@ -16,51 +17,106 @@ substrata_myrinet_point messages(unsigned node) {
   return {};
 }
 
-std::vector<Claim> run(const Setting& setting) {
-  constexpr double kUs = 1000;
-  double source = 0;
-  double dest = 0;
-  double least_net = 1e9;
-  double most_net = 0;
-  std::ofstream data;
-  if (!setting.out.empty()) data.open(setting.out + "/myrinet-baseline.dat");
-  if (data) data << "# modelled; bytes source_us lanai_us net_us dest_us\n";
-  for (const unsigned bytes : {4u, 8u, 16u, 32u, 64u, 96u, 124u, 256u, 512u, 1024u, 2048u, 4096u}) {
-    // One message there and one back: the first finds everything idle.
-    myrinet_recorded("ping-pong:bytes=" + std::to_string(bytes) + ":rounds=1", 2);
-    const substrata_myrinet_point first = messages(0);
-    const substrata_myrinet_point second = messages(1);
-    const substrata_myrinet_point both = messages(SUBSTRATA_MYRINET_ALL);
-    // Of both ways, so that the error of the two clocks cancels.
-    const double net =
-        (both.average_ns[SUBSTRATA_MYRINET_NET] - both.average_ns[SUBSTRATA_MYRINET_LANAI]) / kUs;
-    least_net = std::min(least_net, net);
-    most_net = std::max(most_net, net);
-    if (bytes < 128) {
-      source = std::max(source, first.average_ns[SUBSTRATA_MYRINET_SOURCE] / kUs);
-      dest = std::max(dest, second.average_ns[SUBSTRATA_MYRINET_DEST] / kUs);
-    }
-    if (data)
-      data << bytes << ' ' << first.average_ns[SUBSTRATA_MYRINET_SOURCE] / kUs << ' '
-           << first.average_ns[SUBSTRATA_MYRINET_LANAI] / kUs << ' '
-           << both.average_ns[SUBSTRATA_MYRINET_NET] / kUs << ' '
-           << second.average_ns[SUBSTRATA_MYRINET_DEST] / kUs << '\n';
+constexpr unsigned kSizes[] = {4, 8, 16, 32, 64, 96, 124, 256, 512, 1024, 2048, 4096};
+constexpr double kUs = 1000;
+// How many messages go to and fro; only the first of each direction finds everything idle.
+std::string rounds_of(const Case& one) { return one.setting.empty() ? "rounds=1" : one.setting; }
+constexpr char kFft[] = "fft in place of ping-pong";
+
+struct Baseline {
+  double source, lanai, net, dest;
+};
+// The first message of a ping-pong finds everything idle.
+Baseline of_bytes(unsigned bytes, const Case& one) {
+  myrinet_recorded("ping-pong:bytes=" + std::to_string(bytes) + ":" + rounds_of(one), one.size.nodes, "",
+                   one.seed);
+  const substrata_myrinet_point first = messages(0);
+  const substrata_myrinet_point second = messages(1);
+  const substrata_myrinet_point both = messages(SUBSTRATA_MYRINET_ALL);
+  return {first.average_ns[SUBSTRATA_MYRINET_SOURCE] / kUs, first.average_ns[SUBSTRATA_MYRINET_LANAI] / kUs,
+          both.average_ns[SUBSTRATA_MYRINET_NET] / kUs, second.average_ns[SUBSTRATA_MYRINET_DEST] / kUs};
+}
+
+Readings measure(const Case& one) {
+  if (one.setting == kFft) {
+    PacketLatencies seen;
+    myrinet_run("fft:points=16384", 8, "", one.seed);
+    return {{"source", {seen.average(SUBSTRATA_MYRINET_SOURCE, {0, 127})}},
+            {"dest", {seen.average(SUBSTRATA_MYRINET_DEST, {0, 127})}},
+            {"net-least", {seen.net_only({0, 4096})}},
+            {"net-most", {seen.net_only({0, 4096})}}};
   }
-  const std::string fitted =
-      "the costs of the DMA engine and of the network are fitted to this figure; what it shows is that the "
-      "monitor measures what the model was given";
-  return {{"SourceLatency below 128 bytes, nothing else under way", "below 11 us (figure 5, section 4.2)",
-           "at most " + microseconds(source), source < 11, fitted, Claim::Kind::kFitted},
-          {"DestLatency below 128 bytes", "below 5 us (figure 5, section 4.2)",
-           "at most " + microseconds(dest), dest < 5, fitted, Claim::Kind::kFitted},
-          {"NetLatency less LANaiLatency, 4 to 4096 bytes", "3 to 4 us (section 4.2)",
-           microseconds(least_net) + " to " + microseconds(most_net), least_net >= 3 && most_net <= 4, fitted,
-           Claim::Kind::kFitted}};
+  double source = 0, dest = 0, least = 1e9, most = 0;
+  for (const unsigned bytes : kSizes) {
+    const Baseline found = of_bytes(bytes, one);
+    // Of both ways, so that the error of the two clocks cancels.
+    const double net = found.net - found.lanai;
+    least = std::min(least, net);
+    most = std::max(most, net);
+    if (bytes >= 128) continue;
+    source = std::max(source, found.source);
+    dest = std::max(dest, found.dest);
+  }
+  return {{"source", {source}}, {"dest", {dest}}, {"net-least", {least}}, {"net-most", {most}}};
+}
+
+Study study() {
+  const std::string fitted = "the costs of the DMA engine and of the network, to this figure";
+  const Mutant mutant{kFft, "the idleness: other packets are under way"};
+  const Unsourced rounds{"how many messages the measuring program sends to and fro",
+                         {"rounds=2", "rounds=10"}};
+  const std::string alone = " of packets that meet no other, worst of 4 to 124 bytes";
+  return {{{"source",
+            {"2.4, figure 5", "SourceLatency below 128 bytes with nothing else under way",
+             "below 11 us (section 4.2)"},
+            {"average" + alone, "us", 0, 11},
+            Interval::kRange,
+            fitted,
+            {rounds},
+            mutant},
+           {"dest",
+            {"2.4, figure 5", "DestLatency below 128 bytes with nothing else under way",
+             "below 5 us (section 4.2)"},
+            {"average" + alone, "us", 0, 5},
+            Interval::kRange,
+            fitted,
+            {rounds},
+            mutant},
+           {"net-most",
+            {"2.4, figure 5", "NetLatency less LANaiLatency is at most 4 us", "3 to 4 us (section 4.2)"},
+            {"largest average over 4 to 4096 bytes", "us", 3, 4},
+            Interval::kRange,
+            fitted,
+            {rounds},
+            mutant},
+           {"net-least",
+            {"2.4, figure 5", "NetLatency less LANaiLatency is at least 3 us", "3 to 4 us (section 4.2)"},
+            {"least average over 4 to 4096 bytes", "us", 3, 4},
+            Interval::kRange,
+            fitted,
+            {rounds},
+            mutant}},
+          {{"8 nodes", 1, 8}, {"4 nodes", 1, 4}, {"2 nodes", 1, 2}},
+          {{"8 nodes", 1, 8}, {"4 nodes", 1, 4}, {"2 nodes", 1, 2}},
+          measure};
+}
+
+void figures(const Setting& setting) {
+  setting.write("myrinet-baseline.dat", [](std::ostream& file) {
+    file << "# modelled; bytes source_us lanai_us net_us dest_us\n";
+    for (const unsigned bytes : kSizes) {
+      const Baseline found = of_bytes(bytes, {{"", 1, 2}, 1, "", {}});
+      file << bytes << ' ' << found.source << ' ' << found.lanai << ' ' << found.net << ' ' << found.dest
+           << '\n';
+    }
+  });
 }
 
 }  // namespace
 
-extern const Reproduction myrinet_baseline{"myrinet-baseline",
-                                           "Myrinet monitor, figure 5: baseline latencies", run};
+extern const Reproduction myrinet_baseline{.id = "myrinet-baseline",
+                                           .title = "Myrinet monitor, figure 5: baseline latencies",
+                                           .study = study,
+                                           .figures = figures};
 
 }  // namespace substrata::papers

@@ -2,167 +2,399 @@
 // Martonosi, Clark, figures 6 and 11 to 14).
 #include <substrata/result.hpp>
 
-#include <cstdio>
+#include <algorithm>
+#include <limits>
+#include <map>
 #include <stdexcept>
+#include <tuple>
 
+#include "model_runs/workload_run.hpp"
+#include "papers/myrinet_packets.hpp"
 #include "papers/myrinet_runs.hpp"
 
 namespace substrata::papers {
 using namespace model_runs;
 namespace {
 
-constexpr unsigned kNodes = 8;
-constexpr unsigned kShort = 128;  // bytes
-constexpr unsigned kLongest = 4096;
-constexpr const char* kFft = "fft:points=262144";
-constexpr const char* kRadix = "radix:keys=2097152";
-constexpr const char* kGauss = "gauss:n=1024:pivoting=1";
-constexpr const char* kGaussOfOwners = "gauss:n=1024";
+constexpr double kNoBound = std::numeric_limits<double>::infinity();
+constexpr Lengths kAll{0, 4096};
+constexpr Lengths kShort{0, 127};
+constexpr Lengths kShortAlike{0, 127, true};
+constexpr char kAlone[] = "contention=no";
+constexpr char kNothing[] = "nothing";
+constexpr char kContention[] = "the contention: each packet travels as if alone";
+const Unsourced kBuffers{"receive buffers of an interface",
+                         {"receive_buffers=1", "receive_buffers=2", "receive_buffers=4", "receive_buffers=8",
+                          "receive_buffers=64"}};
+const Unsourced kMemory{"by how much a busy host memory slows a DMA",
+                        {"memory_slowdown=100", "memory_slowdown=150", "memory_slowdown=300"}};
 
-// One message of that size in an idle cluster, as figure 5 has it.
-Averages baseline(unsigned bytes) {
-  myrinet_recorded("ping-pong:bytes=" + std::to_string(bytes) + ":rounds=1", 2);
-  for (const substrata_myrinet_point& point : model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_TYPE, 0, 0))
-    if (point.x == SUBSTRATA_MYRINET_MESSAGE)
-      return {1, point.average_ns[0] / 1000, point.average_ns[1] / 1000, 0, point.average_ns[3] / 1000};
-  throw std::runtime_error("the message was not recorded");
+std::string fft(std::uint64_t points) { return "fft:points=" + std::to_string(points); }
+std::string radix(std::uint64_t points) { return "radix:keys=" + std::to_string(8 * points); }
+
+struct Latencies {
+  double source = 0, lanai = 0, net_only = 0, dest = 0;
+};
+Latencies latencies_of(const std::string& workload, const Case& one, const Lengths& lengths,
+                       const std::string& parameters) {
+  PacketLatencies seen;
+  myrinet_run(workload, one.size.nodes, parameters, one.seed);
+  return {seen.average(SUBSTRATA_MYRINET_SOURCE, lengths), seen.average(SUBSTRATA_MYRINET_LANAI, lengths),
+          seen.net_only(lengths), seen.average(SUBSTRATA_MYRINET_DEST, lengths)};
 }
 
-std::string seconds(double value) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.3f s", value);
-  return text;
+// The same packets each alone; every setting of a program compares with them.
+Latencies alone_of(const std::string& workload, const Case& one, const Lengths& lengths) {
+  static std::map<std::tuple<std::string, unsigned, std::uint64_t>, Latencies> known;
+  const auto [found, added] = known.try_emplace({workload, one.size.nodes, one.seed});
+  if (added) found->second = latencies_of(workload, one, lengths, kAlone);
+  return found->second;
 }
 
-std::vector<Claim> run_fft(const Setting& setting) {
-  myrinet_recorded(kFft, kNodes);
-  const model_runs::Signature by_size = model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE);
-  write_signature(setting, "myrinet-fft", "FFT, 256 K points", by_size);
-  const Averages of_short = average_of(by_size, 0, kShort);
-  const Averages all = average_of(by_size, 0, kLongest);
-  const std::string predicted = "predicted: nothing is fitted to this program";
-  return {{"NetLatency less LANaiLatency rises with contention", "from 3 to 4 us to about 9 us (figure 6)",
-           microseconds(all.net_only) + " over all packets, " + microseconds(of_short.net_only) +
-               " below 128 bytes",
-           all.net_only >= 6 && all.net_only <= 13,
-           predicted + "; holds between 6 and 13 us. It rests on an assumption: an interface has two receive "
-                       "buffers; with many it would miss"},
-          {"SourceLatency below 128 bytes rises", "from below 11 us to over 20 us (figure 6)",
-           microseconds(of_short.source), of_short.source > 20, predicted},
-          {"DestLatency below 128 bytes rises", "from below 5 us to about 16 us (figure 6)",
-           microseconds(of_short.dest), of_short.dest >= 10 && of_short.dest <= 24,
-           predicted + "; holds between 10 and 24 us"}};
+// A word behind a packet of 4 KB waits for that packet's DMA with nothing else under way.
+std::string word_alone(const Case& one) {
+  PacketLatencies seen;
+  myrinet_run("ping-pong:bytes=4100:rounds=1", 2, "", one.seed);
+  return "the word behind a page waits " + microseconds(seen.average(SUBSTRATA_MYRINET_SOURCE, {4, 4})) +
+         " in an idle cluster";
 }
 
-std::vector<Claim> run_radix(const Setting& setting) {
-  myrinet_recorded(kFft, kNodes);
-  const Averages fft = average_of(model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), 0, kShort);
-  myrinet_recorded(kRadix, kNodes);
-  const model_runs::Signature by_size = model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE);
-  write_signature(setting, "myrinet-radix", "RADIX, 2 M keys", by_size);
-  const Averages radix = average_of(by_size, 0, kShort);
-  const double idle = baseline(64).source;
-  return {{"SourceLatency is very high", "serious contention of the I/O bus (figure 11)",
-           microseconds(radix.source) + " below 128 bytes; " + microseconds(idle) + " with nothing else, " +
-               microseconds(fft.source) + " in FFT",
-           radix.source >= 2 * idle && radix.source > fft.source,
-           "predicted; \"very high\" is taken as twice the baseline and more than FFT's. Memory kept busy by "
-           "diffs is a part of it, as the paper says, and the queue for the one DMA engine another"}};
+Readings measure_fft(const Case& one) {
+  PacketLatencies seen;
+  myrinet_run(fft(one.size.amount), one.size.nodes, one.setting, one.seed);
+  Readings found{{"net", {seen.net_only(kAll), microseconds(seen.net_only(kShort)) + " below 128 bytes"}},
+                 {"source", {seen.average(SUBSTRATA_MYRINET_SOURCE, kShortAlike)}},
+                 {"dest", {seen.average(SUBSTRATA_MYRINET_DEST, kShortAlike)}}};
+  if (one.seed == 1 && one.setting.empty()) {
+    found["source"].shown = "all packets below 128 bytes, words behind pages included: " +
+                            microseconds(seen.average(SUBSTRATA_MYRINET_SOURCE, kShort)) + "; " +
+                            word_alone(one);
+    found["dest"].shown = "words included: " + microseconds(seen.average(SUBSTRATA_MYRINET_DEST, kShort));
+  }
+  return found;
 }
 
-// Packets of these sizes are all of broadcasts.
-constexpr unsigned kLeastLine = 1024;
-constexpr unsigned kMostLine = 4064;
+const std::vector<Size> kReduced{
+    {"4096 points, 4 nodes", 4096, 4}, {"4096 points, 8 nodes", 4096, 8}, {"8192 points, 8 nodes", 8192, 8}};
+const std::vector<Size> kFull{{"65536 points, 8 nodes", 65536, 8},
+                              {"262144 points, 4 nodes", 262144, 4},
+                              {"262144 points, 8 nodes", 262144, 8}};
 
-std::vector<Claim> run_gauss(const Setting& setting) {
-  myrinet_recorded(kGaussOfOwners, kNodes);
-  const Averages of_owners =
-      average_of(model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), kLeastLine, kMostLine);
-  myrinet_recorded(kGauss, kNodes);
-  const model_runs::Signature by_size = model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE);
-  write_signature(setting, "myrinet-gauss", "Gaussian elimination, 1024 x 1024", by_size);
+Study study_fft() {
+  return {
+      {{"net",
+        {"4.2, figure 6", "NetLatency less LANaiLatency of FFT rises with contention",
+         "from 3 to 4 us to about 9 us"},
+        {"average over all packets; 6 to 13 us are our bounds", "us", 6, 13},
+        Interval::kMean,
+        kNothing,
+        {kBuffers},
+        {kAlone, kContention}},
+       {"source",
+        {"4.2, figure 6",
+         "SourceLatency of FFT's packets below 128 bytes rises with contention of the I/O bus",
+         "from below 11 us to over 20 us"},
+        {"average over the packets below 128 bytes that are alike to the idle cluster's: without the word "
+         "behind "
+         "each page, which is slow in an idle cluster, too",
+         "us", 20, kNoBound},
+        Interval::kMean,
+        kNothing,
+        {kBuffers, kMemory},
+        {kAlone, kContention}},
+       {"dest",
+        {"4.2, figure 6", "DestLatency of FFT's packets below 128 bytes rises with contention of the I/O bus",
+         "from below 5 us to about 16 us"},
+        {"average over the same packets; 10 to 24 us are our bounds", "us", 10, 24},
+        Interval::kMean,
+        kNothing,
+        {kBuffers, kMemory},
+        {kAlone, kContention}}},
+      kReduced,
+      kFull,
+      measure_fft};
+}
+
+Readings measure_radix(const Case& one) {
+  const Latencies of_radix = latencies_of(radix(one.size.amount), one, kShortAlike, one.setting);
+  const Latencies alone = alone_of(radix(one.size.amount), one, kShortAlike);
+  Readings found{
+      {"source",
+       {of_radix.source / alone.source,
+        microseconds(of_radix.source) + ", the same packets each alone " + microseconds(alone.source)}}};
+  if (one.wants("fft")) {
+    const Latencies of_fft = latencies_of(fft(one.size.amount), one, kShortAlike, one.setting);
+    found["fft"] = {of_radix.source / of_fft.source, "FFT " + microseconds(of_fft.source)};
+  }
+  return found;
+}
+
+Study study_radix() {
+  return {
+      {{"source",
+        {"4.2, figure 11", "SourceLatency of RADIX is very high, since comparing pages keeps the memory busy",
+         "very high (no figure given)"},
+        {"average below 128 bytes without words behind pages, by that of the same packets each alone; 2 is "
+         "ours",
+         "", 2, kNoBound},
+        Interval::kMean,
+        kNothing,
+        {kBuffers, kMemory},
+        {kAlone, kContention}},
+       {"fft",
+        {"4.2, figures 6 and 11", "SourceLatency of RADIX is higher than FFT's",
+         "very high against over 20 us"},
+        {"average below 128 bytes without words behind pages, by FFT's; 5 % more are ours", "", 1.05,
+         kNoBound},
+        Interval::kMean,
+        kNothing,
+        {kBuffers, kMemory},
+        {kAlone, kContention}}},
+      kReduced,
+      kFull,
+      measure_radix};
+}
+
+// Of broadcasts: shorter than the whole rows that are gathered at the end, and than the packets of those.
+Lengths lines_of(const Size& size) {
+  return {1024, static_cast<unsigned>(std::min<std::uint64_t>(4064, 8 * size.amount))};
+}
+
+bool of_program(const std::string& setting) {
+  return setting.starts_with("pivoting") || setting.starts_with("ahead") || setting.starts_with("broadcast");
+}
+
+Readings measure_gauss(const Case& one) {
+  const bool program = of_program(one.setting);
+  const std::string workload =
+      "gauss:n=" + std::to_string(one.size.amount) + (program ? ":" + one.setting : "");
+  PacketLatencies seen;
+  myrinet_recorded(workload, one.size.nodes, program ? "" : one.setting, one.seed);
   substrata_myrinet_operation_point broadcasts{};
-  for (const substrata_myrinet_operation_point& point : model_runs::myrinet_operations())
+  for (const substrata_myrinet_operation_point& point : myrinet_operations())
     if (point.kind == SUBSTRATA_MYRINET_BROADCAST) broadcasts = point;
-  // Line k has 1025 - k numbers of 8 bytes. As long as that is more than a packet of 4 KB every node offers
-  // one.
-  uint64_t beyond_the_first = 0;
-  for (unsigned k = 0; k < 1024; ++k) beyond_the_first += ((1025 - k) * 8 + 4095) / 4096 - 1;
-  const uint64_t wanted = (kNodes - 1) * (broadcasts.count + kNodes * beyond_the_first);
-  const Averages lines = average_of(by_size, kLeastLine, kMostLine);
-  const Averages idle = baseline(2560);
-  const std::string rule =
-      "packets of 1 to 4 KB, all of broadcasts; \"very high\" is taken as three times the baseline";
-  return {{"each broadcast is seven sends", "seven message sends observed by the interface (section 4.3)",
-           std::to_string(broadcasts.packets) + " packets in " + std::to_string(broadcasts.count) +
-               " broadcasts, " + std::to_string(wanted) + " expected of seven sends each",
-           broadcasts.count > 0 && broadcasts.packets == wanted, "a line has up to three packets"},
-          {"SourceLatency is very high", "very high (figure 14)",
-           microseconds(lines.source) + "; a line of 2.5 KB with nothing else " + microseconds(idle.source) +
-               "; where the owner alone broadcasts " + microseconds(of_owners.source),
-           lines.source >= 3 * idle.source, "predicted; " + rule},
-          {"LANaiLatency is very high", "very high (figure 14)",
-           microseconds(lines.lanai) + "; with nothing else " + microseconds(idle.lanai) +
-               "; where the owner alone broadcasts " + microseconds(of_owners.lanai),
-           lines.lanai >= 3 * idle.lanai,
-           "rests on a reading of the paper: that every node broadcasts its pivot value and the remainder of "
-           "its line is taken as all nodes at each step. Taken as the owner of the pivot row alone it would "
-           "miss, since the DMA from the host is slower than the link and seven packets to seven idle nodes "
-           "never wait for the link; " +
-               rule}};
+  // Line k has n + 1 - k numbers of 8 bytes.
+  std::uint64_t wanted = 0;
+  for (std::uint64_t k = 0; k < one.size.amount; ++k)
+    wanted += (one.size.nodes - 1) * (((one.size.amount + 1 - k) * 8 + 4095) / 4096);
+  const double source = seen.average(SUBSTRATA_MYRINET_SOURCE, lines_of(one.size));
+  const double lanai = seen.average(SUBSTRATA_MYRINET_LANAI, lines_of(one.size));
+  const Latencies alone = alone_of(workload, one, lines_of(one.size));
+  return {
+      {"sends",
+       {static_cast<double>(broadcasts.packets) / static_cast<double>(wanted),
+        std::to_string(broadcasts.packets) + " packets in " + std::to_string(broadcasts.count) +
+            " broadcasts"}},
+      {"source",
+       {source / alone.source, microseconds(source) + ", each alone " + microseconds(alone.source)}},
+      {"lanai", {lanai / alone.lanai, microseconds(lanai) + ", each alone " + microseconds(alone.lanai)}}};
 }
 
-std::vector<Claim> run_multiprogram(const Setting& setting) {
-  const double fft_alone = myrinet_recorded(kFft, kNodes);
-  const Averages fft = average_of(model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), 0, kLongest);
-  const double radix_alone = myrinet_recorded(kRadix, kNodes);
-  const Averages radix = average_of(model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE), 0, kLongest);
-  model_runs::myrinet_begin(2);
+Study study_gauss() {
+  const Unsourced reading{
+      "what the program is: the pivot row's owner broadcasts; it does so ahead of its other rows; every node "
+      "broadcasts the best of its lines",
+      {"ahead=1", "pivoting=1"}};
+  const std::string compared =
+      "average over packets of 1 to 4 KB, all of broadcasts, by that of the same packets each "
+      "alone; three times is ours";
+  return {{{"sends",
+            {"4.3", "each broadcast is a separate send to every other node", "seven sends on 8 nodes"},
+            {"packets of broadcasts, by those of a send to each other node", "", 1, 1},
+            Interval::kRange,
+            kNothing,
+            {},
+            {"broadcast=ring", "the separate sends: the next node passes the line on"}},
+           {"source",
+            {"4.3, figure 14", "SourceLatency of Gauss is very high, because a line is sent seven times",
+             "very high (no figure given)"},
+            {compared, "", 3, kNoBound},
+            Interval::kMean,
+            kNothing,
+            {kBuffers, reading},
+            {kAlone, kContention}},
+           {"lanai",
+            {"4.3, figure 14", "LANaiLatency of Gauss is very high, because a line is sent seven times",
+             "very high (no figure given)"},
+            {compared, "", 3, kNoBound},
+            Interval::kMean,
+            kNothing,
+            {kBuffers, reading},
+            {kAlone, kContention}}},
+          {{"192 unknowns, 8 nodes", 192, 8},
+           {"256 unknowns, 4 nodes", 256, 4},
+           {"256 unknowns, 8 nodes", 256, 8}},
+          {{"512 unknowns, 8 nodes", 512, 8},
+           {"1024 unknowns, 4 nodes", 1024, 4},
+           {"1024 unknowns, 8 nodes", 1024, 8}},
+          measure_gauss};
+}
+
+constexpr std::uint64_t kPaperPoints = 262144;
+constexpr std::uint64_t kSliceMs = 200;  // Linux 2.0's; in shorter runs in proportion
+
+double apart(double with, double alone) { return with / alone - 1; }
+
+Readings measure_multiprogram(const Case& one) {
+  const std::string first = fft(one.size.amount);
+  const std::string second = radix(one.size.amount);
+  struct Alone {
+    double seconds, net_only, source;
+  };
+  const auto alone = [&](const std::string& workload) {
+    PacketLatencies seen;
+    const double seconds = myrinet_run(workload, one.size.nodes, "", one.seed);
+    return Alone{seconds, seen.net_only(kAll), seen.average(SUBSTRATA_MYRINET_SOURCE, kAll)};
+  };
+  const Alone fft_alone = alone(first);
+  const Alone radix_alone = alone(second);
+  PacketLatencies seen;
   auto options = client::sized<substrata_run_options>();
-  options.processes = kNodes;
+  options.processes = one.size.nodes;
+  options.seed = one.seed;
+  const std::string parameters = one.setting.empty()
+                                     ? "slice_ms=" + std::to_string(std::max<std::uint64_t>(
+                                                         1, kSliceMs * one.size.amount / kPaperPoints))
+                                     : one.setting;
+  options.parameters = parameters.c_str();
+  auto fft_result = client::sized<substrata_run_result>();
+  auto radix_result = client::sized<substrata_run_result>();
+  if (substrata_myrinet_run_together(first.c_str(), second.c_str(), &options, &fft_result, &radix_result) !=
+      0)
+    throw std::runtime_error(substrata_myrinet_error());
+  if (fft_result.correct == 0 || radix_result.correct == 0)
+    throw std::runtime_error(std::string(fft_result.message) + "; " + radix_result.message);
+  const double fft_net = seen.net_only(kAll, 0);
+  const double radix_net = seen.net_only(kAll, 1);
+  const double radix_source = seen.average(SUBSTRATA_MYRINET_SOURCE, kAll, 1);
+  const double fft_time = seconds_of(fft_result);
+  const double radix_time = seconds_of(radix_result);
+  const auto both = [](const std::string& with, const std::string& before) {
+    return with + ", alone " + before;
+  };
+  return {
+      {"fft-net",
+       {apart(fft_net, fft_alone.net_only), both(microseconds(fft_net), microseconds(fft_alone.net_only))}},
+      {"radix-net",
+       {apart(radix_net, radix_alone.net_only),
+        both(microseconds(radix_net), microseconds(radix_alone.net_only))}},
+      {"radix-source",
+       {apart(radix_source, radix_alone.source),
+        both(microseconds(radix_source), microseconds(radix_alone.source))}},
+      {"fft-time",
+       {fft_time / fft_alone.seconds, both(digits(fft_time, 3) + " s", digits(fft_alone.seconds, 3) + " s")}},
+      {"radix-time",
+       {radix_time / radix_alone.seconds,
+        both(digits(radix_time, 3) + " s", digits(radix_alone.seconds, 3) + " s")}}};
+}
+
+Study study_multiprogram() {
+  const Mutant sharing{"slice_ms=0", "the sharing of processors: each program has its own"};
+  const auto falls = [](const char* what) {
+    return Criterion{std::string("change of ") + what + " when both run; any fall counts", "%", -1, -0.0001};
+  };
+  const auto takes = [](double least) {
+    return Criterion{"execution time when both run, by that alone; the bound is ours", "", least, kNoBound};
+  };
+  return {{{"fft-net",
+            {"4.2, figure 12", "contention in network and interface is alleviated for FFT",
+             "alleviated (no figure given)"},
+            falls("FFT's NetLatency less LANaiLatency"),
+            Interval::kMean,
+            kNothing,
+            {kBuffers},
+            sharing},
+           {"radix-net",
+            {"4.2, figure 13", "contention in network and interface is alleviated for RADIX",
+             "alleviated (no figure given)"},
+            falls("RADIX's NetLatency less LANaiLatency"),
+            Interval::kMean,
+            kNothing,
+            {kBuffers},
+            sharing},
+           {"radix-source",
+            {"4.2, figure 13", "contention of the I/O bus is slightly reduced for RADIX",
+             "slightly reduced (no figure given)"},
+            falls("RADIX's SourceLatency"),
+            Interval::kMean,
+            kNothing,
+            {},
+            sharing},
+           {"fft-time",
+            {"4.2", "FFT takes much longer than alone, since nothing is coscheduled",
+             "much greater (no figure given)"},
+            takes(1.5),
+            Interval::kMean,
+            kNothing,
+            {},
+            sharing},
+           {"radix-time",
+            {"4.2", "RADIX takes much longer than alone, since nothing is coscheduled",
+             "much greater (no figure given)"},
+            takes(1.5),
+            Interval::kMean,
+            kNothing,
+            {},
+            sharing}},
+          {{"4096 points, 4 nodes", 4096, 4},
+           {"8192 points, 4 nodes", 8192, 4},
+           {"4096 points, 8 nodes", 4096, 8}},
+          {{"65536 points, 8 nodes", 65536, 8},
+           {"131072 points, 8 nodes", 131072, 8},
+           {"262144 points, 8 nodes", 262144, 8}},
+          measure_multiprogram};
+}
+
+// The signature of a program at the paper's size, for the folder.
+void draw(const Setting& setting, const char* name, const char* title, const std::string& workload) {
+  myrinet_recorded(workload, 8);
+  write_signature(setting, name, title, myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE));
+}
+void draw_fft(const Setting& setting) {
+  draw(setting, "myrinet-fft", "FFT, 256 K points", fft(kPaperPoints));
+}
+void draw_radix(const Setting& setting) {
+  draw(setting, "myrinet-radix", "RADIX, 2 M keys", radix(kPaperPoints));
+}
+void draw_gauss(const Setting& setting) {
+  draw(setting, "myrinet-gauss", "Gaussian elimination, 1024 x 1024", "gauss:n=1024");
+}
+void draw_both(const Setting& setting) {
+  myrinet_begin(2);
+  auto options = client::sized<substrata_run_options>();
+  options.processes = 8;
   options.seed = 1;
   auto first = client::sized<substrata_run_result>();
   auto second = client::sized<substrata_run_result>();
-  if (substrata_myrinet_run_together(kFft, kRadix, &options, &first, &second) != 0)
+  if (substrata_myrinet_run_together(fft(kPaperPoints).c_str(), radix(kPaperPoints).c_str(), &options, &first,
+                                     &second) != 0)
     throw std::runtime_error(substrata_myrinet_error());
-  if (first.correct == 0 || second.correct == 0)
-    throw std::runtime_error(std::string(first.message) + "; " + second.message);
-  model_runs::myrinet_end();
-  const model_runs::Signature fft_both = model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE, 0);
-  const model_runs::Signature radix_both = model_runs::myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE, 1);
-  write_signature(setting, "myrinet-fft-with-radix", "FFT when run with RADIX", fft_both);
-  write_signature(setting, "myrinet-radix-with-fft", "RADIX when run with FFT", radix_both);
-  const Averages fft_with = average_of(fft_both, 0, kLongest);
-  const Averages radix_with = average_of(radix_both, 0, kLongest);
-  const double fft_time = static_cast<double>(first.simulated_ticks) / 1e12;
-  const double radix_time = static_cast<double>(second.simulated_ticks) / 1e12;
-  const std::string predicted = "predicted: nothing is fitted to these programs";
-  return {{"contention in network and interface is alleviated for FFT", "alleviated (figure 12)",
-           microseconds(fft_with.net_only) + " net less LANai with RADIX, " + microseconds(fft.net_only) +
-               " alone",
-           fft_with.net_only < fft.net_only, predicted},
-          {"contention in network and interface is alleviated for RADIX", "alleviated (figure 13)",
-           microseconds(radix_with.net_only) + " with FFT, " + microseconds(radix.net_only) + " alone",
-           radix_with.net_only < radix.net_only, predicted},
-          {"contention of the I/O bus is slightly reduced for RADIX", "slightly reduced (figure 13)",
-           "SourceLatency " + microseconds(radix_with.source) + " with FFT, " + microseconds(radix.source) +
-               " alone",
-           radix_with.source < radix.source, predicted},
-          {"the programs take much longer than alone", "much greater (section 4.2)",
-           "FFT " + seconds(fft_time) + " and " + seconds(fft_alone) + " alone, RADIX " +
-               seconds(radix_time) + " and " + seconds(radix_alone) + " alone",
-           fft_time >= 1.5 * fft_alone && radix_time > radix_alone,
-           predicted + "; holds where FFT takes half as long again and RADIX longer"}};
+  myrinet_end();
+  write_signature(setting, "myrinet-fft-with-radix", "FFT when run with RADIX",
+                  myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE, 0));
+  write_signature(setting, "myrinet-radix-with-fft", "RADIX when run with FFT",
+                  myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE, 1));
 }
 
 }  // namespace
 
-extern const Reproduction myrinet_fft{"myrinet-fft", "Myrinet monitor, figure 6: signature of FFT", run_fft};
-extern const Reproduction myrinet_radix{"myrinet-radix", "Myrinet monitor, figure 11: signature of RADIX",
-                                        run_radix};
+extern const Reproduction myrinet_fft{.id = "myrinet-fft",
+                                      .title = "Myrinet monitor, figure 6: signature of FFT",
+                                      .study = study_fft,
+                                      .figures = draw_fft};
+extern const Reproduction myrinet_radix{.id = "myrinet-radix",
+                                        .title = "Myrinet monitor, figure 11: signature of RADIX",
+                                        .study = study_radix,
+                                        .figures = draw_radix};
 extern const Reproduction myrinet_gauss{
-    "myrinet-gauss", "Myrinet monitor, figure 14: Gaussian elimination by messages", run_gauss};
+    .id = "myrinet-gauss",
+    .title = "Myrinet monitor, figure 14: Gaussian elimination by messages",
+    .study = study_gauss,
+    .figures = draw_gauss};
 extern const Reproduction myrinet_multiprogram{
-    "myrinet-multiprogram", "Myrinet monitor, figures 12 and 13: FFT and RADIX at once", run_multiprogram};
+    .id = "myrinet-multiprogram",
+    .title = "Myrinet monitor, figures 12 and 13: FFT and RADIX at once",
+    .study = study_multiprogram,
+    .figures = draw_both};
 
 }  // namespace substrata::papers

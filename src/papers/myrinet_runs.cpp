@@ -10,35 +10,12 @@
 namespace substrata::papers {
 using namespace model_runs;
 
-double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters) {
+double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters,
+                        std::uint64_t seed) {
   model_runs::myrinet_begin(1);
-  const double seconds = model_runs::myrinet_run(workload, nodes, parameters);
+  const double seconds = model_runs::myrinet_run(workload, nodes, parameters, seed);
   model_runs::myrinet_end();
   return seconds;
-}
-
-Averages average_of(const model_runs::Signature& signature, unsigned least, unsigned most) {
-  Averages sum;
-  double received = 0;
-  for (const substrata_myrinet_point& point : signature) {
-    if (point.x_end <= least || point.x_end > most + 1) continue;
-    const auto sent = static_cast<double>(point.sent);
-    const auto arrived = static_cast<double>(point.received);
-    sum.packets += sent;
-    received += arrived;
-    sum.source += point.average_ns[SUBSTRATA_MYRINET_SOURCE] * sent;
-    sum.lanai += point.average_ns[SUBSTRATA_MYRINET_LANAI] * sent;
-    sum.net_only +=
-        point.average_ns[SUBSTRATA_MYRINET_NET] * arrived - point.average_ns[SUBSTRATA_MYRINET_LANAI] * sent;
-    sum.dest += point.average_ns[SUBSTRATA_MYRINET_DEST] * arrived;
-  }
-  if (sum.packets == 0 || received == 0) throw std::runtime_error("no packets of these sizes were recorded");
-  constexpr double kNanosecondsPerMicrosecond = 1000;
-  sum.source /= sum.packets * kNanosecondsPerMicrosecond;
-  sum.lanai /= sum.packets * kNanosecondsPerMicrosecond;
-  sum.net_only /= received * kNanosecondsPerMicrosecond;
-  sum.dest /= received * kNanosecondsPerMicrosecond;
-  return sum;
 }
 
 void write_signature(const Setting& setting, const std::string& name, const std::string& title,

@@ -14,18 +14,8 @@
 namespace substrata::papers {
 
 // Runs a workload (myrinet_run) with recording, from empty statistics of the paper's shape.
-double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters = "");
-
-// Averages in microseconds over the packets of the points from `least` up to `most` bytes (by their upper
-// ends); net_only is the net latency less the LANai latency, the paper's measure of the network's contention.
-struct Averages {
-  double packets = 0;
-  double source = 0;
-  double lanai = 0;
-  double net_only = 0;
-  double dest = 0;
-};
-Averages average_of(const model_runs::Signature& signature, unsigned least, unsigned most);
+double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters = "",
+                        std::uint64_t seed = 1);
 
 // A signature as a table for gnuplot into the setting's folder, with the commands that draw it; nothing
 // without a folder.

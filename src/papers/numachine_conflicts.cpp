@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint32_t kProcessors = 16;
 constexpr char kConflict[] = "conflict:stride=1048576:ways=4:rounds=100";
 
-std::vector<Claim> run_conflicts(const Setting& setting) {
-  std::vector<Claim> claims;
+std::vector<Observation> run_conflicts(const Setting& setting) {
+  std::vector<Observation> claims;
   std::string table = "workload,object,cause,other,invalidation,ownership\n";
 
   reset_numachine();

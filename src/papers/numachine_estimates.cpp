@@ -102,7 +102,7 @@ Sums measure(const char* workload, const std::string& parameters) {
 
 std::string count(double number) { return digits(number, 0); }
 
-std::vector<Claim> run_estimates(const Setting& setting) {
+std::vector<Observation> run_estimates(const Setting& setting) {
   // The thesis's cache. The last two programs do not fit in it, so that invalid lines are replaced too.
   struct Case {
     const char* workload;
@@ -164,7 +164,7 @@ std::vector<Claim> run_estimates(const Setting& setting) {
     all.cold += s.cold;
     all.replaced += s.replaced;
   }
-  std::vector<Claim> claims;
+  std::vector<Observation> claims;
   claims.push_back(
       {"the invalidation hit machine over-counts only when a processor invalidates lines itself; to "
        "under-count is unlikely",

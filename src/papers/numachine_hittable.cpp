@@ -33,8 +33,8 @@ Hits hits_of_machine() {
   return all;
 }
 
-std::vector<Claim> run_hittable(const Setting& setting) {
-  std::vector<Claim> claims;
+std::vector<Observation> run_hittable(const Setting& setting) {
+  std::vector<Observation> claims;
   reset_numachine();
   CountedSet set("numachine",
                  {"HITS_LV", "HITS_LI", "HITS_GV", "HITS_GI", "MEMORY_REQUESTS", "MEMORY_QUEUE_CYCLES"});

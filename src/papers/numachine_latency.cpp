@@ -14,8 +14,8 @@ constexpr std::uint32_t kProcessors = 16;
 constexpr char kWorkload[] = "radix:keys=32768:radix=256";
 constexpr std::uint32_t kReceptions = 6U << 11 | 1U << 9 | 1U << 0;
 
-std::vector<Claim> run_latency(const Setting& setting) {
-  std::vector<Claim> claims;
+std::vector<Observation> run_latency(const Setting& setting) {
+  std::vector<Observation> claims;
   // The printed list, with 136 for its 137 and 496 for its 494 (docs/reference/numachine.md).
   std::vector<std::pair<std::uint32_t, std::uint32_t>> printed;
   constexpr std::uint32_t kRows[][3] = {{0, 62, 2},     {64, 124, 4},     {128, 248, 8},    {256, 496, 16},

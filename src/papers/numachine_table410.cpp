@@ -99,7 +99,7 @@ class Table {
     claims.push_back({"item " + std::to_string(item) + ": " + what + " can be measured", paper,
                       std::move(ours), holds, std::move(note)});
   }
-  std::vector<Claim> claims;
+  std::vector<Observation> claims;
 };
 
 void processor_items(Table& table) {
@@ -375,7 +375,7 @@ void timer_items(Table& table) {
             "one run a phase, PW compared with PhaseID");
 }
 
-std::vector<Claim> run_table(const Setting&) {
+std::vector<Observation> run_table(const Setting&) {
   Table table;
   processor_items(table);
   sram_items(table);

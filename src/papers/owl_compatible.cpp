@@ -90,9 +90,9 @@ Comparison compare_shrimp(uint32_t selection, const char* module) {
   return found;
 }
 
-std::vector<Claim> run(const Setting&) {
+std::vector<Observation> run(const Setting&) {
   start_library();
-  std::vector<Claim> claims;
+  std::vector<Observation> claims;
 
   // The plain performance counter and the sampling profiler, on the same traffic of a radix sort.
   Measurement originals;

@@ -247,7 +247,7 @@ std::map<std::string, ObjectRate> radix_objects(const Setting& setting) {
   return objects;
 }
 
-std::vector<Claim> run(const Setting& setting) {
+std::vector<Observation> run(const Setting& setting) {
   start_library();
   std::vector<Row> rows;
   const WholePrograms whole = follow_whole_programs();
@@ -263,7 +263,7 @@ std::vector<Claim> run(const Setting& setting) {
                            "mem.cpu0.accesses", true, [&] { run_owl_workload(workload, kMachine); }));
   }
 
-  std::vector<Claim> claims;
+  std::vector<Observation> claims;
   std::string rates[3];  // by group
   std::string least;
   std::string behind;

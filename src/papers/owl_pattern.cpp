@@ -109,7 +109,7 @@ class Expansion {
   substrata_owl_expander* above_ = nullptr;
 };
 
-std::vector<Claim> run(const Setting& setting) {
+std::vector<Observation> run(const Setting& setting) {
   start_library();
   const std::string levels =
       "module owl-pattern-levels \"patterns of patterns\" { input -> pattern(forward = 1) -> "
@@ -136,7 +136,7 @@ std::vector<Claim> run(const Setting& setting) {
   const double whole =
       static_cast<double>(loads.size()) / static_cast<double>(one.statistics().packets_injected);
 
-  std::vector<Claim> claims;
+  std::vector<Observation> claims;
   const uint64_t points = one.metric("POINTS");
   const uint64_t covered = one.metric("COVERED");
   claims.push_back(

@@ -274,7 +274,7 @@ std::vector<Row> measure_all(const std::vector<Traffic>& traffic) {
   return rows;
 }
 
-std::vector<Claim> run(const Setting& setting) {
+std::vector<Observation> run(const Setting& setting) {
   start_library();
   std::vector<Traffic> traffic;
   std::vector<Traffic> unjudged;  // reported, and no claim is judged on it
@@ -338,7 +338,7 @@ std::vector<Claim> run(const Setting& setting) {
              percent(kHidden) + " at 1/8: " + list_of(others, 2);
   }
 
-  std::vector<Claim> claims;
+  std::vector<Observation> claims;
   claims.push_back(
       {"most codes are capable of hiding injection rates of 1/8 and less without system perturbation",
        "most (section 5.2, figure 6)",

@@ -80,7 +80,7 @@ double miss_rate(const Capsule& accesses, const Capsule& fills, uint64_t& last_a
   return rate;
 }
 
-std::vector<Claim> run(const Setting&) {
+std::vector<Observation> run(const Setting&) {
   start_library();
   const auto machine = client::feed::Following::begin("memory", kMachine).value();
   Program program;
@@ -134,7 +134,7 @@ std::vector<Claim> run(const Setting&) {
   program.multiply(objects[3].address, objects[6].address, objects[6].address, kRounds);
   const double cured = miss_rate(accesses, fills, seen_accesses, seen_fills);
 
-  std::vector<Claim> claims;
+  std::vector<Observation> claims;
   const auto percent = [](double part) { return owl_decimal(100 * part, 2) + " %"; };
   claims.push_back(
       {"an unobtrusive background monitor detects a spike of the cache miss rate, and only then instantiates "

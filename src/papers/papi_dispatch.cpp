@@ -82,7 +82,7 @@ double read_ns(const char* event) {
   return ns;
 }
 
-std::vector<Claim> run_dispatch(const Setting& setting) {
+std::vector<Observation> run_dispatch(const Setting& setting) {
   start_library();
   Host host;
   SubstrateTable table;
@@ -104,7 +104,7 @@ std::vector<Claim> run_dispatch(const Setting& setting) {
     });
   }
   const double added = dispatched.ns() - direct.ns();
-  std::vector<Claim> claims;
+  std::vector<Observation> claims;
   claims.push_back({"the extra level of indirection adds a negligible overhead to the call time",
                     "negligible (no figure given; taken here as below 2 ns)",
                     digits(added, 2) + " ns: " + digits(dispatched.ns(), 2) + " ns through the table, " +
@@ -113,7 +113,7 @@ std::vector<Claim> run_dispatch(const Setting& setting) {
                     "shortest of " + std::to_string(kBatches) + " batches of " + std::to_string(kCalls) +
                         " calls each, taken in turn in one process"});
   // The two differ by less than the batches of one kind do.
-  const Claim::Kind kind = added < 0 ? Claim::Kind::kUnresolved : Claim::Kind::kTested;
+  const Observation::Kind kind = added < 0 ? Observation::Kind::kUnresolved : Observation::Kind::kTested;
   claims.back().kind = kind;
 
   // Hardware counters are what the paper read; where none opens, the kernel's own counters of the processor.
@@ -124,12 +124,12 @@ std::vector<Claim> run_dispatch(const Setting& setting) {
     counted = event;
     if (whole > 0) break;
   }
-  Claim share{"this holds even in time-critical routines such as reading counter values",
-              "negligible (no figure given; taken here as below 1 % of the call)",
-              {},
-              false,
-              {},
-              kind};
+  Observation share{"this holds even in time-critical routines such as reading counter values",
+                    "negligible (no figure given; taken here as below 1 % of the call)",
+                    {},
+                    false,
+                    {},
+                    kind};
   if (whole > 0) {
     share.ours = digits(100 * added / whole, 3) + " % of a PAPI_read: " + digits(added, 2) + " ns of " +
                  digits(whole, 1) + " ns";

@@ -181,7 +181,7 @@ struct Row {
   std::vector<long long> values;
 };
 
-std::vector<Claim> run_domains(const Setting& setting) {
+std::vector<Observation> run_domains(const Setting& setting) {
   start_library();
   Link link;
   if (!link.works()) throw std::runtime_error("no datagram sockets on loopback");
@@ -196,7 +196,7 @@ std::vector<Claim> run_domains(const Setting& setting) {
   const std::size_t count = domains.list.size();
   if (count < 2)
     throw std::runtime_error("fewer than two substrates open here; `substrata doctor` shows why");
-  std::vector<Claim> claims;
+  std::vector<Observation> claims;
 
   // Search across the substrates, which names the substrate of each event.
   std::string found;

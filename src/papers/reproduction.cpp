@@ -14,11 +14,9 @@ void Setting::write(const std::string& name, const std::function<void(std::ostre
   if (!file.flush()) throw std::runtime_error("cannot write " + out + "/" + name);
 }
 
-const char* verdict(const Claim& claim) {
-  if (!claim.holds) return "DOES NOT HOLD";
-  return claim.kind == Claim::Kind::kFitted       ? "CALIBRATED"
-         : claim.kind == Claim::Kind::kUnresolved ? "UNRESOLVED"
-                                                  : "HOLDS";
+Verdict verdict(const Observation& observation) {
+  if (!observation.holds) return Verdict::kDiffers;
+  return observation.kind == Observation::Kind::kUnresolved ? Verdict::kUndecided : Verdict::kHolds;
 }
 
 std::string digits(double number, int after_point) {

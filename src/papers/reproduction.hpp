@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "papers/trial.hpp"
+
 namespace substrata::papers {
 
-// One claim and whether it holds here. A claim is never tuned to hold: parameters have a source, and a miss
-// is explained in the note.
-struct Claim {
+// What one run found about a statement of a paper, in a reproduction whose statements are not claims yet: no sizes, no
+// seeds, no mutant. Parameters have a source, and a miss is explained in the note.
+struct Observation {
   std::string claim;
   std::string paper;  // the paper's value, with unit
   std::string ours;
@@ -22,8 +24,7 @@ struct Claim {
   enum class Kind { kTested, kFitted, kUnresolved };
   Kind kind = Kind::kTested;
 };
-// "HOLDS", "DOES NOT HOLD", "CALIBRATED" (holds, and was fitted), "UNRESOLVED".
-const char* verdict(const Claim& claim);
+Verdict verdict(const Observation& observation);
 
 // What a reproduction may use.
 struct Setting {
@@ -35,16 +36,23 @@ struct Setting {
 // "12.34"
 std::string digits(double number, int after_point);
 
-// A reproduction. The function throws std::runtime_error when it cannot run here; that is not a miss.
+// A reproduction: a study of claims, or a run that observes. The functions throw std::runtime_error when it cannot run
+// here; that is no verdict.
 struct Reproduction {
   const char* id;     // "papi-dispatch"
   const char* title;  // paper, figure or section
-  std::vector<Claim> (*run)(const Setting& setting);
+  std::vector<Observation> (*run)(const Setting& setting) = nullptr;
+  Study (*study)() = nullptr;
+  void (*figures)(const Setting& setting) = nullptr;  // data and figures of a study, at the paper's size
 };
 
 // The generated list, by id: each is the constant of that name, with '_' for '-', in the reproduction's own file.
 // Adding one takes that file and a line in CMakeLists.txt.
 std::vector<Reproduction> reproductions();
+
+// The recorded report of a reproduction, JSON of two reports, "reduced" and "full"; empty if there is none. Generated
+// from the folder verdicts.
+std::string recorded_verdicts(const std::string& id);
 
 }  // namespace substrata::papers
 

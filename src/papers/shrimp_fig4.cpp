@@ -1,9 +1,12 @@
 // shrimp-fig4: senders by sizes of the packets of an FFT (Martonosi et al., section 4.1, figure 4).
 #include <substrata/shrimp.h>
+#include <substrata/feed.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <ostream>
 #include <stdexcept>
 
@@ -25,23 +28,48 @@ constexpr double kNearlyEqual = 1.25;      // largest by smallest; ours
 // [sender][chunk], over all receivers.
 using Histogram = std::vector<std::vector<std::uint64_t>>;
 
-struct Case {
-  const char* workload;
-  std::uint32_t nodes;
+// The kinds of sender 0's packets by chunk, as an observer without a monitor sees them.
+class Kinds {
+ public:
+  Kinds() {
+    if (observer_.try_create<&Kinds::take>(*this) != 0 ||
+        observer_.try_subscribe("shrimp.node*.receive") != 0)
+      throw std::runtime_error(substrata_feed_error());
+  }
+  struct Parts {
+    std::uint64_t all = 0, synchronising = 0, homes = 0, pages = 0;
+  };
+  Parts of(std::uint32_t chunk) const { return parts_[chunk]; }
+
+ private:
+  void take(const substrata_transaction* batch, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const substrata_transaction& t = batch[i];
+      if (t.kind == SUBSTRATA_COMMAND || t.initiator != 0 || t.size / 16 >= kChunks) continue;
+      Parts& parts = parts_[t.size / 16];
+      ++parts.all;
+      if ((t.flags & SUBSTRATA_FLAG_SYNCHRONISING) != 0) ++parts.synchronising;
+      if (t.kind == SUBSTRATA_RESPONSE) ++parts.homes;
+      if (t.kind == SUBSTRATA_PAGE_FETCH) ++parts.pages;
+    }
+  }
+  std::array<Parts, kChunks> parts_{};
+  client::feed::Observer observer_;
 };
 
-Histogram measure(const Case& one) {
+Histogram histogram_of(const std::string& workload, std::uint32_t nodes, const std::string& parameters,
+                       std::uint64_t seed) {
   substrata_shrimp_power_on();
   command_all(SUBSTRATA_SHRIMP_MULTIPLEXER, SUBSTRATA_SHRIMP_SIZE(1) | SUBSTRATA_SHRIMP_SIZE(2) |
                                                 SUBSTRATA_SHRIMP_SENDER | SUBSTRATA_SHRIMP_CATEGORY);
   CountedSet set("shrimp", {"PACKETS"});
   set.start();
-  run_on_shrimp(one.workload, one.nodes, "");
+  run_on_shrimp(workload, nodes, parameters, seed);
   const long long packets = set.stop().front();
   std::vector<std::uint64_t> words(SUBSTRATA_SHRIMP_WORDS);
   if (substrata_shrimp_read_sum(0, SUBSTRATA_SHRIMP_WORDS, words.data()) != 0)
     throw std::runtime_error(substrata_shrimp_error());
-  Histogram histogram(one.nodes, std::vector<std::uint64_t>(256));
+  Histogram histogram(nodes, std::vector<std::uint64_t>(256));
   std::uint64_t counted = 0;
   for (std::uint32_t i = 0; i < SUBSTRATA_SHRIMP_WORDS; ++i) {
     counted += words[i];
@@ -55,18 +83,12 @@ Histogram measure(const Case& one) {
 }
 
 struct Shape {
-  std::uint32_t peak_at = 0;     // chunk of sender 0's highest bin below 128 bytes
-  std::uint64_t peak = 0;        // its height
-  std::uint64_t next = 0;        // the highest of the other senders in the same bin
-  bool ridge_everywhere = true;  // the highest bin of each other sender is chunk 14
+  std::uint32_t peak_at = 0;  // chunk of sender 0's highest bin below 128 bytes
+  std::uint64_t peak = 0;     // its height
+  std::uint64_t next = 0;     // the highest of the other senders in the same bin
+  std::size_t ridges = 0;     // of the senders from 1 on, those whose highest bin is chunk 14
   std::uint64_t ridge_least = 0;
   std::uint64_t ridge_most = 0;
-
-  bool sharp() const { return static_cast<double>(peak) >= kSharp * static_cast<double>(next) && peak > 0; }
-  bool level() const {
-    return ridge_least > 0 &&
-           static_cast<double>(ridge_most) <= kNearlyEqual * static_cast<double>(ridge_least);
-  }
 };
 
 Shape shape_of(const Histogram& histogram) {
@@ -79,13 +101,46 @@ Shape shape_of(const Histogram& histogram) {
     const std::vector<std::uint64_t>& row = histogram[sender];
     if (sender != 0) {
       shape.next = std::max(shape.next, row[shape.peak_at]);
-      shape.ridge_everywhere =
-          shape.ridge_everywhere && std::max_element(row.begin(), row.end()) - row.begin() == kRidge;
+      if (std::max_element(row.begin(), row.end()) - row.begin() == kRidge) ++shape.ridges;
     }
     shape.ridge_least = std::min(shape.ridge_least, row[kRidge]);
     shape.ridge_most = std::max(shape.ridge_most, row[kRidge]);
   }
   return shape;
+}
+
+double quotient(std::uint64_t by, std::uint64_t of) {
+  return static_cast<double>(by) / static_cast<double>(std::max<std::uint64_t>(of, 1));
+}
+
+// A setting of the machine, or another program in place of the FFT.
+constexpr char kUnbalanced[] = "lu in place of fft";
+
+Readings measure(const Case& one) {
+  start_library();
+  const bool unbalanced = one.setting == kUnbalanced;
+  const Kinds kinds;
+  const Histogram histogram =
+      histogram_of(unbalanced ? "lu" : "fft:points=" + std::to_string(one.size.amount), one.size.nodes,
+                   unbalanced ? "" : one.setting, one.seed);
+  const Shape shape = shape_of(histogram);
+  const Kinds::Parts parts = kinds.of(shape.peak_at);
+  return {{"peak",
+           {quotient(shape.peak, shape.next),
+            "bin " + std::to_string(shape.peak_at) + ": " + std::to_string(shape.peak) +
+                " packets from sender 0, at most " + std::to_string(shape.next) + " from another"}},
+          {"synchronisation",
+           {quotient(parts.synchronising, parts.all),
+            "of " + std::to_string(parts.all) + " packets of sender 0 in bin " +
+                std::to_string(shape.peak_at) + " " + std::to_string(parts.synchronising) +
+                " belong to locks and barriers, " + std::to_string(parts.homes) + " ask for or name homes, " +
+                std::to_string(parts.pages) + " ask for pages"}},
+          {"ridge",
+           {quotient(shape.ridges, histogram.size() - 1),
+            "sender 0 has " + std::to_string(histogram[0][kRidge]) + " packets in bin 14"}},
+          {"level",
+           {shape.ridge_least == 0 ? 1e9 : quotient(shape.ridge_most, shape.ridge_least),
+            std::to_string(shape.ridge_least) + " to " + std::to_string(shape.ridge_most) + " packets"}}};
 }
 
 void write_table(std::ostream& file, const Histogram& histogram) {
@@ -134,56 +189,107 @@ void draw(std::ostream& file, const Histogram& histogram) {
        << ")\" text-anchor=\"end\">sender</text>\n</svg>\n";
 }
 
-std::string range_text(const Shape& shape) {
-  return std::to_string(shape.ridge_least) + " to " + std::to_string(shape.ridge_most) + " packets";
-}
-
-std::string peak_text(const Shape& shape) {
-  return "bin " + std::to_string(shape.peak_at) + ": " + std::to_string(shape.peak) +
-         " packets from sender 0, at most " + std::to_string(shape.next) + " from another";
-}
-
-std::vector<Claim> run_figure(const Setting& setting) {
-  start_library();
-  std::vector<Claim> claims;
-  const Case figure{"fft:points=65536", 16};
-  const Histogram histogram = measure(figure);
-  const Shape shape = shape_of(histogram);
-  claims.push_back(
-      {"a sharp peak of small packets has sender 0",
-       "sharp (no figure given; taken here as three times the bin of any other sender)", peak_text(shape),
-       shape.sharp(),
-       "FFT of 65536 points on 16 nodes; node 0 keeps locks, barriers and the directory of homes"});
-  claims.push_back(
-      {"a ridge of packets of roughly 224 bytes (bin 14) stretches over all senders",
-       "bin 14 for each sender",
-       shape.ridge_everywhere ? "bin 14 is the highest of every sender from 1 on, and sender 0 has " +
-                                    std::to_string(histogram[0][kRidge]) + " packets in it"
-                              : "another bin is higher at some sender",
-       shape.ridge_everywhere && histogram[0][kRidge] > 0, "a page of 4096 bytes leaves in bursts of 224"});
-  claims.push_back({"the ridge is nearly uniform over the senders",
-                    "nearly uniform (taken here as within 25 %)",
-                    range_text(shape),
-                    shape.level(),
-                    {}});
-  for (const Case& other :
-       {Case{"fft:points=65536", 8}, Case{"fft:points=65536", 32}, Case{"fft:points=16384", 16}}) {
-    const Shape found = shape_of(measure(other));
-    claims.push_back({std::string("the same shape with ") + other.workload + " on " +
-                          std::to_string(other.nodes) + " nodes",
-                      "not in the paper",
-                      peak_text(found) + "; ridge " + range_text(found),
-                      found.sharp() && found.ridge_everywhere && found.level(),
-                      {}});
+// Of senders alone and of sizes alone: section 4.1 says what each would show and hide.
+void write_marginals(std::ostream& file, const Histogram& histogram) {
+  file << "axis,at,packets\n";
+  std::vector<std::uint64_t> by_size(kChunks);
+  for (std::size_t sender = 0; sender < histogram.size(); ++sender) {
+    std::uint64_t sum = 0;
+    for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
+      sum += histogram[sender][chunk];
+      by_size[chunk] += histogram[sender][chunk];
+    }
+    file << "sender," << sender << ',' << sum << '\n';
   }
+  for (std::size_t chunk = 0; chunk < kChunks; ++chunk)
+    file << "size," << chunk << ',' << by_size[chunk] << '\n';
+}
+
+// The figure with the paper's axes, and the marginals beside it.
+void write_commands(std::ostream& file) {
+  file
+      << "# gnuplot shrimp-fig4.gp draws shrimp-fig4.png\n"
+         "set terminal pngcairo size 1200,900\nset output 'shrimp-fig4.png'\nset datafile separator ','\n"
+         "set multiplot layout 2,2 title 'FFT, 65536 points, 16 processors (modelled)'\n"
+         "set xlabel 'sender'\nset ylabel 'packet size (16 bytes)'\nset zlabel 'packets' rotate\n"
+         "splot 'shrimp-fig4.csv' every ::1 using 1:2:3 with impulses lw 3 notitle\n"
+         "set view map\nsplot 'shrimp-fig4.csv' every ::1 using 1:2:3 with points pt 5 ps 2 palette notitle\n"
+         "set ylabel 'packets'\nset yrange [0:*]\nset style fill solid\nset boxwidth 0.8\n"
+         "plot '< grep ^sender shrimp-fig4-marginals.csv' using 2:3 with boxes title 'all sizes'\n"
+         "set xlabel 'packet size (16 bytes)'\n"
+         "plot '< grep ^size shrimp-fig4-marginals.csv' using 2:3 with boxes title 'all senders'\nunset "
+         "multiplot\n";
+}
+
+const Unsourced kHomes{"how a node finds a page's home (asked of node 0, or named by write notices)",
+                       {"notices=homes"}};
+
+Study study() {
+  constexpr double kNoBound = std::numeric_limits<double>::infinity();
+  return {
+      {{"peak",
+        {"4.1, figure 4", "small packets of one size have a sharp peak at sender 0",
+         "sharp (no figure given)"},
+        {"sender 0's highest bin below 128 bytes, by the same bin of the highest other sender; 3 is our "
+         "threshold",
+         "", kSharp, kNoBound},
+        Interval::kRange,
+        "nothing",
+        {kHomes},
+        {"managers=spread:homes=round-robin",
+         "node 0's part: locks, barriers and homes are spread over all nodes"}},
+       {"synchronisation",
+        {"4.1, figure 4", "that peak is of short synchronisation messages, which are node 0's task",
+         "the peak corresponds to them"},
+        {"share of packets of locks and barriers in sender 0's highest bin below 128 bytes", "%", 0.5, 1},
+        Interval::kRange,
+        "nothing",
+        {kHomes},
+        {"managers=spread", "node 0's task: locks and barriers are spread over all nodes"}},
+       {"ridge",
+        {"4.1, figure 4",
+         "packets of about 224 bytes, as long as the EISA bus may be held, stretch over all senders",
+         "bin 14 for each sender"},
+        {"share of the senders from 1 on whose highest bin is bin 14 (224 to 239 bytes)", "%", 1, 1},
+        Interval::kRange,
+        "nothing: the burst is the paper's",
+        {kHomes},
+        {"burst=4080", "the limit of the EISA bus"}},
+       {"level",
+        {"4.1, figure 4", "that ridge is nearly uniform, because the FFT is well balanced",
+         "nearly uniform (no figure given)"},
+        {"the highest sender's count in bin 14 by the lowest's; 1.25 is our threshold", "", 1, kNearlyEqual},
+        Interval::kRange,
+        "nothing",
+        {kHomes},
+        {kUnbalanced, "the balance: another program of SPLASH-2"}}},
+      {{"4096 points, 4 nodes", 4096, 4},
+       {"16384 points, 8 nodes", 16384, 8},
+       {"16384 points, 16 nodes", 16384, 16}},
+      {{"65536 points, 4 nodes", 65536, 4},
+       {"65536 points, 8 nodes", 65536, 8},
+       {"65536 points, 32 nodes", 65536, 32},
+       {"16384 points, 16 nodes", 16384, 16},
+       {"262144 points, 16 nodes", 262144, 16},
+       {"65536 points, 16 nodes", 65536, 16}},
+      measure};
+}
+
+void figures(const Setting& setting) {
+  start_library();
+  const Histogram histogram = histogram_of("fft:points=65536", 16, "", 1);
   setting.write("shrimp-fig4.csv", [&](std::ostream& file) { write_table(file, histogram); });
+  setting.write("shrimp-fig4-marginals.csv", [&](std::ostream& file) { write_marginals(file, histogram); });
+  setting.write("shrimp-fig4.gp", write_commands);
   setting.write("shrimp-fig4.svg", [&](std::ostream& file) { draw(file, histogram); });
-  return claims;
 }
 
 }  // namespace
 
 extern const Reproduction shrimp_fig4{
-    "shrimp-fig4", "Martonosi et al., figure 4: senders by packet sizes of an FFT", run_figure};
+    .id = "shrimp-fig4",
+    .title = "Martonosi et al., figure 4: senders by packet sizes of an FFT",
+    .study = study,
+    .figures = figures};
 
 }  // namespace substrata::papers

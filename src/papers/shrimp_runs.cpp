@@ -11,10 +11,8 @@ namespace substrata::papers {
 using namespace model_runs;
 
 double run_on_shrimp(const std::string& workload, std::uint32_t nodes, const std::string& parameters,
-                     std::string* message) {
-  const substrata_run_result result = model_runs::run_workload("shrimp", workload, nodes, parameters);
-  if (message != nullptr) *message = result.message;
-  return model_runs::seconds_of(result);
+                     std::uint64_t seed) {
+  return model_runs::seconds_of(model_runs::run_workload("shrimp", workload, nodes, parameters, seed));
 }
 
 void command_all(std::uint32_t reg, std::uint64_t value) {

@@ -4,6 +4,7 @@
 #include <substrata/shrimp.h>
 #include <substrata/feed.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <numeric>
@@ -20,22 +21,29 @@ namespace substrata::papers {
 using namespace sampler;
 namespace {
 
-constexpr std::uint32_t kNodes = 16;
 constexpr std::uint64_t kPageBytes = 4096;
-// The FFT's two arrays of 16384 complex numbers begin on page 1; each process owns an equal part of each.
-constexpr const char* kLegal = "fft:points=16384";
-constexpr std::uint64_t kArrayPages = 64;
-constexpr std::uint64_t kOwnedPages = kArrayPages / kNodes;
-// A program that is wrong about who owns these pages: a sort, which puts its keys anywhere.
-constexpr const char* kIllegal = "radix:keys=65536";
+constexpr std::uint64_t kBytesOfPoint = 16;
 constexpr const char* kParameters = "homes=round-robin";
 constexpr std::uint32_t kSelection =
     SUBSTRATA_SHRIMP_SIZE(2) | SUBSTRATA_SHRIMP_SENDER | SUBSTRATA_SHRIMP_TAG | SUBSTRATA_SHRIMP_CATEGORY;
 
-std::uint32_t owner(std::uint64_t page) {
-  return static_cast<std::uint32_t>((page - 1) % kArrayPages / kOwnedPages);
-}
-bool is_asserted(std::uint64_t page) { return page >= 1 && page <= 2 * kArrayPages && owner(page) != 0; }
+// Who may update which page. The FFT's two arrays of complex numbers begin on page 1; each process owns an equal part of
+// each. Node 0's pages are left out, since tag 0 is that of everything else.
+struct Assertion {
+  explicit Assertion(const Size& size)
+      : nodes(size.nodes), array_pages(size.amount * kBytesOfPoint / kPageBytes) {}
+  std::uint32_t owner(std::uint64_t page) const {
+    return static_cast<std::uint32_t>((page - 1) % array_pages / (array_pages / nodes));
+  }
+  std::uint32_t home(std::uint64_t page) const { return static_cast<std::uint32_t>(page % nodes); }
+  bool covers(std::uint64_t page) const { return page >= 1 && page <= 2 * array_pages && owner(page) != 0; }
+  // The owner of half of the nodes' middle, and its first page.
+  std::uint32_t middle() const { return nodes / 2; }
+  std::uint64_t page_of_middle() const { return 1 + middle() * (array_pages / nodes); }
+
+  std::uint32_t nodes;
+  std::uint64_t array_pages;
+};
 
 void demand(int status) {
   if (status != 0) throw std::runtime_error(substrata_shrimp_error());
@@ -62,7 +70,7 @@ void on_trap(int, void* address, long long vector, void*) {
 // Looks at the same packets without any monitor: illegal pairs and how many packets each had.
 class Onlooker {
  public:
-  Onlooker() {
+  explicit Onlooker(const Assertion& assertion) : assertion_(assertion) {
     if (observer_.try_create<&Onlooker::take>(*this) != 0 ||
         observer_.try_subscribe("shrimp.node*.receive") != 0)
       throw std::runtime_error(substrata_feed_error());
@@ -74,31 +82,34 @@ class Onlooker {
   void take(const substrata_transaction* batch, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t page = batch[i].address / kPageBytes;
-      if (batch[i].kind == SUBSTRATA_COMMAND || !is_asserted(page) || page % kNodes != batch[i].target)
+      if (batch[i].kind == SUBSTRATA_COMMAND || !assertion_.covers(page) ||
+          assertion_.home(page) != batch[i].target)
         continue;
       ++asserted;
-      if (batch[i].initiator != owner(page)) ++illegal[{batch[i].target, owner(page), batch[i].initiator}];
+      const std::uint32_t owner = assertion_.owner(page);
+      if (batch[i].initiator != owner) ++illegal[{batch[i].target, owner, batch[i].initiator}];
     }
   }
+  const Assertion& assertion_;
   client::feed::Observer observer_;
 };
 
-// Tags each page at its home with its owner's number, and sets the bins of all other senders one below the
-// overflow.
-void assert_owners() {
+// Tags each page at its home with its owner's number, and sets the bins of all other senders one below the overflow.
+// `others` and `owners`: what the bins begin with.
+void assert_owners(const Assertion& assertion, std::uint64_t others, std::uint64_t owners) {
   substrata_shrimp_power_on();
   command_all(SUBSTRATA_SHRIMP_MULTIPLEXER, kSelection);
-  for (std::uint64_t page = 1; page <= 2 * kArrayPages; ++page) {
-    if (is_asserted(page))
-      demand(substrata_shrimp_set_tag(static_cast<std::uint32_t>(page % kNodes), page, owner(page)));
+  for (std::uint64_t page = 1; page <= 2 * assertion.array_pages; ++page) {
+    if (assertion.covers(page))
+      demand(substrata_shrimp_set_tag(assertion.home(page), page, assertion.owner(page)));
   }
   // In an address the size's nibble is lowest, then come sender and tag; the category stays 0.
   constexpr std::uint32_t kOfSender = 16;
   constexpr std::uint32_t kOfTag = 256 * kOfSender;
-  for (std::uint32_t node = 0; node < kNodes; ++node) {
-    for (std::uint32_t tag = 1; tag < kNodes; ++tag) {
-      demand(substrata_shrimp_initialise(0, node, tag * kOfTag, kOfTag, SUBSTRATA_SHRIMP_WORD_MOST));
-      demand(substrata_shrimp_initialise(0, node, tag * kOfTag + tag * kOfSender, kOfSender, 0));
+  for (std::uint32_t node = 0; node < assertion.nodes; ++node) {
+    for (std::uint32_t tag = 1; tag < assertion.nodes; ++tag) {
+      demand(substrata_shrimp_initialise(0, node, tag * kOfTag, kOfTag, others));
+      demand(substrata_shrimp_initialise(0, node, tag * kOfTag + tag * kOfSender, kOfSender, owners));
     }
   }
 }
@@ -115,87 +126,136 @@ void arm(CountedSet& set, const std::vector<std::string>& events) {
   command_all(SUBSTRATA_SHRIMP_THRESHOLD, SUBSTRATA_SHRIMP_WORD_MOST);
 }
 
-std::vector<Claim> run_traps(const Setting& setting) {
-  start_library();
-  std::vector<Claim> claims;
+// The interrupts of a run.
+long long interrupts_of(const std::string& workload, const Case& one) {
   std::vector<std::string> events;
-  for (std::uint32_t node = 0; node < kNodes; ++node)
+  for (std::uint32_t node = 0; node < one.size.nodes; ++node)
     events.push_back("INTERRUPTS:node=" + std::to_string(node));
-  const auto interrupts_of = [&](const char* workload) {
-    CountedSet set("shrimp", events);
-    arm(set, events);
-    set.start();
-    run_on_shrimp(workload, kNodes, kParameters);
-    const std::vector<long long> values = set.stop();
-    return std::accumulate(values.begin(), values.end(), 0LL);
-  };
+  CountedSet set("shrimp", events);
+  arm(set, events);
+  trapped().clear();
+  set.start();
+  run_on_shrimp(workload, one.size.nodes, kParameters, one.seed);
+  const std::vector<long long> values = set.stop();
+  return std::accumulate(values.begin(), values.end(), 0LL);
+}
 
-  {
-    assert_owners();
-    trapped().clear();
-    Onlooker onlooker;
-    const long long traps = interrupts_of(kLegal);
-    claims.push_back({"legal traffic does not trap", "never, until a counter overflows",
-                      std::to_string(traps) + " interrupts in " + std::to_string(onlooker.asserted) +
-                          " packets to asserted pages",
-                      traps == 0 && trapped().empty() && onlooker.illegal.empty() && onlooker.asserted > 0,
-                      std::string(kLegal) + " on 16 nodes; each page may be updated by its owner only"});
+constexpr char kNoBins[] = "bins=0";
+constexpr char kOwnBins[] = "owners=full";
+constexpr std::uint64_t kUntil = 10;
+
+// Each page is updated by its owner only.
+std::string legal(const Case& one) { return "fft:points=" + std::to_string(one.size.amount); }
+// A program that is wrong about who owns these pages: a sort, which puts its keys anywhere.
+std::string illegal(const Case& one) { return "radix:keys=" + std::to_string(4 * one.size.amount); }
+
+Reading legal_traps(const Case& one, const Assertion& assertion) {
+  assert_owners(assertion, SUBSTRATA_SHRIMP_WORD_MOST,
+                one.setting == kOwnBins ? SUBSTRATA_SHRIMP_WORD_MOST : 0);
+  const Onlooker onlooker(assertion);
+  const long long traps = interrupts_of(legal(one), one);
+  if (onlooker.asserted == 0 || !onlooker.illegal.empty())
+    throw std::runtime_error("the program updates other pages than it should");
+  return {static_cast<double>(traps),
+          "in " + std::to_string(onlooker.asserted) + " packets to asserted pages"};
+}
+
+Reading illegal_traps(const Case& one, const Assertion& assertion, std::string* table = nullptr) {
+  const std::uint64_t bins = one.setting == kNoBins ? 0 : SUBSTRATA_SHRIMP_WORD_MOST;
+  assert_owners(assertion, bins, 0);
+  const Onlooker onlooker(assertion);
+  const long long traps = interrupts_of(illegal(one), one);
+  std::size_t right = 0;
+  for (const auto& [pair, packets] : onlooker.illegal) {
+    const auto [node, tag, sender] = pair;
+    const auto found = trapped().find(pair);
+    const int calls = found == trapped().end() ? 0 : found->second;
+    // The first packet made the word overflow to 0, the others were counted behind it.
+    std::uint64_t word = 0;
+    demand(substrata_shrimp_read(node, tag << 12 | sender << 4, 1, &word));
+    if (calls == 1 && word == packets - 1) ++right;
+    if (table != nullptr)
+      *table += std::to_string(node) + "," + std::to_string(tag) + "," + std::to_string(sender) + "," +
+                std::to_string(packets) + "," + std::to_string(calls) + "\n";
   }
-  std::string table = "node,tag,sender,packets,traps\n";
-  {
-    assert_owners();
-    trapped().clear();
-    Onlooker onlooker;
-    const long long traps = interrupts_of(kIllegal);
-    bool once = trapped().size() == onlooker.illegal.size();
-    bool at_first = true;
-    for (const auto& [pair, packets] : onlooker.illegal) {
-      const auto found = trapped().find(pair);
-      const int calls = found == trapped().end() ? 0 : found->second;
-      once = once && calls == 1;
-      table += std::to_string(std::get<0>(pair)) + "," + std::to_string(std::get<1>(pair)) + "," +
-               std::to_string(std::get<2>(pair)) + "," + std::to_string(packets) + "," +
-               std::to_string(calls) + "\n";
-      // The first packet made the word overflow to 0, the others were counted behind it.
-      std::uint64_t word = 0;
-      demand(substrata_shrimp_read(std::get<0>(pair), std::get<1>(pair) << 12 | std::get<2>(pair) << 4, 1,
-                                   &word));
-      at_first = at_first && word == packets - 1;
-    }
-    claims.push_back(
-        {"an illegal packet traps although it occurs only once", "even once",
-         std::to_string(trapped().size()) + " of " + std::to_string(onlooker.illegal.size()) +
-             " illegal pairs of tag and sender trapped, with " + std::to_string(traps) + " interrupts; " +
-             (at_first ? "each" : "not each") + " on its first packet",
-         once && at_first && !onlooker.illegal.empty() &&
-             traps == static_cast<long long>(onlooker.illegal.size()),
-         std::string(kIllegal) + " writes to the same pages; an observer without a monitor counted"});
-  }
-  {
-    assert_owners();
-    trapped().clear();
-    constexpr std::uint64_t kUntil = 10;
-    // Page 2 x 16 + 1 of the first array has owner 8 and home 1.
-    constexpr std::uint32_t kNode = 1;
-    constexpr std::uint32_t kSender = 8;
-    demand(substrata_shrimp_initialise(0, kNode, kSender << 12 | kSender << 4, 1,
+  if (onlooker.illegal.empty()) throw std::runtime_error("the program updates no page that it should not");
+  const auto most = std::max<long long>(traps, static_cast<long long>(onlooker.illegal.size()));
+  return {static_cast<double>(right) / static_cast<double>(most),
+          std::to_string(right) + " of " + std::to_string(onlooker.illegal.size()) +
+              " illegal pairs of tag and sender, with " + std::to_string(traps) + " interrupts"};
+}
+
+Reading overflow_traps(const Case& one, const Assertion& assertion) {
+  assert_owners(assertion, SUBSTRATA_SHRIMP_WORD_MOST, 0);
+  const std::uint32_t node = assertion.home(assertion.page_of_middle());
+  const std::uint32_t sender = assertion.middle();
+  if (one.setting != kNoBins)
+    demand(substrata_shrimp_initialise(0, node, sender << 12 | sender << 4, 1,
                                        SUBSTRATA_SHRIMP_WORD_MOST - kUntil));
-    const long long traps = interrupts_of(kLegal);
-    claims.push_back(
-        {"a legal event that overflows its counter traps as well",
-         "that too causes an interrupt",
-         std::to_string(traps) + " interrupt from the one bin that was set " + std::to_string(kUntil) +
-             " below its end",
-         traps == 1 && trapped().size() == 1 && trapped().begin()->first == Pair{kNode, kSender, kSender},
-         {}});
+  const long long traps = interrupts_of(legal(one), one);
+  for (const auto& [pair, calls] : trapped()) {
+    if (pair != Pair{node, sender, sender}) throw std::runtime_error("another bin trapped");
   }
+  return {static_cast<double>(traps),
+          "from the one bin that was set " + std::to_string(kUntil) + " below its end"};
+}
+
+Readings measure(const Case& one) {
+  start_library();
+  const Assertion assertion(one.size);
+  Readings found;
+  if (one.wants("legal")) found["legal"] = legal_traps(one, assertion);
+  if (one.wants("illegal")) found["illegal"] = illegal_traps(one, assertion);
+  if (one.wants("overflow")) found["overflow"] = overflow_traps(one, assertion);
+  return found;
+}
+
+Study study() {
+  constexpr char kNothing[] = "nothing: the board is modelled bit by bit";
+  return {{{"legal",
+            {"4.3", "legal traffic does not trap", "never, until a counter overflows"},
+            {"interrupts of a program that updates its own pages only", "", 0, 0},
+            Interval::kRange,
+            kNothing,
+            {},
+            {kOwnBins, "the distinction of senders: owners' bins begin like all others"}},
+           {"illegal",
+            {"4.3", "an illegal packet traps although it occurs only once", "even once"},
+            {"share of the illegal pairs of tag and sender that trap once, on their first packet", "%", 1, 1},
+            Interval::kRange,
+            kNothing,
+            {},
+            {kNoBins, "the bins' initial values"}},
+           {"overflow",
+            {"4.3", "a legal event that overflows its counter traps as well", "that too causes an interrupt"},
+            {"interrupts when one legal bin begins near its end", "", 1, 1},
+            Interval::kRange,
+            kNothing,
+            {},
+            {kNoBins, "the bin's initial value"}}},
+          {{"4096 points, 4 nodes", 4096, 4},
+           {"4096 points, 8 nodes", 4096, 8},
+           {"8192 points, 8 nodes", 8192, 8}},
+          {{"16384 points, 8 nodes", 16384, 8},
+           {"65536 points, 16 nodes", 65536, 16},
+           {"16384 points, 16 nodes", 16384, 16}},
+          measure};
+}
+
+void figures(const Setting& setting) {
+  start_library();
+  const Size size{"", 16384, 16};
+  std::string table = "node,tag,sender,packets,traps\n";
+  illegal_traps({size, 1, "", {}}, Assertion(size), &table);
   setting.write("shrimp-traps.csv", [&](std::ostream& file) { file << table; });
-  return claims;
 }
 
 }  // namespace
 
 extern const Reproduction shrimp_traps{
-    "shrimp-traps", "Martonosi et al., section 4.3: debugging by threshold interrupts", run_traps};
+    .id = "shrimp-traps",
+    .title = "Martonosi et al., section 4.3: debugging by threshold interrupts",
+    .study = study,
+    .figures = figures};
 
 }  // namespace substrata::papers

@@ -1,31 +1,61 @@
-// What a reproduction calls its claims.
+// What a reproduction calls its observations, and how a report is compared with the recorded one.
 #include <gtest/gtest.h>
 
-#include "papers/reproduction.hpp"
+#include <nlohmann/json.hpp>
+
+#include "papers/report.hpp"
 
 namespace substrata::papers {
 namespace {
 
-// A claim that the model was fitted to was said to hold like one that was tested.
-TEST(ReproductionVerdict, OfAFittedClaimIsCalibrated) {
-  Claim claim;
-  claim.holds = true;
-  claim.kind = Claim::Kind::kFitted;
-  EXPECT_STREQ(verdict(claim), "CALIBRATED");
-}
+using Json = nlohmann::ordered_json;
 
 // A cost of -0.42 ns was said to hold.
-TEST(ReproductionVerdict, OfWhatCannotBeResolvedIsUnresolved) {
-  Claim claim;
-  claim.holds = true;
-  claim.kind = Claim::Kind::kUnresolved;
-  EXPECT_STREQ(verdict(claim), "UNRESOLVED");
+TEST(ReproductionVerdict, OfWhatCannotBeResolvedIsUndecided) {
+  Observation observation;
+  observation.holds = true;
+  observation.kind = Observation::Kind::kUnresolved;
+  EXPECT_EQ(verdict(observation), Verdict::kUndecided);
 }
 
-TEST(ReproductionVerdict, OfAFittedClaimThatMissesIsAMiss) {
-  Claim claim;
-  claim.kind = Claim::Kind::kFitted;
-  EXPECT_STREQ(verdict(claim), "DOES NOT HOLD");
+TEST(ReproductionVerdict, OfAFittedObservationThatMissesIsThatItDiffers) {
+  Observation observation;
+  observation.kind = Observation::Kind::kFitted;
+  EXPECT_EQ(verdict(observation), Verdict::kDiffers);
+}
+
+Json report_with(const char* verdict) {
+  return {{"sizes", "reduced"}, {"claims", {{{"id", "peak"}, {"verdict", verdict}}}}};
+}
+bool same(const char* verdict, const char* recorded) {
+  Json report = report_with(verdict);
+  return compare_with_recorded(report, Json{{"reduced", report_with(recorded)}}.dump());
+}
+
+// A claim that misses looked like a defect of the program.
+TEST(RecordedVerdict, ThatAClaimDiffersIsNoChangeWhereItDifferedBefore) {
+  EXPECT_TRUE(same("differs", "differs"));
+}
+
+TEST(RecordedVerdict, OfAClaimThatHeldChangesWhereItDiffers) { EXPECT_FALSE(same("differs", "holds")); }
+
+TEST(RecordedVerdict, OfAClaimThatDifferedChangesWhereItHolds) { EXPECT_FALSE(same("holds", "differs")); }
+
+TEST(RecordedVerdict, MayBeOneOfTwoWhereTheMachineDecides) {
+  EXPECT_TRUE(same("undecided", "holds|undecided"));
+}
+
+TEST(RecordedVerdict, IsNoneOfARefusedClaim) { EXPECT_FALSE(same("refused", "refused")); }
+
+TEST(RecordedVerdict, IsMissingOfANewClaim) {
+  Json report = report_with("holds");
+  report["claims"][0]["id"] = "ridge";
+  EXPECT_FALSE(compare_with_recorded(report, Json{{"reduced", report_with("holds")}}.dump()));
+}
+
+TEST(RecordedVerdict, IsThatItHoldsWhereNothingIsRecorded) {
+  Json report = report_with("differs");
+  EXPECT_FALSE(compare_with_recorded(report, {}));
 }
 
 }  // namespace

@@ -16,8 +16,9 @@ void demand(int code) {
 
 }  // namespace
 
-double myrinet_run(const std::string& workload, unsigned nodes, const std::string& parameters) {
-  return seconds_of(run_workload("myrinet", workload, nodes, parameters));
+double myrinet_run(const std::string& workload, unsigned nodes, const std::string& parameters,
+                   std::uint64_t seed) {
+  return seconds_of(run_workload("myrinet", workload, nodes, parameters, seed));
 }
 
 void myrinet_begin(unsigned programs) {

@@ -4,6 +4,7 @@
 
 #include <substrata/myrinet.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ using Signature = std::vector<substrata_myrinet_point>;
 
 // Runs a workload and gives the simulated seconds; throws std::runtime_error when it does not run or its
 // result is wrong.
-double myrinet_run(const std::string& workload, unsigned nodes, const std::string& parameters = "");
+double myrinet_run(const std::string& workload, unsigned nodes, const std::string& parameters = "",
+                   std::uint64_t seed = 1);
 
 // Empties the statistics and begins to record; `programs` tags apart.
 void myrinet_begin(unsigned programs);

@@ -10,11 +10,11 @@
 namespace substrata::model_runs {
 
 substrata_run_result run_workload(const char* machine, const std::string& workload, std::uint32_t processes,
-                                  const std::string& parameters) {
+                                  const std::string& parameters, std::uint64_t seed) {
   tool::show_progress(workload + " on " + machine + ", " + std::to_string(processes) + " processors");
   auto options = client::sized<substrata_run_options>();
   options.processes = processes;
-  options.seed = 1;
+  options.seed = seed;
   options.parameters = parameters.c_str();
   auto result = client::sized<substrata_run_result>();
   if (substrata_run(machine, workload.c_str(), &options, &result) != 0)

@@ -9,10 +9,10 @@
 
 namespace substrata::model_runs {
 
-// What substrata_run reported, seed 1. Throws std::runtime_error with its message when the workload does not
+// What substrata_run reported. Throws std::runtime_error with its message when the workload does not
 // run or its result is wrong.
 substrata_run_result run_workload(const char* machine, const std::string& workload, std::uint32_t processes,
-                                  const std::string& parameters);
+                                  const std::string& parameters, std::uint64_t seed = 1);
 
 // The simulated time of a run.
 inline double seconds_of(const substrata_run_result& result) {

@@ -165,6 +165,30 @@ TEST_F(Myrinet, QualifiersPartTheCounts) {
   EXPECT_EQ(values[28], values[29]);
 }
 
+// Without the monitor the interfaces' statistics were filled all the same.
+TEST_F(Myrinet, WithoutMonitorNothingIsRecorded) {  // MY-1
+  ASSERT_EQ(substrata_myrinet_start(), 0);
+  run(kSmall, 4, "monitor=none");
+  uint64_t packets = 1;
+  uint64_t left_out = 0;
+  ASSERT_EQ(substrata_myrinet_recorded(&packets, &left_out), 0);
+  EXPECT_EQ(packets, 0u);
+}
+
+TEST_F(Myrinet, WithoutContentionAPacketOfAStreamIsAsQuickAsTheFirst) {
+  ASSERT_EQ(substrata_myrinet_start(), 0);
+  run("ping-pong:mode=stream:bytes=4000:rounds=40", 2, "contention=no");
+  substrata_myrinet_point points[16];
+  uint32_t count = 0;
+  ASSERT_EQ(
+      substrata_myrinet_signature(0, SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_BY_TYPE, points, 16, &count),
+      0);
+  for (uint32_t i = 0; i < count; ++i)
+    if (points[i].x == SUBSTRATA_MYRINET_MESSAGE) {
+      EXPECT_NEAR(points[i].deviation_ns[0], 0, 1e-3);
+    }
+}
+
 TEST_F(Myrinet, TheHistogramsHoldEveryPacket) {  // MY-3, MY-9
   Counting set(table_, device_, {"PACKETS_SENT", "SOURCE_LATENCY_SUM", "PACKETS_SENT:node=2"});
   ASSERT_EQ(substrata_myrinet_start(), 0);
@@ -286,6 +310,19 @@ TEST_F(Myrinet, AProgramThatSharesItsProcessorsWaitsForItsSlices) {  // MY-31
   EXPECT_EQ(second.correct, 1u) << second.message;
   // Its pages' homes run it a half of the time only, and not the same half.
   EXPECT_GT(first.simulated_ticks, 2 * alone);
+}
+
+TEST_F(Myrinet, AProgramWithProcessorsOfItsOwnWaitsForNoSlices) {
+  auto options = client::sized<substrata_run_options>();
+  options.processes = 4;
+  options.seed = 5;
+  options.parameters = "slice_ms=0";
+  auto first = client::sized<substrata_run_result>();
+  substrata_run_result second = first;
+  ASSERT_EQ(substrata_myrinet_run_together("fft:points=4096", "radix:keys=65536", &options, &first, &second),
+            0)
+      << substrata_myrinet_error();
+  EXPECT_LT(first.simulated_ticks, 200'000'000'000u) << "one slice";
 }
 
 TEST_F(Myrinet, TwoProgramsAtOnceHaveHistogramsOfTheirOwn) {  // MY-8

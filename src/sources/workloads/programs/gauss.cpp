@@ -2,6 +2,7 @@
 // to every other process; or, with pivoting, every process sends the others its line with the largest value
 // in the column, and all take the largest of these. The NX program of the Myrinet monitor's paper
 // (section 4.3) can be either.
+#include <algorithm>
 #include <cmath>
 
 #include "workloads/programs/programs.hpp"
@@ -14,13 +15,22 @@ constexpr Parameter kParameters[] = {
     {"n", "unknowns", 128, 1, 8192},
     {"pivoting", "1: every process broadcasts a line per step, and the largest pivot value's is taken", 0, 0,
      1},
+    {"ahead",
+     "1: without pivoting, the owner of the next row prepares and broadcasts it before its other rows", 0, 0,
+     1},
+    choice("broadcast", "each: a send to every other process; ring: to the next one, which passes it on",
+           "each|ring"),
     kSeedParameter,
 };
 
 class Gauss final : public Program {
  public:
   explicit Gauss(const Values& values)
-      : n_(values["n"]), pivoting_(values["pivoting"] != 0), seed_(values["seed"]) {}
+      : n_(values["n"]),
+        pivoting_(values["pivoting"] != 0),
+        ahead_(values["ahead"] != 0 && !pivoting_),
+        ring_(values["broadcast"] != 0),
+        seed_(values["seed"]) {}
 
   void lay_out(Memory& memory, ProcessId) override {
     solution_ = memory.array<double>("gauss.solution", n_);
@@ -41,6 +51,16 @@ class Gauss final : public Program {
     for (std::uint64_t i = 0; i < count; ++i) left[i] = (n_ + count - 1 - i) / count;
     std::vector<std::uint64_t> owners;  // of the pivot rows
     std::vector<std::vector<double>> lines(count);
+    const auto next = static_cast<ProcessId>((self + 1) % count);
+    const auto broadcast = [&](const std::vector<double>& row, std::uint64_t step) {
+      lines[self].assign(row.begin() + static_cast<std::ptrdiff_t>(step), row.end());
+      const Procedure procedure(process, broadcast_, LayerKind::kBroadcast);
+      for (std::uint64_t to = 1; to < (ring_ ? std::min<std::uint64_t>(count, 2) : count); ++to) {
+        process.send_values<double>(static_cast<ProcessId>((self + to) % count),
+                                    static_cast<std::uint32_t>(step), std::span<const double>(lines[self]));
+      }
+    };
+    bool sent_ahead = false;  // the line of this step
     for (std::uint64_t k = 0; k < n_; ++k) {
       const auto offers = [&](std::uint64_t other) {
         return pivoting_ ? left[other] != 0 : other == k % count;
@@ -50,18 +70,17 @@ class Gauss final : public Program {
       std::size_t best = 0;
       if (offers(self)) {
         if (pivoting_) best = best_row(process, rows, k);
-        lines[self].assign(rows[best].begin() + static_cast<std::ptrdiff_t>(k), rows[best].end());
-        const Procedure procedure(process, broadcast_, LayerKind::kBroadcast);
-        for (ProcessId step = 1; step < count; ++step) {
-          process.send_values<double>(static_cast<ProcessId>((self + step) % count), tag,
-                                      std::span<const double>(lines[self]));
-        }
+        if (!sent_ahead) broadcast(rows[best], k);
+        sent_ahead = false;
       }
       for (std::uint64_t step = 1; step < count; ++step) {
         const auto other = static_cast<ProcessId>((self + count - step) % count);
         if (!offers(other)) continue;
         lines[other].resize(n_ + 1 - k);
-        process.receive_values<double>(other, tag, std::span(lines[other]));
+        const auto from = static_cast<ProcessId>((self + count - 1) % count);
+        process.receive_values<double>(ring_ ? from : other, tag, std::span(lines[other]));
+        if (ring_ && next != other)
+          process.send_values<double>(next, tag, std::span<const double>(lines[other]));
       }
       std::uint64_t owner = count;
       for (std::uint64_t other = 0; other < count; ++other) {
@@ -77,11 +96,19 @@ class Gauss final : public Program {
       process.phase(eliminate_);
       const Procedure procedure(process, eliminate_);
       const std::vector<double>& pivot = lines[owner];
-      for (std::vector<double>& row : rows) {
+      const auto subtract = [&](std::vector<double>& row) {
         const double factor = row[k] / pivot[0];
         for (std::uint64_t c = k; c <= n_; ++c) row[c] -= factor * pivot[c - k];
         process.compute(2 * (n_ - k + 1));
+      };
+      std::size_t done = 0;
+      if (ahead_ && count > 1 && k + 1 < n_ && (k + 1) % count == self) {
+        subtract(rows.front());
+        broadcast(rows.front(), k + 1);
+        sent_ahead = true;
+        done = 1;
       }
+      for (std::size_t i = done; i < rows.size(); ++i) subtract(rows[i]);
     }
     process.phase(substitute_);
     const auto gather = static_cast<std::uint32_t>(n_);
@@ -147,7 +174,7 @@ class Gauss final : public Program {
   }
 
   std::uint64_t n_;
-  bool pivoting_;
+  bool pivoting_, ahead_, ring_;
   std::uint64_t seed_;
   SharedArray<double> solution_;
   RegionId eliminate_ = 0, broadcast_ = 0, substitute_ = 0;

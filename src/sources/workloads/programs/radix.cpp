@@ -16,13 +16,13 @@ constexpr Parameter kParameters[] = {
     choice("procedures",
            "fine: each key is made by four calls of a short procedure, as SPLASH-2's program does",
            "coarse|fine"),
+    {"length", "cycles of that procedure", 40, 1, 100'000},
     kSeedParameter,
 };
 
-// Of SPLASH-2's generator of random numbers: how often it is called for a key, and its operations, counted as
-// one cycle each.
+// Of SPLASH-2's generator of random numbers: how often it is called for a key. Its default length is the number of its
+// operations, counted as one cycle each.
 constexpr int kDrawsPerKey = 4;
-constexpr std::uint64_t kDrawCycles = 40;
 
 class Radix final : public Program {
  public:
@@ -31,6 +31,7 @@ class Radix final : public Program {
         radix_(values["radix"]),
         bits_(values["bits"]),
         seed_(values["seed"]),
+        length_(values["length"]),
         fine_(values["procedures"] != 0) {}
 
   void lay_out(Memory& memory, ProcessId processes) override {
@@ -53,7 +54,7 @@ class Radix final : public Program {
       for (std::uint64_t i = begin; i < end; ++i) {
         for (int draw = 0; fine_ && draw < kDrawsPerKey; ++draw) {
           const Procedure procedure(process, draw_);
-          process.compute(kDrawCycles);
+          process.compute(length_);
         }
         keys[i] = input(i);
       }
@@ -148,6 +149,7 @@ class Radix final : public Program {
   std::uint64_t radix_;
   std::uint64_t bits_;
   std::uint64_t seed_;
+  std::uint64_t length_;
   bool fine_;
   SharedArray<std::uint32_t> arrays_[2];
   SharedArray<std::uint32_t> counts_;  // [process][digit]

@@ -11,23 +11,24 @@
 namespace substrata::workloads {
 namespace {
 
+// SPLASH-2's program finds, for each coordinate of a pair, fourteen distances between the parts of two water
+// molecules, each by a subtraction, a comparison with half the box and a shift: with loads and stores six
+// operations, counted as one cycle each.
+constexpr std::uint64_t kShiftCycles = 14 * 6;
+
 constexpr Parameter kParameters[] = {
     {"molecules", "molecules", 512, 1, 1U << 20},
     {"steps", "time steps", 3, 1, 1000},
     {"percell", "molecules in a cell on average", 8, 1, 4096},
     choice("procedures", "fine: each pair calls a procedure for each coordinate, as SPLASH-2's program does",
            "coarse|fine"),
+    {"length", "cycles of that procedure", kShiftCycles, 1, 100'000},
     kSeedParameter,
 };
 
 constexpr double kCutoff = 1.0;  // also the least side of a cell
 constexpr double kStep = 0.02;
 constexpr std::uint32_t kLockOfSums = 0;
-// SPLASH-2's program finds, for each coordinate of a pair, fourteen distances between the parts of two water
-// molecules, each by a subtraction, a comparison with half the box and a shift: with loads and stores six
-// operations, counted as one cycle each.
-constexpr std::uint64_t kShiftCycles = 14 * 6;
-
 using Vector = std::array<double, 3>;
 
 class WaterSpatial final : public Program {
@@ -36,6 +37,7 @@ class WaterSpatial final : public Program {
       : molecules_(values["molecules"]),
         steps_(values["steps"]),
         seed_(values["seed"]),
+        length_(values["length"]),
         fine_(values["procedures"] != 0) {
     const double cells = std::cbrt(static_cast<double>(molecules_) / static_cast<double>(values["percell"]));
     side_cells_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(cells));
@@ -282,7 +284,7 @@ class WaterSpatial final : public Program {
           if (other == m) continue;
           for (int coordinate = 0; fine_ && coordinate < 3; ++coordinate) {
             const Procedure shift(process, shift_);
-            process.compute(kShiftCycles);
+            process.compute(length_);
           }
           energy += 0.5 * interact(own, at(other), sum);
           process.compute(30);
@@ -312,6 +314,7 @@ class WaterSpatial final : public Program {
   std::uint64_t molecules_;
   std::uint64_t steps_;
   std::uint64_t seed_;
+  std::uint64_t length_;
   bool fine_;
   std::uint64_t side_cells_ = 1;
   double box_ = 1;

@@ -42,8 +42,10 @@ int reproduce(int argc, char** argv) {
   if (Arguments::describe({{{}, true, false, Arguments::Value::kReproduction},
                            {{"-h", "--help"}, false},
                            {{"--list"}, false},
+                           {{"--full"}, false},
                            {{"--json"}, false},
-                           {{"--out"}, true, false, Arguments::Value::kFolder}}))
+                           {{"--out"}, true, false, Arguments::Value::kFolder},
+                           {{"--record"}, true, false, Arguments::Value::kFolder}}))
     return 0;
   if (argc < 2) {
     std::fprintf(stderr, "substrata reproduce: name a figure or claim (ID, `all`), or --list:\n");
