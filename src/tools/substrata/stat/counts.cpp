@@ -10,7 +10,7 @@
 
 namespace substrata::tool {
 
-Line line_about(const recording::SeriesInfo& about) {
+Line line_without_value(const recording::SeriesInfo& about) {
   Line line;
   line.name = about.name;
   line.unit = about.unit;
@@ -31,7 +31,7 @@ double number_of(const recording::Properties& properties, std::string_view name)
 
 Line line_of(const recording::Trace& trace) {
   const recording::Series& about = *trace.series;
-  Line line = line_about(about);
+  Line line = line_without_value(about);
   line.scaled = (trace.flags_seen & recording::kScaled) != 0;
   line.gaps = (trace.flags_seen & recording::kAbsent) != 0;
   const recording::Summary all = recording::summarize(trace);
@@ -193,7 +193,7 @@ Counts Intervals::next(const recording::Writer& writer) {
     const recording::Series& series = writer.series[i];
     if (series.scope == "recorder" || series.values.empty()) continue;
     const std::size_t row = series.values.size() - 1;
-    Line line = line_about(series);
+    Line line = line_without_value(series);
     line.scaled = (series.flags[row] & recording::kScaled) != 0;
     line.present = series.present_at(row);
     if (line.present) {

@@ -38,8 +38,8 @@ struct Line {
   std::string beside_unit;
 };
 
-// An event's, without a value so far.
-Line line_about(const recording::SeriesInfo& about);
+// An event's, by what is known of its series.
+Line line_without_value(const recording::SeriesInfo& about);
 
 // A number computed from several events.
 struct MetricLine {

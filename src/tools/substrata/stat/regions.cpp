@@ -12,7 +12,7 @@ Line line_of(const recording::Group& group, const recording::RegionTotals& regio
              const recording::Timeline& timeline) {
   const recording::Series& about = *group.about;
   const recording::RegionSummary summary = recording::summarize_within(group, region, timeline);
-  Line line = line_about(about);
+  Line line = line_without_value(about);
   line.scope = group.scope;
   line.type = recording::Type::kDouble;
   for (const recording::Trace* trace : group.traces)
