@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -93,6 +94,15 @@ TEST_F(Lab, CyclesAndInstructionsOfAKnownLoopAreRight) {  // PA-20
   ASSERT_EQ(PAPI_stop(set_, values), PAPI_OK);
   expect_near(values[0], 10'000'000, 0.01);
   expect_near(values[1], 20'000'000, 0.01);
+}
+
+TEST_F(Lab, InstructionsACycleAreAHalf) {
+  add("metric:::IPC");
+  long long value = 0;
+  ASSERT_EQ(PAPI_start(set_), PAPI_OK) << substrata_last_error();
+  rounds(5'000'000);
+  ASSERT_EQ(PAPI_stop(set_, &value), PAPI_OK);
+  EXPECT_NEAR(std::bit_cast<double>(value), 0.5, 0.005);
 }
 
 TEST_F(Lab, CountsAreWithinOneHundredthOfTheKernelsOwn) {
