@@ -1,6 +1,5 @@
 // What the preloaded library counts for each thread, and how the substrate finds it: the one symbol that both know.
-#ifndef SUBSTRATA_APPIO_COUNTERS_HPP
-#define SUBSTRATA_APPIO_COUNTERS_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -48,5 +47,3 @@ inline constexpr uint32_t kVersion = 1;
 inline constexpr const char* kTableSymbol = "substrata_appio_table";
 
 }  // namespace substrata::appio
-
-#endif

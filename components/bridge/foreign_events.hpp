@@ -1,6 +1,5 @@
 // The events of the chosen components of another PAPI, numbered densely, as the layer wants them.
-#ifndef SUBSTRATA_BRIDGE_FOREIGN_EVENTS_HPP
-#define SUBSTRATA_BRIDGE_FOREIGN_EVENTS_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -69,5 +68,3 @@ class ForeignEvents {
 };
 
 }  // namespace substrata::bridge
-
-#endif

@@ -1,6 +1,5 @@
 // Another PAPI inside this process: found, loaded beside our own libraries, brought up once.
-#ifndef SUBSTRATA_BRIDGE_FOREIGN_PAPI_HPP
-#define SUBSTRATA_BRIDGE_FOREIGN_PAPI_HPP
+#pragma once
 
 #include <papi.h>
 #include <substrata/substrate.h>
@@ -84,5 +83,3 @@ class ForeignPapi {
 Code code_of(int error) noexcept;
 
 }  // namespace substrata::bridge
-
-#endif

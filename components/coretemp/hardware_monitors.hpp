@@ -1,7 +1,6 @@
 // Finds the sensors below /sys/class/hwmon and /sys/class/thermal and gives each a name that stays the same
 // when the kernel renumbers its chips.
-#ifndef SUBSTRATA_CORETEMP_HARDWARE_MONITORS_HPP
-#define SUBSTRATA_CORETEMP_HARDWARE_MONITORS_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -34,5 +33,3 @@ std::string chip_name(const std::string& folder, const std::string& own_name);
 std::vector<Channel> find_channels(const Host& host);
 
 }  // namespace substrata::coretemp
-
-#endif

@@ -1,6 +1,5 @@
 // Intel's GPUs as the kernel's drivers i915 and xe show them: their files, and the events of their counter units.
-#ifndef SUBSTRATA_INTEL_GPU_GPUS_HPP
-#define SUBSTRATA_INTEL_GPU_GPUS_HPP
+#pragma once
 
 #include <linux/perf_event.h>
 #include <substrata/substrate.h>
@@ -41,5 +40,3 @@ std::vector<Gpu> find_gpus(const Host& host);
 bool has_gpu(const Host& host);
 
 }  // namespace substrata::intel_gpu
-
-#endif

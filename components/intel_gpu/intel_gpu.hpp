@@ -1,6 +1,5 @@
 // What the entry point and its tests share: the substrate over any kernel.
-#ifndef SUBSTRATA_INTEL_GPU_INTEL_GPU_HPP
-#define SUBSTRATA_INTEL_GPU_INTEL_GPU_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -12,5 +11,3 @@ namespace substrata::intel_gpu {
 Status open_over(const Host* host, const perf::Kernel& kernel, Device** out) noexcept;
 
 }  // namespace substrata::intel_gpu
-
-#endif

@@ -1,6 +1,5 @@
 // libsensors, loaded at run time: the functions lmsensors uses and who may call them when.
-#ifndef SUBSTRATA_LMSENSORS_SENSOR_LIBRARY_HPP
-#define SUBSTRATA_LMSENSORS_SENSOR_LIBRARY_HPP
+#pragma once
 
 #include <sensors/error.h>
 #include <sensors/sensors.h>
@@ -43,5 +42,3 @@ class SensorLibrary {
 };
 
 }  // namespace substrata::lmsensors
-
-#endif

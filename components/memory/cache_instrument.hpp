@@ -1,7 +1,6 @@
 // Observes the accesses of every processor, runs them through caches, counts, and publishes the traffic
 // between levels.
-#ifndef SUBSTRATA_MEMORY_CACHE_INSTRUMENT_HPP
-#define SUBSTRATA_MEMORY_CACHE_INSTRUMENT_HPP
+#pragma once
 
 #include <substrata/feed.hpp>
 
@@ -127,5 +126,3 @@ class CacheInstrument final : public counting::ObservingInstrument {
 };
 
 }  // namespace substrata::memory
-
-#endif

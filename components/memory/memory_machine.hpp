@@ -1,6 +1,5 @@
 // The memory machine: runs workloads on processors with private caches, and follows live programs.
-#ifndef SUBSTRATA_MEMORY_MEMORY_MACHINE_HPP
-#define SUBSTRATA_MEMORY_MEMORY_MACHINE_HPP
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -22,5 +21,3 @@ struct MachineParameters {
 bool parse_machine_parameters(std::string_view text, MachineParameters* out, std::string& error);
 
 }  // namespace substrata::memory
-
-#endif

@@ -1,7 +1,6 @@
 // The eventsets beneath a set of metrics: one of each substrate, started, read
 // and stopped together.
-#ifndef SUBSTRATA_METRIC_PARTS_HPP
-#define SUBSTRATA_METRIC_PARTS_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -54,5 +53,3 @@ class Parts {
 };
 
 }  // namespace substrata::metric
-
-#endif

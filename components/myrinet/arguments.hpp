@@ -1,6 +1,5 @@
 // The checks of what commands are given: shapes, stores in host memory, places to look at.
-#ifndef SUBSTRATA_MYRINET_ARGUMENTS_HPP
-#define SUBSTRATA_MYRINET_ARGUMENTS_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -38,5 +37,3 @@ bool read_host(const substrata_myrinet_shape* shape, const substrata_myrinet_hos
 std::string objection(const Shape& shape, uint32_t node, uint32_t program, int axis);
 
 }  // namespace substrata::myrinet
-
-#endif

@@ -1,6 +1,5 @@
 // A rule that notices a bottleneck while a program runs: one latency of one window against an idle cluster's.
-#ifndef SUBSTRATA_MYRINET_BOTTLENECK_HPP
-#define SUBSTRATA_MYRINET_BOTTLENECK_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -69,5 +68,3 @@ class BottleneckWatch final : public counting::ObservingInstrument {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

@@ -1,6 +1,5 @@
 // Counters for every choice that was asked for, found while others count.
-#ifndef SUBSTRATA_MYRINET_CHOSEN_COUNTERS_HPP
-#define SUBSTRATA_MYRINET_CHOSEN_COUNTERS_HPP
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -56,5 +55,3 @@ class ChosenCounters {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

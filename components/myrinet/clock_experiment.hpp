@@ -1,6 +1,5 @@
 // An experiment with the cluster's global clock.
-#ifndef SUBSTRATA_MYRINET_CLOCK_EXPERIMENT_HPP
-#define SUBSTRATA_MYRINET_CLOCK_EXPERIMENT_HPP
+#pragma once
 
 #include "cluster.hpp"
 
@@ -12,5 +11,3 @@ namespace substrata::myrinet {
 ClusterCounts run_clock_experiment(const ClusterParameters& parameters, Time duration, bool load);
 
 }  // namespace substrata::myrinet
-
-#endif

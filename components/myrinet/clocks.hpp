@@ -1,6 +1,5 @@
 // The interfaces' clocks: how each drifts, what each node takes for the global time, and how wrong that is.
-#ifndef SUBSTRATA_MYRINET_CLOCKS_HPP
-#define SUBSTRATA_MYRINET_CLOCKS_HPP
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -57,5 +56,3 @@ class Clocks {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

@@ -1,6 +1,5 @@
 // The cluster: hosts, interfaces with their polling processors, and one switch, as a model driven by events.
-#ifndef SUBSTRATA_MYRINET_CLUSTER_HPP
-#define SUBSTRATA_MYRINET_CLUSTER_HPP
+#pragma once
 
 #include <substrata/feed.hpp>
 
@@ -313,5 +312,3 @@ class Cluster {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

@@ -1,6 +1,5 @@
 // What the modelled cluster is made of: sizes, rates and costs, each with its source.
-#ifndef SUBSTRATA_MYRINET_CLUSTER_PARAMETERS_HPP
-#define SUBSTRATA_MYRINET_CLUSTER_PARAMETERS_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -101,5 +100,3 @@ struct ClusterParameters {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

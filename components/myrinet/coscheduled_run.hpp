@@ -1,7 +1,6 @@
 // Two programs at once on one cluster: their engines take turns by simulated time, their processes share each
 // node's processor.
-#ifndef SUBSTRATA_MYRINET_COSCHEDULED_RUN_HPP
-#define SUBSTRATA_MYRINET_COSCHEDULED_RUN_HPP
+#pragma once
 
 #include <array>
 #include <string>
@@ -21,5 +20,3 @@ Reports run_coscheduled(const std::array<std::string, kCoscheduled>& workloads,
                         const MachineParameters& parameters, std::uint32_t nodes, std::uint64_t seed);
 
 }  // namespace substrata::myrinet
-
-#endif

@@ -1,6 +1,5 @@
 // Processes, one a node, that send and receive messages on the cluster one operation after the other.
-#ifndef SUBSTRATA_MYRINET_DRIVER_HPP
-#define SUBSTRATA_MYRINET_DRIVER_HPP
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -87,5 +86,3 @@ class Driver final : private Delivery {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

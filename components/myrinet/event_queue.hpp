@@ -1,6 +1,5 @@
 // The events of one cluster by time; equal times in the order they came.
-#ifndef SUBSTRATA_MYRINET_EVENT_QUEUE_HPP
-#define SUBSTRATA_MYRINET_EVENT_QUEUE_HPP
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -243,5 +242,3 @@ class EventQueue {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

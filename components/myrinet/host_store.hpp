@@ -1,6 +1,5 @@
 // Histograms and packet records in host memory, with the interfaces' memory as a cache in front of them.
-#ifndef SUBSTRATA_MYRINET_HOST_STORE_HPP
-#define SUBSTRATA_MYRINET_HOST_STORE_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -125,5 +124,3 @@ void use_host_store(std::shared_ptr<HostStore> store) noexcept;
 std::shared_ptr<HostStore> host_store() noexcept;
 
 }  // namespace substrata::myrinet
-
-#endif

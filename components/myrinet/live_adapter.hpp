@@ -1,6 +1,5 @@
 // A live MPI program, or its trace, on the modelled cluster: one node a rank.
-#ifndef SUBSTRATA_MYRINET_LIVE_ADAPTER_HPP
-#define SUBSTRATA_MYRINET_LIVE_ADAPTER_HPP
+#pragma once
 
 #include <unordered_map>
 #include <vector>
@@ -39,5 +38,3 @@ class LiveAdapter final : public counting::ObservingInstrument, private Operatio
 };
 
 }  // namespace substrata::myrinet
-
-#endif

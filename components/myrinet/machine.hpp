@@ -1,6 +1,5 @@
 // The machine "myrinet": workloads on the modelled cluster, and its parameters as text.
-#ifndef SUBSTRATA_MYRINET_MACHINE_HPP
-#define SUBSTRATA_MYRINET_MACHINE_HPP
+#pragma once
 
 #include <memory>
 #include <string>
@@ -30,5 +29,3 @@ std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameter
                                               std::uint32_t slot = 0, Company company = {});
 
 }  // namespace substrata::myrinet
-
-#endif

@@ -1,6 +1,5 @@
 // A logged parallel program run again on one cluster, and what its interfaces' monitors keep of it by phase.
-#ifndef SUBSTRATA_MYRINET_OFFLINE_REPLAY_HPP
-#define SUBSTRATA_MYRINET_OFFLINE_REPLAY_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -47,5 +46,3 @@ class OfflineReplay final : private OperationSource, private StageWatch {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

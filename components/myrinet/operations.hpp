@@ -1,7 +1,6 @@
 // Operations of the communication layer above the packets: how they are written on packets and as
 // transactions, and what an interface keeps of them.
-#ifndef SUBSTRATA_MYRINET_OPERATIONS_HPP
-#define SUBSTRATA_MYRINET_OPERATIONS_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -170,5 +169,3 @@ class OperationCounters final : public counting::ObservingInstrument {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

@@ -1,7 +1,6 @@
 // Counts packets, bytes, latencies and faults of the interfaces, for every choice of node, peer, program and
 // type that an event asks for.
-#ifndef SUBSTRATA_MYRINET_PACKET_COUNTERS_HPP
-#define SUBSTRATA_MYRINET_PACKET_COUNTERS_HPP
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -84,5 +83,3 @@ class PacketCounters final : public counting::ObservingInstrument {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

@@ -1,7 +1,6 @@
 // The probe points of the cluster's interfaces: their names, and how a packet's stages are written as
 // transactions.
-#ifndef SUBSTRATA_MYRINET_PROBES_HPP
-#define SUBSTRATA_MYRINET_PROBES_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -58,5 +57,3 @@ inline constexpr unsigned kTypeShift = 56;
 constexpr uint32_t type_of(uint64_t detail) noexcept { return static_cast<uint32_t>(detail >> kTypeShift); }
 
 }  // namespace substrata::myrinet
-
-#endif

@@ -1,6 +1,5 @@
 // The one recorder of this process, and the form of the commands on it.
-#ifndef SUBSTRATA_MYRINET_PROCESS_RECORDER_HPP
-#define SUBSTRATA_MYRINET_PROCESS_RECORDER_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -94,5 +93,3 @@ int command(Function&& function) noexcept {
 }
 
 }  // namespace substrata::myrinet
-
-#endif

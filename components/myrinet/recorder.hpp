@@ -1,7 +1,6 @@
 // The firmware monitors of all interfaces of this process: statistics by node and program, started and
 // stopped on the fly.
-#ifndef SUBSTRATA_MYRINET_RECORDER_HPP
-#define SUBSTRATA_MYRINET_RECORDER_HPP
+#pragma once
 
 #include <array>
 #include <memory>
@@ -95,5 +94,3 @@ std::vector<uint64_t> histogram(const MonitorMemory& memory, uint32_t node, uint
                                 uint32_t latency, substrata_myrinet_axis axis, uint32_t x);
 
 }  // namespace substrata::myrinet
-
-#endif

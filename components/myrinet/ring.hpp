@@ -1,6 +1,5 @@
 // A queue in one block of memory.
-#ifndef SUBSTRATA_MYRINET_RING_HPP
-#define SUBSTRATA_MYRINET_RING_HPP
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -44,5 +43,3 @@ class Ring {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

@@ -1,6 +1,5 @@
 // What the firmware of one network interface keeps of packets: histograms and sums in a block of known size.
-#ifndef SUBSTRATA_MYRINET_STATISTICS_HPP
-#define SUBSTRATA_MYRINET_STATISTICS_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -205,5 +204,3 @@ class Statistics {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

@@ -1,6 +1,5 @@
 // The cluster as the network below shared virtual memory and message passing.
-#ifndef SUBSTRATA_MYRINET_SVM_NETWORK_HPP
-#define SUBSTRATA_MYRINET_SVM_NETWORK_HPP
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -99,5 +98,3 @@ class SvmNetwork final : public svm::Network, private workloads::EventSink {
 };
 
 }  // namespace substrata::myrinet
-
-#endif

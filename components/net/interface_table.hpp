@@ -1,6 +1,5 @@
 // Parses the kernel's table of network interfaces, /proc/net/dev.
-#ifndef SUBSTRATA_NET_INTERFACE_TABLE_HPP
-#define SUBSTRATA_NET_INTERFACE_TABLE_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -23,5 +22,3 @@ struct InterfaceLine {
 bool next_interface(std::string_view* text, InterfaceLine* line, bool* bad) noexcept;
 
 }  // namespace substrata::net
-
-#endif

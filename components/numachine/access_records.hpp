@@ -1,6 +1,5 @@
 // Records of accesses (substrata/compact.h) as the machine reads them.
-#ifndef SUBSTRATA_NUMACHINE_ACCESS_RECORDS_HPP
-#define SUBSTRATA_NUMACHINE_ACCESS_RECORDS_HPP
+#pragma once
 
 #include <substrata/compact.h>
 
@@ -42,5 +41,3 @@ struct Unwritten : std::allocator<Record> {
 using Records = std::vector<Record, Unwritten>;
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,6 +1,5 @@
 // Counts what the NUMAchine model publishes: one set of counters for each selection of transactions.
-#ifndef SUBSTRATA_NUMACHINE_INSTRUMENT_HPP
-#define SUBSTRATA_NUMACHINE_INSTRUMENT_HPP
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -117,5 +116,3 @@ class Instrument final : public counting::ObservingInstrument {
 };
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,6 +1,5 @@
 // The two state machines by which the processor card estimates invalidation hits and misses from outside.
-#ifndef SUBSTRATA_NUMACHINE_INVALIDATION_ESTIMATES_HPP
-#define SUBSTRATA_NUMACHINE_INVALIDATION_ESTIMATES_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -61,5 +60,3 @@ class InvalidationMissEstimate {
 };
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,7 +1,6 @@
 // Memory for large arrays with scattered accesses: where the system has large pages to give, such an
 // array takes a few entries of the translation buffer instead of thousands.
-#ifndef SUBSTRATA_NUMACHINE_LARGE_PAGES_HPP
-#define SUBSTRATA_NUMACHINE_LARGE_PAGES_HPP
+#pragma once
 
 #include <sys/mman.h>
 
@@ -44,5 +43,3 @@ class LargePages {
 };
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,6 +1,5 @@
 // What the last machine of this process found out, kept for the C interface after the machine is gone.
-#ifndef SUBSTRATA_NUMACHINE_LAST_RUN_HPP
-#define SUBSTRATA_NUMACHINE_LAST_RUN_HPP
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -26,5 +25,3 @@ void keep_last_run(Model& model, const NameAt& name_at);
 LastRun last_run();
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,6 +1,5 @@
 // The machine around a live program or a replay: its threads become processors.
-#ifndef SUBSTRATA_NUMACHINE_LIVE_HPP
-#define SUBSTRATA_NUMACHINE_LIVE_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -16,5 +15,3 @@ void drain_live() noexcept;
 void refresh_live_findings();
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,6 +1,5 @@
 // The NUMAchine model as a machine for workloads, and its parameters as text.
-#ifndef SUBSTRATA_NUMACHINE_MACHINE_HPP
-#define SUBSTRATA_NUMACHINE_MACHINE_HPP
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -66,5 +65,3 @@ class NumachineMachine final : public workloads::SharedMemoryMachine {
 };
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,6 +1,5 @@
 // The performance monitor of a NUMAchine memory card: FIFO depths, the memory state hit table, page use.
-#ifndef SUBSTRATA_NUMACHINE_MEMORY_CARD_HPP
-#define SUBSTRATA_NUMACHINE_MEMORY_CARD_HPP
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -144,5 +143,3 @@ inline int MemoryCard::migration_hint(std::uint64_t page, std::uint32_t home,
 }
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,7 +1,6 @@
 // The NUMAchine multiprocessor in time: processors, caches, buses, rings and memories around the protocol,
 // with the monitors' cards listening.
-#ifndef SUBSTRATA_NUMACHINE_MODEL_HPP
-#define SUBSTRATA_NUMACHINE_MODEL_HPP
+#pragma once
 
 #include <substrata/feed.hpp>
 
@@ -421,5 +420,3 @@ class Model {
 };
 
 }  // namespace substrata::numachine
-
-#endif

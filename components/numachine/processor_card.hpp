@@ -1,7 +1,6 @@
 // The performance monitor of a NUMAchine processor card as a device: registers, counters, SRAM, latency
 // timer.
-#ifndef SUBSTRATA_NUMACHINE_PROCESSOR_CARD_HPP
-#define SUBSTRATA_NUMACHINE_PROCESSOR_CARD_HPP
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -319,5 +318,3 @@ class ProcessorCard {
 };
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,6 +1,5 @@
 // NUMAchine's two-level coherence protocol: processor caches, network caches, memories and what they know.
-#ifndef SUBSTRATA_NUMACHINE_PROTOCOL_HPP
-#define SUBSTRATA_NUMACHINE_PROTOCOL_HPP
+#pragma once
 
 #include <bit>
 #include <cstdint>
@@ -229,5 +228,3 @@ class Protocol {
 };
 
 }  // namespace substrata::numachine
-
-#endif

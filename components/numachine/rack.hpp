@@ -1,6 +1,5 @@
 // All cards of the modelled NUMAchine in this process, and who may touch them when.
-#ifndef SUBSTRATA_NUMACHINE_RACK_HPP
-#define SUBSTRATA_NUMACHINE_RACK_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -88,5 +87,3 @@ class Rack {
 };
 
 }  // namespace substrata::numachine
-
-#endif

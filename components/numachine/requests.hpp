@@ -1,6 +1,5 @@
 // What the steps of a request and their effects call it on the bus, to memory and in the feed.
-#ifndef SUBSTRATA_NUMACHINE_REQUESTS_HPP
-#define SUBSTRATA_NUMACHINE_REQUESTS_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -53,5 +52,3 @@ inline std::uint16_t kind_of(Want want) noexcept {
 }
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,6 +1,5 @@
 // Names the data objects behind misses and says why they miss: conflicts, kinds of sharing, hot spots.
-#ifndef SUBSTRATA_NUMACHINE_SHARING_REPORT_HPP
-#define SUBSTRATA_NUMACHINE_SHARING_REPORT_HPP
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -56,5 +55,3 @@ std::vector<ObjectMisses> explain_misses(Model& model, const NameAt& name_at);
 std::vector<Spike> find_spikes(Model& model, std::uint64_t threshold, const NameAt& name_at);
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,6 +1,5 @@
 // What the threads of a program did, merged by simulated time: each is a processor of the machine.
-#ifndef SUBSTRATA_NUMACHINE_THREAD_MERGE_HPP
-#define SUBSTRATA_NUMACHINE_THREAD_MERGE_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -83,5 +82,3 @@ class ThreadMerge {
 };
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,6 +1,5 @@
 // What the NUMAchine model publishes on the feed, packed and unpacked: requests, invalidations, instructions.
-#ifndef SUBSTRATA_NUMACHINE_TRAFFIC_HPP
-#define SUBSTRATA_NUMACHINE_TRAFFIC_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -74,5 +73,3 @@ constexpr std::uint16_t feed_state(BlockState state) noexcept {
 }
 
 }  // namespace substrata::numachine
-
-#endif

@@ -1,6 +1,5 @@
 // The numbers that a GPU has, under PAPI's names and ours: what each is, its unit, and how it is asked for.
-#ifndef SUBSTRATA_NVML_NUMBERS_HPP
-#define SUBSTRATA_NVML_NUMBERS_HPP
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -62,5 +61,3 @@ struct Metric {
 const Metric* metrics(size_t* count) noexcept;
 
 }  // namespace substrata::nvml
-
-#endif

@@ -1,6 +1,5 @@
 // The performance monitor of one GPU (GPM, Hopper and later) as one set reads it: means between two samples.
-#ifndef SUBSTRATA_NVML_PERFORMANCE_MONITOR_HPP
-#define SUBSTRATA_NVML_PERFORMANCE_MONITOR_HPP
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -52,5 +51,3 @@ class PerformanceMonitor {
 };
 
 }  // namespace substrata::nvml
-
-#endif

@@ -1,6 +1,5 @@
 // Blocks of addresses, whose size a register gives.
-#ifndef SUBSTRATA_OWL_BLOCKS_HPP
-#define SUBSTRATA_OWL_BLOCKS_HPP
+#pragma once
 
 #include <bit>
 #include <cstdint>
@@ -13,5 +12,3 @@ inline const char* block_objection(uint64_t block) noexcept {
 inline unsigned shift_of(uint64_t block) noexcept { return static_cast<unsigned>(std::countr_zero(block)); }
 
 }  // namespace substrata::owl
-
-#endif

@@ -1,7 +1,6 @@
 // Capsules: a probe's transactions to a module, the module's packets into a ring, and the numbers that events
 // read.
-#ifndef SUBSTRATA_OWL_CAPSULE_HPP
-#define SUBSTRATA_OWL_CAPSULE_HPP
+#pragma once
 
 #include <substrata/owl.h>
 #include <substrata/substrate.h>
@@ -175,5 +174,3 @@ class Capsule {
 struct substrata_owl_capsule : substrata::owl::Capsule {
   using Capsule::Capsule;
 };
-
-#endif

@@ -1,6 +1,5 @@
 // Modules composed of others by a text: "input -> filter(size > 64) -> histogram(counters = 32)".
-#ifndef SUBSTRATA_OWL_COMPOSITION_HPP
-#define SUBSTRATA_OWL_COMPOSITION_HPP
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -12,5 +11,3 @@ int compose_and_add(std::string_view text, const std::string& origin);
 int check_composition(std::string_view text, const std::string& origin, std::string* name);
 
 }  // namespace substrata::owl
-
-#endif

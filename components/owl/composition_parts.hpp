@@ -1,6 +1,5 @@
 // What a composition's text says, once it is parsed: sub-modules, what they are built with, and who feeds whom.
-#ifndef SUBSTRATA_OWL_COMPOSITION_PARTS_HPP
-#define SUBSTRATA_OWL_COMPOSITION_PARTS_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -74,5 +73,3 @@ inline void fill_arguments(const Stage& stage, const uint64_t* registers, uint64
 void make_runnable(Composition& composition) noexcept;
 
 }  // namespace substrata::owl
-
-#endif

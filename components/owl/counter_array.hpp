@@ -1,7 +1,6 @@
 // The associative counter array: a few counters, each lent to the key it counts, the least recently used one
 // taken away.
-#ifndef SUBSTRATA_OWL_COUNTER_ARRAY_HPP
-#define SUBSTRATA_OWL_COUNTER_ARRAY_HPP
+#pragma once
 
 #include <bit>
 #include <cstdint>
@@ -118,5 +117,3 @@ class CounterArray {
 };
 
 }  // namespace substrata::owl
-
-#endif

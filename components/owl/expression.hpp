@@ -1,6 +1,5 @@
 // Expressions over the fields of a transaction, as a row of instructions for a small stack.
-#ifndef SUBSTRATA_OWL_EXPRESSION_HPP
-#define SUBSTRATA_OWL_EXPRESSION_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -79,5 +78,3 @@ class Expression {
 };
 
 }  // namespace substrata::owl
-
-#endif

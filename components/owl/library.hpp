@@ -1,7 +1,6 @@
 // The module library: built-in modules, shared objects loaded at run time, compositions, and what was
 // refused.
-#ifndef SUBSTRATA_OWL_LIBRARY_HPP
-#define SUBSTRATA_OWL_LIBRARY_HPP
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -34,5 +33,3 @@ const char* refusal_at(uint32_t index) noexcept;
 int parse_registers(const Module& module, const char* text, uint64_t* values);
 
 }  // namespace substrata::owl
-
-#endif

@@ -1,7 +1,6 @@
 // Lossless compression of transactions into packets, each readable alone: by runs of constant steps, or by
 // value prediction.
-#ifndef SUBSTRATA_OWL_LOG_CODEC_HPP
-#define SUBSTRATA_OWL_LOG_CODEC_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -78,5 +77,3 @@ const char* decode_log(const void* packet, size_t bytes,
                        size_t* offset);
 
 }  // namespace substrata::owl
-
-#endif

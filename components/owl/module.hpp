@@ -1,6 +1,5 @@
 // Makes a C++ class into a module of the C interface, and what the built-in modules have in common.
-#ifndef SUBSTRATA_OWL_MODULE_HPP
-#define SUBSTRATA_OWL_MODULE_HPP
+#pragma once
 
 #include <substrata/owl_module.h>
 
@@ -175,5 +174,3 @@ extern const Module kWorkingSetModule;
 extern const Module kConflictModule;
 
 }  // namespace substrata::owl
-
-#endif

@@ -1,6 +1,5 @@
 // Addresses back to data objects by name.
-#ifndef SUBSTRATA_OWL_OBJECTS_HPP
-#define SUBSTRATA_OWL_OBJECTS_HPP
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -15,5 +14,3 @@ void clear_objects() noexcept;
 void observe_objects() noexcept;
 
 }  // namespace substrata::owl
-
-#endif

@@ -1,6 +1,5 @@
 // Packets of the pattern reducer, and what gives the addresses back.
-#ifndef SUBSTRATA_OWL_PATTERN_HPP
-#define SUBSTRATA_OWL_PATTERN_HPP
+#pragma once
 
 #include <substrata/owl.h>
 
@@ -46,5 +45,3 @@ struct substrata_owl_expander {
   };
   std::unordered_map<uint32_t, Pattern> patterns_;
 };
-
-#endif

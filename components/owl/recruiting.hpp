@@ -1,6 +1,5 @@
 // Rules by which a metric that rises calls in further modules at other probe points.
-#ifndef SUBSTRATA_OWL_RECRUITING_HPP
-#define SUBSTRATA_OWL_RECRUITING_HPP
+#pragma once
 
 #include <substrata/owl.h>
 
@@ -62,5 +61,3 @@ struct substrata_owl_rule {
   std::string found_;
   std::string given_;
 };
-
-#endif

@@ -1,7 +1,6 @@
 // The ring buffer in shared memory: one producer, readers in this process or another that never stop it.
 // docs/reference/owl_ring.md has the protocol.
-#ifndef SUBSTRATA_OWL_RING_HPP
-#define SUBSTRATA_OWL_RING_HPP
+#pragma once
 
 #include <substrata/owl.h>
 
@@ -125,5 +124,3 @@ struct substrata_owl_reader {
   bool watching_ = false;
   bool overwritten_ = false;  // the producer overwrites what was not consumed
 };
-
-#endif

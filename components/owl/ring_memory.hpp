@@ -1,7 +1,6 @@
 // The memory that a ring's producer and its readers share: what lies where, and how it is made and opened.
 // docs/reference/owl_ring.md has the protocol.
-#ifndef SUBSTRATA_OWL_RING_MEMORY_HPP
-#define SUBSTRATA_OWL_RING_MEMORY_HPP
+#pragma once
 
 #include <substrata/owl.h>
 #include <unistd.h>
@@ -106,5 +105,3 @@ class ForkMark {
 };
 
 }  // namespace substrata::owl
-
-#endif

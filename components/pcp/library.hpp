@@ -1,6 +1,5 @@
 // Performance Co-Pilot's client library, version 3, loaded at run time: the part of its interface that is used.
-#ifndef SUBSTRATA_PCP_LIBRARY_HPP
-#define SUBSTRATA_PCP_LIBRARY_HPP
+#pragma once
 
 #include <sys/time.h>
 
@@ -83,5 +82,3 @@ class Library {
 };
 
 }  // namespace substrata::pcp
-
-#endif

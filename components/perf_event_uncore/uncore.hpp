@@ -1,6 +1,5 @@
 // What the entry point and its tests share: the table, and detection over any kernel.
-#ifndef SUBSTRATA_PERF_EVENT_UNCORE_UNCORE_HPP
-#define SUBSTRATA_PERF_EVENT_UNCORE_UNCORE_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -17,5 +16,3 @@ Status detect_uncore(const Host& host, const Kernel& kernel) noexcept;
 const SubstrateTable& uncore_table() noexcept;
 
 }  // namespace substrata::perf
-
-#endif

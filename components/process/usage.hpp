@@ -1,6 +1,5 @@
 // What a process and its descendants used, as the kernel accounts it to everyone who may see the process.
-#ifndef SUBSTRATA_PROCESS_USAGE_HPP
-#define SUBSTRATA_PROCESS_USAGE_HPP
+#pragma once
 
 #include <sys/types.h>
 
@@ -65,5 +64,3 @@ class Tree {
 };
 
 }  // namespace substrata::process
-
-#endif

@@ -1,6 +1,5 @@
 // The tool's side of whichever libsde the process holds, found by name in its global scope.
-#ifndef SUBSTRATA_SDE_LIBSDE_HPP
-#define SUBSTRATA_SDE_LIBSDE_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -76,5 +75,3 @@ struct Libsde {
 bool find_libsde(Libsde* out) noexcept;
 
 }  // namespace substrata_sde
-
-#endif

@@ -1,6 +1,5 @@
 // Overflow of counters that libsde keeps: reported at the increment, by the thread that made it.
-#ifndef SUBSTRATA_SDE_OVERFLOW_HPP
-#define SUBSTRATA_SDE_OVERFLOW_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -51,5 +50,3 @@ class Alarm {
 };
 
 }  // namespace substrata_sde
-
-#endif

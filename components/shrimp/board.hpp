@@ -1,6 +1,5 @@
 // The performance monitor of one SHRIMP node, exactly: registers, histogram and trace memory, interrupts.
-#ifndef SUBSTRATA_SHRIMP_BOARD_HPP
-#define SUBSTRATA_SHRIMP_BOARD_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -150,5 +149,3 @@ class Board {
 };
 
 }  // namespace substrata::shrimp
-
-#endif

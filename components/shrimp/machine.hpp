@@ -1,6 +1,5 @@
 // The machine `shrimp`: workloads on a modelled SHRIMP multicomputer, and live MPI programs on its network.
-#ifndef SUBSTRATA_SHRIMP_MACHINE_HPP
-#define SUBSTRATA_SHRIMP_MACHINE_HPP
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -16,5 +15,3 @@ namespace substrata::shrimp {
 std::unique_ptr<svm::SvmMachine> make_machine(std::string_view parameters, std::string& error);
 
 }  // namespace substrata::shrimp
-
-#endif

@@ -1,7 +1,6 @@
 // The SHRIMP network below shared virtual memory: automatic and deliberate update, and migration of pages on
 // the monitors' interrupts.
-#ifndef SUBSTRATA_SHRIMP_NETWORK_HPP
-#define SUBSTRATA_SHRIMP_NETWORK_HPP
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -98,5 +97,3 @@ class Network final : public svm::Network, private workloads::EventSink {
 };
 
 }  // namespace substrata::shrimp
-
-#endif

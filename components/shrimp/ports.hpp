@@ -1,6 +1,5 @@
 // The way of a packet from one SHRIMP node to another: EISA buses, network interfaces, mesh.
-#ifndef SUBSTRATA_SHRIMP_PORTS_HPP
-#define SUBSTRATA_SHRIMP_PORTS_HPP
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -65,5 +64,3 @@ class Ports {
 };
 
 }  // namespace substrata::shrimp
-
-#endif

@@ -1,6 +1,5 @@
 // Probe points where packets and commands reach the monitors: shrimp.node<i>.receive.
-#ifndef SUBSTRATA_SHRIMP_PROBES_HPP
-#define SUBSTRATA_SHRIMP_PROBES_HPP
+#pragma once
 
 #include <substrata/feed.hpp>
 
@@ -43,5 +42,3 @@ class Probes {
 };
 
 }  // namespace substrata::shrimp
-
-#endif

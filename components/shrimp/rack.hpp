@@ -1,7 +1,6 @@
 // The boards of all nodes, fed by what arrives at shrimp.node*.receive, with the counters and the interrupts
 // that events show of them.
-#ifndef SUBSTRATA_SHRIMP_RACK_HPP
-#define SUBSTRATA_SHRIMP_RACK_HPP
+#pragma once
 
 #include <substrata/feed.h>
 #include <substrata/substrate.h>
@@ -125,5 +124,3 @@ class Rack {
 Rack& rack();
 
 }  // namespace substrata::shrimp
-
-#endif

@@ -1,6 +1,5 @@
 // The address multiplexer: which four-bit pieces of the five measured variables form a histogram address.
-#ifndef SUBSTRATA_SHRIMP_SELECTION_HPP
-#define SUBSTRATA_SHRIMP_SELECTION_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -146,5 +145,3 @@ class Selection {
 };
 
 }  // namespace substrata::shrimp
-
-#endif

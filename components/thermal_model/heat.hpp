@@ -11,8 +11,7 @@
 // Power follows use linearly from idle to peak (Fan, Weber, Barroso, "Power Provisioning for a
 // Warehouse-sized Computer", ISCA 2007); an idle processor takes 30 % of its peak (Barroso, Hoelzle, "The
 // Case for Energy-Proportional Computing", IEEE Computer 2007: "less than one-third").
-#ifndef SUBSTRATA_THERMAL_MODEL_HEAT_HPP
-#define SUBSTRATA_THERMAL_MODEL_HEAT_HPP
+#pragma once
 
 #include <cmath>
 
@@ -77,5 +76,3 @@ class Package {
 };
 
 }  // namespace substrata::thermal_model
-
-#endif

@@ -1,6 +1,5 @@
 // How busy each logical processor was, from the table at the head of /proc/stat.
-#ifndef SUBSTRATA_THERMAL_MODEL_PROCESSOR_USE_HPP
-#define SUBSTRATA_THERMAL_MODEL_PROCESSOR_USE_HPP
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -20,5 +19,3 @@ struct ProcessorTime {
 bool next_processor(std::string_view* text, ProcessorTime* time) noexcept;
 
 }  // namespace substrata::thermal_model
-
-#endif

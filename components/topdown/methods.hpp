@@ -1,6 +1,5 @@
 // How each kind of processor divides its slots: which counters it takes, and the published formulas on them.
-#ifndef SUBSTRATA_TOPDOWN_METHODS_HPP
-#define SUBSTRATA_TOPDOWN_METHODS_HPP
+#pragma once
 
 #include <linux/perf_event.h>
 
@@ -34,5 +33,3 @@ struct Method {
 Method find_method(const std::string& root, std::string* why);
 
 }  // namespace substrata::topdown
-
-#endif

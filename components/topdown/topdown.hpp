@@ -1,6 +1,5 @@
 // What the entry point and its tests share: the substrate over any kernel.
-#ifndef SUBSTRATA_TOPDOWN_TOPDOWN_HPP
-#define SUBSTRATA_TOPDOWN_TOPDOWN_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -12,5 +11,3 @@ namespace substrata::topdown {
 Status open_over(const Host* host, const perf::Kernel& kernel, Device** out) noexcept;
 
 }  // namespace substrata::topdown
-
-#endif

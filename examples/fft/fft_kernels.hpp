@@ -1,6 +1,5 @@
 // The one-process Fourier transform of the FFT example: complex, double precision, lengths 2^a 3^b 5^c.
-#ifndef SUBSTRATA_EXAMPLES_FFT_FFT_KERNELS_HPP
-#define SUBSTRATA_EXAMPLES_FFT_FFT_KERNELS_HPP
+#pragma once
 
 #include <complex>
 #include <cstddef>
@@ -44,5 +43,3 @@ inline Complex multiply(Complex a, Complex b) noexcept {
 }
 
 }  // namespace fft
-
-#endif

@@ -1,6 +1,5 @@
 // The numerical kernels of the Linpack example: what one process does with its own columns of the matrix.
-#ifndef SUBSTRATA_EXAMPLES_HPL_LU_KERNELS_HPP
-#define SUBSTRATA_EXAMPLES_HPL_LU_KERNELS_HPP
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -47,5 +46,3 @@ double scaled_residual(double residual, double matrix_norm, double solution_norm
 inline constexpr double kResidualThreshold = 16.0;
 
 }  // namespace hpl
-
-#endif

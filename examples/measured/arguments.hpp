@@ -1,6 +1,5 @@
 // The command line of the examples: `--name value` pairs with a default each.
-#ifndef SUBSTRATA_EXAMPLES_MEASURED_ARGUMENTS_HPP
-#define SUBSTRATA_EXAMPLES_MEASURED_ARGUMENTS_HPP
+#pragma once
 
 #include <map>
 #include <string>
@@ -23,5 +22,3 @@ class Arguments {
 };
 
 }  // namespace measured
-
-#endif

@@ -1,6 +1,5 @@
 // The PAPI side of the examples: one eventset per substrate, read together at the border of every region.
-#ifndef SUBSTRATA_EXAMPLES_MEASURED_INSTRUMENTS_HPP
-#define SUBSTRATA_EXAMPLES_MEASURED_INSTRUMENTS_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -56,5 +55,3 @@ class Instruments {
 };
 
 }  // namespace measured
-
-#endif

@@ -1,6 +1,5 @@
 // The main of an MPI program whose failure ends all ranks.
-#ifndef SUBSTRATA_EXAMPLES_MEASURED_MPI_PROGRAM_HPP
-#define SUBSTRATA_EXAMPLES_MEASURED_MPI_PROGRAM_HPP
+#pragma once
 
 #include <mpi.h>
 
@@ -26,5 +25,3 @@ inline int mpi_program(const char* name, int (*run)(int argc, char** argv), int 
 }
 
 }  // namespace measured
-
-#endif

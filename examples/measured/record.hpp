@@ -1,7 +1,6 @@
 // What an instrumented run leaves behind: columns with their origin, rows of values, the CSV file and the
 // table.
-#ifndef SUBSTRATA_EXAMPLES_MEASURED_RECORD_HPP
-#define SUBSTRATA_EXAMPLES_MEASURED_RECORD_HPP
+#pragma once
 
 #include <cstdint>
 #include <iosfwd>
@@ -64,5 +63,3 @@ bool save_csv(const std::string& path, const Record& record);
 void write_phase_table(std::ostream& out, const Record& record);
 
 }  // namespace measured
-
-#endif

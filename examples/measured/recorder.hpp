@@ -1,6 +1,5 @@
 // Collects one row per region and rank, and brings the rows of all ranks together on rank 0.
-#ifndef SUBSTRATA_EXAMPLES_MEASURED_RECORDER_HPP
-#define SUBSTRATA_EXAMPLES_MEASURED_RECORDER_HPP
+#pragma once
 
 #include <mpi.h>
 
@@ -47,5 +46,3 @@ class Recorder {
 };
 
 }  // namespace measured
-
-#endif

@@ -1,6 +1,5 @@
 /* What the examples share: an event that counts nearly everywhere, and an end with a reason. */
-#ifndef EXAMPLES_PAPI_COMMON_H
-#define EXAMPLES_PAPI_COMMON_H
+#pragma once
 
 #include <papi.h>
 #include <stdio.h>
@@ -31,5 +30,3 @@ static inline double compute(int steps) {
   for (int i = 1; i <= steps; ++i) sum = sum + 1.0 / i;
   return sum;
 }
-
-#endif

@@ -1,6 +1,5 @@
 // Signals of the program's that the library handles for a while.
-#ifndef SUBSTRATA_BASE_BORROWED_SIGNAL_HPP
-#define SUBSTRATA_BASE_BORROWED_SIGNAL_HPP
+#pragma once
 
 #include <signal.h>
 
@@ -47,5 +46,3 @@ class BorrowedSignal {
 };
 
 }  // namespace substrata
-
-#endif

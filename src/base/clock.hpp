@@ -1,6 +1,5 @@
 // The layer's clock: one monotonic time base for every substrate and group read, replaceable in tests.
-#ifndef SUBSTRATA_SUPPORT_CLOCK_HPP
-#define SUBSTRATA_SUPPORT_CLOCK_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -14,5 +13,3 @@ using ClockFunction = int64_t() noexcept;
 void set_clock(ClockFunction* clock) noexcept;
 
 }  // namespace substrata
-
-#endif

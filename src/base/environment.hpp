@@ -1,6 +1,5 @@
 // Reads environment settings safely: never in a set-user-id program.
-#ifndef SUBSTRATA_SUPPORT_ENVIRONMENT_HPP
-#define SUBSTRATA_SUPPORT_ENVIRONMENT_HPP
+#pragma once
 
 namespace substrata {
 
@@ -17,5 +16,3 @@ const char* machine_root() noexcept;
 bool environment_misleads(const char* prefix) noexcept;
 
 }  // namespace substrata
-
-#endif

@@ -1,7 +1,6 @@
 // Refusals with a text: what was asked, what refused it, what to do. Each thread has one place for the text
 // of its last refusal; every getter of such a text reads it.
-#ifndef SUBSTRATA_BASE_ERROR_HPP
-#define SUBSTRATA_BASE_ERROR_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -43,5 +42,3 @@ SUBSTRATA_PRIVATE_API const char* last_refusal() noexcept;
 Status keep_note(Status status) noexcept;
 
 }  // namespace substrata
-
-#endif

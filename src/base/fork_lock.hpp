@@ -1,6 +1,5 @@
 // The lock of what a process has once: a forked child finds it free, and what it guards whole.
-#ifndef SUBSTRATA_SUPPORT_FORK_LOCK_HPP
-#define SUBSTRATA_SUPPORT_FORK_LOCK_HPP
+#pragma once
 
 #include <pthread.h>
 
@@ -34,5 +33,3 @@ class ForkLock {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Patterns of names.
-#ifndef SUBSTRATA_BASE_GLOB_HPP
-#define SUBSTRATA_BASE_GLOB_HPP
+#pragma once
 
 #include <cstddef>
 #include <string_view>
@@ -75,5 +74,3 @@ inline bool any_glob(std::string_view patterns, std::string_view name) noexcept 
 }
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // The border between C and C++: no exception passes it.
-#ifndef SUBSTRATA_BASE_GUARD_HPP
-#define SUBSTRATA_BASE_GUARD_HPP
+#pragma once
 
 #include <type_traits>
 #include <utility>
@@ -39,5 +38,3 @@ auto guarded(Body&& body) noexcept -> decltype(body()) {
 }
 
 }  // namespace substrata
-
-#endif

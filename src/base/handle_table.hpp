@@ -1,6 +1,5 @@
 // Maps small integers, handed out from 0 upward and reused lowest first, to objects that stay where they are.
-#ifndef SUBSTRATA_SUPPORT_HANDLE_TABLE_HPP
-#define SUBSTRATA_SUPPORT_HANDLE_TABLE_HPP
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -54,5 +53,3 @@ class HandleTable {
 };
 
 }  // namespace substrata
-
-#endif

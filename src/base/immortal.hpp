@@ -1,6 +1,5 @@
 // Objects that live as long as the process.
-#ifndef SUBSTRATA_BASE_IMMORTAL_HPP
-#define SUBSTRATA_BASE_IMMORTAL_HPP
+#pragma once
 
 #include <cstddef>
 #include <new>
@@ -26,5 +25,3 @@ class Immortal {
 };
 
 }  // namespace substrata
-
-#endif

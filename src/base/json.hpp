@@ -1,6 +1,5 @@
 // Texts as JSON writes them.
-#ifndef SUBSTRATA_BASE_JSON_HPP
-#define SUBSTRATA_BASE_JSON_HPP
+#pragma once
 
 #include <charconv>
 #include <cstddef>
@@ -59,5 +58,3 @@ inline std::string json_quoted(std::string_view text) {
 }
 
 }  // namespace substrata
-
-#endif

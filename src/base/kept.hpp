@@ -1,6 +1,5 @@
 // What is made once and then kept as long as the process.
-#ifndef SUBSTRATA_BASE_KEPT_HPP
-#define SUBSTRATA_BASE_KEPT_HPP
+#pragma once
 
 #include <atomic>
 #include <memory>
@@ -30,5 +29,3 @@ class Kept {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // The debug log: silent unless PAPI_DEBUG asks for a topic, or a handler was set.
-#ifndef SUBSTRATA_SUPPORT_LOG_HPP
-#define SUBSTRATA_SUPPORT_LOG_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -27,5 +26,3 @@ bool log_wanted(uint32_t topic) noexcept;
 void log_line(uint32_t topic, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
 
 }  // namespace substrata
-
-#endif

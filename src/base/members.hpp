@@ -1,6 +1,5 @@
 // Structs whose members are all of one number type, taken as the array that they are.
-#ifndef SUBSTRATA_BASE_MEMBERS_HPP
-#define SUBSTRATA_BASE_MEMBERS_HPP
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -22,5 +21,3 @@ void add_counts(Struct& into, const Struct& other) noexcept {
 }
 
 }  // namespace substrata
-
-#endif

@@ -1,7 +1,6 @@
 // Serialises the calls on one object that nearly always come from one thread, at the price of two plain
 // stores there.
-#ifndef SUBSTRATA_SUPPORT_OWNER_LOCK_HPP
-#define SUBSTRATA_SUPPORT_OWNER_LOCK_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -97,5 +96,3 @@ class OwnerLock {
 };
 
 }  // namespace substrata
-
-#endif

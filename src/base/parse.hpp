@@ -1,7 +1,6 @@
 // Numbers, sizes and lists as people and kernels write them. Headers only, for libraries that stand without
 // libsubstrata too.
-#ifndef SUBSTRATA_BASE_PARSE_HPP
-#define SUBSTRATA_BASE_PARSE_HPP
+#pragma once
 
 #include <charconv>
 #include <cstdint>
@@ -96,5 +95,3 @@ inline std::vector<std::string> split_list(std::string_view list, std::string_vi
 }
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Waiting for another thread that does not say when it is done.
-#ifndef SUBSTRATA_BASE_PAUSE_HPP
-#define SUBSTRATA_BASE_PAUSE_HPP
+#pragma once
 
 #include <sched.h>
 #include <time.h>
@@ -27,5 +26,3 @@ class Pause {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Where a signal met a thread.
-#ifndef SUBSTRATA_BASE_PROGRAM_COUNTER_HPP
-#define SUBSTRATA_BASE_PROGRAM_COUNTER_HPP
+#pragma once
 
 #include <ucontext.h>
 
@@ -23,5 +22,3 @@ inline uint64_t program_counter(const void* context) noexcept {
 }
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Result<T>: a value or the Status that says why there is none (std::expected's names, for C++20).
-#ifndef SUBSTRATA_BASE_RESULT_HPP
-#define SUBSTRATA_BASE_RESULT_HPP
+#pragma once
 
 #include <cassert>
 #include <optional>
@@ -40,5 +39,3 @@ class Result {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // The kernel's ring of sampled events: records taken out, the oldest first.
-#ifndef SUBSTRATA_BASE_SAMPLE_RING_HPP
-#define SUBSTRATA_BASE_SAMPLE_RING_HPP
+#pragma once
 
 #include <linux/perf_event.h>
 
@@ -61,5 +60,3 @@ struct LostSamples {
 };
 
 }  // namespace substrata
-
-#endif

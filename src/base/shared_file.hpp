@@ -1,6 +1,5 @@
 // Files that several processes map, with all their pages from the start.
-#ifndef SUBSTRATA_BASE_SHARED_FILE_HPP
-#define SUBSTRATA_BASE_SHARED_FILE_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -24,5 +23,3 @@ int make_shared_file(const char* path, uint64_t bytes) noexcept;
 SUBSTRATA_PRIVATE_API int make_shared_file_unguessed(char* path, uint64_t bytes) noexcept;
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // A shared object loaded at run time, closed with its last owner.
-#ifndef SUBSTRATA_SUPPORT_SHARED_LIBRARY_HPP
-#define SUBSTRATA_SUPPORT_SHARED_LIBRARY_HPP
+#pragma once
 
 #include <string>
 #include <utility>
@@ -42,5 +41,3 @@ class SharedLibrary {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Tables of substrates whose functions are the static members of a class.
-#ifndef SUBSTRATA_BASE_TABLE_OF_HPP
-#define SUBSTRATA_BASE_TABLE_OF_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -51,5 +50,3 @@ constexpr SubstrateTable table_of(SubstrateTable data) noexcept {
 }
 
 }  // namespace substrata
-
-#endif

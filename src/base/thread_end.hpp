@@ -1,6 +1,5 @@
 // What is to be done when a thread ends.
-#ifndef SUBSTRATA_BASE_THREAD_END_HPP
-#define SUBSTRATA_BASE_THREAD_END_HPP
+#pragma once
 
 namespace substrata {
 
@@ -19,5 +18,3 @@ struct AtThreadEnd {
 bool at_thread_end(AtThreadEnd& duty) noexcept;
 
 }  // namespace substrata
-
-#endif

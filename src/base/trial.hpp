@@ -1,6 +1,5 @@
 // Work that is tried in a child process first, so that what crashes, ends a process or never returns harms nobody.
-#ifndef SUBSTRATA_SUPPORT_TRIAL_HPP
-#define SUBSTRATA_SUPPORT_TRIAL_HPP
+#pragma once
 
 #include <functional>
 #include <string>
@@ -23,5 +22,3 @@ struct Trial {
 Trial try_in_child(unsigned seconds, const std::function<std::string()>& work);
 
 }  // namespace substrata
-
-#endif

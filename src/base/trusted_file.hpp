@@ -1,6 +1,5 @@
 // Whether a file that is to be loaded as code may be written by others.
-#ifndef SUBSTRATA_BASE_TRUSTED_FILE_HPP
-#define SUBSTRATA_BASE_TRUSTED_FILE_HPP
+#pragma once
 
 #include <string>
 
@@ -11,5 +10,3 @@ namespace substrata {
 std::string who_else_may_write(const std::string& path);
 
 }  // namespace substrata
-
-#endif

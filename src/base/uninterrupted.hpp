@@ -1,6 +1,5 @@
 // System calls that a signal may interrupt.
-#ifndef SUBSTRATA_BASE_UNINTERRUPTED_HPP
-#define SUBSTRATA_BASE_UNINTERRUPTED_HPP
+#pragma once
 
 #include <sys/types.h>
 
@@ -23,5 +22,3 @@ ssize_t uninterrupted(Call&& call) noexcept {
 }
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Files as a whole: read, or there whole or not at all.
-#ifndef SUBSTRATA_BASE_WHOLE_FILE_HPP
-#define SUBSTRATA_BASE_WHOLE_FILE_HPP
+#pragma once
 
 #include <unistd.h>
 
@@ -52,5 +51,3 @@ void write_whole(const std::string& path, Write&& write) {
 }
 
 }  // namespace substrata
-
-#endif

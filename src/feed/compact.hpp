@@ -1,6 +1,5 @@
 // Compact records (substrata/compact.h, format 1) from transactions and back.
-#ifndef SUBSTRATA_FEED_COMPACT_HPP
-#define SUBSTRATA_FEED_COMPACT_HPP
+#pragma once
 
 #include <substrata/compact.h>
 
@@ -49,5 +48,3 @@ class Expansion {
 uint16_t phase_after(std::span<const uint64_t> records) noexcept;
 
 }  // namespace substrata::feed
-
-#endif

@@ -1,6 +1,5 @@
 // Reads the text of valgrind's lackey, line by line.
-#ifndef SUBSTRATA_FEED_LACKEY_HPP
-#define SUBSTRATA_FEED_LACKEY_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -17,5 +16,3 @@ enum class LackeyLine { kTransaction, kIgnored, kMalformed };
 LackeyLine parse_lackey_line(std::string_view line, substrata_transaction* out) noexcept;
 
 }  // namespace substrata::feed
-
-#endif

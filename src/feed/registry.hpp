@@ -1,6 +1,5 @@
 // The process-wide state of the feed: sources, probe points, their publishers and observers.
-#ifndef SUBSTRATA_FEED_REGISTRY_HPP
-#define SUBSTRATA_FEED_REGISTRY_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -138,5 +137,3 @@ void hand_out(const Info& info, Info* out) noexcept {
 }
 
 }  // namespace substrata::feed
-
-#endif

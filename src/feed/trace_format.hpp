@@ -5,8 +5,7 @@
 //   block  = segments, one recorded batch each: probe, count, then a column for every field
 //   column = mode byte and, by mode: all equal, an arithmetic series, zigzag differences, or fixed-width
 //   offsets
-#ifndef SUBSTRATA_FEED_TRACE_FORMAT_HPP
-#define SUBSTRATA_FEED_TRACE_FORMAT_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -108,5 +107,3 @@ struct TraceProbe {
 };
 
 }  // namespace substrata::feed
-
-#endif

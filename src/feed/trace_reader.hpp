@@ -1,6 +1,5 @@
 // Reads a trace file that may be cut off or damaged anywhere, without believing any length in it.
-#ifndef SUBSTRATA_FEED_TRACE_READER_HPP
-#define SUBSTRATA_FEED_TRACE_READER_HPP
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -131,5 +130,3 @@ class TraceReader {
 };
 
 }  // namespace substrata::feed
-
-#endif

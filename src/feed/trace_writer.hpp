@@ -1,7 +1,6 @@
 // Writes a trace file, chunk by chunk, each with one write, so that a killed process leaves whole chunks
 // behind.
-#ifndef SUBSTRATA_FEED_TRACE_WRITER_HPP
-#define SUBSTRATA_FEED_TRACE_WRITER_HPP
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -74,5 +73,3 @@ class TraceWriter {
 };
 
 }  // namespace substrata::feed
-
-#endif

@@ -1,6 +1,5 @@
 // Metrics and groups of them as text files define them; docs/reference/metrics.md describes the form.
-#ifndef SUBSTRATA_METRICS_DEFINITIONS_HPP
-#define SUBSTRATA_METRICS_DEFINITIONS_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -74,5 +73,3 @@ std::string compile_formula(Metric* metric);
 inline constexpr size_t kMostBytes = size_t{1} << 20;  // of a file
 
 }  // namespace substrata::metrics
-
-#endif

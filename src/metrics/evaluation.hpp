@@ -1,6 +1,5 @@
 // Numbers of metrics: from the values of terms to a value with what qualifies it.
-#ifndef SUBSTRATA_METRICS_EVALUATION_HPP
-#define SUBSTRATA_METRICS_EVALUATION_HPP
+#pragma once
 
 #include <vector>
 
@@ -31,5 +30,3 @@ Number evaluate(const Metric& metric, const std::vector<Number>& terms, double e
 double processors_online() noexcept;
 
 }  // namespace substrata::metrics
-
-#endif

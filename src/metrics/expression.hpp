@@ -1,6 +1,5 @@
 // Formulas of other tools, made of the same with our names of terms.
-#ifndef SUBSTRATA_METRICS_EXPRESSION_HPP
-#define SUBSTRATA_METRICS_EXPRESSION_HPP
+#pragma once
 
 #include <functional>
 #include <optional>
@@ -29,5 +28,3 @@ struct Translated {
 Translated translate_expression(std::string_view text, const FindOperand& find);
 
 }  // namespace substrata::metrics
-
-#endif

@@ -1,6 +1,5 @@
 // Metrics in the files of other tools: groups of LIKWID, and the vendors' metrics as perf has them.
-#ifndef SUBSTRATA_METRICS_FOREIGN_HPP
-#define SUBSTRATA_METRICS_FOREIGN_HPP
+#pragma once
 
 #include <map>
 #include <string>
@@ -44,5 +43,3 @@ std::vector<Fault> parse_vendor_metrics(std::string_view text, const Foreign& ab
                                         Definitions* out);
 
 }  // namespace substrata::metrics
-
-#endif

@@ -1,6 +1,5 @@
 // All metrics and groups that apply to this machine, and the events by which they can be counted here.
-#ifndef SUBSTRATA_METRICS_LIBRARY_HPP
-#define SUBSTRATA_METRICS_LIBRARY_HPP
+#pragma once
 
 #include <functional>
 #include <optional>
@@ -82,5 +81,3 @@ struct BuiltInTable {
 const BuiltInTable* built_in_tables() noexcept;
 
 }  // namespace substrata::metrics
-
-#endif

@@ -1,6 +1,5 @@
 // Units as people write them ("GB/s", "%", "degC"), and whether two of them measure the same thing.
-#ifndef SUBSTRATA_METRICS_UNIT_HPP
-#define SUBSTRATA_METRICS_UNIT_HPP
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -30,5 +29,3 @@ Result<Unit> parse_unit(std::string_view text);
 std::string dimension_text(const Unit& unit);
 
 }  // namespace substrata::metrics
-
-#endif

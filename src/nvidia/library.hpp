@@ -1,7 +1,6 @@
 // NVIDIA's management library, loaded at run time: the part of its stable interface that the substrate uses,
 // declared here, so that no toolkit is needed to build.
-#ifndef SUBSTRATA_NVIDIA_LIBRARY_HPP
-#define SUBSTRATA_NVIDIA_LIBRARY_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -146,5 +145,3 @@ class Library {
 };
 
 }  // namespace substrata::nvml
-
-#endif

@@ -1,7 +1,6 @@
 // A claim of a paper as it is tested: what the paper says, what is compared, when it holds, and which switch of the
 // model takes away the cause that the paper names.
-#ifndef SUBSTRATA_PAPERS_CLAIM_HPP
-#define SUBSTRATA_PAPERS_CLAIM_HPP
+#pragma once
 
 #include <string>
 #include <vector>
@@ -64,5 +63,3 @@ class Claim {
 };
 
 }  // namespace substrata::papers
-
-#endif

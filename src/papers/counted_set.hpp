@@ -1,6 +1,5 @@
 // An eventset around a run.
-#ifndef SUBSTRATA_PAPERS_COUNTED_SET_HPP
-#define SUBSTRATA_PAPERS_COUNTED_SET_HPP
+#pragma once
 
 #include <string>
 #include <vector>
@@ -24,5 +23,3 @@ class CountedSet {
 };
 
 }  // namespace substrata::papers
-
-#endif

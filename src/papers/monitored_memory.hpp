@@ -1,7 +1,6 @@
 // The memory system of the Owl paper's perturbation study: caches, buses, and capsules that write their
 // packets into rings.
-#ifndef SUBSTRATA_PAPERS_MONITORED_MEMORY_HPP
-#define SUBSTRATA_PAPERS_MONITORED_MEMORY_HPP
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -219,5 +218,3 @@ class MonitoredMemory {
 };
 
 }  // namespace substrata::papers
-
-#endif

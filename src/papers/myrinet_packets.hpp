@@ -1,6 +1,5 @@
 // Latencies of the modelled cluster's packets by type and length at once, as an observer without a monitor sees them.
-#ifndef SUBSTRATA_PAPERS_MYRINET_PACKETS_HPP
-#define SUBSTRATA_PAPERS_MYRINET_PACKETS_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 #include <substrata/feed.hpp>
@@ -42,5 +41,3 @@ class PacketLatencies {
 };
 
 }  // namespace substrata::papers
-
-#endif

@@ -1,6 +1,5 @@
 // Runs on the modelled Myrinet cluster, and what its monitors keep of them, for the reproductions.
-#ifndef SUBSTRATA_PAPERS_MYRINET_RUNS_HPP
-#define SUBSTRATA_PAPERS_MYRINET_RUNS_HPP
+#pragma once
 
 #include <substrata/feed.h>
 #include <substrata/myrinet.h>
@@ -28,5 +27,3 @@ std::string microseconds(double value);
 std::string percent(double share);
 
 }  // namespace substrata::papers
-
-#endif

@@ -1,6 +1,5 @@
 // What the reproductions of the NUMAchine thesis share: runs, registers, what the model knows.
-#ifndef SUBSTRATA_PAPERS_NUMACHINE_RUNS_HPP
-#define SUBSTRATA_PAPERS_NUMACHINE_RUNS_HPP
+#pragma once
 
 #include <substrata/numachine.h>
 #include <substrata/feed.hpp>
@@ -53,5 +52,3 @@ class LatencyList {
 std::string share_of(double part, double whole);
 
 }  // namespace substrata::papers
-
-#endif

@@ -5,8 +5,7 @@
 // reference manual (chapter 2, table 2-4 for latencies). Left out: the clusters' crossing of a cycle, line
 // mispredictions, replays after a load that was wrongly taken for a hit or wrongly passed a store (the order
 // of loads and stores is known here), wrong paths, and translation buffers, which always hit.
-#ifndef SUBSTRATA_PAPERS_OUT_OF_ORDER_HPP
-#define SUBSTRATA_PAPERS_OUT_OF_ORDER_HPP
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -472,5 +471,3 @@ class OutOfOrder {
 };
 
 }  // namespace substrata::papers
-
-#endif

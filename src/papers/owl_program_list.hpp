@@ -1,6 +1,5 @@
 // Which programs the Owl paper's claims are judged on, and what each of them is given to do.
-#ifndef SUBSTRATA_PAPERS_OWL_PROGRAM_LIST_HPP
-#define SUBSTRATA_PAPERS_OWL_PROGRAM_LIST_HPP
+#pragma once
 
 #include <string>
 #include <vector>
@@ -34,5 +33,3 @@ std::vector<OwlProgram> owl_programs(const std::string& folder);
 std::string find_program(const std::string& name);
 
 }  // namespace substrata::papers
-
-#endif

@@ -1,7 +1,6 @@
 // Whole programs for the Owl paper's claims: those of owl_program_list.hpp that this machine has, followed by
 // valgrind.
-#ifndef SUBSTRATA_PAPERS_OWL_PROGRAMS_HPP
-#define SUBSTRATA_PAPERS_OWL_PROGRAMS_HPP
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -54,5 +53,3 @@ struct WholePrograms {
 WholePrograms follow_whole_programs(size_t most_instructions = 0);
 
 }  // namespace substrata::papers
-
-#endif

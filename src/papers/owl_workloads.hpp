@@ -1,6 +1,5 @@
 // Workloads that the reproductions of the Owl paper run, and how they are run on one processor.
-#ifndef SUBSTRATA_PAPERS_OWL_WORKLOADS_HPP
-#define SUBSTRATA_PAPERS_OWL_WORKLOADS_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -26,5 +25,3 @@ void run_owl_workload(const OwlWorkload& workload, const std::string& machine_pa
 std::string owl_decimal(double number, int digits);
 
 }  // namespace substrata::papers
-
-#endif

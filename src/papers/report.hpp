@@ -1,6 +1,5 @@
 // The report of a reproduction: JSON, text, and what has changed since it was recorded.
-#ifndef SUBSTRATA_PAPERS_REPORT_HPP
-#define SUBSTRATA_PAPERS_REPORT_HPP
+#pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -21,5 +20,3 @@ bool compare_with_recorded(nlohmann::ordered_json& report, const std::string& re
 std::string text_of(const nlohmann::ordered_json& report);
 
 }  // namespace substrata::papers
-
-#endif

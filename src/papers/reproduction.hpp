@@ -1,6 +1,5 @@
 // Reproductions of figures and claims of papers: what one gives, and how its file registers it.
-#ifndef SUBSTRATA_PAPERS_REPRODUCTION_HPP
-#define SUBSTRATA_PAPERS_REPRODUCTION_HPP
+#pragma once
 
 #include <functional>
 #include <iosfwd>
@@ -55,5 +54,3 @@ std::vector<Reproduction> reproductions();
 std::string recorded_verdicts(const std::string& id);
 
 }  // namespace substrata::papers
-
-#endif

@@ -1,6 +1,5 @@
 // What the reproductions of the SHRIMP paper share: runs and commands.
-#ifndef SUBSTRATA_PAPERS_SHRIMP_RUNS_HPP
-#define SUBSTRATA_PAPERS_SHRIMP_RUNS_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -16,5 +15,3 @@ double run_on_shrimp(const std::string& workload, std::uint32_t nodes, const std
 void command_all(std::uint32_t reg, std::uint64_t value);
 
 }  // namespace substrata::papers
-
-#endif

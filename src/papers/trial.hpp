@@ -1,6 +1,5 @@
 // Tries claims: at several sizes and seeds, with what has no source swept, and in the model without the named cause.
-#ifndef SUBSTRATA_PAPERS_TRIAL_HPP
-#define SUBSTRATA_PAPERS_TRIAL_HPP
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -88,5 +87,3 @@ std::string shown(const Span& span, const std::string& unit);
 std::string shown(const Criterion& criterion);
 
 }  // namespace substrata::papers
-
-#endif

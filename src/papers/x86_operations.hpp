@@ -1,6 +1,5 @@
 // What an x86-64 instruction is to a processor that loads, computes and stores in separate operations.
-#ifndef SUBSTRATA_PAPERS_X86_OPERATIONS_HPP
-#define SUBSTRATA_PAPERS_X86_OPERATIONS_HPP
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -66,5 +65,3 @@ class Expansion {
 };
 
 }  // namespace substrata::papers
-
-#endif

@@ -1,6 +1,5 @@
 // The border between C and C++: no exception passes it, every refusal leaves as an error number.
-#ifndef SUBSTRATA_CAPI_BOUNDARY_HPP
-#define SUBSTRATA_CAPI_BOUNDARY_HPP
+#pragma once
 
 #include <papi.h>
 
@@ -76,5 +75,3 @@ void copy_text(char (&field)[kSize], std::string_view text) noexcept {
 }
 
 }  // namespace substrata::capi
-
-#endif

@@ -1,6 +1,5 @@
 // The component structures handed to clients, shared by the chapters that hand them out.
-#ifndef SUBSTRATA_CAPI_COMPONENT_INFO_HPP
-#define SUBSTRATA_CAPI_COMPONENT_INFO_HPP
+#pragma once
 
 #include <papi.h>
 
@@ -11,5 +10,3 @@ namespace substrata::capi {
 const PAPI_component_info_t* component_info(int index);
 
 }  // namespace substrata::capi
-
-#endif

@@ -1,6 +1,5 @@
 // How each generation answers an unknown name.
-#ifndef SUBSTRATA_CAPI_EVENT_NAMES_HPP
-#define SUBSTRATA_CAPI_EVENT_NAMES_HPP
+#pragma once
 
 #include <string_view>
 
@@ -27,5 +26,3 @@ inline bool unknown_to_generation(int code) noexcept {
 }
 
 }  // namespace substrata::capi
-
-#endif

@@ -1,6 +1,5 @@
 // The structures on the machine and the program that are handed to clients.
-#ifndef SUBSTRATA_CAPI_MACHINE_HPP
-#define SUBSTRATA_CAPI_MACHINE_HPP
+#pragma once
 
 #include <papi.h>
 
@@ -13,5 +12,3 @@ const PAPI_exe_info_t* executable();
 const PAPI_shlib_info_t* shared_objects();
 
 }  // namespace substrata::capi
-
-#endif

@@ -1,6 +1,5 @@
 // The rate calls and the regions of the high-level interface measure with eventsets of the same substrate.
-#ifndef SUBSTRATA_CAPI_RATES_HPP
-#define SUBSTRATA_CAPI_RATES_HPP
+#pragma once
 
 namespace substrata::capi {
 
@@ -8,5 +7,3 @@ namespace substrata::capi {
 void end_rate();
 
 }  // namespace substrata::capi
-
-#endif

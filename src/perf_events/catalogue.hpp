@@ -1,6 +1,5 @@
 // The events of this machine: their names, their encodings and whether they open here.
-#ifndef SUBSTRATA_PERF_EVENTS_CATALOGUE_HPP
-#define SUBSTRATA_PERF_EVENTS_CATALOGUE_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -96,5 +95,3 @@ class Catalogue {
 };
 
 }  // namespace substrata::perf
-
-#endif

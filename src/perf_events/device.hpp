@@ -1,7 +1,6 @@
 // Opens the substrate over any kernel and any table of names: the entry point uses the running ones, tests
 // others.
-#ifndef SUBSTRATA_PERF_EVENTS_DEVICE_HPP
-#define SUBSTRATA_PERF_EVENTS_DEVICE_HPP
+#pragma once
 
 #include <atomic>
 #include <memory>
@@ -28,5 +27,3 @@ struct DeviceState {
 const SubstrateTable& core_table() noexcept;
 
 }  // namespace substrata::perf
-
-#endif

@@ -1,6 +1,5 @@
 // Reads the kernel's own description of its PMUs: /sys/bus/event_source/devices/*/{type,format,events,cpus}.
-#ifndef SUBSTRATA_PERF_EVENTS_DEVICE_FILES_HPP
-#define SUBSTRATA_PERF_EVENTS_DEVICE_FILES_HPP
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -56,5 +55,3 @@ std::vector<int> parse_cpu_list(std::string_view text);
 std::optional<ConfigWords> encode_terms(const Pmu& pmu, std::string_view terms, std::string* error);
 
 }  // namespace substrata::perf
-
-#endif

@@ -1,6 +1,5 @@
 // Names of hardware events and their encodings from an outside table (libpfm4), behind an interface.
-#ifndef SUBSTRATA_PERF_EVENTS_ENCODER_HPP
-#define SUBSTRATA_PERF_EVENTS_ENCODER_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -37,5 +36,3 @@ enum class PmuKind { kCore, kUncore };
 std::unique_ptr<Encoder> libpfm_encoder(const char* root, PmuKind kind);
 
 }  // namespace substrata::perf
-
-#endif

@@ -1,6 +1,5 @@
 // What perf_event_open needs to count one event of the catalogue.
-#ifndef SUBSTRATA_PERF_EVENTS_ENCODING_HPP
-#define SUBSTRATA_PERF_EVENTS_ENCODING_HPP
+#pragma once
 
 #include <linux/perf_event.h>
 
@@ -77,5 +76,3 @@ bool apply_qualifiers(std::string_view qualifiers, bool cache_umasks, Encoding* 
 bool same_name(std::string_view a, std::string_view b) noexcept;
 
 }  // namespace substrata::perf
-
-#endif

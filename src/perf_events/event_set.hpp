@@ -1,6 +1,5 @@
 // Counts the events of one eventset: opens descriptors, groups them, starts, stops, reads, resets, samples.
-#ifndef SUBSTRATA_PERF_EVENTS_EVENT_SET_HPP
-#define SUBSTRATA_PERF_EVENTS_EVENT_SET_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -166,5 +165,3 @@ class EventSet {
 };
 
 }  // namespace substrata::perf
-
-#endif

@@ -1,6 +1,5 @@
 // The system calls this substrate makes, as a table, so that a test can drive it with a kernel of its own.
-#ifndef SUBSTRATA_PERF_EVENTS_KERNEL_HPP
-#define SUBSTRATA_PERF_EVENTS_KERNEL_HPP
+#pragma once
 
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
@@ -76,5 +75,3 @@ const Kernel& real_kernel() noexcept;
 const Kernel& kernel_of(const char* root) noexcept;
 
 }  // namespace substrata::perf
-
-#endif

@@ -1,6 +1,5 @@
 // Refusals with a message: what was asked, what refused, what to do.
-#ifndef SUBSTRATA_PERF_EVENT_NOTE_HPP
-#define SUBSTRATA_PERF_EVENT_NOTE_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -18,5 +17,3 @@ std::string explain_refusal(const char* root, int os_error, bool has_pmu);
 Code code_of_refusal(int os_error) noexcept;
 
 }  // namespace substrata::perf
-
-#endif

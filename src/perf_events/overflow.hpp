@@ -1,6 +1,5 @@
 // Routes the signals of overflowing counters to the sinks of the sets that armed them.
-#ifndef SUBSTRATA_PERF_EVENTS_OVERFLOW_HPP
-#define SUBSTRATA_PERF_EVENTS_OVERFLOW_HPP
+#pragma once
 
 #include <linux/perf_event.h>
 #include <substrata/substrate.h>
@@ -42,5 +41,3 @@ void begin_route(int descriptor) noexcept;
 bool misses_samples(int descriptor) noexcept;
 
 }  // namespace substrata::perf
-
-#endif

@@ -1,6 +1,5 @@
 // Preset tables in PAPI's CSV form: CPU lines name PMUs, PRESET lines say how they form a preset.
-#ifndef SUBSTRATA_PERF_EVENTS_PRESETS_HPP
-#define SUBSTRATA_PERF_EVENTS_PRESETS_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -66,5 +65,3 @@ struct BuiltInPresets {
 const BuiltInPresets* built_in_presets() noexcept;
 
 }  // namespace substrata::perf
-
-#endif

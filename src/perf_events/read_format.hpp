@@ -1,6 +1,5 @@
 // What a read of a perf descriptor gives.
-#ifndef SUBSTRATA_PERF_EVENTS_READ_FORMAT_HPP
-#define SUBSTRATA_PERF_EVENTS_READ_FORMAT_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 #include <sys/types.h>
@@ -32,5 +31,3 @@ inline Status read_failure(ssize_t got) noexcept {
 }
 
 }  // namespace substrata::perf
-
-#endif

@@ -1,6 +1,5 @@
 // What a recording shows to be wrong, by rules with thresholds (advice.rules).
-#ifndef SUBSTRATA_RECORDING_ADVICE_HPP
-#define SUBSTRATA_RECORDING_ADVICE_HPP
+#pragma once
 
 #include <iosfwd>
 #include <string>
@@ -26,5 +25,3 @@ Advice advise(const Timeline& timeline);
 void write_advice(std::ostream& out, const Advice& advice);
 
 }  // namespace substrata::recording
-
-#endif

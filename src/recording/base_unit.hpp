@@ -1,6 +1,5 @@
 // Units that people read: seconds instead of nanoseconds, degrees instead of thousandths of one.
-#ifndef SUBSTRATA_RECORDING_BASE_UNIT_HPP
-#define SUBSTRATA_RECORDING_BASE_UNIT_HPP
+#pragma once
 
 #include <deque>
 #include <string_view>
@@ -39,5 +38,3 @@ constexpr std::string_view rate_unit(std::string_view base) noexcept {
 Timeline in_base_units(const Timeline& timeline, std::deque<Series>* series);
 
 }  // namespace substrata::recording
-
-#endif

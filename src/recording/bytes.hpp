@@ -1,6 +1,5 @@
 // The numbers and texts inside a chunk: variable-length integers, fixed ones, and a check sum over them.
-#ifndef SUBSTRATA_RECORDING_BYTES_HPP
-#define SUBSTRATA_RECORDING_BYTES_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -62,5 +61,3 @@ inline std::int64_t wrapping_difference(std::int64_t a, std::int64_t b) noexcept
 }
 
 }  // namespace substrata::recording
-
-#endif

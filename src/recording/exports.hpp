@@ -1,7 +1,6 @@
 // A recording in the formats of others: CSV, JSON, the trace format that Perfetto and Chrome open, OpenMetrics
 // text.
-#ifndef SUBSTRATA_RECORDING_EXPORTS_HPP
-#define SUBSTRATA_RECORDING_EXPORTS_HPP
+#pragma once
 
 #include <iosfwd>
 #include <string>
@@ -41,5 +40,3 @@ std::string json_number(double number);
 std::string exact_value(const Series& series, std::size_t row);
 
 }  // namespace substrata::recording
-
-#endif

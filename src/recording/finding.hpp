@@ -1,6 +1,5 @@
 // What a person should know of a run and can act on.
-#ifndef SUBSTRATA_RECORDING_FINDING_HPP
-#define SUBSTRATA_RECORDING_FINDING_HPP
+#pragma once
 
 #include <string>
 
@@ -15,5 +14,3 @@ struct Finding {
 };
 
 }  // namespace substrata::recording
-
-#endif

@@ -6,8 +6,7 @@
 //
 // Every chunk names its writer, so that several processes may append to one file and files may be put one
 // after the other: the concatenation of two recordings is a recording. Numbers of sets are the writer's own.
-#ifndef SUBSTRATA_RECORDING_FORMAT_HPP
-#define SUBSTRATA_RECORDING_FORMAT_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -53,5 +52,3 @@ enum RowState : std::uint8_t {
 };
 
 }  // namespace substrata::recording
-
-#endif

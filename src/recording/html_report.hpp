@@ -1,6 +1,5 @@
 // A recording as one HTML file that needs nothing else.
-#ifndef SUBSTRATA_RECORDING_HTML_REPORT_HPP
-#define SUBSTRATA_RECORDING_HTML_REPORT_HPP
+#pragma once
 
 #include <iosfwd>
 #include <string>
@@ -16,5 +15,3 @@ namespace substrata::recording {
 void write_html_report(std::ostream& out, const Timeline& timeline, const std::string& title);
 
 }  // namespace substrata::recording
-
-#endif

@@ -1,6 +1,5 @@
 // Takes samples into memory: a recording that needs no file.
-#ifndef SUBSTRATA_RECORDING_MEMORY_SINK_HPP
-#define SUBSTRATA_RECORDING_MEMORY_SINK_HPP
+#pragma once
 
 #include "recording/writer.hpp"
 
@@ -24,5 +23,3 @@ class MemorySink : public Sink {
 };
 
 }  // namespace substrata::recording
-
-#endif

@@ -1,6 +1,5 @@
 // The text in which Prometheus and others take metrics: OpenMetrics 1.0, or the older format of Prometheus.
-#ifndef SUBSTRATA_RECORDING_OPENMETRICS_HPP
-#define SUBSTRATA_RECORDING_OPENMETRICS_HPP
+#pragma once
 
 #include <cstddef>
 #include <iosfwd>
@@ -53,5 +52,3 @@ class MetricText {
 };
 
 }  // namespace substrata::recording
-
-#endif

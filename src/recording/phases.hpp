@@ -1,6 +1,5 @@
 // Messages by phase of an MPI program, as its ranks counted them themselves: exact, where samples are not.
-#ifndef SUBSTRATA_RECORDING_PHASES_HPP
-#define SUBSTRATA_RECORDING_PHASES_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -34,5 +33,3 @@ std::vector<PhaseCount> phase_counts(const Recording& recording);
 std::vector<BlasCount> blas_counts(const Recording& recording);
 
 }  // namespace substrata::recording
-
-#endif

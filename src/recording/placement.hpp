@@ -1,6 +1,5 @@
 // Where the tasks of a recorded command ran, and what is wrong with that.
-#ifndef SUBSTRATA_RECORDING_PLACEMENT_HPP
-#define SUBSTRATA_RECORDING_PLACEMENT_HPP
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -67,5 +66,3 @@ std::string task_name(const Task& task, const Placement& placement);
 std::vector<Finding> placement_findings(const Placement& placement);
 
 }  // namespace substrata::recording
-
-#endif

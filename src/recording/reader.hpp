@@ -1,6 +1,5 @@
 // Reads a recording, also one that was cut off or damaged: what is whole is kept, and what is not is reported.
-#ifndef SUBSTRATA_RECORDING_READER_HPP
-#define SUBSTRATA_RECORDING_READER_HPP
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -22,5 +21,3 @@ Recording read_file(const std::string& path);
 Recording read_files(const std::vector<std::string>& paths);
 
 }  // namespace substrata::recording
-
-#endif

@@ -1,6 +1,5 @@
 // A recording in memory: writers with their series, samples, regions and properties, as the file has them.
-#ifndef SUBSTRATA_RECORDING_RECORDING_HPP
-#define SUBSTRATA_RECORDING_RECORDING_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -125,5 +124,3 @@ struct Recording {
 };
 
 }  // namespace substrata::recording
-
-#endif

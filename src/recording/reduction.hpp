@@ -1,6 +1,5 @@
 // Records of many writers brought down to one of constant size, piece by piece and in any tree.
-#ifndef SUBSTRATA_RECORDING_REDUCTION_HPP
-#define SUBSTRATA_RECORDING_REDUCTION_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -106,5 +105,3 @@ struct NamedSpread {
 std::vector<NamedSpread> spreads_of(const Properties& properties);
 
 }  // namespace substrata::recording
-
-#endif

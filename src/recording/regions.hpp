@@ -1,7 +1,6 @@
 // What was counted within regions: exact where the program counted itself, else between bounds that the
 // samples around a region set.
-#ifndef SUBSTRATA_RECORDING_REGIONS_HPP
-#define SUBSTRATA_RECORDING_REGIONS_HPP
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -45,5 +44,3 @@ RegionSummary summarize_within(const Group& group, const RegionTotals& region, c
 std::string region_text(const RegionSummary& summary, Kind kind);
 
 }  // namespace substrata::recording
-
-#endif

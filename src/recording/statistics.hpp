@@ -1,7 +1,6 @@
 // What a person asks of series: totals, levels and rates, over all or within regions, and how two of them go
 // together.
-#ifndef SUBSTRATA_RECORDING_STATISTICS_HPP
-#define SUBSTRATA_RECORDING_STATISTICS_HPP
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -82,5 +81,3 @@ std::string shared_origin(const Series& a, const Series& b);
 double correlation_without_lag(const Curve& a, const Curve& b);
 
 }  // namespace substrata::recording
-
-#endif

@@ -1,6 +1,5 @@
 // A recording as text for a terminal.
-#ifndef SUBSTRATA_RECORDING_TEXT_REPORT_HPP
-#define SUBSTRATA_RECORDING_TEXT_REPORT_HPP
+#pragma once
 
 #include <cstdint>
 #include <iosfwd>
@@ -31,5 +30,3 @@ std::vector<std::string> what_is_missing(const Timeline& timeline);
 std::string overhead_text(const Timeline& timeline);
 
 }  // namespace substrata::recording
-
-#endif

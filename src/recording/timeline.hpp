@@ -1,7 +1,6 @@
 // A recording on one clock: the series of all writers in seconds since the start, and regions with begin and
 // end.
-#ifndef SUBSTRATA_RECORDING_TIMELINE_HPP
-#define SUBSTRATA_RECORDING_TIMELINE_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -94,5 +93,3 @@ std::string writer_name(const Writer& writer);
 std::string trace_name(const Timeline& timeline, const Trace& trace);
 
 }  // namespace substrata::recording
-
-#endif

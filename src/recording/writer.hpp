@@ -1,7 +1,6 @@
 // Writes a recording: chunks appended whole, so that what was flushed stays readable whatever happens to the
 // process.
-#ifndef SUBSTRATA_RECORDING_WRITER_HPP
-#define SUBSTRATA_RECORDING_WRITER_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -97,5 +96,3 @@ class FileWriter : public Sink {
 std::uint64_t new_writer_id();
 
 }  // namespace substrata::recording
-
-#endif

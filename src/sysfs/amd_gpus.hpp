@@ -1,6 +1,5 @@
 // AMD's GPUs as their kernel driver, amdgpu, shows them: where each is, and events that are numbers in its files.
-#ifndef SUBSTRATA_SYSFS_AMD_GPUS_HPP
-#define SUBSTRATA_SYSFS_AMD_GPUS_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -60,5 +59,3 @@ class AmdGpus : public AmdGpuNumbers {
 };
 
 }  // namespace substrata::sysfs
-
-#endif

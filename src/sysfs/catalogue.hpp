@@ -1,6 +1,5 @@
 // The list of events of a substrate whose events are found at run time, with the other names each answers to.
-#ifndef SUBSTRATA_SYSFS_CATALOGUE_HPP
-#define SUBSTRATA_SYSFS_CATALOGUE_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -94,5 +93,3 @@ class Catalogue {
 };
 
 }  // namespace substrata::sysfs
-
-#endif

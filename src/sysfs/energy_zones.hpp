@@ -1,6 +1,5 @@
 // The zones of /sys/class/powercap: processor packages and their parts whose energy the kernel meters.
-#ifndef SUBSTRATA_SYSFS_ENERGY_ZONES_HPP
-#define SUBSTRATA_SYSFS_ENERGY_ZONES_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -34,5 +33,3 @@ inline constexpr const char* kEnergyIsForRoot =
     "chmod a+r that file";
 
 }  // namespace substrata::sysfs
-
-#endif

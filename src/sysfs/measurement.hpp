@@ -1,7 +1,6 @@
 // The state of one eventset over sampled numbers: when it counts, what it has counted, and what was last
 // seen.
-#ifndef SUBSTRATA_SYSFS_MEASUREMENT_HPP
-#define SUBSTRATA_SYSFS_MEASUREMENT_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -194,5 +193,3 @@ class Measurement {
 };
 
 }  // namespace substrata::sysfs
-
-#endif

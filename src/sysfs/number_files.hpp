@@ -1,7 +1,6 @@
 // Events that are numbers in text files of the kernel: a substrate says where each number stands, and this opens,
 // reads, adds up and writes them.
-#ifndef SUBSTRATA_SYSFS_NUMBER_FILES_HPP
-#define SUBSTRATA_SYSFS_NUMBER_FILES_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -139,5 +138,3 @@ struct NumberSlots : SampledSlots<DeviceT, NumberSampler> {
 };
 
 }  // namespace substrata::sysfs
-
-#endif

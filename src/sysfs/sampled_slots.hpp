@@ -1,6 +1,5 @@
 // The slots of a substrate table for a device that has a catalogue of events and samplers to read them.
-#ifndef SUBSTRATA_SYSFS_SAMPLED_SLOTS_HPP
-#define SUBSTRATA_SYSFS_SAMPLED_SLOTS_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -147,5 +146,3 @@ struct SampledSlots {
 };
 
 }  // namespace substrata::sysfs
-
-#endif

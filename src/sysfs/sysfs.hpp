@@ -1,7 +1,6 @@
 // The kernel's text files as substrates need them: paths below Host::root, one number read from a kept
 // descriptor, and the messages that say why one could not be read.
-#ifndef SUBSTRATA_KERNEL_FILES_KERNEL_FILES_HPP
-#define SUBSTRATA_KERNEL_FILES_KERNEL_FILES_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -86,5 +85,3 @@ class KeptFile {
 };
 
 }  // namespace substrata::sysfs
-
-#endif

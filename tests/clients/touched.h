@@ -1,6 +1,5 @@
 /* Work of a known count: fresh pages of memory, each touched once, each one page fault. */
-#ifndef SUBSTRATA_TESTS_CLIENTS_TOUCHED_H
-#define SUBSTRATA_TESTS_CLIENTS_TOUCHED_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/mman.h>
@@ -15,5 +14,3 @@ static inline int touch_pages(size_t pages) {
   for (size_t page = 0; page < pages; ++page) memory[page * bytes] = 1;
   return munmap((void*)memory, pages * bytes);
 }
-
-#endif

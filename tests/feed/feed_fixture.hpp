@@ -1,7 +1,6 @@
 // What tests of the feed share: probe points by short names, a collecting observer, seeded random
 // transactions.
-#ifndef SUBSTRATA_TESTS_FEED_FEED_FIXTURE_HPP
-#define SUBSTRATA_TESTS_FEED_FEED_FIXTURE_HPP
+#pragma once
 
 #include <gtest/gtest.h>
 #include <substrata/feed.hpp>
@@ -96,5 +95,3 @@ inline substrata_transaction random_transaction(std::mt19937_64& random, uint64_
 }
 
 }  // namespace substrata::feed::test
-
-#endif

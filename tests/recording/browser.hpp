@@ -1,6 +1,5 @@
 // Pages in headless Chromium.
-#ifndef SUBSTRATA_TESTS_RECORD_BROWSER_HPP
-#define SUBSTRATA_TESTS_RECORD_BROWSER_HPP
+#pragma once
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -58,5 +57,3 @@ inline Browsed browse(std::string page, int width, const std::string& script,
   GTEST_SKIP() << "chromium (Debian package chromium) does not run here: " << (browsed).said.substr(0, 300)
 
 }  // namespace substrata::tests
-
-#endif

@@ -1,6 +1,5 @@
 // A program in a pseudo-terminal: what it shows, what is typed, and how the terminal is set meanwhile.
-#ifndef SUBSTRATA_TESTS_RECORD_IN_TERMINAL_HPP
-#define SUBSTRATA_TESTS_RECORD_IN_TERMINAL_HPP
+#pragma once
 
 #include <fcntl.h>
 #include <poll.h>
@@ -124,5 +123,3 @@ class InTerminal {
 };
 
 }  // namespace substrata::tests
-
-#endif

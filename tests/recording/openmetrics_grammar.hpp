@@ -1,6 +1,5 @@
 // Holds a text against OpenMetrics 1.0.0: its ABNF, and the rules beyond it for counters, gauges and info.
-#ifndef SUBSTRATA_TESTS_RECORD_OPENMETRICS_GRAMMAR_HPP
-#define SUBSTRATA_TESTS_RECORD_OPENMETRICS_GRAMMAR_HPP
+#pragma once
 
 #include <cstdlib>
 #include <map>
@@ -180,5 +179,3 @@ inline std::vector<std::string> faults_of_openmetrics(const std::string& text) {
 }
 
 }  // namespace substrata::tests
-
-#endif

@@ -1,6 +1,5 @@
 // What the script of a page draws from.
-#ifndef SUBSTRATA_TESTS_RECORD_PAGE_DATA_HPP
-#define SUBSTRATA_TESTS_RECORD_PAGE_DATA_HPP
+#pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -24,5 +23,3 @@ inline std::string provenance_of(const std::string& page, const std::string& nam
 }
 
 }  // namespace substrata::tests
-
-#endif

@@ -1,6 +1,5 @@
 // A program that runs beside the test: what it writes is read while it runs, and it is ended by a signal.
-#ifndef SUBSTRATA_TESTS_RECORD_RUNNING_PROGRAM_HPP
-#define SUBSTRATA_TESTS_RECORD_RUNNING_PROGRAM_HPP
+#pragma once
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -113,5 +112,3 @@ inline std::string reply_of(int port, const std::string& request) {
 }
 
 }  // namespace substrata::tests
-
-#endif

@@ -1,6 +1,5 @@
 // Records made for tests: in memory, and as a file in a folder of its own.
-#ifndef SUBSTRATA_TESTS_RECORD_SYNTHETIC_HPP
-#define SUBSTRATA_TESTS_RECORD_SYNTHETIC_HPP
+#pragma once
 
 #include <fstream>
 #include <functional>
@@ -67,5 +66,3 @@ inline void sample_functions(recording::Sink& sink, std::size_t rows, double ste
 }
 
 }  // namespace substrata::tests
-
-#endif

@@ -1,6 +1,5 @@
 // The program `substrata` as the tests of its commands call it.
-#ifndef SUBSTRATA_TESTS_RECORDING_TOOL_HPP
-#define SUBSTRATA_TESTS_RECORDING_TOOL_HPP
+#pragma once
 
 #include <string>
 
@@ -16,5 +15,3 @@ inline bool perf_works() { return tool("stat -e perf::TASK-CLOCK -- true").statu
 #define NEEDS_PERF() \
   if (!perf_works()) \
   GTEST_SKIP() << "perf::TASK-CLOCK does not open here: " << tool("stat -e perf::TASK-CLOCK -- true").errors
-
-#endif

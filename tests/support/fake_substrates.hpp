@@ -1,7 +1,6 @@
 // Substrates made for tests: a table each, values that only the test moves, and a log of what the layer
 // called.
-#ifndef SUBSTRATA_TESTS_CORE_FAKE_SUBSTRATES_HPP
-#define SUBSTRATA_TESTS_CORE_FAKE_SUBSTRATES_HPP
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -48,5 +47,3 @@ uint32_t code(const char* name);
 int set_of(std::initializer_list<const char*> names);
 
 }  // namespace fake
-
-#endif

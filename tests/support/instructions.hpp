@@ -1,6 +1,5 @@
 // The instructions that a piece of code runs, seen from outside (ptrace).
-#ifndef SUBSTRATA_TESTS_SUPPORT_INSTRUCTIONS_HPP
-#define SUBSTRATA_TESTS_SUPPORT_INSTRUCTIONS_HPP
+#pragma once
 
 #include <signal.h>
 
@@ -30,5 +29,3 @@ inline long instructions_of(const std::function<bool()>& code) {
 }
 
 }  // namespace substrata::tests
-
-#endif

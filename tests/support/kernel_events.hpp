@@ -1,7 +1,6 @@
 // Whether the kernel lets this process count its events: a container's default filter and some systems'
 // settings do not.
-#ifndef SUBSTRATA_TESTS_SUPPORT_KERNEL_EVENTS_HPP
-#define SUBSTRATA_TESTS_SUPPORT_KERNEL_EVENTS_HPP
+#pragma once
 
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
@@ -32,5 +31,3 @@ inline std::string kernel_events_refused() {
 #define SUBSTRATA_NEEDS_KERNEL_EVENTS()                                                        \
   if (const std::string refused = substrata::tests::kernel_events_refused(); !refused.empty()) \
   GTEST_SKIP() << refused
-
-#endif

@@ -1,6 +1,5 @@
 // A substrate behind its table, opened for a test, and sets of its events.
-#ifndef SUBSTRATA_TESTS_SUPPORT_OPENED_SUBSTRATE_HPP
-#define SUBSTRATA_TESTS_SUPPORT_OPENED_SUBSTRATE_HPP
+#pragma once
 
 #include <gtest/gtest.h>
 #include <substrata/substrate.h>
@@ -80,5 +79,3 @@ class SubstrateTest : public testing::Test {
 };
 
 }  // namespace substrata::tests
-
-#endif

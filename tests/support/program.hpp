@@ -1,6 +1,5 @@
 // Runs programs as a shell would, and gives what they printed and their exit status.
-#ifndef SUBSTRATA_TESTS_SUPPORT_PROGRAM_HPP
-#define SUBSTRATA_TESTS_SUPPORT_PROGRAM_HPP
+#pragma once
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -50,5 +49,3 @@ inline std::size_t count_of(const std::string& text, const std::string& part) {
 }
 
 }  // namespace substrata::tests
-
-#endif

@@ -1,6 +1,5 @@
 // A process without one system call, as under a container's filter.
-#ifndef SUBSTRATA_TESTS_SUPPORT_REFUSED_CALL_HPP
-#define SUBSTRATA_TESTS_SUPPORT_REFUSED_CALL_HPP
+#pragma once
 
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -28,5 +27,3 @@ inline bool refuse_system_call(unsigned number, unsigned error = EPERM) {
 }
 
 }  // namespace substrata::tests
-
-#endif

@@ -1,6 +1,5 @@
 // Whether this is built with a sanitizer that makes programs several times slower.
-#ifndef SUBSTRATA_TESTS_SUPPORT_SANITIZED_HPP
-#define SUBSTRATA_TESTS_SUPPORT_SANITIZED_HPP
+#pragma once
 
 namespace substrata::tests {
 
@@ -15,5 +14,3 @@ inline constexpr bool kSanitized = false;
 #endif
 
 }  // namespace substrata::tests
-
-#endif

@@ -1,6 +1,5 @@
 // The smallest whole substrate, for tests that then change or spoil one thing of it.
-#ifndef SUBSTRATA_TESTS_SUPPORT_SMALLEST_SUBSTRATE_HPP
-#define SUBSTRATA_TESTS_SUPPORT_SMALLEST_SUBSTRATE_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -35,5 +34,3 @@ constexpr SubstrateTable table(const char* name) {
   return table_of<Calls>({.name = name, .summary = "The smallest substrate", .version = "1"});
 }
 }  // namespace smallest
-
-#endif

@@ -1,6 +1,5 @@
 // The system calls that a piece of code makes, seen from outside (ptrace).
-#ifndef SUBSTRATA_TESTS_SUPPORT_SYSTEM_CALLS_HPP
-#define SUBSTRATA_TESTS_SUPPORT_SYSTEM_CALLS_HPP
+#pragma once
 
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -117,5 +116,3 @@ inline SystemCalls system_calls_of(const std::function<bool()>& code) {
 }
 
 }  // namespace substrata::tests
-
-#endif

@@ -1,6 +1,5 @@
 // A folder of a test's own, which goes with the object.
-#ifndef SUBSTRATA_TESTS_SUPPORT_TEMPORARY_FOLDER_HPP
-#define SUBSTRATA_TESTS_SUPPORT_TEMPORARY_FOLDER_HPP
+#pragma once
 
 #include <cerrno>
 #include <cstdlib>
@@ -47,5 +46,3 @@ inline std::string contents(const std::string& path) {
 }
 
 }  // namespace substrata::tests
-
-#endif

@@ -1,7 +1,6 @@
 // The C library's allocator with a switch that makes it fail. The program's own definitions are used by every library
 // in it.
-#ifndef SUBSTRATA_TESTS_TORTURE_ALLOCATIONS_HPP
-#define SUBSTRATA_TESTS_TORTURE_ALLOCATIONS_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -21,5 +20,3 @@ std::int64_t allow_allocations() noexcept;
 std::int64_t living_blocks() noexcept;
 
 }  // namespace substrata::torture
-
-#endif

@@ -1,6 +1,5 @@
 // Who makes a system call of another process.
-#ifndef SUBSTRATA_TESTS_TORTURE_CALLERS_HPP
-#define SUBSTRATA_TESTS_TORTURE_CALLERS_HPP
+#pragma once
 
 #include <linux/seccomp.h>
 
@@ -41,5 +40,3 @@ class Marked {
 };
 
 }  // namespace substrata::torture
-
-#endif

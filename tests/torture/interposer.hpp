@@ -1,6 +1,5 @@
 // What the driver and the library that it puts into other programs have in common: a file that both map.
-#ifndef SUBSTRATA_TESTS_TORTURE_INTERPOSER_HPP
-#define SUBSTRATA_TESTS_TORTURE_INTERPOSER_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -24,5 +23,3 @@ struct Faults {
 };
 
 }  // namespace substrata::torture
-
-#endif

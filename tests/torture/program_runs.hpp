@@ -1,6 +1,5 @@
 // Programs in which something fails: how they are run, and what is made of how they end.
-#ifndef SUBSTRATA_TESTS_TORTURE_PROGRAM_RUNS_HPP
-#define SUBSTRATA_TESTS_TORTURE_PROGRAM_RUNS_HPP
+#pragma once
 
 #include <string>
 #include <utility>
@@ -28,5 +27,3 @@ struct Program {
 Outcome fail_within(const Options& options, const std::vector<Program>& programs);
 
 }  // namespace substrata::torture
-
-#endif

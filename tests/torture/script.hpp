@@ -1,6 +1,5 @@
 // A program of one pass over the C interface, the high-level one and libsde, for runs in which something fails.
-#ifndef SUBSTRATA_TESTS_TORTURE_SCRIPT_HPP
-#define SUBSTRATA_TESTS_TORTURE_SCRIPT_HPP
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -36,5 +35,3 @@ std::string difference(const std::vector<Call>& expected, const std::vector<Call
 std::string not_an_answer(const std::vector<Call>& expected, const std::vector<Call>& found);
 
 }  // namespace substrata::torture
-
-#endif

@@ -1,6 +1,5 @@
 // What the experiments share: processes of their own to fail in, and what is reported of them.
-#ifndef SUBSTRATA_TESTS_TORTURE_TORTURE_HPP
-#define SUBSTRATA_TESTS_TORTURE_TORTURE_HPP
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -93,5 +92,3 @@ Outcome replaced_signal_handlers(const Options& options);
 Outcome several_papis(const Options& options);
 
 }  // namespace substrata::torture
-
-#endif

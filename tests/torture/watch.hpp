@@ -1,6 +1,5 @@
 // Processes whose system calls go on, or are answered with an error or a part of what they asked for.
-#ifndef SUBSTRATA_TESTS_TORTURE_WATCH_HPP
-#define SUBSTRATA_TESTS_TORTURE_WATCH_HPP
+#pragma once
 
 #include <linux/seccomp.h>
 
@@ -46,5 +45,3 @@ std::int64_t part_of(const seccomp_notif& call, int process);
 bool transfers(long number);
 
 }  // namespace substrata::torture
-
-#endif

@@ -1,6 +1,5 @@
 // Every event of every substrate in one code space: names to codes, codes to descriptions, enumeration.
-#ifndef SUBSTRATA_EVENTS_CATALOGUE_HPP
-#define SUBSTRATA_EVENTS_CATALOGUE_HPP
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -182,5 +181,3 @@ class Catalogue {
 };
 
 }  // namespace substrata
-
-#endif

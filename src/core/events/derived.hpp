@@ -1,6 +1,5 @@
 // How one reported value is computed from the values of several native events.
-#ifndef SUBSTRATA_EVENTS_DERIVED_HPP
-#define SUBSTRATA_EVENTS_DERIVED_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -72,5 +71,3 @@ class Formula {
 };
 
 }  // namespace substrata
-
-#endif

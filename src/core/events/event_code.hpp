@@ -1,6 +1,5 @@
 // The numbers by which clients name events: presets, native events and user-defined events.
-#ifndef SUBSTRATA_EVENTS_EVENT_CODE_HPP
-#define SUBSTRATA_EVENTS_EVENT_CODE_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -28,5 +27,3 @@ constexpr CodeKind kind_of(uint32_t code) noexcept {
 constexpr uint32_t index_of(uint32_t code) noexcept { return code & kIndexMask; }
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // An event's name taken apart: component, event, qualifiers.
-#ifndef SUBSTRATA_EVENTS_EVENT_SPEC_HPP
-#define SUBSTRATA_EVENTS_EVENT_SPEC_HPP
+#pragma once
 
 #include <string_view>
 
@@ -21,5 +20,3 @@ struct EventSpec {
 EventSpec parse_event_spec(std::string_view text) noexcept;
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Which events of a component a listing shows, and which qualified forms an event has.
-#ifndef SUBSTRATA_EVENTS_LISTING_HPP
-#define SUBSTRATA_EVENTS_LISTING_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -33,5 +32,3 @@ class Listing {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Codes of native events, given out at first use.
-#ifndef SUBSTRATA_EVENTS_NATIVE_CODES_HPP
-#define SUBSTRATA_EVENTS_NATIVE_CODES_HPP
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -32,5 +31,3 @@ class NativeCodes {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Finds the names most like an unknown one, for error messages.
-#ifndef SUBSTRATA_EVENTS_NEAR_NAMES_HPP
-#define SUBSTRATA_EVENTS_NEAR_NAMES_HPP
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -27,5 +26,3 @@ class NearNames {
 size_t edit_distance(std::string_view a, std::string_view b, size_t limit);
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // The presets of the C interface: their names, numbers, classes and descriptions.
-#ifndef SUBSTRATA_EVENTS_PRESET_HPP
-#define SUBSTRATA_EVENTS_PRESET_HPP
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -41,5 +40,3 @@ const Preset* preset_at(uint32_t index) noexcept;
 int find_preset(std::string_view name) noexcept;
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // How this machine forms each preset, found out once.
-#ifndef SUBSTRATA_EVENTS_PRESET_RECIPES_HPP
-#define SUBSTRATA_EVENTS_PRESET_RECIPES_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -32,5 +31,3 @@ class PresetRecipes {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Reads a user-defined-events file (PAPI_USER_EVENTS_FILE): named formulas over other events.
-#ifndef SUBSTRATA_EVENTS_USER_EVENTS_HPP
-#define SUBSTRATA_EVENTS_USER_EVENTS_HPP
+#pragma once
 
 #include <functional>
 #include <string>
@@ -44,5 +43,3 @@ UserEventsFile parse_user_events(std::string_view text,
                                  const std::function<std::vector<std::string>()>& units = {});
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Eventsets as clients handle them: made, filled, configured, taken apart. Measuring is in measure.hpp.
-#ifndef SUBSTRATA_CORE_EVENT_SET_HPP
-#define SUBSTRATA_CORE_EVENT_SET_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -100,5 +99,3 @@ Status disarm_event(int handle, uint32_t code);
 SUBSTRATA_PRIVATE_API Result<std::vector<int>> events_of_vector(int handle, uint64_t vector);
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // The object behind an eventset handle.
-#ifndef SUBSTRATA_EVENTSET_EVENT_SET_OBJECT_HPP
-#define SUBSTRATA_EVENTSET_EVENT_SET_OBJECT_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -130,5 +129,3 @@ void keep_given_up(const void* parents) noexcept;
 uint64_t fork_count() noexcept;
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Several eventsets, one per substrate, started and read together under one time stamp (PA-41).
-#ifndef SUBSTRATA_CORE_GROUP_HPP
-#define SUBSTRATA_CORE_GROUP_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -23,5 +22,3 @@ Status read_group(const int* handles, uint32_t count, int64_t* values, uint32_t 
 Status stop_group(const int* handles, uint32_t count, int64_t* values, uint32_t room, GroupStamp* stamp);
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // The process-wide library: brought up and down any number of times, and what belongs to all eventsets.
-#ifndef SUBSTRATA_CORE_LIBRARY_HPP
-#define SUBSTRATA_CORE_LIBRARY_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -75,5 +74,3 @@ class Library {
 };
 
 }  // namespace substrata
-
-#endif

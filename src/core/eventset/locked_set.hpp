@@ -1,6 +1,5 @@
 // Access to an eventset by its handle, under its lock.
-#ifndef SUBSTRATA_EVENTSET_LOCKED_SET_HPP
-#define SUBSTRATA_EVENTSET_LOCKED_SET_HPP
+#pragma once
 
 #include <utility>
 
@@ -59,5 +58,3 @@ inline Status no_component() {
 }
 
 }  // namespace substrata
-
-#endif

@@ -1,8 +1,7 @@
 // Measuring with eventsets: the hot path. No allocation in read, reset, accumulate, and no lock but the
 // set's, which costs its owner two plain stores (base/owner_lock.hpp); what a substrate does in its read is
 // its own.
-#ifndef SUBSTRATA_CORE_MEASURE_HPP
-#define SUBSTRATA_CORE_MEASURE_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -41,5 +40,3 @@ SUBSTRATA_PRIVATE_API Status write_set(int handle, const int64_t* values);
 Status read_set_details(int handle, ValueDetail* details, uint32_t room);
 
 }  // namespace substrata
-
-#endif

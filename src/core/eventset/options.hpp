@@ -1,6 +1,5 @@
 // Defaults and limits that are not one eventset's: domains, granularities, multiplex period, debug level.
-#ifndef SUBSTRATA_CORE_OPTIONS_HPP
-#define SUBSTRATA_CORE_OPTIONS_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -59,5 +58,3 @@ std::string user_events_file();
 void reset_options();
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Overflow of an eventset's events: reported by the substrate where it can, else found by a timer.
-#ifndef SUBSTRATA_EVENTSET_OVERFLOW_HPP
-#define SUBSTRATA_EVENTSET_OVERFLOW_HPP
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -36,5 +35,3 @@ SUBSTRATA_PRIVATE_API Status clear_overflow(int handle, uint32_t code);
 void look_for_overflows(int handle, void* context) noexcept;
 
 }  // namespace substrata
-
-#endif

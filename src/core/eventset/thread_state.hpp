@@ -1,6 +1,5 @@
 // What the layer keeps for one measuring thread: its attachments to substrates and which sets run.
-#ifndef SUBSTRATA_CORE_THREAD_STATE_HPP
-#define SUBSTRATA_CORE_THREAD_STATE_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -56,5 +55,3 @@ bool thread_ended(uint64_t number);
 void watch_this_thread();
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // The threads that measure: registration, their private storage, the user locks.
-#ifndef SUBSTRATA_CORE_THREADS_HPP
-#define SUBSTRATA_CORE_THREADS_HPP
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -43,5 +42,3 @@ SUBSTRATA_PRIVATE_API Status lock_user(int number);
 SUBSTRATA_PRIVATE_API Status unlock_user(int number);
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Software multiplexing: divides one eventset's events into groups that count one after the other.
-#ifndef SUBSTRATA_MULTIPLEX_MULTIPLEXER_HPP
-#define SUBSTRATA_MULTIPLEX_MULTIPLEXER_HPP
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -96,5 +95,3 @@ class Multiplexer {
 };
 
 }  // namespace substrata
-
-#endif

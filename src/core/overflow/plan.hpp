@@ -1,6 +1,5 @@
 // What one set that overflows keeps: its watched events and the timer that looks at them.
-#ifndef SUBSTRATA_OVERFLOW_PLAN_HPP
-#define SUBSTRATA_OVERFLOW_PLAN_HPP
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -53,5 +52,3 @@ class OverflowPlan {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Histograms of program addresses: which bucket an overflow counts into, and by how much.
-#ifndef SUBSTRATA_OVERFLOW_PROFILE_HPP
-#define SUBSTRATA_OVERFLOW_PROFILE_HPP
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -69,5 +68,3 @@ class Profile {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // The timer that looks for overflows: one per running set, with one signal handler for all of them.
-#ifndef SUBSTRATA_OVERFLOW_TIMER_HPP
-#define SUBSTRATA_OVERFLOW_TIMER_HPP
+#pragma once
 
 #include <time.h>
 
@@ -36,5 +35,3 @@ class OverflowTimer {
 int overflow_signal() noexcept;
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // One event that overflows: its threshold, and the handler or profile that receives the overflows.
-#ifndef SUBSTRATA_OVERFLOW_WATCH_HPP
-#define SUBSTRATA_OVERFLOW_WATCH_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -59,5 +58,3 @@ struct Watch {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // One substrate as the layer sees it: its table, whether it is here, its open device and its reason when not.
-#ifndef SUBSTRATA_REGISTRY_COMPONENT_HPP
-#define SUBSTRATA_REGISTRY_COMPONENT_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -102,5 +101,3 @@ class Component {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Substrates that serve the components of others, as the bridge does those of another PAPI.
-#ifndef SUBSTRATA_REGISTRY_OTHER_COMPONENTS_HPP
-#define SUBSTRATA_REGISTRY_OTHER_COMPONENTS_HPP
+#pragma once
 
 #include <algorithm>
 #include <string>
@@ -28,5 +27,3 @@ inline Component* server_of(Registry& registry, std::string_view name) {
 }
 
 }  // namespace substrata
-
-#endif

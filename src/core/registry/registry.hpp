@@ -1,6 +1,5 @@
 // All substrates of this process: the built-in list and the plug-ins found on SUBSTRATA_PLUGIN_PATH.
-#ifndef SUBSTRATA_REGISTRY_REGISTRY_HPP
-#define SUBSTRATA_REGISTRY_REGISTRY_HPP
+#pragma once
 
 #include <memory>
 #include <string>
@@ -65,5 +64,3 @@ class Registry {
 };
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Turns what an entry point published into a table the core can call without null checks, or refuses it.
-#ifndef SUBSTRATA_REGISTRY_TABLE_BUILDER_HPP
-#define SUBSTRATA_REGISTRY_TABLE_BUILDER_HPP
+#pragma once
 
 #include "base/result.hpp"
 
@@ -16,5 +15,3 @@ namespace substrata {
 Result<SubstrateTable> build_table(EntryPoint* entry, const Host& host, const char* origin);
 
 }  // namespace substrata
-
-#endif

@@ -1,7 +1,6 @@
 // The GPUs of the machine and what programs ask of them: NVIDIA's from the libraries of their driver, AMD's from the
 // kernel's files. Asked at first use, never at start.
-#ifndef SUBSTRATA_CORE_ACCELERATORS_HPP
-#define SUBSTRATA_CORE_ACCELERATORS_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -81,5 +80,3 @@ Accelerators find_accelerators(const Host& host);
 SUBSTRATA_PRIVATE_API const Accelerators* accelerators();
 
 }  // namespace substrata
-
-#endif

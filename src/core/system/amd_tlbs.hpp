@@ -1,6 +1,5 @@
 // Translation lookaside buffers of AMD's processors, which describe them in CPUID leaves of their own.
-#ifndef SUBSTRATA_SYSTEM_AMD_TLBS_HPP
-#define SUBSTRATA_SYSTEM_AMD_TLBS_HPP
+#pragma once
 
 #include "system/system_info.hpp"
 
@@ -17,5 +16,3 @@ struct TlbRegisters {
 void add_amd_tlbs(TlbRegisters level_1, TlbRegisters level_2, TlbRegisters gibibyte, HardwareInfo* info);
 
 }  // namespace substrata
-
-#endif

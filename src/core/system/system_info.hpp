@@ -1,6 +1,5 @@
 // What the machine, the program and its memory are: asked from hwloc and /proc at first use, never at start.
-#ifndef SUBSTRATA_CORE_SYSTEM_INFO_HPP
-#define SUBSTRATA_CORE_SYSTEM_INFO_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -90,5 +89,3 @@ Result<std::vector<AddressMap>> parse_maps(const std::string& text);
 Result<MemoryInfo> parse_status(const std::string& text);
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // Real and virtual time for the C interface.
-#ifndef SUBSTRATA_CORE_TIMERS_HPP
-#define SUBSTRATA_CORE_TIMERS_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -33,5 +32,3 @@ SUBSTRATA_PRIVATE_API ClockPoint clock_point(int tries, int64_t quick) noexcept;
 SUBSTRATA_PRIVATE_API double cycle_hz() noexcept;
 
 }  // namespace substrata
-
-#endif

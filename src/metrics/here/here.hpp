@@ -1,6 +1,5 @@
 // Metrics of this process: the definitions for its machine, and the events that its substrates count.
-#ifndef SUBSTRATA_METRICS_HERE_HPP
-#define SUBSTRATA_METRICS_HERE_HPP
+#pragma once
 
 #include <memory>
 
@@ -18,5 +17,3 @@ Countable in_this_process();
 bool is_modelled(const Bound& bound);
 
 }  // namespace substrata::metrics
-
-#endif

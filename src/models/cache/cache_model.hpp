@@ -1,6 +1,5 @@
 // Two cache levels and a memory of one processor: what hits, what misses, what is written back.
-#ifndef SUBSTRATA_CACHE_CACHE_MODEL_HPP
-#define SUBSTRATA_CACHE_CACHE_MODEL_HPP
+#pragma once
 
 #include <algorithm>
 #include <bit>
@@ -194,5 +193,3 @@ class Caches {
 };
 
 }  // namespace substrata::memory
-
-#endif

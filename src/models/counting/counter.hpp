@@ -1,6 +1,5 @@
 // A number that a model counts and that readers on other threads look at.
-#ifndef SUBSTRATA_COUNTING_COUNTER_HPP
-#define SUBSTRATA_COUNTING_COUNTER_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -22,5 +21,3 @@ class Counter {
 };
 
 }  // namespace substrata::counting
-
-#endif

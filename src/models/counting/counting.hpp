@@ -6,8 +6,7 @@
 //     ...
 //   };
 //   constexpr SubstrateTable kTable = counting::table<CacheMonitor>({.name = "memory", ...});
-#ifndef SUBSTRATA_COUNTING_COUNTING_HPP
-#define SUBSTRATA_COUNTING_COUNTING_HPP
+#pragma once
 
 #include <substrata/feed.h>
 #include <substrata/substrate.h>
@@ -252,5 +251,3 @@ constexpr SubstrateTable table(SubstrateTable own) {
 }
 
 }  // namespace substrata::counting
-
-#endif

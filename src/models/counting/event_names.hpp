@@ -1,7 +1,6 @@
 // Event names with qualifiers, "L1_MISSES:cpu=3:l1=32K": parsed against what a monitor has, and made
 // canonical.
-#ifndef SUBSTRATA_COUNTING_EVENT_NAMES_HPP
-#define SUBSTRATA_COUNTING_EVENT_NAMES_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -61,5 +60,3 @@ std::string canonical_name(std::span<const EventDescription> events, std::span<c
                            const Request& request);
 
 }  // namespace substrata::counting
-
-#endif

@@ -1,6 +1,5 @@
 // The difference of two versions of a page, as it travels: runs of changed words.
-#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_DIFF_HPP
-#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_DIFF_HPP
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -13,5 +12,3 @@ std::vector<std::byte> make_diff(const std::byte* twin, const std::byte* page, s
 void apply_diff(std::byte* page, const std::vector<std::byte>& diff);
 
 }  // namespace substrata::svm
-
-#endif

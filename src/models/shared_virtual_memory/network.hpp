@@ -1,6 +1,5 @@
 // What shared virtual memory asks of the network below it, and the packets that pass between both.
-#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_NETWORK_HPP
-#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_NETWORK_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -116,5 +115,3 @@ class Network {
 };
 
 }  // namespace substrata::svm
-
-#endif

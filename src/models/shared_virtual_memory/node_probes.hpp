@@ -1,6 +1,5 @@
 // Probe points where packets arrive at nodes: <machine>.node<i>.receive.
-#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_NODE_PROBES_HPP
-#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_NODE_PROBES_HPP
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -39,5 +38,3 @@ class NodeProbes {
 };
 
 }  // namespace substrata::svm
-
-#endif

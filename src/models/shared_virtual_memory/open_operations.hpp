@@ -1,7 +1,6 @@
 // Operations of the communication layer that are under way: which packet is a part of which, and when each
 // ends.
-#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_OPEN_OPERATIONS_HPP
-#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_OPEN_OPERATIONS_HPP
+#pragma once
 
 #include <cstdint>
 #include <unordered_map>
@@ -57,5 +56,3 @@ class OpenOperations {
 };
 
 }  // namespace substrata::svm
-
-#endif

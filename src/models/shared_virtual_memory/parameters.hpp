@@ -1,6 +1,5 @@
 // The parameters that machines of shared virtual memory have in common, for users.
-#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_PARAMETERS_HPP
-#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_PARAMETERS_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -31,5 +30,3 @@ inline SvmParameters common_parameters(const workloads::Values& values) {
 }
 
 }  // namespace substrata::svm
-
-#endif

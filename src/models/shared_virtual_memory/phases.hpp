@@ -1,6 +1,5 @@
 // In which phase or procedure of its program each node is, by the number of the region in the feed.
-#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_PHASES_HPP
-#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_PHASES_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -37,5 +36,3 @@ class Phases {
 };
 
 }  // namespace substrata::svm
-
-#endif

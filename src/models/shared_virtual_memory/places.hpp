@@ -1,6 +1,5 @@
 // Things under way by number: a number is used again when its thing has arrived.
-#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLACES_HPP
-#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLACES_HPP
+#pragma once
 
 #include <cstdint>
 #include <deque>
@@ -32,5 +31,3 @@ class Places {
 };
 
 }  // namespace substrata::svm
-
-#endif

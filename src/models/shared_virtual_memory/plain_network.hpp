@@ -1,7 +1,6 @@
 // A network without contention: a fixed latency, a bandwidth, and disorder between different pairs when tests
 // ask for it.
-#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLAIN_NETWORK_HPP
-#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLAIN_NETWORK_HPP
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -60,5 +59,3 @@ class PlainNetwork final : public Network, private workloads::EventSink {
 };
 
 }  // namespace substrata::svm
-
-#endif

@@ -1,6 +1,5 @@
 // Shared virtual memory on the plain network, made from a text of parameters: the machine `svm`.
-#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLAIN_SVM_HPP
-#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_PLAIN_SVM_HPP
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -17,5 +16,3 @@ std::unique_ptr<SvmMachine> make_plain_svm(std::string_view parameters, std::uin
                                            std::string& error);
 
 }  // namespace substrata::svm
-
-#endif

@@ -8,8 +8,7 @@
 // an acquire brings write notices, the pages they name become invalid, and the next access fetches the whole
 // page from its home, which waits until the changes the notices stand for have arrived. The data really
 // moves: every process has pages of its own, and what the protocol does not bring it does not see.
-#ifndef SUBSTRATA_SHARED_VIRTUAL_MEMORY_SVM_MACHINE_HPP
-#define SUBSTRATA_SHARED_VIRTUAL_MEMORY_SVM_MACHINE_HPP
+#pragma once
 
 #include <cstdint>
 #include <deque>
@@ -228,5 +227,3 @@ class SvmMachine final : public workloads::Machine, private PacketSink, private 
 };
 
 }  // namespace substrata::svm
-
-#endif

@@ -1,6 +1,5 @@
 // One Fortran procedure under every name a Fortran compiler may give it, and its texts.
-#ifndef SUBSTRATA_CAPI_FORTRAN_SPELLING_HPP
-#define SUBSTRATA_CAPI_FORTRAN_SPELLING_HPP
+#pragma once
 
 #include <papi.h>
 
@@ -46,5 +45,3 @@ inline void to_fortran(const char* text, char* out, size_t length) {
 }
 
 }  // namespace substrata::capi
-
-#endif

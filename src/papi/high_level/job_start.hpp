@@ -1,6 +1,5 @@
 // When the job began that this process belongs to.
-#ifndef SUBSTRATA_HIGH_LEVEL_JOB_START_HPP
-#define SUBSTRATA_HIGH_LEVEL_JOB_START_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -11,5 +10,3 @@ namespace substrata::high_level {
 int64_t job_start_ns();
 
 }  // namespace substrata::high_level
-
-#endif

@@ -1,6 +1,5 @@
 // Metrics of regions, computed from the columns that the regions measure.
-#ifndef SUBSTRATA_HIGH_LEVEL_METRIC_COLUMNS_HPP
-#define SUBSTRATA_HIGH_LEVEL_METRIC_COLUMNS_HPP
+#pragma once
 
 #include <memory>
 #include <string>
@@ -36,5 +35,3 @@ std::string_view metric_spec(std::string_view word) noexcept;
 std::vector<metrics::Bound> bind_spec(std::string_view spec, MetricPlan* plan, std::vector<std::string>* why);
 
 }  // namespace substrata::high_level
-
-#endif

@@ -1,6 +1,5 @@
 // What the passes of one thread through its regions have measured: a few words each, or only their sums.
-#ifndef SUBSTRATA_HIGH_LEVEL_PASSES_HPP
-#define SUBSTRATA_HIGH_LEVEL_PASSES_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -91,5 +90,3 @@ class Passes {
 };
 
 }  // namespace substrata::high_level
-
-#endif

@@ -1,6 +1,5 @@
 // Writes the begins and ends of high-level regions to a file that a recorder outside the program reads.
-#ifndef SUBSTRATA_HIGH_LEVEL_REGION_FILE_HPP
-#define SUBSTRATA_HIGH_LEVEL_REGION_FILE_HPP
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -16,5 +15,3 @@ void write_region_begin(std::string_view region) noexcept;
 void write_region_end(std::string_view region) noexcept;
 
 }  // namespace substrata::high_level
-
-#endif

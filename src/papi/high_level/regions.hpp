@@ -1,6 +1,5 @@
 // Named regions of a program, measured by thread with the events that PAPI_EVENTS names.
-#ifndef SUBSTRATA_HIGH_LEVEL_REGIONS_HPP
-#define SUBSTRATA_HIGH_LEVEL_REGIONS_HPP
+#pragma once
 
 #include <sys/types.h>
 
@@ -95,5 +94,3 @@ class Regions {
 };
 
 }  // namespace substrata::high_level
-
-#endif

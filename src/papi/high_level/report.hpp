@@ -1,6 +1,5 @@
 // What the regions of one process have measured, written as the high-level report.
-#ifndef SUBSTRATA_HIGH_LEVEL_REPORT_HPP
-#define SUBSTRATA_HIGH_LEVEL_REPORT_HPP
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -65,5 +64,3 @@ Status write_report(const std::string& parent, const std::string& folder, const 
                     const std::function<void(const TextSink&)>& text);
 
 }  // namespace substrata::high_level
-
-#endif

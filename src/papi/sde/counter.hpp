@@ -1,7 +1,6 @@
 // One published event: what stands behind its name now, and how it is read while the program changes its
 // mind.
-#ifndef SUBSTRATA_SDE_COUNTER_HPP
-#define SUBSTRATA_SDE_COUNTER_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -165,5 +164,3 @@ void forget_tool_words() noexcept;
 void ask_tool_for_timer() noexcept;
 
 }  // namespace substrata::sde
-
-#endif

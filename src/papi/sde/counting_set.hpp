@@ -1,6 +1,5 @@
 // Counts how often each distinct element was put into a counting set.
-#ifndef SUBSTRATA_SDE_COUNTING_SET_HPP
-#define SUBSTRATA_SDE_COUNTING_SET_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -43,5 +42,3 @@ class CountingSet {
 void release(cset_list_object_t* list) noexcept;
 
 }  // namespace substrata::sde
-
-#endif

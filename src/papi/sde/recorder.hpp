@@ -1,6 +1,5 @@
 // Keeps the values given to a recorder and answers for the whole, their number and their quartiles.
-#ifndef SUBSTRATA_SDE_RECORDER_HPP
-#define SUBSTRATA_SDE_RECORDER_HPP
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -40,5 +39,3 @@ class Recorder {
 };
 
 }  // namespace substrata::sde
-
-#endif

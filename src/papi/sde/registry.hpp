@@ -1,6 +1,5 @@
 // Every publishing library and event of the process: names to numbers and handles.
-#ifndef SUBSTRATA_SDE_REGISTRY_HPP
-#define SUBSTRATA_SDE_REGISTRY_HPP
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -81,5 +80,3 @@ class Registry {
 };
 
 }  // namespace substrata::sde
-
-#endif

@@ -2,8 +2,7 @@
  * of our own that let several readers measure one counter without disturbing each other. Installed nowhere:
  * tools look the names up with dlsym. Events are known by a number that never changes and is never given to
  * another name. Thread-safe. */
-#ifndef SUBSTRATA_SDE_TOOL_INTERFACE_H
-#define SUBSTRATA_SDE_TOOL_INTERFACE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -69,5 +68,3 @@ int substrata_sde_read_from(uint32_t counter_id, const substrata_sde_start* star
 }
 #endif
 #pragma GCC visibility pop
-
-#endif

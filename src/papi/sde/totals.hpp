@@ -1,6 +1,5 @@
 // What the program's counters came to, written down for a tool outside of the process.
-#ifndef SUBSTRATA_SDE_TOTALS_HPP
-#define SUBSTRATA_SDE_TOTALS_HPP
+#pragma once
 
 #include "registry.hpp"
 
@@ -14,5 +13,3 @@ void write_totals(const Library& library);
 void write_totals(Counter& counter);
 
 }  // namespace substrata::sde
-
-#endif

@@ -1,6 +1,5 @@
 // Series as the page draws them: bounded in points, whatever the number of samples and writers.
-#ifndef SUBSTRATA_RECORDING_PAGE_CURVES_HPP
-#define SUBSTRATA_RECORDING_PAGE_CURVES_HPP
+#pragma once
 
 #include <iosfwd>
 #include <vector>
@@ -39,5 +38,3 @@ void write_rows(std::ostream& out, const Group& group, const Timeline& timeline)
 void write_numbers(std::ostream& out, const std::vector<double>& numbers, int digits);
 
 }  // namespace substrata::recording
-
-#endif

@@ -1,6 +1,5 @@
 // The texts of this folder, as the build embeds them.
-#ifndef SUBSTRATA_RECORDING_PAGE_EMBEDDED_HPP
-#define SUBSTRATA_RECORDING_PAGE_EMBEDDED_HPP
+#pragma once
 
 namespace substrata::recording {
 
@@ -9,5 +8,3 @@ extern const char* const kPageStyle;
 extern const char* const kPageScript;
 
 }  // namespace substrata::recording
-
-#endif

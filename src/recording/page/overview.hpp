@@ -1,6 +1,5 @@
 // The numbers at the head of the page: where time, bytes and heat went, as a whole.
-#ifndef SUBSTRATA_RECORDING_PAGE_OVERVIEW_HPP
-#define SUBSTRATA_RECORDING_PAGE_OVERVIEW_HPP
+#pragma once
 
 #include <cmath>
 #include <string>
@@ -24,5 +23,3 @@ struct OverviewNumber {
 std::vector<OverviewNumber> overview_of(const Timeline& timeline, const std::vector<Group>& groups);
 
 }  // namespace substrata::recording
-
-#endif

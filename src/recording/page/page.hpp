@@ -1,6 +1,5 @@
 // The page that a browser shows: of a recording, or of events as they stand.
-#ifndef SUBSTRATA_RECORDING_PAGE_PAGE_HPP
-#define SUBSTRATA_RECORDING_PAGE_PAGE_HPP
+#pragma once
 
 #include <iosfwd>
 #include <string>
@@ -23,5 +22,3 @@ bool page_has_charts() noexcept;
 void write_facts(std::ostream& out, const SeriesInfo& about, std::string_view scope);
 
 }  // namespace substrata::recording
-
-#endif

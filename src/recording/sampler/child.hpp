@@ -1,6 +1,5 @@
 // The recorded command: made, held until the counters are attached, let go, and waited for.
-#ifndef SUBSTRATA_SAMPLER_CHILD_HPP
-#define SUBSTRATA_SAMPLER_CHILD_HPP
+#pragma once
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -63,5 +62,3 @@ class Child {
 };
 
 }  // namespace substrata::sampler
-
-#endif

@@ -1,6 +1,5 @@
 // A file descriptor with an owner.
-#ifndef SUBSTRATA_SAMPLER_DESCRIPTOR_HPP
-#define SUBSTRATA_SAMPLER_DESCRIPTOR_HPP
+#pragma once
 
 #include <unistd.h>
 
@@ -22,5 +21,3 @@ class Descriptor {
 };
 
 }  // namespace substrata::sampler
-
-#endif

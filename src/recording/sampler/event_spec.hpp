@@ -1,6 +1,5 @@
 // The events that a user asked for: names and patterns, and the thermal model where one is of it.
-#ifndef SUBSTRATA_SAMPLER_EVENT_SPEC_HPP
-#define SUBSTRATA_SAMPLER_EVENT_SPEC_HPP
+#pragma once
 
 #include <string>
 #include <utility>
@@ -34,5 +33,3 @@ void add_willing_events(const std::vector<std::string>& names, const TryAdd& try
                         std::vector<Refused>* refused);
 
 }  // namespace substrata::sampler
-
-#endif

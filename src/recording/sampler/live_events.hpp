@@ -1,7 +1,6 @@
 // Events as they stand now: of the whole machine, of a running process, or of a command that is about to
 // begin.
-#ifndef SUBSTRATA_SAMPLER_LIVE_EVENTS_HPP
-#define SUBSTRATA_SAMPLER_LIVE_EVENTS_HPP
+#pragma once
 
 #include <sys/types.h>
 
@@ -74,5 +73,3 @@ class LiveEvents {
 };
 
 }  // namespace substrata::sampler
-
-#endif

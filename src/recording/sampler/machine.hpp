@@ -1,6 +1,5 @@
 // Where and by what a recording is made: the properties that stand at its beginning.
-#ifndef SUBSTRATA_SAMPLER_MACHINE_HPP
-#define SUBSTRATA_SAMPLER_MACHINE_HPP
+#pragma once
 
 #include <optional>
 #include <string>
@@ -22,5 +21,3 @@ struct RankOfJob {
 std::optional<RankOfJob> rank_of_job();
 
 }  // namespace substrata::sampler
-
-#endif

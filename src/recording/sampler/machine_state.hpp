@@ -1,6 +1,5 @@
 // How busy the machine is as a whole: its processors, its memory, its queue.
-#ifndef SUBSTRATA_SAMPLER_MACHINE_STATE_HPP
-#define SUBSTRATA_SAMPLER_MACHINE_STATE_HPP
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -26,5 +25,3 @@ std::map<int, ProcessorTime> processor_times(const std::string& root = "");
 MachineState machine_state(const std::string& root = "");
 
 }  // namespace substrata::sampler
-
-#endif

@@ -1,6 +1,5 @@
 // A file into which the recorded command may write the begin and end of its regions.
-#ifndef SUBSTRATA_SAMPLER_MARK_FILE_HPP
-#define SUBSTRATA_SAMPLER_MARK_FILE_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -39,5 +38,3 @@ class MarkFile {
 bool parse_mark(const std::string& line, recording::Mark* out);
 
 }  // namespace substrata::sampler
-
-#endif

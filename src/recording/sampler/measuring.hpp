@@ -1,6 +1,5 @@
 // Events by name as the commands use them: listed, described, and counted in one eventset a substrate.
-#ifndef SUBSTRATA_SAMPLER_MEASURING_HPP
-#define SUBSTRATA_SAMPLER_MEASURING_HPP
+#pragma once
 
 #include <papi.h>
 #include <substrata/extensions.h>
@@ -76,5 +75,3 @@ void print_values(const std::vector<Counted>& values);
 nlohmann::json values_as_json(const std::vector<Counted>& values);
 
 }  // namespace substrata::sampler
-
-#endif

@@ -1,6 +1,5 @@
 // How an MPI program is started with the shim of its MPI library.
-#ifndef SUBSTRATA_SAMPLER_MPI_LAUNCHING_HPP
-#define SUBSTRATA_SAMPLER_MPI_LAUNCHING_HPP
+#pragma once
 
 #include <span>
 #include <string>
@@ -31,5 +30,3 @@ std::string shim_for_program(const std::string& program);
 std::string shim_for_script();
 
 }  // namespace substrata::sampler
-
-#endif

@@ -1,6 +1,5 @@
 // The messages of a running MPI program, as the preloaded shim reports them.
-#ifndef SUBSTRATA_SAMPLER_MPI_SAMPLER_HPP
-#define SUBSTRATA_SAMPLER_MPI_SAMPLER_HPP
+#pragma once
 
 #include <substrata/live_board.h>
 
@@ -54,5 +53,3 @@ class MpiSampler {
 };
 
 }  // namespace substrata::sampler
-
-#endif

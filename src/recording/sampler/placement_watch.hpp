@@ -1,6 +1,5 @@
 // Looks from time to time where the tasks of a command run.
-#ifndef SUBSTRATA_SAMPLER_PLACEMENT_WATCH_HPP
-#define SUBSTRATA_SAMPLER_PLACEMENT_WATCH_HPP
+#pragma once
 
 #include <sys/types.h>
 
@@ -48,5 +47,3 @@ class PlacementWatch {
 };
 
 }  // namespace substrata::sampler
-
-#endif

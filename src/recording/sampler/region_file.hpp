@@ -1,6 +1,5 @@
 // Regions of programs that use PAPI's high-level interface, as the library reports them.
-#ifndef SUBSTRATA_SAMPLER_REGION_FILE_HPP
-#define SUBSTRATA_SAMPLER_REGION_FILE_HPP
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -45,5 +44,3 @@ class RegionFile {
 };
 
 }  // namespace substrata::sampler
-
-#endif

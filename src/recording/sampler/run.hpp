@@ -1,6 +1,5 @@
 // A command run under a sampler: what `substrata record` and `substrata stat` have in common.
-#ifndef SUBSTRATA_SAMPLER_RUN_HPP
-#define SUBSTRATA_SAMPLER_RUN_HPP
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -85,5 +84,3 @@ struct SplitLine {
 std::optional<SplitLine> split_at_dashes(int argc, char** argv);
 
 }  // namespace substrata::sampler
-
-#endif

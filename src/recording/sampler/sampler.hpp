@@ -1,7 +1,6 @@
 // The events of a recorded command: counters that follow its processes, and everything else of the node, read
 // in one row.
-#ifndef SUBSTRATA_SAMPLER_SAMPLER_HPP
-#define SUBSTRATA_SAMPLER_SAMPLER_HPP
+#pragma once
 
 #include <substrata/extensions.h>
 #include <sys/types.h>
@@ -116,5 +115,3 @@ inline constexpr const char* kLeftOut = "left out";
 std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Refused>* refused = nullptr);
 
 }  // namespace substrata::sampler
-
-#endif

@@ -1,6 +1,5 @@
 // What `top` and `serve` look at: the machine, a process or a command, from its beginning to its end.
-#ifndef SUBSTRATA_SAMPLER_TARGET_HPP
-#define SUBSTRATA_SAMPLER_TARGET_HPP
+#pragma once
 
 #include <sys/types.h>
 
@@ -74,5 +73,3 @@ class Signals {
 };
 
 }  // namespace substrata::sampler
-
-#endif

@@ -1,6 +1,5 @@
 // A machine as text, as a picture and as JSON, with what ran where.
-#ifndef SUBSTRATA_TOPOLOGY_DRAWING_HPP
-#define SUBSTRATA_TOPOLOGY_DRAWING_HPP
+#pragma once
 
 #include <iosfwd>
 #include <string>
@@ -25,5 +24,3 @@ void write_tasks(std::ostream& out, const recording::Placement& placement);
 void write_findings(std::ostream& out, const std::vector<recording::Finding>& findings);
 
 }  // namespace substrata::topology
-
-#endif

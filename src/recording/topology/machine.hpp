@@ -1,6 +1,5 @@
 // A machine's parts: packages, memory nodes, caches, cores, logical processors, devices.
-#ifndef SUBSTRATA_TOPOLOGY_MACHINE_HPP
-#define SUBSTRATA_TOPOLOGY_MACHINE_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -41,5 +40,3 @@ Machine load(const std::string& input, Devices devices = Devices::kWith);
 std::string size_text(std::uint64_t bytes);
 
 }  // namespace substrata::topology
-
-#endif

@@ -1,6 +1,5 @@
 // Events of sensors, placed on the parts that they measure.
-#ifndef SUBSTRATA_TOPOLOGY_SENSORS_HPP
-#define SUBSTRATA_TOPOLOGY_SENSORS_HPP
+#pragma once
 
 #include <string>
 #include <vector>
@@ -21,5 +20,3 @@ struct Sensor {
 void place_sensors(const std::vector<Sensor>& sensors, Machine* machine);
 
 }  // namespace substrata::topology
-
-#endif

@@ -1,7 +1,6 @@
 // A call of the program into the tracer's runtime, from which nothing is thrown and in which nothing waits for
 // itself.
-#ifndef SUBSTRATA_ACCESS_TRACER_ENTRY_HPP
-#define SUBSTRATA_ACCESS_TRACER_ENTRY_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -48,5 +47,3 @@ class Entry {
 };
 
 }  // namespace substrata::access_tracer
-
-#endif

@@ -1,6 +1,5 @@
 // Which accesses go to the feed: by function, by object, by address range; read from SUBSTRATA_MEMORY_FILTER.
-#ifndef SUBSTRATA_ACCESS_TRACER_FILTER_HPP
-#define SUBSTRATA_ACCESS_TRACER_FILTER_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -33,5 +32,3 @@ struct Burst {
 std::string parse_burst(std::string_view text, Burst& out);
 
 }  // namespace substrata::access_tracer
-
-#endif

@@ -1,7 +1,6 @@
 /* What the hooks (linked into the traced program) and the runtime (a shared library) share: a thread's table
  * of access sites, and the calls from one to the other. Private to the access tracer. */
-#ifndef SUBSTRATA_ACCESS_TRACER_INTERFACE_H
-#define SUBSTRATA_ACCESS_TRACER_INTERFACE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,6 +74,4 @@ static inline uint32_t substrata_memory_slot(uintptr_t pc) {
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 // Places of memory with names: variables, heap objects by their allocation site, stacks.
-#ifndef SUBSTRATA_ACCESS_TRACER_OBJECTS_HPP
-#define SUBSTRATA_ACCESS_TRACER_OBJECTS_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -79,5 +78,3 @@ class Objects {
 };
 
 }  // namespace substrata::access_tracer
-
-#endif

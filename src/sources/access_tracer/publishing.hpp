@@ -1,6 +1,5 @@
 // The accesses of one thread as compact records of the feed, all of them or in bursts.
-#ifndef SUBSTRATA_ACCESS_TRACER_PUBLISHING_HPP
-#define SUBSTRATA_ACCESS_TRACER_PUBLISHING_HPP
+#pragma once
 
 #include <substrata/feed.hpp>
 
@@ -49,5 +48,3 @@ bool add_source();
 client::feed::Recorder begin_trace();
 
 }  // namespace substrata::access_tracer
-
-#endif

@@ -1,6 +1,5 @@
 // What the user asked for and cannot be had is reported on standard error, and otherwise ignored.
-#ifndef SUBSTRATA_ACCESS_TRACER_REPORT_HPP
-#define SUBSTRATA_ACCESS_TRACER_REPORT_HPP
+#pragma once
 
 #include <cstdio>
 #include <string>
@@ -13,5 +12,3 @@ inline void report(const std::string& message) {
 }
 
 }  // namespace substrata::access_tracer
-
-#endif

@@ -1,6 +1,5 @@
 // The access tracer's runtime in one process: what the hooks and the allocation functions call.
-#ifndef SUBSTRATA_ACCESS_TRACER_RUNTIME_HPP
-#define SUBSTRATA_ACCESS_TRACER_RUNTIME_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -77,5 +76,3 @@ class Runtime {
 };
 
 }  // namespace substrata::access_tracer
-
-#endif

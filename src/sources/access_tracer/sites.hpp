@@ -1,6 +1,5 @@
 // Access sites: which object an instruction accessed last, and how often.
-#ifndef SUBSTRATA_ACCESS_TRACER_SITES_HPP
-#define SUBSTRATA_ACCESS_TRACER_SITES_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -80,5 +79,3 @@ class BindingSalt {
 };
 
 }  // namespace substrata::access_tracer
-
-#endif

@@ -1,6 +1,5 @@
 // The summary of all accesses by function and by object.
-#ifndef SUBSTRATA_ACCESS_TRACER_SUMMARY_HPP
-#define SUBSTRATA_ACCESS_TRACER_SUMMARY_HPP
+#pragma once
 
 #include <string>
 #include <vector>
@@ -21,5 +20,3 @@ struct SummaryOf {
 void write_summary(const std::string& path, const SummaryOf& of, Objects& objects);
 
 }  // namespace substrata::access_tracer
-
-#endif

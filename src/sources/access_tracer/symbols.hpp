@@ -1,7 +1,6 @@
 // Names for addresses: functions and variables of the program and its shared objects, from their ELF symbol
 // tables.
-#ifndef SUBSTRATA_ACCESS_TRACER_SYMBOLS_HPP
-#define SUBSTRATA_ACCESS_TRACER_SYMBOLS_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -54,5 +53,3 @@ class Symbols {
 };
 
 }  // namespace substrata::access_tracer
-
-#endif

@@ -1,6 +1,5 @@
 // The runtime's state of one thread of the program.
-#ifndef SUBSTRATA_ACCESS_TRACER_THREADS_HPP
-#define SUBSTRATA_ACCESS_TRACER_THREADS_HPP
+#pragma once
 
 #include "interface.h"
 #include "publishing.hpp"
@@ -20,5 +19,3 @@ struct ThreadState {
 };
 
 }  // namespace substrata::access_tracer
-
-#endif

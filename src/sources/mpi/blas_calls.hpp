@@ -1,6 +1,5 @@
 // What a rank's calls of BLAS compute: floating-point operations, from the sizes that the program passes.
-#ifndef SUBSTRATA_MPI_BLAS_CALLS_HPP
-#define SUBSTRATA_MPI_BLAS_CALLS_HPP
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -58,5 +57,3 @@ class BlasCounts {
 };
 
 }  // namespace substrata::mpi
-
-#endif

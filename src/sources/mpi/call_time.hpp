@@ -1,7 +1,6 @@
 // The time of the program's MPI calls: what lies between them is the program's computing. And the tests and
 // polls that cost too much if each were timed.
-#ifndef SUBSTRATA_MPI_CALL_TIME_HPP
-#define SUBSTRATA_MPI_CALL_TIME_HPP
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -110,5 +109,3 @@ class Poll {
 };
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,6 +1,5 @@
 // The ranks as nodes of a modelled cluster.
-#ifndef SUBSTRATA_MPI_CLUSTER_HPP
-#define SUBSTRATA_MPI_CLUSTER_HPP
+#pragma once
 
 #include <substrata/feed.hpp>
 
@@ -20,5 +19,3 @@ void begin_cluster(Shim& self);
 void end_cluster(Shim& self);
 
 }  // namespace substrata::mpi
-
-#endif

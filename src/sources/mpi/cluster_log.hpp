@@ -1,7 +1,6 @@
 // What a rank sends, kept for the modelled cluster that carries the messages of all ranks when the program
 // has ended, and the file in which they wait for it.
-#ifndef SUBSTRATA_MPI_CLUSTER_LOG_HPP
-#define SUBSTRATA_MPI_CLUSTER_LOG_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -82,5 +81,3 @@ struct MessageLogHeader {
 std::string header_line(const MessageLogHeader& header);
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,7 +1,6 @@
 // Collective operations as the messages of their textbook algorithms: for MPI libraries that do not show
 // their own.
-#ifndef SUBSTRATA_MPI_COLLECTIVE_MODEL_HPP
-#define SUBSTRATA_MPI_COLLECTIVE_MODEL_HPP
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -44,5 +43,3 @@ std::vector<int> sources_pairwise(int me, const std::vector<uint64_t>& blocks);
 std::vector<int> sources_ring(int me, const std::vector<uint64_t>& blocks);
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,6 +1,5 @@
 // Communicators as groups of the world's ranks, and how many messages each channel between two ranks has had.
-#ifndef SUBSTRATA_MPI_COMMUNICATORS_HPP
-#define SUBSTRATA_MPI_COMMUNICATORS_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -66,5 +65,3 @@ void communicator_made(MPI_Comm comm, MPI_Comm like);
 void communicator_freed(MPI_Comm comm);
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,7 +1,6 @@
 // Receives whose completion Open MPI reports by calling a function, so that no test of them need be looked
 // at.
-#ifndef SUBSTRATA_MPI_COMPLETION_CALLBACKS_HPP
-#define SUBSTRATA_MPI_COMPLETION_CALLBACKS_HPP
+#pragma once
 
 #include "mpi_library.hpp"
 
@@ -19,5 +18,3 @@ bool add_callback(MPI_Request request);
 bool remove_callback(MPI_Request request);
 
 }  // namespace substrata::mpi
-
-#endif

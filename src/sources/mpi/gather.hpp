@@ -1,6 +1,5 @@
 // What every rank has, brought to rank 0 piece by piece: it needs no memory for the whole.
-#ifndef SUBSTRATA_MPI_GATHER_HPP
-#define SUBSTRATA_MPI_GATHER_HPP
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -24,5 +23,3 @@ void gather(const Shim& self, const std::function<void(const GivePiece&)>& give,
 bool all_agree(bool mine);
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,6 +1,5 @@
 // This host's clocks as a message needs them, from one reading of the time-stamp counter each.
-#ifndef SUBSTRATA_MPI_HOST_CLOCK_HPP
-#define SUBSTRATA_MPI_HOST_CLOCK_HPP
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -73,5 +72,3 @@ class ThreadTime {
 };
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,6 +1,5 @@
 // Level 2: the messages of Open MPI's point-to-point layer.
-#ifndef SUBSTRATA_MPI_LAYER_HPP
-#define SUBSTRATA_MPI_LAYER_HPP
+#pragma once
 
 namespace substrata::mpi {
 
@@ -9,5 +8,3 @@ bool hook_layer();
 void unhook_layer();
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,6 +1,5 @@
 // What one rank has sent, by phase: counts, bytes and sizes; and how long what it received was on its way.
-#ifndef SUBSTRATA_MPI_MESSAGE_COUNTS_HPP
-#define SUBSTRATA_MPI_MESSAGE_COUNTS_HPP
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -97,5 +96,3 @@ std::string rank_as_json(const MessageCounts& counts, int rank, uint64_t message
 std::string quoted(std::string_view text);
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,6 +1,5 @@
 // The account of single messages: each one sent gets its stamps, and each one received is matched with them.
-#ifndef SUBSTRATA_MPI_MESSAGES_HPP
-#define SUBSTRATA_MPI_MESSAGES_HPP
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -65,5 +64,3 @@ void called_collective(MPI_Comm comm, const std::vector<ModelledMessage>& messag
                        const std::vector<int>& sources, void* site);
 
 }  // namespace substrata::mpi
-
-#endif

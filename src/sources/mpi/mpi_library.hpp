@@ -1,6 +1,5 @@
 // The MPI library's header, for a library that is also preloaded into programs without MPI.
-#ifndef SUBSTRATA_MPI_MPI_LIBRARY_HPP
-#define SUBSTRATA_MPI_MPI_LIBRARY_HPP
+#pragma once
 
 #include <mpi.h>
 
@@ -19,6 +18,4 @@
 #pragma weak ompi_message_null
 #pragma weak ompi_mpi_op_min
 #pragma weak ompi_mpi_op_sum
-#endif
-
 #endif

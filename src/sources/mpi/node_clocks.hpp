@@ -1,6 +1,5 @@
 // The clocks of other nodes beside that of rank 0's.
-#ifndef SUBSTRATA_MPI_NODE_CLOCKS_HPP
-#define SUBSTRATA_MPI_NODE_CLOCKS_HPP
+#pragma once
 
 namespace substrata::mpi {
 
@@ -12,5 +11,3 @@ struct Shim;
 void measure_clocks(Shim& self);
 
 }  // namespace substrata::mpi
-
-#endif

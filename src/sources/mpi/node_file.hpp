@@ -1,6 +1,5 @@
 // The file behind the memory that the ranks of one node share.
-#ifndef SUBSTRATA_MPI_NODE_FILE_HPP
-#define SUBSTRATA_MPI_NODE_FILE_HPP
+#pragma once
 
 #include <cstddef>
 
@@ -28,5 +27,3 @@ bool make_node_file(const NodeFileLayout& layout, char (&name)[kNodeFileName]);
 NodeMemory map_node_file(const char* name, const NodeFileLayout& layout, int rank);
 
 }  // namespace substrata::mpi
-
-#endif

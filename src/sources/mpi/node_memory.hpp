@@ -1,6 +1,5 @@
 // Memory that the ranks of one node share.
-#ifndef SUBSTRATA_MPI_NODE_MEMORY_HPP
-#define SUBSTRATA_MPI_NODE_MEMORY_HPP
+#pragma once
 
 #include <cstddef>
 
@@ -15,5 +14,3 @@ struct Shim;
 NodeMemory share_memory(const Shim& self, size_t common, size_t each = 0);
 
 }  // namespace substrata::mpi
-
-#endif

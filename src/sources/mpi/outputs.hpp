@@ -1,6 +1,5 @@
 // Where a job's files go.
-#ifndef SUBSTRATA_MPI_OUTPUTS_HPP
-#define SUBSTRATA_MPI_OUTPUTS_HPP
+#pragma once
 
 #include <string>
 
@@ -15,5 +14,3 @@ void name_job(Shim& self);
 std::string output_path(const Shim& self, const char* variable);
 
 }  // namespace substrata::mpi
-
-#endif

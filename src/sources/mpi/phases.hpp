@@ -1,6 +1,5 @@
 // The program's present phase: its region in the feed, else the section that its output announced.
-#ifndef SUBSTRATA_MPI_PHASES_HPP
-#define SUBSTRATA_MPI_PHASES_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -48,5 +47,3 @@ class Phases {
 void look_for_mark(const char* text, size_t size);
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,6 +1,5 @@
 // A rank's probe points in the feed, and the trace of them that the user may want.
-#ifndef SUBSTRATA_MPI_PUBLISHING_HPP
-#define SUBSTRATA_MPI_PUBLISHING_HPP
+#pragma once
 
 #include <substrata/feed.hpp>
 
@@ -35,5 +34,3 @@ void publish(const client::feed::Publisher& publisher, Fill&& fill) {
 }
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,6 +1,5 @@
 // A map for questions that mostly repeat the last one.
-#ifndef SUBSTRATA_MPI_RECENT_MAP_HPP
-#define SUBSTRATA_MPI_RECENT_MAP_HPP
+#pragma once
 
 namespace substrata::mpi {
 
@@ -30,5 +29,3 @@ class RecentMap {
 };
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,6 +1,5 @@
 // The program's receives, from when they are asked for to when the program learns that they are done.
-#ifndef SUBSTRATA_MPI_REQUESTS_HPP
-#define SUBSTRATA_MPI_REQUESTS_HPP
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -64,5 +63,3 @@ void probed(MPI_Message message, MPI_Comm comm, const MPI_Status& status);
 PostedReceive matched(const MPI_Message* message, void* site);
 
 }  // namespace substrata::mpi
-
-#endif

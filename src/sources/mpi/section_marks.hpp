@@ -1,6 +1,5 @@
 // Section marks that a program prints, and the current section in memory that the ranks of a node share.
-#ifndef SUBSTRATA_MPI_SECTION_MARKS_HPP
-#define SUBSTRATA_MPI_SECTION_MARKS_HPP
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -31,5 +30,3 @@ struct SectionBoard {
 };
 
 }  // namespace substrata::mpi
-
-#endif

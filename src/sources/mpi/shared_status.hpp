@@ -1,7 +1,6 @@
 // What a recorder outside sees while the program runs: what this rank sends and which section the program is
 // in.
-#ifndef SUBSTRATA_MPI_SHARED_STATUS_HPP
-#define SUBSTRATA_MPI_SHARED_STATUS_HPP
+#pragma once
 
 #include <substrata/live_board.h>
 
@@ -39,5 +38,3 @@ class SharedStatus {
 };
 
 }  // namespace substrata::mpi
-
-#endif

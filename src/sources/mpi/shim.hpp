@@ -1,6 +1,5 @@
 // The state of the preloaded MPI shim in one process between MPI_Init and MPI_Finalize.
-#ifndef SUBSTRATA_MPI_SHIM_HPP
-#define SUBSTRATA_MPI_SHIM_HPP
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -100,5 +99,3 @@ inline bool watches_requests() {
 }
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,6 +1,5 @@
 // The summary file of all ranks, which SUBSTRATA_MPI_SUMMARY asks for.
-#ifndef SUBSTRATA_MPI_SUMMARY_HPP
-#define SUBSTRATA_MPI_SUMMARY_HPP
+#pragma once
 
 namespace substrata::mpi {
 
@@ -10,5 +9,3 @@ struct Shim;
 void write_summary(const Shim& self);
 
 }  // namespace substrata::mpi
-
-#endif

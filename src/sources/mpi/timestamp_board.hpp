@@ -1,6 +1,5 @@
 // The senders' time stamps on their way to the receivers, in memory that the ranks of one node share.
-#ifndef SUBSTRATA_MPI_TIMESTAMP_BOARD_HPP
-#define SUBSTRATA_MPI_TIMESTAMP_BOARD_HPP
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -63,5 +62,3 @@ constexpr uint64_t channel_of(uint64_t communicator, int tag) {
 }
 
 }  // namespace substrata::mpi
-
-#endif

@@ -1,6 +1,5 @@
 // A rank's virtual time: its own computing, scaled, and its messages on a modelled network.
-#ifndef SUBSTRATA_MPI_VIRTUAL_CLOCK_HPP
-#define SUBSTRATA_MPI_VIRTUAL_CLOCK_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -55,5 +54,3 @@ class VirtualClock {
 };
 
 }  // namespace substrata::mpi
-
-#endif

@@ -2,8 +2,7 @@
 //
 // Open MPI's Fortran bindings call the PMPI_ names of the C functions, so there the shim stands before both
 // names; MPICH's call the MPI_ names. A call within a call is passed on untouched.
-#ifndef SUBSTRATA_MPI_WRAP_HPP
-#define SUBSTRATA_MPI_WRAP_HPP
+#pragma once
 
 #include <dlfcn.h>
 
@@ -46,5 +45,3 @@ Function* next(const char* name) {
 #define CALL_AFTER(name, parameters, arguments, before)                       \
   CALL(name, parameters, arguments, unharmed([&] { before; }); return original arguments;)
 // clang-format on
-
-#endif

@@ -1,6 +1,5 @@
 // A process observed through samples of one of the kernel's events: what page faults and instructions share.
-#ifndef SUBSTRATA_OBSERVATION_OBSERVATION_HPP
-#define SUBSTRATA_OBSERVATION_OBSERVATION_HPP
+#pragma once
 
 #include <substrata/feed.hpp>
 
@@ -71,5 +70,3 @@ void stop(Observed* observed) {
 }
 
 }  // namespace substrata::pages
-
-#endif

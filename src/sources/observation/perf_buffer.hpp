@@ -1,6 +1,5 @@
 // The kernel's buffer of samples of one processor: opened for threads, emptied in whole records.
-#ifndef SUBSTRATA_OBSERVATION_PERF_BUFFER_HPP
-#define SUBSTRATA_OBSERVATION_PERF_BUFFER_HPP
+#pragma once
 
 #include <dirent.h>
 #include <linux/perf_event.h>
@@ -146,5 +145,3 @@ inline std::vector<pid_t> threads_of(pid_t process) {
 }
 
 }  // namespace substrata::pages
-
-#endif

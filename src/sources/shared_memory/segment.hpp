@@ -1,7 +1,6 @@
 // The memory file between the processes of shared pages: home copies, versions, locks, a barrier, and who is
 // alive.
-#ifndef SUBSTRATA_SHARED_MEMORY_SEGMENT_HPP
-#define SUBSTRATA_SHARED_MEMORY_SEGMENT_HPP
+#pragma once
 
 #include <substrata/shared_pages.h>
 
@@ -66,5 +65,3 @@ class Segment {
 };
 
 }  // namespace substrata::pages
-
-#endif

@@ -1,7 +1,6 @@
 // A memory of shared pages in one process: its views, their protection, and what was stored to since the last
 // synchronisation.
-#ifndef SUBSTRATA_SHARED_MEMORY_SHARED_PAGES_HPP
-#define SUBSTRATA_SHARED_MEMORY_SHARED_PAGES_HPP
+#pragma once
 
 #include <substrata/shared_pages.h>
 #include <sys/mman.h>
@@ -140,5 +139,3 @@ int watch(substrata_shared_pages* pages);
 void unwatch(substrata_shared_pages* pages);
 
 }  // namespace substrata::pages
-
-#endif

@@ -1,6 +1,5 @@
 // The built-in workloads by name.
-#ifndef SUBSTRATA_WORKLOADS_CATALOGUE_HPP
-#define SUBSTRATA_WORKLOADS_CATALOGUE_HPP
+#pragma once
 
 #include <memory>
 #include <span>
@@ -30,5 +29,3 @@ std::unique_ptr<Program> make_program(std::string_view spec, std::uint64_t seed,
                                       std::string* full_text = nullptr);
 
 }  // namespace substrata::workloads
-
-#endif

@@ -1,6 +1,5 @@
 // Runs the processes of a program on a machine model: functional first, timing after, by simulated time.
-#ifndef SUBSTRATA_WORKLOADS_ENGINE_HPP
-#define SUBSTRATA_WORKLOADS_ENGINE_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -118,5 +117,3 @@ class Engine {
 };
 
 }  // namespace substrata::workloads
-
-#endif

@@ -1,6 +1,5 @@
 // What a machine model offers to the engine that runs a workload on it, and what it may ask of the engine.
-#ifndef SUBSTRATA_WORKLOADS_MACHINE_HPP
-#define SUBSTRATA_WORKLOADS_MACHINE_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -107,5 +106,3 @@ class Machine {
 };
 
 }  // namespace substrata::workloads
-
-#endif

@@ -1,6 +1,5 @@
 // The shared address space of one run: named arrays laid out page by page, and the names of regions.
-#ifndef SUBSTRATA_WORKLOADS_MEMORY_HPP
-#define SUBSTRATA_WORKLOADS_MEMORY_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -93,5 +92,3 @@ class Memory {
 };
 
 }  // namespace substrata::workloads
-
-#endif

@@ -1,7 +1,6 @@
 // What a process of a workload does, as a machine sees it: one packed word an operation, and the units of
 // time.
-#ifndef SUBSTRATA_WORKLOADS_OPERATION_HPP
-#define SUBSTRATA_WORKLOADS_OPERATION_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -77,5 +76,3 @@ class Operation {
 static_assert(sizeof(Operation) == 8);
 
 }  // namespace substrata::workloads
-
-#endif

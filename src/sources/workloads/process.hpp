@@ -1,7 +1,6 @@
 // What a program sees of its machine: its own number, shared arrays, locks, barriers, messages and region
 // marks.
-#ifndef SUBSTRATA_WORKLOADS_PROCESS_HPP
-#define SUBSTRATA_WORKLOADS_PROCESS_HPP
+#pragma once
 
 #include <bit>
 #include <cstddef>
@@ -237,5 +236,3 @@ class Program {
 };
 
 }  // namespace substrata::workloads
-
-#endif

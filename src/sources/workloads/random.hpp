@@ -1,6 +1,5 @@
 // Random numbers that depend on a seed and an index only, so that any process may make any of them.
-#ifndef SUBSTRATA_WORKLOADS_RANDOM_HPP
-#define SUBSTRATA_WORKLOADS_RANDOM_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -25,5 +24,3 @@ constexpr double uniform_at(std::uint64_t seed, std::uint64_t index) noexcept {
 }
 
 }  // namespace substrata::workloads
-
-#endif

@@ -1,6 +1,5 @@
 // Runs a workload, named by a spec, on a machine, and reports the outcome.
-#ifndef SUBSTRATA_WORKLOADS_RUN_HPP
-#define SUBSTRATA_WORKLOADS_RUN_HPP
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -65,5 +64,3 @@ void* follow_registered(const char* name, const BeginFollowing& begin, const sub
                         substrata_run_result* result) noexcept;
 
 }  // namespace substrata::workloads
-
-#endif

@@ -1,6 +1,5 @@
 // Synchronisation and messages of a machine whose processors share one coherent memory.
-#ifndef SUBSTRATA_WORKLOADS_SHARED_MEMORY_MACHINE_HPP
-#define SUBSTRATA_WORKLOADS_SHARED_MEMORY_MACHINE_HPP
+#pragma once
 
 #include <cstdint>
 #include <deque>
@@ -60,5 +59,3 @@ class SharedMemoryMachine : public Machine {
 };
 
 }  // namespace substrata::workloads
-
-#endif

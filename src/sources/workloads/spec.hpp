@@ -1,6 +1,5 @@
 // Specs as users write them, "fft:points=65536:seed=3": parsed and checked against the parameters there are.
-#ifndef SUBSTRATA_WORKLOADS_SPEC_HPP
-#define SUBSTRATA_WORKLOADS_SPEC_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -65,5 +64,3 @@ Spec split_spec(std::string_view text) noexcept;
 std::string describe(std::span<const Parameter> parameters);
 
 }  // namespace substrata::workloads
-
-#endif

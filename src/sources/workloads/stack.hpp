@@ -1,6 +1,5 @@
 // A stack of its own for each process of a workload, and the switch between it and the engine's.
-#ifndef SUBSTRATA_WORKLOADS_STACK_HPP
-#define SUBSTRATA_WORKLOADS_STACK_HPP
+#pragma once
 
 #include <cstddef>
 
@@ -45,5 +44,3 @@ class Stack {
 };
 
 }  // namespace substrata::workloads
-
-#endif

@@ -1,6 +1,5 @@
 // Streams of bytes between two processes, made of messages: the sockets-like layer of a workload.
-#ifndef SUBSTRATA_WORKLOADS_STREAM_HPP
-#define SUBSTRATA_WORKLOADS_STREAM_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -67,5 +66,3 @@ class Stream {
 };
 
 }  // namespace substrata::workloads
-
-#endif

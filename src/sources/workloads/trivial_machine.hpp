@@ -1,6 +1,5 @@
 // The machine without a model: everything takes one cycle, or a random time when tests ask for disorder.
-#ifndef SUBSTRATA_WORKLOADS_TRIVIAL_MACHINE_HPP
-#define SUBSTRATA_WORKLOADS_TRIVIAL_MACHINE_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -34,5 +33,3 @@ class TrivialMachine final : public SharedMemoryMachine {
 };
 
 }  // namespace substrata::workloads
-
-#endif

@@ -1,6 +1,5 @@
 // The command line of a program: options, positional arguments and --help, the same way in every tool.
-#ifndef SUBSTRATA_ARGUMENTS_ARGUMENTS_HPP
-#define SUBSTRATA_ARGUMENTS_ARGUMENTS_HPP
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -81,5 +80,3 @@ class Arguments {
 };
 
 }  // namespace substrata
-
-#endif

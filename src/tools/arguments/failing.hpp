@@ -1,6 +1,5 @@
 // What a tool does when memory, or the place for its output, is exhausted.
-#ifndef SUBSTRATA_ARGUMENTS_FAILING_HPP
-#define SUBSTRATA_ARGUMENTS_FAILING_HPP
+#pragma once
 
 namespace substrata {
 
@@ -9,5 +8,3 @@ namespace substrata {
 void fail_loudly() noexcept;
 
 }  // namespace substrata
-
-#endif

@@ -1,6 +1,5 @@
 // The messages of an MPI program as its ranks leave them for the modelled cluster (mpi/cluster_log.hpp).
-#ifndef SUBSTRATA_MODEL_RUNS_MESSAGE_LOG_HPP
-#define SUBSTRATA_MODEL_RUNS_MESSAGE_LOG_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -22,5 +21,3 @@ struct MessageLog {
 MessageLog parse_message_log(std::string_view bytes);
 
 }  // namespace substrata::model_runs
-
-#endif

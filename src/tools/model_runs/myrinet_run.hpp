@@ -1,6 +1,5 @@
 // Runs of the modelled Myrinet cluster, and what its monitor keeps of them, read into vectors.
-#ifndef SUBSTRATA_MODEL_RUNS_MYRINET_RUN_HPP
-#define SUBSTRATA_MODEL_RUNS_MYRINET_RUN_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -29,5 +28,3 @@ Signature myrinet_signature(substrata_myrinet_axis axis, unsigned program = SUBS
 std::vector<substrata_myrinet_operation_point> myrinet_operations(unsigned node = SUBSTRATA_MYRINET_ALL);
 
 }  // namespace substrata::model_runs
-
-#endif

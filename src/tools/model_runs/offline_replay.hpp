@@ -1,6 +1,5 @@
 // An MPI program's messages on one modelled cluster, a node for each rank, and what its interfaces saw.
-#ifndef SUBSTRATA_MODEL_RUNS_OFFLINE_REPLAY_HPP
-#define SUBSTRATA_MODEL_RUNS_OFFLINE_REPLAY_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -50,5 +49,3 @@ OfflineReplay replay_folder(const std::string& folder, const std::string& parame
 void write_replay(const OfflineReplay& run, const std::string& folder);
 
 }  // namespace substrata::model_runs
-
-#endif

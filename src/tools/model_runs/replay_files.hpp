@@ -1,7 +1,6 @@
 // The forms in which a rank's signatures are written: one part for the whole program, then one for each
 // phase.
-#ifndef SUBSTRATA_MODEL_RUNS_REPLAY_FILES_HPP
-#define SUBSTRATA_MODEL_RUNS_REPLAY_FILES_HPP
+#pragma once
 
 #include <substrata/myrinet.h>
 
@@ -27,5 +26,3 @@ std::string rank_as_table(const std::vector<ReplayPart>& parts);
 std::string rank_as_plot(unsigned rank, const std::vector<ReplayPart>& parts);
 
 }  // namespace substrata::model_runs
-
-#endif

@@ -1,6 +1,5 @@
 // A workload that runs on a machine to its end with the right result, or not at all.
-#ifndef SUBSTRATA_MODEL_RUNS_WORKLOAD_RUN_HPP
-#define SUBSTRATA_MODEL_RUNS_WORKLOAD_RUN_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -20,5 +19,3 @@ inline double seconds_of(const substrata_run_result& result) {
 }
 
 }  // namespace substrata::model_runs
-
-#endif

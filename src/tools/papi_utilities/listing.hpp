@@ -1,6 +1,5 @@
 // What several utilities print alike: the machine, presets, and the walk over components and events.
-#ifndef SUBSTRATA_PAPI_UTILITIES_LISTING_HPP
-#define SUBSTRATA_PAPI_UTILITIES_LISTING_HPP
+#pragma once
 
 #include <papi.h>
 
@@ -84,5 +83,3 @@ class Sets {
 std::vector<std::string> countable_events(unsigned wanted);
 
 }  // namespace substrata::utilities
-
-#endif

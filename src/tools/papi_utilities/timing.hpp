@@ -1,6 +1,5 @@
 // Time of single calls: what the utilities that report costs measure and print.
-#ifndef SUBSTRATA_PAPI_UTILITIES_TIMING_HPP
-#define SUBSTRATA_PAPI_UTILITIES_TIMING_HPP
+#pragma once
 
 #include <papi.h>
 
@@ -39,5 +38,3 @@ Durations time_calls(std::size_t times, Call&& call) {
 }
 
 }  // namespace substrata::utilities
-
-#endif

@@ -1,6 +1,5 @@
 // Takes the files that substrates read of a machine into a folder that can stand for its "/".
-#ifndef SUBSTRATA_RECORDED_MACHINES_SAVING_HPP
-#define SUBSTRATA_RECORDED_MACHINES_SAVING_HPP
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -21,5 +20,3 @@ struct Saved {
 Saved save(const std::string& root, const std::string& folder, Scrubber* scrubber);
 
 }  // namespace substrata::machines
-
-#endif

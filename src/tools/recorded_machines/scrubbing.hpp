@@ -1,6 +1,5 @@
 // Takes out of texts what says which machine, and whose, they are of.
-#ifndef SUBSTRATA_RECORDED_MACHINES_SCRUBBING_HPP
-#define SUBSTRATA_RECORDED_MACHINES_SCRUBBING_HPP
+#pragma once
 
 #include <map>
 #include <regex>
@@ -39,5 +38,3 @@ class Scrubber {
 };
 
 }  // namespace substrata::machines
-
-#endif

@@ -11,8 +11,7 @@
 //
 // A backslash stands before n, r and itself, and before x with two hexadecimal digits for a byte that is no text; a line
 // of a file that ends without a newline begins with "|\" in the place of "| ". Lines that begin with '#' are left out.
-#ifndef SUBSTRATA_RECORDED_MACHINES_TEXT_FORM_HPP
-#define SUBSTRATA_RECORDED_MACHINES_TEXT_FORM_HPP
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -27,5 +26,3 @@ std::string as_text(const std::string& folder);
 void from_text(std::string_view text, const std::string& folder);
 
 }  // namespace substrata::machines
-
-#endif

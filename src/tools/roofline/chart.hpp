@@ -1,6 +1,5 @@
 // Roofs and points as text, as a picture and as JSON.
-#ifndef SUBSTRATA_ROOFLINE_CHART_HPP
-#define SUBSTRATA_ROOFLINE_CHART_HPP
+#pragma once
 
 #include <iosfwd>
 #include <string>
@@ -23,5 +22,3 @@ void write_json(std::ostream& out, const Peaks& peaks, const std::vector<Point>&
 std::string with_letter(double number, const std::string& unit);
 
 }  // namespace substrata::roofline
-
-#endif

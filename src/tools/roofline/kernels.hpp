@@ -1,6 +1,5 @@
 // Loops that do nothing but multiply and add, or move memory, for each width of vectors.
-#ifndef SUBSTRATA_ROOFLINE_KERNELS_HPP
-#define SUBSTRATA_ROOFLINE_KERNELS_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -24,5 +23,3 @@ inline constexpr double kTriadBytes = 24;  // an element: two loads and a store,
 std::vector<Kernels> kernels_here();
 
 }  // namespace substrata::roofline
-
-#endif

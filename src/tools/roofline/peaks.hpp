@@ -1,7 +1,6 @@
 // What one core and all allowed cores of this machine reach: operations by width of vectors, bytes by level of
 // memory.
-#ifndef SUBSTRATA_ROOFLINE_PEAKS_HPP
-#define SUBSTRATA_ROOFLINE_PEAKS_HPP
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -44,5 +43,3 @@ std::string peaks_as_json(const Peaks& peaks);
 Peaks peaks_from_json(std::string_view text);
 
 }  // namespace substrata::roofline
-
-#endif

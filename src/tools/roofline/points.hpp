@@ -1,6 +1,5 @@
 // Points below the roofs: what a program, or one of its regions, did and moved.
-#ifndef SUBSTRATA_ROOFLINE_POINTS_HPP
-#define SUBSTRATA_ROOFLINE_POINTS_HPP
+#pragma once
 
 #include <map>
 #include <string>
@@ -58,5 +57,3 @@ std::map<std::string, Published> published_amounts(const std::map<std::string, d
                                                    const Chosen& chosen);
 
 }  // namespace substrata::roofline
-
-#endif

@@ -1,6 +1,5 @@
 // A command line that ends in another command: "substrata stat -e EVENTS ./program 1 2".
-#ifndef SUBSTRATA_TOOL_COMMAND_LINE_HPP
-#define SUBSTRATA_TOOL_COMMAND_LINE_HPP
+#pragma once
 
 #include <optional>
 #include <string>
@@ -22,5 +21,3 @@ inline std::optional<int> parse_before_command(Arguments& arguments, int argc, c
 }
 
 }  // namespace substrata::tool
-
-#endif

@@ -1,6 +1,5 @@
 // The commands of the program `substrata`: each takes its own command line and gives the exit status.
-#ifndef SUBSTRATA_TOOL_COMMANDS_HPP
-#define SUBSTRATA_TOOL_COMMANDS_HPP
+#pragma once
 
 #include <span>
 
@@ -45,5 +44,3 @@ struct Command {
 std::span<const Command> commands();
 
 }  // namespace substrata::tool
-
-#endif

@@ -1,6 +1,5 @@
 // A folder for what a program that a command starts leaves.
-#ifndef SUBSTRATA_TOOL_TEMPORARY_FOLDER_HPP
-#define SUBSTRATA_TOOL_TEMPORARY_FOLDER_HPP
+#pragma once
 
 #include <stdlib.h>
 
@@ -33,5 +32,3 @@ class TemporaryFolder {
 };
 
 }  // namespace substrata::tool
-
-#endif

@@ -1,6 +1,5 @@
 // One line on the terminal that shows what a long command is doing.
-#ifndef SUBSTRATA_TERMINAL_PROGRESS_HPP
-#define SUBSTRATA_TERMINAL_PROGRESS_HPP
+#pragma once
 
 #include <string>
 
@@ -21,5 +20,3 @@ class ProgressLine {
 };
 
 }  // namespace substrata::tool
-
-#endif

@@ -1,6 +1,5 @@
 // The terminal as a page that is redrawn, and its keys; everything is restored afterwards.
-#ifndef SUBSTRATA_TERMINAL_SCREEN_HPP
-#define SUBSTRATA_TERMINAL_SCREEN_HPP
+#pragma once
 
 #include <termios.h>
 
@@ -53,5 +52,3 @@ std::vector<std::string> bars(const std::vector<double>& numbers, std::size_t co
                               double low, double high, bool utf8);
 
 }  // namespace substrata::tool
-
-#endif

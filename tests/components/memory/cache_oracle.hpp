@@ -1,7 +1,6 @@
 // The caches once more, slowly and differently: every line carries the number of its last use, nothing is
 // kept in order.
-#ifndef SUBSTRATA_TESTS_MEMORY_CACHE_ORACLE_HPP
-#define SUBSTRATA_TESTS_MEMORY_CACHE_ORACLE_HPP
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -121,5 +120,3 @@ struct SpokenTraffic {
 };
 
 }  // namespace substrata::memory::test
-
-#endif

@@ -1,6 +1,5 @@
 // A message between ranks as the MPI shim publishes it.
-#ifndef SUBSTRATA_TESTS_MYRINET_PUBLISHED_MESSAGE_HPP
-#define SUBSTRATA_TESTS_MYRINET_PUBLISHED_MESSAGE_HPP
+#pragma once
 
 #include <substrata/feed.h>
 
@@ -20,5 +19,3 @@ inline substrata_transaction published_message(uint16_t kind, uint32_t from, uin
 }
 
 }  // namespace substrata::myrinet::test
-
-#endif

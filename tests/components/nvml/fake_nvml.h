@@ -1,6 +1,5 @@
 // A stand-in for NVIDIA's management library: a node whose GPUs a test sets as it likes.
-#ifndef SUBSTRATA_TESTS_FAKE_NVML_H
-#define SUBSTRATA_TESTS_FAKE_NVML_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,6 +45,4 @@ void fake_node_as_new(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 // A probe point of a test's own, a capsule that frees itself, and everything that lies in its ring.
-#ifndef SUBSTRATA_TESTS_OWL_FEEDING_HPP
-#define SUBSTRATA_TESTS_OWL_FEEDING_HPP
+#pragma once
 
 #include <gtest/gtest.h>
 #include <substrata/owl.h>
@@ -116,5 +115,3 @@ class TestCapsule {
 };
 
 }  // namespace substrata::owl::test
-
-#endif

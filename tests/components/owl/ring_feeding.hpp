@@ -1,6 +1,5 @@
 // What the tests of rings share: packets of one number, and memory for what a child process reports.
-#ifndef SUBSTRATA_TESTS_OWL_RING_FEEDING_HPP
-#define SUBSTRATA_TESTS_OWL_RING_FEEDING_HPP
+#pragma once
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -89,5 +88,3 @@ int status_in_child(const Work& work) {
 }
 
 }  // namespace substrata::owl::test
-
-#endif

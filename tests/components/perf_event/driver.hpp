@@ -1,6 +1,5 @@
 // Drives the substrate through its table as the layer does, over any kernel and any table of names.
-#ifndef SUBSTRATA_TESTS_PERF_EVENT_DRIVER_HPP
-#define SUBSTRATA_TESTS_PERF_EVENT_DRIVER_HPP
+#pragma once
 
 #include <substrata/substrate.h>
 
@@ -132,5 +131,3 @@ struct DrivenSet {
 };
 
 }  // namespace substrata::test
-
-#endif

@@ -1,6 +1,5 @@
 // A kernel of the test's own behind perf::Kernel: refuses, counts, rotates and wraps as it is told.
-#ifndef SUBSTRATA_TESTS_PERF_EVENT_FAKE_KERNEL_HPP
-#define SUBSTRATA_TESTS_PERF_EVENT_FAKE_KERNEL_HPP
+#pragma once
 
 #include <functional>
 #include <map>
@@ -75,5 +74,3 @@ class FakeKernel {
 std::unique_ptr<perf::Encoder> fake_encoder(bool present = true);
 
 }  // namespace substrata::test
-
-#endif

@@ -1,6 +1,5 @@
 // The fixture of tests that count with the plug-in fake_perf through PAPI's interface.
-#ifndef SUBSTRATA_TESTS_PERF_EVENT_FAKE_KERNEL_FIXTURE_HPP
-#define SUBSTRATA_TESTS_PERF_EVENT_FAKE_KERNEL_FIXTURE_HPP
+#pragma once
 
 #include <gtest/gtest.h>
 #include <papi.h>
@@ -55,5 +54,3 @@ class CountersOfAFakeKernel : public ::testing::Test {
 };
 
 }  // namespace substrata::test
-
-#endif

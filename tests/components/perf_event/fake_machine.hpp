@@ -1,6 +1,5 @@
 // A machine of the test's own: a recorded tree and a fake kernel.
-#ifndef SUBSTRATA_TESTS_PERF_EVENT_FAKE_MACHINE_HPP
-#define SUBSTRATA_TESTS_PERF_EVENT_FAKE_MACHINE_HPP
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -28,5 +27,3 @@ class FakeMachine : public ::testing::Test {
 };
 
 }  // namespace substrata::test
-
-#endif

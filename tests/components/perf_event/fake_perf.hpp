@@ -1,7 +1,6 @@
 // The substrate perf_event over the fake kernel, as a plug-in called fake_perf: for tests through PAPI's
 // interface.
-#ifndef SUBSTRATA_TESTS_PERF_EVENT_FAKE_PERF_HPP
-#define SUBSTRATA_TESTS_PERF_EVENT_FAKE_PERF_HPP
+#pragma once
 
 #include <string>
 
@@ -20,5 +19,3 @@ struct FakePerf {
 
 // The one of the plug-in; the same for as long as it is loaded.
 extern "C" substrata::test::FakePerf* fake_perf();
-
-#endif

@@ -1,7 +1,6 @@
 // What a test may ask of the faulty substrate, which wraps one event's life and fails the call it is told to
 // fail.
-#ifndef SUBSTRATA_TESTS_PLUGINS_FAULTY_HPP
-#define SUBSTRATA_TESTS_PLUGINS_FAULTY_HPP
+#pragma once
 
 #include <cstdint>
 
@@ -18,5 +17,3 @@ struct FaultyControl {
 };
 
 extern "C" FaultyControl* faulty_control();
-
-#endif

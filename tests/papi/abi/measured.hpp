@@ -1,6 +1,5 @@
 // One measured fact of papi.h beside what the compiler says, for both generations.
-#ifndef TESTS_ABI_MEASURED_HPP
-#define TESTS_ABI_MEASURED_HPP
+#pragma once
 
 #include <string>
 #include <vector>
@@ -13,5 +12,3 @@ struct Fact {
 
 std::vector<Fact> facts_7_0();
 std::vector<Fact> facts_7_3();
-
-#endif

@@ -1,6 +1,5 @@
 /* One answer of a PAPI library, one line: "chapter <tab> call <tab> situation <tab> answer". */
-#ifndef SUBSTRATA_TESTS_CONTRACT_ASKING_H
-#define SUBSTRATA_TESTS_CONTRACT_ASKING_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,5 +49,3 @@ static inline void tell_text(const char* call, const char* situation, const char
 
 /* Histograms of addresses, in profiles.c. */
 void profiles(void);
-
-#endif

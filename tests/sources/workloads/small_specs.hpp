@@ -1,6 +1,5 @@
 // Every built-in workload at a size that runs in milliseconds.
-#ifndef SUBSTRATA_TESTS_WORKLOADS_SMALL_SPECS_HPP
-#define SUBSTRATA_TESTS_WORKLOADS_SMALL_SPECS_HPP
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -45,5 +44,3 @@ inline std::string spec_name(const testing::TestParamInfo<const char*>& info) {
 }
 
 }  // namespace substrata::workloads
-
-#endif

@@ -1,6 +1,5 @@
 // Two machines' sensors as the kernel lays them out: a desktop, and a server with two packages.
-#ifndef SUBSTRATA_TESTS_RECORDED_TREES_MACHINES_HPP
-#define SUBSTRATA_TESTS_RECORDED_TREES_MACHINES_HPP
+#pragma once
 
 #include <string>
 
@@ -113,5 +112,3 @@ inline void record_two_packages(RecordedTree& tree) {
 }
 
 }  // namespace substrata::testing
-
-#endif

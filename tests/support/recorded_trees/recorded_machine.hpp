@@ -1,7 +1,6 @@
 // A recorded machine of tests/machines as a tree of a test's own. The test links substrata_recorded_machines and defines
 // MACHINE_TEXTS, the folder of the texts.
-#ifndef SUBSTRATA_TESTS_RECORDED_TREES_RECORDED_MACHINE_HPP
-#define SUBSTRATA_TESTS_RECORDED_TREES_RECORDED_MACHINE_HPP
+#pragma once
 
 #include <fstream>
 #include <iterator>
@@ -18,5 +17,3 @@ inline void unfold(const std::string& machine, const RecordedTree& tree) {
 }
 
 }  // namespace substrata::testing
-
-#endif

@@ -1,7 +1,6 @@
 // A folder that stands for "/" while a substrate is tested, a host with a clock and settings of the test's
 // own, and a substrate driven through its table alone.
-#ifndef SUBSTRATA_TESTS_RECORDED_TREES_RECORDED_TREE_HPP
-#define SUBSTRATA_TESTS_RECORDED_TREES_RECORDED_TREE_HPP
+#pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -236,5 +235,3 @@ class SubstrateOnTree : public ::testing::Test {
 };
 
 }  // namespace substrata::testing
-
-#endif

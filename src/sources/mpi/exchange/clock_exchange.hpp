@@ -1,7 +1,6 @@
 // How far the clocks of two nodes are apart, from messages that went to and fro between them; and which ranks
 // share a clock.
-#ifndef SUBSTRATA_MPI_EXCHANGE_CLOCK_EXCHANGE_HPP
-#define SUBSTRATA_MPI_EXCHANGE_CLOCK_EXCHANGE_HPP
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -40,5 +39,3 @@ std::string clock_name(std::string_view boot, std::string_view offsets);
 std::vector<int> clock_leaders(const std::vector<uint64_t>& clock_of_rank);
 
 }  // namespace substrata::mpi_exchange
-
-#endif

@@ -1,6 +1,5 @@
 // The built-in programs, each in a file of its own.
-#ifndef SUBSTRATA_WORKLOADS_PROGRAMS_PROGRAMS_HPP
-#define SUBSTRATA_WORKLOADS_PROGRAMS_PROGRAMS_HPP
+#pragma once
 
 #include <memory>
 #include <span>
@@ -34,5 +33,3 @@ extern const Workload kConflict, kFalseSharing, kFft, kGauss, kHotSpot, kLu, kMi
     kPipeline, kPointerChase, kProducerConsumer, kRadix, kStream, kTrueSharing, kWaterSpatial;
 
 }  // namespace substrata::workloads
-
-#endif

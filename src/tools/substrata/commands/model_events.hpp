@@ -1,6 +1,5 @@
 // The events that `substrata run` and `substrata replay` count.
-#ifndef SUBSTRATA_TOOL_COMMANDS_MODEL_EVENTS_HPP
-#define SUBSTRATA_TOOL_COMMANDS_MODEL_EVENTS_HPP
+#pragma once
 
 #include <string>
 #include <vector>
@@ -21,5 +20,3 @@ void choose_models(sampler::Measurement& sets);
 inline const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 }  // namespace substrata::tool
-
-#endif

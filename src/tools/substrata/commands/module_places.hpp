@@ -1,6 +1,5 @@
 // substrata module try: one module in five different capsules.
-#ifndef SUBSTRATA_TOOL_COMMANDS_MODULE_PLACES_HPP
-#define SUBSTRATA_TOOL_COMMANDS_MODULE_PLACES_HPP
+#pragma once
 
 #include <string>
 
@@ -13,5 +12,3 @@ namespace substrata::tool {
 int try_module(const std::string& name, const std::string& registers);
 
 }  // namespace substrata::tool
-
-#endif

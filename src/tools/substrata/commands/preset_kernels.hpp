@@ -1,6 +1,5 @@
 // Loops whose counts are known, and which preset events each of them proves.
-#ifndef SUBSTRATA_TOOL_PRESET_KERNELS_HPP
-#define SUBSTRATA_TOOL_PRESET_KERNELS_HPP
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -26,5 +25,3 @@ struct PresetCheck {
 std::vector<PresetCheck> checks_of(int preset);
 
 }  // namespace substrata::tool
-
-#endif

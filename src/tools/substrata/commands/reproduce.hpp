@@ -1,6 +1,5 @@
 // Which reproductions there are.
-#ifndef SUBSTRATA_TOOL_COMMANDS_REPRODUCE_HPP
-#define SUBSTRATA_TOOL_COMMANDS_REPRODUCE_HPP
+#pragma once
 
 #include <string>
 #include <vector>
@@ -11,5 +10,3 @@ namespace substrata::tool {
 std::vector<std::string> reproduction_ids();
 
 }  // namespace substrata::tool
-
-#endif

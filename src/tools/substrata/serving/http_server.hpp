@@ -1,6 +1,5 @@
 // An HTTP server that answers GET and HEAD while its owner also waits for other things.
-#ifndef SUBSTRATA_TOOL_SERVING_HTTP_SERVER_HPP
-#define SUBSTRATA_TOOL_SERVING_HTTP_SERVER_HPP
+#pragma once
 
 #include <microhttpd.h>
 #include <poll.h>
@@ -70,5 +69,3 @@ class HttpServer {
 };
 
 }  // namespace substrata::tool
-
-#endif

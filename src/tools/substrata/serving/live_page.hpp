@@ -1,6 +1,5 @@
 // The page of `substrata serve` and the values that it asks for.
-#ifndef SUBSTRATA_TOOL_SERVING_LIVE_PAGE_HPP
-#define SUBSTRATA_TOOL_SERVING_LIVE_PAGE_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -27,5 +26,3 @@ class LiveValues {
 };
 
 }  // namespace substrata::tool
-
-#endif

@@ -1,6 +1,5 @@
 // What one run counted, an event a line: what `substrata stat` prints, whatever the form.
-#ifndef SUBSTRATA_TOOL_STAT_COUNTS_HPP
-#define SUBSTRATA_TOOL_STAT_COUNTS_HPP
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -111,5 +110,3 @@ class Intervals {
 };
 
 }  // namespace substrata::tool
-
-#endif

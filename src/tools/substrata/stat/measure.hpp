@@ -1,6 +1,5 @@
 // Runs what `substrata stat` measures.
-#ifndef SUBSTRATA_TOOL_STAT_MEASURE_HPP
-#define SUBSTRATA_TOOL_STAT_MEASURE_HPP
+#pragma once
 
 #include <functional>
 
@@ -29,5 +28,3 @@ struct LivePlan {
 Counts measure_live(const LivePlan& plan, const OnInterval& on_interval);
 
 }  // namespace substrata::tool
-
-#endif

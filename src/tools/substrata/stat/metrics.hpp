@@ -1,6 +1,5 @@
 // Metrics of what `stat` counts: which events a group needs, and the numbers computed from counts.
-#ifndef SUBSTRATA_TOOL_STAT_METRICS_HPP
-#define SUBSTRATA_TOOL_STAT_METRICS_HPP
+#pragma once
 
 #include <string>
 #include <vector>
@@ -42,5 +41,3 @@ class Metrics {
 };
 
 }  // namespace substrata::tool
-
-#endif

@@ -1,6 +1,5 @@
 // Counts as a table, as lines of fields in the order of `perf stat -x`, and as JSON.
-#ifndef SUBSTRATA_TOOL_STAT_PRINTING_HPP
-#define SUBSTRATA_TOOL_STAT_PRINTING_HPP
+#pragma once
 
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
@@ -41,5 +40,3 @@ void write_fields(std::ostream& out, const std::vector<Counts>& parts, const std
 nlohmann::json as_json(const std::vector<Counts>& parts);
 
 }  // namespace substrata::tool
-
-#endif

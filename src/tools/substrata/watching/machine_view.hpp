@@ -1,6 +1,5 @@
 // The machine at a glance, for the terminal.
-#ifndef SUBSTRATA_TOOL_WATCHING_MACHINE_VIEW_HPP
-#define SUBSTRATA_TOOL_WATCHING_MACHINE_VIEW_HPP
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -29,5 +28,3 @@ bool wants_colours();
 std::string coloured(const std::string& text, int colour, bool colours);
 
 }  // namespace substrata::tool
-
-#endif
