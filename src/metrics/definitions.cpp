@@ -272,15 +272,8 @@ std::string compile_formula(Metric* metric) {
 }
 
 std::vector<Fault> parse_definitions(std::string_view text, const std::string& file, Definitions* out) {
-  if (text.size() > kMostBytes) return {{file, 1, 1, "the file is larger than 1 MiB"}};
   Reader reader(file, out);
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    reader.line(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  reader.finish();
-  return std::move(reader.faults);
+  return read_by_lines(text, file, reader);
 }
 
 }  // namespace substrata::metrics

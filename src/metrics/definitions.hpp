@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "events/derived.hpp"
@@ -71,5 +72,18 @@ std::vector<Fault> parse_definitions(std::string_view text, const std::string& f
 std::string compile_formula(Metric* metric);
 
 inline constexpr size_t kMostBytes = size_t{1} << 20;  // of a file
+
+// Hands a file's text to a reader line by line, and gives what it found wrong.
+template <typename Reader>
+std::vector<Fault> read_by_lines(std::string_view text, const std::string& file, Reader& reader) {
+  if (text.size() > kMostBytes) return {{file, 1, 1, "the file is larger than 1 MiB"}};
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    reader.line(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  reader.finish();
+  return std::move(reader.faults);
+}
 
 }  // namespace substrata::metrics

@@ -356,15 +356,8 @@ std::vector<std::string> events_of_likwid(std::string_view counter, std::string_
 
 std::vector<Fault> parse_likwid_group(std::string_view text, const std::string& name, const Foreign& about,
                                       Definitions* out) {
-  if (text.size() > kMostBytes) return {{about.file, 1, 1, "the file is larger than 1 MiB"}};
   Reader reader(name, about, out);
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    reader.line(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  reader.finish();
-  return std::move(reader.faults);
+  return read_by_lines(text, about.file, reader);
 }
 
 }  // namespace substrata::metrics

@@ -21,6 +21,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "base/temporary_folder.hpp"
 #include "papers/owl_program_list.hpp"
 #include "terminal/progress.hpp"
 
@@ -32,27 +33,6 @@ namespace {
 constexpr size_t kMostSteps = 12'000'000;
 constexpr int kPipeBytes = 1 << 20;
 constexpr int kLogDescriptor = 9;  // where lackey writes to, in its own process
-
-// A folder that goes with its files.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "substrata-owl-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr)
-      throw std::runtime_error(std::string("no temporary folder can be made: ") + std::strerror(errno));
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // The instructions of a process that valgrind runs: they lie there at the addresses at which they run.
 class CodeOf {
@@ -339,7 +319,7 @@ WholePrograms follow_whole_programs(size_t most_instructions) {
     return result;
   }
   const TemporaryFolder folder;
-  const std::vector<OwlProgram> list = owl_programs(folder.path());
+  const std::vector<OwlProgram> list = owl_programs(folder.path().string());
   std::vector<WholeProgram> programs(list.size());
   std::vector<std::string> why(list.size());
   std::atomic<size_t> next{0};

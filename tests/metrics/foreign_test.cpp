@@ -45,14 +45,8 @@ constexpr const char* kGroup =
     "Formulas: METRICS\n"
     "anything\n";
 
-struct Read {
-  explicit Read(const std::string& text, double clock_hz = 2e9) {
-    Foreign about;
-    about.file = "W.txt";
-    about.processors = {"skx"};
-    about.clock_hz = clock_hz;
-    faults = parse_likwid_group(text, "W", about, &all);
-  }
+// What a file gave.
+struct Parsed {
   const Metric& metric(const std::string& name) const {
     for (const Metric& one : all.metrics)
       if (one.name == name) return one;
@@ -60,6 +54,16 @@ struct Read {
   }
   Definitions all;
   std::vector<Fault> faults;
+};
+
+struct Read : Parsed {
+  explicit Read(const std::string& text, double clock_hz = 2e9) {
+    Foreign about;
+    about.file = "W.txt";
+    about.processors = {"skx"};
+    about.clock_hz = clock_hz;
+    faults = parse_likwid_group(text, "W", about, &all);
+  }
 };
 
 Number counted(double value) {
@@ -147,19 +151,12 @@ constexpr const char* kMetrics =
     " {\"MetricName\": \"Far\", \"MetricExpr\": \"UNC_X.Y / 2\"}\n"
     "]\n";
 
-struct Vendor {
+struct Vendor : Parsed {
   explicit Vendor(const std::string& text, const VendorCodes& codes = {}) {
     Foreign about;
     about.file = "m.json";
     faults = parse_vendor_metrics(text, about, codes, &all);
   }
-  const Metric& metric(const std::string& name) const {
-    for (const Metric& one : all.metrics)
-      if (one.name == name) return one;
-    throw std::runtime_error("no metric " + name);
-  }
-  Definitions all;
-  std::vector<Fault> faults;
 };
 
 TEST(VendorMetrics, AreComputedInTheirUnit) {

@@ -14,12 +14,12 @@
 #include <stdexcept>
 
 #include "arguments/arguments.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/whole_file.hpp"
 #include "recording/text_report.hpp"
 #include "sampler/child.hpp"
 #include "sampler/run.hpp"
 #include "substrata_tool/commands.hpp"
-#include "substrata_tool/temporary_folder.hpp"
 
 namespace substrata::tool {
 using namespace sampler;

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "arguments/arguments.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/whole_file.hpp"
 #include "recording/memory_sink.hpp"
 #include "recording/regions.hpp"
@@ -30,7 +31,6 @@
 #include "sampler/run.hpp"
 #include "substrata_tool/command_line.hpp"
 #include "substrata_tool/commands.hpp"
-#include "substrata_tool/temporary_folder.hpp"
 #include "terminal/progress.hpp"
 #include "topology/machine.hpp"
 

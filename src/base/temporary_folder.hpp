@@ -1,4 +1,4 @@
-// A folder for what a program that a command starts leaves.
+// A folder for what a program that is started leaves.
 #pragma once
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <system_error>
 
-namespace substrata::tool {
+namespace substrata {
 
 // Goes with this object, and all that is in it. Throws std::system_error where there is no place for it.
 class TemporaryFolder {
@@ -31,4 +31,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace substrata::tool
+}  // namespace substrata
