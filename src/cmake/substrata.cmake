@@ -308,8 +308,8 @@ function(substrata_test name)
   if(ARG_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT "${ARG_ENVIRONMENT}")
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests
-                       PROPERTIES ${properties})
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 NO_PRETTY_VALUES
+                       WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests PROPERTIES ${properties})
   if(ARG_CONTAINER AND NOT SUBSTRATA_SANITIZE)
     substrata_program_test(Container.${name} TIER slow TIMEOUT ${ARG_TIMEOUT}
                            COMMAND container $<TARGET_FILE:${name}> --gtest_brief=1)
