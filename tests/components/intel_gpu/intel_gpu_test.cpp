@@ -22,7 +22,7 @@ const std::string kArc = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/0000
 class IntelGpu : public ::testing::Test {
  protected:
   void open(const std::string& machine) {
-    unfold(machine, tree);
+    unfold(std::string(MACHINE_TEXTS "/") + machine + ".txt", tree);
     ASSERT_TRUE(substrate.detect().ok()) << note_of(substrate.detect());
     ASSERT_TRUE(intel_gpu::open_over(host.get(), fake.kernel(), &substrate.device).ok());
   }

@@ -1,5 +1,4 @@
-// A recorded machine of tests/machines as a tree of a test's own. The test links substrata_recorded_machines and defines
-// MACHINE_TEXTS, the folder of the texts.
+// A recorded machine of tests/machines as a tree of a test's own. The test links substrata_recorded_machines.
 #pragma once
 
 #include <fstream>
@@ -11,8 +10,8 @@
 
 namespace substrata::testing {
 
-inline void unfold(const std::string& machine, const RecordedTree& tree) {
-  std::ifstream file(std::string(MACHINE_TEXTS) + "/" + machine + ".txt");
+inline void unfold(const std::string& text, const RecordedTree& tree) {
+  std::ifstream file(text);
   machines::from_text(std::string{std::istreambuf_iterator<char>(file), {}}, tree.root());
 }
 
