@@ -65,7 +65,7 @@ class EventSet {
   Status bind(Component& to);
   void unbind() noexcept;
   // The whole new list: all or nothing.
-  Status program(const std::vector<Entry>& new_entries, const std::vector<uint32_t>& new_natives);
+  Status program(std::vector<Entry> new_entries, std::vector<uint32_t> new_natives);
   Status apply(const Configuration& wanted);
   // The same with a new set of the substrate, multiplexed by the layer or not.
   Status exchange(bool multiplexed, const Configuration& wanted);
