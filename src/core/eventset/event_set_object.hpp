@@ -16,8 +16,11 @@ namespace substrata {
 
 class Multiplexer;
 
-// Never freed; recycled for later handles. Every field is guarded by `lock`.
-class EventSet {
+inline constexpr size_t kCacheLine = 64;
+
+// Never freed; recycled for later handles. Every field is guarded by `lock`. On cache lines of its own: a thread that
+// reads writes to the lock of its set only.
+class alignas(kCacheLine) EventSet {
  public:
   OwnerLock lock;
 
