@@ -101,7 +101,7 @@ int location_of(uint32_t flags) noexcept {
 template <size_t kSize>
 void put_text(char (&field)[kSize], std::string_view text) noexcept {
   const size_t length = std::min(text.size(), kSize - 1);
-  std::memcpy(field, text.data(), length);
+  if (length != 0) std::memcpy(field, text.data(), length);
   field[length] = '\0';
 }
 
