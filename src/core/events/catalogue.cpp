@@ -74,10 +74,9 @@ Status Catalogue::copy_name(uint32_t code, char* to, size_t room) {
   if (const auto known = known_names_.find(code); known != known_names_.end()) return copy(known->second);
   Result<std::string> name = name_of(code);
   if (!name) return name.status();
-  const Status copied = copy(*name);
   if (const Result<NativeEvent> native = codes_.at(code); native && stays(code, native->component))
-    known_names_.emplace(code, std::move(*name));
-  return copied;
+    return copy(known_names_.emplace(code, std::move(*name)).first->second);
+  return copy(*name);
 }
 
 int Catalogue::processor() {
