@@ -72,8 +72,9 @@ static double median(const double* from, int count) {
   return count % 2 != 0 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-/* By measure, library and round; measure 0 is the library's start. */
+/* By measure, library and round; measure 0 is the library's start. And the floor of each, measured in the same rounds. */
 static double spent[kMostMeasures][kLibraries][kMostRounds];
+static double least[kMostMeasures][kMostRounds];
 static double quotient[kMostRounds];
 
 static double ratio(const double* ours, const double* theirs, int rounds) {
@@ -93,7 +94,7 @@ static int number_of(const char* floor) {
 static void report(FILE* json, const char* name, int at, int floor, int rounds, int* lines) {
   const double ours = median(spent[at][kOurs], rounds), theirs = median(spent[at][kInstalled], rounds);
   const double to_papi = ratio(spent[at][kOurs], spent[at][kInstalled], rounds);
-  const double to_floor = floor > 0 ? ratio(spent[at][kOurs], spent[floor][kOurs], rounds) : -1;
+  const double to_floor = floor > 0 ? ratio(spent[at][kOurs], least[at], rounds) : -1;
   if (to_papi < 0) {
     printf("%s: not measured, it fails here\n", name);
     return;
@@ -159,12 +160,16 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kLibraries; ++i) failed = failed || clients[i].init < 0;
   /* Round -1 warms up. A measure's rounds follow each other, since the last one changes what a process can do. */
   for (int at = 0; !failed && measures[at].name != NULL; ++at)
-    for (int round = -1; round < rounds; ++round)
+    for (int round = -1; round < rounds; ++round) {
       for (int i = 0; i < kLibraries; ++i) {
         const int library = (i + round + 1) % kLibraries;
         const double one = ask(&clients[library], at);
         if (round >= 0) spent[at + 1][library][round] = one;
       }
+      const int floor = number_of(measures[at].floor);
+      const double bare = floor > 0 ? ask(&clients[kOurs], floor - 1) : -1;
+      if (round >= 0) least[at + 1][round] = bare;
+    }
   for (int i = 0; i < kLibraries; ++i) end_client(&clients[i]);
   char command[sizeof folder + 16];
   snprintf(command, sizeof command, "rm -rf %s", folder);

@@ -58,21 +58,22 @@ static int make_set(int* set, int events) {
 }
 
 /* As the library opens one: with the times, by which a reader knows that a value is whole. */
-static int open_event(uint64_t config, int leader, int grouped) {
+static int open_event(uint64_t config, int leader, int grouped, int disabled) {
   struct perf_event_attr attributes;
   memset(&attributes, 0, sizeof attributes);
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.config = config;
+  attributes.disabled = disabled != 0;
   attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   if (grouped) attributes.read_format |= PERF_FORMAT_GROUP;
   return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
 }
 static int make_group(int* group, int events) {
   if (*group >= 0) return 0;
-  *group = open_event(kConfigs[0], -1, events > 1);
+  *group = open_event(kConfigs[0], -1, events > 1, 0);
   for (int i = 1; i < events; ++i)
-    if (*group < 0 || open_event(kConfigs[i], *group, 1) < 0) return -1;
+    if (*group < 0 || open_event(kConfigs[i], *group, 1, 0) < 0) return -1;
   return *group < 0;
 }
 
@@ -95,7 +96,7 @@ static int make_region(void) {
 }
 
 static int open_and_close(void) {
-  const int file = open_event(kConfigs[0], -1, 0);
+  const int file = open_event(kConfigs[0], -1, 0, 1);
   return file < 0 || close(file) != 0;
 }
 static int read_group(int group, size_t bytes) { return read(group, words, bytes) != (ssize_t)bytes; }
