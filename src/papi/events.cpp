@@ -1,7 +1,10 @@
 // Events: names, codes, descriptions, enumeration.
+#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "events/preset.hpp"
 #include "papi/boundary.hpp"
@@ -94,14 +97,20 @@ int location_of(uint32_t flags) noexcept {
   return PAPI_LOCATION_CORE;
 }
 
-// Into a field of zeros.
+// The text with its end; the rest of the field stays as it is, for most of a description is unused.
 template <size_t kSize>
 void put_text(char (&field)[kSize], std::string_view text) noexcept {
-  std::memcpy(field, text.data(), text.size() < kSize ? text.size() : kSize - 1);
+  const size_t length = std::min(text.size(), kSize - 1);
+  if (length != 0) std::memcpy(field, text.data(), length);
+  field[length] = '\0';
+}
+
+// Element `i` of a list, "" beyond its end.
+std::string_view element(const std::vector<std::string>& list, size_t i) noexcept {
+  return i < list.size() ? std::string_view(list[i]) : std::string_view();
 }
 
 void fill(const EventInfo& from, PAPI_event_info_t* to) noexcept {
-  std::memset(to, 0, sizeof *to);
   to->event_code = from.code;
   put_text(to->symbol, from.name);
   put_text(to->short_descr, from.short_text);
@@ -114,21 +123,22 @@ void fill(const EventInfo& from, PAPI_event_info_t* to) noexcept {
   to->value_type = gauge ? PAPI_VALUETYPE_ABSOLUTE : PAPI_VALUETYPE_RUNNING_SUM;
   to->timescope = gauge ? PAPI_TIMESCOPE_POINT : PAPI_TIMESCOPE_SINCE_START;
   to->update_type = PAPI_UPDATETYPE_ARBITRARY;
+  to->update_freq = 0;
   to->count = from.term_count;
   to->event_type = class_bits(from.preset_bits);
   put_text(to->derived, from.derived);
   put_text(to->postfix, from.formula);
-  for (size_t i = 0; i < PAPI_MAX_INFO_TERMS && i < from.term_names.size(); ++i) {
-    if (i < from.term_codes.size()) to->code[i] = from.term_codes[i];
-    put_text(to->name[i], from.term_names[i]);
+  for (size_t i = 0; i < PAPI_MAX_INFO_TERMS; ++i) {
+    to->code[i] = i < from.term_codes.size() && i < from.term_names.size() ? from.term_codes[i] : 0;
+    put_text(to->name[i], element(from.term_names, i));
   }
   // Why an event cannot be used is worth more than an empty note.
   put_text(to->note, from.note.empty() ? from.why : from.note);
 #ifndef PAPI_GENERATION_7_0
-  for (size_t i = 0; i < PAPI_MAX_COMP_QUALS && i < from.qualifiers.size(); ++i) {
-    put_text(to->quals[i], from.qualifiers[i]);
-    if (i < from.qualifier_texts.size()) put_text(to->quals_descrs[i], from.qualifier_texts[i]);
-    to->num_quals = static_cast<int>(i) + 1;
+  to->num_quals = static_cast<int>(std::min<size_t>(PAPI_MAX_COMP_QUALS, from.qualifiers.size()));
+  for (size_t i = 0; i < PAPI_MAX_COMP_QUALS; ++i) {
+    put_text(to->quals[i], element(from.qualifiers, i));
+    put_text(to->quals_descrs[i], element(from.qualifier_texts, i));
   }
 #endif
 }

@@ -109,8 +109,8 @@ Status EventSet::replace(std::vector<uint32_t> events, const Configuration& conf
   unread_ = false;
   left_on_ = false;
   stopped_by_pages_ = false;
-  std::fill(std::begin(last_), std::end(last_), 0);
-  std::fill(std::begin(last_total_), std::end(last_total_), Total{});
+  std::fill_n(last_, events_.size(), 0);
+  std::fill_n(last_total_, events_.size(), Total{});
   return kSuccess;
 }
 

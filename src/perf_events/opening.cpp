@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -26,23 +27,26 @@ bool may_be_missing(int os_error) noexcept {
 Status EventSet::list_items(const std::vector<uint32_t>& events, const Configuration& configuration,
                             std::vector<Item>* items, uint64_t* ticks_mask) {
   int pid = 0;
-  std::vector<int> cpus{-1};
+  int cpu_of_all = -1;
+  std::vector<int> online;
   if (configuration.target == Target::kThreadOrProcess) {
     pid = static_cast<int>(configuration.target_id);
   } else if (configuration.target == Target::kCpu) {
     pid = -1;
-    cpus = {static_cast<int>(configuration.target_id)};
+    cpu_of_all = static_cast<int>(configuration.target_id);
   } else if (configuration.granularity == kGranularitySystemCpu) {
     pid = -1;
-    cpus = {std::max(0, ::sched_getcpu())};
+    cpu_of_all = std::max(0, ::sched_getcpu());
   } else if (configuration.granularity == kGranularitySystem) {
     pid = -1;
     if (shared_.kind == PmuKind::kCore) {
       const std::string root = shared_.host.root == nullptr ? "" : shared_.host.root;
-      cpus = parse_cpu_list(read_line(root + "/sys/devices/system/cpu/online").value_or("0"));
-      if (cpus.empty()) cpus = {0};
+      online = parse_cpu_list(read_line(root + "/sys/devices/system/cpu/online").value_or("0"));
+      if (online.empty()) online = {0};
     }
   }
+  const std::span<const int> cpus =
+      online.empty() ? std::span<const int>(&cpu_of_all, 1) : std::span<const int>(online);
   if (shared_.kind == PmuKind::kUncore) pid = -1;
   for (uint32_t position = 0; position < events.size(); ++position) {
     const Encoding* encoding = nullptr;
@@ -58,8 +62,7 @@ Status EventSet::list_items(const std::vector<uint32_t>& events, const Configura
         continue;
       }
       const bool fixed = leg.cpu >= 0;  // the name or the PMU says the processor
-      const std::vector<int> one{leg.cpu};
-      for (const int cpu : fixed ? one : cpus)
+      for (const int cpu : fixed ? std::span<const int>(&leg.cpu, 1) : cpus)
         items->push_back({position, encoding, &leg, pid, pid == -1 && cpu < 0 ? 0 : cpu, leg.pmu_class,
                           encoding->legs.size() > 1});
     }
@@ -184,6 +187,7 @@ Status EventSet::try_group(const Group& group, Opened* out) noexcept {
 Status EventSet::open_all(const std::vector<uint32_t>& events, const Configuration& configuration,
                           const std::vector<Sampling>& sampling, Opened* out) {
   std::vector<Item> items;
+  items.reserve(events.size());
   if (const Status status = list_items(events, configuration, &items, &out->ticks_mask); !status.ok())
     return status;
   out->generation = shared_.generation();

@@ -23,6 +23,7 @@ Status no_native(uint32_t code) {
 void Catalogue::clear() {
   const std::lock_guard guard(lock_);
   found_names_.clear();
+  known_names_.clear();
   known_infos_.clear();
   codes_.clear();
   presets_.clear();
@@ -64,16 +65,18 @@ Result<std::string> Catalogue::name_of(uint32_t code) {
 
 Status Catalogue::copy_name(uint32_t code, char* to, size_t room) {
   const std::lock_guard guard(lock_);
-  const auto copy = [&](const std::string& name) {
+  const auto copy = [&](std::string_view name) {
     const size_t length = std::min(name.size(), room - 1);
     std::memcpy(to, name.data(), length);
     to[length] = '\0';
     return kSuccess;
   };
-  if (const auto known = known_infos_.find(code); known != known_infos_.end())
-    return copy(known->second->name);
-  const Result<std::string> name = name_of(code);
-  return name ? copy(*name) : name.status();
+  if (const auto known = known_names_.find(code); known != known_names_.end()) return copy(known->second);
+  Result<std::string> name = name_of(code);
+  if (!name) return name.status();
+  if (const Result<NativeEvent> native = codes_.at(code); native && stays(code, native->component))
+    return copy(known_names_.emplace(code, std::move(*name)).first->second);
+  return copy(*name);
 }
 
 int Catalogue::processor() {

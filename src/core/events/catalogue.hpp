@@ -166,12 +166,14 @@ class Catalogue {
 
   Registry& registry_;
   ForkLock lock_;
-  // The codes of names that were found, and what was said of codes, of events that stay as they are until clear().
+  // The codes of names that were found, the names of codes, and what was said of codes, of events that stay as they are
+  // until clear().
   struct NameHash {
     using is_transparent = void;
     size_t operator()(std::string_view name) const noexcept { return std::hash<std::string_view>{}(name); }
   };
   std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> found_names_;
+  std::unordered_map<uint32_t, std::string> known_names_;
   std::unordered_map<uint32_t, std::shared_ptr<const EventInfo>> known_infos_;
   NativeCodes codes_;
   PresetRecipes presets_;

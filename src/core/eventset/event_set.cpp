@@ -2,6 +2,7 @@
 #include "eventset/event_set.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "eventset/library.hpp"
 #include "eventset/locked_set.hpp"
@@ -9,27 +10,12 @@
 namespace substrata {
 namespace {
 
-// The natives of `entries`, each once, and every entry's positions in them.
-void number_natives(std::vector<EventSet::Entry>& entries, const std::vector<std::vector<uint32_t>>& terms,
-                    std::vector<uint32_t>* natives) {
-  natives->clear();
-  for (size_t i = 0; i < entries.size(); ++i) {
-    entries[i].positions.clear();
-    for (const uint32_t term : terms[i]) {
-      auto place = std::find(natives->begin(), natives->end(), term);
-      if (place == natives->end()) place = natives->insert(natives->end(), term);
-      entries[i].positions.push_back(static_cast<uint16_t>(place - natives->begin()));
-    }
-  }
-}
-
-std::vector<std::vector<uint32_t>> terms_of(const EventSet& set) {
-  std::vector<std::vector<uint32_t>> terms;
-  for (const EventSet::Entry& entry : set.entries) {
-    terms.emplace_back();
-    for (const uint16_t position : entry.positions) terms.back().push_back(set.natives[position]);
-  }
-  return terms;
+// Where `native` is in `natives`, at whose end it is put if it is not.
+uint16_t position_of(uint32_t native, std::vector<uint32_t>* natives) {
+  const auto place = std::find(natives->begin(), natives->end(), native);
+  const auto position = static_cast<uint16_t>(place - natives->begin());
+  if (place == natives->end()) natives->push_back(native);
+  return position;
 }
 
 Status add_resolved(EventSet& set, Result<Composition> composition) {
@@ -47,13 +33,16 @@ Status add_resolved(EventSet& set, Result<Composition> composition) {
   if (fresh) {
     if (const Status status = set.bind(*component); !status.ok()) return status;
   }
-  std::vector<EventSet::Entry> entries = set.entries;
-  std::vector<std::vector<uint32_t>> terms = terms_of(set);
-  entries.push_back({code, std::move(composition->formula), {}});
-  terms.push_back(std::move(composition->natives));
+  std::vector<EventSet::Entry> entries;
+  entries.reserve(set.entries.size() + 1);
+  entries = set.entries;
   std::vector<uint32_t> natives;
-  number_natives(entries, terms, &natives);
-  const Status status = set.program(entries, natives);
+  natives.reserve(set.natives.size() + composition->natives.size());
+  natives = set.natives;
+  EventSet::Entry& added = entries.emplace_back(EventSet::Entry{code, std::move(composition->formula), {}});
+  added.positions.reserve(composition->natives.size());
+  for (const uint32_t native : composition->natives) added.positions.push_back(position_of(native, &natives));
+  const Status status = set.program(std::move(entries), std::move(natives));
   if (!status.ok() && fresh) set.unbind();
   return status;
 }
@@ -67,19 +56,17 @@ Status remove_from(EventSet& set, uint32_t code) {
                                   [&](const EventSet::Entry& entry) { return entry.code == code; });
   if (place == set.entries.end())
     return refuse(Code::kInvalid, "the event 0x%08x is not in the eventset", code);
-  const std::ptrdiff_t index = place - set.entries.begin();
-  std::vector<EventSet::Entry> entries = set.entries;
-  std::vector<std::vector<uint32_t>> terms = terms_of(set);
-  if (entries[static_cast<size_t>(index)].armed) {
-    const Status status =
-        keep_note(set.table->disarm(set.set, entries[static_cast<size_t>(index)].positions[0]));
+  std::vector<EventSet::Entry> entries(set.entries.begin(), place);
+  entries.insert(entries.end(), place + 1, set.entries.end());
+  std::vector<uint32_t> natives;
+  natives.reserve(set.natives.size());
+  for (EventSet::Entry& entry : entries)
+    for (uint16_t& position : entry.positions) position = position_of(set.natives[position], &natives);
+  if (place->armed) {
+    const Status status = keep_note(set.table->disarm(set.set, place->positions[0]));
     if (!status.ok()) return status;
   }
-  entries.erase(entries.begin() + index);
-  terms.erase(terms.begin() + index);
-  std::vector<uint32_t> natives;
-  number_natives(entries, terms, &natives);
-  const Status status = set.program(entries, natives);
+  const Status status = set.program(std::move(entries), std::move(natives));
   if (status.ok()) set.forget_overflow(code);
   return status;
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "base/log.hpp"
 #include "eventset/library.hpp"
@@ -179,27 +180,26 @@ Status EventSet::renew_in_child() {
   return rearm_in_child();
 }
 
-Status EventSet::program(const std::vector<Entry>& new_entries, const std::vector<uint32_t>& new_natives) {
+Status EventSet::program(std::vector<Entry> new_entries, std::vector<uint32_t> new_natives) {
   if (const Status status = renew_in_child(); !status.ok()) return status;
   const uint32_t limit = (state & kSetMultiplexing) != 0 ? table->max_multiplexed : table->max_events;
   if (new_natives.size() > limit)
     return refuse(Code::kConflict, "%s counts at most %u events at once%s", component->name(), limit,
                   (state & kSetMultiplexing) != 0 ? "" : "; multiplexing may allow more");
   // Memory first, so that nothing can fail once the substrate has agreed.
-  std::vector<Entry> kept = new_entries;
-  std::vector<uint32_t> kept_natives = new_natives;
-  std::vector<int64_t> new_native_values(new_natives.size()), new_values(new_entries.size()),
-      new_last(new_entries.size());
-  std::vector<ValueDetail> new_details(new_natives.size());
+  native_values.reserve(new_natives.size());
+  native_details.reserve(new_natives.size());
+  values.reserve(new_entries.size());
+  last.reserve(new_entries.size());
   const Status status =
-      keep_note(table->program(set, kept_natives.data(), static_cast<uint32_t>(kept_natives.size())));
+      keep_note(table->program(set, new_natives.data(), static_cast<uint32_t>(new_natives.size())));
   if (!status.ok()) return status;
-  entries.swap(kept);
-  natives.swap(kept_natives);
-  native_values.swap(new_native_values);
-  values.swap(new_values);
-  last.swap(new_last);
-  native_details.swap(new_details);
+  entries.swap(new_entries);
+  natives.swap(new_natives);
+  native_values.assign(natives.size(), 0);
+  native_details.assign(natives.size(), ValueDetail{});
+  values.assign(entries.size(), 0);
+  last.assign(entries.size(), 0);
   started_once = false;
   lost = Code::kOk;
   direct = entries.size() == natives.size();

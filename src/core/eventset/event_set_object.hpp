@@ -16,8 +16,11 @@ namespace substrata {
 
 class Multiplexer;
 
-// Never freed; recycled for later handles. Every field is guarded by `lock`.
-class EventSet {
+inline constexpr size_t kCacheLine = 64;
+
+// Never freed; recycled for later handles. Every field is guarded by `lock`. On cache lines of its own: a thread that
+// reads writes to the lock of its set only.
+class alignas(kCacheLine) EventSet {
  public:
   OwnerLock lock;
 
@@ -65,7 +68,7 @@ class EventSet {
   Status bind(Component& to);
   void unbind() noexcept;
   // The whole new list: all or nothing.
-  Status program(const std::vector<Entry>& new_entries, const std::vector<uint32_t>& new_natives);
+  Status program(std::vector<Entry> new_entries, std::vector<uint32_t> new_natives);
   Status apply(const Configuration& wanted);
   // The same with a new set of the substrate, multiplexed by the layer or not.
   Status exchange(bool multiplexed, const Configuration& wanted);

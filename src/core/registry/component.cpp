@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <mutex>
 
 #include "base/environment.hpp"
@@ -12,17 +11,16 @@
 #include "base/parse.hpp"
 
 namespace substrata {
+namespace {
+
+// In a table's lists, which are read when they are asked for: bringing the library up needs none of them.
+constexpr std::string_view kBetweenNames = ", ";
+
+}  // namespace
 
 Component::Component(int index, const SubstrateTable& table, const Host* host, SharedLibrary library,
                      std::string origin)
-    : index_(index),
-      table_(table),
-      host_(host),
-      library_(std::move(library)),
-      origin_(std::move(origin)),
-      prefixes_(table.prefixes != nullptr ? split_list(table.prefixes, ", ") : std::vector<std::string>{}),
-      event_names_(table.event_names != nullptr ? split_list(table.event_names, ", ")
-                                                : std::vector<std::string>{}) {}
+    : index_(index), table_(table), host_(host), library_(std::move(library)), origin_(std::move(origin)) {}
 
 Component::~Component() { close(); }
 
@@ -138,7 +136,8 @@ Status Component::recipe(const char* preset, Recipe* out) {
 
 bool Component::name_is_complete(std::string_view event) const noexcept {
   // A processor's events are spelled bare, as PAPI does: "INST_RETIRED:ANY_P".
-  return has(kProcessor) || (!prefixes_.empty() && event.find("::") != std::string_view::npos);
+  return has(kProcessor) || (table_.prefixes != nullptr && *table_.prefixes != '\0' &&
+                             event.find("::") != std::string_view::npos);
 }
 
 std::string Component::full_name(std::string_view event) const {
@@ -149,16 +148,22 @@ std::string Component::full_name(std::string_view event) const {
   return name;
 }
 
+std::vector<std::string> Component::prefixes() const {
+  return table_.prefixes != nullptr ? split_list(table_.prefixes, kBetweenNames) : std::vector<std::string>{};
+}
+
 bool Component::may_have(std::string_view event) const {
   if (table_.event_names == nullptr) return true;
-  return std::any_of(event_names_.begin(), event_names_.end(),
+  const std::vector<std::string> patterns = split_list(table_.event_names, kBetweenNames);
+  return std::any_of(patterns.begin(), patterns.end(),
                      [&](const std::string& pattern) { return glob(pattern, event); });
 }
 
 std::vector<std::string> Component::known_events() const {
-  std::vector<std::string> known;
-  std::copy_if(event_names_.begin(), event_names_.end(), std::back_inserter(known),
-               [](const std::string& pattern) { return pattern.find_first_of("*?[") == std::string::npos; });
+  if (table_.event_names == nullptr) return {};
+  std::vector<std::string> known = split_list(table_.event_names, kBetweenNames);
+  std::erase_if(known,
+                [](const std::string& pattern) { return pattern.find_first_of("*?[") != std::string::npos; });
   return known;
 }
 

@@ -64,7 +64,7 @@ class Component {
   // The event as a client spells it: "perf::TASK-CLOCK", "net:::lo:rx:bytes".
   std::string full_name(std::string_view event) const;
   // The prefixes a name may carry besides "<name>:::".
-  const std::vector<std::string>& prefixes() const noexcept { return prefixes_; }
+  SUBSTRATA_PRIVATE_API std::vector<std::string> prefixes() const;
   // By the table's event_names, without opening: whether an event can have this name, and the names among
   // them that are whole.
   bool may_have(std::string_view event) const;
@@ -86,8 +86,6 @@ class Component {
   const Host* host_;
   SharedLibrary library_;
   std::string origin_;
-  std::vector<std::string> prefixes_;
-  std::vector<std::string> event_names_;
   ForkLock lock_;
   std::atomic<int> state_{kUnknown};
   std::atomic<uint64_t> opened_{0};

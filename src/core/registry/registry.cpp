@@ -167,11 +167,14 @@ Component* Registry::at(int index) {
 }
 
 Component* Registry::known(std::string_view name) const noexcept {
+  // Every substrate is looked for while the list is built, so most names are set apart by their first letter.
+  const auto is = [name](const char* other) { return other[0] == *name.begin() && name == other; };
+  if (name.empty()) return nullptr;
   for (const auto& component : components_) {
-    if (name == component->name()) return component.get();
+    if (is(component->name())) return component.get();
   }
   for (const auto& component : components_) {
-    if (name == component->short_name()) return component.get();
+    if (is(component->short_name())) return component.get();
   }
   return nullptr;
 }

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
+#include "eventset/event_set_object.hpp"
 #include "eventset/thread_state.hpp"
 #include "support/fake_substrates.hpp"
 
@@ -27,6 +29,18 @@ TEST_F(ThreadCalls, IdsComeFromTheClientsFunction) {
   EXPECT_TRUE(thread_id_function_set());
   EXPECT_EQ(thread_id().value_or(0ul), own_id());
   EXPECT_EQ(list_threads(), std::vector<unsigned long>{own_id()});
+}
+
+// A read writes to the lock of its set and to nothing else of the layer's, so threads that read sets of their own do
+// not disturb each other.
+TEST_F(ThreadCalls, EventsetsShareNoCacheLine) {
+  for (int i = 0; i < 8; ++i) {
+    const EventSet* const set = event_sets.find(create_event_set().value_or(-1));
+    ASSERT_NE(set, nullptr);
+    const auto begin = reinterpret_cast<uintptr_t>(set);
+    EXPECT_EQ(begin % 64, 0u) << i;
+    EXPECT_EQ((begin + sizeof *set) % 64, 0u) << i;
+  }
 }
 
 TEST_F(ThreadCalls, EndedThreadsAreNotListed) {
