@@ -71,12 +71,13 @@ class PairLatencies {
   }
 
  private:
-  // The first minute is left out: rates are not known yet.
-  static constexpr std::uint64_t kFirst = 60'000'000'000'000;
+  // The first minute is left out: rates are not known yet. Clocks that nobody has set may be before zero.
+  static constexpr std::int64_t kFirst = 65'000'000'000'000;
   void take(const substrata_transaction* batch, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       const substrata_transaction& t = batch[i];
-      if (t.state != SUBSTRATA_ARRIVED || t.size != kBytes || t.time < kFirst) continue;
+      if (t.state != SUBSTRATA_ARRIVED || t.size != kBytes || static_cast<std::int64_t>(t.time) < kFirst)
+        continue;
       std::uint64_t& round = rounds_[{t.initiator, t.target}];
       latencies_[{t.initiator, t.target, round++}] =
           static_cast<double>(static_cast<std::int64_t>(t.time - t.start));

@@ -40,10 +40,16 @@ void write_signature(const Setting& setting, const std::string& name, const std:
       latencies[i].points.emplace_back(bytes, point.average_ns[i] / 1000);
   }
   setting.write(name + ".svg", [&](std::ostream& file) {
+    // Packets that wait for a matrix to be spread would leave the others flat.
+    constexpr double kMillisecond = 1000;
+    bool long_waits = false;
+    for (const Series& latency : latencies)
+      for (const auto& [size, us] : latency.points) long_waits = long_waits || us > kMillisecond;
     const Axis bytes{"packet size (bytes)", false, 0, 4096};
     std::vector<Panel> panels;
     panels.push_back(panel("frequency", bytes, {"packets", true}, {sent}));
-    panels.push_back(panel("average latencies", bytes, {"us", false, 0}, latencies, paper));
+    panels.push_back(
+        panel("average latencies", bytes, {"us", long_waits, long_waits ? 1 : 0}, latencies, paper));
     write_panels(file, title + " (modelled)", panels, 2);
   });
 }
