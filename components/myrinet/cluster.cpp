@@ -231,7 +231,9 @@ Time Cluster::free_entry(std::uint32_t index, std::uint32_t bytes, Time now) {
   Node& node = nodes_[index];
   const Time at = std::max(now, node.entries[node.entry]);
   const std::uint32_t packets = bytes == 0 ? 1 : (bytes - 1) / parameters_.packet_bytes + 1;
-  const Time processor = parameters_.on_request + parameters_.on_fetched + parameters_.on_injected;
+  const Time processor = parameters_.on_request + parameters_.on_fetched + stamping() +
+                         parameters_.on_injected +
+                         (parameters_.monitor.sending ? parameters_.record_sending : 0);
   const Time dma = parameters_.source_setup + parameters_.dma_byte * (bytes / packets);
   node.emptied = std::max(node.emptied, at) + packets * std::max(processor, dma);
   node.entries[node.entry] = node.emptied;
@@ -401,11 +403,9 @@ void Cluster::on_fetched(std::uint32_t slot, bool again) {
   Packet& packet = packets_[slot];
   Node& node = nodes_[packet.from()];
   const MonitorParts& monitor = parameters_.monitor;
-  const Time stamping = (monitor.sending ? parameters_.stamp_sending : 0) +
-                        (monitor.sending && monitor.clock ? parameters_.clock_upkeep : 0);
   const Time after = parameters_.on_injected + (monitor.sending ? parameters_.record_sending : 0);
-  const Time begin = occupy(node, now_, parameters_.on_fetched + stamping);
-  const Time ready = begin + parameters_.on_fetched + stamping;
+  const Time begin = occupy(node, now_, parameters_.on_fetched + stamping());
+  const Time ready = begin + parameters_.on_fetched + stamping();
   // What the main loop notices late is measured late, unless long operations look at the clock themselves.
   packet.fetched = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
   node.processor_free += after;  // in one go with the insertion
@@ -433,8 +433,8 @@ void Cluster::on_arrive(std::uint32_t slot) {
   Packet& packet = packets_[slot];
   Node& node = nodes_[packet.at];
   const MonitorParts& monitor = parameters_.monitor;
-  const Time stripping = (monitor.receiving ? parameters_.strip_receiving : 0) +
-                         (monitor.receiving && monitor.clock ? parameters_.clock_upkeep : 0);
+  const Time stripping =
+      (monitor.receiving ? parameters_.strip_receiving : 0) + (monitor.clock ? parameters_.clock_upkeep : 0);
   const Time begin = occupy(node, now_, parameters_.on_arrived + stripping);
   const Time noticed = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
   arm(node, begin + parameters_.on_arrived + stripping);

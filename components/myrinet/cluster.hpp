@@ -118,8 +118,10 @@ class Cluster {
   // use.
   void keep_in(std::shared_ptr<HostStore> store) noexcept { store_ = std::move(store); }
   // An operation of the layer above has ended at `node`: published there as it is.
-  void completed(std::uint32_t node, const substrata_transaction& operation) {
-    if (!publishers_.empty()) commit(node, Place::kOperation, operation);
+  void completed(std::uint32_t node, substrata_transaction operation) {
+    if (publishers_.empty()) return;
+    if (!parameters_.monitor.sending && !parameters_.monitor.receiving) operation.flags |= kNotMonitored;
+    commit(node, Place::kOperation, operation);
   }
   // Begins a global synchronisation now, besides those of the period.
   void synchronise();
@@ -232,6 +234,11 @@ class Cluster {
   Time occupy_first(Node& node, Time now, Time cost);
   Time transfer(Node& node, Time begin, Time setup, std::uint32_t bytes);
   Time wire(std::uint32_t bytes) const noexcept;
+  // Before the insertion: the stamp, and the correction of the node's clock, which goes on without stamps too.
+  Time stamping() const noexcept {
+    return (parameters_.monitor.sending ? parameters_.stamp_sending : 0) +
+           (parameters_.monitor.clock ? parameters_.clock_upkeep : 0);
+  }
   void insert(std::uint32_t from, Time ready, Time length, Kind kind, std::uint32_t packet, std::uint32_t to);
   void launch(std::uint32_t from, Time ready, Time length, Kind kind, std::uint32_t packet, std::uint32_t to);
   void on_head(std::uint32_t from);

@@ -74,7 +74,7 @@ struct ClusterParameters {
   Time record_sending = 600'000;      // after it
   Time strip_receiving = 300'000;     // before the DMA to the host
   Time record_receiving = 4'200'000;  // after it
-  Time clock_upkeep = 100'000;        // of each packet stamped: the node's own correction
+  Time clock_upkeep = 100'000;        // of each packet: the node's own correction
   // Histograms in host memory (paper, 6): the processor begins a DMA to the host and sees its end. With
   // dest_setup a DMA below 128 bytes then takes the paper's 4 us.
   Time write_back = 600'000;

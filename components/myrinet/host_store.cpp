@@ -61,7 +61,7 @@ std::string HostLayout::objection() const {
 }
 
 uint64_t HostLayout::interface_bytes(const Shape& shape) const noexcept {
-  return shape.programs * shape.sums_of_program() * sizeof(uint64_t) +
+  return shape.programs * (shape.sums_of_program() * sizeof(uint64_t) + shape.longest_of_program()) +
          uint64_t{cache_lines} * HostStore::kLineBytes + uint64_t{trace_buffer} * HostStore::kRecordBytes;
 }
 

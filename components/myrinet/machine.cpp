@@ -43,6 +43,10 @@ std::span<const Parameter> known() {
              defaults.receive_buffers, 1, 65536),
       number("memory_slowdown", "percent a DMA takes while the processor keeps the memory busy",
              static_cast<std::uint64_t>(defaults.memory_slowdown * 100), 100, 10000),
+      number("migrate", "diffs of one node to a page after which the page moves to it, 0: never", 0, 0,
+             1'000'000),
+      choice("migrate_to", "the node that sent the diffs, or the one after it, for comparison", 1,
+             "sender|other"),
       choice("histograms", "where the interfaces' monitors keep them", 1, "interface|host"),
       choice("clock", "clocks as long after a synchronisation, or synchronised from the start of the run", 1,
              "settled|periodic"),
@@ -172,6 +176,14 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
   cluster.seed = seed;
   cluster.nodes = static_cast<std::uint32_t>(values["nodes"]);
   made.host.header = made.svm.header_bytes;
+  made.migration = {.after = static_cast<std::uint32_t>(values["migrate"]),
+                    .to_other = values["migrate_to"] != 0,
+                    .page_bytes = made.svm.page_bytes,
+                    .interrupt = made.svm.costs.trap};
+  if (made.migration.after != 0 && made.svm.homes == svm::HomePolicy::kFirstTouch) {
+    error = "pages move from homes that are known at the start: take homes=block or homes=round-robin";
+    return false;
+  }
   *out = made;
   return true;
 }
@@ -179,10 +191,12 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
 std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameters, std::uint16_t program,
                                               std::shared_ptr<SharedCluster> shared, std::uint32_t slot,
                                               Company company) {
-  return std::make_unique<svm::SvmMachine>(
-      kSource, parameters.svm,
-      std::make_unique<SvmNetwork>(parameters.cluster, parameters.host, program, std::move(shared), slot,
-                                   std::move(company)));
+  auto network = std::make_unique<SvmNetwork>(parameters.cluster, parameters.host, program, std::move(shared),
+                                              slot, std::move(company));
+  SvmNetwork& kept = *network;
+  auto machine = std::make_unique<svm::SvmMachine>(kSource, parameters.svm, std::move(network));
+  kept.serve(*machine, parameters.migration);
+  return machine;
 }
 
 }  // namespace substrata::myrinet

@@ -16,6 +16,7 @@ struct MachineParameters {
   ClusterParameters cluster;
   HostCosts host;
   svm::SvmParameters svm;
+  Migration migration;
   // Of programs run together; 0: each has processors of its own. Linux 2.0's time slice: 20 ticks of 10 ms.
   Time slice = 200'000 * kMicrosecond;
 };

@@ -50,7 +50,7 @@ OperationMemory::Cell& OperationMemory::cell(uint32_t node, uint32_t program) {
 
 void OperationMemory::take(uint32_t node, const substrata_transaction& seen) {
   const int kind = operation_kind_of(seen.site);
-  if (kind < 0 || node >= nodes_ || seen.program >= programs_) return;
+  if (kind < 0 || node >= nodes_ || seen.program >= programs_ || (seen.flags & kNotMonitored) != 0) return;
   const auto index = static_cast<size_t>(kind);
   if (seen.kind != SUBSTRATA_PACKET) {
     Kind& sums = cell(node, seen.program).kinds[index];

@@ -5,7 +5,6 @@
 #include <substrata/myrinet.h>
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -13,12 +12,12 @@
 
 #include "chosen_counters.hpp"
 #include "counting/counting.hpp"
+#include "duration_bins.hpp"
 #include "probes.hpp"
 
 namespace substrata::myrinet {
 
 inline constexpr uint32_t kOperationKinds = SUBSTRATA_MYRINET_OPERATION_KINDS;
-inline constexpr uint32_t kOperationBins = SUBSTRATA_MYRINET_OPERATION_BINS;
 inline constexpr const char* kOperationNames[kOperationKinds] = {
     "page-fetch", "page-home",   "lock-acquire", "lock-release", "barrier",      "message",
     "broadcast",  "stream-open", "stream-write", "stream-read",  "stream-close", "collective"};
@@ -36,18 +35,6 @@ constexpr int operation_kind_of(uint64_t word) noexcept {
 // The node that began the operation of a packet.
 constexpr uint32_t opener_of(const substrata_transaction& stage) noexcept {
   return (stage.site >> 55 & 1) != 0 ? stage.target : stage.initiator;
-}
-
-// Bins of a quarter of the power of two below them, from 1 us on; the first holds all that is shorter.
-constexpr uint32_t operation_bin(uint64_t ns) noexcept {
-  const uint64_t quarters = ns / 250;
-  if (quarters < 4) return 0;
-  const auto doublings = static_cast<uint32_t>(std::bit_width(quarters)) - 3;
-  const uint32_t bin = 1 + 4 * doublings + static_cast<uint32_t>((quarters >> doublings) - 4);
-  return bin < kOperationBins ? bin : kOperationBins - 1;
-}
-constexpr uint64_t operation_bin_begin(uint32_t bin) noexcept {
-  return bin == 0 ? 0 : uint64_t{250} * (4 + (bin - 1) % 4) << (bin - 1) / 4;
 }
 
 // All operations of one kind.

@@ -53,14 +53,20 @@ void each(const MonitorMemory& memory, uint32_t node, uint32_t program, const Ro
   }
 }
 
-double upper_end(const std::vector<uint64_t>& bins, uint64_t packets, double share, uint32_t bin_ns) {
+// The upper end of the bin. In the last bin, which has none: as far towards the longest as the packet is among those
+// in it.
+double percentile(const std::vector<uint64_t>& bins, uint64_t packets, double share, uint32_t bin_ns,
+                  uint64_t longest_ns) {
   const auto wanted = static_cast<uint64_t>(std::ceil(share * static_cast<double>(packets)));
   uint64_t seen = 0;
-  for (size_t bin = 0; bin < bins.size(); ++bin) {
+  for (size_t bin = 0; bin + 1 < bins.size(); ++bin) {
     seen += bins[bin];
     if (seen >= wanted && seen != 0) return static_cast<double>(bin + 1) * bin_ns;
   }
-  return 0;
+  if (bins.back() == 0) return 0;
+  const double begin = static_cast<double>(bins.size() - 1) * bin_ns;
+  return begin + (static_cast<double>(longest_ns) - begin) * static_cast<double>(wanted - seen) /
+                     static_cast<double>(bins.back());
 }
 
 }  // namespace
@@ -125,12 +131,14 @@ std::vector<substrata_myrinet_point> signature(const MonitorMemory& memory, uint
     uint64_t most = 0;
     for (uint32_t latency = 0; latency < kLatencies; ++latency) {
       LatencySums sums;
+      uint64_t longest = 0;
       const Row row = row_of(axis, latency, x);
       each(memory, node, program, row, [&](const Statistics& statistics, uint32_t index) {
         const LatencySums part = statistics.sums(row.group, index, latency);
         sums.packets += part.packets;
         sums.ns += part.ns;
         sums.squared_ns += part.squared_ns;
+        longest = std::max(longest, statistics.longest(row.group, index, latency));
       });
       most = std::max(most, sums.packets);
       if (sums.packets == 0) continue;
@@ -141,8 +149,9 @@ std::vector<substrata_myrinet_point> signature(const MonitorMemory& memory, uint
       const double mean = point.average_ns[latency];
       point.deviation_ns[latency] = std::sqrt(std::max(0.0, sums.squared_ns / packets - mean * mean));
       const std::vector<uint64_t> bins = histogram(memory, node, program, latency, axis, x);
-      point.median_ns[latency] = upper_end(bins, sums.packets, 0.5, shape.latency_bin_ns[latency]);
-      point.p99_ns[latency] = upper_end(bins, sums.packets, 0.99, shape.latency_bin_ns[latency]);
+      const uint32_t bin_ns = shape.latency_bin_ns[latency];
+      point.median_ns[latency] = percentile(bins, sums.packets, 0.5, bin_ns, longest);
+      point.p99_ns[latency] = percentile(bins, sums.packets, 0.99, bin_ns, longest);
     }
     if (most != 0) points.push_back(point);
   }

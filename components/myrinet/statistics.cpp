@@ -50,7 +50,8 @@ Layout::Layout(const Shape& shape)
       peers_(shape.length_bins * row_words_),
       types_(peers_ + shape.nodes * row_words_),
       lengths_(types_ + kTypes * row_words_),
-      size_(lengths_ + 2 * shape.length_bins * shape.nodes),
+      longest_(lengths_ + 2 * shape.length_bins * shape.nodes),
+      size_(longest_ + shape.length_bins + shape.nodes + kTypes),
       kinds_{kind_of(0), kind_of(1), kind_of(2), kind_of(3)} {}
 
 // Packets are counted by length and peer when they are fetched and when they are delivered.

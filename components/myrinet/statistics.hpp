@@ -10,6 +10,8 @@
 #include <new>
 #include <string>
 
+#include "duration_bins.hpp"
+
 namespace substrata::myrinet {
 
 inline constexpr uint32_t kLatencies = SUBSTRATA_MYRINET_LATENCIES;
@@ -33,9 +35,14 @@ struct Shape {
   // 32-bit counts and 64-bit sums of one program at one interface.
   uint64_t counts_of_program() const noexcept;
   uint64_t sums_of_program() const noexcept;
+  // Bytes of the longest latencies of one program, which stay with the sums.
+  uint64_t longest_of_program() const noexcept {
+    return (uint64_t{length_bins} + nodes + kTypes) * kLatencies;
+  }
   // Of one interface, all programs.
   uint64_t bytes() const noexcept {
-    return programs * (counts_of_program() * sizeof(uint32_t) + sums_of_program() * sizeof(uint64_t));
+    return programs * (counts_of_program() * sizeof(uint32_t) + sums_of_program() * sizeof(uint64_t) +
+                       longest_of_program());
   }
   uint32_t length_bin(uint32_t bytes) const noexcept {
     const uint32_t bin = bytes == 0 ? 0 : (bytes - 1) / length_bin_bytes;
@@ -89,6 +96,7 @@ class Layout {
     uint32_t sums[3];   // by length, peer, type
     uint32_t to_count;  // from each of them to its count
     uint32_t by_both;   // the count by length and peer
+    bool beyond;        // in the last bin, which has no end
   };
   // A packet's latency; peer is the node at the other end. Types beyond kTypes and peers beyond the shape's
   // nodes must not come here. Has no branch on the latency or the length: which comes next is anything.
@@ -103,7 +111,8 @@ class Layout {
             {length * row_words_ + kind.sums, peers_ + peer * row_words_ + kind.sums,
              types_ + type * row_words_ + kind.sums},
             kind.to_counts + bin,
-            kind.both + kind.counts_both * (length * shape_.nodes + peer)};
+            kind.both + kind.counts_both * (length * shape_.nodes + peer),
+            bin + 1 == shape_.latency_bins};
   }
   uint32_t count_in_row(uint32_t latency, uint32_t bin) const noexcept {
     return kLatencies * kSumWords + latency * shape_.latency_bins + bin;
@@ -114,6 +123,12 @@ class Layout {
   }
   uint32_t lengths_at(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
     return lengths_ + ((received ? shape_.length_bins : 0) + length_bin) * shape_.nodes + peer;
+  }
+  // Where the longest of what is in the last bin is, as the number of its duration's bin and 1: bytes from the begin
+  // of the block; of the row and latency whose sums are there.
+  uint32_t longest_at(uint32_t sums) const noexcept {
+    return longest_ * uint32_t{sizeof(uint32_t)} + sums / row_words_ * kLatencies +
+           sums % row_words_ / kSumWords;
   }
   // Words of 32 bits; the one after the last takes what is not counted by both.
   uint32_t size() const noexcept { return size_; }
@@ -136,6 +151,7 @@ class Layout {
   const uint32_t peers_;    // where the rows of the peers begin; those of the lengths at 0
   const uint32_t types_;    // those of the types
   const uint32_t lengths_;  // the counts by length and peer
+  const uint32_t longest_;  // the longest latency of each row
   const uint32_t size_;
   const Kind kinds_[kLatencies];
 };
@@ -167,10 +183,12 @@ class Statistics {
       add_sum(words + place, sample.ns, squared);
     }
     ++words[sample.by_both];
+    if (sample.beyond) keep_longest(sample);
   }
   // The sums alone, and so many more in a place of a count.
   void add_sums(const Sample& sample) noexcept {
     for (const uint32_t place : sample.sums) add_sum(words_.get() + place, sample.ns, square(sample.ns));
+    if (sample.beyond) keep_longest(sample);
   }
   void add_count(uint32_t place, uint32_t more) noexcept { words_[place] += more; }
   void clear() noexcept;
@@ -179,6 +197,12 @@ class Statistics {
     return words_[layout_.row_at(group, x) + layout_.count_in_row(latency, bin)];
   }
   LatencySums sums(Group group, uint32_t x, uint32_t latency) const noexcept;
+  // The longest latency in the last bin, ns, up to a quarter more; 0: none is there.
+  uint64_t longest(Group group, uint32_t x, uint32_t latency) const noexcept {
+    const uint8_t bin =
+        bytes_at()[layout_.longest_at(layout_.row_at(group, x) + Layout::sums_in_row(latency))];
+    return bin == 0 ? 0 : operation_bin_begin(bin);
+  }
   // Packets by length and peer: sent to it, or received from it.
   uint32_t packets(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
     return words_[layout_.lengths_at(received, length_bin, peer)];
@@ -187,6 +211,14 @@ class Statistics {
   const Shape& shape() const noexcept { return layout_.shape(); }
 
  private:
+  [[gnu::cold]] void keep_longest(const Sample& sample) noexcept {
+    const auto bin = static_cast<uint8_t>(operation_bin(static_cast<uint64_t>(sample.ns)) + 1);
+    for (const uint32_t place : sample.sums) {
+      uint8_t& longest = bytes_at()[layout_.longest_at(place)];
+      longest = std::max(longest, bin);
+    }
+  }
+  uint8_t* bytes_at() const noexcept { return reinterpret_cast<uint8_t*>(words_.get()); }
   static double square(int64_t ns) noexcept { return static_cast<double>(ns) * static_cast<double>(ns); }
   static void add_sum(uint32_t* place, int64_t ns, double squared) noexcept {
     Layout::Sum sum;

@@ -98,10 +98,12 @@ void SvmNetwork::begin(svm::Engine& engine, svm::PacketSink& receiver) {
   parameters_.nodes = engine.processes();
   phases_ = svm::Phases(engine);
   held_.assign(engine.processes(), 0);
+  owed_.assign(engine.processes(), 0);
   if (shared_ == nullptr) shared_ = std::make_shared<SharedCluster>(parameters_, 1);
 }
 
 Time SvmNetwork::send(svm::Packet&& packet, Time now) {
+  now += std::exchange(owed_[packet.from], 0);
   const bool program = packet.kind == PacketKind::kUser;
   // Pages and diffs are written straight into the receiver's memory, as VMMC does; their protocol header
   // fits the network's.
@@ -182,7 +184,21 @@ void SharedCluster::delivered(const Message& message, Time, Time) {
 void SvmNetwork::hand_over(std::uint64_t number, Time now) {
   svm::Packet packet = std::move(packets_[number]);
   packets_.remove(number);
+  if (packet.kind == PacketKind::kDiff && migration_.after != 0) count_diff(packet);
   receiver_->arrive(std::move(packet), now);
+}
+
+// The receiving interface's monitor counts diffs by page and sender, and interrupts its host at the limit. A page moves
+// once, when all processes are at a barrier.
+void SvmNetwork::count_diff(const svm::Packet& packet) {
+  if (!parameters_.monitor.receiving) return;
+  const std::uint64_t page = packet.address / migration_.page_bytes;
+  if (++diffs_[{page, packet.from}] != migration_.after) return;
+  const auto nodes = static_cast<svm::ProcessId>(owed_.size());
+  const svm::ProcessId to = migration_.to_other ? (packet.from + 1) % nodes : packet.from;
+  owed_[packet.to] += migration_.interrupt;
+  ++migrated_;
+  machine_->move_home(page, to);
 }
 
 // A program stops at every event of its own messages, so what arrived, arrived now: also where the cluster
@@ -234,6 +250,7 @@ std::vector<svm::Statistic> SvmNetwork::statistics() const {
           {"packets-dropped", counts.dropped},
           {"packets-misrouted", counts.misrouted},
           {"clock-rounds", counts.rounds},
+          {"pages-migrated", migrated_},
           {std::string(workloads::kTransactionsStatistic), shared_->cluster().published()}};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "shared_virtual_memory/network.hpp"
 #include "shared_virtual_memory/phases.hpp"
 #include "shared_virtual_memory/places.hpp"
+#include "shared_virtual_memory/svm_machine.hpp"
 
 namespace substrata::myrinet {
 
@@ -20,6 +22,14 @@ struct HostCosts {
   // as a message of its own: VMMC has no receive operation and keeps the order of a pair's messages
   // (Blumrich et al., ISCA 1994).
   std::uint32_t flag = 4;
+};
+
+// Pages that move to who changes them, as the monitors see while the program runs (paper, section 6).
+struct Migration {
+  std::uint32_t after = 0;  // diffs of one node to a page; 0: none moves
+  bool to_other = false;    // to the node after that one, for comparison
+  std::uint64_t page_bytes = 4096;
+  Time interrupt = 0;  // of the home's host, for each page
 };
 
 // The cluster of one run, or of several programs at once, each in a slot of its own. Used by one thread at a
@@ -66,6 +76,11 @@ class SvmNetwork final : public svm::Network, private workloads::EventSink {
         shared_(std::move(shared)),
         slot_(slot),
         company_(std::move(company)) {}
+  // Whose pages move; before begin.
+  void serve(svm::SvmMachine& machine, const Migration& migration) noexcept {
+    machine_ = &machine;
+    migration_ = migration;
+  }
   void begin(svm::Engine& engine, svm::PacketSink& receiver) override;
   Time send(svm::Packet&& packet, Time now) override;
   Time update(svm::ProcessId from, svm::ProcessId to, std::uint64_t address, std::span<const std::byte> data,
@@ -79,6 +94,7 @@ class SvmNetwork final : public svm::Network, private workloads::EventSink {
  private:
   void on_event(Time now, std::uint64_t argument) override;
   void hand_over(std::uint64_t number, Time now);
+  void count_diff(const svm::Packet& packet);
   void arm();
 
   ClusterParameters parameters_;
@@ -95,6 +111,12 @@ class SvmNetwork final : public svm::Network, private workloads::EventSink {
   std::vector<std::uint64_t> taken_;  // being handed over
   std::vector<std::uint32_t> held_;   // of each node: messages that wait for its process to run
   svm::Phases phases_;
+  svm::SvmMachine* machine_ = nullptr;
+  Migration migration_;
+  std::map<std::pair<std::uint64_t, svm::ProcessId>, std::uint32_t>
+      diffs_;               // by page and sender, at the page's home
+  std::vector<Time> owed_;  // what interrupts took of a node's processor, charged with its next message
+  std::uint64_t migrated_ = 0;
 };
 
 }  // namespace substrata::myrinet

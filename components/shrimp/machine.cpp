@@ -26,6 +26,13 @@ constexpr workloads::Parameter kParameters[] = {
                       "plain|homes"),
     workloads::choice("categories", "procedures write the category register, by commands over this bus",
                       "off|eisa|xpress"),
+    workloads::choice("categories_at", "when they do: at their begin and end, or at their begin only",
+                      "both|begin"),
+    {"chosen_sender",
+     "node whose procedures write the category registers of all nodes, by remote commands; 256: each its own",
+     NetworkParameters::kEachItsOwn, 0, NetworkParameters::kEachItsOwn},
+    workloads::choice("tag_changes", "a procedure that begins changes the tag of a page", "no|yes"),
+    {"tag", "cycles of a protected write of a page tag", NetworkParameters{}.tag_cycles, 0, 1'000'000},
     {"migrate", "packets of one size from one sender to one page tag after which pages migrate, 0: never", 0,
      0, 1'000'000'000},
     workloads::choice("migrate_to", "the writer with most packets, or the node after it, for comparison",
@@ -158,7 +165,12 @@ std::unique_ptr<svm::SvmMachine> make_machine(std::string_view text, std::string
   NetworkParameters network;
   network.ports.burst = static_cast<uint32_t>(values["burst"]);
   network.categories = values["categories"] != 0;
-  if (values["categories"] == kXpress) network.command_cycles = 1;
+  network.commands_by_eisa = values["categories"] != kXpress;
+  if (!network.commands_by_eisa) network.command_cycles = 1;
+  network.begins_only = values["categories_at"] != 0;
+  network.chosen_sender = static_cast<uint32_t>(values["chosen_sender"]);
+  network.tag_changes = values["tag_changes"] != 0;
+  network.tag_cycles = static_cast<uint32_t>(values["tag"]);
   network.migrate_after = values["migrate"];
   network.migrate_to_other = values["migrate_to"] != 0;
   network.clear_cycles = static_cast<uint32_t>(values["clear"]);

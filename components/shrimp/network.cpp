@@ -21,6 +21,7 @@ bool into_page(PacketKind kind) noexcept {
   return kind == PacketKind::kPageReply || kind == PacketKind::kPageMove || kind == PacketKind::kUpdate;
 }
 
+constexpr std::uint32_t kRegisterBytes = 4;  // of the monitor, on the bus and in a packet
 // What migration's boards count by: tag, sender, size in chunks of 16 bytes (section 4.4).
 constexpr std::uint32_t kMigrationSelection = 1u << kTagNibble | 3u << kSenderNibble | 6u << kSizeNibble;
 
@@ -36,7 +37,38 @@ void Network::begin(workloads::Engine& engine, svm::PacketSink& receiver) {
   combining_.resize(nodes);
   procedures_.assign(nodes, {0});
   owed_.assign(nodes, 0);
+  leaving_.resize(nodes);
+  at_work_.assign(nodes, false);
   if (parameters_.migrate_after != 0) tag_pages();
+}
+
+// Behind all that waits at the node.
+void Network::queue(ProcessId node, Flight&& flight, Time ready, bool by_bus) {
+  leaving_[node].push_back({std::move(flight), ready, by_bus});
+  if (at_work_[node]) return;
+  at_work_[node] = true;
+  engine_->schedule(ready, *this, node * kStages + kLeave);
+}
+
+void Network::leave(ProcessId node, Time now) {
+  std::deque<Leaving>& waiting = leaving_[node];
+  while (!waiting.empty()) {
+    Leaving& next = waiting.front();
+    if (next.ready > now) {
+      engine_->schedule(next.ready, *this, node * kStages + kLeave);
+      return;
+    }
+    if (next.by_bus) {
+      const std::uint32_t bytes = next.flight.packet.size;
+      const Time fetched = ports_->read_out(node, bytes, now);
+      probes_->bus(node, BusUse::kOut, bytes, now, fetched - ports_->burst_time(bytes), fetched);
+      engine_->schedule(fetched, *this, node * kStages + kFetched);
+      return;
+    }
+    put(std::move(next.flight), now);
+    waiting.pop_front();
+  }
+  at_work_[node] = false;
 }
 
 // A stamped packet on its way.
@@ -48,11 +80,23 @@ void Network::put(Flight&& flight, Time stamped) {
 
 void Network::on_event(Time now, std::uint64_t argument) {
   const std::uint64_t number = argument / kStages;
+  const std::uint64_t stage = argument % kStages;
+  if (stage == kLeave || stage == kFetched) {
+    const auto node = static_cast<ProcessId>(number);
+    if (stage == kFetched) {
+      put(std::move(leaving_[node].front().flight), now);
+      leaving_[node].pop_front();
+    }
+    leave(node, now);
+    return;
+  }
   Flight& flight = flights_[number];
-  switch (argument % kStages) {
+  switch (stage) {
     case kAtInterface:
       flight.packet.time =
           ports_->take_in(flight.packet.receiver, flight.packet.size, now, &flight.delivered);
+      probes_->bus(flight.packet.receiver, BusUse::kIn, flight.packet.size, now, flight.packet.time,
+                   flight.delivered);
       if (flight.packet.time > now) {
         engine_->schedule(flight.packet.time, *this, number * kStages + kTaken);
         return;
@@ -68,6 +112,13 @@ void Network::on_event(Time now, std::uint64_t argument) {
       return;
     }
     default: {
+      if (flight.command) {
+        ++commands_;
+        probes_->command(flight.packet.sender, flight.packet.receiver, Register::kCategory,
+                         flight.packet.detail, now, phase_);
+        flights_.remove(number);
+        return;
+      }
       Packet message = std::move(flight.message);
       flights_.remove(number);
       receiver_->arrive(std::move(message), now);
@@ -120,7 +171,7 @@ Time Network::send(Packet&& packet, Time now) {
     if (!flight.last) flight.packet.flags |= SUBSTRATA_FLAG_PARTIAL;
     // The last use of the message.
     if (flight.last) flight.message = std::move(packet);
-    put(std::move(flight), ports_->read_out(from, size, now));
+    queue(from, std::move(flight), now, true);
   }
   return now;
 }
@@ -145,11 +196,19 @@ void Network::flush(ProcessId from, Time now) {
                    .flags = svm::transaction_flags(PacketKind::kUpdate)};
   flight.last = true;
   flight.message = std::exchange(open, Packet{});
-  put(std::move(flight), now);
+  if (at_work_[from])
+    queue(from, std::move(flight), now, false);
+  else
+    put(std::move(flight), now);
 }
 
 Time Network::mark(ProcessId process, svm::Operation operation, Time now) {
-  if (!parameters_.categories) return 0;
+  const bool begins = operation.kind() == workloads::OperationKind::kEnter;
+  const Time began = now;
+  if (parameters_.tag_changes && begins) now += cycles(parameters_.tag_cycles);
+  const bool chosen =
+      parameters_.chosen_sender == NetworkParameters::kEachItsOwn || parameters_.chosen_sender == process;
+  if (!parameters_.categories || !chosen) return now - began;
   std::vector<std::uint16_t>& inside = procedures_[process];
   switch (operation.kind()) {
     case workloads::OperationKind::kEnter:
@@ -157,14 +216,41 @@ Time Network::mark(ProcessId process, svm::Operation operation, Time now) {
       break;
     case workloads::OperationKind::kLeave:
       if (inside.size() > 1) inside.pop_back();
+      if (parameters_.begins_only) return now - began;
       break;
     default:
-      return 0;
+      return now - began;
   }
+  return write_category(process, now) - began;
+}
+
+// To the node's own register, and from the chosen sender to all others: stores to their registers, which leave by
+// automatic update. Gives when the processor goes on.
+Time Network::write_category(ProcessId process, Time now) {
+  const std::uint64_t category = procedures_[process].back() & 0xfu;
+  const Time takes = cycles(parameters_.command_cycles);
+  const Time asked = now;
+  now = parameters_.commands_by_eisa ? ports_->write_register(process, takes, now) : now + takes;
+  if (parameters_.commands_by_eisa)
+    probes_->bus(process, BusUse::kCommand, kRegisterBytes, asked, now - takes, now);
   ++commands_;
-  const Time cost = cycles(parameters_.command_cycles);
-  probes_->command(process, process, Register::kCategory, inside.back() & 0xfu, now + cost, phase_);
-  return cost;
+  probes_->command(process, process, Register::kCategory, category, now, phase_);
+  if (parameters_.chosen_sender != process) return now;
+  for (ProcessId node = 0; node < engine_->processes(); ++node) {
+    if (node == process) continue;
+    now += cycles(parameters_.store_cycles);
+    Flight flight;
+    flight.packet = {.detail = category,
+                     .sender = process,
+                     .receiver = node,
+                     .size = kRegisterBytes,
+                     .kind = svm::transaction_kind(PacketKind::kUpdate),
+                     .phase = phase_,
+                     .flags = SUBSTRATA_FLAG_MODELLED | SUBSTRATA_FLAG_INTERNAL};
+    flight.last = flight.command = true;
+    queue(process, std::move(flight), now, false);
+  }
+  return now;
 }
 
 // ---------------------------------------------------------------------------------------------- migration

@@ -26,6 +26,13 @@ struct NetworkParameters {
       4;  // of a store that is written through and snooped, more than one that is not; ours
   uint32_t command_cycles = 15;  // of a monitor command: 15 by EISA, 1 by Xpress (section 3.5)
   bool categories = false;  // procedures write the category register when they begin and end (section 4.2)
+  bool commands_by_eisa = true;  // or by the Xpress bus, which the network interface snoops (section 3.5)
+  bool begins_only = false;      // procedures write it when they begin, not when they end (section 4.2)
+  // The node whose procedures write the registers of all nodes, by remote commands (sections 3.5, 4.2); kEachItsOwn:
+  // each node's its own.
+  static constexpr uint32_t kEachItsOwn = 256;
+  uint32_t chosen_sender = kEachItsOwn;
+  bool tag_changes = false;  // a procedure that begins changes the tag of a page of its node (section 4.2)
   // Migration: after so many packets of one size from one sender to one tag (section 4.4). 0: none.
   uint64_t migrate_after = 0;
   uint32_t interrupt_cycles = 1200;  // of the handler besides its commands, 20 us; ours
@@ -57,12 +64,24 @@ class Network final : public svm::Network, private workloads::EventSink {
     Probes::Packet packet;  // what the monitor sees
     svm::Packet message;    // handed over with its last packet
     bool last = false;
+    bool command = false;  // to the receiver's category register: the packet's detail
     svm::Time delivered = 0;
   };
-  enum Stage : std::uint64_t { kAtInterface, kTaken, kDelivered, kStages };
+  // What waits at a node to leave it, in its order: bursts that the bus has to fetch from memory, and what the
+  // interface has already.
+  struct Leaving {
+    Flight flight;
+    svm::Time ready = 0;
+    bool by_bus = false;
+  };
+  // The number before the stage is a flight's, of the last two a node's.
+  enum Stage : std::uint64_t { kAtInterface, kTaken, kDelivered, kLeave, kFetched, kStages };
 
   void on_event(svm::Time now, std::uint64_t argument) override;
+  void queue(svm::ProcessId node, Flight&& flight, svm::Time ready, bool by_bus);
+  void leave(svm::ProcessId node, svm::Time now);
   void put(Flight&& flight, svm::Time stamped);
+  svm::Time write_category(svm::ProcessId process, svm::Time now);
   void see(const Probes::Packet& packet);
   void tag_pages();
   void lend(svm::ProcessId node, std::uint32_t tag);
@@ -81,6 +100,8 @@ class Network final : public svm::Network, private workloads::EventSink {
   std::vector<svm::Packet> combining_;                  // of each node; without data: nothing
   std::vector<std::vector<std::uint16_t>> procedures_;  // of each node, those it is in
   svm::Places<Flight> flights_;
+  std::vector<std::deque<Leaving>> leaving_;  // of each node
+  std::vector<bool> at_work_;                 // an event for the node's first is due
   // Migration: the software's own boards, the page that has each tag, the pages that wait for one, and what
   // handlers took from the processors.
   static constexpr std::uint32_t kTags = 15;  // 1 to 15; 0 is for what does not migrate

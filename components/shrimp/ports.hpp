@@ -22,20 +22,25 @@ struct PortParameters {
   Picoseconds interface = 1'000'000;  // through both network interfaces; ours
 };
 
-// When the ports of all nodes are free again. What goes from one node to another keeps its order.
+// When the ports of all nodes are free again. What goes from one node to another keeps its order. A node has one EISA
+// bus for what leaves it, what arrives and its processor's commands; it serves them in the order in which they ask.
 // Thread-compatible.
 class Ports {
  public:
   Ports(const PortParameters& parameters, uint32_t nodes)
-      : p_(parameters), bus_out_(nodes), injection_(nodes), bus_in_(nodes) {
+      : p_(parameters), bus_(nodes), injection_(nodes), next_taken_(nodes) {
     while (width_ * width_ < nodes) ++width_;
   }
   const PortParameters& parameters() const noexcept { return p_; }
 
   // A burst leaves memory by deliberate update: when it is in the interface and stamped.
   Picoseconds read_out(uint32_t from, uint32_t bytes, Picoseconds now) noexcept {
-    bus_out_[from] = std::max(bus_out_[from], now) + p_.arbitration + p_.eisa_byte * bytes;
-    return bus_out_[from];
+    return hold(from, burst_time(bytes), now);
+  }
+  Picoseconds burst_time(uint32_t bytes) const noexcept { return p_.arbitration + p_.eisa_byte * bytes; }
+  // The processor's write to a register of its monitor: when it has been made.
+  Picoseconds write_register(uint32_t node, Picoseconds takes, Picoseconds now) noexcept {
+    return hold(node, takes, now);
   }
   // A stamped packet goes through the mesh: when its last byte is at the other interface.
   Picoseconds cross(uint32_t from, uint32_t to, uint32_t bytes, Picoseconds stamped) noexcept {
@@ -45,9 +50,9 @@ class Ports {
   // The receiving interface takes it, when it can: the time the monitor sees. `delivered` gets when it is in
   // memory.
   Picoseconds take_in(uint32_t to, uint32_t bytes, Picoseconds now, Picoseconds* delivered) noexcept {
-    const Picoseconds taken = std::max(now, bus_in_[to]);
-    *delivered = taken + p_.arbitration + p_.eisa_byte * bytes;
-    bus_in_[to] = std::max(*delivered, taken + p_.gap);
+    const Picoseconds taken = std::max({now, bus_[to], next_taken_[to]});
+    *delivered = hold(to, burst_time(bytes), taken);
+    next_taken_[to] = taken + p_.gap;
     return taken;
   }
   uint32_t hops(uint32_t from, uint32_t to) const noexcept {
@@ -56,11 +61,15 @@ class Ports {
   }
 
  private:
+  Picoseconds hold(uint32_t node, Picoseconds takes, Picoseconds now) noexcept {
+    bus_[node] = std::max(bus_[node], now) + takes;
+    return bus_[node];
+  }
   PortParameters p_;
   uint32_t width_ = 1;
-  std::vector<Picoseconds> bus_out_;
+  std::vector<Picoseconds> bus_;  // free from then on
   std::vector<Picoseconds> injection_;
-  std::vector<Picoseconds> bus_in_;
+  std::vector<Picoseconds> next_taken_;  // packets are a least time apart
 };
 
 }  // namespace substrata::shrimp

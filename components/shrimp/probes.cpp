@@ -1,4 +1,4 @@
-// Publishes arrivals and commands.
+// Publishes arrivals, commands and uses of the bus.
 #include "probes.hpp"
 
 #include <substrata/feed.hpp>
@@ -17,7 +17,29 @@ Probes::Probes(uint32_t nodes) {
                        "packets at the node's network interface and commands to its monitor; initiator and "
                        "target are nodes")
             .value());
+    const std::string bus = "shrimp.node" + std::to_string(node) + ".eisa";
+    buses_.push_back(
+        kSource.publisher(bus.c_str(), "uses of the node's EISA bus; detail: how long it was waited for")
+            .value());
   }
+}
+
+void Probes::bus(uint32_t node, BusUse use, uint32_t bytes, uint64_t asked, uint64_t begun,
+                 uint64_t end) noexcept {
+  substrata_publisher* const publisher = buses_[node].get();
+  substrata_transaction* const slot = substrata_reserve(publisher);
+  if (slot == nullptr) return;
+  *slot = {};
+  slot->time = end;
+  slot->start = begun;
+  slot->detail = begun - asked;
+  slot->initiator = node;
+  slot->target = node;
+  slot->size = bytes;
+  slot->kind = static_cast<uint16_t>(use);
+  slot->flags = SUBSTRATA_FLAG_MODELLED;
+  substrata_commit(publisher);
+  ++published_;
 }
 
 void Probes::arrived(const Packet& packet) noexcept {

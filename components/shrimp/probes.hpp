@@ -1,4 +1,5 @@
-// Probe points where packets and commands reach the monitors: shrimp.node<i>.receive.
+// Probe points where packets and commands reach the monitors, shrimp.node<i>.receive, and of the EISA buses,
+// shrimp.node<i>.eisa.
 #pragma once
 
 #include <substrata/feed.hpp>
@@ -11,7 +12,10 @@
 
 namespace substrata::shrimp {
 
-// One publisher per node. Times are picoseconds. Thread-bound.
+// Who uses a node's EISA bus: the interface fetches a burst or stores a packet, the processor commands its monitor.
+enum class BusUse : uint16_t { kOut = SUBSTRATA_READ, kIn = SUBSTRATA_WRITE, kCommand = SUBSTRATA_COMMAND };
+
+// Two publishers per node. Times are picoseconds. Thread-bound.
 class Probes {
  public:
   // Registers source and probe points; throws std::runtime_error with the feed's message.
@@ -33,11 +37,14 @@ class Probes {
   void arrived(const Packet& packet) noexcept;
   void command(uint32_t from, uint32_t node, Register which, uint64_t value, uint64_t time,
                uint16_t phase) noexcept;
+  // The node's EISA bus was asked for at `asked` and used from `begun` to `end`.
+  void bus(uint32_t node, BusUse use, uint32_t bytes, uint64_t asked, uint64_t begun, uint64_t end) noexcept;
   uint64_t published() const noexcept { return published_; }
   uint32_t nodes() const noexcept { return static_cast<uint32_t>(publishers_.size()); }
 
  private:
   std::vector<client::feed::Publisher> publishers_;
+  std::vector<client::feed::Publisher> buses_;
   uint64_t published_ = 0;
 };
 

@@ -35,21 +35,51 @@ void Rack::call(void* owner, const substrata_transaction* batch, size_t count) {
   static_cast<Rack*>(owner)->observe(batch, count);
 }
 
-Status Rack::begin() noexcept {
-  const std::lock_guard guard(users_mutex_);
-  if (users_ == 0) {
-    if (observer_ == nullptr && substrata_observer_create(call, this, 0, &observer_) != 0)
+void Rack::call_bus(void* owner, const substrata_transaction* batch, size_t count) {
+  Rack& self = *static_cast<Rack*>(owner);
+  const std::lock_guard lock(self.mutex_);
+  for (size_t i = 0; i < count; ++i) {
+    const substrata_transaction& use = batch[i];
+    if (use.target >= kNodes) continue;
+    self.add(use.target, kBusUses, 1);
+    self.add(use.target, kBusBytes, use.size);
+    self.add(use.target, kBusBusy, use.time - use.start);
+    self.add(use.target, kBusWait, use.detail);
+  }
+}
+
+// The first user makes the observer and subscribes it.
+Status Rack::join(uint32_t* users, substrata_observer** observer,
+                  void (*callback)(void*, const substrata_transaction*, size_t), void* owner,
+                  const char* probes) noexcept {
+  if (*users == 0) {
+    if (*observer == nullptr && substrata_observer_create(callback, owner, 0, observer) != 0)
       return refuse(Code::kNoMemory, "%s", substrata_feed_error());
-    if (const int refused = substrata_subscribe(observer_, kArrivalProbes); refused != 0)
+    if (const int refused = substrata_subscribe(*observer, probes); refused != 0)
       return refuse(static_cast<Code>(refused), "%s", substrata_feed_error());
   }
-  ++users_;
+  ++*users;
   return kSuccess;
+}
+
+Status Rack::begin() noexcept {
+  const std::lock_guard guard(users_mutex_);
+  return join(&users_, &observer_, call, this, kArrivalProbes);
 }
 
 void Rack::end() noexcept {
   const std::lock_guard guard(users_mutex_);
   if (--users_ == 0) substrata_unsubscribe(observer_, nullptr);
+}
+
+Status Rack::begin_buses() noexcept {
+  const std::lock_guard guard(users_mutex_);
+  return join(&bus_users_, &bus_observer_, call_bus, this, kBusProbes);
+}
+
+void Rack::end_buses() noexcept {
+  const std::lock_guard guard(users_mutex_);
+  if (--bus_users_ == 0) substrata_unsubscribe(bus_observer_, nullptr);
 }
 
 const Watch& Rack::watch(uint32_t node, bool bins, uint64_t mask, uint64_t value) {
@@ -156,6 +186,7 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
   if (const uint16_t phase = batch->phase; phase != last_phase_[node]) {
     last_phase_[node] = phase;
     board.write(Register::kCategory, phase & 0xfu);
+    add(node, kCommands, 1);
   }
   if (!board.running()) return 1;
 

@@ -20,6 +20,7 @@ namespace substrata::shrimp {
 inline constexpr uint32_t kNodes = 256;
 inline constexpr uint32_t kEveryNode = 0xffffffffu;
 inline constexpr char kArrivalProbes[] = "shrimp.node*.receive";
+inline constexpr char kBusProbes[] = "shrimp.node*.eisa";
 inline constexpr uint64_t kPicosecondsPerTick = 100'000;  // of the 10 MHz clock
 
 // What is counted for each node and for all together.
@@ -31,6 +32,10 @@ enum Count : uint32_t {
   kTraceEntries,
   kCommands,
   kLost,
+  kBusUses,
+  kBusBytes,
+  kBusBusy,
+  kBusWait,
   kCounts
 };
 using NodeCounters = std::array<counting::Counter, kCounts>;
@@ -64,6 +69,9 @@ class Rack {
   // Users of the boards: the first subscribes to the probe points, the last ends that.
   Status begin() noexcept;
   void end() noexcept;
+  // The same for users of the EISA buses' counts.
+  Status begin_buses() noexcept;
+  void end_buses() noexcept;
 
   const counting::Counter& counter(uint32_t node, Count which) const noexcept {
     return node == kEveryNode ? total_[which] : of_node_[node][which];
@@ -95,6 +103,10 @@ class Rack {
 
  private:
   static void call(void* owner, const substrata_transaction* batch, size_t count);
+  static void call_bus(void* owner, const substrata_transaction* batch, size_t count);
+  static Status join(uint32_t* users, substrata_observer** observer,
+                     void (*callback)(void*, const substrata_transaction*, size_t), void* owner,
+                     const char* probes) noexcept;
   void observe(const substrata_transaction* batch, size_t count) noexcept;
   // As many transactions of one board as can be taken together, at least one.
   size_t take(std::unique_lock<std::mutex>& lock, const substrata_transaction* batch, size_t count);
@@ -109,6 +121,8 @@ class Rack {
   std::mutex users_mutex_;
   uint32_t users_ = 0;
   substrata_observer* observer_ = nullptr;
+  uint32_t bus_users_ = 0;
+  substrata_observer* bus_observer_ = nullptr;
 
   mutable std::mutex mutex_;  // around everything below but the counters
   std::array<Board, kNodes> boards_;

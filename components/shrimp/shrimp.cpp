@@ -50,6 +50,13 @@ constexpr counting::EventDescription kEvents[] = {
      bit(kNode)},
     {"LOST", "Trace entries lost to a full memory, and packets to nodes without a monitor.", "packets",
      ValueKind::kCount, 64, kFlags, bit(kNode)},
+    {"EISA_USES", "Uses of the EISA bus: bursts out of memory, packets into it, commands of its processor.",
+     "uses", ValueKind::kCount, 64, kFlags, bit(kNode)},
+    {"EISA_BYTES", "Bytes that these moved.", "bytes", ValueKind::kCount, 64, kFlags, bit(kNode)},
+    {"EISA_BUSY", "Time in which the EISA bus was used, arbitration included.", "ps", ValueKind::kCount, 64,
+     kFlags, bit(kNode)},
+    {"EISA_WAIT", "Time that uses of the EISA bus waited for it, summed.", "ps", ValueKind::kCount, 64,
+     kFlags, bit(kNode)},
 };
 static_assert(std::size(kEvents) - kFirstPlain == uint32_t{shrimp::kCounts} - uint32_t{shrimp::kLatencySum});
 
@@ -58,6 +65,13 @@ class Boards final : public counting::Instrument {
  public:
   Status begin() noexcept override { return rack().begin(); }
   void end() noexcept override { rack().end(); }
+};
+
+// Makes the uses of the EISA buses counted.
+class Buses final : public counting::Instrument {
+ public:
+  Status begin() noexcept override { return rack().begin_buses(); }
+  void end() noexcept override { rack().end_buses(); }
 };
 
 // The packed mask and value of what a request's qualifiers ask for.
@@ -117,11 +131,15 @@ class ShrimpMonitor final : public counting::Monitor {
     }
     out->counters = {counter};
     out->instrument = &boards_;
+    if (request.event >= kFirstBus) out->instrument = &buses_;
     return kSuccess;
   }
 
  private:
+  static constexpr uint32_t kFirstBus =
+      kFirstPlain + (uint32_t{shrimp::kBusUses} - uint32_t{shrimp::kLatencySum});
   Boards boards_;
+  Buses buses_;
 };
 
 Status arm(Set* set, uint32_t position, int64_t threshold, uint32_t, const SampleSink* sink) noexcept {

@@ -172,7 +172,7 @@ struct substrata_myrinet_point {
   uint64_t received;      /* packets that gave net and dest latencies */
   double average_ns[4];   /* of each latency; 0 without packets */
   double deviation_ns[4]; /* standard deviation */
-  double median_ns[4];    /* upper ends of histogram bins */
+  double median_ns[4];    /* upper ends of histogram bins; in the last bin by the longest latency there */
   double p99_ns[4];
 };
 /* The points that have packets, by increasing x. *count: how many there are; no more than `capacity` are written.

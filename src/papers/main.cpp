@@ -39,7 +39,7 @@ void list_all(const std::vector<Reproduction>& all, bool json) {
 // Exit statuses: 0 every claim has the verdict that was recorded, 1 one has another or none, 2 wrong command line, 3 it
 // cannot be run here.
 int reproduce(int argc, char** argv) {
-  std::string id, recording;
+  std::string id, recording, figures;
   Setting setting;
   bool list = false, json = false, full = false;
   Arguments arguments("substrata reproduce",
@@ -57,6 +57,8 @@ int reproduce(int argc, char** argv) {
   arguments.flag("--full", full, "at the paper's sizes, which takes minutes");
   arguments.flag("--json", json, "print JSON");
   arguments.word("--out", setting.out, "folder for data and figures", Arguments::Value::kFolder);
+  arguments.word("--figures", figures, "folder for the figures alone: nothing is judged",
+                 Arguments::Value::kFolder);
   arguments.word("--record", recording, "folder that gets the verdicts", Arguments::Value::kFolder);
   if (const auto status = arguments.parse(argc, argv)) return *status;
 
@@ -71,11 +73,20 @@ int reproduce(int argc, char** argv) {
     std::fprintf(stderr, "substrata reproduce: there is no '%s'; --list shows what there is\n", id.c_str());
     return 2;
   }
+  if (!figures.empty()) {
+    setting.out = figures;
+    setting.paper_size = full;
+  }
   if (!setting.out.empty()) std::filesystem::create_directories(setting.out);
   nlohmann::ordered_json report;
   try {
     const ProgressLine line;
     show_progress(std::string(chosen->id) + ": " + chosen->title);
+    if (!figures.empty()) {
+      if (chosen->figures == nullptr) throw std::runtime_error("it has no figure");
+      chosen->figures(setting);
+      return 0;
+    }
     report = report_of(*chosen, full, setting);
   } catch (const std::runtime_error& error) {
     std::fprintf(stderr, "substrata reproduce %s: cannot be run here: %s\n", chosen->id, error.what());

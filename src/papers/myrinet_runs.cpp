@@ -2,10 +2,11 @@
 #include "papers/myrinet_runs.hpp"
 
 #include <cstdio>
-#include <fstream>
+#include <ostream>
 #include <stdexcept>
 
 #include "model_runs/workload_run.hpp"
+#include "papers/plot.hpp"
 
 namespace substrata::papers {
 using namespace model_runs;
@@ -19,28 +20,38 @@ double myrinet_recorded(const std::string& workload, unsigned nodes, const std::
 }
 
 void write_signature(const Setting& setting, const std::string& name, const std::string& title,
-                     const model_runs::Signature& signature) {
-  if (setting.out.empty()) return;
-  const std::string base = setting.out + "/" + name;
-  std::ofstream data(base + ".dat");
-  data << "# modelled; x x_end sent received source_us lanai_us net_us dest_us\n";
+                     const model_runs::Signature& signature, const std::vector<std::string>& paper) {
+  setting.write(name + ".dat", [&](std::ostream& data) {
+    data << "# modelled; x x_end sent received source_us lanai_us net_us dest_us\n";
+    for (const substrata_myrinet_point& point : signature) {
+      data << point.x << ' ' << point.x_end << ' ' << point.sent << ' ' << point.received;
+      for (const double ns : point.average_ns) data << ' ' << ns / 1000;
+      data << '\n';
+    }
+  });
+  Series sent{.name = {}, .points = {}, .style = Series::Style::kImpulses};
+  std::vector<Series> latencies{
+      {"SourceLatency", {}}, {"LANaiLatency", {}}, {"NetLatency", {}}, {"DestLatency", {}}};
   for (const substrata_myrinet_point& point : signature) {
-    data << point.x << ' ' << point.x_end << ' ' << point.sent << ' ' << point.received;
-    for (const double ns : point.average_ns) data << ' ' << ns / 1000;
-    data << '\n';
+    // The middle of the bin.
+    const double bytes = (point.x + point.x_end) / 2.0;
+    sent.points.emplace_back(bytes, static_cast<double>(point.sent));
+    for (std::size_t i = 0; i < latencies.size(); ++i)
+      latencies[i].points.emplace_back(bytes, point.average_ns[i] / 1000);
   }
-  std::ofstream plot(base + ".gp");
-  plot << "# gnuplot " << name << ".gp draws " << name << ".png\n"
-       << "set terminal pngcairo size 1200,500\nset output '" << name << ".png'\n"
-       << "set multiplot layout 1,2 title '" << title << " (modelled)'\n"
-       << "set xlabel 'packet size (bytes)'\nset ylabel 'packets'\nset logscale y\n"
-       << "plot '" << name << ".dat' using 1:3 with impulses lw 2 title 'sent'\n"
-       << "unset logscale y\nset ylabel 'average latency (us)'\nset key left top\n"
-       << "plot '" << name
-       << ".dat' using 1:5 with linespoints title 'Source', '' using 1:6 with linespoints "
-       << "title 'LANai', '' using 1:7 with linespoints title 'Net', '' using 1:8 with linespoints title "
-       << "'Dest'\nunset multiplot\n";
-  if (!data || !plot) throw std::runtime_error("the signature cannot be written to " + base + ".dat");
+  setting.write(name + ".svg", [&](std::ostream& file) {
+    // Packets that wait for a matrix to be spread would leave the others flat.
+    constexpr double kMillisecond = 1000;
+    bool long_waits = false;
+    for (const Series& latency : latencies)
+      for (const auto& [size, us] : latency.points) long_waits = long_waits || us > kMillisecond;
+    const Axis bytes{"packet size (bytes)", false, 0, 4096};
+    std::vector<Panel> panels;
+    panels.push_back(panel("frequency", bytes, {"packets", true}, {sent}));
+    panels.push_back(
+        panel("average latencies", bytes, {"us", long_waits, long_waits ? 1 : 0}, latencies, paper));
+    write_panels(file, title + " (modelled)", panels, 2);
+  });
 }
 
 std::string microseconds(double value) {

@@ -16,10 +16,10 @@ namespace substrata::papers {
 double myrinet_recorded(const std::string& workload, unsigned nodes, const std::string& parameters = "",
                         std::uint64_t seed = 1);
 
-// A signature as a table for gnuplot into the setting's folder, with the commands that draw it; nothing
-// without a folder.
+// A signature as a table and as a figure with the paper's two panels into the setting's folder; `paper`: what the text
+// says of it.
 void write_signature(const Setting& setting, const std::string& name, const std::string& title,
-                     const model_runs::Signature& signature);
+                     const model_runs::Signature& signature, const std::vector<std::string>& paper);
 
 // "9.1 us"
 std::string microseconds(double value);

@@ -27,7 +27,8 @@ Verdict verdict(const Observation& observation);
 
 // What a reproduction may use.
 struct Setting {
-  std::string out;  // folder for data and figures; empty: none are written
+  std::string out;         // folder for data and figures; empty: none are written
+  bool paper_size = true;  // figures of runs at the paper's size; else smaller ones that take seconds
   // Writes a file of that name into the folder, if there is one. Throws std::runtime_error when it cannot be written.
   void write(const std::string& name, const std::function<void(std::ostream&)>& fill) const;
 };

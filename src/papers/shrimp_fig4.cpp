@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdio>
 #include <limits>
 #include <ostream>
 #include <stdexcept>
 
 #include "papers/counted_set.hpp"
+#include "papers/plot.hpp"
 #include "papers/reproduction.hpp"
 #include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
@@ -151,44 +150,6 @@ void write_table(std::ostream& file, const Histogram& histogram) {
   }
 }
 
-// A heat map; the shade grows with the logarithm of the count.
-void draw(std::ostream& file, const Histogram& histogram) {
-  constexpr int kCell = 24;
-  constexpr int kLeft = 60;
-  constexpr int kTop = 40;
-  std::uint64_t most = 1;
-  for (const auto& row : histogram)
-    most = std::max(most, *std::max_element(row.begin(), row.begin() + kChunks));
-  const int width = kLeft + kCell * static_cast<int>(kChunks) + 20;
-  const int height = kTop + kCell * static_cast<int>(histogram.size()) + 50;
-  file << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
-       << "\" font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" "
-          "fill=\"white\"/>\n"
-       << "<text x=\"" << kLeft
-       << "\" y=\"20\">packets by sender and size, modelled; most in one bin: " << most << "</text>\n";
-  for (std::size_t sender = 0; sender < histogram.size(); ++sender) {
-    const int y = kTop + kCell * static_cast<int>(sender);
-    file << "<text x=\"" << kLeft - 8 << "\" y=\"" << y + 16 << "\" text-anchor=\"end\">" << sender
-         << "</text>\n";
-    for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
-      const std::uint64_t count = histogram[sender][chunk];
-      const double shade =
-          count == 0 ? 0 : std::log1p(static_cast<double>(count)) / std::log1p(static_cast<double>(most));
-      const int light = 255 - static_cast<int>(shade * 215);
-      file << "<rect x=\"" << kLeft + kCell * static_cast<int>(chunk) << "\" y=\"" << y << "\" width=\""
-           << kCell << "\" height=\"" << kCell << "\" fill=\"rgb(" << light << ',' << light
-           << ",255)\" stroke=\"#ddd\"><title>" << count << "</title></rect>\n";
-    }
-  }
-  const int below = kTop + kCell * static_cast<int>(histogram.size()) + 16;
-  for (std::uint32_t chunk = 0; chunk < kChunks; ++chunk)
-    file << "<text x=\"" << kLeft + kCell * static_cast<int>(chunk) + kCell / 2 << "\" y=\"" << below
-         << "\" text-anchor=\"middle\">" << chunk << "</text>\n";
-  file << "<text x=\"" << kLeft << "\" y=\"" << below + 20 << "\">size in chunks of 16 bytes</text>\n"
-       << "<text x=\"14\" y=\"" << kTop + 60 << "\" transform=\"rotate(-90 14 " << kTop + 60
-       << ")\" text-anchor=\"end\">sender</text>\n</svg>\n";
-}
-
 // Of senders alone and of sizes alone: section 4.1 says what each would show and hide.
 void write_marginals(std::ostream& file, const Histogram& histogram) {
   file << "axis,at,packets\n";
@@ -205,20 +166,27 @@ void write_marginals(std::ostream& file, const Histogram& histogram) {
     file << "size," << chunk << ',' << by_size[chunk] << '\n';
 }
 
-// The figure with the paper's axes, and the marginals beside it.
-void write_commands(std::ostream& file) {
-  file
-      << "# gnuplot shrimp-fig4.gp draws shrimp-fig4.png\n"
-         "set terminal pngcairo size 1200,900\nset output 'shrimp-fig4.png'\nset datafile separator ','\n"
-         "set multiplot layout 2,2 title 'FFT, 65536 points, 16 processors (modelled)'\n"
-         "set xlabel 'sender'\nset ylabel 'packet size (16 bytes)'\nset zlabel 'packets' rotate\n"
-         "splot 'shrimp-fig4.csv' every ::1 using 1:2:3 with impulses lw 3 notitle\n"
-         "set view map\nsplot 'shrimp-fig4.csv' every ::1 using 1:2:3 with points pt 5 ps 2 palette notitle\n"
-         "set ylabel 'packets'\nset yrange [0:*]\nset style fill solid\nset boxwidth 0.8\n"
-         "plot '< grep ^sender shrimp-fig4-marginals.csv' using 2:3 with boxes title 'all sizes'\n"
-         "set xlabel 'packet size (16 bytes)'\n"
-         "plot '< grep ^size shrimp-fig4-marginals.csv' using 2:3 with boxes title 'all senders'\nunset "
-         "multiplot\n";
+std::vector<Panel> marginals(const Histogram& histogram) {
+  Series by_sender{.name = {}, .points = {}, .style = Series::Style::kBars};
+  Series by_size = by_sender;
+  for (std::size_t chunk = 0; chunk < kChunks; ++chunk) by_size.points.emplace_back(chunk, 0);
+  for (std::size_t sender = 0; sender < histogram.size(); ++sender) {
+    double sum = 0;
+    for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
+      sum += static_cast<double>(histogram[sender][chunk]);
+      by_size.points[chunk].second += static_cast<double>(histogram[sender][chunk]);
+    }
+    by_sender.points.emplace_back(sender, sum);
+  }
+  const Axis packets{.label = "packets", .least = 0};
+  std::vector<Panel> panels;
+  panels.push_back(panel("all sizes together",
+                         {"sender", false, -0.6, static_cast<double>(histogram.size()) - 0.4}, packets,
+                         {by_sender}, {"Section 4.1: a small peak for processor 0, then roughly even."}));
+  panels.push_back(panel("all senders together",
+                         {"packet size (chunks of 16 bytes)", false, -0.6, kChunks - 0.4}, packets, {by_size},
+                         {"Section 4.1: peaks at small and large sizes, whose senders cannot be known."}));
+  return panels;
 }
 
 const Unsourced kHomes{"how a node finds a page's home (asked of node 0, or named by write notices)",
@@ -277,11 +245,19 @@ Study study() {
 
 void figures(const Setting& setting) {
   start_library();
-  const Histogram histogram = histogram_of("fft:points=65536", 16, "", 1);
+  const unsigned points = setting.paper_size ? 65536 : 4096;
+  const Histogram histogram = histogram_of("fft:points=" + std::to_string(points), 16, "", 1);
+  const std::string title =
+      "Senders by packet sizes: FFT, " + std::to_string(points) + " points, 16 processors (modelled)";
+  Field field{.x = {"sender"}, .y = {"packet size (chunks of 16 bytes)"}, .count = "packets", .at = {}};
+  for (const std::vector<std::uint64_t>& row : histogram)
+    field.at.emplace_back(row.begin(), row.begin() + kChunks);
   setting.write("shrimp-fig4.csv", [&](std::ostream& file) { write_table(file, histogram); });
+  setting.write("shrimp-fig4.svg", [&](std::ostream& file) { write_blocks(file, title, field); });
+  setting.write("shrimp-fig4-map.svg", [&](std::ostream& file) { write_map(file, title, field); });
   setting.write("shrimp-fig4-marginals.csv", [&](std::ostream& file) { write_marginals(file, histogram); });
-  setting.write("shrimp-fig4.gp", write_commands);
-  setting.write("shrimp-fig4.svg", [&](std::ostream& file) { draw(file, histogram); });
+  setting.write("shrimp-fig4-marginals.svg",
+                [&](std::ostream& file) { write_panels(file, title, marginals(histogram), 2); });
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
-// shrimp-migration: pages move to those who write them, on the monitors' interrupts (Martonosi et al.,
-// section 4.4, which leaves the trade-off open).
+// shrimp-migration, myrinet-migration: pages move to those who write them, on the monitors' interrupts (Martonosi et
+// al., section 4.4, which leaves the trade-off open), and by what the Myrinet monitor sees while the program runs (Liao,
+// Martonosi, Clark, section 6, which wishes for it).
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <span>
 #include <string>
 
+#include "model_runs/workload_run.hpp"
 #include "papers/counted_set.hpp"
 #include "papers/reproduction.hpp"
-#include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
 
 namespace substrata::papers {
@@ -14,18 +17,28 @@ using namespace sampler;
 namespace {
 
 constexpr char kToOther[] = ":migrate_to=other";
-constexpr char kDefault[] = "migrate=16";  // packets of one size from one sender to one page
+
+struct Machine {
+  const char* name;      // of the machine and of the component
+  const char* counted;   // its event of packets
+  const char* normally;  // when a page moves
+  Statement statement;   // without its text
+  std::vector<Unsourced> unsourced;
+  std::size_t programs;  // of those below
+};
 
 struct Traffic {
   double seconds = 0;
   long long packets = 0;
 };
 
-Traffic measure(const std::string& workload, const Case& one, const std::string& parameters) {
+Traffic measure(const Machine& machine, const std::string& workload, const Case& one,
+                const std::string& parameters) {
   Traffic found;
-  CountedSet set("shrimp", {"PACKETS"});
+  CountedSet set(machine.name, {machine.counted});
   set.start();
-  found.seconds = run_on_shrimp(workload, one.size.nodes, parameters, one.seed);
+  found.seconds = model_runs::seconds_of(
+      model_runs::run_workload(machine.name, workload, one.size.nodes, parameters, one.seed));
   found.packets = set.stop().front();
   return found;
 }
@@ -51,20 +64,21 @@ std::string workload_of(const Program& program, std::uint64_t amount) {
 }
 
 // Only a page's writers decide: homes are dealt out at first, which no program would choose.
-Readings measure_all(const Case& one) {
+Readings measure_all(const Machine& machine, const Case& one) {
   start_library();
   Readings found;
-  const std::string migration = one.setting.empty() ? kDefault : one.setting;
-  for (const Program& program : kPrograms) {
+  const std::string migration = one.setting.empty() ? machine.normally : one.setting;
+  for (const Program& program : std::span(kPrograms).first(machine.programs)) {
     const std::string dealt = std::string(program.name) + "-dealt";
     const std::string best = std::string(program.name) + "-best";
     if (!one.wants(dealt) && !one.wants(best)) continue;
     const std::string workload = workload_of(program, one.size.amount);
     const bool wrong = migration.ends_with(kToOther);
-    const Traffic fixed = measure(workload, one, "homes=round-robin");
-    const Traffic first = measure(workload, one, "homes=first-touch");
-    const Traffic moved = measure(workload, one, "homes=round-robin:" + migration);
-    const Traffic other = wrong ? moved : measure(workload, one, "homes=round-robin:" + migration + kToOther);
+    const Traffic fixed = measure(machine, workload, one, "homes=round-robin");
+    const Traffic first = measure(machine, workload, one, "homes=first-touch");
+    const Traffic moved = measure(machine, workload, one, "homes=round-robin:" + migration);
+    const Traffic other =
+        wrong ? moved : measure(machine, workload, one, "homes=round-robin:" + migration + kToOther);
     const auto text = [](const Traffic& traffic) {
       return digits(1e3 * traffic.seconds, 1) + " ms, " + std::to_string(traffic.packets) + " packets";
     };
@@ -77,30 +91,26 @@ Readings measure_all(const Case& one) {
   return found;
 }
 
-Study study() {
+Study study_of(const Machine& machine) {
   constexpr double kNoBound = -std::numeric_limits<double>::infinity();
   Study made;
-  for (const Program& program : kPrograms) {
+  for (const Program& program : std::span(kPrograms).first(machine.programs)) {
     for (const bool dealt : {true, false}) {
       made.claims.emplace_back(
           program.name + std::string(dealt ? "-dealt" : "-best"),
-          Statement{"4.4",
+          Statement{machine.statement.section,
                     std::string(program.name) +
                         " runs faster when pages move to the processor that updates them "
                         "most than when they stay " +
                         (dealt ? "where they were dealt out"
                                : "there, or with the processor that touched them first"),
-                    "performance is improved (no figure given; the trade-off was ongoing work)"},
+                    machine.statement.value},
           Criterion{"run time with migration by the least of those without and of that in which each page "
                     "moves to the node after "
                     "the one that updates it most",
                     "", kNoBound, 0.999},
-          Interval::kMean, "nothing",
-          std::vector<Unsourced>{
-              {"the threshold", {"migrate=4", "migrate=64"}},
-              {"the cost: a cleared word by one EISA write each, the new home announced to all nodes",
-               {"migrate=16:clear=15:announce=yes"}}},
-          Mutant{"migrate=16:migrate_to=other",
+          Interval::kMean, "nothing", machine.unsourced,
+          Mutant{machine.normally + std::string(kToOther),
                  "the choice of the processor that updates a page most: the next one gets it"});
     }
   }
@@ -110,8 +120,29 @@ Study study() {
   made.full = {{"16384 points, 16 nodes", 16384, 16},
                {"65536 points, 8 nodes", 65536, 8},
                {"65536 points, 16 nodes", 65536, 16}};
-  made.measure = measure_all;
+  made.measure = [machine](const Case& one) { return measure_all(machine, one); };
   return made;
+}
+
+// Packets of one size from one sender to one page.
+Study study() {
+  return study_of({"shrimp",
+                   "PACKETS",
+                   "migrate=16",
+                   {"4.4", {}, "performance is improved (no figure given; the trade-off was ongoing work)"},
+                   {{"the threshold", {"migrate=4", "migrate=64"}},
+                    {"the cost: a cleared word by one EISA write each, the new home announced to all nodes",
+                     {"migrate=16:clear=15:announce=yes"}}},
+                   std::size(kPrograms)});
+}
+// Diffs of one sender to one page.
+Study study_myrinet() {
+  return study_of({"myrinet",
+                   "PACKETS_SENT",
+                   "migrate=2",
+                   {"6", {}, "migrating pages can improve performance (wished for; no figure given)"},
+                   {{"the threshold", {"migrate=1", "migrate=4"}}},
+                   3});
 }
 
 }  // namespace
@@ -119,5 +150,10 @@ Study study() {
 extern const Reproduction shrimp_migration{.id = "shrimp-migration",
                                            .title = "Martonosi et al., section 4.4: adaptive page migration",
                                            .study = study};
+
+extern const Reproduction myrinet_migration{
+    .id = "myrinet-migration",
+    .title = "Myrinet monitor, section 6: page migration while the program runs",
+    .study = study_myrinet};
 
 }  // namespace substrata::papers

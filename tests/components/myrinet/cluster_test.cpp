@@ -107,6 +107,42 @@ TEST(MyrinetCluster, AFullQueueHoldsTheHostBack) {  // MY-20
   EXPECT_EQ(cluster.free_entry(1, 64, 0), 0u);  // another node's queue
 }
 
+// The host reckoned with an interface without monitor: it posted more than the queue holds.
+TEST(MyrinetCluster, TheHostNeverHasMoreInTheQueueThanItHolds) {  // MY-20
+  ClusterParameters parameters;
+  struct Queue final : StageWatch {
+    std::vector<Time> taken;
+    void stage(std::uint32_t, const substrata_transaction& seen) noexcept override {
+      if (seen.state == SUBSTRATA_INJECTED) taken.push_back(seen.time);
+    }
+  } queue;
+  Collector collector;
+  Cluster cluster(parameters, collector, false);
+  cluster.watch(&queue);
+  std::vector<Time> posted;
+  Time now = 0;
+  for (int i = 0; i < 1000; ++i) posted.push_back(now = cluster.send(message(0, 1, 4), now));
+  cluster.run_out();
+  ASSERT_EQ(queue.taken.size(), posted.size());
+  // Those in the queue, and a few that the interface has at hand.
+  const size_t most = parameters.queue_entries + 8;
+  for (size_t i = most; i < posted.size(); ++i) ASSERT_GE(posted[i], queue.taken[i - most]) << i;
+}
+
+// The clock's part of the monitor cost nothing where it was the only one.
+TEST(MyrinetCluster, KeepingTheClockAloneTakesTheProcessorTime) {  // MY-5
+  const auto way = [](bool clock) {
+    ClusterParameters parameters;
+    parameters.monitor = {false, false, clock};
+    Collector collector;
+    Cluster cluster(parameters, collector, false);
+    cluster.post(message(0, 1, 4), 0);
+    cluster.run_out();
+    return collector.all.at(0).now;
+  };
+  EXPECT_EQ(way(true) - way(false), 2 * ClusterParameters{}.clock_upkeep);
+}
+
 TEST(MyrinetCluster, ManySendersToOneNodeWaitForItsPort) {  // MY-20
   ClusterParameters parameters;
   Collector collector;

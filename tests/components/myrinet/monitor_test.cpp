@@ -175,6 +175,25 @@ TEST_F(Myrinet, WithoutMonitorNothingIsRecorded) {  // MY-1
   EXPECT_EQ(packets, 0u);
 }
 
+// Without the monitor the interfaces' statistics of operations were filled all the same.
+TEST_F(Myrinet, WithoutMonitorNoOperationIsRecorded) {  // MY-1
+  ASSERT_EQ(substrata_myrinet_start(), 0);
+  run(kSmall, 4, "monitor=none");
+  uint32_t count = 1;
+  ASSERT_EQ(substrata_myrinet_operations(SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL, nullptr, 0, &count),
+            0);
+  EXPECT_EQ(count, 0u);
+}
+
+// On-line: the receiving interface counts diffs by page and sender.
+TEST_F(Myrinet, APageMovesToTheNodeThatChangesItAndTheResultStaysRight) {
+  Counting set(table_, device_, {"PACKETS_SENT"});
+  run("lu:n=64", 4, "homes=round-robin:verify=yes");
+  const int64_t without = set.read()[0];
+  run("lu:n=64", 4, "homes=round-robin:verify=yes:migrate=1");
+  EXPECT_LT(set.read()[0] - without, without);
+}
+
 TEST_F(Myrinet, WithoutContentionAPacketOfAStreamIsAsQuickAsTheFirst) {
   ASSERT_EQ(substrata_myrinet_start(), 0);
   run("ping-pong:mode=stream:bytes=4000:rounds=40", 2, "contention=no");

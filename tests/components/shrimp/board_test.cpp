@@ -1,6 +1,8 @@
 // The board against an oracle that knows nothing of its code: selections, histograms, edges, traces,
 // interrupts.
 #include <gtest/gtest.h>
+#include <array>
+#include <set>
 
 #include <cstdint>
 #include <map>
@@ -129,6 +131,20 @@ TEST(Multiplexer, TakesTheHundredAndNinetyLegalSelectionsAndNamesTheRuleForTheOt
   EXPECT_EQ(of_five, 792);
   EXPECT_EQ(legal, 190);
   EXPECT_NE(board.write(Register::kMultiplexer, 1u << 12 | 0xf), nullptr);
+}
+
+// The paper has at most 8 inputs each, and two multiplexers with 7; in our order of the nibbles one has 7.
+TEST(Multiplexer, NeedsNoMoreThanEightInputsAtAnyPlace) {  // SH-3
+  std::array<std::set<unsigned>, kChosen> inputs;
+  for (uint32_t nibbles = 0; nibbles < 1u << kNibbles; ++nibbles) {
+    if (Selection::objection(nibbles) != nullptr) continue;
+    unsigned place = 0;
+    for (unsigned i = 0; i < kNibbles; ++i)
+      if ((nibbles >> i & 1) != 0) inputs[place++].insert(i);
+  }
+  std::vector<size_t> numbers;
+  for (const std::set<unsigned>& of_place : inputs) numbers.push_back(of_place.size());
+  EXPECT_EQ(numbers, (std::vector<size_t>{8, 8, 8, 8, 7}));
 }
 
 TEST(Histogram, EqualsTheOracleForEachSelection) {  // SH-2, SH-3, SH-5

@@ -54,6 +54,7 @@ class Counting {
   }
   Counting(const Counting&) = delete;
   Counting& operator=(const Counting&) = delete;
+  int id() const { return set_; }
   std::vector<long long> stop() {
     std::vector<long long> values(static_cast<size_t>(PAPI_num_events(set_)));
     EXPECT_EQ(PAPI_stop(set_, values.data()), PAPI_OK);
@@ -179,6 +180,55 @@ TEST_F(Machine, ACommandCostsFifteenCyclesByEisaAndOneByXpress) {  // SH-9
   EXPECT_GE(commands, 8000u);
   EXPECT_EQ(eisa - bare, commands * 15 * 16'667);
   EXPECT_EQ(xpress - bare, commands * 16'667);
+}
+
+TEST_F(Machine, CommandsAtBeginsAloneAreHalfAsMany) {  // SH-9
+  const char* workload = "radix:keys=1000:procedures=fine";
+  Counting set({"COMMANDS"});
+  ASSERT_EQ(run(workload, 1, "categories=eisa").result.correct, 1u);
+  long long both = 0;
+  PAPI_read(set.id(), &both);
+  ASSERT_EQ(run(workload, 1, "categories=eisa:categories_at=begin").result.correct, 1u);
+  EXPECT_EQ(set.stop()[0], both + both / 2);
+}
+
+TEST_F(Machine, AProtectedWriteOfATagCostsTheProcedureThatBegins) {  // SH-10
+  const char* workload = "radix:keys=1000:procedures=fine";
+  Counting set({"COMMANDS"});
+  const uint64_t bare = run(workload, 1, "").result.simulated_ticks;
+  ASSERT_EQ(run(workload, 1, "categories=eisa:categories_at=begin").result.correct, 1u);
+  const auto begins = static_cast<uint64_t>(set.stop()[0]);
+  EXPECT_EQ(run(workload, 1, "tag_changes=yes").result.simulated_ticks - bare, begins * 600 * 16'667);
+  EXPECT_EQ(run(workload, 1, "tag_changes=yes:tag=15").result.simulated_ticks - bare, begins * 15 * 16'667);
+}
+
+// A remote command took effect at once, cost nothing and sent nothing.
+TEST_F(Machine, ACommandToAnotherNodeIsAPacketThatTakesItsTime) {  // SH-9
+  Counting set({"PACKETS", "PACKETS:sender=2", "COMMANDS", "COMMANDS:node=0"});
+  const uint64_t own = run("radix:keys=1000", 4, "").result.simulated_ticks;
+  std::vector<long long> before(4);
+  PAPI_read(set.id(), before.data());
+  EXPECT_EQ(before[2], 0);
+  const uint64_t remote = run("radix:keys=1000", 4, "categories=eisa:chosen_sender=2").result.simulated_ticks;
+  const std::vector<long long> after = set.stop();
+  const long long commands = after[2];
+  EXPECT_GT(commands, 0);
+  EXPECT_EQ(after[3], commands / 4) << "every node's register is written as often as the sender's own";
+  EXPECT_GE(after[1] - 2 * before[1], commands / 4 * 3) << "to each other node a packet";
+  EXPECT_NE(remote, own);
+}
+
+// What left a node and what arrived there used the bus at the same time.
+TEST_F(Machine, TheEisaBusOfANodeServesOneAfterTheOther) {  // SH-20
+  Counting set({"EISA_USES", "EISA_BYTES", "EISA_BUSY", "EISA_WAIT", "EISA_BUSY:node=1", "BYTES"});
+  const Ran done = run("fft:points=1024", 4, "");
+  ASSERT_EQ(done.result.correct, 1u);
+  const std::vector<long long> values = set.stop();
+  EXPECT_GT(values[0], 0);
+  EXPECT_GE(values[1], values[5]) << "what arrives is moved by the bus, and most of it by the sender's, too";
+  EXPECT_GT(values[3], 0);
+  EXPECT_LE(static_cast<uint64_t>(values[4]), done.result.simulated_ticks);
+  EXPECT_EQ(values[2], values[0] * 500'000 + values[1] * 30'303);
 }
 
 TEST_F(Machine, ProceduresSplitTheHistogramByCategory) {

@@ -24,6 +24,8 @@ inline constexpr const char* kSmallSpecs[] = {
     "ocean:n=19:sweeps=3",
     "ping-pong:bytes=100:rounds=3",
     "ping-pong:bytes=0:rounds=5:mode=stream",
+    "ping-pong:bytes=30:rounds=4:mode=both",
+    "ping-pong:bytes=30:rounds=2:mode=pairs:pause=100",
     "pipeline:bytes=3000:window=200:segment=64:call=150",
     "pipeline:bytes=20000:call=5000",
     "pointer-chase:nodes=300:stride=16:steps=200",
