@@ -275,7 +275,7 @@ void ask_where_the_fabric_hangs() {
   long long bytes = 0;
   const bool others = PAPI_create_eventset(&set) == PAPI_OK &&
                       PAPI_add_named_event(set, "gpu:::bytes") == PAPI_OK && PAPI_start(set) == PAPI_OK &&
-                      PAPI_read(set, &bytes) == PAPI_OK && bytes == 100;
+                      PAPI_read(set, &bytes) == PAPI_OK && bytes == 100 && PAPI_stop(set, nullptr) == PAPI_OK;
   if (!others) _exit(3);
   int fabric = PAPI_NULL;
   if (PAPI_create_eventset(&fabric) == PAPI_OK &&
