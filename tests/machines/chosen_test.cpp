@@ -101,7 +101,7 @@ TEST(PapiProgram, CountsTheNamesItAsksForOnRecordedMachines) {
   EXPECT_THAT(counted("power9", "powercap_ppc:::CURRENT_POWER"), HasSubstr("2550"));
   // Counters of a recorded machine do not open: the name is refused, and the program's other events count.
   EXPECT_THAT(
-      counted("eight_h200", "topdown:::TOPDOWN_RETIRING_PERC nvml:::NVIDIA_H200:device_3:power 2>&1"),
+      counted("eight_h200", "topdown:::TOPDOWN_RETIRING_PERC nvml:::NVIDIA_H200:device_3:power 2>&1; true"),
       ::testing::AllOf(HasSubstr("Failed adding: topdown:::TOPDOWN_RETIRING_PERC"), HasSubstr("655003")));
 }
 

@@ -295,8 +295,6 @@ TEST_F(BridgeDeathTest, AComponentThatHangsInAReadIsLeftOutAndTheOthersCount) {
 // Nothing ends a call of a foreign library: its caller waits. No one else does.
 TEST_F(AskedBridge, WhileAReadHangsOtherThreadsCountOn) {
   ask(FAKE_PAPI);
-  EventSet stuck = library_->event_set("bridge").value();
-  const auto packets = stuck.add("bridge:::fabric:::packets").value();
   EventSet set = library_->event_set("bridge").value();
   const auto bytes = set.add<Bytes>("bridge:::gpu:::bytes").value();
   void* fake = dlopen(FAKE_PAPI, RTLD_NOW | RTLD_NOLOAD);
@@ -306,10 +304,18 @@ TEST_F(AskedBridge, WhileAReadHangsOtherThreadsCountOn) {
   static volatile int holds = 1;
   *hangs = &holds;
   std::int64_t read = 0;
-  std::thread waits([&] { read = stuck.start().value().stop().value()[packets].amount.as_int(); });
-  EXPECT_EQ(set.start().value().stop().value()[bytes].amount, Bytes{100});
-  EXPECT_EQ(PAPI_query_named_event("gpu:::bytes:device=7"), PAPI_OK);
-  EXPECT_TRUE(library_->event_set("example").value().add("example:::ticks"));
+  std::thread waits([&] {  // with a set of its own: a thread runs one of each substrate
+    EventSet stuck = library_->event_set("bridge").value();
+    const auto packets = stuck.add("bridge:::fabric:::packets").value();
+    read = stuck.start().value().stop().value()[packets].amount.as_int();
+  });
+  try {
+    EXPECT_EQ(set.start().value().stop().value()[bytes].amount, Bytes{100});
+    EXPECT_EQ(PAPI_query_named_event("gpu:::bytes:device=7"), PAPI_OK);
+    EXPECT_TRUE(library_->event_set("example").value().add("example:::ticks"));
+  } catch (const Failure& failure) {
+    ADD_FAILURE() << failure.what();
+  }
   holds = 0;
   waits.join();
   EXPECT_EQ(read, 10);
