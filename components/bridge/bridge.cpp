@@ -89,6 +89,8 @@ struct BridgeSet {
   bool running = false;
 };
 
+constexpr size_t kMostHarmful = 4;  // each one may take the time of a trial
+
 Bridge* bridge_of(Device* device) noexcept { return reinterpret_cast<Bridge*>(device); }
 BridgeSet* set_of(Set* set) noexcept { return reinterpret_cast<BridgeSet*>(set); }
 
@@ -124,22 +126,30 @@ struct Slots {
 
   static Status open(const Host* host, Device** out) noexcept {
     return guarded([&]() -> Status {
-      const Settings settings = bridge::settings_of(*host);
+      Settings settings = bridge::settings_of(*host);
       std::string why;
-      // A vendor's library that hangs or crashes when it is first asked does so in a child, where it harms nobody.
-      if (!ForeignPapi::is_up(settings)) {
+      // A vendor's library that hangs or crashes when it is first asked or read does so in a child, where it harms
+      // nobody. The component that was being asked then is left out, and the others are tried again.
+      bridge::Suspect suspect;
+      while (!ForeignPapi::is_up(settings)) {
+        suspect.is("");
         const Trial tried = try_in_child(settings.seconds, [&]() -> std::string {
           const ForeignPapi* trial = ForeignPapi::bring_up(settings, &why);
           if (trial == nullptr) return why;
-          ForeignEvents(*trial).scan(settings, &why);
+          ForeignEvents events(*trial);
+          events.scan(settings, &why, &suspect);
+          events.try_reading(&suspect);
           return {};
         });
-        if (tried.outcome == Trial::kFatal)
+        if (tried.outcome != Trial::kFatal) break;
+        const std::string name = suspect.component();
+        if (name.empty() || settings.harm_of(name) != nullptr || settings.harmful.size() == kMostHarmful)
           return refuse(
               Code::kNoSupport,
               "%s is not used: loading it and listing its events %s; leave the component that is to blame "
               "out by SUBSTRATA_BRIDGE_COMPONENTS",
               settings.libraries.front().c_str(), tried.reason.c_str());
+        settings.harmful.emplace_back(name, "listing and reading its events " + tried.reason);
       }
       const ForeignPapi* papi = ForeignPapi::bring_up(settings, &why);
       if (papi == nullptr) return refuse(Code::kNoSupport, "%s", why.c_str());

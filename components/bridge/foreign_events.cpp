@@ -1,6 +1,9 @@
 // Lists, describes and tries out the events of another PAPI.
 #include "foreign_events.hpp"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -31,7 +34,27 @@ ValueType type_of(int data_type) noexcept {
 
 }  // namespace
 
-bool ForeignEvents::scan(const Settings& settings, std::string* why) {
+Suspect::Suspect() noexcept {
+  void* const shared = ::mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  name_ = shared == MAP_FAILED ? nullptr : static_cast<char*>(shared);
+}
+
+Suspect::~Suspect() {
+  if (name_ != nullptr) ::munmap(name_, kRoom);
+}
+
+void Suspect::is(std::string_view component) noexcept {
+  if (name_ == nullptr) return;
+  const size_t length = std::min(component.size(), kRoom - 1);
+  std::memcpy(name_, component.data(), length);
+  name_[length] = '\0';
+}
+
+std::string Suspect::component() const {
+  return name_ == nullptr ? std::string() : std::string(name_, strnlen(name_, kRoom));
+}
+
+bool ForeignEvents::scan(const Settings& settings, std::string* why, Suspect* suspect) {
   const std::lock_guard guard(lock_);
   settings_ = settings;
   std::string reasons;
@@ -41,10 +64,15 @@ bool ForeignEvents::scan(const Settings& settings, std::string* why) {
     const std::string name = text_of(info->name);
     if (!reasons.empty()) reasons += "; ";
     reasons += name + ": ";
+    const char* const harm = settings_.harm_of(name);
+    if (harm != nullptr) offered_ += (offered_.empty() ? "" : ",") + name;
     if (!settings_.chose(name)) {
-      reasons += settings_.components.empty() ? "substrata has it itself" : "not asked for";
+      reasons += harm != nullptr                ? harm
+                 : settings_.components.empty() ? "substrata has it itself"
+                                                : "not asked for";
       continue;
     }
+    if (suspect != nullptr) suspect->is(name);
     // Also asked of a component that waits for its first use: the question is the use.
     int code = PAPI_NATIVE_MASK;
     const bool waits = info->disabled == PAPI_EDELAY_INIT;
@@ -66,6 +94,28 @@ bool ForeignEvents::scan(const Settings& settings, std::string* why) {
          " has no event to offer (SUBSTRATA_BRIDGE_COMPONENTS chooses its components): " +
          (reasons.empty() ? "it has no component" : reasons);
   return false;
+}
+
+void ForeignEvents::try_reading(Suspect* suspect) const {
+  const std::lock_guard guard(lock_);
+  int read = -1;  // the component that was last read: events are listed one component after another
+  for (const ForeignEvent& event : events_) {
+    if (event.component == read) continue;
+    const PAPI_component_info_t* const of = papi_.get_component_info(event.component);
+    suspect->is(of == nullptr ? std::string() : text_of(of->name));
+    int set = PAPI_NULL;
+    if (papi_.create_eventset(&set) != PAPI_OK) continue;
+    if (papi_.add_event(set, event.code) == PAPI_OK) {
+      read = event.component;
+      long long value = 0;
+      if (papi_.start(set) == PAPI_OK) {
+        papi_.read(set, &value);
+        papi_.stop(set, &value);
+      }
+    }
+    papi_.cleanup_eventset(set);
+    papi_.destroy_eventset(&set);
+  }
 }
 
 bool ForeignEvents::enter(int code, const std::string& asked, uint32_t* index) {
@@ -134,6 +184,9 @@ Status ForeignEvents::find(const char* name, uint32_t* index) {
     *index = known->second;
     return kSuccess;
   }
+  const std::string_view asked = name;
+  if (const char* harm = settings_.harm_of(asked.substr(0, asked.find(":::"))); harm != nullptr)
+    return refuse(Code::kNoSupport, "%.200s is left out: %s", name, harm);
   int code = PAPI_NATIVE_MASK;
   const int error = papi_.event_name_to_code(name, &code);
   if (error != PAPI_OK) {

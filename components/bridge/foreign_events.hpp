@@ -28,6 +28,22 @@ struct ForeignEvent {
   bool tried = false;
 };
 
+// Where a trial of that PAPI is, in memory that its process shares with ours: which component to blame.
+class Suspect {
+ public:
+  Suspect() noexcept;
+  ~Suspect();
+  Suspect(const Suspect&) = delete;
+  Suspect& operator=(const Suspect&) = delete;
+  // From now on it is this component, "" for none.
+  void is(std::string_view component) noexcept;
+  std::string component() const;
+
+ private:
+  static constexpr size_t kRoom = 256;
+  char* name_;  // ends in a zero; null where there was no memory
+};
+
 // Thread-safe; nothing here is on a read path.
 class ForeignEvents {
  public:
@@ -35,7 +51,10 @@ class ForeignEvents {
 
   // Lists the events of the chosen components that are not disabled. When there is none: false, and *why a
   // message with the reason of each component.
-  bool scan(const Settings& settings, std::string* why);
+  bool scan(const Settings& settings, std::string* why, Suspect* suspect = nullptr);
+
+  // Counts an event of each component for a moment, the first that can be added; what comes of it is not looked at.
+  void try_reading(Suspect* suspect) const;
 
   uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
 
@@ -49,7 +68,7 @@ class ForeignEvents {
 
   const ForeignEvent& event(uint32_t index) const;
 
-  // The components that have events, separated by commas.
+  // The components that have events or are left out for what they did in a trial, separated by commas.
   const char* components() const noexcept { return offered_.c_str(); }
 
  private:

@@ -92,7 +92,14 @@ Settings settings_of(const Host& host) {
   return settings;
 }
 
+const char* Settings::harm_of(std::string_view component) const noexcept {
+  for (const auto& [name, what] : harmful)
+    if (name == component) return what.c_str();
+  return nullptr;
+}
+
 bool Settings::chose(std::string_view component) const noexcept {
+  if (harm_of(component) != nullptr) return false;
   if (components.empty()) return std::find(kServed.begin(), kServed.end(), component) == kServed.end();
   return std::find(components.begin(), components.end(), component) != components.end();
 }

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace substrata::bridge {
@@ -15,8 +16,12 @@ struct Settings {
   bool asked = false;
   std::vector<std::string> libraries;   // files to try, in order, below Host::root
   std::vector<std::string> components;  // empty: all but those that substrata has itself
-  unsigned seconds = 20;                // what loading it and listing its events may take
+  unsigned seconds = 20;                // what loading it, listing its events and a first read may take
+  // Components that crashed or hung in a trial, each with what it did. Such a one is not chosen.
+  std::vector<std::pair<std::string, std::string>> harmful;
 
+  // What a component did in a trial; null: nothing.
+  const char* harm_of(std::string_view component) const noexcept;
   bool chose(std::string_view component) const noexcept;
 };
 Settings settings_of(const Host& host);

@@ -1,6 +1,7 @@
 // The substrate `intel_gpu`: Intel's GPUs from the files and the counter units of the kernel's drivers, i915 and xe.
 #include "intel_gpu.hpp"
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -183,14 +184,29 @@ Status detect(const Host* host) noexcept {
   });
 }
 
-constexpr SubstrateTable kTable = Slots::table({
-    .name = "intel_gpu",
-    .summary =
-        "Intel's GPUs: busy time of engines, frequency, energy, temperature, from the drivers i915 and xe",
-    .version = "1.0",
-    .detect = detect,
-    .event_names = "*:device=[0-9]*",
-});
+// PAPI's names of this component are metric groups of Level Zero.
+Status find_event(Device* device, const char* name, uint32_t* index) noexcept {
+  const Status status = Slots::find_event(device, name, index);
+  if (status.ok() || name == nullptr || std::strchr(name, '.') == nullptr) return status;
+  return {
+      Code::kNoEvent, 0,
+      "metric groups are Level Zero's, which the kernel's drivers lack: name a PAPI built with its component "
+      "intel_gpu in SUBSTRATA_BRIDGE=/path/libpapi.so, and have libze_loader.so, libigdmd.so and libigdml.so "
+      "installed and /proc/sys/dev/i915/perf_stream_paranoid 0"};
+}
+
+constexpr SubstrateTable kTable = [] {
+  SubstrateTable table = Slots::table({
+      .name = "intel_gpu",
+      .summary =
+          "Intel's GPUs: busy time of engines, frequency, energy, temperature, from the drivers i915 and xe",
+      .version = "1.0",
+      .detect = detect,
+      .event_names = "*:device=[0-9]*",
+  });
+  table.find_event = find_event;
+  return table;
+}();
 
 }  // namespace
 

@@ -125,7 +125,7 @@ int processor_value(const HardwareInfo& machine, int socket, PAPI_dev_attr_e att
     case PAPI_DEV_ATTR__CPU_UINT_CORE_COUNT:
       return put(machine.cores_per_socket);
     case PAPI_DEV_ATTR__CPU_UINT_THREAD_COUNT:
-      return put(machine.threads_per_core);
+      return put(int64_t{machine.threads_per_core} * machine.cores_per_socket * machine.sockets);  // of all
     case PAPI_DEV_ATTR__CPU_UINT_FAMILY:
       return put(machine.family);
     case PAPI_DEV_ATTR__CPU_UINT_MODEL:
@@ -160,13 +160,15 @@ int processor_value(const HardwareInfo& machine, int socket, PAPI_dev_attr_e att
 using namespace substrata;
 using namespace substrata::capi;
 
-// *handle: in, the kind before (null: none yet); out, the next kind, or null with PAPI_EINVAL at the end.
+// *handle: in, the kind before (none of ours, as PAPI's own program leaves it: none yet); out, the next kind, or null with
+// PAPI_EINVAL at the end, which is no error that a verbose program should print.
 CAPI int PAPI_enum_dev_type(int enum_modifier, void** handle) {
   return answered([&] {
     if (handle == nullptr) return answer(refuse(Code::kInvalid, "no place to put the handle"));
     const int wanted = enum_modifier == PAPI_DEV_TYPE_ENUM__FIRST ? PAPI_DEV_TYPE_ENUM__CPU : enum_modifier;
     const void* const before = std::exchange(*handle, nullptr);
-    bool passed = before == nullptr;
+    bool passed = std::none_of(std::begin(kKinds), std::end(kKinds),
+                               [before](const DeviceKind& kind) { return before == &kind; });
     for (const DeviceKind& kind : kKinds) {
       if (passed && (wanted >> kind.id & 1) != 0 && count_of(kind) > 0) {
         *handle = const_cast<DeviceKind*>(&kind);
@@ -174,7 +176,7 @@ CAPI int PAPI_enum_dev_type(int enum_modifier, void** handle) {
       }
       passed = passed || before == &kind;
     }
-    return answer(refuse(Code::kInvalid, "no further kind of device"));
+    return PAPI_EINVAL;
   });
 }
 

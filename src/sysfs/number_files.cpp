@@ -65,6 +65,23 @@ int64_t value_of(const NumberSource& source, uint64_t number) noexcept {
   return static_cast<int64_t>(number * static_cast<uint64_t>(source.times)) / source.by;
 }
 
+// A first line that begins with digits, and is nothing else unless more may follow: all else is left to find_number.
+bool is_plain_number(std::string_view text, const NumberSource& source, uint64_t* number) noexcept {
+  constexpr size_t kNeverTooLarge = 19;
+  if (needs_whole(source) || source.word != 0) return false;
+  uint64_t sum = 0;
+  size_t end = 0;
+  for (; end < text.size() && static_cast<unsigned char>(text[end] - '0') < 10; ++end)
+    sum = sum * 10 + static_cast<uint64_t>(text[end] - '0');
+  if (end == 0 || end > kNeverTooLarge) return false;
+  // As number_at_front has it: no fraction, no hexadecimal number. A '@' comes before a time.
+  const char next = end == text.size() ? '\n' : text[end];
+  if (next != '\n' && next != '@' && (!source.more_follows || next == '.' || next == 'x' || next == ','))
+    return false;
+  *number = sum;
+  return true;
+}
+
 // 0, or errno: EINVAL where the number is not in the text. `whole`: more text does not follow.
 int number_in(std::string_view word, const NumberSource& source, bool whole, int64_t* value) noexcept {
   uint64_t number = 0;
@@ -172,6 +189,10 @@ uint32_t NumberSampler::take_from(const File& file, std::string_view text, bool 
   std::string_view rest = text;  // lines mostly stand in the order of the events
   for (const uint32_t i : file.events) {
     const NumberSource& source = selected_[i].number->source;
+    if (uint64_t number = 0; is_plain_number(text, source, &number)) {
+      raw[i] = value_of(source, number);
+      continue;
+    }
     std::string_view word = source.key.empty() ? std::string_view() : find_number(rest, source);
     if (word.empty()) word = find_number(text, source);
     if (!word.empty()) rest = text.substr(static_cast<size_t>(word.data() + word.size() - text.data()));

@@ -61,6 +61,21 @@ TEST(ChosenByDefault, PowerUseAndMemoryOfEachGpu) {
     EXPECT_THAT(nvidia, HasSubstr(std::string("nvml:::NVIDIA_H200:device_7:") + what));
 }
 
+// The same without a list in the commands that show values at once, each device once for the node.
+TEST(ChosenByDefault, IsTheSameInStatAndTop) {
+  const std::string on =
+      std::string(SUBSTRATA_TOOL) + " machine run " + MACHINES + "/xeon_two_sockets -- " + SUBSTRATA_TOOL;
+  for (const std::string& text : {substrata::tests::output_of(on + " stat -- true 2>&1"),
+                                  substrata::tests::output_of(on + " top --batch -n 1 -i 50ms 2>&1")})
+    for (const std::string name :
+         {"powercap:::ENERGY_UJ:ZONE1 ", "coretemp:::coretemp-isa-0001:Package_id_1 ",
+          "infiniband:::mlx5_0_1:port_xmit_data "}) {
+      const size_t first = text.find(name);
+      ASSERT_NE(first, std::string::npos) << name << text;
+      EXPECT_EQ(text.find(name, first + 1), std::string::npos) << name;
+    }
+}
+
 TEST(DescriptionOfAMachine, IsThatOfTheRecordedOne) {
   const std::string command =
       std::string(SUBSTRATA_TOOL) + " machine run " + MACHINES + "/xeon_two_sockets -- ";
@@ -84,6 +99,10 @@ TEST(PapiProgram, CountsTheNamesItAsksForOnRecordedMachines) {
   EXPECT_THAT(counted("lustre_client", "lustre:::scratch-ffff9a1c40d52800/stats_llread"),
               HasSubstr("llread"));
   EXPECT_THAT(counted("power9", "powercap_ppc:::CURRENT_POWER"), HasSubstr("2550"));
+  // Counters of a recorded machine do not open: the name is refused, and the program's other events count.
+  EXPECT_THAT(
+      counted("eight_h200", "topdown:::TOPDOWN_RETIRING_PERC nvml:::NVIDIA_H200:device_3:power 2>&1; true"),
+      ::testing::AllOf(HasSubstr("Failed adding: topdown:::TOPDOWN_RETIRING_PERC"), HasSubstr("655003")));
 }
 
 }  // namespace

@@ -180,6 +180,29 @@ TEST(ReportPage, AtFirstItShowsWhereTimeBytesAndHeatGo) {
   EXPECT_THAT(job.found.at("blink").get<std::string>(), HasSubstr("blink")) << "too short for its name";
 }
 
+TEST(ReportPage, OfAGpuNodeItShowsFabricHeatAndPowerAtFirst) {
+  NEEDS_CHARTS();
+  MemorySink sink(machine("a", "boot"));
+  const std::uint32_t set = sink.declare({count_series("infiniband:::mlx5_0_1:port_xmit_data", "words"),
+                                          count_series("infiniband:::mlx5_1_1:port_xmit_data", "words"),
+                                          gauge_series("nvml:::NVIDIA_H200:device_0:temperature", "degC"),
+                                          gauge_series("nvml:::NVIDIA_H200:device_0:power", "mW")});
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t values[4] = {i, 1000 * i, 50 + i, 300'000 + 1000 * i};
+    const std::uint8_t flags[4] = {};
+    sink.sample(set, kSecond + i * kSecond / 10, 0, values, flags);
+  }
+  sink.end(3 * kSecond, {});
+  std::ostringstream page;
+  write_html_report(page, lay_out(sink.recording()), "node");
+  const Browsed seen =
+      browse(page.str(), 1200, "out.panels = window.substrataPage.panels().map((one) => one.label);");
+  SKIP_WITHOUT_BROWSER(seen);
+  ASSERT_TRUE(seen.found.is_object()) << seen.said;
+  EXPECT_EQ(seen.found.at("panels"),
+            json::parse(R"(["Sent by mlx5_1_1","Temperature of GPU 0","Power of GPU 0"])"));
+}
+
 TEST(ReportPage, KeysZoomAndMoveAndSwitchTheTheme) {
   NEEDS_CHARTS();
   const Browsed job = browse_job(1200, R"(
@@ -237,6 +260,29 @@ TEST(ReportPage, WithoutItsChartsItHasTablesAndSaysSo) {
   EXPECT_THAT(job.found.at("without").get<std::string>(), HasSubstr("tables only"));
   EXPECT_EQ(job.found.at("regions"), 2);
   EXPECT_EQ(job.found.at("series"), 10);
+}
+
+// It stayed empty, and nothing on the page or in the console said why.
+TEST(ReportPage, AChartOfAKindThatIsNotInThePageIsAnErrorInThePage) {
+  NEEDS_CHARTS();
+  const Browsed job = browse_job(1200, R"(
+    const draw = (option) => {
+      const place = document.createElement('div'), around = document.createElement('div');
+      place.style.cssText = 'width: 200px; height: 100px';
+      around.append(place);
+      document.body.append(around);
+      charts.init(place).setOption(Object.assign({ xAxis: {}, yAxis: {}, grid: {} }, option));
+      return around.querySelector('.warn') ? around.querySelector('.warn').textContent : '';
+    };
+    out.line = draw({ series: [{ type: 'line', data: [1, 2] }] });
+    out.bar = draw({ series: [{ type: 'line', data: [1, 2] }, { type: 'bar', data: [1, 2] }] });
+    out.legend = draw({ legend: {}, series: [] });)");
+  SKIP_WITHOUT_BROWSER(job);
+  ASSERT_TRUE(job.found.is_object()) << job.said;
+  EXPECT_EQ(job.found.at("line"), "");
+  EXPECT_THAT(job.found.at("bar").get<std::string>(), HasSubstr("series bar"));
+  EXPECT_THAT(job.found.at("legend").get<std::string>(), HasSubstr("legend"));
+  EXPECT_THAT(job.said, HasSubstr("series bar"));
 }
 
 TEST(ReportPage, ARooflineInTheRecordingIsAPanel) {

@@ -76,15 +76,23 @@ Result<NativeEvent> Catalogue::find_in(const EventSpec& spec) {
     if (!index) return index.error();
     return NativeEvent{server->index(), *index};
   }
-  if (const Status status = component->ensure_open(); !status.ok())
-    return refuse(Code::kNoEvent, "%.*s: %s", static_cast<int>(spec.text.size()), spec.text.data(),
-                  status.note);
-  const Result<uint32_t> index = component->find_event(std::string(spec.event).c_str());
+  const Status opened = component->ensure_open();
+  const Result<uint32_t> index =
+      opened.ok() ? component->find_event(std::string(spec.event).c_str()) : Result<uint32_t>(opened);
   if (index) return NativeEvent{component->index(), *index};
-  // The substrate's own reason for a bad qualifier is better than ours for a bad name.
-  if (index.error().code != Code::kNoEvent) return index.error();
-  // Kept: looking for near names asks the substrate again.
+  // Kept: asking others, and looking for near names, asks substrates again.
   const std::string reason = index.error().note != nullptr ? index.error().note : "";
+  const Code code = index.error().code;
+  // Where ours lacks it, another PAPI's component of the same name may have it: Intel's metrics of Level Zero.
+  if (Component* const server = server_of(registry_, spec.component); server != nullptr) {
+    const Result<uint32_t> theirs = server->find_event(std::string(spec.text).c_str());
+    if (theirs) return NativeEvent{server->index(), *theirs};
+  }
+  if (!opened.ok())
+    return refuse(Code::kNoEvent, "%.*s: %s", static_cast<int>(spec.text.size()), spec.text.data(),
+                  reason.c_str());
+  // The substrate's own reason for a bad qualifier is better than ours for a bad name.
+  if (code != Code::kNoEvent) return refuse(code, "%s", reason.c_str());
   return unknown(spec.text, component, reason);
 }
 

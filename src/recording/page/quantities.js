@@ -105,6 +105,8 @@ const LABELS = [
   [/^perf::CONTEXT-SWITCHES$/, 'Context switches'], [/^perf::CPU-MIGRATIONS$/, 'Moves between CPUs'],
   [/^process:::memory:resident$/, 'Resident memory'], [/^net:::(.*):rx:bytes$/, 'Received by $1'],
   [/^net:::(.*):tx:bytes$/, 'Sent by $1'], [/^thermal_model:::(.*):temperature$/, 'Temperature of $1'], [/^metric:::(.*)$/, '$1'],
+  [/^infiniband:::(.*):port_xmit_data$/, 'Sent by $1'], [/^infiniband:::(.*):port_rcv_data$/, 'Received by $1'],
+  [/^nvml:::.*:device_(\d+):power$/, 'Power of GPU $1'], [/^nvml:::.*:device_(\d+):temperature$/, 'Temperature of GPU $1'],
 ];
 function labelOf(series) {
   for (const [pattern, label] of LABELS) if (pattern.test(series.name)) return series.name.replace(pattern, label);
@@ -113,6 +115,7 @@ function labelOf(series) {
 const GROUPS = [
   ['Recorder', (series) => series.scope === 'recorder' || series.name.startsWith('recorder:')],
   ['MPI', (series) => /^mpi:::/.test(series.name)],
+  ['GPU', (series) => /^(nvml|rocm_smi|amd_smi|intel_gpu):::/.test(series.name)],
   ['Network', (series) => /^(net|infiniband|cxi|myrinet|shrimp):::/.test(series.name)],
   ['Heat and power', (series) => /^(deg|W$|J$|V$|A$)/.test(series.unit)],
   ['Memory', (series) => /(FAULT|faults|memory|resident|bytes\/s)/.test(series.name + series.unit)],
@@ -128,9 +131,8 @@ function groupOf(series) {
 function usualSeries() {
   const changing = (pattern) => data.series.findIndex((one) => one.changes && pattern.test(one.name));
   const first = (...patterns) => patterns.map(changing).find((index) => index >= 0);
-  const busiest = (end) => data.series.map((one, index) => [one.total || 0, index])
-    .filter(([, index]) => data.series[index].changes && data.series[index].name.startsWith('net:::') &&
-      data.series[index].name.endsWith(end))
+  const busiest = (pattern) => data.series.map((one, index) => [one.total || 0, index])
+    .filter(([, index]) => data.series[index].changes && pattern.test(data.series[index].name))
     .sort((a, b) => data.series[a[1]].name.includes(':lo:') - data.series[b[1]].name.includes(':lo:') || b[0] - a[0])
     .map(([, index]) => index)[0];
   const hottest = data.series.findIndex((one) => one.changes && one.unit === 'degC' && one.kind === 'gauge');
@@ -139,7 +141,8 @@ function usualSeries() {
     .filter((index) => data.series[index].changes && data.series[index].name.startsWith('metric:::'));
   const found = [first(/^perf::TASK-CLOCK$/, /^process:::cpu:time$/, /^machine:busy$/), ...metrics,
     first(/^mpi:::bytes$/, /^mpi:::rank:bytes$/), first(/^perf::PAGE-FAULTS$/, /^process:::faults:minor$/),
-    busiest(':rx:bytes'), busiest(':tx:bytes'), hottest, power]
+    busiest(/^net:::.*:rx:bytes$/), busiest(/^net:::.*:tx:bytes$/),
+    busiest(/^(infiniband:::.*:port_xmit_data|cxi:::.*_tx_ok_octets)$/), hottest, power]
     // What the loopback receives it has sent.
     .filter((index) => index !== undefined && index >= 0 && !data.series[index].name.endsWith(':lo:tx:bytes'));
   if (found.length < 2)

@@ -3,6 +3,7 @@
 
 #include <substrata/feed.hpp>
 
+#include <algorithm>
 #include <ctime>
 
 #include "base/error.hpp"
@@ -48,20 +49,26 @@ int Observation::open_probe(const char* name, const char* text) {
   return kSystem.try_publisher(name, text, 1024, &publisher_);
 }
 
-int Observation::open(perf_event_attr attributes, const std::vector<pid_t>& threads, uint32_t ring_pages) {
+int Observation::open(Wanted wanted, const std::vector<pid_t>& threads, uint32_t ring_pages) {
   size_t pages = 1;
   while (pages < (ring_pages == 0 ? kDefaultRingPages : ring_pages)) pages *= 2;
   const size_t data_bytes = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
   std::vector<Buffer> opened;
   const long processors = sysconf(_SC_NPROCESSORS_CONF);
+  perf_event_attr* const leader = wanted.leader ? &*wanted.leader : nullptr;
   for (int processor = 0; processor < processors; ++processor) {
+    if (!wanted.processors.empty() &&
+        std::find(wanted.processors.begin(), wanted.processors.end(), processor) == wanted.processors.end())
+      continue;
     Buffer buffer;
     bool off = false;
     for (const pid_t thread : threads) {
-      int error = buffer.add(attributes, thread, processor, data_bytes);
-      if ((error == EACCES || error == EPERM) && attributes.exclude_kernel == 0) {
-        attributes.exclude_kernel = 1;  // what happens in system calls is then not seen
-        error = buffer.add(attributes, thread, processor, data_bytes);
+      int error = buffer.add(wanted.event, leader, thread, processor, data_bytes);
+      if ((error == EACCES || error == EPERM) && wanted.event.exclude_kernel == 0 &&
+          wanted.takes_exclusions) {
+        wanted.event.exclude_kernel = 1;  // what happens in system calls is then not seen
+        if (leader != nullptr) leader->exclude_kernel = 1;
+        error = buffer.add(wanted.event, leader, thread, processor, data_bytes);
       }
       off = error == ENODEV && processor > 0;
       if (off) break;
@@ -81,7 +88,7 @@ void Observation::disable() const {
   for (const Buffer& buffer : buffers_) buffer.disable();
 }
 
-void Observation::collect(void (*fill)(const Sample&, substrata_transaction&)) {
+void Observation::collect(bool (*fill)(const Sample&, substrata_transaction&)) {
   samples_.clear();
   lost_ = 0;
   for (Buffer& buffer : buffers_) {
@@ -90,7 +97,12 @@ void Observation::collect(void (*fill)(const Sample&, substrata_transaction&)) {
   }
   std::stable_sort(samples_.begin(), samples_.end(),
                    [](const Sample& a, const Sample& b) { return a.time < b.time; });
-  for (const Sample& sample : samples_) {
+  publish(samples_, fill);
+}
+
+void Observation::publish(const std::vector<Sample>& samples,
+                          bool (*fill)(const Sample&, substrata_transaction&)) {
+  for (const Sample& sample : samples) {
     substrata_transaction* const slot = publisher_.reserve();
     if (slot == nullptr) return;
     *slot = {};
@@ -99,8 +111,7 @@ void Observation::collect(void (*fill)(const Sample&, substrata_transaction&)) {
     slot->detail = sample.process;
     slot->initiator = sample.thread;
     slot->target = sample.processor;
-    fill(sample, *slot);
-    publisher_.commit();
+    if (fill(sample, *slot)) publisher_.commit();
   }
 }
 

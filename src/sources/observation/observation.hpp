@@ -3,6 +3,9 @@
 
 #include <substrata/feed.hpp>
 
+#include <optional>
+#include <vector>
+
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "perf_buffer.hpp"
@@ -19,6 +22,14 @@ perf_event_attr sampled_event(uint32_t type, uint64_t config, bool from_exec);
 // keeps the message for substrata_feed_error, and gives the code.
 int refuse_observation(int error, const char* what, pid_t process, const char* cannot);
 
+// An event to observe. A kernel's unit may be on some processors only, and some events count in a group only.
+struct Wanted {
+  perf_event_attr event{};
+  std::optional<perf_event_attr> leader{};
+  std::vector<int> processors{};  // empty: all
+  bool takes_exclusions = true;   // whether its unit can leave out what happens in the kernel
+};
+
 // Not thread-safe. What it counts goes to one probe point of the source "os".
 class Observation {
  public:
@@ -30,14 +41,16 @@ class Observation {
   int open_probe(const char* name, const char* text);
   // Every thread that the process has now, on every processor, or none: 0 or errno. `ring_pages` of each
   // processor's buffer: 0 for the default, rounded up to a power of two.
-  int open(perf_event_attr attributes, const std::vector<pid_t>& threads, uint32_t ring_pages);
+  int open(Wanted wanted, const std::vector<pid_t>& threads, uint32_t ring_pages);
   // Nothing was opened: the threads have ended.
   bool empty() const { return buffers_.empty(); }
   void enable() const;
   void disable() const;
   // Publishes what came since the last time, by time. `fill` adds what the kind of event has beside time,
-  // site, thread, processor and process.
-  void collect(void (*fill)(const Sample&, substrata_transaction&));
+  // site, thread, processor and process; false: the sample is left out.
+  void collect(bool (*fill)(const Sample&, substrata_transaction&));
+  // Publishes samples in this order.
+  void publish(const std::vector<Sample>& samples, bool (*fill)(const Sample&, substrata_transaction&));
   // Samples so far that did not fit.
   uint64_t lost() const { return lost_; }
 

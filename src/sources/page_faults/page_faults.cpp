@@ -21,6 +21,7 @@ struct substrata_page_faults {
       fault.address = sample.address;
       fault.size = page;
       fault.kind = SUBSTRATA_PAGE_FAULT;
+      return true;
     });
   }
 };
@@ -53,7 +54,7 @@ int substrata_page_faults_start(const substrata_page_faults_options* options, su
       return refused;
     const std::vector<pid_t> threads = substrata::pages::threads_of(process);
     if (threads.empty()) return fail(Code::kInvalid, "there is no process %d", static_cast<int>(process));
-    if (const int error = faults->observation.open(attributes, threads, wanted.ring_pages))
+    if (const int error = faults->observation.open({attributes}, threads, wanted.ring_pages))
       return substrata::pages::refuse_observation(error, "page faults of process", process, "observed");
     if (faults->observation.empty())
       return fail(Code::kInvalid, "process %d has ended", static_cast<int>(process));

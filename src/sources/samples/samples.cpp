@@ -1,9 +1,10 @@
-// Samples of a process's instructions, from a counter of cycles or else from the kernel's clock.
+// Samples of a process's instructions, from a counter of cycles or else from the kernel's clock, or of its loads.
 #include <substrata/samples.h>
 
 #include <memory>
 
 #include "base/guard.hpp"
+#include "memory_samples.hpp"
 #include "observation/observation.hpp"
 
 using substrata::Code;
@@ -17,7 +18,13 @@ struct substrata_samples {
   int by = 0;
 
   void collect() {
-    observation.collect([](const Sample&, substrata_transaction& sample) { sample.kind = SUBSTRATA_SAMPLE; });
+    if (by == SUBSTRATA_SAMPLES_LOADS || by == SUBSTRATA_SAMPLES_OPERATIONS)
+      observation.collect(substrata::samples::fill_memory_sample);
+    else
+      observation.collect([](const Sample&, substrata_transaction& sample) {
+        sample.kind = SUBSTRATA_SAMPLE;
+        return true;
+      });
   }
 };
 
@@ -45,28 +52,45 @@ int substrata_samples_start(const substrata_samples_options* options, substrata_
     }
     const pid_t process = wanted.process == 0 ? getpid() : wanted.process;
     const bool from_exec = (wanted.flags & SUBSTRATA_SAMPLES_FROM_EXEC) != 0;
-    perf_event_attr attributes =
-        substrata::pages::sampled_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, from_exec);
-    attributes.freq = 1;
-    attributes.sample_freq = wanted.frequency == 0 ? kDefaultFrequency : wanted.frequency;
+    const bool memory = (wanted.flags & SUBSTRATA_SAMPLES_MEMORY) != 0;
+    const uint64_t frequency = wanted.frequency == 0 ? kDefaultFrequency : wanted.frequency;
 
     auto samples = std::make_unique<substrata_samples>();
-    if (const int refused =
-            samples->observation.open_probe("os.processor-samples",
-                                            "Instructions at which an observed process is met; initiator the "
-                                            "thread, target the processor, detail the process"))
+    substrata::samples::MemoryEvent of_memory;
+    if (memory) {
+      std::string why;
+      if (!substrata::samples::find_memory_event(substrata::perf::read_pmus(""), from_exec, frequency,
+                                                 &of_memory, &why))
+        return fail(Code::kNoSupport, "%s", why.c_str());
+    }
+    if (const int refused = memory ? samples->observation.open_probe(substrata::samples::kMemoryProbe,
+                                                                     substrata::samples::kMemoryProbeText)
+                                   : samples->observation.open_probe(
+                                         "os.processor-samples",
+                                         "Instructions at which an observed process is met; initiator the "
+                                         "thread, target the processor, detail the process"))
       return refused;
     const std::vector<pid_t> threads = substrata::pages::threads_of(process);
     if (threads.empty()) return fail(Code::kInvalid, "there is no process %d", static_cast<int>(process));
-    int error = (wanted.flags & SUBSTRATA_SAMPLES_BY_CLOCK) != 0
-                    ? ENOENT
-                    : samples->observation.open(attributes, threads, wanted.ring_pages);
-    samples->by = SUBSTRATA_SAMPLES_CYCLES;
-    if (error == ENOENT || error == EOPNOTSUPP || error == ENODEV) {
-      attributes.type = PERF_TYPE_SOFTWARE;
-      attributes.config = PERF_COUNT_SW_TASK_CLOCK;
-      samples->by = SUBSTRATA_SAMPLES_TASK_CLOCK;
-      error = samples->observation.open(attributes, threads, wanted.ring_pages);
+    int error = 0;
+    if (memory) {
+      error = samples->observation.open(of_memory.wanted, threads, wanted.ring_pages);
+      samples->by = of_memory.by;
+    } else {
+      perf_event_attr attributes =
+          substrata::pages::sampled_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, from_exec);
+      attributes.freq = 1;
+      attributes.sample_freq = frequency;
+      error = (wanted.flags & SUBSTRATA_SAMPLES_BY_CLOCK) != 0
+                  ? ENOENT
+                  : samples->observation.open({attributes}, threads, wanted.ring_pages);
+      samples->by = SUBSTRATA_SAMPLES_CYCLES;
+      if (error == ENOENT || error == EOPNOTSUPP || error == ENODEV) {
+        attributes.type = PERF_TYPE_SOFTWARE;
+        attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+        samples->by = SUBSTRATA_SAMPLES_TASK_CLOCK;
+        error = samples->observation.open({attributes}, threads, wanted.ring_pages);
+      }
     }
     if (error != 0) return substrata::pages::refuse_observation(error, "process", process, "sampled");
     if (samples->observation.empty())

@@ -1,6 +1,7 @@
 // papi_hardware_avail: the devices of the machine.
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "arguments/arguments.hpp"
@@ -40,8 +41,8 @@ void print_processor(void* handle, int id, const char* vendor, int vendor_id) {
   std::printf("%-38s: %u\n%-38s: %u\n%-38s: %u\n", "Sockets", sockets, "Numa regions", nodes,
               "Cores per socket", cores);
   if (nodes != 0) std::printf("%-38s: %u\n", "Cores per NUMA region", cores * sockets / nodes);
-  std::printf("%-38s: %u\n", "SMT threads per core",
-              number(handle, id, PAPI_DEV_ATTR__CPU_UINT_THREAD_COUNT));
+  const unsigned all = number(handle, id, PAPI_DEV_ATTR__CPU_UINT_THREAD_COUNT);
+  if (sockets * cores != 0) std::printf("%-38s: %u\n", "SMT threads per core", all / sockets / cores);
   print_cache(handle, id, "L1i Cache", PAPI_DEV_ATTR__CPU_UINT_L1I_CACHE_SIZE,
               PAPI_DEV_ATTR__CPU_UINT_L1I_CACHE_LINE_SIZE, PAPI_DEV_ATTR__CPU_UINT_L1I_CACHE_LINE_COUNT,
               PAPI_DEV_ATTR__CPU_UINT_L1I_CACHE_ASSOC);
@@ -74,63 +75,68 @@ void print_processor(void* handle, int id, const char* vendor, int vendor_id) {
   std::printf("\n");
 }
 
-// A line of a GPU: up to three numbers, or yes and no.
+// A line of a GPU, as PAPI's program of this name prints it: a number, yes or no, or a number for each of x, y and z.
+enum class GpuValue { kNumber, kYesOrNo, kEachAxis };
 struct GpuLine {
   const char* title;
-  int count;
   PAPI_dev_attr_e first;
-  bool is_yes_or_no;
+  GpuValue value = GpuValue::kNumber;
 };
 constexpr GpuLine kCudaLines[] = {
-    {"Warp size", 1, PAPI_DEV_ATTR__CUDA_UINT_WARP_SIZE, false},
-    {"Max threads per block", 1, PAPI_DEV_ATTR__CUDA_UINT_THR_PER_BLK, false},
-    {"Max blocks per multiprocessor", 1, PAPI_DEV_ATTR__CUDA_UINT_BLK_PER_SM, false},
-    {"Max shared memory per block", 1, PAPI_DEV_ATTR__CUDA_UINT_SHM_PER_BLK, false},
-    {"Max shared memory per multiprocessor", 1, PAPI_DEV_ATTR__CUDA_UINT_SHM_PER_SM, false},
-    {"Max block dim (x, y, z)", 3, PAPI_DEV_ATTR__CUDA_UINT_BLK_DIM_X, false},
-    {"Max grid dim (x, y, z)", 3, PAPI_DEV_ATTR__CUDA_UINT_GRD_DIM_X, false},
-    {"Multiprocessor count", 1, PAPI_DEV_ATTR__CUDA_UINT_SM_COUNT, false},
-    {"Multiple kernels per context", 1, PAPI_DEV_ATTR__CUDA_UINT_MULTI_KERNEL, true},
-    {"Can map host memory", 1, PAPI_DEV_ATTR__CUDA_UINT_MAP_HOST_MEM, true},
-    {"Can overlap compute and data transfer", 1, PAPI_DEV_ATTR__CUDA_UINT_MEMCPY_OVERLAP, true},
-    {"Has unified addressing", 1, PAPI_DEV_ATTR__CUDA_UINT_UNIFIED_ADDR, true},
-    {"Has managed memory", 1, PAPI_DEV_ATTR__CUDA_UINT_MANAGED_MEM, true},
-    {"Compute capability (major, minor)", 2, PAPI_DEV_ATTR__CUDA_UINT_COMP_CAP_MAJOR, false},
+    {"Warp size", PAPI_DEV_ATTR__CUDA_UINT_WARP_SIZE},
+    {"Max threads per block", PAPI_DEV_ATTR__CUDA_UINT_THR_PER_BLK},
+    {"Max blocks per multiprocessor", PAPI_DEV_ATTR__CUDA_UINT_BLK_PER_SM},
+    {"Max shared memory per block", PAPI_DEV_ATTR__CUDA_UINT_SHM_PER_BLK},
+    {"Max shared memory per multiprocessor", PAPI_DEV_ATTR__CUDA_UINT_SHM_PER_SM},
+    {"Max block dim", PAPI_DEV_ATTR__CUDA_UINT_BLK_DIM_X, GpuValue::kEachAxis},
+    {"Max grid dim", PAPI_DEV_ATTR__CUDA_UINT_GRD_DIM_X, GpuValue::kEachAxis},
+    {"Multiprocessor count", PAPI_DEV_ATTR__CUDA_UINT_SM_COUNT},
+    {"Multiple kernels per context", PAPI_DEV_ATTR__CUDA_UINT_MULTI_KERNEL, GpuValue::kYesOrNo},
+    {"Can map host memory", PAPI_DEV_ATTR__CUDA_UINT_MAP_HOST_MEM, GpuValue::kYesOrNo},
+    {"Can overlap compute and data transfer", PAPI_DEV_ATTR__CUDA_UINT_MEMCPY_OVERLAP, GpuValue::kYesOrNo},
+    {"Has unified addressing", PAPI_DEV_ATTR__CUDA_UINT_UNIFIED_ADDR, GpuValue::kYesOrNo},
+    {"Has managed memory", PAPI_DEV_ATTR__CUDA_UINT_MANAGED_MEM, GpuValue::kYesOrNo},
 };
 constexpr GpuLine kRocmLines[] = {
-    {"Wavefront size", 1, PAPI_DEV_ATTR__ROCM_UINT_WAVEFRONT_SIZE, false},
-    {"Max threads per workgroup", 1, PAPI_DEV_ATTR__ROCM_UINT_WORKGROUP_SIZE, false},
-    {"Max waves per compute unit", 1, PAPI_DEV_ATTR__ROCM_UINT_WAVE_PER_CU, false},
-    {"Max shared memory per workgroup", 1, PAPI_DEV_ATTR__ROCM_UINT_SHM_PER_WG, false},
-    {"Max workgroup dim (x, y, z)", 3, PAPI_DEV_ATTR__ROCM_UINT_WG_DIM_X, false},
-    {"Max grid dim (x, y, z)", 3, PAPI_DEV_ATTR__ROCM_UINT_GRD_DIM_X, false},
-    {"Compute unit count", 1, PAPI_DEV_ATTR__ROCM_UINT_CU_COUNT, false},
-    {"SIMD units per compute unit", 1, PAPI_DEV_ATTR__ROCM_UINT_SIMD_PER_CU, false},
-    {"Compute capability (major, minor)", 2, PAPI_DEV_ATTR__ROCM_UINT_COMP_CAP_MAJOR, false},
+    {"Wavefront size", PAPI_DEV_ATTR__ROCM_UINT_WAVEFRONT_SIZE},
+    {"SIMD per compute unit", PAPI_DEV_ATTR__ROCM_UINT_SIMD_PER_CU},
+    {"Max threads per workgroup", PAPI_DEV_ATTR__ROCM_UINT_WORKGROUP_SIZE},
+    {"Max waves per compute unit", PAPI_DEV_ATTR__ROCM_UINT_WAVE_PER_CU},
+    {"Max shared memory per workgroup", PAPI_DEV_ATTR__ROCM_UINT_SHM_PER_WG},
+    {"Max workgroup dim", PAPI_DEV_ATTR__ROCM_UINT_WG_DIM_X, GpuValue::kEachAxis},
+    {"Max grid dim", PAPI_DEV_ATTR__ROCM_UINT_GRD_DIM_X, GpuValue::kEachAxis},
+    {"Compute unit count", PAPI_DEV_ATTR__ROCM_UINT_CU_COUNT},
 };
 
+// What is not known is -1.
+int known(void* handle, int id, int attribute) {
+  return static_cast<int>(number(handle, id, static_cast<PAPI_dev_attr_e>(attribute)));
+}
+
 template <std::size_t kLines>
-void print_gpu(void* handle, int id, const char* vendor, PAPI_dev_attr_e uid_attribute,
-               PAPI_dev_attr_e name_attribute, const GpuLine (&lines)[kLines]) {
+void print_gpu(void* handle, int id, PAPI_dev_attr_e uid_attribute, PAPI_dev_attr_e name_attribute,
+               PAPI_dev_attr_e capability, const GpuLine (&lines)[kLines]) {
   unsigned long uid = 0;
   const char* name = nullptr;
-  std::printf("%-38s: %s\n%-38s: %d\n", "Vendor", vendor, "Id", id);
+  std::printf("%-38s: %d\n", "Id", id);
   if (PAPI_get_dev_attr(handle, id, uid_attribute, &uid) == PAPI_OK) std::printf("%-38s: %lu\n", "UID", uid);
   if (PAPI_get_dev_attr(handle, id, name_attribute, &name) == PAPI_OK && name != nullptr)
     std::printf("%-38s: %s\n", "Name", name);
   for (const GpuLine& line : lines) {
-    std::printf("%-38s: ", line.title);
-    for (int i = 0; i < line.count; ++i) {
-      const auto attribute = static_cast<PAPI_dev_attr_e>(line.first + i);
-      const int value = static_cast<int>(number(handle, id, attribute));
-      if (line.is_yes_or_no && value >= 0)
-        std::printf("%s", value != 0 ? "yes" : "no");
-      else
-        std::printf("%s%d", i == 0 ? "" : " ", value);
+    if (line.value == GpuValue::kEachAxis) {
+      for (int axis = 0; axis < 3; ++axis)
+        std::printf("%s %-*c: %d\n", line.title, 37 - static_cast<int>(std::strlen(line.title)), "xyz"[axis],
+                    known(handle, id, line.first + axis));
+      continue;
     }
-    std::printf("\n");
+    const int value = known(handle, id, line.first);
+    if (line.value == GpuValue::kYesOrNo && value >= 0)
+      std::printf("%-38s: %s\n", line.title, value != 0 ? "yes" : "no");
+    else
+      std::printf("%-38s: %d\n", line.title, value);
   }
-  std::printf("\n");
+  std::printf("%-38s: %d.%d\n\n", "Compute capability", known(handle, id, capability),
+              known(handle, id, capability + 1));
 }
 
 }  // namespace
@@ -165,17 +171,20 @@ int main(int argc, char** argv) {
   for (const Kind& kind : kinds)
     std::printf("%-18s (%d)\n \\-> Status: %s\n\n", kind.vendor, kind.count, kind.state);
   std::printf("\nDevice Information -------------------------------------------------------------\n");
-  for (const Kind& kind : kinds)
+  for (const Kind& kind : kinds) {
+    if (kind.type != PAPI_DEV_TYPE_ID__CPU && kind.count > 0)
+      std::printf("%-38s: %s\n", "Vendor", kind.vendor);
     for (int id = 0; id < kind.count; ++id) {
       if (kind.type == PAPI_DEV_TYPE_ID__CPU)
         print_processor(kind.handle, id, kind.vendor, kind.vendor_id);
       else if (kind.type == PAPI_DEV_TYPE_ID__CUDA)
-        print_gpu(kind.handle, id, kind.vendor, PAPI_DEV_ATTR__CUDA_ULONG_UID,
-                  PAPI_DEV_ATTR__CUDA_CHAR_DEVICE_NAME, kCudaLines);
+        print_gpu(kind.handle, id, PAPI_DEV_ATTR__CUDA_ULONG_UID, PAPI_DEV_ATTR__CUDA_CHAR_DEVICE_NAME,
+                  PAPI_DEV_ATTR__CUDA_UINT_COMP_CAP_MAJOR, kCudaLines);
       else
-        print_gpu(kind.handle, id, kind.vendor, PAPI_DEV_ATTR__ROCM_ULONG_UID,
-                  PAPI_DEV_ATTR__ROCM_CHAR_DEVICE_NAME, kRocmLines);
+        print_gpu(kind.handle, id, PAPI_DEV_ATTR__ROCM_ULONG_UID, PAPI_DEV_ATTR__ROCM_CHAR_DEVICE_NAME,
+                  PAPI_DEV_ATTR__ROCM_UINT_COMP_CAP_MAJOR, kRocmLines);
     }
+  }
   print_rule(80);
   PAPI_shutdown();
   return kinds.empty() ? 1 : 0;

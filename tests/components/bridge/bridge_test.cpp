@@ -103,9 +103,10 @@ TEST_F(AskedBridge, ListsTheEventsOfOtherComponentsWithUnitKindAndReason) {  // 
   std::vector<std::string> names;
   for (const EventInfo& event : events) names.push_back(event.name);
   // Without net, which substrata has itself, and with the component that waited for its first use.
-  EXPECT_EQ(names, (std::vector<std::string>{"bridge:::gpu:::busy", "bridge:::gpu:::bytes",
-                                             "bridge:::fabric:::packets", "bridge:::fabric:::stuck",
-                                             "bridge:::lazy:::ready"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"bridge:::gpu:::busy", "bridge:::gpu:::bytes",
+                                      "bridge:::fabric:::packets", "bridge:::fabric:::stuck",
+                                      "bridge:::lazy:::ready", "bridge:::intel_gpu:::ComputeBasic.GpuTime"}));
   EXPECT_EQ(events[0].kind, Kind::kGauge);
   EXPECT_EQ(events[0].unit, "%");
   EXPECT_EQ(events[1].kind, Kind::kCount);
@@ -193,6 +194,21 @@ TEST_F(AskedBridge, AComponentOfTheOtherPapiAnswersToItsOwnName) {
   EXPECT_FALSE(library_->event("bridge:::net:::lo")) << "of a component that was not chosen";
 }
 
+// Ours has the kernel's events under that name, and knew no other.
+TEST_F(AskedBridge, AnEventThatOursLacksIsTheOtherPapisOfTheSameComponent) {
+  ask(FAKE_PAPI);
+  int set = PAPI_NULL;
+  long long value = 0;
+  ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
+  ASSERT_EQ(PAPI_add_named_event(set, "intel_gpu:::ComputeBasic.GpuTime"), PAPI_OK) << substrata_last_error();
+  ASSERT_EQ(PAPI_start(set), PAPI_OK);
+  EXPECT_EQ(PAPI_stop(set, &value), PAPI_OK);
+  EXPECT_EQ(value, 7);
+  EXPECT_EQ(PAPI_query_named_event("intel_gpu:::ComputeBasic.no_such"), PAPI_ENOEVNT);
+  EXPECT_EQ(PAPI_cleanup_eventset(set), PAPI_OK);
+  EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
+}
+
 TEST_F(AskedBridge, OurOwnComponentKeepsItsNameWhereTheOtherPapiHasOneToo) {
   ask(FAKE_PAPI, "net,gpu");
   ASSERT_TRUE(bridge().available) << reason();
@@ -246,6 +262,65 @@ TEST_F(BridgeDeathTest, ALibraryThatEndsTheProcessHarmsNobody) {
   library_.reset();
   EXPECT_EXIT(ask_a_library_that("FAKE_PAPI_CRASHES", "crashes a process with signal 6"),
               testing::ExitedWithCode(0), "");
+}
+
+// Reads of the fabric never return: the bridge came up, and the first read hung the program.
+void ask_where_the_fabric_hangs() {
+  setenv("FAKE_PAPI_HANGS_IN_READ", "1", 1);
+  setenv("SUBSTRATA_BRIDGE", FAKE_PAPI, 1);
+  setenv("SUBSTRATA_BRIDGE_SECONDS", "1", 1);
+  alarm(20);
+  if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) _exit(2);
+  int set = PAPI_NULL;
+  long long bytes = 0;
+  const bool others = PAPI_create_eventset(&set) == PAPI_OK &&
+                      PAPI_add_named_event(set, "gpu:::bytes") == PAPI_OK && PAPI_start(set) == PAPI_OK &&
+                      PAPI_read(set, &bytes) == PAPI_OK && bytes == 100 && PAPI_stop(set, nullptr) == PAPI_OK;
+  if (!others) _exit(3);
+  int fabric = PAPI_NULL;
+  if (PAPI_create_eventset(&fabric) == PAPI_OK &&
+      PAPI_add_named_event(fabric, "fabric:::packets") == PAPI_OK) {
+    PAPI_start(fabric);
+    PAPI_read(fabric, &bytes);
+    _exit(4);
+  }
+  _exit(std::strstr(substrata_last_error(), "reading its events takes longer than 1 s") != nullptr ? 0 : 5);
+}
+
+TEST_F(BridgeDeathTest, AComponentThatHangsInAReadIsLeftOutAndTheOthersCount) {
+  library_.reset();
+  EXPECT_EXIT(ask_where_the_fabric_hangs(), testing::ExitedWithCode(0), "");
+}
+
+// Nothing ends a call of a foreign library: its caller waits. No one else does.
+TEST_F(AskedBridge, WhileAReadHangsOtherThreadsCountOn) {
+  ask(FAKE_PAPI);
+  EventSet set = library_->event_set("bridge").value();
+  const auto bytes = set.add<Bytes>("bridge:::gpu:::bytes").value();
+  void* fake = dlopen(FAKE_PAPI, RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(fake, nullptr);
+  const auto hangs = static_cast<volatile int**>(dlsym(fake, "fake_papi_fabric_hangs"));
+  ASSERT_NE(hangs, nullptr);
+  static volatile int holds = 1;
+  *hangs = &holds;
+  std::int64_t read = 0;
+  std::thread waits([&] {  // with a set of its own: a thread runs one of each substrate
+    EventSet stuck = library_->event_set("bridge").value();
+    const auto packets = stuck.add("bridge:::fabric:::packets").value();
+    read = stuck.start().value().stop().value()[packets].amount.as_int();
+  });
+  try {
+    EXPECT_EQ(set.start().value().stop().value()[bytes].amount, Bytes{100});
+    EXPECT_EQ(PAPI_query_named_event("gpu:::bytes:device=7"), PAPI_OK);
+    EXPECT_TRUE(library_->event_set("example").value().add("example:::ticks"));
+  } catch (const Failure& failure) {
+    ADD_FAILURE() << failure.what();
+  }
+  holds = 0;
+  waits.join();
+  EXPECT_EQ(read, 10);
+  *hangs = nullptr;
+  dlclose(fake);
 }
 
 TEST_F(AskedBridge, ComesUpAgainAfterTheLibraryWentDown) {

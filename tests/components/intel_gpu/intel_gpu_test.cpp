@@ -117,6 +117,16 @@ TEST_F(IntelGpu, CountersThatThisUserMayNotHaveAreListedWithTheCure) {
   EXPECT_EQ(substrate.event("frequency:gt=0:device=0").why, nullptr);
 }
 
+TEST_F(IntelGpu, MetricsOfLevelZeroAreRefusedWithWhatCountsThem) {
+  open("intel_arc_b580");
+  uint32_t index = 0;
+  const Status refused =
+      substrate.table.find_event(substrate.device, "ComputeBasic.GpuTime:device=0", &index);
+  EXPECT_EQ(refused.code, Code::kNoEvent);
+  EXPECT_THAT(note_of(refused), HasSubstr("SUBSTRATA_BRIDGE"));
+  EXPECT_THAT(note_of(refused), HasSubstr("libze_loader.so"));
+}
+
 TEST_F(IntelGpu, MachineWithoutOneSaysWhichDriver) {
   EXPECT_EQ(substrate.detect().code, Code::kNoSupport);
   EXPECT_THAT(note_of(substrate.detect()), HasSubstr("modprobe i915"));

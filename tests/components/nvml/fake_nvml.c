@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct FakeNode fake_node;
 
@@ -13,11 +14,18 @@ struct Part {
 };
 static struct Part parts[FAKE_MOST_GPUS][8];
 
+static struct timespec taken;  // the file's time when it was read
+
 // What a recorded machine's events.txt says, named by FAKE_NVML_ANSWERS: "nvml:::NVIDIA_H200:device_0:power mW 655000".
+// Read again when the file has changed.
 static void take_recorded_answers(void) {
   const char* const path = getenv("FAKE_NVML_ANSWERS");
-  FILE* const file = path == NULL ? NULL : fopen(path, "r");
+  struct stat now;
+  if (path == NULL || stat(path, &now) != 0) return;
+  if (now.st_mtim.tv_sec == taken.tv_sec && now.st_mtim.tv_nsec == taken.tv_nsec) return;
+  FILE* const file = fopen(path, "r");
   if (file == NULL) return;
+  taken = now.st_mtim;
   char name[96], what[64];
   unsigned number;
   unsigned long long value;
@@ -72,6 +80,7 @@ __attribute__((constructor)) void fake_node_as_new(void) {
     gpu->corrected = 3;
     gpu->uncorrected = 1;
   }
+  taken.tv_sec = 0;
   take_recorded_answers();
 }
 
@@ -82,6 +91,7 @@ static int is_part(Device device) {
 }
 static int refuses(Device device) {
   ++fake_node.calls;
+  take_recorded_answers();
   if (is_part(device)) return 3;
   return device->lost ? 15 : 0;
 }
