@@ -222,23 +222,25 @@ void __tsan_func_exit(void) {
   if (!LIKELY(takes_times == 0)) left();
 }
 
-/* Atomic operations are done here, sequentially consistent, which is at least what was asked for. */
+/* Atomic operations are done here, sequentially consistent, which is at least what was asked for. A load is a read
+ * and a store is a write; what reads and writes in one, successful or not, is one atomic access. */
 typedef unsigned char a8;
 typedef unsigned short a16;
 typedef unsigned int a32;
 typedef unsigned long long a64;
 __extension__ typedef unsigned __int128 a128;
-#define ATOMIC seen(PC, (uintptr_t)place, SUBSTRATA_MEMORY_ATOMIC, sizeof *place)
+#define ATOMIC_ACCESS(kind) seen(PC, (uintptr_t)place, kind, sizeof *place)
+#define ATOMIC ATOMIC_ACCESS(SUBSTRATA_MEMORY_ATOMIC)
 // clang-format off
 #define ATOMICS(bits)                                                                                        \
   a##bits __tsan_atomic##bits##_load(const volatile a##bits* place, int order) {                             \
     (void)order;                                                                                             \
-    ATOMIC;                                                                                                  \
+    ATOMIC_ACCESS(SUBSTRATA_MEMORY_READ);                                                                    \
     return __atomic_load_n(place, __ATOMIC_SEQ_CST);                                                         \
   }                                                                                                          \
   void __tsan_atomic##bits##_store(volatile a##bits* place, a##bits value, int order) {                      \
     (void)order;                                                                                             \
-    ATOMIC;                                                                                                  \
+    ATOMIC_ACCESS(SUBSTRATA_MEMORY_WRITE);                                                                   \
     __atomic_store_n(place, value, __ATOMIC_SEQ_CST);                                                        \
   }                                                                                                          \
   a##bits __tsan_atomic##bits##_exchange(volatile a##bits* place, a##bits value, int order) {                \

@@ -71,6 +71,19 @@ TEST(LiveProgram, GivesEveryAccessToTheModelOnceAndToTheFeedsObserversToo) {
             "observer 3000\nresult right 0 0\n");
 }
 
+// Polling a word takes nobody's copy of it away.
+TEST(LiveProgram, HasItsAtomicLoadsTakenForReadsAndItsAtomicStoresForWrites) {
+  if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
+  std::istringstream text(run_probed("tests/components/numachine/atomics.c"));
+  std::map<std::string, long long> stores, owned;
+  long long loads = 0;
+  for (std::string part; text >> part >> loads;) text >> stores[part] >> owned[part];
+  EXPECT_EQ(stores, (std::map<std::string, long long>{{"poll", 0}, {"store", 2}, {"add", 2}}));
+  EXPECT_EQ(owned["poll"], 0);
+  EXPECT_GT(owned["store"], 0);
+  EXPECT_GT(owned["add"], 0);
+}
+
 // The model takes records as they are, the modelled cache the transactions that the feed makes of them.
 TEST(LiveProgram, GivesTwoModelsTheSameAccessesInTwoForms) {
   if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
