@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "interface.h"
+#include "locks.h"
 
 /* Every thread begins with this table, in which no site matches: its first access attaches it. */
 static struct substrata_memory_thread beginning;
@@ -17,7 +17,6 @@ static __thread struct substrata_memory_thread* substrata_memory_current
  * may. */
 static volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 
-#define PC ((uintptr_t)__builtin_return_address(0))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
 static int writes_itself(const struct substrata_memory_thread* thread, const uint64_t* next) {
@@ -45,6 +44,11 @@ static __attribute__((noinline)) void publish(struct substrata_memory_thread* th
 static struct substrata_memory_thread* attached(void) {
   struct substrata_memory_thread* const thread = substrata_memory_current;
   return LIKELY(thread->runtime != NULL) ? thread : substrata_memory_attach(&substrata_memory_current);
+}
+
+struct substrata_memory_thread* substrata_memory_watched(void) {
+  struct substrata_memory_thread* const thread = attached();
+  return thread != NULL && substrata_memory_is_observed(thread) ? thread : NULL;
 }
 
 /* The site's object is another one, or unknown. */
