@@ -47,6 +47,4 @@ static int follow(int which, const char* name) {
   return 1;
 }
 
-int main(void) {
-  return follow(kPoll, "poll") && follow(kStore, "store") && follow(kAdd, "add") ? 0 : 1;
-}
+int main(void) { return follow(kPoll, "poll") && follow(kStore, "store") && follow(kAdd, "add") ? 0 : 1; }
