@@ -33,7 +33,7 @@ namespace {
 constexpr std::size_t kPatience = 32768;
 // How many new records of a thread are worth running the model for.
 constexpr std::size_t kWorthIt = 4096;
-// Threads that one machine can tell apart.
+// Threads that one machine distinguishes.
 constexpr std::uint32_t kMostThreads = 65536;
 // How many records a thread may be ahead of the model while another thread runs it.
 constexpr std::size_t kBacklog = 16384;

@@ -21,8 +21,8 @@ using substrata::tests::output_of;
 std::string run_probed(const std::string& source, const std::string& options = "", int runs = 1) {
   const substrata::tests::TemporaryFolder folder;
   const std::string program = folder.file("program");
-  output_of(std::string(SUBSTRATA_BUILD_DIR "/bin/substrata-cc -O2 -g -o ") + program + " " + options +
-            " " SUBSTRATA_SOURCE_DIR "/" + source +
+  output_of(std::string(SUBSTRATA_BUILD_DIR "/bin/substrata-") + (source.ends_with("pp") ? "c++" : "cc") +
+            " -O2 -g -o " + program + " " + options + " " SUBSTRATA_SOURCE_DIR "/" + source +
             " -I " SUBSTRATA_SOURCE_DIR "/include " SUBSTRATA_LIBRARY " " SUBSTRATA_PAPI
             " -Wl,-rpath," SUBSTRATA_BUILD_DIR "/lib -lpthread");
   std::string text;
@@ -84,7 +84,7 @@ int times(const std::string& text, const std::string& line) {
 constexpr int kRuns = 10;
 
 // What is protected by a lock moves from holder to holder, in every run.
-TEST(LiveProgram, IsToldWhichOfItsLocksAreWaitedForAndWhyTheirDataMisses) {
+TEST(LiveProgram, NamesTheLocksThatAreWaitedForAndWhyTheirDataMisses) {
   if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
   const std::string text = run_probed("examples/numachine/locks.c", "", kRuns);
   for (const char* line :
@@ -97,7 +97,7 @@ TEST(LiveProgram, IsToldWhichOfItsLocksAreWaitedForAndWhyTheirDataMisses) {
     EXPECT_EQ(times(text, line), kRuns) << line << "\n" << text;
 }
 
-TEST(LiveProgram, OfOpenMpIsToldOfItsCriticalSectionsLocksAndBarriers) {
+TEST(LiveProgram, OfOpenMpNamesItsCriticalSectionsLocksAndBarriers) {
   if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
   if (std::system("echo 'int main(void){return 0;}' | cc -fopenmp -x c -o /dev/null - 2>/dev/null") != 0)
     GTEST_SKIP() << "the C compiler has no OpenMP";
@@ -109,6 +109,14 @@ TEST(LiveProgram, OfOpenMpIsToldOfItsCriticalSectionsLocksAndBarriers) {
         "lock .gomp_critical_user_totals: passed 320 times", "barrier add_up._omp_fn.0: passed 656 times",
         "barrier mark._omp_fn.0: passed 16 times", "barrier work_unevenly._omp_fn.0: passed 336 times"})
     EXPECT_EQ(times(text, line), kRuns) << line << "\n" << text;
+}
+
+TEST(LiveProgram, OfCxxNamesTheLocksOfItsStandardLibrary) {
+  if (std::system("c++ --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C++ compiler";
+  const std::string text = run_probed("tests/components/numachine/standard_locks.cpp", "-std=c++20");
+  for (const char* line : {"lock plain 100\n", "lock shared 100\n", "lock turns 100\n", "condition turned ",
+                           "sum 100 turn 100\n"})
+    EXPECT_EQ(times(text, line), 1) << line << "\n" << text;
 }
 
 // Two threads were mixed in one processor's stream: the phase of one was the other's too.
