@@ -132,7 +132,8 @@ struct substrata_numachine_object {
 /* Most misses first; *count holds the capacity before and the number of objects after the call. */
 SUBSTRATA_API int substrata_numachine_objects(struct substrata_numachine_object* objects, uint32_t* count);
 
-/* A lock, condition or barrier of the last live program that was followed. Times are bus cycles of the model. */
+/* A lock, condition or barrier of the last live program that was followed, or of the last workload whose locks or
+ * barriers are accesses (parameters locks and barriers). Times are bus cycles of the model. */
 struct substrata_numachine_wait {
   char name[128]; /* of the variable or allocation site; of an OpenMP barrier, of the region's function */
   char kind[16];  /* "lock", "condition", "barrier" */

@@ -407,7 +407,7 @@ inline Result<std::vector<Object>> objects() {
   return detail::whole_list<Object>(substrata_numachine_objects);
 }
 inline Result<std::vector<Spike>> spikes() { return detail::whole_list<Spike>(substrata_numachine_spikes); }
-// Of a live program that was followed.
+// Of locks and barriers.
 inline Result<std::vector<Wait>> waits() { return detail::whole_list<Wait>(substrata_numachine_waits); }
 inline Result<Loss> lost(std::uint32_t cpu) {
   Loss loss{};
