@@ -1,12 +1,12 @@
 // Locks of the C++ standard library, followed live by the NUMAchine model; prints how often each was passed.
-#include <substrata/numachine.hpp>
+#include <substrata/feed.h>
+#include <substrata/numachine.h>
 
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
-#include <vector>
 
 namespace {
 
@@ -27,9 +27,9 @@ int main() {
   options.parameters = "processors=8";
   substrata_following* following = nullptr;
   if (substrata_follow("numachine", &options, &following) != 0) return 1;
-  std::vector<std::thread> threads;
+  std::thread threads[kThreads];
   for (int id = 0; id < kThreads; ++id) {
-    threads.emplace_back([id] {
+    threads[id] = std::thread([id] {
       for (int i = 0; i < kTimes; ++i) {
         {
           const std::lock_guard lock(plain);
@@ -45,10 +45,11 @@ int main() {
   }
   for (std::thread& thread : threads) thread.join();
   substrata_unfollow(following);
-  const auto waits = substrata::numachine_monitor::waits();
-  if (!waits) return 2;
-  for (const auto& wait : *waits)
-    std::printf("%s %s %llu\n", wait.kind, wait.name, static_cast<unsigned long long>(wait.uses));
+  substrata_numachine_wait waits[16];
+  uint32_t count = 16;
+  if (substrata_numachine_waits(waits, &count) != 0) return 2;
+  for (uint32_t i = 0; i < count && i < 16; ++i)
+    std::printf("%s %s %llu\n", waits[i].kind, waits[i].name, static_cast<unsigned long long>(waits[i].uses));
   std::printf("sum %d turn %d\n", sum, turn);
   return 0;
 }
