@@ -4,8 +4,10 @@
 #include <substrata/numachine.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <mutex>
+#include <utility>
 
 #include "base/guard.hpp"
 #include "live.hpp"
@@ -28,14 +30,20 @@ void copy_text(const std::string& text, char* out, std::size_t capacity) {
 
 }  // namespace
 
-void keep_last_run(Model& model, const NameAt& name_at) {
+void keep_last_run(Model& model, const NameAt& name_at, Synchronisation synchronisation) {
   LastRun run;
-  run.objects = explain_misses(model, name_at);
+  std::vector<std::uint64_t> locks;
+  for (const Waits& waits : synchronisation.waits) {
+    if (waits.kind != WaitKind::kBarrier) locks.push_back(waits.address);
+  }
+  run.objects = explain_misses(model, name_at, locks);
   run.spikes = find_spikes(model, kSpikeThreshold, name_at);
   for (std::uint32_t cpu = 0; cpu < model.processors(); ++cpu) {
     run.truths.push_back(model.truth(cpu));
     run.profiles.push_back(model.profile(cpu));
   }
+  run.waits = std::move(synchronisation.waits);
+  run.lost = std::move(synchronisation.lost);
   const std::lock_guard lock(kept().mutex);
   kept().run = std::move(run);
 }
@@ -94,6 +102,36 @@ int substrata_numachine_spikes(struct substrata_numachine_spike* spikes, uint32_
     std::string names;
     for (const std::string& name : from.objects) names += (names.empty() ? "" : ", ") + name;
     copy_text(names, to.objects, sizeof to.objects);
+  });
+}
+
+int substrata_numachine_waits(struct substrata_numachine_wait* waits, uint32_t* count) {
+  return hand_out(waits, count, &LastRun::waits, "the locks and barriers", [](const Waits& from, auto& to) {
+    constexpr Time cycle = Parameters::bus_ps;
+    constexpr const char* kKinds[] = {"lock", "condition", "barrier"};
+    copy_text(from.name, to.name, sizeof to.name);
+    copy_text(kKinds[static_cast<std::size_t>(from.kind)], to.kind, sizeof to.kind);
+    to.address = from.address;
+    to.uses = from.uses;
+    to.waited = from.waited;
+    to.wait_cycles = from.wait / cycle;
+    to.longest_wait = from.longest / cycle;
+    to.held_cycles = from.held / cycle;
+    to.processors = static_cast<uint32_t>(std::popcount(from.processors));
+  });
+}
+
+int substrata_numachine_lost(uint32_t cpu, struct substrata_numachine_loss* loss) {
+  if (loss == nullptr) return fail(Code::kInvalid, "no place for what the processor lost");
+  return guarded([&] {
+    refresh_live_findings();
+    const LastRun run = last_run();
+    if (cpu >= run.lost.size())
+      return fail(Code::kInvalid, "the last machine had %zu processors that were followed, %u was asked for",
+                  run.lost.size(), cpu);
+    loss->synchronisation_cycles = run.lost[cpu].locks / Parameters::bus_ps;
+    loss->imbalance_cycles = run.lost[cpu].barriers / Parameters::bus_ps;
+    return 0;
   });
 }
 

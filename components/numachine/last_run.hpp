@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sharing_report.hpp"
+#include "synchronisation.hpp"
 
 namespace substrata::numachine {
 
@@ -12,15 +13,23 @@ namespace substrata::numachine {
 // ours).
 inline constexpr std::uint64_t kSpikeThreshold = 16;
 
+// What its locks and barriers cost it.
+struct Synchronisation {
+  std::vector<Waits> waits;    // most waited for first
+  std::vector<LostTime> lost;  // by processor
+};
+
 struct LastRun {
   std::vector<ObjectMisses> objects;
   std::vector<Spike> spikes;
   std::vector<Truth> truths;                         // by processor
   std::vector<std::vector<std::uint32_t>> profiles;  // by processor
+  std::vector<Waits> waits;                          // most waited for first
+  std::vector<LostTime> lost;                        // by processor
 };
 
 // Replaces what was kept. The model must be settled.
-void keep_last_run(Model& model, const NameAt& name_at);
+void keep_last_run(Model& model, const NameAt& name_at, Synchronisation synchronisation = {});
 // A copy. Thread-safe.
 LastRun last_run();
 

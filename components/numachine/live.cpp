@@ -4,14 +4,17 @@
 #include <substrata/feed.hpp>
 #include <substrata/result.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,6 +33,8 @@ namespace {
 constexpr std::size_t kPatience = 32768;
 // How many new records of a thread are worth running the model for.
 constexpr std::size_t kWorthIt = 4096;
+// Threads that one machine distinguishes.
+constexpr std::uint32_t kMostThreads = 65536;
 // How many records a thread may be ahead of the model while another thread runs it.
 constexpr std::size_t kBacklog = 16384;
 
@@ -78,7 +83,6 @@ class LiveAdapter {
     const Rack::Use use(Rack::instance());
     model_ = std::make_unique<Model>(parameters, program);
     merge_ = std::make_unique<ThreadMerge>(*model_);
-    inboxes_ = std::vector<Inbox>(model_->processors());
   }
   ~LiveAdapter() {
     {
@@ -87,8 +91,10 @@ class LiveAdapter {
     }
     const std::lock_guard lock(mutex_);
     const Rack::Use use(Rack::instance());
-    run_all();
-    keep_last_run(*model_, Names());
+    collect();
+    merge_->finish();
+    model_->settle(merge_->newest());
+    keep();
     model_.reset();
   }
   LiveAdapter(const LiveAdapter&) = delete;
@@ -111,7 +117,7 @@ class LiveAdapter {
     const std::lock_guard lock(mutex_);
     const Rack::Use use(Rack::instance());
     run_all();
-    keep_last_run(*model_, Names());
+    keep();
   }
 
  private:
@@ -125,9 +131,31 @@ class LiveAdapter {
   void observe(const substrata_transaction* batch, std::size_t count) noexcept {
     take(batch[0].probe, [&](Inbox& inbox) {
       std::uint64_t records[feed::kMostRecords];
-      for (const substrata_transaction& t : std::span(batch, count))
-        append(inbox, {records, feed::encode(t, &inbox.phase, records)});
+      for (const substrata_transaction& t : std::span(batch, count)) {
+        const bool is_lock = t.kind == SUBSTRATA_LOCK || t.kind == SUBSTRATA_UNLOCK;
+        append(inbox, {records, is_lock ? encode_lock(t, inbox.phase, records)
+                                        : feed::encode(t, &inbox.phase, records)});
+      }
     });
+  }
+  // As the record of a barrier is, but for its kind. Numbers count from the first that this machine hears of.
+  std::size_t encode_lock(const substrata_transaction& t, std::uint32_t phase, std::uint64_t* records) {
+    const bool locks = t.kind == SUBSTRATA_LOCK, shared = t.state == SUBSTRATA_SHARED;
+    LockRecord what = locks ? (shared ? LockRecord::kSharedLock : LockRecord::kLock)
+                            : (shared ? LockRecord::kSharedUnlock : LockRecord::kUnlock);
+    substrata_transaction as_barrier = t;
+    as_barrier.kind = SUBSTRATA_BARRIER;
+    as_barrier.phase = static_cast<std::uint16_t>(phase);
+    if (locks && (t.state == SUBSTRATA_RETRIED || t.state == SUBSTRATA_CANCELLED)) {
+      what = t.state == SUBSTRATA_RETRIED ? LockRecord::kAsk : LockRecord::kGiveUp;
+    } else {
+      const std::lock_guard lock(first_mutex_);
+      const std::uint64_t first = locks || t.detail == 0 ? t.detail : t.detail - 1;
+      as_barrier.detail -= std::min(t.detail, first_.try_emplace(t.address, first).first->second);
+    }
+    const std::size_t count = feed::encode(as_barrier, &phase, records);
+    records[count - 1] = (records[count - 1] & ~std::uint64_t{0xff}) | static_cast<std::uint8_t>(what);
+    return count;
   }
   void observe_compact(const substrata_compact_batch& batch) noexcept {
     take(static_cast<std::uint16_t>(batch.probe), [&](Inbox& inbox) {
@@ -137,7 +165,7 @@ class LiveAdapter {
   template <typename Append>
   void take(std::uint16_t probe, const Append& append_to) noexcept {
     try {
-      Inbox& inbox = inboxes_[processor_of(probe) % inboxes_.size()];
+      Inbox& inbox = inbox_of(probe);
       std::size_t ahead = 0;
       {
         const std::lock_guard lock(inbox.mutex);
@@ -177,34 +205,45 @@ class LiveAdapter {
     model_->settle(merge_->newest());
   }
   void collect() {
-    for (std::uint32_t cpu = 0; cpu < inboxes_.size(); ++cpu) {
-      const std::lock_guard lock(inboxes_[cpu].mutex);
-      merge_->add(cpu, inboxes_[cpu].records);
+    const std::lock_guard all(probes_mutex_);
+    for (std::uint32_t number = 0; number < inboxes_.size(); ++number) {
+      const std::lock_guard lock(inboxes_[number].mutex);
+      merge_->add(number, inboxes_[number].records);
     }
   }
+  void keep() {
+    std::vector<Waits> waits = merge_->waits().all();
+    Names names;
+    for (Waits& each : waits) each.name = names(each.address);
+    keep_last_run(*model_, names, {std::move(waits), merge_->waits().lost()});
+  }
 
-  // Thread by processor: the number in the probe point's name.
-  std::uint32_t processor_of(std::uint16_t probe) {
+  // By the number in the probe point's name, the thread's.
+  Inbox& inbox_of(std::uint16_t probe) {
     const std::lock_guard lock(probes_mutex_);
-    if (by_probe_.size() <= probe) by_probe_.resize(probe + 1U, -1);
-    if (by_probe_[probe] >= 0) return static_cast<std::uint32_t>(by_probe_[probe]);
+    if (by_probe_.size() <= probe) by_probe_.resize(probe + 1U, nullptr);
+    if (by_probe_[probe] != nullptr) return *by_probe_[probe];
     auto info = client::sized<substrata_probe_info>();
     std::uint32_t number = 0;
     if (substrata_probe_at(probe, &info) == 0) {
       const char* const digits = info.name + std::strlen("mem.cpu");
       std::from_chars(digits, info.name + std::strlen(info.name), number);
     }
-    by_probe_[probe] = static_cast<std::int32_t>(number);
-    return number;
+    number = std::min(number, kMostThreads - 1);
+    while (inboxes_.size() <= number) inboxes_.emplace_back();
+    return *(by_probe_[probe] = &inboxes_[number]);
   }
 
   std::mutex mutex_;  // of the model and the merge; taken before an inbox's
   std::unique_ptr<Model> model_;
   std::unique_ptr<ThreadMerge> merge_;
   client::feed::Observer observer_;
-  std::vector<Inbox> inboxes_;  // one for each processor
-  std::mutex probes_mutex_;
-  std::vector<std::int32_t> by_probe_;
+  std::mutex probes_mutex_;    // of the two below; taken before an inbox's
+  std::deque<Inbox> inboxes_;  // one for each thread
+  std::vector<Inbox*> by_probe_;
+  std::mutex first_mutex_;
+  std::unordered_map<std::uint64_t, std::uint64_t>
+      first_;  // release of each lock that came before this machine
 };
 
 struct Current {

@@ -1,8 +1,10 @@
 // Charges a workload's operations to the model; registers the machine.
 #include "machine.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "base/members.hpp"
 #include "last_run.hpp"
@@ -86,6 +88,20 @@ constexpr Parameter kParameters[] = {
      .fallback = 0,
      .least = 0,
      .most = 16},
+    {.name = "locks",
+     .text = "of a workload: a fixed cost without accesses, test and test-and-set, or a queue",
+     .fallback = 0,
+     .least = 0,
+     .most = 2,
+     .power_of_two = false,
+     .choices = "cost|test_and_set|queue"},
+    {.name = "barriers",
+     .text = "of a workload: the cards' registers, or a counter and a flag in memory",
+     .fallback = 0,
+     .least = 0,
+     .most = 1,
+     .power_of_two = false,
+     .choices = "registers|counter"},
     {.name = "retry",
      .text = "bus cycles from a negative acknowledgement to the retry",
      .fallback = 16,
@@ -133,10 +149,19 @@ bool parse_parameters(std::string_view text, std::uint32_t processors, Parameter
   return true;
 }
 
-NumachineMachine::NumachineMachine(const Parameters& parameters, std::uint16_t program)
+WorkloadSynchronisation parse_synchronisation(std::string_view text) {
+  workloads::Values values(kParameters);
+  std::string error;
+  if (!values.set(text, error)) return {};
+  return {.locks = static_cast<LockScheme>(values["locks"]), .counts_at_barriers = values["barriers"] == 1};
+}
+
+NumachineMachine::NumachineMachine(const Parameters& parameters, std::uint16_t program,
+                                   const WorkloadSynchronisation& synchronisation)
     : SharedMemoryMachine(costs(parameters)),
       parameters_(parameters),
       program_(program),
+      synchronisation_(synchronisation),
       window_(parameters.invalidate_window * parameters.processor_ps) {}
 
 void NumachineMachine::begin(workloads::Engine& engine) {
@@ -151,6 +176,11 @@ void NumachineMachine::begin(workloads::Engine& engine) {
   if (const std::uint16_t phase = substrata_phase(); phase != 0) {
     for (std::uint32_t cpu = 0; cpu < model_->processors(); ++cpu) model_->set_phase(cpu, phase, 0);
   }
+  const auto named = [this](std::string name, std::uint64_t address, std::uint64_t bytes) {
+    objects_.push_back({std::move(name), address, bytes});
+  };
+  locks_ = std::make_unique<WorkloadLocks>(engine, *model_, synchronisation_.locks, engine.memory().bytes(),
+                                           named);
   if (on_begin_) on_begin_(*model_);
 }
 
@@ -194,6 +224,19 @@ std::size_t NumachineMachine::advance(ProcessId process, std::span<const Operati
   return i;
 }
 
+void NumachineMachine::on_lock(ProcessId process, std::uint32_t lock, workloads::Time now) {
+  if (synchronisation_.locks == LockScheme::kNone) return SharedMemoryMachine::on_lock(process, lock, now);
+  locks_->lock(process, lock, now);
+}
+void NumachineMachine::on_unlock(ProcessId process, std::uint32_t lock, workloads::Time now) {
+  if (synchronisation_.locks == LockScheme::kNone) return SharedMemoryMachine::on_unlock(process, lock, now);
+  locks_->unlock(process, lock, now);
+}
+void NumachineMachine::on_barrier(ProcessId process, std::uint32_t barrier, workloads::Time now) {
+  if (!synchronisation_.counts_at_barriers) return SharedMemoryMachine::on_barrier(process, barrier, now);
+  locks_->barrier(process, barrier, now);
+}
+
 // Time goes on while processors wait, after the last access too.
 workloads::Time NumachineMachine::extra(ProcessId, workloads::WaitKind, std::uint32_t, workloads::Time now) {
   newest_ = std::max(newest_, now + kSynchronisationCycles * parameters_.bus_ps);
@@ -201,12 +244,16 @@ workloads::Time NumachineMachine::extra(ProcessId, workloads::WaitKind, std::uin
 }
 
 std::string NumachineMachine::end() {
-  model_->settle(newest_);
-  keep_last_run(*model_, [this](std::uint64_t address) { return name_at(address); });
+  model_->settle(std::max(newest_, locks_->newest()));
+  std::vector<Waits> waits = locks_->waits().all();
+  for (Waits& each : waits) each.name = name_at(each.address);
+  keep_last_run(*model_, [this](std::uint64_t address) { return name_at(address); },
+                {std::move(waits), locks_->waits().lost()});
   return {};
 }
 
 void NumachineMachine::release() {
+  locks_.reset();
   model_.reset();
   use_.reset();
 }
@@ -262,7 +309,7 @@ int run(const char* workload, const substrata_run_options* options, substrata_ru
                               std::string& error) -> std::unique_ptr<workloads::Machine> {
     Parameters parameters;
     if (!parse_parameters(text, processes, &parameters, error)) return nullptr;
-    return std::make_unique<NumachineMachine>(parameters, program);
+    return std::make_unique<NumachineMachine>(parameters, program, parse_synchronisation(text));
   };
   return workloads::run_registered(registration(), make, workload, options, result);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model.hpp"
+#include "workload_locks.hpp"
 #include "workloads/shared_memory_machine.hpp"
 
 namespace substrata::numachine {
@@ -21,10 +22,19 @@ bool parse_parameters(std::string_view text, std::uint32_t processors, Parameter
 // registers on the processor cards (thesis, section 4.3.3) and make no coherence traffic.
 inline constexpr std::uint64_t kSynchronisationCycles = 30;
 
+// How a workload's locks and barriers are done.
+struct WorkloadSynchronisation {
+  LockScheme locks = LockScheme::kNone;
+  bool counts_at_barriers = false;  // else they are the cards' registers
+};
+// The same text as above has them.
+WorkloadSynchronisation parse_synchronisation(std::string_view text);
+
 // A machine for one run. Thread-bound as its engine.
 class NumachineMachine final : public workloads::SharedMemoryMachine {
  public:
-  NumachineMachine(const Parameters& parameters, std::uint16_t program);
+  NumachineMachine(const Parameters& parameters, std::uint16_t program,
+                   const WorkloadSynchronisation& synchronisation = {});
 
   std::string_view name() const override { return "numachine"; }
   void begin(workloads::Engine& engine) override;
@@ -32,6 +42,9 @@ class NumachineMachine final : public workloads::SharedMemoryMachine {
   bool works_in_steps() const override { return true; }
   std::size_t advance(workloads::ProcessId process, std::span<const workloads::Operation> operations,
                       workloads::Time& now, workloads::Time horizon) override;
+  void on_lock(workloads::ProcessId process, std::uint32_t lock, workloads::Time now) override;
+  void on_unlock(workloads::ProcessId process, std::uint32_t lock, workloads::Time now) override;
+  void on_barrier(workloads::ProcessId process, std::uint32_t barrier, workloads::Time now) override;
   std::string end() override;
   std::vector<workloads::Statistic> statistics() const override;
   // Gives the rack back; statistics() and model() are for before.
@@ -51,9 +64,11 @@ class NumachineMachine final : public workloads::SharedMemoryMachine {
  private:
   const Parameters parameters_;
   const std::uint16_t program_;
+  const WorkloadSynchronisation synchronisation_;
   const workloads::Time window_;
   std::unique_ptr<Rack::Use> use_;  // before the model, which needs it to the last
   std::unique_ptr<Model> model_;
+  std::unique_ptr<WorkloadLocks> locks_;
   workloads::Time newest_ = 0;
   std::vector<std::uint16_t> phases_;  // the feed's number of each of the program's regions
   struct Object {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/guard.hpp"
+#include "live.hpp"
 
 namespace substrata::numachine {
 
@@ -95,6 +96,7 @@ template <typename Body>
 int with_card(std::uint32_t cpu, const Body& body) noexcept {
   return guarded([&] {
     if (cpu >= kMostProcessors) return no_processor(cpu);
+    drain_live();  // a followed program's registers are accessed in order with its memory
     Rack& rack = Rack::instance();
     const Rack::Use use(rack);
     ProcessorCard& card = rack.processor(cpu);
@@ -148,6 +150,7 @@ int substrata_numachine_write_doubleword(uint32_t cpu, uint32_t address, uint64_
 int substrata_numachine_broadcast(uint32_t cpus, uint32_t address, uint32_t value) {
   return guarded([&] {
     if (cpus == 0 || cpus > kMostProcessors) return no_processor(cpus);
+    drain_live();
     Rack& rack = Rack::instance();
     const Rack::Use use(rack);
     for (std::uint32_t cpu = 0; cpu < cpus; ++cpu) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "last_run.hpp"
 
@@ -16,7 +17,7 @@ constexpr std::uint32_t kLeastSharing = 8;
 // Misses beyond the first on a line that make it a conflict rather than a second visit.
 constexpr std::uint64_t kLeastRepeats = 8;
 
-Cause cause_of_line(const LineProfile& line) {
+Cause cause_of_line(const LineProfile& line, bool has_lock) {
   const std::uint32_t sharing = line.invalidation_misses + line.ownership_misses;
   if (sharing < kLeastSharing || sharing < line.other_misses) return Cause::kCapacity;
   // Ownership of one's own data is not sharing.
@@ -29,6 +30,7 @@ Cause cause_of_line(const LineProfile& line) {
   }
   // Different processors miss on different words: nothing but the line is shared.
   if (!overlapping && touched > 1) return Cause::kFalseSharing;
+  if (has_lock) return Cause::kLock;
   // One write takes several readers' copies away, or there is one writer only.
   const std::uint32_t acquired = std::max<std::uint32_t>(1, line.writes);
   if (std::popcount(line.writers) == 1 || line.invalidations >= 2 * acquired) return Cause::kProducerConsumer;
@@ -49,11 +51,12 @@ std::uint64_t address_in(const LineProfile& line, std::uint64_t line_bytes) {
 const char* name_of(Cause cause) noexcept {
   constexpr const char* kNames[] = {
       "compulsory or capacity misses", "conflict misses", "false sharing", "true sharing", "migratory data",
-      "producer and consumers",        "hot spot"};
+      "producer and consumers",        "hot spot",        "lock"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 
-std::vector<ObjectMisses> explain_misses(Model& model, const NameAt& name_at) {
+std::vector<ObjectMisses> explain_misses(Model& model, const NameAt& name_at,
+                                         std::span<const std::uint64_t> locks) {
   struct Sum {
     ObjectMisses object;
     std::map<Cause, std::uint64_t> causes;  // misses of the lines with each
@@ -65,6 +68,8 @@ std::vector<ObjectMisses> explain_misses(Model& model, const NameAt& name_at) {
   const std::uint64_t line_bytes = model.parameters().shape.line_bytes;
   std::vector<std::uint64_t> spikes(model.protocol().shape().cache_lines, 0);
   for (const Spike& spike : find_spikes(model, kSpikeThreshold, nullptr)) spikes[spike.index] = 1;
+  std::unordered_set<std::uint64_t> lock_lines;
+  for (const std::uint64_t lock : locks) lock_lines.insert(model.protocol().line_of(lock));
   std::map<std::string, Sum> sums;
   auto last = sums.end();  // many lines in a row are the same object's
   for (const LineProfile& line : model.lines()) {
@@ -82,7 +87,7 @@ std::vector<ObjectMisses> explain_misses(Model& model, const NameAt& name_at) {
     o.queue_cycles += line.queue_cycles;
     const std::uint64_t misses =
         std::uint64_t{line.other_misses} + line.invalidation_misses + line.ownership_misses;
-    sum.causes[cause_of_line(line)] += misses;
+    sum.causes[cause_of_line(line, lock_lines.contains(line.line))] += misses;
     if (spikes[model.protocol().index_of(line.line)] != 0 && line.other_misses > kLeastRepeats)
       sum.conflicting += line.other_misses;
     sum.homes |= std::uint64_t{1} << model.protocol().home_of(line.line);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ enum class Cause : std::uint8_t {
   kTrueSharing,
   kMigratory,
   kProducerConsumer,
-  kHotSpot
+  kHotSpot,
+  kLock
 };
 const char* name_of(Cause cause) noexcept;
 
@@ -49,8 +51,9 @@ struct Spike {
 // The name of the object at an address; "" when it is unknown.
 using NameAt = std::function<std::string(std::uint64_t address)>;
 
-// All objects with misses, most misses first.
-std::vector<ObjectMisses> explain_misses(Model& model, const NameAt& name_at);
+// All objects with misses, most misses first. `locks`: addresses that the program locks.
+std::vector<ObjectMisses> explain_misses(Model& model, const NameAt& name_at,
+                                         std::span<const std::uint64_t> locks = {});
 // Lines whose misses exceed their processor's average by more than `threshold` (section 3.3.2), most first.
 std::vector<Spike> find_spikes(Model& model, std::uint64_t threshold, const NameAt& name_at);
 

@@ -120,7 +120,7 @@ SUBSTRATA_API int substrata_numachine_on_miss(substrata_numachine_trigger trigge
 struct substrata_numachine_object {
   char name[128];
   char cause[40]; /* "conflict misses", "false sharing", "true sharing", "migratory data", "producer and
-                     consumers", "hot spot", "compulsory or capacity misses" */
+                     consumers", "hot spot", "lock", "compulsory or capacity misses" */
   uint64_t lines;
   uint64_t other_misses;
   uint64_t invalidation_misses;
@@ -131,6 +131,32 @@ struct substrata_numachine_object {
 };
 /* Most misses first; *count holds the capacity before and the number of objects after the call. */
 SUBSTRATA_API int substrata_numachine_objects(struct substrata_numachine_object* objects, uint32_t* count);
+
+/* A lock, condition or barrier of the last live program that was followed, or of the last workload whose locks or
+ * barriers are accesses (parameters locks and barriers). Times are bus cycles of the model. */
+struct substrata_numachine_wait {
+  char name[128]; /* of the variable or allocation site; of an OpenMP barrier, of the region's function */
+  char kind[16];  /* "lock", "condition", "barrier" */
+  uint64_t address;
+  uint64_t uses;
+  uint64_t waited; /* of these */
+  uint64_t wait_cycles;
+  uint64_t longest_wait;
+  uint64_t held_cycles; /* of a lock, by one thread alone */
+  uint32_t processors;  /* that used it; the 65th counts as the first */
+  uint32_t reserved;
+};
+/* Most waited for first; *count as above. */
+SUBSTRATA_API int substrata_numachine_waits(struct substrata_numachine_wait* waits, uint32_t* count);
+
+/* Time that a processor of that machine lost: to locks that were taken and conditions that did not hold yet
+ * (synchronisation, section 3.1.3), and at barriers (load imbalance, section 3.1.4). */
+struct substrata_numachine_loss {
+  uint64_t synchronisation_cycles; /* bus cycles, as all here */
+  uint64_t imbalance_cycles;
+};
+/* -1: the last machine had no such processor, or followed nothing. */
+SUBSTRATA_API int substrata_numachine_lost(uint32_t cpu, struct substrata_numachine_loss* loss);
 
 /* A line of a processor's secondary cache whose misses (without invalidation and ownership misses) exceed the
  * processor's average by more than 16 (section 3.3.2's average-based watch). */

@@ -49,6 +49,8 @@ struct Occurrences {
 using Object = substrata_numachine_object;
 using Spike = substrata_numachine_spike;
 using Known = substrata_numachine_truth;
+using Wait = substrata_numachine_wait;
+using Loss = substrata_numachine_loss;
 using Page = substrata_numachine_page;
 using Fifo = substrata_numachine_fifo;
 
@@ -405,6 +407,13 @@ inline Result<std::vector<Object>> objects() {
   return detail::whole_list<Object>(substrata_numachine_objects);
 }
 inline Result<std::vector<Spike>> spikes() { return detail::whole_list<Spike>(substrata_numachine_spikes); }
+// Of locks and barriers.
+inline Result<std::vector<Wait>> waits() { return detail::whole_list<Wait>(substrata_numachine_waits); }
+inline Result<Loss> lost(std::uint32_t cpu) {
+  Loss loss{};
+  if (const int code = substrata_numachine_lost(cpu, &loss); code != 0) return detail::refusal(code);
+  return loss;
+}
 inline Result<std::vector<std::uint32_t>> profile(std::uint32_t cpu) {
   return detail::whole_list<std::uint32_t>([cpu](std::uint32_t* out, std::uint32_t* count) {
     return substrata_numachine_profile(cpu, out, count);

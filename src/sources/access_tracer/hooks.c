@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "interface.h"
+#include "locks.h"
 
 /* Every thread begins with this table, in which no site matches: its first access attaches it. */
 static struct substrata_memory_thread beginning;
@@ -17,7 +17,6 @@ static __thread struct substrata_memory_thread* substrata_memory_current
  * may. */
 static volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 
-#define PC ((uintptr_t)__builtin_return_address(0))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
 static int writes_itself(const struct substrata_memory_thread* thread, const uint64_t* next) {
@@ -45,6 +44,11 @@ static __attribute__((noinline)) void publish(struct substrata_memory_thread* th
 static struct substrata_memory_thread* attached(void) {
   struct substrata_memory_thread* const thread = substrata_memory_current;
   return LIKELY(thread->runtime != NULL) ? thread : substrata_memory_attach(&substrata_memory_current);
+}
+
+struct substrata_memory_thread* substrata_memory_watched(void) {
+  struct substrata_memory_thread* const thread = attached();
+  return thread != NULL && substrata_memory_is_observed(thread) ? thread : NULL;
 }
 
 /* The site's object is another one, or unknown. */
@@ -222,23 +226,25 @@ void __tsan_func_exit(void) {
   if (!LIKELY(takes_times == 0)) left();
 }
 
-/* Atomic operations are done here, sequentially consistent, which is at least what was asked for. */
+/* Atomic operations are done here, sequentially consistent, which is at least what was asked for. A load is a read
+ * and a store is a write; what reads and writes in one, successful or not, is one atomic access. */
 typedef unsigned char a8;
 typedef unsigned short a16;
 typedef unsigned int a32;
 typedef unsigned long long a64;
 __extension__ typedef unsigned __int128 a128;
-#define ATOMIC seen(PC, (uintptr_t)place, SUBSTRATA_MEMORY_ATOMIC, sizeof *place)
+#define ATOMIC_ACCESS(kind) seen(PC, (uintptr_t)place, kind, sizeof *place)
+#define ATOMIC ATOMIC_ACCESS(SUBSTRATA_MEMORY_ATOMIC)
 // clang-format off
 #define ATOMICS(bits)                                                                                        \
   a##bits __tsan_atomic##bits##_load(const volatile a##bits* place, int order) {                             \
     (void)order;                                                                                             \
-    ATOMIC;                                                                                                  \
+    ATOMIC_ACCESS(SUBSTRATA_MEMORY_READ);                                                                    \
     return __atomic_load_n(place, __ATOMIC_SEQ_CST);                                                         \
   }                                                                                                          \
   void __tsan_atomic##bits##_store(volatile a##bits* place, a##bits value, int order) {                      \
     (void)order;                                                                                             \
-    ATOMIC;                                                                                                  \
+    ATOMIC_ACCESS(SUBSTRATA_MEMORY_WRITE);                                                                   \
     __atomic_store_n(place, value, __ATOMIC_SEQ_CST);                                                        \
   }                                                                                                          \
   a##bits __tsan_atomic##bits##_exchange(volatile a##bits* place, a##bits value, int order) {                \

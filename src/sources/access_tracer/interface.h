@@ -65,7 +65,21 @@ void substrata_memory_ran(struct substrata_memory_thread* thread, uintptr_t pc, 
 /* A barrier was made for so many threads; this thread is about to wait at it. */
 void substrata_memory_barrier_made(const void* barrier, unsigned threads);
 void substrata_memory_barrier(struct substrata_memory_thread* thread, uintptr_t pc, const void* barrier);
+/* Whether anything observes the thread. The rest of these are for a thread that is observed. It asks for a lock that
+ * another has, or for a condition, or does not any more; it has the lock, alone or shared with others; it is about to give it back. The
+ * lock's word is accessed by the last two. */
+int substrata_memory_is_observed(struct substrata_memory_thread* thread);
+void substrata_memory_asks(struct substrata_memory_thread* thread, uintptr_t pc, const void* lock);
+void substrata_memory_gives_up(struct substrata_memory_thread* thread, uintptr_t pc, const void* lock);
+void substrata_memory_locked(struct substrata_memory_thread* thread, uintptr_t pc, const void* lock,
+                             int shared);
+void substrata_memory_unlocks(struct substrata_memory_thread* thread, uintptr_t pc, const void* lock);
+/* It is about to wait at this opening of a barrier, one of so many threads. */
+void substrata_memory_meets(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t barrier,
+                            uint64_t opening, unsigned threads);
 #pragma GCC visibility pop
+
+#define SUBSTRATA_MEMORY_LOCK_BYTES 4u /* of a lock, its first: what is accessed to take it */
 
 /* Sites of 8 KiB of code do not meet. */
 static inline uint32_t substrata_memory_slot(uintptr_t pc) {

@@ -42,6 +42,11 @@ std::string Objects::function_name(uintptr_t pc) {
   return symbol != nullptr ? symbol->name : "(unknown)";
 }
 
+std::string Objects::code_name(uintptr_t address) {
+  const Symbol* const symbol = symbols().function_at(address);
+  return symbol != nullptr ? symbol->name : objects_[elsewhere_].name;
+}
+
 std::string Objects::place_name(uintptr_t pc) {
   const Symbol* symbol = symbols().function_at(pc - 1);
   char text[40];

@@ -43,6 +43,8 @@ class Objects {
   Symbols::Origin site_of(uint32_t object);
   // Of the code that returns to an address.
   std::string function_name(uintptr_t pc);
+  // The function that the address lies in; "(elsewhere)" where there is none.
+  std::string code_name(uintptr_t address);
 
   void allocated(uintptr_t block, size_t size, uintptr_t site);
   // False when it is not a block of the heap.

@@ -60,6 +60,18 @@ void ThreadPublisher::barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening,
   publisher_.deliver();
 }
 
+void ThreadPublisher::lock(uint16_t kind, uintptr_t pc, uintptr_t lock, uint64_t number, uint16_t state) {
+  if (!is_observed()) return;
+  substrata_transaction change{};
+  change.address = lock;
+  change.detail = number;
+  change.site = pc;
+  change.size = SUBSTRATA_MEMORY_LOCK_BYTES;
+  change.kind = kind;
+  change.state = state;
+  put(change);  // the format has no record for it, so it is delivered here
+}
+
 void ThreadPublisher::put(const substrata_transaction& transaction) {
   substrata_transaction with_phase = transaction;
   with_phase.phase = __atomic_load_n(*table_.phase, __ATOMIC_RELAXED);

@@ -26,6 +26,11 @@ class ThreadPublisher {
   }
   // Arrival at a barrier; what the thread did before goes at once: the others wait for it, in a model too.
   void barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening, uint32_t threads);
+  // A lock, or a wait for one; goes at once, so that it is known before what other threads do next.
+  void lock(uint16_t kind, uintptr_t pc, uintptr_t lock, uint64_t number, uint16_t state);
+  void asks(uintptr_t pc, const void* lock_or_condition, uint16_t state) {
+    lock(SUBSTRATA_LOCK, pc, reinterpret_cast<uintptr_t>(lock_or_condition), 0, state);
+  }
   // Delivers what it has, and ends.
   void close() { publisher_.close(); }
   // In a child process, which has no feed.

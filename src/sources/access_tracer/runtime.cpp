@@ -194,6 +194,41 @@ void Runtime::barrier(ThreadState& state, uintptr_t pc, uintptr_t barrier) {
   state.publisher.barrier(pc, barrier, opening, threads);
 }
 
+void Runtime::locked(ThreadState& state, uintptr_t pc, uintptr_t lock, bool shared) {
+  uint64_t after = 0;
+  bool wanted = false;
+  {
+    const std::lock_guard guard(lock_);
+    Lock& known = locks_[lock];
+    after = shared ? known.last_exclusive : known.releases;
+    known.is_exclusive = !shared;
+    wanted = takes(pc, objects_.locate(lock).object, lock);
+  }
+  state.publisher.lock(
+      SUBSTRATA_LOCK, pc, lock, after,
+      shared ? static_cast<uint16_t>(SUBSTRATA_SHARED) : static_cast<uint16_t>(SUBSTRATA_EXCLUSIVE));
+  if (wanted) state.publisher.access(pc, lock, SUBSTRATA_MEMORY_ATOMIC, SUBSTRATA_MEMORY_LOCK_BYTES);
+}
+
+// Called while the thread still has it, so releases are counted in their order.
+void Runtime::unlocks(ThreadState& state, uintptr_t pc, uintptr_t lock) {
+  uint64_t number = 0;
+  bool exclusive = false;
+  bool wanted = false;
+  {
+    const std::lock_guard guard(lock_);
+    Lock& known = locks_[lock];
+    number = ++known.releases;
+    exclusive = known.is_exclusive;
+    if (exclusive) known.last_exclusive = number;
+    wanted = takes(pc, objects_.locate(lock).object, lock);
+  }
+  if (wanted) state.publisher.access(pc, lock, SUBSTRATA_MEMORY_WRITE, SUBSTRATA_MEMORY_LOCK_BYTES);
+  state.publisher.lock(
+      SUBSTRATA_UNLOCK, pc, lock, number,
+      exclusive ? static_cast<uint16_t>(SUBSTRATA_EXCLUSIVE) : static_cast<uint16_t>(SUBSTRATA_SHARED));
+}
+
 void Runtime::allocated(void* memory, size_t size, uintptr_t site) {
   if (memory == nullptr) return;
   const std::lock_guard guard(lock_);
@@ -212,9 +247,10 @@ bool Runtime::place_at(uint64_t address, substrata_place* out) {
   const std::unique_lock guard(lock_, std::try_to_lock);
   if (!guard.owns_lock()) return false;
   const Extent extent = objects_.locate(address);
-  std::snprintf(out->name, sizeof out->name, "%s", objects_[extent.object].name.c_str());
   // What has no name may have named objects beside it.
   const bool named = !objects_.is_elsewhere(extent.object);
+  const std::string name = named ? objects_[extent.object].name : objects_.code_name(address);
+  std::snprintf(out->name, sizeof out->name, "%s", name.c_str());
   out->low = named ? extent.low : address;
   out->length = named ? extent.length : 1;
   return true;
@@ -289,6 +325,27 @@ void substrata_memory_barrier_made(const void* barrier, unsigned threads) {
 void substrata_memory_barrier(substrata_memory_thread* thread, uintptr_t pc, const void* barrier) {
   Entry().run(
       [&] { Runtime::instance().barrier(state_of(thread), pc, reinterpret_cast<uintptr_t>(barrier)); });
+}
+int substrata_memory_is_observed(substrata_memory_thread* thread) {
+  return state_of(thread).publisher.is_observed() ? 1 : 0;
+}
+void substrata_memory_asks(substrata_memory_thread* thread, uintptr_t pc, const void* lock) {
+  Entry().run([&] { state_of(thread).publisher.asks(pc, lock, SUBSTRATA_RETRIED); });
+}
+void substrata_memory_gives_up(substrata_memory_thread* thread, uintptr_t pc, const void* lock) {
+  Entry().run([&] { state_of(thread).publisher.asks(pc, lock, SUBSTRATA_CANCELLED); });
+}
+void substrata_memory_locked(substrata_memory_thread* thread, uintptr_t pc, const void* lock, int shared) {
+  Entry().run([&] {
+    Runtime::instance().locked(state_of(thread), pc, reinterpret_cast<uintptr_t>(lock), shared != 0);
+  });
+}
+void substrata_memory_unlocks(substrata_memory_thread* thread, uintptr_t pc, const void* lock) {
+  Entry().run([&] { Runtime::instance().unlocks(state_of(thread), pc, reinterpret_cast<uintptr_t>(lock)); });
+}
+void substrata_memory_meets(substrata_memory_thread* thread, uintptr_t pc, uintptr_t barrier,
+                            uint64_t opening, unsigned threads) {
+  Entry().run([&] { state_of(thread).publisher.barrier(pc, barrier, opening, threads); });
 }
 }
 #pragma GCC visibility pop

@@ -35,6 +35,9 @@ class Runtime {
   void ran(uintptr_t pc, uint64_t ns);
   void barrier_made(uintptr_t barrier, unsigned threads);
   void barrier(ThreadState& state, uintptr_t pc, uintptr_t barrier);
+  // A lock that the thread has got, and one that it is about to give back.
+  void locked(ThreadState& state, uintptr_t pc, uintptr_t lock, bool shared);
+  void unlocks(ThreadState& state, uintptr_t pc, uintptr_t lock);
   // The thread has ended: its counts stay, everything else of it goes.
   void detach(ThreadState& state);
 
@@ -49,6 +52,12 @@ class Runtime {
   struct Barrier {
     uint32_t threads;
     uint64_t arrivals;
+  };
+  // Of a lock that was held while its thread was observed.
+  struct Lock {
+    uint64_t releases = 0;
+    uint64_t last_exclusive = 0;  // its number
+    bool is_exclusive = false;    // who has it has it alone
   };
 
   Runtime();
@@ -73,6 +82,7 @@ class Runtime {
   Times times_;               // of functions, where they are taken
   uint64_t all_threads_ = 0;  // that there were
   std::unordered_map<uintptr_t, Barrier> barriers_;
+  std::unordered_map<uintptr_t, Lock> locks_;
 };
 
 }  // namespace substrata::access_tracer

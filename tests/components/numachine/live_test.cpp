@@ -18,15 +18,18 @@ namespace {
 using substrata::tests::output_of;
 
 // A program of the tree, compiled with the access tracer and run; what it printed.
-std::string run_probed(const std::string& source) {
+std::string run_probed(const std::string& source, const std::string& options = "", int runs = 1) {
   const substrata::tests::TemporaryFolder folder;
   const std::string program = folder.file("program");
-  output_of(std::string(SUBSTRATA_BUILD_DIR "/bin/substrata-cc -O2 -g -o ") + program +
-            " " SUBSTRATA_SOURCE_DIR "/" + source +
+  output_of(std::string(SUBSTRATA_BUILD_DIR "/bin/substrata-") + (source.ends_with("pp") ? "c++" : "cc") +
+            " -O2 -g -o " + program + " " + options + " " SUBSTRATA_SOURCE_DIR "/" + source +
             " -I " SUBSTRATA_SOURCE_DIR "/include " SUBSTRATA_LIBRARY " " SUBSTRATA_PAPI
             " -Wl,-rpath," SUBSTRATA_BUILD_DIR "/lib -lpthread");
+  std::string text;
   // The high-level interface writes its report there.
-  return output_of("PAPI_OUTPUT_DIRECTORY=" + folder.path() + " " + program);
+  for (int run = 0; run < runs; ++run)
+    text += output_of("PAPI_OUTPUT_DIRECTORY=" + folder.path() + " " + program);
+  return text;
 }
 
 // NU-10, NU-23, FE-6
@@ -69,6 +72,82 @@ TEST(LiveProgram, GivesEveryAccessToTheModelOnceAndToTheFeedsObserversToo) {
             "first read 9003 9003\nfirst stopped 12004 12004\n"
             "second read 9003 9003\nsecond stopped 12004 12004\n"
             "observer 3000\nresult right 0 0\n");
+}
+
+// How often a line is in a text.
+int times(const std::string& text, const std::string& line) {
+  int count = 0;
+  for (std::size_t at = 0; (at = text.find(line, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+constexpr int kRuns = 10;
+
+// What is protected by a lock moves from holder to holder, in every run.
+TEST(LiveProgram, NamesTheLocksThatAreWaitedForAndWhyTheirDataMisses) {
+  if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
+  const std::string text = run_probed("examples/numachine/locks.c", "", kRuns);
+  for (const char* line :
+       {"result right", "variable record: migratory data", "variable record_lock: lock",
+        "variable slot: producer and consumers", "variable slot_lock: lock", "variable slot_changed: lock",
+        "variable table_lock: lock", "variable pair: false sharing",
+        // Eight meet, and seven of them wait, each time but perhaps the first.
+        "lock record_lock: passed 320 times, 2", "condition slot_changed: passed",
+        "barrier barrier: passed 1296 times", "lock table_lock: passed 360 times"})
+    EXPECT_EQ(times(text, line), kRuns) << line << "\n" << text;
+}
+
+TEST(LiveProgram, OfOpenMpNamesItsCriticalSectionsLocksAndBarriers) {
+  if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
+  if (std::system("echo 'int main(void){return 0;}' | cc -fopenmp -x c -o /dev/null - 2>/dev/null") != 0)
+    GTEST_SKIP() << "the C compiler has no OpenMP";
+  const std::string text = run_probed("examples/numachine/openmp_locks.c", "-fopenmp", kRuns);
+  for (const char* line :
+       {"result right", "variable totals: migratory data", "variable list: migratory data",
+        "variable marks: false sharing", "variable list_lock: lock",
+        "variable .gomp_critical_user_totals: lock", "lock list_lock: passed 320 times",
+        "lock .gomp_critical_user_totals: passed 320 times", "barrier add_up._omp_fn.0: passed 656 times",
+        "barrier mark._omp_fn.0: passed 16 times", "barrier work_unevenly._omp_fn.0: passed 336 times"})
+    EXPECT_EQ(times(text, line), kRuns) << line << "\n" << text;
+}
+
+TEST(LiveProgram, OfCxxNamesTheLocksOfItsStandardLibrary) {
+  if (std::system("c++ --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C++ compiler";
+  const std::string text = run_probed("tests/components/numachine/standard_locks.cpp", "-std=c++20");
+  for (const char* line : {"lock plain 100\n", "lock shared 100\n", "lock turns 100\n", "condition turned ",
+                           "sum 100 turn 100\n"})
+    EXPECT_EQ(times(text, line), 1) << line << "\n" << text;
+}
+
+// Two threads were mixed in one processor's stream: the phase of one was the other's too.
+TEST(LiveProgram, HasItsThreadsTakeTurnsWhereTheyAreMoreThanTheProcessors) {
+  if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
+  std::istringstream text(run_probed("tests/components/numachine/turns.c"));
+  std::string word;
+  long long first = 0, second = 0;
+  text >> word >> first >> second;
+  EXPECT_NEAR(static_cast<double>(first), 9000, 30);
+  EXPECT_NEAR(static_cast<double>(second), 9000, 30);
+  EXPECT_NE(text.str().find("barrier barrier 180 4"), std::string::npos) << text.str();
+}
+
+TEST(LiveProgram, ReadsRegistersInOrderWithItsAccesses) {
+  if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
+  const std::string text = run_probed("tests/components/numachine/turns.c");
+  EXPECT_NE(text.find("read in order 1"), std::string::npos) << text;
+}
+
+// Polling a word takes nobody's copy of it away.
+TEST(LiveProgram, HasItsAtomicLoadsTakenForReadsAndItsAtomicStoresForWrites) {
+  if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
+  std::istringstream text(run_probed("tests/components/numachine/atomics.c"));
+  std::map<std::string, long long> stores, owned;
+  long long loads = 0;
+  for (std::string part; text >> part >> loads;) text >> stores[part] >> owned[part];
+  EXPECT_EQ(stores, (std::map<std::string, long long>{{"poll", 0}, {"store", 2}, {"add", 2}}));
+  EXPECT_EQ(owned["poll"], 0);
+  EXPECT_GT(owned["store"], 0);
+  EXPECT_GT(owned["add"], 0);
 }
 
 // The model takes records as they are, the modelled cache the transactions that the feed makes of them.

@@ -23,7 +23,7 @@ class Simulation {
     Parameters p;
     std::string error;
     EXPECT_TRUE(parse_parameters(parameters, processes, &p, error)) << error;
-    machine = std::make_unique<NumachineMachine>(p, 0);
+    machine = std::make_unique<NumachineMachine>(p, 0, parse_synchronisation(parameters));
     if (on_begin) machine->on_begin(on_begin);
     workloads::EngineSettings settings;
     settings.processes = processes;
