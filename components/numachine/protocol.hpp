@@ -157,6 +157,9 @@ class Protocol {
   // For tests. A processor that holds the line modified writes it; what a processor's copy is worth.
   void note_write(std::uint32_t cpu, std::uint64_t line);
   bool is_stale(std::uint32_t cpu, std::uint64_t line);
+  std::uint32_t version_of(std::uint32_t cpu, std::uint64_t line) const noexcept {
+    return cache_line(cpu, line).version;
+  }
   // A message about the first invariant of that line that does not hold, or an empty string.
   std::string check(std::uint64_t line);
   // All states of the lines [0, lines), for exhaustive exploration.

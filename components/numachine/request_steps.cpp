@@ -404,7 +404,8 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
     }
   }
   // Copies on the home's own station hear of it there; an intervention says it by itself.
-  if (c.want != Want::kRead && step.owner < 0 && step.stations == 0 && !protocol_.deliveries().empty())
+  if (c.want != Want::kRead && step.owner < 0 && step.owner_station < 0 && step.stations == 0 &&
+      !protocol_.deliveries().empty())
     agreed = send_from_memory(home, now, looked, 1, c);
   ready = std::max(ready, agreed);
   Time done = ready;
