@@ -33,6 +33,10 @@ inline constexpr std::uint32_t kMostStations = 64;
 // Thread-compatible.
 class FifoDepth {
  public:
+  FifoDepth() = default;
+  // Counts from that cycle on.
+  explicit FifoDepth(std::uint64_t cycle) noexcept : now_(cycle), begun_(cycle) {}
+
   // The depth changes at the beginning of that cycle; a cycle earlier than the last one is taken as the last.
   void change(std::uint64_t cycle, std::int64_t by) noexcept {
     until(cycle);
@@ -53,12 +57,13 @@ class FifoDepth {
   std::uint64_t accumulated_by_cycle() const noexcept { return by_cycle_; }
   std::uint64_t accumulated_by_change() const noexcept { return by_change_; }
   std::uint64_t changes() const noexcept { return changes_; }
-  std::uint64_t cycles() const noexcept { return now_; }
+  std::uint64_t cycles() const noexcept { return now_ - begun_; }
 
  private:
   std::uint64_t depth_ = 0;
   std::uint64_t maximum_ = 0;
   std::uint64_t now_ = 0;
+  std::uint64_t begun_ = 0;
   std::uint64_t by_cycle_ = 0;
   std::uint64_t by_change_ = 0;
   std::uint64_t changes_ = 0;
@@ -130,13 +135,13 @@ class MemoryCard {
   // already.
   int migration_hint(std::uint64_t page, std::uint32_t home, std::uint32_t factor = 2) const noexcept;
 
-  void reset() noexcept {
+  // In that cycle; nothing is under way.
+  void reset(std::uint64_t cycle = 0) noexcept {
     table_ = {};
     waits_ = services_ = {};
     pages_.clear();
     lately_.clear();
-    incoming = {};
-    outgoing = {};
+    incoming = outgoing = {FifoDepth(cycle), FifoDepth(cycle)};
   }
 
  private:

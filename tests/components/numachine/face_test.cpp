@@ -247,6 +247,19 @@ TEST(NumachineFace, FindingsAreTheSameAsThoseOfTheCInterface) {
   EXPECT_EQ(bucket(0).value().last, BusCycles(1));
 }
 
+// Appendix A: the time-average depth is the accumulator by the cycles in which it accumulated
+TEST(NumachineFace, AFifosCyclesBeginAnewWithAReset) {
+  reset().value();
+  run("migratory:rounds=4", 4);
+  const Fifo once = fifos(0).value()[0];
+  reset().value();
+  run("migratory:rounds=4", 4);
+  const Fifo again = fifos(0).value()[0];
+  EXPECT_GT(once.by_cycle, 0u);
+  EXPECT_EQ(again.by_cycle, once.by_cycle);
+  EXPECT_EQ(again.cycles, once.cycles);
+}
+
 constexpr auto kMadeUp =
     substrata::client::feed::Source::generated("numachine-face-test", "accesses made up by a test");
 
