@@ -45,7 +45,9 @@ void Instrument::count(const substrata_transaction& t, const Place& place, Selec
   const std::uint32_t cpu = place.memory ? t.initiator : place.cpu;
   if (s.cpu >= 0 && static_cast<std::uint32_t>(s.cpu) != cpu) return;
   if (s.station >= 0 && static_cast<std::uint32_t>(s.station) != place.station) return;
-  if (s.phase >= 0 && static_cast<std::uint16_t>(s.phase) != t.phase) return;
+  // Of a phase only four bits reach a memory.
+  const std::uint16_t known = place.memory ? kTravellingPhase : std::uint16_t{0xffff};
+  if (s.phase >= 0 && (static_cast<std::uint16_t>(s.phase) & known) != (t.phase & known)) return;
   const bool instructions = t.kind == SUBSTRATA_INSTRUCTIONS;
   if (!instructions && (t.address < s.low || t.address > s.high)) return;
   auto& c = selected.counters;

@@ -23,6 +23,9 @@ enum class BlockState : std::uint8_t {
 // Columns of table A.1. An upgrade, which asks for ownership without data, counts as an update request.
 enum class RequestType : std::uint8_t { kRead = 0, kReadExclusive = 1, kUpdate = 2, kWriteBack = 3 };
 
+// The bits of PhaseID that travel with a transaction (table 4.1).
+inline constexpr std::uint16_t kTravellingPhase = 0xf;
+
 // The most stations of a machine.
 inline constexpr std::uint32_t kMostStations = 64;
 
@@ -30,6 +33,10 @@ inline constexpr std::uint32_t kMostStations = 64;
 // Thread-compatible.
 class FifoDepth {
  public:
+  FifoDepth() = default;
+  // Counts from that cycle on.
+  explicit FifoDepth(std::uint64_t cycle) noexcept : now_(cycle), begun_(cycle) {}
+
   // The depth changes at the beginning of that cycle; a cycle earlier than the last one is taken as the last.
   void change(std::uint64_t cycle, std::int64_t by) noexcept {
     until(cycle);
@@ -50,12 +57,13 @@ class FifoDepth {
   std::uint64_t accumulated_by_cycle() const noexcept { return by_cycle_; }
   std::uint64_t accumulated_by_change() const noexcept { return by_change_; }
   std::uint64_t changes() const noexcept { return changes_; }
-  std::uint64_t cycles() const noexcept { return now_; }
+  std::uint64_t cycles() const noexcept { return now_ - begun_; }
 
  private:
   std::uint64_t depth_ = 0;
   std::uint64_t maximum_ = 0;
   std::uint64_t now_ = 0;
+  std::uint64_t begun_ = 0;
   std::uint64_t by_cycle_ = 0;
   std::uint64_t by_change_ = 0;
   std::uint64_t changes_ = 0;
@@ -75,13 +83,37 @@ class MemoryCard {
   Fifo incoming;
   Fifo outgoing;
 
-  // A request meets a block in a state.
-  void hit(BlockState state, RequestType type) noexcept {
-    if (state != BlockState::kNotIn) ++table_[static_cast<unsigned>(state)][static_cast<unsigned>(type)];
+  // A request meets a block in a state; of the requester's phase the four bits that travel count.
+  void hit(BlockState state, RequestType type, std::uint16_t phase = 0) noexcept {
+    if (state == BlockState::kNotIn) return;
+    ++table_[phase & kTravellingPhase][static_cast<unsigned>(state)][static_cast<unsigned>(type)];
+  }
+  std::uint64_t hits(BlockState state, RequestType type, std::uint16_t phase) const noexcept {
+    return table_[phase & kTravellingPhase][static_cast<unsigned>(state)][static_cast<unsigned>(type)];
   }
   std::uint64_t hits(BlockState state, RequestType type) const noexcept {
-    return table_[static_cast<unsigned>(state)][static_cast<unsigned>(type)];
+    std::uint64_t all = 0;
+    for (std::uint16_t phase = 0; phase <= kTravellingPhase; ++phase) all += hits(state, type, phase);
+    return all;
   }
+
+  // Bus cycles (section 3.3.3): how long a transaction waited in the incoming FIFO and was served then.
+  struct Times {
+    std::uint64_t total = 0;
+    std::uint64_t maximum = 0;
+    std::uint64_t count = 0;
+    void add(std::uint64_t cycles) noexcept {
+      total += cycles;
+      maximum = std::max(maximum, cycles);
+      ++count;
+    }
+  };
+  void served(std::uint64_t waited, std::uint64_t service) noexcept {
+    waits_.add(waited);
+    services_.add(service);
+  }
+  const Times& waits() const noexcept { return waits_; }
+  const Times& services() const noexcept { return services_; }
 
   // A station's request for a page of this memory ("frequent flyer miles").
   void page_use(std::uint64_t page, std::uint32_t station) {
@@ -103,16 +135,18 @@ class MemoryCard {
   // already.
   int migration_hint(std::uint64_t page, std::uint32_t home, std::uint32_t factor = 2) const noexcept;
 
-  void reset() noexcept {
+  // In that cycle; nothing is under way.
+  void reset(std::uint64_t cycle = 0) noexcept {
     table_ = {};
+    waits_ = services_ = {};
     pages_.clear();
     lately_.clear();
-    incoming = {};
-    outgoing = {};
+    incoming = outgoing = {FifoDepth(cycle), FifoDepth(cycle)};
   }
 
  private:
-  std::array<std::array<std::uint64_t, 4>, 4> table_{};
+  std::array<std::array<std::array<std::uint64_t, 4>, 4>, kTravellingPhase + 1> table_{};
+  Times waits_, services_;
   std::unordered_map<std::uint64_t, PageUse> pages_;
   // Pages used lately; a map's elements stay where they are.
   struct KnownPage {

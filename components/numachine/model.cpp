@@ -64,6 +64,7 @@ Model::Model(const Parameters& parameters, std::uint16_t program)
       c.station = protocol_.station_of(cpu);
       c.card = &rack_.processor(cpu);
       c.phase = c.card->phase();
+      c.interrupts = c.card->interrupts();
       c.profile.assign(protocol_.shape().cache_lines, 0);
     }
     lines_.reserve(std::size_t{1} << 16);
@@ -119,14 +120,14 @@ void Model::open_probes() {
   }
 }
 
-// Table 4.1, what the 40 bits of the address register hold: station and physical address. More than 16
-// stations share station numbers, as the field has four bits.
+// Table 4.1. More than 16 stations share station numbers, more than eight a bit of a mask, as the fields have four
+// and eight bits.
 std::uint64_t Model::bus_address(std::uint64_t line, std::uint32_t cpu) const noexcept {
   const std::uint32_t home = protocol_.home_of(line);
   return pack(BusAddress{.source_mask = static_cast<std::uint8_t>(1U << (cpus_[cpu].station % 8)),
                          .processor = static_cast<std::uint8_t>(cpu % p_.shape.per_station),
-                         .phase = static_cast<std::uint8_t>(cpus_[cpu].phase & 0xfU),
-                         .destination_mask = 0,
+                         .phase = static_cast<std::uint8_t>(cpus_[cpu].phase & kTravellingPhase),
+                         .destination_mask = static_cast<std::uint8_t>(1U << (home % 8)),
                          .station = static_cast<std::uint8_t>(home & 0xfU),
                          .magic = 0,
                          .reserved = 0,
@@ -193,6 +194,15 @@ void Model::set_phase(std::uint32_t cpu, std::uint16_t phase, Time now) {
   flush_instructions(c, cpu, now);
   c.card->at(cycle(now));
   c.card->set_phase(phase);
+  c.phase = phase;
+}
+
+// A phase that the program wrote into its card's register, or by a profiling store (section 4.4.1).
+void Model::follow_phase(Cpu& c, std::uint32_t cpu, Time now) {
+  const std::uint16_t phase = c.card->phase();
+  if (phase == c.phase) [[likely]]
+    return;
+  flush_instructions(c, cpu, now);
   c.phase = phase;
 }
 

@@ -105,7 +105,8 @@ struct Truth {
   std::uint64_t exceptions = 0;
   std::uint64_t restart_cycles = 0;
   std::uint64_t branches_mispredicted = 0;
-  std::uint64_t informed = 0;  // miss handlers called
+  std::uint64_t informed = 0;    // miss handlers called
+  std::uint64_t bus_errors = 0;  // requests that a time-out ended
 
   std::uint64_t instructions() const noexcept {
     return pipeline[0] + pipeline[1] + pipeline[2] + pipeline[3] + pipeline[4] + pipeline[12];
@@ -249,11 +250,17 @@ class Model {
     MissType type = MissType::kOther;
     bool is_write = false;
     bool missed_estimate = false;
+    bool restarts = false;       // after a bus error: it was counted already
+    bool was_refused = false;    // since the last time it had the bus
+    std::int32_t supplier = -1;  // processor that gave up its dirty line
     std::uint64_t address = 0;
     std::uint64_t site = 0;
     Time issued = 0;
     Time first_retry = 0;
+    Time exclusive_since = 0;  // issued, or when an upgrade was cancelled
     std::uint32_t nacks = 0;
+    std::uint64_t ring_wait = 0;
+    std::uint64_t interrupts = 0;  // of its card, that were served
     std::uint32_t bus_wait = 0, bus_busy = 0;
     std::uint8_t response_state = 0;
     BlockState met = BlockState::kNotIn;
@@ -274,14 +281,14 @@ class Model {
   };
   struct FifoChange {
     Time at;
-    std::int8_t transactions;
-    std::int8_t packets;
+    std::int32_t transactions;
+    std::int32_t packets;
     bool outgoing;
   };
   struct Station {
     Calendar bus;
     Calendar network_cache;
-    Time memory_free = 0;
+    Calendar block_memory;
     std::uint64_t bus_busy = 0;
     std::uint64_t queue_cycles = 0;
     std::uint64_t requests = 0;
@@ -380,8 +387,18 @@ class Model {
   void at_home(std::uint32_t cpu, Time& now);
   bool complete(std::uint32_t cpu, Time& now);
   void refuse(std::uint32_t cpu, Time returned, Time& now);
-  bool check_ownership(Cpu& c, std::uint32_t cpu);
+  bool check_ownership(Cpu& c, std::uint32_t cpu, Time now);
+  void bus_error(Cpu& c, Time& now);
+  void lower_levels(Cpu& c);
+  Time send_from_memory(std::uint32_t home, Time now, Time ready, std::uint64_t packets, Cpu& c);
+  Time queue_at_memory(std::uint32_t home, Time now, Time arrived, std::uint64_t packets,
+                       std::uint64_t service);
+  void write_home(std::uint64_t line, std::uint32_t from, BlockState met, std::uint16_t phase, Time now,
+                  Time sent);
+  void write_back(const Step& step, std::uint32_t cpu, Time now);
 
+  Time reserve_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles,
+                   std::uint64_t* waited);
   Time take_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles, Cpu& c);
   Time over_ring(std::uint32_t from, std::uint32_t to, Time now, Time earliest, std::uint64_t packets,
                  std::uint64_t* waited);
@@ -398,8 +415,10 @@ class Model {
   LineProfile& profile_of(std::uint64_t line);
   void change_fifo(std::uint32_t station, const FifoChange& change);
   void apply_changes(std::uint32_t station, Time upto);
-  void publish_request(Cpu& c, std::uint32_t cpu, Time now, std::uint32_t latency);
-  void handle_interrupt(Cpu& c, Time& now);
+  void publish_request(Cpu& c, std::uint32_t cpu, Time& now, std::uint32_t latency);
+  void serve_interrupts(Cpu& c, Time& now);
+  void take_exception(Cpu& c, Time& now);
+  void follow_phase(Cpu& c, std::uint32_t cpu, Time now);
   void open_probes();
 
   const Parameters p_;

@@ -19,6 +19,13 @@ SramEvent sram_event_of(std::uint32_t mode) noexcept {
 SramMode sram_mode_of(std::uint32_t mode) noexcept {
   return static_cast<SramMode>((mode >> kSramModeShift) & 3U);
 }
+bool is_charged(CounterEvent event) noexcept {
+  return event == CounterEvent::kOwnershipSuccessful || event == CounterEvent::kOwnershipCancelled ||
+         event == CounterEvent::kBusRequest;
+}
+bool selects_direction(std::uint32_t mode) noexcept {
+  return (mode & kEnableMasks) != 0 && (mode & (kSendingMask | kReceivingMask)) != 0;
+}
 
 }  // namespace
 
@@ -53,16 +60,17 @@ ProcessorCard::Terms ProcessorCard::terms() const noexcept {
 
 void ProcessorCard::count_until(std::uint64_t cycle) {
   const std::uint64_t cycles = cycle - now_;
-  count_cycle(static_cast<std::uint16_t>(levels_ | pulses_), 1, true);
+  count_cycle(static_cast<std::uint16_t>(levels_ | pulses_), now_, 1, true);
   previous_ = static_cast<std::uint16_t>(levels_ | pulses_);
   pulses_ = 0;
   sending_ = receiving_ = false;
-  charged_[0] = charged_[1] = false;
+  if (charged_) charges_ = {};
+  charged_ = false;
   if (pending_ != 0) raise(CounterEvent::kInterruptRequest);
   // An overflow raises the interrupt request in the cycle after it, so no step goes past one.
   for (std::uint64_t rest = cycles - 1; rest != 0;) {
     const std::uint64_t step = pending_ != 0 ? rest : std::min(rest, cycles_to_overflow());
-    count_cycle(levels_, step, false);
+    count_cycle(levels_, cycle - rest, step, false);
     previous_ = levels_;
     rest -= step;
     if (pending_ != 0) raise(CounterEvent::kInterruptRequest);
@@ -75,19 +83,26 @@ std::uint64_t ProcessorCard::cycles_to_overflow() const noexcept {
     if ((modes_[i] & kOverflowInterrupt) != 0)
       least = std::min(least, (std::uint64_t{1} << 32) - counters_[i].value());
   }
-  if ((sram_mode_ & kSramOverflowInterrupt) != 0)
-    least = std::min(least, (std::uint64_t{1} << 32) - sram_[sram_address()]);
+  if ((sram_mode_ & kSramOverflowInterrupt) != 0) {
+    // The address moves on with the latency timer.
+    const bool moves = outstanding_ && (sram_mode_of(sram_mode_) == SramMode::kLatency ||
+                                        sram_mode_of(sram_mode_) == SramMode::kLatencyCompact);
+    least = std::min(least, moves ? 1 : (std::uint64_t{1} << 32) - sram_[sram_address()]);
+  }
   return least;
 }
 
-void ProcessorCard::count_cycle(std::uint16_t levels, std::uint64_t cycles, bool first) {
+void ProcessorCard::count_cycle(std::uint16_t levels, std::uint64_t from, std::uint64_t cycles, bool first) {
   const Terms now = terms();
   const auto rising = static_cast<std::uint16_t>(levels & ~previous_);
   for (unsigned i = 0; i < 4; ++i) {
     if (!counter_on(i)) continue;
     const std::uint32_t mode = modes_[i];
     const CounterEvent event = event_of(mode);
-    if (event == CounterEvent::kNothing || event == CounterEvent::kPipeline) continue;
+    if (event == CounterEvent::kNothing || event == CounterEvent::kPipeline ||
+        event == CounterEvent::kBusActivity) {
+      continue;  // the last two are counted as they come
+    }
     // Reset by every request, whatever the masks say (event B).
     if (event == CounterEvent::kMostRecent && (rising & bit(event)) != 0) counters_[i].set(0);
     if (!passes(mode, now)) continue;
@@ -95,10 +110,9 @@ void ProcessorCard::count_cycle(std::uint16_t levels, std::uint64_t cycles, bool
       if ((mode & kTransitions) == 0) add(i, cycles);  // never low, so it has no transitions
       continue;
     }
-    if (event == CounterEvent::kOwnershipSuccessful || event == CounterEvent::kOwnershipCancelled) {
-      const auto which =
-          static_cast<unsigned>(event) - static_cast<unsigned>(CounterEvent::kOwnershipSuccessful);
-      if (first && charged_[which]) add(i, (mode & kTransitions) != 0 ? 1 : charges_[which]);
+    if (is_charged(event)) {
+      const Charge& charge = charges_[static_cast<unsigned>(event)];
+      if (first && charged_) add(i, (mode & kTransitions) != 0 ? charge.times : charge.cycles);
       continue;
     }
     if ((mode & kTransitions) != 0) {
@@ -107,9 +121,31 @@ void ProcessorCard::count_cycle(std::uint16_t levels, std::uint64_t cycles, bool
       add(i, cycles);
     }
   }
-  if (sram_enable_ && sram_event_of(sram_mode_) == SramEvent::kAlways && (sram_mode_ & kTransitions) == 0 &&
-      passes(sram_mode_, now)) {
+  if (sram_counts_cycles() && passes(sram_mode_, now)) count_sram_cycles(from, cycles);
+}
+
+// Event 1, and event 6 while a request is outstanding: its latency, unless the masks choose its packets.
+bool ProcessorCard::sram_counts_cycles() const noexcept {
+  if (!sram_enable_ || (sram_mode_ & kTransitions) != 0) return false;
+  switch (sram_event_of(sram_mode_)) {
+    case SramEvent::kAlways:
+      return true;
+    case SramEvent::kTransaction:
+      return outstanding_ && !selects_direction(sram_mode_);
+    default:
+      return false;
+  }
+}
+
+void ProcessorCard::count_sram_cycles(std::uint64_t from, std::uint64_t cycles) {
+  const SramMode mode = sram_mode_of(sram_mode_);
+  if (!outstanding_ || (mode != SramMode::kLatency && mode != SramMode::kLatencyCompact)) {
     count_sram(sram_address(), cycles, false);
+    return;
+  }
+  for (std::uint64_t cycle = from; cycle < from + cycles; ++cycle) {
+    const std::uint64_t latency = std::min<std::uint64_t>(cycle - request_cycle_, kTimeoutCycles - 1);
+    count_sram(sram_address(static_cast<std::uint32_t>(latency)), 1, false);
   }
 }
 
@@ -130,22 +166,32 @@ void ProcessorCard::count_sram(std::uint32_t address, std::uint64_t amount, bool
 }
 
 void ProcessorCard::interrupt(std::uint8_t which) {
+  if (pending_ == 0) ++interrupts_;
   pending_ |= which;
   if (sink_.call != nullptr) sink_.call(sink_.owner, pending_);
 }
 
 void ProcessorCard::charge(CounterEvent event, std::uint32_t cycles) noexcept {
-  const auto which = static_cast<unsigned>(event) - static_cast<unsigned>(CounterEvent::kOwnershipSuccessful);
-  if (which > 1) return;
-  charges_[which] = cycles;
-  charged_[which] = true;
+  Charge& charge = charges_[static_cast<unsigned>(event)];
+  charge.cycles += cycles;
+  ++charge.times;
+  charged_ = true;
 }
 
-void ProcessorCard::packet(std::uint16_t command, std::uint64_t address, bool sending) noexcept {
+void ProcessorCard::packet(std::uint16_t command, std::uint64_t address, bool sending,
+                           std::uint32_t packets) {
   command_ = command & kCommandBits;
   address_ = address & kAddressBits;
   (sending ? sending_ : receiving_) = true;
-  pulse(CounterEvent::kBusActivity);
+  // Several may share a cycle, so each is held against the masks by itself.
+  Terms own = terms();
+  own.sending = sending;
+  own.receiving = !sending;
+  for (unsigned i = 0; i < 4; ++i) {
+    const std::uint32_t mode = modes_[i];
+    if (counter_on(i) && event_of(mode) == CounterEvent::kBusActivity && passes(mode, own))
+      add(i, (mode & kTransitions) != 0 ? 1 : packets);
+  }
 }
 
 void ProcessorCard::pipeline(Pipeline state, std::uint64_t cycles) {
@@ -183,27 +229,34 @@ void ProcessorCard::secondary_access(std::uint32_t index, bool write, bool miss)
   if (wanted && passes(sram_mode_, terms())) count_sram(secondary_index_, 1, true);
 }
 
+// Without the receiving mask the request counts as well, before the response state is known: the mistake
+// that section 4.4.5 warns of. Without a direction, bit 10 decides between transactions and their latency.
+void ProcessorCard::count_transaction() {
+  if (!sram_enable_ || sram_event_of(sram_mode_) != SramEvent::kTransaction) return;
+  if ((sram_mode_ & kTransitions) == 0 && !selects_direction(sram_mode_)) return;
+  if (passes(sram_mode_, terms())) count_sram(sram_address(), 1, true);
+}
+
 void ProcessorCard::request(std::uint16_t command, std::uint64_t address) {
   packet(command, address, true);
   outstanding_ = true;
   request_cycle_ = now_;
-  // Without the receiving mask the request counts as well, before the response state is known: the mistake
-  // that section 4.4.5 warns of.
-  if (sram_enable_ && sram_event_of(sram_mode_) == SramEvent::kTransaction && passes(sram_mode_, terms())) {
-    count_sram(sram_address(), 1, true);
-  }
+  count_transaction();
 }
 
 void ProcessorCard::response(std::uint16_t command, std::uint64_t address, MissType type,
-                             std::uint8_t response_state) {
-  packet(command, address, false);
+                             std::uint8_t response_state, std::uint32_t packets) {
+  packet(command, address, false, packets);
   last_latency_ = latency_timer();
   outstanding_ = false;
   miss_type_ = type;
   response_state_ = response_state & 0x1fU;
-  if (sram_enable_ && sram_event_of(sram_mode_) == SramEvent::kTransaction && passes(sram_mode_, terms())) {
-    count_sram(sram_address(), 1, true);
-  }
+  count_transaction();
+}
+
+void ProcessorCard::bus_error() noexcept {
+  last_latency_ = kTimeoutCycles - 1;
+  outstanding_ = false;
 }
 
 std::uint32_t ProcessorCard::latency_timer() const noexcept {
@@ -215,7 +268,9 @@ std::uint32_t ProcessorCard::latency_timer() const noexcept {
 // upper two (whole); the fields of the configuration controller come from PR, RSR, MTR or AR[39..32,26..19].
 // MTR lies in the two lowest bits; RSR and MTR go before PR where both are chosen (our own reading, as the
 // figure is not in our text).
-std::uint32_t ProcessorCard::sram_address() const noexcept {
+std::uint32_t ProcessorCard::sram_address() const noexcept { return sram_address(latency_timer()); }
+
+std::uint32_t ProcessorCard::sram_address(std::uint32_t latency) const noexcept {
   const SramMode mode = sram_mode_of(sram_mode_);
   if (mode == SramMode::kSecondaryCache) return secondary_index_;
   const auto from_address =
@@ -228,7 +283,6 @@ std::uint32_t ProcessorCard::sram_address() const noexcept {
   std::uint32_t middle = field(kMuxPhaseMiddle, 0x07f0U);
   std::uint32_t low = field(kMuxPhaseLow, 0x000fU);
   if ((sram_mode_ & kMuxMiss) != 0) low = (low & 0xcU) | static_cast<std::uint32_t>(miss_type_);
-  const std::uint32_t latency = latency_timer();
   if (mode == SramMode::kLatency) return (latency << 4) | low;
   if (mode == SramMode::kLatencyCompact) middle = std::uint32_t{compact_latency(latency)} << 4;
   return high | middle | low;

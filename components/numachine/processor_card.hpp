@@ -227,11 +227,11 @@ class ProcessorCard {
   void lower(CounterEvent event) noexcept { levels_ &= static_cast<std::uint16_t>(~bit(event)); }
   // An event of one cycle.
   void pulse(CounterEvent event) noexcept { pulses_ |= bit(event); }
-  // Latencies whose kind is known only at their end (events 7, 8): counted whole in the current cycle.
+  // One occurrence of an event whose length is known only at its end (7, 8, D): counted whole in the current cycle.
   void charge(CounterEvent event, std::uint32_t cycles) noexcept;
-  // A packet passes the external agent: sets the command and address registers, asserts the bus activity and
-  // the sending or receiving side for this cycle.
-  void packet(std::uint16_t command, std::uint64_t address, bool sending) noexcept;
+  // A transaction of that many packets passes the external agent: sets the command and address registers, takes the
+  // bus for a cycle a packet, and asserts the sending or receiving side for this cycle.
+  void packet(std::uint16_t command, std::uint64_t address, bool sending, std::uint32_t packets = 1);
   // `cycles` processor cycles in a pipeline state, gated by the counters' enables of the current cycle.
   void pipeline(Pipeline state, std::uint64_t cycles);
   // The processor probes the secondary cache at that line index.
@@ -239,12 +239,17 @@ class ProcessorCard {
   // A cache line request goes out (starts the latency timer) and comes back (with its kind and response
   // state).
   void request(std::uint16_t command, std::uint64_t address);
-  void response(std::uint16_t command, std::uint64_t address, MissType type, std::uint8_t response_state);
+  void response(std::uint16_t command, std::uint64_t address, MissType type, std::uint8_t response_state,
+                std::uint32_t packets = 1);
+  // The request ends in a bus error instead (section 4.3.6).
+  void bus_error() noexcept;
 
   std::uint32_t latency_timer() const noexcept;
   std::uint16_t phase() const noexcept { return phase_; }
   void set_phase(std::uint16_t phase) noexcept { phase_ = phase; }
   std::uint8_t pending_interrupts() const noexcept { return pending_; }
+  // How often the interrupt line went up, whether acknowledged since or not.
+  std::uint64_t interrupts() const noexcept { return interrupts_; }
   const counting::Counter& counter(unsigned number) const noexcept { return counters_[number]; }
   std::uint32_t sram(std::uint32_t word) const noexcept { return sram_[word & (kSramWords - 1)]; }
   const std::vector<std::uint32_t>& sram() const noexcept { return sram_; }
@@ -273,7 +278,11 @@ class ProcessorCard {
   }
   void count_until(std::uint64_t cycle);
   std::uint64_t cycles_to_overflow() const noexcept;
-  void count_cycle(std::uint16_t levels, std::uint64_t cycles, bool first);
+  void count_cycle(std::uint16_t levels, std::uint64_t from, std::uint64_t cycles, bool first);
+  bool sram_counts_cycles() const noexcept;
+  void count_sram_cycles(std::uint64_t from, std::uint64_t cycles);
+  void count_transaction();
+  std::uint32_t sram_address(std::uint32_t latency) const noexcept;
   void add(unsigned number, std::uint64_t amount);
   void count_sram(std::uint32_t address, std::uint64_t amount, bool gated);
   void interrupt(std::uint8_t which);
@@ -297,8 +306,12 @@ class ProcessorCard {
   std::uint16_t levels_ = 0;
   std::uint16_t pulses_ = 0;
   std::uint16_t previous_ = 0;  // levels of the cycle before
-  std::uint32_t charges_[2] = {0, 0};
-  bool charged_[2] = {false, false};
+  struct Charge {
+    std::uint32_t cycles = 0;
+    std::uint32_t times = 0;
+  };
+  std::array<Charge, 16> charges_{};  // by event
+  bool charged_ = false;
   bool sending_ = false;
   bool receiving_ = false;
   std::uint16_t command_ = 0;  // CR
@@ -313,6 +326,7 @@ class ProcessorCard {
   std::array<counting::Counter, 4> counters_;
   std::array<std::uint8_t, 4> accumulators_{};  // the hidden two bits of the pipeline status circuit
   std::uint8_t pending_ = 0;
+  std::uint64_t interrupts_ = 0;
   std::vector<std::uint32_t> sram_;
   InterruptSink sink_;
 };

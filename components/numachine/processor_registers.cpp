@@ -188,7 +188,8 @@ void ProcessorCard::power_up() {
   general_enable_ = sram_enable_ = enabled_ = false;
   timestamp_base_ = now_;
   levels_ = pulses_ = previous_ = 0;
-  charged_[0] = charged_[1] = sending_ = receiving_ = outstanding_ = false;
+  charges_ = {};
+  charged_ = sending_ = receiving_ = outstanding_ = false;
   last_latency_ = 0;
   miss_type_ = MissType::kOther;
   response_state_ = 0;

@@ -123,7 +123,7 @@ std::uint32_t Protocol::take(std::uint32_t cpu, std::uint64_t line, bool exclusi
   return own.version;
 }
 
-void Protocol::write_back(std::uint32_t cpu, std::uint64_t line, std::uint32_t version) {
+BlockState Protocol::write_back(std::uint32_t cpu, std::uint64_t line, std::uint32_t version) {
   const std::uint32_t station = station_of(cpu);
   const std::uint32_t home = home_of(line);
   if (home != station) {
@@ -131,15 +131,17 @@ void Protocol::write_back(std::uint32_t cpu, std::uint64_t line, std::uint32_t v
       entry->state = BlockState::kLocalValid;
       entry->processors = 0;
       entry->version = version;
-      return;
+      return BlockState::kNotIn;
     }
   }
   // Home, or past a network cache that has no place for it: no line is allocated for a write-back.
   Block& known = block(line);
+  const BlockState met = known.state;
   known.state = BlockState::kLocalValid;
   known.processors = 0;
   known.stations = 0;
   known.version = version;
+  return met;
 }
 
 void Protocol::fill(std::uint32_t cpu, std::uint64_t line, CacheState state, std::uint32_t version,
@@ -148,7 +150,7 @@ void Protocol::fill(std::uint32_t cpu, std::uint64_t line, CacheState state, std
   if (own.tag != line && own.tag != kNoLine && own.state != CacheState::kInvalid) {
     step.evicted = own.tag;
     step.evicted_dirty = own.state == CacheState::kModified;
-    if (step.evicted_dirty) write_back(cpu, own.tag, own.version);
+    if (step.evicted_dirty) step.evicted_met = write_back(cpu, own.tag, own.version);
   }
   own.tag = line;
   own.state = state;
@@ -161,6 +163,7 @@ Protocol::NetworkLine& Protocol::allocate(std::uint32_t station, std::uint64_t l
   if (entry.state == BlockState::kLocalValid) {
     // The only copy outside processor caches: it goes home. Processors here may still share it.
     Block& old = block(entry.tag);
+    step.network_evicted_met = old.state;
     old.state = BlockState::kGlobalValid;
     old.version = entry.version;
     step.network_evicted = entry.tag;

@@ -52,7 +52,10 @@ struct Step {
   std::uint64_t stations = 0;                 // other stations that invalidations or updates were sent to
   std::uint64_t evicted = ~std::uint64_t{0};  // line the requester's cache dropped
   bool evicted_dirty = false;
+  BlockState evicted_met =
+      BlockState::kNotIn;  // what a dirty one met at its home; not in: it went no further
   std::uint64_t network_evicted = ~std::uint64_t{0};  // line the network cache wrote back to its home
+  BlockState network_evicted_met = BlockState::kNotIn;
 };
 
 // An invalidation or update that reached a processor's cache.
@@ -154,6 +157,9 @@ class Protocol {
   // For tests. A processor that holds the line modified writes it; what a processor's copy is worth.
   void note_write(std::uint32_t cpu, std::uint64_t line);
   bool is_stale(std::uint32_t cpu, std::uint64_t line);
+  std::uint32_t version_of(std::uint32_t cpu, std::uint64_t line) const noexcept {
+    return cache_line(cpu, line).version;
+  }
   // A message about the first invariant of that line that does not hold, or an empty string.
   std::string check(std::uint64_t line);
   // All states of the lines [0, lines), for exhaustive exploration.
@@ -195,7 +201,8 @@ class Protocol {
   std::uint32_t take(std::uint32_t cpu, std::uint64_t line, bool exclusive);
   void fill(std::uint32_t cpu, std::uint64_t line, CacheState state, std::uint32_t version, Step& step);
   NetworkLine& allocate(std::uint32_t station, std::uint64_t line, Step& step);
-  void write_back(std::uint32_t cpu, std::uint64_t line, std::uint32_t version);
+  // Gives what it met at its home; not in: a network cache took it.
+  BlockState write_back(std::uint32_t cpu, std::uint64_t line, std::uint32_t version);
   // What memory knows of a line when a processor's request reaches it, and the step that it begins.
   struct AtHome {
     Step step;

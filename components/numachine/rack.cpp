@@ -63,7 +63,7 @@ void Rack::reset() {
   for (const auto& seat : processors_) {
     if (seat != nullptr) seat->card.power_up();
   }
-  for (MemoryCard& card : memories_) card.reset();
+  for (MemoryCard& card : memories_) card.reset(cycle_);
 }
 
 namespace {

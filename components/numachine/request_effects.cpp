@@ -14,50 +14,76 @@ void Model::after_step(const Step& step, std::uint32_t cpu, Time now) {
     Cpu& owner = cpus_[static_cast<std::uint32_t>(step.owner)];
     drop_primary(owner, c.line, true);
     owner.debt += p_.snoop_stall;
+    c.supplier = step.owner;
+    if (owner.card->enabled()) {
+      owner.card->at(cycle(now));
+      owner.card->packet(kCommandIntervention | kCommandCacheLine, bus_address(c.line, cpu), false);
+    }
   }
   for (const Delivery& delivery : protocol_.deliveries()) deliver(delivery, cpu, now);
   if (step.evicted != Protocol::kNoLine) {
     drop_primary(c, step.evicted, false);
-    if (step.evicted_dirty) {
-      ++c.truth.write_backs;
-      c.miss_estimate.write();
-      // It follows the request out of the processor and takes bus and memory, but nothing waits for it.
-      const std::uint32_t home = protocol_.home_of(step.evicted);
-      take_bus(c.station, now, now, kLinePackets, c);
-      if (home == c.station) {
-        MemoryCard& card = rack_.memory(home);
-        card.hit(BlockState::kLocalInvalid, RequestType::kWriteBack);
-      } else if (protocol_.network_state(c.station, step.evicted) == BlockState::kNotIn) {
-        over_ring(c.station, home, now, now, kLinePackets, nullptr);
-        rack_.memory(home).hit(BlockState::kGlobalInvalid, RequestType::kWriteBack);
-      }
-      if (c.card->enabled()) {
-        c.card->at(cycle(now));
-        c.card->packet(kCommandWriteBack | kCommandCacheLine | kCommandData, bus_address(step.evicted, cpu),
-                       true);
-      }
-      if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
-        *slot = {};
-        slot->time = now;
-        slot->address = step.evicted * p_.shape.line_bytes;
-        slot->initiator = cpu;
-        slot->target = home;
-        slot->size = static_cast<std::uint32_t>(p_.shape.line_bytes);
-        slot->kind = SUBSTRATA_WRITE_BACK;
-        slot->state = SUBSTRATA_DIRTY;
-        slot->program = program_;
-        slot->phase = c.phase;
-        slot->flags = SUBSTRATA_FLAG_MODELLED;
-        c.bus.commit();
-        ++published_;
-      }
-    }
+    if (step.evicted_dirty) write_back(step, cpu, now);
   }
-  if (step.network_evicted != Protocol::kNoLine) {
-    const std::uint32_t home = protocol_.home_of(step.network_evicted);
-    over_ring(c.station, home, now, now, kLinePackets, nullptr);
-    rack_.memory(home).hit(BlockState::kGlobalInvalid, RequestType::kWriteBack);
+  if (step.network_evicted != Protocol::kNoLine)
+    write_home(step.network_evicted, c.station, step.network_evicted_met, 0, now, now);
+}
+
+// A dirty line follows the request out of the processor; nothing waits for it.
+void Model::write_back(const Step& step, std::uint32_t cpu, Time now) {
+  Cpu& c = cpus_[cpu];
+  ++c.truth.write_backs;
+  c.miss_estimate.write();
+  const std::uint32_t home = protocol_.home_of(step.evicted);
+  std::uint64_t waited = 0;
+  const Time start = reserve_bus(c.station, now, now, kLinePackets, &waited);
+  const Time sent = start + kLinePackets * p_.bus_ps;
+  if (step.evicted_met != BlockState::kNotIn) {
+    write_home(step.evicted, c.station, step.evicted_met, c.phase, now, sent);
+  } else {
+    stations_[c.station].network_cache.reserve(now, sent + p_.fifo_cycles * p_.bus_ps,
+                                               (p_.lookup_cycles + p_.memory_cycles) * p_.bus_ps);
   }
+  if (c.card->enabled()) {
+    c.card->at(cycle(now));
+    c.card->packet(kCommandWriteBack | kCommandCacheLine | kCommandData, bus_address(step.evicted, cpu), true,
+                   kLinePackets);
+    c.card->charge(CounterEvent::kBusRequest, static_cast<std::uint32_t>(waited) + 1);
+  }
+  substrata_transaction* const slot = c.bus.reserve();
+  if (slot == nullptr) return;
+  *slot = {};
+  slot->time = now;
+  slot->address = step.evicted * p_.shape.line_bytes;
+  slot->initiator = cpu;
+  slot->target = home;
+  slot->size = static_cast<std::uint32_t>(p_.shape.line_bytes);
+  slot->kind = SUBSTRATA_WRITE_BACK;
+  slot->state = SUBSTRATA_DIRTY;
+  slot->program = program_;
+  slot->phase = c.phase;
+  slot->flags = SUBSTRATA_FLAG_MODELLED;
+  c.bus.commit();
+  ++published_;
+}
+
+// A line goes home from a station, of which it has left the bus if that is its home: over the rings and the home's
+// bus into the memory's FIFO, and is written.
+void Model::write_home(std::uint64_t line, std::uint32_t from, BlockState met, std::uint16_t phase, Time now,
+                       Time sent) {
+  const std::uint32_t home = protocol_.home_of(line);
+  Time at = sent;
+  if (home != from) {
+    at = over_ring(from, home, now, sent, kLinePackets, nullptr);
+    std::uint64_t waited = 0;
+    at = reserve_bus(home, now, at, kLinePackets, &waited) + kLinePackets * p_.bus_ps;
+  }
+  const Time arrived = at + p_.fifo_cycles * p_.bus_ps;
+  const std::uint64_t service = p_.lookup_cycles + p_.memory_cycles;
+  const Time begun = queue_at_memory(home, now, arrived, kLinePackets, service);
+  MemoryCard& card = rack_.memory(home);
+  card.hit(met, RequestType::kWriteBack, phase);
+  card.served((begun - arrived) / p_.bus_ps, service);
 }
 
 void Model::deliver(const Delivery& delivery, std::uint32_t by, Time now) {
@@ -150,7 +176,7 @@ LineProfile& Model::profile_of(std::uint64_t line) {
   return lines_[static_cast<std::size_t>(block.profile)];
 }
 
-void Model::publish_request(Cpu& c, std::uint32_t cpu, Time now, std::uint32_t latency) {
+void Model::publish_request(Cpu& c, std::uint32_t cpu, Time& now, std::uint32_t latency) {
   substrata_transaction response{};
   response.time = now;
   response.start = c.issued;
@@ -181,12 +207,20 @@ void Model::publish_request(Cpu& c, std::uint32_t cpu, Time now, std::uint32_t l
       (informer_.trigger == nullptr || informer_.trigger(informer_.owner, cpu, response))) {
     ++c.truth.informed;
     c.computed += p_.informing_cycles;
+    now += p_.informing_cycles * p_.processor_ps;
     informer_.handler(informer_.owner, cpu, response);
   }
 }
 
-void Model::handle_interrupt(Cpu& c, Time& now) {
-  // Instructions in the pipeline are killed, and it refills (item 4 of table 4.10).
+// Those of its card that came since, acknowledged or not. The processor takes them between two instructions.
+void Model::serve_interrupts(Cpu& c, Time& now) {
+  // Not those that serving them raises.
+  const std::uint64_t all = c.card->interrupts();
+  for (; c.interrupts != all; ++c.interrupts) take_exception(c, now);
+}
+
+// Instructions in the pipeline are killed, and it refills (item 4 of table 4.10).
+void Model::take_exception(Cpu& c, Time& now) {
   ++c.truth.exceptions;
   charge(c, Pipeline::kExceptionKilled, p_.exception_cycles);
   charge(c, Pipeline::kOtherStall, p_.restart_cycles);
@@ -195,24 +229,36 @@ void Model::handle_interrupt(Cpu& c, Time& now) {
   now += (p_.exception_cycles + p_.restart_cycles) * p_.processor_ps;
 }
 
+void Model::lower_levels(Cpu& c) {
+  for (const CounterEvent event :
+       {CounterEvent::kMostRecent, CounterEvent::kRead, CounterEvent::kReadExclusive,
+        CounterEvent::kReadOrExclusive, CounterEvent::kInvalidationMiss, CounterEvent::kNackCycles}) {
+    c.card->lower(event);
+  }
+}
+
 bool Model::complete(std::uint32_t cpu, Time& now) {
   Cpu& c = cpus_[cpu];
   Truth& t = c.truth;
   const auto latency = static_cast<std::uint32_t>((now - c.issued) / p_.bus_ps);
-  const bool pending_before = c.card->pending_interrupts() != 0;
   if (c.card->enabled()) {
     c.card->at(cycle(now));
-    for (const CounterEvent event :
-         {CounterEvent::kMostRecent, CounterEvent::kRead, CounterEvent::kReadExclusive,
-          CounterEvent::kReadOrExclusive, CounterEvent::kInvalidationMiss, CounterEvent::kNackCycles}) {
-      c.card->lower(event);
-    }
+    lower_levels(c);
+    const bool data = c.want == Want::kRead || c.want == Want::kExclusive;
     c.card->response(
-        static_cast<std::uint16_t>(command_of(c.want) | kCommandResponse |
-                                   (c.want == Want::kRead || c.want == Want::kExclusive ? kCommandData : 0)),
-        bus_address(c.line, cpu), c.type, c.response_state);
+        static_cast<std::uint16_t>(command_of(c.want) | kCommandResponse | (data ? kCommandData : 0)),
+        bus_address(c.line, cpu), c.type, c.response_state, data ? kLinePackets : 1);
     if (c.type == MissType::kOwnershipSuccessful) c.card->charge(CounterEvent::kOwnershipSuccessful, latency);
     if (c.type == MissType::kOwnershipCancelled) c.card->charge(CounterEvent::kOwnershipCancelled, latency);
+  }
+  // What the owner of the dirty line sent.
+  if (c.supplier >= 0) {
+    ProcessorCard& owner = *cpus_[static_cast<std::uint32_t>(c.supplier)].card;
+    if (owner.enabled()) {
+      owner.at(cycle(now));
+      owner.packet(kCommandIntervention | kCommandCacheLine | kCommandResponse | kCommandData,
+                   bus_address(c.line, cpu), true, kLinePackets);
+    }
   }
   profile_miss(c, cpu);
   if (c.type == MissType::kOther) ++c.profile[protocol_.index_of(c.line)];
@@ -225,7 +271,7 @@ bool Model::complete(std::uint32_t cpu, Time& now) {
       break;
     case Want::kExclusive:
       ++t.read_exclusives;
-      t.read_exclusive_cycles += latency;
+      t.read_exclusive_cycles += (now - c.exclusive_since) / p_.bus_ps;
       break;
     case Want::kUpgrade:
       ++t.upgrades;
@@ -255,7 +301,7 @@ bool Model::complete(std::uint32_t cpu, Time& now) {
   c.credit = hidden;
   publish_request(c, cpu, now, latency);
   c.stage = Stage::kIdle;
-  if (!pending_before && c.card->pending_interrupts() != 0) handle_interrupt(c, now);
+  serve_interrupts(c, now);
   if (c.is_write && c.want == Want::kRead) {
     // Update protocol: the line is there now, its new value must go to all processors.
     look_up(cpu, now);

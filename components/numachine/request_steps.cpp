@@ -34,7 +34,7 @@ bool Model::step(std::uint32_t cpu, std::uint64_t address, unsigned size, bool w
     c.is_write = write;
     c.is_fetch = fetch;
     c.site = site;
-    if (c.offset == 0 && !fetch) {
+    if (c.offset == 0 && !fetch && !c.restarts) {
       slip(c, write, now);
       write ? ++c.stores : ++c.loads;
       now += p_.processor_ps;
@@ -71,6 +71,8 @@ bool Model::step(std::uint32_t cpu, std::uint64_t address, unsigned size, bool w
 bool Model::look_up(std::uint32_t cpu, Time& now) {
   Cpu& c = cpus_[cpu];
   if (c.probe_at != 0 && c.probe_at <= now) probe_invalidation(c, now);
+  follow_phase(c, cpu, now);
+  c.restarts = false;
   // In a split cache the upper half is the instructions'; the model keeps the line's number apart for it.
   if (p_.split) {
     const std::uint64_t half = protocol_.shape().cache_lines / 2;
@@ -95,6 +97,7 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
     now += p_.secondary_stall * p_.processor_ps;
     if (!p_.split && !c.is_fetch)
       fill_primary(c, c.address, c.is_write || protocol_.find(cpu, c.line, true) == Found::kHit);
+    serve_interrupts(c, now);
     return true;
   }
   c.type = found == Found::kOwnership      ? MissType::kOwnershipSuccessful
@@ -119,9 +122,12 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
     c.miss_estimate.write();
   }
   now = whole_cycle(now);
-  c.issued = now;
+  c.issued = c.exclusive_since = now;
   c.nacks = 0;
+  c.was_refused = false;
   c.bus_wait = c.bus_busy = 0;
+  c.ring_wait = 0;
+  c.supplier = -1;
   if (c.card->enabled()) {
     c.card->at(cycle(now));
     c.card->raise(CounterEvent::kMostRecent);
@@ -135,13 +141,23 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   return false;
 }
 
-Time Model::take_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles, Cpu& c) {
+// Bus cycles from the time it is asked for.
+Time Model::reserve_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles,
+                        std::uint64_t* waited) {
   Station& s = stations_[station];
   const Time asked = whole_cycle(earliest);
   const Time start = s.bus.reserve(now, asked, cycles * p_.bus_ps);
   s.bus_busy += cycles;
+  *waited = (start - asked) / p_.bus_ps;
+  return start;
+}
+
+// For a request of that processor.
+Time Model::take_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles, Cpu& c) {
+  std::uint64_t waited = 0;
+  const Time start = reserve_bus(station, now, earliest, cycles, &waited);
   c.bus_busy += static_cast<std::uint32_t>(cycles);
-  c.bus_wait += static_cast<std::uint32_t>((start - asked) / p_.bus_ps);
+  c.bus_wait += static_cast<std::uint32_t>(waited);
   return start;
 }
 
@@ -175,26 +191,34 @@ Time Model::over_ring(std::uint32_t from, std::uint32_t to, Time now, Time earli
 void Model::issue(std::uint32_t cpu, Time& now) {
   Cpu& c = cpus_[cpu];
   const Time start = take_bus(c.station, now, now, 1, c);
+  if (c.was_refused && c.nacks == 1) c.first_retry = now;
   if (c.card->enabled()) {
     c.card->at(cycle(now));
-    if (start != now) {
-      c.card->raise(CounterEvent::kBusRequest);
-      c.card->at(cycle(start));
-      c.card->lower(CounterEvent::kBusRequest);
-    } else {
-      c.card->pulse(CounterEvent::kBusRequest);  // granted in the cycle it is asked for
+    if (c.was_refused) {
+      c.card->packet(command_of(c.want), bus_address(c.line, cpu), true);
+      c.card->pulse(CounterEvent::kNackRetry);
+      c.card->raise(CounterEvent::kNackCycles);
     }
+    // Up in the cycle of the grant too.
+    c.card->charge(CounterEvent::kBusRequest, static_cast<std::uint32_t>((start - now) / p_.bus_ps) + 1);
   }
+  c.was_refused = false;
   c.stage = protocol_.home_of(c.line) == c.station ? Stage::kHome : Stage::kNetworkCache;
   now = start + (1 + p_.fifo_cycles) * p_.bus_ps;
 }
 
 // A cancelled ownership miss: the copy was taken away before ownership was reached (section 3.3.2). The
 // request goes on as a read exclusive.
-bool Model::check_ownership(Cpu& c, std::uint32_t cpu) {
+bool Model::check_ownership(Cpu& c, std::uint32_t cpu, Time now) {
   if (c.want != Want::kUpgrade || protocol_.holds(cpu, c.line)) return false;
   c.want = Want::kExclusive;
   c.type = MissType::kOwnershipCancelled;
+  c.exclusive_since = whole_cycle(now);
+  if (c.card->enabled()) {
+    c.card->at(cycle(c.exclusive_since));
+    c.card->raise(CounterEvent::kReadExclusive);
+    c.card->raise(CounterEvent::kReadOrExclusive);
+  }
   return true;
 }
 
@@ -203,21 +227,38 @@ void Model::refuse(std::uint32_t cpu, Time returned, Time& now) {
   ++c.nacks;
   ++profile_of(c.line).nacks;
   const Time back = take_bus(c.station, now, returned, 1, c) + p_.bus_ps;
-  if (c.nacks == 1) c.first_retry = back;
   if (c.card->enabled()) {
     c.card->at(cycle(back));
     c.card->packet(static_cast<std::uint16_t>(command_of(c.want) | kCommandNack | kCommandResponse),
                    bus_address(c.line, cpu), false);
-    c.card->pulse(CounterEvent::kNackRetry);
-    c.card->raise(CounterEvent::kNackCycles);
   }
+  c.was_refused = true;
   c.stage = Stage::kIssue;
   now = back + p_.retry_cycles * p_.bus_ps;
-  if ((now - c.issued) / p_.bus_ps >= kTimeoutCycles) {
-    // Bus error: the processor takes an exception and starts the access again.
-    if (c.type == MissType::kOwnershipSuccessful) ++c.truth.ownership_unsuccessful;
-    c.issued = now;
+  const Time timed_out = c.issued + kTimeoutCycles * p_.bus_ps;
+  if (now < timed_out) return;
+  now = std::max(back, timed_out);
+  bus_error(c, now);
+}
+
+// The processor takes an exception and starts the instruction again (sections 4.3.6 and 4.4.4).
+void Model::bus_error(Cpu& c, Time& now) {
+  if (c.type == MissType::kOwnershipSuccessful) ++c.truth.ownership_unsuccessful;
+  ++c.truth.bus_errors;
+  if (c.card->enabled()) {
+    c.card->at(cycle(now));
+    lower_levels(c);
+    c.card->bus_error();
   }
+  const std::uint64_t lost = (now - c.issued) / p_.processor_ps;
+  c.truth.whole_miss_cycles += lost;
+  c.truth.apparent_miss_cycles += lost;
+  charge(c, Pipeline::kSecondaryStall, lost);
+  c.stalled += lost;
+  c.apparent += lost;
+  c.stage = Stage::kIdle;
+  c.restarts = true;
+  take_exception(c, now);
 }
 
 void Model::at_network_cache(std::uint32_t cpu, Time& now) {
@@ -233,12 +274,10 @@ void Model::at_network_cache(std::uint32_t cpu, Time& now) {
       return;
     }
   }
-  check_ownership(c, cpu);
+  check_ownership(c, cpu, now);
   const Step step = protocol_.at_network_cache(cpu, c.line, c.want);
   if (!step.served) {
-    std::uint64_t waited = 0;
-    now = over_ring(c.station, protocol_.home_of(c.line), now, looked, 1, &waited);
-    stations_[protocol_.home_of(c.line)].queue_cycles += waited;
+    now = over_ring(c.station, protocol_.home_of(c.line), now, looked, 1, &c.ring_wait);
     c.stage = Stage::kHome;
     return;
   }
@@ -278,41 +317,57 @@ void Model::apply_changes(std::uint32_t station, Time upto) {
   }
 }
 
+// A block's memory takes what is in its incoming FIFO one after the other. Gives when it begins with this.
+Time Model::queue_at_memory(std::uint32_t home, Time now, Time arrived, std::uint64_t packets,
+                            std::uint64_t service) {
+  const Time begun = stations_[home].block_memory.reserve(now, arrived, service * p_.bus_ps);
+  const auto count = static_cast<std::int32_t>(packets);
+  apply_changes(home, now);
+  change_fifo(home, {arrived, 1, count, false});
+  change_fifo(home, {begun + p_.bus_ps, -1, -count, false});
+  return begun;
+}
+
+// Through the outgoing FIFO onto the home's bus, where the ring interface is too. Gives when the last packet is there.
+Time Model::send_from_memory(std::uint32_t home, Time now, Time ready, std::uint64_t packets, Cpu& c) {
+  const Time start = take_bus(home, now, ready, packets, c);
+  const auto count = static_cast<std::int32_t>(packets);
+  change_fifo(home, {ready, 1, count, true});
+  change_fifo(home, {start + p_.bus_ps, -1, -count, true});
+  return start + packets * p_.bus_ps;
+}
+
 void Model::at_home(std::uint32_t cpu, Time& now) {
   Cpu& c = cpus_[cpu];
   const std::uint32_t home = protocol_.home_of(c.line);
   Station& s = stations_[home];
   Protocol::Block& block = protocol_.block(c.line);
   const bool remote = home != c.station;
-  std::uint64_t ring_waited = 0;
+  Time arrived = whole_cycle(now);
+  // From the ring interface over the home's bus.
+  if (remote) arrived = take_bus(home, now, now, 1, c) + (1 + p_.fifo_cycles) * p_.bus_ps;
   if (block.locked_until > now) {
-    Time returned = now + p_.lookup_cycles * p_.bus_ps;
-    if (remote) returned = over_ring(home, c.station, now, returned, 1, &ring_waited);
-    s.queue_cycles += ring_waited;
+    Time returned = arrived + p_.lookup_cycles * p_.bus_ps;
+    if (remote) {
+      returned = send_from_memory(home, now, returned, 1, c);
+      returned = over_ring(home, c.station, now, returned, 1, &c.ring_wait);
+    }
     refuse(cpu, returned, now);
     return;
   }
-  check_ownership(c, cpu);
-  const Time arrived = whole_cycle(now);
-  const Time begun = std::max(arrived, s.memory_free);
-  const std::uint64_t waited = (begun - arrived) / p_.bus_ps;
+  check_ownership(c, cpu, now);
   MemoryCard& card = rack_.memory(home);
   const Step step = protocol_.at_home(cpu, c.line, c.want);
   const bool from_memory = step.data && step.owner < 0 && step.owner_station < 0;
   const std::uint64_t service = p_.lookup_cycles + (from_memory ? p_.memory_cycles : 0);
+  const Time begun = queue_at_memory(home, now, arrived, 1, service);
+  const std::uint64_t waited = (begun - arrived) / p_.bus_ps;
   Time ready = begun + service * p_.bus_ps;
-  s.memory_free = ready;
-  apply_changes(home, now);
-  change_fifo(home, {arrived, 1, 1, false});
-  change_fifo(home, {begun + p_.bus_ps, -1, -1, false});
   ++s.requests;
-  s.queue_cycles += waited;
-  card.hit(step.met, type_of(c.want));
+  card.hit(step.met, type_of(c.want), c.phase);
+  card.served(waited, service);
   card.page_use(protocol_.page_of(c.line), c.station);
-  {
-    LineProfile& line = profile_of(c.line);
-    line.queue_cycles += waited;
-  }
+  profile_of(c.line).queue_cycles += waited;
   c.met = step.met;
   c.response_state = static_cast<std::uint8_t>(
       (remote ? kResponseRemote : 0) | (is_global_state(step.met) ? kResponseGlobal : 0) |
@@ -324,50 +379,57 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
   const std::uint64_t packets = step.data ? kLinePackets : 1;
   if (step.owner_station >= 0) {
     const auto owner_station = static_cast<std::uint32_t>(step.owner_station);
-    ready = over_ring(home, owner_station, now, ready, 1, &ring_waited) + p_.lookup_cycles * p_.bus_ps;
+    ready = send_from_memory(home, now, ready, 1, c);
+    ready = over_ring(home, owner_station, now, ready, 1, &c.ring_wait) + p_.lookup_cycles * p_.bus_ps;
     if (step.owner >= 0) {
       ready = take_bus(owner_station, now, ready, 1, c) + (1 + p_.intervention_cycles) * p_.bus_ps;
-      ready = take_bus(owner_station, now, ready, kLinePackets, c) + kLinePackets * p_.bus_ps;
     } else {
       ready += p_.memory_cycles * p_.bus_ps;
     }
+    ready = take_bus(owner_station, now, ready, kLinePackets, c) + kLinePackets * p_.bus_ps;
     from = owner_station;
   } else if (step.owner >= 0) {
-    ready = take_bus(home, now, ready, 1, c) + (1 + p_.intervention_cycles) * p_.bus_ps;
+    ready = send_from_memory(home, now, ready, 1, c) + p_.intervention_cycles * p_.bus_ps;
     ready = take_bus(home, now, ready, kLinePackets, c) + kLinePackets * p_.bus_ps;
   }
   // Sequential consistency: ownership only when every copy is gone, an update only when every copy has it.
-  Time agreed = begun + p_.lookup_cycles * p_.bus_ps;
-  for (std::uint32_t other = 0; other < p_.shape.stations; ++other) {
-    if (((step.stations >> other) & 1U) == 0) continue;
-    const Time there = over_ring(home, other, now, begun + p_.lookup_cycles * p_.bus_ps, 1, &ring_waited);
-    agreed = std::max(agreed, take_bus(other, now, there, 1, c) + p_.bus_ps);
+  const Time looked = begun + p_.lookup_cycles * p_.bus_ps;
+  Time agreed = looked;
+  if (step.stations != 0) {
+    const Time sent = send_from_memory(home, now, looked, 1, c);
+    for (std::uint32_t other = 0; other < p_.shape.stations; ++other) {
+      if (((step.stations >> other) & 1U) == 0) continue;
+      const Time there = over_ring(home, other, now, sent, 1, &c.ring_wait);
+      agreed = std::max(agreed, take_bus(other, now, there, 1, c) + p_.bus_ps);
+    }
   }
-  if (c.want != Want::kRead && is_global_state(step.met) == false && !protocol_.deliveries().empty())
-    agreed = std::max(agreed, take_bus(home, now, agreed, 1, c) + p_.bus_ps);
+  // Copies on the home's own station hear of it there; an intervention says it by itself.
+  if (c.want != Want::kRead && step.owner < 0 && step.owner_station < 0 && step.stations == 0 &&
+      !protocol_.deliveries().empty())
+    agreed = send_from_memory(home, now, looked, 1, c);
   ready = std::max(ready, agreed);
-  change_fifo(home, {ready, 1, static_cast<std::int8_t>(packets), true});
   Time done = ready;
-  if (from != c.station) done = over_ring(from, c.station, now, ready, packets, &ring_waited);
-  change_fifo(home, {std::max(ready + p_.bus_ps, ready), -1,
-                     static_cast<std::int8_t>(-static_cast<int>(packets)), true});
-  done = take_bus(c.station, now, done, packets, c) + packets * p_.bus_ps;
+  if (from == home) done = send_from_memory(home, now, ready, packets, c);
+  if (from != c.station) {
+    done = over_ring(from, c.station, now, done, packets, &c.ring_wait);
+    done = take_bus(c.station, now, done, packets, c) + packets * p_.bus_ps;
+  }
   // Until other stations have answered, memory can serve no other request for this block.
   const bool long_way = step.owner_station >= 0 || step.owner >= 0 || step.stations != 0;
   protocol_.block(c.line).locked_until = long_way ? done : begun + service * p_.bus_ps;
-  s.queue_cycles += ring_waited;
+  s.queue_cycles += waited + c.ring_wait;
   if (substrata_transaction* const slot = s.memory.reserve(); slot != nullptr) {
     *slot = {};
     slot->time = now;
     slot->address = c.line * p_.shape.line_bytes;
-    slot->detail = pair(waited, ring_waited);
+    slot->detail = pair(waited, c.ring_wait);
     slot->initiator = cpu;
     slot->target = home;
     slot->size = static_cast<std::uint32_t>(p_.shape.line_bytes);
     slot->kind = kind_of(c.want);
     slot->state = feed_state(step.met);
     slot->program = program_;
-    slot->phase = c.phase;
+    slot->phase = c.phase & kTravellingPhase;
     slot->flags = SUBSTRATA_FLAG_MODELLED;
     s.memory.commit();
     ++published_;

@@ -98,17 +98,27 @@ class Mode {
  public:
   constexpr explicit Mode(std::uint32_t bits) noexcept : bits_(bits) {}
   constexpr std::uint32_t bits() const noexcept { return bits_; }
-  // Counts only while the watch registers match (figure 4.7); several conditions must hold together.
-  constexpr Mode where_phase_matches() const noexcept { return Mode(bits_ | 1U << 7); }
-  constexpr Mode where_phase_differs() const noexcept { return Mode(bits_ | 1U << 7 | 1U << 6); }
-  constexpr Mode where_address_matches() const noexcept { return Mode(bits_ | 1U << 5); }
-  constexpr Mode where_command_matches() const noexcept { return Mode(bits_ | 1U << 3); }
-  constexpr Mode while_sending() const noexcept { return Mode(bits_ | 1U << 9 | 1U << 1); }
-  constexpr Mode while_receiving() const noexcept { return Mode(bits_ | 1U << 9 | 1U << 0); }
+  // Counts only while the watch registers match (figure 4.7); several conditions must hold together, of two of one
+  // register the last. While sending and while receiving together: while either.
+  constexpr Mode where_phase_matches() const noexcept { return compared(7, true); }
+  constexpr Mode where_phase_differs() const noexcept { return compared(7, false); }
+  constexpr Mode where_address_matches() const noexcept { return compared(5, true); }
+  constexpr Mode where_address_differs() const noexcept { return compared(5, false); }
+  constexpr Mode where_command_matches() const noexcept { return compared(3, true); }
+  constexpr Mode where_command_differs() const noexcept { return compared(3, false); }
+  constexpr Mode while_sending() const noexcept { return Mode(bits_ | kMasks | 1U << 1); }
+  constexpr Mode while_receiving() const noexcept { return Mode(bits_ | kMasks | 1U << 0); }
   // Raises an interrupt when the counter passes 2^32.
   constexpr Mode interrupting() const noexcept { return Mode(bits_ | 1U << 15); }
 
  private:
+  static constexpr std::uint32_t kMasks = 1U << 9;  // enables those below it
+  // A comparison's enable bit; the bit below it inverts.
+  constexpr Mode compared(unsigned enable, bool matches) const noexcept {
+    const std::uint32_t invert = 1U << (enable - 1);
+    const std::uint32_t enabled = bits_ | kMasks | 1U << enable;
+    return Mode(matches ? enabled & ~invert : enabled | invert);
+  }
   std::uint32_t bits_;
 };
 

@@ -1,6 +1,7 @@
 // numachine-conflicts: conflict misses found in the profile of a cache by line, by its average and by
 // thresholds, and traced to data objects (Lemieux, section 3.3.2); the patterns of sharing distinguished.
 #include <algorithm>
+#include <limits>
 #include <ostream>
 
 #include "papers/numachine_runs.hpp"
@@ -9,87 +10,204 @@
 namespace substrata::papers {
 namespace {
 
-constexpr std::uint32_t kProcessors = 16;
-constexpr char kConflict[] = "conflict:stride=1048576:ways=4:rounds=100";
+constexpr char kNoConflict[] = "ways=1";
+constexpr char kNotPreloaded[] = "preload=0";
+constexpr char kConflictInstead[] = "program=conflict";
+constexpr char kUpdate[] = "protocol=update";
 
-std::vector<Observation> run_conflicts(const Setting& setting) {
-  std::vector<Observation> claims;
-  std::string table = "workload,object,cause,other,invalidation,ownership\n";
+// Every processor works in rounds on words that fall on one line of its cache; a size's amount is the rounds.
+std::string conflict_of(const Case& one) {
+  return "conflict:stride=1048576:ways=" + std::string(one.setting == kNoConflict ? "1" : "4") +
+         ":rounds=" + std::to_string(one.size.amount);
+}
 
+Reading sharp_lines(const Case& one) {
   reset_numachine();
-  run_on_numachine(kConflict, kProcessors);
-  const std::vector<substrata_numachine_spike> sharp = spikes();
-  bool named = !sharp.empty();
-  std::uint64_t least = ~std::uint64_t{0};
-  double average = 0;
-  for (const substrata_numachine_spike& spike : sharp) {
-    named = named && std::string(spike.objects) == "conflict.words";
-    least = std::min(least, spike.misses);
-    average = std::max(average, spike.average);
+  run_on_numachine(conflict_of(one), one.size.nodes, "", one.seed);
+  const auto found = spikes();
+  std::uint64_t least = found.empty() ? 0 : ~std::uint64_t{0};
+  for (const substrata_numachine_spike& spike : found) least = std::min(least, spike.misses);
+  return {ratio(static_cast<double>(found.size()), one.size.nodes),
+          std::to_string(found.size()) + " lines with " + std::to_string(least) + " misses or more"};
+}
+
+Reading named_lines(const Case& one) {
+  reset_numachine();
+  run_on_numachine(conflict_of(one), one.size.nodes, "", one.seed);
+  std::uint64_t named = 0;
+  const auto found = spikes();
+  for (const substrata_numachine_spike& spike : found)
+    named += std::string(spike.objects) == "conflict.words" ? 1 : 0;
+  return {ratio(static_cast<double>(named), static_cast<double>(found.size())),
+          std::to_string(named) + " of " + std::to_string(found.size()) + " lines"};
+}
+
+Reading interrupts(const Case& one) {
+  reset_numachine();
+  constexpr std::uint32_t kMisses = 5U << 11;
+  constexpr std::uint32_t kInterrupt = 1U << 22;
+  const auto threshold = static_cast<std::uint32_t>(one.setting == kNotPreloaded ? 0 : one.size.amount);
+  const std::uint64_t calls =
+      interrupts_beyond(threshold, kMisses | kInterrupt, conflict_of(one), one.size.nodes, "", one.seed);
+  return {ratio(static_cast<double>(calls), one.size.nodes),
+          std::to_string(calls) + " interrupts, lines preloaded with -" + std::to_string(threshold)};
+}
+
+// Three arrays through caches that hold a small part of them.
+Reading capacity(const Case& one) {
+  reset_numachine();
+  const std::string stream = "stream:elements=" + std::to_string(1024 * one.size.amount) + ":rounds=1";
+  run_on_numachine(one.setting == kConflictInstead ? conflict_of(one) : stream, one.size.nodes,
+                   one.setting == kConflictInstead ? "" : "cache=65536", one.seed);
+  const std::size_t found = spikes().size();
+  return {static_cast<double>(found), std::to_string(found) + " lines stand out"};
+}
+
+struct Pattern {
+  const char* workload;
+  const char* object;
+  const char* cause;
+  const char* repeats;  // its parameter that the size multiplies
+  std::uint64_t times;
+};
+constexpr Pattern kPatterns[] = {
+    {"false-sharing", "false_sharing.words", "false sharing", "rounds", 5},
+    {"true-sharing", "true_sharing.words", "true sharing", "rounds", 1},
+    {"migratory", "migratory.words", "migratory data", "rounds", 1},
+    {"producer-consumer:words=4096", "producer_consumer.words", "producer and consumers", "rounds", 1},
+    {"conflict:stride=1048576:ways=4", "conflict.words", "conflict misses", "rounds", 1},
+    {"hot-spot", "hot_spot.spot", "hot spot", "rounds", 1}};
+
+substrata_numachine_object object_of(const Pattern& pattern, const Case& one) {
+  constexpr std::uint64_t kLessOften = 5;
+  const std::string workload =
+      std::string(pattern.workload) + ":" + pattern.repeats + "=" +
+      std::to_string(std::max<std::uint64_t>(8, pattern.times * one.size.amount / kLessOften));
+  run_on_numachine(workload, one.size.nodes, one.setting, one.seed);
+  for (const substrata_numachine_object& object : objects()) {
+    if (std::string(object.name) == pattern.object) return object;
   }
-  claims.push_back({"sharp spikes in the profile indicate excessive conflicts at a cache line", "spikes",
-                    std::to_string(sharp.size()) + " lines with " +
-                        std::to_string(sharp.empty() ? 0 : least) + " misses or more, where a line has " +
-                        digits(average, 3) + " on average",
-                    sharp.size() == kProcessors && least == 400,
-                    "each processor works on four words that fall on one line: 100 rounds of 4 misses"});
-  claims.push_back({"conflicts can be traced back to the objects that map to the line",
-                    "a list of candidates", named ? "conflict.words at every line" : "not named", named,
-                    "in one run, by watching the average"});
+  return {};
+}
 
-  reset_numachine();
-  const std::uint64_t interrupts = interrupts_beyond(50, 5U << 11 | 1U << 22, kConflict, kProcessors);
-  claims.push_back(
-      {"an interrupt is generated as soon as a line exceeds a number of misses", "one for each such line",
-       std::to_string(interrupts) + " interrupts at the 50th miss, " + std::to_string(sharp.size()) +
-           " lines",
-       interrupts == sharp.size(), "the SRAM preloaded with -50 (the variant that the hardware has)"});
-
-  reset_numachine();
-  run_on_numachine("stream:elements=262144:rounds=1", kProcessors, "cache=65536");
-  const std::size_t calm = spikes().size();
-  claims.push_back({"a completely uniform profile primarily indicates capacity misses", "uniform",
-                    std::to_string(calm) + " lines stand out", calm == 0,
-                    "three arrays of 2 MB through caches of 64 KB"});
-
-  struct Pattern {
-    const char* workload;
-    const char* object;
-    const char* cause;
-  };
-  constexpr Pattern kPatterns[] = {
-      {"false-sharing:rounds=500", "false_sharing.words", "false sharing"},
-      {"true-sharing:rounds=100", "true_sharing.words", "true sharing"},
-      {"migratory:rounds=50", "migratory.words", "migratory data"},
-      {"producer-consumer:words=4096:rounds=8", "producer_consumer.words", "producer and consumers"},
-      {kConflict, "conflict.words", "conflict misses"},
-      {"hot-spot:rounds=16", "hot_spot.spot", "hot spot"}};
-  std::size_t right = 0;
-  std::string found;
+Reading patterns(const Case& one, std::string* table = nullptr) {
+  double right = 0;
+  std::string wrong;
   for (const Pattern& pattern : kPatterns) {
-    run_on_numachine(pattern.workload, kProcessors);
-    for (const substrata_numachine_object& object : objects()) {
-      table += std::string(pattern.workload) + "," + object.name + "," + object.cause + "," +
-               std::to_string(object.other_misses) + "," + std::to_string(object.invalidation_misses) + "," +
-               std::to_string(object.ownership_misses) + "\n";
-      if (std::string(object.name) != pattern.object) continue;
-      right += std::string(object.cause) == pattern.cause ? 1 : 0;
-      found += (found.empty() ? "" : "; ") + std::string(object.name) + ": " + object.cause;
+    const substrata_numachine_object object = object_of(pattern, one);
+    if (std::string(object.cause) == pattern.cause) {
+      ++right;
+    } else {
+      wrong += std::string("; ") + pattern.object + " taken for " + object.cause;
     }
+    if (table != nullptr)
+      *table += std::string(pattern.workload) + "," + object.name + "," + object.cause + "," +
+                std::to_string(object.other_misses) + "," + std::to_string(object.invalidation_misses) + "," +
+                std::to_string(object.ownership_misses) + "," + std::to_string(object.invalidations) + "\n";
   }
-  claims.push_back({"counts of invalidation, ownership and other misses characterize data sharing",
-                    "patterns distinguished",
-                    std::to_string(right) + " of " + std::to_string(std::size(kPatterns)) + ": " + found,
-                    right == std::size(kPatterns),
-                    "one program of each pattern; the rules are in docs/reference/numachine.md"});
+  return {ratio(right, std::size(kPatterns)), digits(right, 0) + " of 6" + wrong};
+}
+
+// External invalidation hits by invalidation misses: of migratory data, and the most of the other sharing programs.
+Reading migratory(const Case& one) {
+  double own = 0, others = 0;
+  for (const Pattern& pattern : kPatterns) {
+    const substrata_numachine_object object = object_of(pattern, one);
+    const double by_miss =
+        ratio(static_cast<double>(object.invalidations), static_cast<double>(object.invalidation_misses));
+    (std::string(pattern.cause) == "migratory data" ? own : others) =
+        std::max(std::string(pattern.cause) == "migratory data" ? own : others, by_miss);
+  }
+  return {own, digits(own, 3) + " hits a miss; of the other patterns " + digits(others, 3) + " at most"};
+}
+
+Readings measure(const Case& one) {
+  Readings found;
+  if (one.wants("spikes")) found["spikes"] = sharp_lines(one);
+  if (one.wants("objects")) found["objects"] = named_lines(one);
+  if (one.wants("interrupts")) found["interrupts"] = interrupts(one);
+  if (one.wants("capacity")) found["capacity"] = capacity(one);
+  if (one.wants("patterns")) found["patterns"] = patterns(one);
+  if (one.wants("migratory")) found["migratory"] = migratory(one);
+  return found;
+}
+
+Study study() {
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  constexpr char kNothing[] = "nothing";
+  constexpr char kThreshold[] = "nothing; 16 misses above the average stand out, which is ours";
+  const Mutant no_conflict{kNoConflict, "the words beyond the first, which fall on the same line"};
+  const std::vector<Unsourced> latencies = {{"memory's bus cycles", {"memory=6", "memory=24"}},
+                                            {"bus cycles until a retry", {"retry=8", "retry=32"}}};
+  return {
+      {{"spikes",
+        {"3.3.2", "sharp spikes in the profile indicate excessive conflicts at a cache line", "spikes"},
+        {"lines that stand out, by processor; each works on one line", "", 1, 1},
+        Interval::kRange,
+        kThreshold,
+        {},
+        no_conflict},
+       {"objects",
+        {"3.3.2", "conflicts can be traced back to the objects that map to the line", "a list of candidates"},
+        {"share of the lines at which the object in conflict is named", "%", 1, 1},
+        Interval::kRange,
+        kThreshold,
+        {},
+        no_conflict},
+       {"interrupts",
+        {"3.3.2, footnote 4", "an interrupt comes as soon as a line exceeds a number of misses",
+         "one for each such line"},
+        {"interrupts by processor; each has one line with more misses than the SRAM is preloaded with", "", 1,
+         1},
+        Interval::kRange,
+        kNothing,
+        {},
+        {kNotPreloaded, "the SRAM's initial count"}},
+       {"capacity",
+        {"3.3.2", "a completely uniform profile primarily indicates capacity misses", "uniform"},
+        {"lines that stand out when arrays stream through a small cache", "", 0, 0},
+        Interval::kRange,
+        kThreshold,
+        {},
+        {kConflictInstead, "the capacity misses: conflicts come instead"}},
+       {"patterns",
+        {"3.3.2", "counts of invalidation, ownership and other misses characterise how data is shared",
+         "patterns distinguished"},
+        {"share of six programs, one of each pattern, whose object is classified rightly", "%", 1, 1},
+        Interval::kRange,
+        "nothing; the rules are ours",
+        latencies,
+        {kUpdate, "the invalidate-based protocol, and with it invalidation misses"}},
+       {"migratory",
+        {"3.3.2",
+         "when there are many more invalidation hits than misses, the data is likely to be migratory",
+         "many more (no figure given; taken as twice)"},
+        {"external invalidation hits by invalidation misses of migratory data", "", 2, kAny},
+        Interval::kRange,
+        kNothing,
+        latencies,
+        {kUpdate, "the invalidate-based protocol, and with it invalidation hits"}}},
+      {{"50 rounds, 8 processors", 50, 8},
+       {"50 rounds, 16 processors", 50, 16},
+       {"100 rounds, 16 processors", 100, 16}},
+      {{"200 rounds, 16 processors", 200, 16},
+       {"200 rounds, 32 processors", 200, 32},
+       {"200 rounds, 64 processors", 200, 64}},
+      measure};
+}
+
+void figures(const Setting& setting) {
+  std::string table = "workload,object,cause,other,invalidation,ownership,invalidations\n";
+  patterns({{"", 100, 16}, 1, "", {}}, &table);
   setting.write("numachine-conflicts.csv", [&](std::ostream& file) { file << table; });
-  return claims;
 }
 
 }  // namespace
 
 extern const Reproduction numachine_conflicts{
-    "numachine-conflicts", "Lemieux, section 3.3.2: conflicts by cache line, thresholds, and data objects",
-    run_conflicts};
+    .id = "numachine-conflicts",
+    .title = "Lemieux, section 3.3.2: conflicts by cache line, thresholds, and data objects",
+    .study = study,
+    .figures = figures};
 
 }  // namespace substrata::papers

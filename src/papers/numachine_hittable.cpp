@@ -1,139 +1,201 @@
-// numachine-hittable: the memory state hit table, the FIFOs and the page use of the memory card (Lemieux,
-// appendix A).
+// numachine-hittable: the memory state hit table and the FIFO depths of the memory card (Lemieux, appendix A).
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <ostream>
+#include <stdexcept>
 
-#include "papers/counted_set.hpp"
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
 namespace substrata::papers {
 namespace {
 
-constexpr std::uint32_t kProcessors = 16;
-constexpr std::uint32_t kStations = kProcessors / 4;
+constexpr char kMerged[] = "states=merged";
+constexpr char kByCycle[] = "accumulate=cycle";
+constexpr char kByChange[] = "accumulate=change";
+// Small caches, so that lines are written back.
+constexpr char kSmall[] = "cache=16384:network_cache=65536";
 
-struct Hits {
-  std::uint64_t cell[4][4] = {};
-  std::uint64_t row(int state, int columns) const {
-    std::uint64_t sum = 0;
-    for (int type = 0; type < columns; ++type) sum += cell[state][type];
-    return sum;
-  }
-};
+using Table = std::array<std::array<std::uint64_t, 4>, 4>;
 
-Hits hits_of_machine() {
-  Hits all;
-  for (std::uint32_t station = 0; station < kStations; ++station) {
+Table table_of_machine(std::uint32_t stations) {
+  Table all{};
+  for (std::uint32_t station = 0; station < stations; ++station) {
     std::uint64_t one[4][4];
     substrata_numachine_state_hits(station, one);
-    for (int state = 0; state < 4; ++state)
-      for (int type = 0; type < 4; ++type) all.cell[state][type] += one[state][type];
+    for (std::size_t state = 0; state < 4; ++state)
+      for (std::size_t type = 0; type < 4; ++type) all[state][type] += one[state][type];
   }
   return all;
 }
 
-std::vector<Observation> run_hittable(const Setting& setting) {
-  std::vector<Observation> claims;
-  reset_numachine();
-  CountedSet set("numachine",
-                 {"HITS_LV", "HITS_LI", "HITS_GV", "HITS_GI", "MEMORY_REQUESTS", "MEMORY_QUEUE_CYCLES"});
-  set.start();
-  run_on_numachine("radix:keys=65536", kProcessors, "cache=65536:network_cache=262144");
-  const std::vector<long long> events = set.stop();
-  const Hits hits = hits_of_machine();
-  bool equal = true;
+// The same from what the memories publish; of write-backs they publish nothing. Besides, the bus cycles that requests
+// waited.
+class Onlooker {
+ public:
+  Onlooker() {
+    if (observer_.try_create<&Onlooker::take>(*this) != 0 ||
+        observer_.try_subscribe("numachine.st*.memory") != 0)
+      throw std::runtime_error(substrata_feed_error());
+  }
+  Table table{};
   std::uint64_t requests = 0;
-  for (int state = 0; state < 4; ++state) {
-    equal =
-        equal && static_cast<std::uint64_t>(events[static_cast<std::size_t>(state)]) == hits.row(state, 3);
-    requests += hits.row(state, 3);
-  }
-  claims.push_back({"a table counts the request types that hit each memory state",
-                    "4 states by 4 request types",
-                    "LV " + std::to_string(hits.row(0, 4)) + ", LI " + std::to_string(hits.row(1, 4)) +
-                        ", GV " + std::to_string(hits.row(2, 4)) + ", GI " + std::to_string(hits.row(3, 4)),
-                    equal && requests == static_cast<std::uint64_t>(events[4]) && requests > 0,
-                    "rows without write-backs equal the events HITS_*, and MEMORY_REQUESTS all of them"});
-  bool dirty = hits.cell[0][3] == 0 && hits.cell[2][3] == 0 && hits.cell[1][3] + hits.cell[3][3] > 0;
-  claims.push_back({"a write-back meets a block that memory knows to be dirty", "LI or GI",
-                    std::to_string(hits.cell[1][3]) + " in LI, " + std::to_string(hits.cell[3][3]) +
-                        " in GI, " + std::to_string(hits.cell[0][3] + hits.cell[2][3]) + " elsewhere",
-                    dirty, "follows from the states of section 4.1"});
+  std::uint64_t waited = 0;
 
-  std::uint64_t transactions = 0;
-  std::uint64_t changes = 0;
-  std::uint64_t cycles = 0;
-  std::uint64_t maximum = 0;
-  double time_average = 0;
-  double population = 0;
-  for (std::uint32_t station = 0; station < kStations; ++station) {
-    substrata_numachine_fifo fifo[4];
-    substrata_numachine_fifos(station, fifo);
-    transactions += fifo[0].by_cycle;
-    changes += fifo[0].changes;
-    cycles = std::max(cycles, fifo[0].cycles);
-    maximum = std::max(maximum, fifo[0].maximum);
-    if (fifo[0].cycles != 0)
-      time_average =
-          std::max(time_average, static_cast<double>(fifo[0].by_cycle) / static_cast<double>(fifo[0].cycles));
-    if (fifo[0].changes != 0)
-      population =
-          std::max(population, static_cast<double>(fifo[0].by_change) / static_cast<double>(fifo[0].changes));
-  }
-  // Little's law: what is in the queue over time is what each request spends there.
-  const auto spent = static_cast<std::uint64_t>(events[4] + events[5]);
-  claims.push_back(
-      {"the depth accumulated by cycle yields the time-average queue length", "accumulator / cycles",
-       std::to_string(transactions) + " transaction-cycles, at most " + digits(time_average, 4) +
-           " on average and " + std::to_string(maximum) + " at once",
-       transactions == spent, "equal to what the requests spent there one by one: " + std::to_string(spent)});
-  claims.push_back({"accumulated at every change it yields a population average instead", "another average",
-                    digits(population, 4) + " over " + std::to_string(changes) + " changes",
-                    changes == 2 * static_cast<std::uint64_t>(events[4]) && population > time_average,
-                    "each request enters and leaves; changes happen where the queue is busy"});
-
-  // One station's processors work on pages of another's memory: process p of ocean has its own rows.
-  reset_numachine();
-  run_on_numachine("ocean:n=258:sweeps=4", kProcessors, "cache=16384:network_cache=16384");
-  std::uint64_t pages = 0;
-  std::uint64_t hinted = 0;
-  std::uint64_t by_hint = 0;
-  std::uint64_t by_home = 0;
-  for (std::uint32_t station = 0; station < kStations; ++station) {
-    std::uint32_t count = 0;
-    substrata_numachine_pages(station, nullptr, &count);
-    std::vector<substrata_numachine_page> all(count);
-    substrata_numachine_pages(station, all.data(), &count);
-    pages += count;
-    for (const substrata_numachine_page& page : all) {
-      if (page.hint < 0) continue;
-      ++hinted;
-      by_hint += page.use[page.hint];
-      by_home += page.use[station];
+ private:
+  void take(const substrata_transaction* batch, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const substrata_transaction& t = batch[i];
+      const std::size_t type = t.kind == SUBSTRATA_READ ? 0 : t.kind == SUBSTRATA_READ_EXCLUSIVE ? 1 : 2;
+      ++table.at(t.state - SUBSTRATA_LOCAL_VALID)[type];
+      ++requests;
+      waited += t.detail & 0xffffffffU;
     }
   }
-  claims.push_back({"a page that one station accesses significantly more often should be migrated to it",
-                    "frequent flyer miles",
-                    std::to_string(hinted) + " of " + std::to_string(pages) +
-                        " pages are hinted; their new homes used them " + std::to_string(by_hint) +
-                        " times, their homes " + std::to_string(by_home) + " times",
-                    hinted > 0 && by_hint > by_home,
-                    "hinted when one station has twice the use of all others together"});
+  client::feed::Observer observer_;
+};
+
+std::string workload_of(const Case& one) { return "radix:keys=" + std::to_string(one.size.amount); }
+std::uint32_t stations_of(const Case& one) { return (one.size.nodes + 3) / 4; }
+
+Reading cells(const Case& one) {
+  reset_numachine();
+  Onlooker onlooker;
+  run_on_numachine(workload_of(one), one.size.nodes, kSmall, one.seed);
+  substrata_flush();
+  Table counted = table_of_machine(stations_of(one));
+  if (one.setting == kMerged) {
+    for (std::size_t type = 0; type < 4; ++type) {
+      for (std::size_t state = 1; state < 4; ++state) {
+        counted[0][type] += counted[state][type];
+        counted[state][type] = 0;
+      }
+    }
+  }
+  std::uint64_t same = 0, larger = 0;
+  for (std::size_t state = 0; state < 4; ++state) {
+    for (std::size_t type = 0; type < 3; ++type) {
+      same += std::min(counted[state][type], onlooker.table[state][type]);
+      larger += std::max(counted[state][type], onlooker.table[state][type]);
+    }
+  }
+  return {ratio(static_cast<double>(same), static_cast<double>(larger)),
+          std::to_string(same) + " of " + std::to_string(onlooker.requests) + " requests"};
+}
+
+Reading write_backs(const Case& one) {
+  reset_numachine();
+  run_on_numachine(workload_of(one), one.size.nodes, with(kSmall, one.setting), one.seed);
+  const Table table = table_of_machine(stations_of(one));
+  const std::uint64_t dirty = table[1][3] + table[3][3];
+  const std::uint64_t all = dirty + table[0][3] + table[2][3];
+  return {ratio(static_cast<double>(dirty), static_cast<double>(all)),
+          std::to_string(table[1][3]) + " in LI and " + std::to_string(table[3][3]) + " in GI of " +
+              std::to_string(all)};
+}
+
+// The caches are as large as the thesis', so that nothing is written back and requests are all there is.
+struct Depths {
+  double by_cycle = 0, by_change = 0;  // averages over all stations' incoming FIFOs
+  double expected = 0;                 // of the former, from what each request spent in its FIFO
+};
+Depths depths_of(const Case& one) {
+  reset_numachine();
+  Onlooker onlooker;
+  run_on_numachine(workload_of(one), one.size.nodes, "", one.seed);
+  substrata_flush();
+  double accumulated = 0, cycles = 0, changed = 0, changes = 0;
+  for (std::uint32_t station = 0; station < stations_of(one); ++station) {
+    substrata_numachine_fifo fifo[4];
+    substrata_numachine_fifos(station, fifo);
+    accumulated += static_cast<double>(fifo[0].by_cycle);
+    cycles += static_cast<double>(fifo[0].cycles);
+    changed += static_cast<double>(fifo[0].by_change);
+    changes += static_cast<double>(fifo[0].changes);
+  }
+  // Each is there for the cycle in which it is taken out, and for those that it waits.
+  return {ratio(accumulated, cycles), ratio(changed, changes),
+          ratio(static_cast<double>(onlooker.requests + onlooker.waited), cycles)};
+}
+
+Readings measure(const Case& one) {
+  Readings found;
+  if (one.wants("cells")) found["cells"] = cells(one);
+  if (one.wants("write-backs")) found["write-backs"] = write_backs(one);
+  if (!one.wants("time average") && !one.wants("population average")) return found;
+  const Depths depths = depths_of(one);
+  const std::string text = digits(depths.by_cycle, 4) + " by cycle, " + digits(depths.by_change, 4) +
+                           " by change, " + digits(depths.expected, 4) + " by Little's law";
+  found["time average"] = {
+      ratio(one.setting == kByChange ? depths.by_change : depths.by_cycle, depths.expected), text};
+  found["population average"] = {
+      ratio(one.setting == kByCycle ? depths.by_cycle : depths.by_change, depths.by_cycle), text};
+  return found;
+}
+
+Study study() {
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  constexpr char kNothing[] = "nothing: the card is modelled as described";
+  return {{{"cells",
+            {"A, table A.1", "a table counts the request types that hit each memory state",
+             "4 states by 4 request types"},
+            {"share of the requests, one by one, in the cell of their type and state", "%", 1, 1},
+            Interval::kRange,
+            kNothing,
+            {},
+            {kMerged, "the distinction of states"}},
+           {"write-backs",
+            {"4.1", "a write-back meets a block that memory knows to be dirty", "LI or GI"},
+            {"share of the write-backs that meet LI or GI", "%", 1, 1},
+            Interval::kRange,
+            kNothing,
+            {{"memory's bus cycles", {"memory=6", "memory=24"}}},
+            {"protocol=update", "the invalidate-based write-back protocol, so that nothing is dirty"}},
+           {"time average",
+            {"A", "the depth accumulated by cycle, by the cycles, is the time-average queue length", "equal"},
+            {"the accumulator's average by that of Little's law, from each request's wait", "", 1 - 1e-9,
+             1 + 1e-9},
+            Interval::kRange,
+            kNothing,
+            {},
+            {kByChange, "accumulating in every cycle"}},
+           {"population average",
+            {"A", "accumulated after every change only, it is a population average instead",
+             "no figure given; taken as another number"},
+            {"the average by changes by that by cycles", "", 1.05, kAny},
+            Interval::kRange,
+            kNothing,
+            {},
+            {kByCycle, "accumulating only at changes"}}},
+          {{"4096 keys, 8 processors", 4096, 8},
+           {"4096 keys, 16 processors", 4096, 16},
+           {"16384 keys, 16 processors", 16384, 16}},
+          {{"65536 keys, 16 processors", 65536, 16},
+           {"65536 keys, 32 processors", 65536, 32},
+           {"65536 keys, 64 processors", 65536, 64}},
+          measure};
+}
+
+void figures(const Setting& setting) {
+  reset_numachine();
+  run_on_numachine("radix:keys=65536", 16, kSmall);
+  const Table table = table_of_machine(4);
   setting.write("numachine-hittable.csv", [&](std::ostream& file) {
     file << "state,read,read exclusive,update,writeback\n";
     const char* const names[] = {"LV", "LI", "GV", "GI"};
-    for (int state = 0; state < 4; ++state)
-      file << names[state] << "," << hits.cell[state][0] << "," << hits.cell[state][1] << ","
-           << hits.cell[state][2] << "," << hits.cell[state][3] << "\n";
+    for (std::size_t state = 0; state < 4; ++state)
+      file << names[state] << "," << table[state][0] << "," << table[state][1] << "," << table[state][2]
+           << "," << table[state][3] << "\n";
   });
-  return claims;
 }
 
 }  // namespace
 
 extern const Reproduction numachine_hittable{
-    "numachine-hittable", "Lemieux, appendix A: the memory state hit table, FIFO depths, page use",
-    run_hittable};
+    .id = "numachine-hittable",
+    .title = "Lemieux, appendix A: the memory state hit table and FIFO depths",
+    .study = study,
+    .figures = figures};
 
 }  // namespace substrata::papers

@@ -1,7 +1,9 @@
-// numachine-latency: histograms of memory latency by the latency timer, whole and compact (Lemieux,
-// sections 4.3.6 and 4.4.5).
+// numachine-latency: the latency timer's histograms, whole and compact, and what they are split by (Lemieux,
+// sections 3.3.3, 4.3.6 and 4.4.5).
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <ostream>
 
 #include "papers/numachine_runs.hpp"
@@ -10,152 +12,220 @@
 namespace substrata::papers {
 namespace {
 
-constexpr std::uint32_t kProcessors = 16;
-constexpr char kWorkload[] = "radix:keys=32768:radix=256";
-constexpr std::uint32_t kReceptions = 6U << 11 | 1U << 9 | 1U << 0;
+// SCM: event 6, receptions only; and without the mask for them, by transitions.
+constexpr std::uint32_t kTransactions = 6U << 11;
+constexpr std::uint32_t kReceptions = kTransactions | 1U << 9 | 1U << 0;
+constexpr std::uint32_t kUnmasked = kTransactions | 1U << 10;
+constexpr std::uint32_t kWhole = 1U << 20 | 1U << 15;
+constexpr std::uint32_t kCompactByState = 3U << 20 | 1U << 15 | 1U << 18;
 
-std::vector<Observation> run_latency(const Setting& setting) {
-  std::vector<Observation> claims;
-  // The printed list, with 136 for its 137 and 496 for its 494 (docs/reference/numachine.md).
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> printed;
-  constexpr std::uint32_t kRows[][3] = {{0, 62, 2},     {64, 124, 4},     {128, 248, 8},    {256, 496, 16},
-                                        {512, 992, 32}, {1024, 1984, 64}, {2048, 3968, 128}};
-  for (const auto& row : kRows) {
-    for (std::uint32_t first = row[0]; first <= row[1]; first += row[2])
-      printed.emplace_back(first, first + row[2] - 1);
-  }
-  std::size_t same = 0;
-  for (std::uint32_t i = 0; i < 128; ++i) {
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
-    substrata_numachine_bucket(i, &first, &last);
-    same += i < printed.size() && printed[i].first == first && printed[i].second == last ? 1 : 0;
-  }
-  claims.push_back(
-      {"the compact timer divides times into the printed buckets", "128 buckets, 0-1 to 3968-4095",
-       std::to_string(same) + " of " + std::to_string(printed.size()) + " the same",
-       same == 128 && printed.size() == 128,
-       "two numbers of the list are misprints: 137-143 and 494-511 do not have their rows' width"});
+constexpr char kNoMask[] = "mask=none";
+constexpr char kAlone[] = "processors=1";
 
-  // The whole timer: 12 bits of time above 4 bits of PhaseID, which stays 0 here.
-  reset_numachine();
-  write_all(kProcessors, SUBSTRATA_NUMACHINE_SCM, kReceptions | 1U << 20 | 1U << 15);
-  write_all(kProcessors, SUBSTRATA_NUMACHINE_SRAMCE, 1);
-  std::vector<std::uint64_t> exact(4096);
-  double sum = 0;
-  std::uint64_t requests = 0;
-  double by_place[3] = {};
-  std::uint64_t count_by_place[3] = {};
+constexpr std::size_t kTimes = 4096;
+constexpr std::size_t kBuckets = 128;
+constexpr std::size_t kStates = 32;
+
+struct Histograms {
+  std::array<std::uint64_t, kTimes> known{}, whole{};
+  std::array<std::uint64_t, kBuckets> compact{};
+  std::array<std::uint64_t, kStates> known_states{}, states{};
+  std::array<std::uint64_t, kTimes> reads{};  // with data; no acknowledgements
+};
+
+// A setting of the machine, or one of those above.
+Histograms histograms_of(const Case& one) {
+  const std::uint32_t processors = one.setting == kAlone ? 1 : one.size.nodes;
+  const bool unmasked = one.setting == kNoMask;
+  const std::string parameters = unmasked || one.setting == kAlone ? "" : one.setting;
+  const std::string workload = "radix:keys=" + std::to_string(one.size.amount);
+  const std::uint32_t event = unmasked ? kUnmasked : kReceptions;
+  const auto run = [&](std::uint32_t mode) {
+    reset_numachine();
+    write_all(processors, SUBSTRATA_NUMACHINE_SCM, event | mode);
+    write_all(processors, SUBSTRATA_NUMACHINE_SRAMCE, 1);
+    run_on_numachine(workload, processors, parameters, one.seed);
+  };
+  Histograms all;
   {
     LatencyList list;
-    run_on_numachine(kWorkload, kProcessors);
+    run(kWhole);
+    constexpr std::uint32_t kExclusive = 1;
     for (const LatencyList::Request& request : list.requests()) {
-      ++exact[std::min(request.latency, 4095U)];
-      sum += request.latency;
-      ++requests;
-      const int place = (request.response_state & 2U) == 0 ? 0 : (request.response_state & 16U) != 0 ? 1 : 2;
-      by_place[place] += request.latency;
-      ++count_by_place[place];
+      const std::uint32_t time = std::min<std::uint32_t>(request.latency, kTimes - 1);
+      ++all.known[time];
+      ++all.known_states[request.response_state];
+      if ((request.response_state & kExclusive) == 0) ++all.reads[time];
     }
   }
-  std::vector<std::uint64_t> whole(4096);
-  for (std::uint32_t p = 0; p < kProcessors; ++p) {
+  // The whole timer: 12 bits of time above 4 bits of PhaseID; the program's phases are in those.
+  for (std::uint32_t p = 0; p < processors; ++p) {
     const std::vector<std::uint32_t> words = read_sram(p);
-    for (std::uint32_t word = 0; word < words.size(); ++word) whole[word >> 4] += words[word];
+    for (std::uint32_t word = 0; word < words.size(); ++word) all.whole[word >> 4] += words[word];
   }
-  std::uint64_t in_histogram = 0;
-  double average = 0;
-  for (std::uint32_t time = 0; time < 4096; ++time) {
-    in_histogram += whole[time];
-    average += static_cast<double>(whole[time]) * time;
-  }
-  average /= static_cast<double>(std::max<std::uint64_t>(1, in_histogram));
-  claims.push_back({"the whole timer's histogram shows exactly how many requests took 0, 1, ..., 4095 cycles",
-                    "exactly",
-                    std::to_string(in_histogram) + " requests, " +
-                        (whole == exact ? "each at its time" : "not each at its time"),
-                    whole == exact && requests > 0, "against the latencies published by the model"});
-
-  reset_numachine();
-  write_all(kProcessors, SUBSTRATA_NUMACHINE_SCM, kReceptions | 3U << 20 | 1U << 15 | 1U << 18);
-  write_all(kProcessors, SUBSTRATA_NUMACHINE_SRAMCE, 1);
-  run_on_numachine(kWorkload, kProcessors);
-  std::vector<std::uint64_t> compact(128);
-  std::uint64_t by_state[32] = {};
-  for (std::uint32_t p = 0; p < kProcessors; ++p) {
+  // A run gives the same requests each time.
+  run(kCompactByState);
+  for (std::uint32_t p = 0; p < processors; ++p) {
     const std::vector<std::uint32_t> words = read_sram(p);
     for (std::uint32_t word = 0; word < words.size(); ++word) {
-      compact[(word >> 4) & 127U] += words[word];
-      by_state[word >> 11] += words[word];
+      all.compact[(word >> 4) & (kBuckets - 1)] += words[word];
+      all.states[word >> 11] += words[word];
     }
   }
-  std::vector<std::uint64_t> folded(128);
-  double middle = 0;
-  for (std::uint32_t i = 0; i < 128; ++i) {
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
+  return all;
+}
+
+// What two histograms have in common, of the larger one.
+template <std::size_t count>
+Reading common(const std::array<std::uint64_t, count>& counted,
+               const std::array<std::uint64_t, count>& known) {
+  std::uint64_t same = 0, larger = 0, all = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    same += std::min(counted[i], known[i]);
+    larger += std::max(counted[i], known[i]);
+    all += known[i];
+  }
+  return {ratio(static_cast<double>(same), static_cast<double>(larger)),
+          std::to_string(same) + " of " + std::to_string(all) + " requests"};
+}
+
+struct Moments {
+  double average = 0;
+  double deviation = 0;
+};
+template <typename TimeOf, typename Counts>
+Moments moments_of(const Counts& counts, const TimeOf& time_of) {
+  double all = 0, sum = 0, squares = 0;
+  for (std::uint32_t i = 0; i < counts.size(); ++i) {
+    const auto count = static_cast<double>(counts[i]);
+    all += count;
+    sum += count * time_of(i);
+    squares += count * time_of(i) * time_of(i);
+  }
+  const double average = ratio(sum, all);
+  return {average, std::sqrt(std::max(0.0, ratio(squares, all) - average * average))};
+}
+double middle_of(std::uint32_t compact) {
+  std::uint32_t first = 0, last = 0;
+  substrata_numachine_bucket(compact, &first, &last);
+  return (first + last) / 2.0;
+}
+
+Reading moments_reading(const Histograms& all) {
+  const auto exactly = [](std::uint32_t time) { return static_cast<double>(time); };
+  const Moments known = moments_of(all.known, exactly);
+  const Moments whole = moments_of(all.whole, exactly);
+  const Moments compact = moments_of(all.compact, middle_of);
+  double worst = 0;
+  for (const Moments& one : {whole, compact}) {
+    worst = std::max(
+        {worst, std::abs(one.average / known.average - 1), std::abs(one.deviation / known.deviation - 1)});
+  }
+  const auto shown_of = [](const Moments& one) {
+    return digits(one.average, 2) + " with a deviation of " + digits(one.deviation, 2);
+  };
+  return {worst, "known: " + shown_of(known) + " cycles; whole: " + shown_of(whole) +
+                     "; compact: " + shown_of(compact)};
+}
+
+std::uint32_t percentile(const std::array<std::uint64_t, kTimes>& times, double share) {
+  std::uint64_t all = 0;
+  for (const std::uint64_t one : times) all += one;
+  std::uint64_t seen = 0;
+  for (std::uint32_t time = 0; time < kTimes; ++time) {
+    seen += times[time];
+    if (static_cast<double>(seen) >= share * static_cast<double>(all)) return time;
+  }
+  return kTimes - 1;
+}
+
+Readings measure(const Case& one) {
+  const Histograms all = histograms_of(one);
+  std::array<std::uint64_t, kBuckets> folded{};
+  for (std::uint32_t i = 0; i < kBuckets; ++i) {
+    std::uint32_t first = 0, last = 0;
     substrata_numachine_bucket(i, &first, &last);
-    for (std::uint32_t time = first; time <= last; ++time) folded[i] += exact[time];
-    middle += static_cast<double>(compact[i]) * (first + last) / 2;
+    for (std::uint32_t time = first; time <= last; ++time) folded[i] += all.known[time];
   }
-  middle /= static_cast<double>(std::max<std::uint64_t>(1, in_histogram));
-  claims.push_back({"from either histogram the latency's characteristics can be constructed",
-                    "average and variance",
-                    "average " + digits(average, 2) + " cycles by the whole, " + digits(middle, 2) +
-                        " by the compact timer, " +
-                        digits(sum / static_cast<double>(std::max<std::uint64_t>(1, requests)), 2) + " known",
-                    compact == folded && std::abs(middle - average) < 0.02 * average,
-                    "a run gives the same requests each time, so both histograms are of the same ones"});
-  bool states = true;
-  std::uint64_t known_states[32] = {};
-  for (std::uint32_t p = 0; p < kProcessors; ++p) {
-    const substrata_numachine_truth truth = known(p);
-    for (int rsr = 0; rsr < 32; ++rsr) known_states[rsr] += truth.responses[rsr];
-  }
-  for (int rsr = 0; rsr < 32; ++rsr) states = states && known_states[rsr] == by_state[rsr];
-  claims.push_back({"the histograms can be separated by the response state register",
-                    "5 bits",
-                    std::string("32 histograms, ") + (states ? "each" : "not each") + " with its requests",
-                    states,
-                    {}});
-  const auto mean = [&](int place) {
-    return count_by_place[place] == 0 ? 0.0 : by_place[place] / static_cast<double>(count_by_place[place]);
-  };
-  const auto percentile = [&](double share) {
-    std::uint64_t seen = 0;
-    for (std::uint32_t time = 0; time < 4096; ++time) {
-      seen += whole[time];
-      if (static_cast<double>(seen) >= share * static_cast<double>(in_histogram)) return time;
-    }
-    return 4095U;
-  };
-  const std::uint32_t low = percentile(0.05);
-  const std::uint32_t high = percentile(0.95);
-  claims.push_back(
-      {"in a NUMA system a cache miss has a highly variable service latency",
-       "highly variable (no figure given; taken here as 95th percentile at least twice the 5th)",
-       "5th percentile " + std::to_string(low) + " cycles, 95th " + std::to_string(high),
-       high >= 2 * low && low > 0,
-       "averages: " + digits(mean(0), 1) + " cycles local, " + digits(mean(1), 1) +
-           " from the network cache, " + digits(mean(2), 1) +
-           " remote; remote is not twice local, as local blocks are often dirty on another station"});
-  constexpr double kBusHz = 50e6;
-  const double minutes = std::pow(2, 32) / kBusHz / 60;
-  claims.push_back({"a 32-bit counter overflows after about 1.4 minutes", "1.4 minutes",
-                    digits(minutes, 2) + " minutes", std::abs(minutes - 1.4) < 0.05, "at 50 MHz"});
+  const std::uint32_t low = percentile(all.reads, 0.05), high = percentile(all.reads, 0.95);
+  return {
+      {"whole", common(all.whole, all.known)},
+      {"compact", common(all.compact, folded)},
+      {"moments", moments_reading(all)},
+      {"states", common(all.states, all.known_states)},
+      {"variable", {ratio(high, low), std::to_string(low) + " cycles, " + std::to_string(high) + " cycles"}}};
+}
+
+Study study() {
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  constexpr char kNothing[] = "nothing: the card is modelled bit by bit";
+  const Mutant unmasked{kNoMask, "the receiving mask, so that requests are counted before their response"};
+  return {{{"whole",
+            {"4.4.5", "the full-width timer's histogram shows how many requests took 0, 1, ..., 4095 cycles",
+             "exactly"},
+            {"share of the requests in the histogram at their time", "%", 1, 1},
+            Interval::kRange,
+            kNothing,
+            {},
+            unmasked},
+           {"compact",
+            {"4.4.5", "the compact timer divides the times into the printed intervals", "128 intervals"},
+            {"share of the requests in the histogram in their interval", "%", 1, 1},
+            Interval::kRange,
+            kNothing,
+            {},
+            unmasked},
+           {"moments",
+            {"4.4.5", "from either histogram the average and the variance of the latency can be constructed",
+             "no figure given; half of the widest interval is 1/32 of its time"},
+            {"largest error of average and standard deviation by either histogram", "%", kNone, 1.0 / 32},
+            Interval::kRange,
+            kNothing,
+            {},
+            unmasked},
+           {"states",
+            {"4.4.5, table 4.9", "the histograms can be separated by the response state register", "5 bits"},
+            {"share of the requests in the histogram of their response state", "%", 1, 1},
+            Interval::kRange,
+            kNothing,
+            {},
+            unmasked},
+           {"variable",
+            {"3.3.3", "in a NUMA system a cache miss has a highly variable service latency",
+             "no figure given; taken as the 95th percentile at twice the 5th"},
+            {"95th percentile of the latency of reads by the 5th", "", 2, kAny},
+            Interval::kRange,
+            "nothing",
+            {{"memory's bus cycles", {"memory=6", "memory=24"}},
+             {"look-up's bus cycles", {"lookup=2", "lookup=8"}},
+             {"bus cycles until a retry", {"retry=8", "retry=32"}}},
+            {kAlone, "other processors, their memories and their traffic"}}},
+          {{"4096 keys, 8 processors", 4096, 8},
+           {"4096 keys, 16 processors", 4096, 16},
+           {"16384 keys, 16 processors", 16384, 16}},
+          {{"65536 keys, 16 processors", 65536, 16},
+           {"65536 keys, 32 processors", 65536, 32},
+           {"65536 keys, 64 processors", 65536, 64}},
+          measure};
+}
+
+void figures(const Setting& setting) {
+  const Histograms all = histograms_of({{"", 65536, 16}, 1, "", {}});
   setting.write("numachine-latency.csv", [&](std::ostream& file) {
     file << "cycles,requests\n";
-    for (std::uint32_t time = 0; time < 4096; ++time) {
-      if (whole[time] != 0) file << time << "," << whole[time] << "\n";
+    for (std::size_t time = 0; time < kTimes; ++time) {
+      if (all.whole[time] != 0) file << time << "," << all.whole[time] << "\n";
     }
   });
-  return claims;
 }
 
 }  // namespace
 
 extern const Reproduction numachine_latency{
-    "numachine-latency", "Lemieux, sections 4.3.6 and 4.4.5: latency histograms, whole and compact",
-    run_latency};
+    .id = "numachine-latency",
+    .title = "Lemieux, sections 4.3.6 and 4.4.5: latency histograms, whole and compact",
+    .study = study,
+    .figures = figures};
 
 }  // namespace substrata::papers

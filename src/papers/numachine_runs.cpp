@@ -27,8 +27,9 @@ std::vector<Entry> all_of(int (*call)(Entry*, std::uint32_t*)) {
 }  // namespace
 
 std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t processors,
-                               const std::string& parameters) {
-  return model_runs::run_workload("numachine", workload, processors, parameters).simulated_ticks / 20'000;
+                               const std::string& parameters, std::uint64_t seed) {
+  return model_runs::run_workload("numachine", workload, processors, parameters, seed).simulated_ticks /
+         20'000;
 }
 
 void write_all(std::uint32_t processors, std::uint32_t address, std::uint32_t value) {
@@ -65,7 +66,7 @@ std::vector<substrata_numachine_spike> spikes() {
 
 std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_mode,
                                 const std::string& workload, std::uint32_t processors,
-                                const std::string& parameters) {
+                                const std::string& parameters, std::uint64_t seed) {
   for (std::uint32_t p = 0; p < processors; ++p)
     must(substrata_numachine_fill_sram(p, 0, 65536, 0U - threshold));
   write_all(processors, SUBSTRATA_NUMACHINE_SCM, counter_mode);
@@ -77,7 +78,7 @@ std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_m
         substrata_numachine_write(cpu, SUBSTRATA_NUMACHINE_INTERRUPTS, pending);
       },
       &interrupts);
-  run_on_numachine(workload, processors, parameters);
+  run_on_numachine(workload, processors, parameters, seed);
   substrata_numachine_on_interrupt(nullptr, nullptr);
   return interrupts;
 }
@@ -104,8 +105,10 @@ const std::vector<LatencyList::Request>& LatencyList::requests() {
   return requests_;
 }
 
-std::string share_of(double part, double whole) {
-  return whole == 0 ? std::string("0 of 0") : digits(100 * part / whole, 2) + " %";
+std::string with(const std::string& parameters, const std::string& setting) {
+  return parameters.empty() || setting.empty() ? parameters + setting : parameters + ":" + setting;
 }
+
+double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
 }  // namespace substrata::papers

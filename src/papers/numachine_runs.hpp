@@ -14,7 +14,7 @@ namespace substrata::papers {
 // Runs a workload to its end; throws std::runtime_error when it does not run or its result is wrong. Gives
 // the simulated time in bus cycles of 20 ns.
 std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t processors,
-                               const std::string& parameters = "");
+                               const std::string& parameters = "", std::uint64_t seed = 1);
 
 // Register access that throws with the message of a refusal.
 void write_all(std::uint32_t processors, std::uint32_t address, std::uint32_t value);
@@ -29,7 +29,7 @@ std::vector<substrata_numachine_spike> spikes();
 // returns how often a word passed `threshold`: each such interrupt is acknowledged.
 std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_mode,
                                 const std::string& workload, std::uint32_t processors,
-                                const std::string& parameters = "");
+                                const std::string& parameters = "", std::uint64_t seed = 1);
 
 // Latencies of completed requests, as published at the processors' bus probe points. Thread-bound.
 class LatencyList {
@@ -49,6 +49,9 @@ class LatencyList {
   client::feed::Observer observer_;
 };
 
-std::string share_of(double part, double whole);
+// Of processors' parameters the settings of a swept parameter or a mutant, after others.
+std::string with(const std::string& parameters, const std::string& setting);
+// `part` of `whole`; of nothing, none.
+double ratio(double part, double whole);
 
 }  // namespace substrata::papers

@@ -19,8 +19,9 @@ struct Cycle {
   std::uint16_t command = 0;
   std::uint64_t address = 0;
   std::uint16_t phase = 0;
-  std::uint32_t charge[2] = {0, 0};
-  bool charged[2] = {false, false};
+  std::uint32_t packets = 0;  // of the transaction that passes
+  std::array<std::uint32_t, 3> charge = {0, 0,
+                                         0};  // of events 7, 8 and D, whose length is known at their end
   std::vector<std::pair<unsigned, unsigned>> pipeline;  // state, cycles
   bool acknowledge = false;  // the interrupt registers are cleared at the end of this cycle
 };
@@ -51,8 +52,11 @@ std::array<std::uint32_t, 4> oracle(const Configuration& c, const std::vector<Cy
       if (event == 0xb && edge) counters[i] = 0;
       if (event == 1) {
         count = (m >> 10) & 1 ? 0 : 1;
-      } else if (event == 7 || event == 8) {
-        if (now.charged[event - 7]) count = (m >> 10) & 1 ? 1 : now.charge[event - 7];
+      } else if (event == 7 || event == 8 || event == 0xd) {
+        const std::uint32_t length = now.charge[event == 0xd ? 2 : event - 7];
+        count = (m >> 10) & 1 ? length != 0 : length;
+      } else if (event == 0xc) {
+        count = (m >> 10) & 1 ? now.packets != 0 : now.packets;
       } else if (event == 2) {
         // below
       } else if (event != 0) {
@@ -117,26 +121,23 @@ TEST(ProcessorCardOracle, EveryCounterOfEveryModeIsEqualOnRandomTraces) {
     Cycle state;
     for (Cycle& now : cycles) {
       state.sending = state.receiving = state.acknowledge = false;
-      state.charged[0] = state.charged[1] = false;
+      state.packets = 0;
+      state.charge = {0, 0, 0};
       state.pipeline.clear();
       std::uint16_t pulses = 0;
       if (pick(5) == 0) {
-        constexpr unsigned kLevels[] = {4, 5, 6, 0xa, 0xb, 0xd, 0xf};
-        state.levels ^= static_cast<std::uint16_t>(1U << kLevels[pick(7)]);
+        constexpr unsigned kLevels[] = {4, 5, 6, 0xa, 0xb, 0xf};
+        state.levels ^= static_cast<std::uint16_t>(1U << kLevels[pick(6)]);
         if (pick(3) == 0) pulses |= static_cast<std::uint16_t>(1U << (pick(2) == 0 ? 9 : 0xe));
         if (pick(3) == 0) {
           state.sending = pick(2) == 0;
           state.receiving = !state.sending;
           state.command = static_cast<std::uint16_t>(pick(4));
           state.address = pick(2) | (pick(2) == 0 ? 0 : 0x10'00000000ULL);
-          pulses |= 1U << 0xc;
+          state.packets = pick(2) == 0 ? 1 : 9;
         }
         if (pick(4) == 0) state.phase = static_cast<std::uint16_t>(pick(2));
-        if (pick(4) == 0) {
-          const unsigned which = static_cast<unsigned>(pick(2));
-          state.charged[which] = true;
-          state.charge[which] = static_cast<std::uint32_t>(1 + pick(50));
-        }
+        if (pick(3) == 0) state.charge[pick(3)] = static_cast<std::uint32_t>(1 + pick(50));
         state.acknowledge = pick(8) == 0;
       }
       if (pick(4) == 0)
@@ -158,20 +159,20 @@ TEST(ProcessorCardOracle, EveryCounterOfEveryModeIsEqualOnRandomTraces) {
       card.write(kCounters + i, c.preload[i]);
     }
     card.write(kCounterEnable, 1);
-    constexpr std::uint16_t kPulses = 1U << 9 | 1U << 0xe | 1U << 0xc;
+    constexpr std::uint16_t kPulses = 1U << 9 | 1U << 0xe;
     Cycle last;
     bool clear = false;
     for (std::size_t cycle = 0; cycle < cycles.size(); ++cycle) {
       const Cycle& now = cycles[cycle];
       const bool quiet = !clear && now.levels == (last.levels & ~kPulses) && !now.sending && !now.receiving &&
-                         now.phase == last.phase && !now.charged[0] && !now.charged[1] &&
+                         now.phase == last.phase && now.charge == std::array<std::uint32_t, 3>{} &&
                          now.pipeline.empty() && (now.levels & kPulses) == 0;
       if (!quiet) {
         card.at(cycle);
         if (clear) card.write(kInterruptPending, 0x1f);
         clear = false;
         card.set_phase(now.phase);
-        if (now.sending || now.receiving) card.packet(now.command, now.address, now.sending);
+        if (now.sending || now.receiving) card.packet(now.command, now.address, now.sending, now.packets);
         for (unsigned event = 3; event < 16; ++event) {
           const auto which = static_cast<CounterEvent>(event);
           const bool on = ((now.levels >> event) & 1) != 0;
@@ -181,8 +182,10 @@ TEST(ProcessorCardOracle, EveryCounterOfEveryModeIsEqualOnRandomTraces) {
             on ? card.raise(which) : card.lower(which);
           }
         }
-        for (unsigned which = 0; which < 2; ++which) {
-          if (now.charged[which]) card.charge(static_cast<CounterEvent>(7 + which), now.charge[which]);
+        constexpr CounterEvent kCharged[] = {CounterEvent::kOwnershipSuccessful,
+                                             CounterEvent::kOwnershipCancelled, CounterEvent::kBusRequest};
+        for (unsigned which = 0; which < 3; ++which) {
+          if (now.charge[which] != 0) card.charge(kCharged[which], now.charge[which]);
         }
         for (const auto& [state_number, times] : now.pipeline)
           card.pipeline(static_cast<Pipeline>(state_number), times);

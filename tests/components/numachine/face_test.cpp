@@ -54,6 +54,84 @@ TEST(NumachineFace, CountersTellCyclesAndOccurrencesAsTheModelKnowsThem) {
   EXPECT_GT(card.timestamp().value(), BusCycles(0));
 }
 
+// Transactions of processor 0 that pass a condition, in a run that is the same each time.
+std::uint64_t transactions(Mode<Occurrences> mode) {
+  const Card card = Card::of(0).value();
+  const Counter<Occurrences> counter = card.arm(0, mode).value();
+  run("producer-consumer:words=256", 8);
+  return counter.read().value().count;
+}
+constexpr auto kTransactions = occurrences_of(Event::kBusActivity);
+
+// What is watched: one bit of the address, and responses. Both have transactions on either side.
+void watch(std::uint32_t phase, std::uint32_t address, std::uint32_t command) {
+  constexpr std::uint32_t kAddressBit = 1U << 7;
+  constexpr std::uint32_t kResponseBit = 1U << 9;
+  const Card card = Card::of(0).value();
+  for (const auto& [place, value] :
+       {std::pair{SUBSTRATA_NUMACHINE_PW, phase}, std::pair{SUBSTRATA_NUMACHINE_AFLO, kAddressBit},
+        std::pair{SUBSTRATA_NUMACHINE_AWLO, address * kAddressBit},
+        std::pair{SUBSTRATA_NUMACHINE_CF, kResponseBit},
+        std::pair{SUBSTRATA_NUMACHINE_CW, command * kResponseBit}}) {
+    card.write(static_cast<std::uint32_t>(place), value).value();
+  }
+}
+
+// Table 4.4: bit 9 stands above the comparisons and must be set with each
+TEST(NumachineFace, EachConditionAloneSelectsWhatItsNameSays) {
+  reset().value();
+  watch(0, 0, 0);
+  const std::uint64_t all = transactions(kTransactions);
+  ASSERT_GT(all, 0u);
+  EXPECT_EQ(transactions(kTransactions.where_phase_matches()), all) << "the program stays in phase 0";
+  EXPECT_EQ(transactions(kTransactions.where_phase_differs()), 0u);
+  const std::uint64_t even = transactions(kTransactions.where_address_matches());
+  const std::uint64_t requests = transactions(kTransactions.where_command_matches());
+  watch(1, 1, 1);
+  EXPECT_EQ(transactions(kTransactions.where_phase_matches()), 0u);
+  EXPECT_EQ(transactions(kTransactions.where_phase_differs()), all);
+  const std::uint64_t odd = transactions(kTransactions.where_address_matches());
+  const std::uint64_t responses = transactions(kTransactions.where_command_matches());
+  EXPECT_EQ(even + odd, all);
+  EXPECT_GT(even, 0u);
+  EXPECT_GT(odd, 0u);
+  EXPECT_EQ(requests + responses, all);
+  EXPECT_GT(requests, 0u);
+  EXPECT_GT(responses, 0u);
+  EXPECT_EQ(transactions(kTransactions.where_address_differs()), even);
+  EXPECT_EQ(transactions(kTransactions.where_command_differs()), requests);
+  const std::uint64_t sent = transactions(kTransactions.while_sending());
+  const std::uint64_t received = transactions(kTransactions.while_receiving());
+  EXPECT_EQ(sent + received, all);
+  EXPECT_GT(sent, 0u);
+  EXPECT_GT(received, 0u);
+  EXPECT_EQ(transactions(kTransactions.while_sending().while_receiving()), all);
+}
+
+TEST(NumachineFace, ConditionsTogetherSelectWhatAllOfThemSelect) {
+  reset().value();
+  watch(0, 0, 0);
+  const std::uint64_t all = transactions(kTransactions);
+  std::uint64_t parts = 0;
+  std::uint64_t parts_sent = 0;
+  for (std::uint32_t address = 0; address < 2; ++address) {
+    for (std::uint32_t command = 0; command < 2; ++command) {
+      watch(0, address, command);
+      const auto both = kTransactions.where_address_matches().where_command_matches();
+      const std::uint64_t part = transactions(both);
+      EXPECT_LT(part, all);
+      EXPECT_EQ(transactions(both.where_phase_matches()), part);
+      EXPECT_EQ(transactions(both.where_phase_differs()), 0u);
+      EXPECT_EQ(transactions(both.where_phase_differs().where_phase_matches()), part)
+          << "the last one counts";
+      parts += part;
+      parts_sent += transactions(both.while_sending());
+    }
+  }
+  EXPECT_EQ(parts, all);
+  EXPECT_EQ(parts_sent, transactions(kTransactions.while_sending()));
+}
+
 // NU-2
 TEST(NumachineFace, ACounterEndsWithItsLifeAndLeavesItsCount) {
   reset().value();
@@ -167,6 +245,19 @@ TEST(NumachineFace, FindingsAreTheSameAsThoseOfTheCInterface) {
   EXPECT_GT(used, 0u);
   EXPECT_GT(hits, 0u);
   EXPECT_EQ(bucket(0).value().last, BusCycles(1));
+}
+
+// Appendix A: the time-average depth is the accumulator by the cycles in which it accumulated
+TEST(NumachineFace, AFifosCyclesBeginAnewWithAReset) {
+  reset().value();
+  run("migratory:rounds=4", 4);
+  const Fifo once = fifos(0).value()[0];
+  reset().value();
+  run("migratory:rounds=4", 4);
+  const Fifo again = fifos(0).value()[0];
+  EXPECT_GT(once.by_cycle, 0u);
+  EXPECT_EQ(again.by_cycle, once.by_cycle);
+  EXPECT_EQ(again.cycles, once.cycles);
 }
 
 constexpr auto kMadeUp =

@@ -345,8 +345,8 @@ TEST(Sram, TheReceivingMaskKeepsRequestsOut) {
   for (const bool masked : {true, false}) {
     ProcessorCard card;
     write(card, kSramMode,
-          event(SramEvent::kTransaction) | mode(SramMode::kConfigured) | kMuxResponse | kMuxMiss |
-              (masked ? kEnableMasks | kReceivingMask : 0U));
+          event(SramEvent::kTransaction) | kTransitions | mode(SramMode::kConfigured) | kMuxResponse |
+              kMuxMiss | (masked ? kEnableMasks | kReceivingMask : 0U));
     write(card, kSramEnable, 1);
     card.request(kCommandRead, 0);
     card.at(40);
@@ -356,6 +356,55 @@ TEST(Sram, TheReceivingMaskKeepsRequestsOut) {
     for (const std::uint32_t word : card.sram()) sum += word;
     EXPECT_EQ(sum, masked ? 1u : 2u);
   }
+}
+
+// Section 4.4.5: Address Mode may count access latency, by bit 10 as for the counters (4.4.4)
+TEST(Sram, AddressModeCountsTheLatencyOfEachRegionWithoutTransitions) {
+  ProcessorCard card;
+  write(card, kSramMode, event(SramEvent::kTransaction) | mode(SramMode::kConfigured));
+  write(card, kSramEnable, 1);
+  constexpr std::uint64_t kRegion = std::uint64_t{5} << 19;  // AR[26..19] is 5
+  card.at(100);
+  card.request(kCommandRead, kRegion);
+  card.at(140);
+  card.response(kCommandRead | kCommandResponse, kRegion, MissType::kOther, 0);
+  card.at(150);
+  card.request(kCommandRead, 0);
+  card.at(157);
+  card.response(kCommandRead | kCommandResponse, 0, MissType::kOther, 0);
+  card.at(1000);
+  EXPECT_EQ(card.sram(5), 40u);
+  EXPECT_EQ(card.sram(0), 7u);
+}
+
+// Table 4.6, event 1 with the latency timer as the address: each cycle falls on the time it finds
+TEST(Sram, CountsEachCycleAtTheLatencyItFinds) {
+  ProcessorCard card;
+  write(card, kSramMode, event(SramEvent::kAlways) | mode(SramMode::kLatency));
+  card.at(10);
+  write(card, kSramEnable, 1);
+  card.request(kCommandRead, 0);
+  card.at(15);
+  card.response(kCommandRead | kCommandResponse, 0, MissType::kOther, 0);
+  write(card, kSramEnable, 0);
+  for (std::uint32_t latency = 0; latency < 8; ++latency)
+    EXPECT_EQ(card.sram(latency << 4), latency < 5 ? 1u : 0u) << latency;
+}
+
+// Table 4.5, event C: utilisation in cycles, transactions by transitions
+TEST(Counters, ALineIsOneTransactionAndNineCyclesOfTheBus) {
+  ProcessorCard card;
+  write(card, kCounterMode0, kCounterOn | event(CounterEvent::kBusActivity));
+  write(card, kCounterMode0 + 1, kCounterOn | event(CounterEvent::kBusActivity) | kTransitions);
+  write(card, kCounterEnable, 1);
+  card.at(10);
+  card.request(kCommandRead, 0);
+  card.at(40);
+  card.response(kCommandRead | kCommandResponse | kCommandData, 0, MissType::kOther, 0, 9);
+  card.packet(kCommandWriteBack, 64, true, 9);
+  card.at(100);
+  EXPECT_EQ(read(card, kCounters), 1u + 9u + 9u);
+  EXPECT_EQ(read(card, kCounters + 1), 3u);
 }
 
 // Items 22 and 23 of table 4.10
