@@ -181,6 +181,8 @@ class Bins {
       reg("bins", "counters; the key is taken modulo them", 4096, 1, uint64_t{1} << 22),
       reg("key", kByText, 0, 0, 6),
       reg("width", "bits of a counter; it stays at its largest value", 32, 1, 64),
+      reg("threshold", "each increment of a counter above it is signalled, with its bin", ~uint64_t{0}, 0,
+          ~uint64_t{0}, true),
   };
   static constexpr Metric kMetrics[] = {
       count_metric("COUNTED", "transactions counted", "transactions"),
@@ -192,16 +194,19 @@ class Bins {
       : bins_(r[0], 0),
         by_(r[1]),
         most_(r[2] == 64 ? ~uint64_t{0} : (uint64_t{1} << r[2]) - 1),
+        threshold_(r[3]),
         services_(services) {}
 
+  void configure(const uint64_t* r) noexcept { threshold_ = r[3]; }
   void observe(const Transaction* batch, size_t count) noexcept {
     for (size_t i = 0; i < count; ++i) {
-      uint64_t& bin = bins_[key_of(batch[i], by_) % bins_.size()];
+      const uint64_t number = key_of(batch[i], by_) % bins_.size();
+      uint64_t& bin = bins_[number];
       used_ += bin == 0 ? 1 : 0;
       if (bin == most_) {
         ++counts_.saturated;
-      } else {
-        ++bin;
+      } else if (++bin > threshold_) {
+        services_.signal(batch[i], static_cast<uint32_t>(number));
       }
     }
     counts_.counted += count;
@@ -241,6 +246,7 @@ class Bins {
   std::vector<uint64_t> bins_;
   const uint64_t by_;
   const uint64_t most_;
+  uint64_t threshold_;
   const Services services_;
   Counts counts_{};
   uint64_t used_ = 0;

@@ -1,4 +1,4 @@
-// Recruiting: watches a ratio, attaches modules when it rises, and correlates what they found by object
+// Recruiting: watches a ratio, attaches modules when it meets a condition, and correlates what they found by object
 // names.
 #include "recruiting.hpp"
 
@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -50,6 +49,15 @@ std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
+}
+
+// The values of a capsule's metrics; none where there is no such capsule.
+std::vector<uint64_t> metrics_of(const std::string& capsule, const std::string& module) {
+  const std::shared_ptr<CapsuleRecord> record = find_record(capsule, module);
+  std::vector<uint64_t> values;
+  for (uint32_t i = 0; record != nullptr && i < record->entry->module->metric_count; ++i)
+    values.push_back(record->values[kStatistics + i].value());
+  return values;
 }
 
 }  // namespace
@@ -96,11 +104,14 @@ int substrata_owl_rule::parse(const char* text) {
       if (const int refused = find(watched_, number)) return refused;
       if (const int refused = find(per_, number)) return refused;
     } else if (w[0] == "when") {
+      constexpr const char* kConditions[] = {"above", "below", "rising", "falling"};
+      const auto* const known = w.size() == 3 ? std::find(kConditions, std::end(kConditions), w[1]) : nullptr;
       char* end = nullptr;
-      const double ratio = w.size() == 3 && w[1] == "above" ? std::strtod(w[2].c_str(), &end) : -1;
-      if (end == nullptr || *end != '\0' || !(ratio >= 0 && ratio <= 1e6))
-        return malformed("when above RATIO");
-      limit_millionths_ = static_cast<uint64_t>(std::llround(ratio * 1e6));
+      const double limit = w.size() == 3 ? std::strtod(w[2].c_str(), &end) : -1;
+      if (known == nullptr || known == std::end(kConditions) || *end != '\0' || !(limit >= 0 && limit <= 1e6))
+        return malformed("when above RATIO | below RATIO | rising FACTOR | falling FACTOR");
+      condition_ = static_cast<Condition>(known - kConditions);
+      limit_ = limit;
     } else if (w[0] == "attach") {
       if ((w.size() != 4 && w.size() != 6) || w[2] != "at" || (w.size() == 6 && w[4] != "with")) {
         return malformed("attach MODULE at PROBES [with REGISTER=VALUE:...]");
@@ -117,9 +128,11 @@ int substrata_owl_rule::parse(const char* text) {
     } else if (w[0] == "for") {
       if (w.size() != 2 || !parse_size(w[1], &duration_) || duration_ == 0) return malformed("for N");
     } else if (w[0] == "report") {
-      if (w.size() != 2 || (w[1] != "conflicts" && w[1] != "objects"))
-        return malformed("report conflicts | objects");
-      reports_.push_back(w[1] == "conflicts" ? Report::kConflicts : Report::kObjects);
+      if (w.size() != 2 || (w[1] != "conflicts" && w[1] != "objects" && w[1] != "metrics"))
+        return malformed("report conflicts | objects | metrics");
+      reports_.push_back(w[1] == "conflicts" ? Report::kConflicts
+                         : w[1] == "objects" ? Report::kObjects
+                                             : Report::kMetrics);
     } else {
       return fail(Code::kInvalid,
                   "line %u of the rule begins with '%.40s'; watch, when, attach, for and report are known",
@@ -153,21 +166,41 @@ substrata_owl_rule::~substrata_owl_rule() {
   for (const Recruit& recruit : recruits_) delete static_cast<substrata_owl_capsule*>(recruit.capsule);
 }
 
+bool substrata_owl_rule::reports(Report kind) const {
+  return std::find(reports_.begin(), reports_.end(), kind) != reports_.end();
+}
+
+// Rising and falling are against the ratio of the time before.
+bool substrata_owl_rule::met(double ratio) const {
+  switch (condition_) {
+    case Condition::kAbove:
+      return ratio > limit_;
+    case Condition::kBelow:
+      return ratio < limit_;
+    case Condition::kRising:
+      return last_ratio_ >= 0 && ratio > last_ratio_ * limit_;
+    case Condition::kFalling:
+      return last_ratio_ >= 0 && ratio < last_ratio_ * limit_;
+  }
+  return false;
+}
+
 void substrata_owl_rule::look() noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (dismissed_) return;
     const uint64_t watched = watched_.record->values[watched_.value].value();
     const uint64_t per = per_.record->values[per_.value].value();
+    const uint64_t more = per - last_per_;
+    const double ratio =
+        more == 0 ? -1 : static_cast<double>(watched - last_watched_) / static_cast<double>(more);
     if (acting_) {
       if (per >= until_) finish();
-    } else {
-      const uint64_t more = per - last_per_;
-      if (more != 0 && (watched - last_watched_) * 1'000'000 > limit_millionths_ * more) {
-        act();
-        until_ = per + duration_;
-      }
+    } else if (more != 0 && met(ratio)) {
+      act();
+      until_ = per + duration_;
     }
+    if (more != 0) last_ratio_ = ratio;
     last_watched_ = watched;
     last_per_ = per;
   } catch (...) {
@@ -189,6 +222,7 @@ void substrata_owl_rule::act() {
         continue;
       }
     }
+    if (reports(Report::kMetrics)) recruit.before = metrics_of(recruit.name, recruit.module);
     if (recruit.capsule->begin() != 0) found_ = std::string("not started: ") + last_refusal();
   }
   acting_ = true;
@@ -201,16 +235,16 @@ void substrata_owl_rule::finish() {
     if (recruit.capsule == nullptr) continue;
     recruit.capsule->end();
     recruit.capsule->write_back();
-    if (recruit.module == "conflict" &&
-        std::find(reports_.begin(), reports_.end(), Report::kConflicts) != reports_.end()) {
+    if (recruit.module == "conflict" && reports(Report::kConflicts)) {
       text += conflicts(recruit);
-    } else if ((recruit.module == "missrate" || recruit.module == "histogram") &&
-               std::find(reports_.begin(), reports_.end(), Report::kObjects) != reports_.end()) {
+    } else if ((recruit.module == "missrate" || recruit.module == "histogram") && reports(Report::kObjects)) {
       text += objects(recruit);
     } else {
       drain(*recruit.capsule, [](const unsigned char*, uint32_t) {});
     }
   }
+  if (reports(Report::kMetrics))
+    for (const Recruit& recruit : recruits_) text += metrics(recruit);
   found_ = text;
   ++times_;
 }
@@ -258,6 +292,20 @@ std::string substrata_owl_rule::objects(const Recruit& recruit) const {
             std::to_string(order[i].second.second) + "\n";
   }
   return text;
+}
+
+// What the recruit counted this time, at its place: "metrics counter mem.cpu0.l2-memory TRANSACTIONS 32768 ..."
+std::string substrata_owl_rule::metrics(const Recruit& recruit) {
+  const std::shared_ptr<CapsuleRecord> record = find_record(recruit.name, recruit.module);
+  const std::vector<uint64_t> now = metrics_of(recruit.name, recruit.module);
+  if (record == nullptr || recruit.before.size() != now.size()) return {};
+  std::string text = "metrics " + recruit.module + " " + recruit.probes;
+  for (size_t i = 0; i < now.size(); ++i) {
+    const Metric& metric = record->entry->module->metrics[i];
+    text += std::string(" ") + metric.name + " " +
+            std::to_string(metric.gauge != 0 ? now[i] : now[i] - recruit.before[i]);
+  }
+  return text + "\n";
 }
 
 const char* substrata_owl_rule::report(uint64_t* times) {

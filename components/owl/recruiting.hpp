@@ -1,4 +1,4 @@
-// Rules by which a metric that rises calls in further modules at other probe points.
+// Rules by which a metric calls in further modules at other probe points.
 #pragma once
 
 #include <substrata/owl.h>
@@ -27,6 +27,7 @@ struct substrata_owl_rule {
     std::string registers;
     std::string name;
     substrata::owl::Capsule* capsule = nullptr;  // from the first time on
+    std::vector<uint64_t> before{};              // its metrics when it began
   };
   struct Number {
     std::string metric;
@@ -34,18 +35,23 @@ struct substrata_owl_rule {
     std::shared_ptr<substrata::owl::CapsuleRecord> record;
     uint32_t value = 0;
   };
-  enum class Report { kConflicts, kObjects };
+  enum class Report { kConflicts, kObjects, kMetrics };
+  enum class Condition { kAbove, kBelow, kRising, kFalling };
   int find(Number& number, unsigned line) const;
+  bool reports(Report kind) const;
+  bool met(double ratio) const;
   void look() noexcept;
   void act();
   void finish();
   std::string conflicts(const Recruit& recruit) const;
   std::string objects(const Recruit& recruit) const;
+  static std::string metrics(const Recruit& recruit);
 
   Number watched_;
   Number per_;
   uint64_t every_ = 0;
-  uint64_t limit_millionths_ = 0;
+  Condition condition_ = Condition::kAbove;
+  double limit_ = 0;
   uint64_t duration_ = 0;
   std::vector<Recruit> recruits_;
   std::vector<Report> reports_;
@@ -56,6 +62,7 @@ struct substrata_owl_rule {
   bool acting_ = false;
   uint64_t last_watched_ = 0;
   uint64_t last_per_ = 0;
+  double last_ratio_ = -1;  // none yet
   uint64_t until_ = 0;
   uint64_t times_ = 0;
   std::string found_;

@@ -20,7 +20,7 @@ constexpr uint64_t kUnknown = ~uint64_t{0};
 // A consumer moves its place at most once a packet; one that moves it more often is not waited for.
 constexpr int kMostTries = 10'000;
 
-void wake(std::atomic<uint32_t>& word) noexcept {
+void wake(Shared<uint32_t>& word) noexcept {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
@@ -97,7 +97,7 @@ void RingProducer::write_with(const Store& store, const void* data, uint32_t byt
 }
 
 void RingProducer::write(const void* data, uint32_t bytes, uint32_t stage) noexcept {
-  std::atomic<uint64_t>* out = ring_ + (head_ & mask_);
+  Shared<uint64_t>* out = ring_ + (head_ & mask_);
   write_with([&](uint64_t word) { out++->store(word, std::memory_order_release); }, data, bytes, stage);
 }
 
@@ -185,7 +185,7 @@ bool substrata_owl_reader::skip_to_oldest() noexcept {
 }
 
 void substrata_owl_reader::copy(void* to, uint64_t from, uint32_t bytes) const noexcept {
-  const std::atomic<uint64_t>* const words = memory_.words();
+  const Shared<uint64_t>* const words = memory_.words();
   auto* out = static_cast<unsigned char*>(to);
   for (uint32_t left = bytes; left != 0;) {
     const uint64_t word = words[from++ & mask_].load(std::memory_order_acquire);
@@ -197,7 +197,7 @@ void substrata_owl_reader::copy(void* to, uint64_t from, uint32_t bytes) const n
 }
 
 bool substrata_owl_reader::claim(uint64_t sequence) noexcept {
-  std::atomic<uint64_t>& word = memory_.header().next;
+  Shared<uint64_t>& word = memory_.header().next;
   const uint64_t given = (sequence + 1) << 1 | 1;
   uint64_t next = word.load(std::memory_order_acquire);
   while (next >> 1 <= sequence) {
@@ -211,7 +211,7 @@ void substrata_owl_reader::free_up_to_here() noexcept {
 }
 
 int substrata_owl_reader::peek(substrata_owl_packet* packet, void* data, size_t room) noexcept {
-  const std::atomic<uint64_t>* const words = memory_.words();
+  const Shared<uint64_t>* const words = memory_.words();
   const uint64_t all = mask_ + 1;
   peeked_words_ = 0;
   // The rounds end with a packet, or without one where the producer is faster than any reader.
@@ -267,7 +267,7 @@ void substrata_owl_reader::consume() noexcept {
 }
 
 int substrata_owl_reader::wait(uint32_t milliseconds) noexcept {
-  std::atomic<uint32_t>& word = memory_.header().near_full;
+  Shared<uint32_t>& word = memory_.header().near_full;
   timespec limit{static_cast<time_t>(milliseconds / 1000),
                  static_cast<long>(milliseconds % 1000) * 1'000'000};
   uint32_t now = word.load(std::memory_order_acquire);

@@ -74,7 +74,7 @@ class RingProducer {
   RingMemory memory_;
   ForkMark own_;  // its word: a record that ends here or later is looked at closely; 0 in a forked child
   RingHeader* header_ = nullptr;
-  std::atomic<uint64_t>* ring_ = nullptr;
+  Shared<uint64_t>* ring_ = nullptr;
   uint64_t words_ = 0;
   uint64_t mask_ = 0;
   uint64_t head_ = 0;

@@ -54,7 +54,7 @@ int RingMemory::map(uint64_t bytes, const char* path) {
                 std::strerror(errno));
   }
   header_ = static_cast<RingHeader*>(at);
-  words_ = reinterpret_cast<std::atomic<uint64_t>*>(static_cast<std::byte*>(at) + kRingOffset);
+  words_ = reinterpret_cast<Shared<uint64_t>*>(static_cast<std::byte*>(at) + kRingOffset);
   bytes_ = bytes;
   return 0;
 }

@@ -11,7 +11,14 @@
 
 namespace substrata::owl {
 
-static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<uint64_t>) == 8);
+// A word that both sides use. The test of all interleavings has its own, which gives way at each load and store.
+#ifndef SUBSTRATA_OWL_SHARED
+#define SUBSTRATA_OWL_SHARED std::atomic
+#endif
+template <typename T>
+using Shared = SUBSTRATA_OWL_SHARED<T>;
+
+static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Shared<uint64_t>) == 8);
 
 // What lies at the beginning; the ring's words follow at kRingOffset. Positions count words since the ring's
 // beginning, sequence numbers count packets, and neither wraps. Words of different writers lie in different
@@ -20,32 +27,32 @@ struct RingHeader {
   static constexpr uint64_t kMagic = 0x676e6972'6c776f33;  // "3owlring"
   struct Register {
     char name[40];
-    std::atomic<uint64_t> live;
-    std::atomic<uint64_t> value;
-    std::atomic<uint64_t> least;
-    std::atomic<uint64_t> most;
+    Shared<uint64_t> live;
+    Shared<uint64_t> value;
+    Shared<uint64_t> least;
+    Shared<uint64_t> most;
   };
   // Written once, by the producer.
-  std::atomic<uint64_t> magic;
-  std::atomic<uint64_t> words;  // a power of two
-  std::atomic<uint32_t> policy;
-  std::atomic<uint32_t> register_count;
+  Shared<uint64_t> magic;
+  Shared<uint64_t> words;  // a power of two
+  Shared<uint32_t> policy;
+  Shared<uint32_t> register_count;
   // Written by the producer with each packet or batch: where the next record begins.
-  alignas(64) std::atomic<uint64_t> head;
+  alignas(64) Shared<uint64_t> head;
   // Written by the producer now and then. [oldest, head) holds whole records; what lies before `reserve -
   // words` may be in the course of being overwritten, and `oldest` never does.
-  alignas(64) std::atomic<uint64_t> reserve;
-  std::atomic<uint64_t> oldest;
-  std::atomic<uint32_t> near_full;  // signals so far; a futex word
+  alignas(64) Shared<uint64_t> reserve;
+  Shared<uint64_t> oldest;
+  Shared<uint32_t> near_full;  // signals so far; a futex word
   // Written by the consumer.
-  alignas(64) std::atomic<uint64_t> tail;  // position of the first record that is not consumed
-  std::atomic<uint64_t> consumed;          // its sequence number
+  alignas(64) Shared<uint64_t> tail;  // position of the first record that is not consumed
+  Shared<uint64_t> consumed;          // its sequence number
   // Written by both, where old packets are overwritten: twice the sequence number of the first packet that was
   // neither given to a consumer nor taken away by the producer, plus 1 where the one before it was given. Who
   // moves it past a packet first has that packet.
-  std::atomic<uint64_t> next;
+  Shared<uint64_t> next;
   // Written by anyone.
-  alignas(64) std::atomic<uint64_t> register_changes;
+  alignas(64) Shared<uint64_t> register_changes;
   Register registers[SUBSTRATA_OWL_MOST_REGISTERS];
 };
 inline constexpr uint64_t kRingOffset = 4096;
@@ -66,7 +73,7 @@ class RingMemory {
   // consumer: refused while another one has it open.
   int open(const char* path, bool consumer);
   RingHeader& header() const noexcept { return *header_; }
-  std::atomic<uint64_t>* words() const noexcept { return words_; }
+  Shared<uint64_t>* words() const noexcept { return words_; }
   // As its header says, checked against the memory's size when it was opened.
   uint64_t word_count() const noexcept { return word_count_; }
   uint32_t register_count() const noexcept { return register_count_; }
@@ -76,7 +83,7 @@ class RingMemory {
   int map(uint64_t bytes, const char* path);
   int link(const char* path);
   RingHeader* header_ = nullptr;
-  std::atomic<uint64_t>* words_ = nullptr;
+  Shared<uint64_t>* words_ = nullptr;
   uint64_t bytes_ = 0;
   uint64_t word_count_ = 0;
   uint32_t register_count_ = 0;

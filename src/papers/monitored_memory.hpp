@@ -35,6 +35,16 @@ class Bus {
 
 enum class Injection { kNone, kNaive, kSeparate };
 
+// What a monitor is, and where it writes to.
+struct Monitor {
+  Injection injection = Injection::kNone;
+  uint64_t every = 1;         // so many transactions give a packet
+  uint64_t ring = 1 << 20;    // bytes of each capsule's
+  unsigned capsules = 3;      // 3: at the accesses, between the levels, before memory; 2: the latter two
+  uint64_t packet_bytes = 8;  // one address
+  bool warmed = true;         // the rings were passed before, and do not begin at one set of the second level
+};
+
 // Capsules at the accesses, between the levels and before memory; each gives one packet for every `every` of
 // what passes at its place. Naive injection: the packet is an ordinary store of the ring buffer's next bytes,
 // made where the capsule sits. Separate memory: it goes past the caches to a memory controller of its own,
@@ -60,29 +70,32 @@ class MonitoredMemory {
   static constexpr uint64_t kL2BusCycles = 8;
   static constexpr uint64_t kMemoryBusCycles = 16;
   static constexpr uint64_t kMemoryCycles = 80;
-  // A packet: one address.
   static constexpr uint64_t kPacketBytes = 8;
   // Packets that a capsule holds until they are written; a full one holds the accesses up. In no paper.
   static constexpr uint64_t kBuffered = 64;
   static constexpr uint64_t kBuffer =
       kBuffered * kMemoryBusCycles * kPacketBytes / kLine;  // as cycles of the separate memory
 
-  // `ring`: bytes of each capsule's ring buffer. The accesses are made in the order of time.
-  MonitoredMemory(Injection injection, uint64_t every, uint64_t ring)
-      : injection_(injection), every_(every), ring_(ring) {}
-
-  // From now on another monitor, as if it were the first.
-  void monitor_with(Injection injection, uint64_t every, uint64_t ring) {
-    injection_ = injection;
-    every_ = every;
-    ring_ = ring;
+  // The accesses are made in the order of time.
+  explicit MonitoredMemory(const Monitor& monitor, uint64_t l1_bytes = kL1Bytes, uint64_t l2_bytes = kL2Bytes)
+      : monitor_(monitor), l1_(l1_bytes, 2, kLine), l2_(l2_bytes, 1, kLine) {
+    if (monitor.injection != Injection::kNaive || !monitor.warmed) return;
+    for (int pass = 0; pass < 2; ++pass)
+      for (uint64_t line = 0; line < monitor.ring / kLine; ++line)
+        for (unsigned place = 3 - monitor.capsules; place < 3; ++place)
+          fill_ring(place, ring_of(place) + line * kLine);
   }
 
   // An access long ago: it leaves its line in the caches and takes no time.
   void fill(uint64_t address, bool write) {
+    passed(0);
     const uint64_t line = address / kLine;
     if (l1_.use(line, write)) return;
-    if (!l2_.use(line, false)) put(l2_, line, false);
+    passed(1);
+    if (!l2_.use(line, false)) {
+      passed(2);
+      put(l2_, line, false);
+    }
     const uint64_t victim = put(l1_, line, write);
     if (victim != kNone && !l2_.use(victim, true)) put(l2_, victim, true);
   }
@@ -156,20 +169,47 @@ class MonitoredMemory {
     l2_bus_.take(at);
     if (!l2_.use(line, true) && put(l2_, line, true) != kNone) memory_bus_.take(at);
   }
+  // A capsule's ring. Rings that all begin at one set of the second level are what an earlier version had.
+  uint64_t ring_of(unsigned place) const {
+    const uint64_t apart = monitor_.warmed ? place * (kL2Bytes / 3 / kLine * kLine) : 0;
+    return kRings + place * (uint64_t{1} << 24) + apart;
+  }
+  // Is there a capsule at `place`, and does it make a packet of what passes now?
+  bool makes_packet(unsigned place) {
+    return monitor_.injection != Injection::kNone && place + monitor_.capsules >= 3 && !inside_ &&
+           ++seen_[place] % monitor_.every == 0;
+  }
+  // A line of a ring that was written long ago.
+  void fill_ring(unsigned place, uint64_t address) {
+    inside_ = true;
+    if (place == 0) {
+      fill(address, true);
+    } else if (place == 1 && !l2_.use(address / kLine, true)) {
+      put(l2_, address / kLine, true);
+    }
+    inside_ = false;
+  }
+  // What passed the capsule at `place` long ago.
+  void passed(unsigned place) {
+    if (!monitor_.warmed || !makes_packet(place)) return;
+    if (monitor_.injection == Injection::kNaive)
+      fill_ring(place, ring_of(place) + (written_[place] += monitor_.packet_bytes) % monitor_.ring);
+  }
   // The capsule at `place` saw one more.
   void monitor(unsigned place, uint64_t at) {
-    if (injection_ == Injection::kNone || inside_ || ++seen_[place] % every_ != 0) return;
+    if (!makes_packet(place)) return;
     ++packets_;
-    if (injection_ == Injection::kSeparate) {
+    const uint64_t packet = monitor_.packet_bytes;
+    if (monitor_.injection == Injection::kSeparate) {
       // The controller gathers packets into lines; a capsule with a full buffer holds the accesses up.
-      separate_ = std::max(separate_, at) + kMemoryBusCycles * kPacketBytes / kLine;
+      separate_ = std::max(separate_, at) + kMemoryBusCycles * packet / kLine;
       if (separate_ > at + kBuffer) {
         for (uint64_t& each : ports_) each = std::max(each, separate_ - kBuffer);
       }
       return;
     }
     inside_ = true;  // the packets themselves are not monitored
-    const uint64_t address = kRings + place * (uint64_t{1} << 24) + (written_[place] += kPacketBytes) % ring_;
+    const uint64_t address = ring_of(place) + (written_[place] += packet) % monitor_.ring;
     const uint64_t line = address / kLine;
     if (place == 0) {
       // Into the first level like any access, but out of the capsule's buffer and not of the processor's
@@ -197,12 +237,10 @@ class MonitoredMemory {
     return victim != memory::CacheArray::kEmpty && (victim & 1) != 0 ? victim >> 1 : kNone;
   }
   static constexpr uint64_t kRings = uint64_t{1} << 44;  // where no program's data lie
-  Injection injection_;
-  uint64_t every_;
-  uint64_t ring_;
-  memory::CacheArray l1_{kL1Bytes, 2, kLine};
+  Monitor monitor_;
+  memory::CacheArray l1_;
   memory::CacheArray code_{kCodeBytes, 2, kLine};
-  memory::CacheArray l2_{kL2Bytes, 1, kLine};
+  memory::CacheArray l2_;
   Bus<kL2BusCycles> l2_bus_;
   Bus<kMemoryBusCycles> memory_bus_;
   uint64_t separate_ = 0;  // when the separate controller is free

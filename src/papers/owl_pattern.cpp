@@ -2,10 +2,13 @@
 #include <substrata/feed.hpp>
 #include <substrata/owl.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <ostream>
+#include <random>
+#include <stdexcept>
 
-#include "papers/owl_workloads.hpp"
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
@@ -17,32 +20,32 @@ using owl_monitor::Capsule;
 using owl_monitor::Packet;
 
 constexpr uint64_t kAccesses = 72;
-constexpr int kAtoms = 3000;
+constexpr int kSteps = 8;
+// Mutants.
+constexpr char kShuffled[] = "loads=in another order for each atom";
+constexpr char kOtherWalk[] = "walk=in another order in each step";
+constexpr char kShortRows[] = "length=64";
 
-// The loads of a non-bonded update as the paper shows them: for each atom that the neighbour list keeps, 72
-// loads of its fields in a fixed order; an `if` leaves atoms out, so that the base addresses have gaps. The
-// list is walked again in every step.
-std::vector<uint64_t> neighbour_loads() {
+// The loads of a non-bonded update as the paper shows them: for each atom that the neighbour list keeps, 72 loads of
+// its fields in a fixed order; an `if` leaves atoms out, so that the base addresses have gaps. The list is walked again
+// in every step.
+std::vector<uint64_t> neighbour_loads(const Case& one) {
   constexpr uint64_t kStruct = 1536;
   constexpr uint64_t kBase = 0x20000000;
-  constexpr int kSteps = 8;
-  uint64_t state = 88172645463325252u;
-  const auto random = [&state] {  // xorshift: the same everywhere
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-  };
-  std::vector<uint64_t> fields(kAccesses);
-  for (uint64_t& field : fields)
-    field = random() % (kStruct / 8) * 8;  // an order without a shorter repetition
+  std::mt19937_64 random(one.seed);
+  std::vector<uint64_t> fields(kStruct / 8);
+  for (uint64_t i = 0; i < fields.size(); ++i) fields[i] = 8 * i;
+  std::shuffle(fields.begin(), fields.end(), random);  // an order without a shorter repetition
+  fields.resize(kAccesses);
   std::vector<uint64_t> atoms;
-  for (uint64_t atom = 0; static_cast<int>(atoms.size()) < kAtoms; ++atom) {
+  for (uint64_t atom = 0; atoms.size() < one.size.amount; ++atom) {
     if (random() % 3 != 0) atoms.push_back(kBase + atom * kStruct);
   }
   std::vector<uint64_t> loads;
   for (int step = 0; step < kSteps; ++step) {
+    if (one.setting == kOtherWalk) std::shuffle(atoms.begin(), atoms.end(), random);
     for (const uint64_t atom : atoms) {
+      if (one.setting == kShuffled) std::shuffle(fields.begin(), fields.end(), random);
       for (const uint64_t field : fields) loads.push_back(atom + field);
     }
   }
@@ -59,6 +62,7 @@ class Probe {
     t.kind = SUBSTRATA_READ;
     publisher_.publish(t);
   }
+  void deliver() { substrata_flush(); }
 
  private:
   client::feed::Publisher publisher_ =
@@ -109,96 +113,130 @@ class Expansion {
   substrata_owl_expander* above_ = nullptr;
 };
 
-std::vector<Observation> run(const Setting& setting) {
-  start_library();
+void compose_levels() {
+  auto known = client::sized<substrata_owl_module_info>();
+  if (substrata_owl_module_find("owl-pattern-levels", &known) == 0) return;
   const std::string levels =
       "module owl-pattern-levels \"patterns of patterns\" { input -> pattern(forward = 1) -> "
       "pattern(symbols = 1); }";
-  auto known = client::sized<substrata_owl_module_info>();
-  if (substrata_owl_module_find("owl-pattern-levels", &known) != 0) {
-    owl_monitor::demand(substrata_owl_compose(levels.data(), levels.size(), "owl-pattern"));
-  }
-  const std::vector<uint64_t> loads = neighbour_loads();
+  owl_monitor::demand(substrata_owl_compose(levels.data(), levels.size(), "owl-pattern"));
+}
+
+Readings measure(const Case& one) {
+  start_library();
+  compose_levels();
+  const std::vector<uint64_t> loads = neighbour_loads(one);
   Probe probe;
-  Capsule one("owl-pattern.loads", "pattern", "", 1 << 26, "owl-pattern-one");
-  Capsule two("owl-pattern.loads", "owl-pattern-levels", "", 1 << 26, "owl-pattern-two");
+  const char* const registers = one.setting == kShortRows ? kShortRows : "";
+  const uint64_t ring = std::bit_ceil(loads.size() * 40);
+  Capsule first("owl-pattern.loads", "pattern", registers, ring, "owl-pattern-one");
+  Capsule second("owl-pattern.loads", "owl-pattern-levels", "", ring, "owl-pattern-two");
 
   // The first sixteenth teaches; the rest is what is measured.
   const size_t taught = loads.size() / 16 / kAccesses * kAccesses;
   for (size_t i = 0; i < taught; ++i) probe.load(loads[i]);
-  const substrata_owl_statistics before = one.statistics();
+  probe.deliver();
+  const substrata_owl_statistics before = first.statistics();
   for (size_t i = taught; i < loads.size(); ++i) probe.load(loads[i]);
-  const substrata_owl_statistics after = one.statistics();
-  one.write_back();
-  two.write_back();
-  const double steady = static_cast<double>(after.events_seen - before.events_seen) /
-                        static_cast<double>(after.packets_injected - before.packets_injected);
-  const double whole =
-      static_cast<double>(loads.size()) / static_cast<double>(one.statistics().packets_injected);
+  probe.deliver();
+  const substrata_owl_statistics after = first.statistics();
+  first.write_back();
+  second.write_back();
+  const double steady = static_cast<double>(after.packets_injected - before.packets_injected) /
+                        static_cast<double>(after.events_seen - before.events_seen);
+  const uint64_t points = first.metric("POINTS");
+  const uint64_t covered = first.metric("COVERED");
+  const uint64_t packets = first.statistics().packets_injected;
 
-  std::vector<Observation> claims;
-  const uint64_t points = one.metric("POINTS");
-  const uint64_t covered = one.metric("COVERED");
-  claims.push_back(
-      {"the 72 accesses of the recurring pattern are reduced to a single access to the base of the pattern",
-       "72 to 1 (section 4.3)",
-       std::to_string(points) + " points stand for " + std::to_string(covered) + " of " +
-           std::to_string(loads.size()) + " loads, " +
-           owl_decimal(static_cast<double>(covered) / static_cast<double>(points), 2) + " each",
-       points != 0 && covered == points * kAccesses && covered * 10 > loads.size() * 9,
-       "a synthetic loop with the paper's shape; the trace of ammp on an Alpha is not to be had"});
-  claims.push_back({"this gives an injection rate of 1/72", "1/72 (section 4.3)",
-                    "1/" + owl_decimal(steady, 2) + " once the pattern is known, 1/" + owl_decimal(whole, 2) +
-                        " over the whole run with learning",
-                    steady > 71.5 && steady < 72.5,
-                    "packets for each load; the first sixteenth of the loads is the learning"});
-
-  Expansion first;
+  // What is reduced must be what was there, or the rates are of something else.
+  Expansion one_level;
   Packet packet;
-  uint64_t dropped = one.statistics().dropped + two.statistics().dropped;
-  for (auto reader = one.reader(); reader.next(packet);) first.take(packet, false);
-  Expansion second;
+  for (auto reader = first.reader(); reader.next(packet);) one_level.take(packet, false);
+  Expansion two_levels;
   uint64_t upper_packets = 0;
-  for (auto reader = two.reader(); reader.next(packet);) {
-    second.take(packet, packet.stage == 1);
-    ++upper_packets;
-  }
-  claims.push_back({"recognised patterns lose nothing: the reduced trace expands to the original",
-                    "every access is represented (section 4.3)",
-                    std::to_string(first.addresses.size()) + " and " +
-                        std::to_string(second.addresses.size()) + " addresses from one and two levels, " +
-                        (first.addresses == loads && second.addresses == loads ? "equal" : "not equal") +
-                        " to the original in their order",
-                    first.addresses == loads && second.addresses == loads && dropped == 0,
-                    {}});
-  const uint64_t upper_points = two.metric("PATTERN2_POINTS");
-  claims.push_back({"a second round of pattern matching on the output exposes the next level of the program",
-                    "indicated (section 4.3)",
-                    std::to_string(upper_points) + " points of points; " + std::to_string(upper_packets) +
-                        " packets after two rounds, " + std::to_string(one.statistics().packets_injected) +
-                        " after one",
-                    upper_points != 0 && upper_packets < one.statistics().packets_injected,
-                    "the second level finds the walk over the list, which repeats in each of eight steps"});
-  auto info = client::sized<substrata_owl_module_info>();
-  owl_monitor::demand(substrata_owl_module_find("pattern", &info));
-  claims.push_back({"a table of 200 x 100 entries of 32 bits is enough",
-                    "about 80 KB in raw form (section 4.3)",
-                    "200 x 100 x 32 bits are " + std::to_string(200 * 100 * 4) + " bytes; " +
-                        std::to_string(one.metric("PATTERNS")) + " rows in use at the end, " +
-                        std::to_string(one.metric("EVICTED")) + " freed",
-                    one.metric("PATTERNS") <= 200 && info.cost.table_bits >= 200u * 100 * 32,
-                    "the module also remembers 4096 distances to find repetitions in: " +
-                        std::to_string(info.cost.table_bits) + " bits together"});
+  for (auto reader = second.reader(); reader.next(packet); ++upper_packets)
+    two_levels.take(packet, packet.stage == 1);
+  if (first.statistics().dropped + second.statistics().dropped != 0)
+    throw std::runtime_error("packets were dropped");
+  if (one_level.addresses != loads || two_levels.addresses != loads)
+    throw std::runtime_error("the reduced trace does not expand to the original");
+
+  Readings found;
+  found["reduced"] = {points == 0 ? 1 : static_cast<double>(covered) / static_cast<double>(points),
+                      std::to_string(points) + " points stand for " + std::to_string(covered) + " of " +
+                          std::to_string(loads.size()) + " loads; they expand to the original"};
+  found["rate"] = {steady * kAccesses,
+                   "1/" + digits(1 / steady, 2) + " once the pattern is known, 1/" +
+                       digits(static_cast<double>(loads.size()) / static_cast<double>(packets), 2) +
+                       " with learning"};
+  found["levels"] = {static_cast<double>(upper_packets) / static_cast<double>(packets),
+                     std::to_string(upper_packets) + " packets after two rounds, " + std::to_string(packets) +
+                         " after one; " + std::to_string(second.metric("PATTERN2_POINTS")) +
+                         " points of points"};
+  found["table"] = {static_cast<double>(covered / kAccesses * kAccesses == covered && points != 0 &&
+                                                covered == points * kAccesses
+                                            ? covered
+                                            : 0) /
+                        static_cast<double>(loads.size()),
+                    std::to_string(first.metric("PATTERNS")) + " rows in use at the end, " +
+                        std::to_string(first.metric("EVICTED")) + " freed"};
+  return found;
+}
+
+void figures(const Setting& setting) {
+  const Size size{"", 3000, 1};
+  const std::vector<uint64_t> loads = neighbour_loads({size, 1, "", {}});
   setting.write("owl-pattern.csv", [&](std::ostream& file) {
     file << "index,address\n";
     for (size_t i = 0; i < 2000 && i < loads.size(); ++i) file << i << ',' << loads[i] << '\n';
   });
-  return claims;
+}
+
+Study study() {
+  constexpr char kLoop[] =
+      "the number of loads of a pattern and the gaps between patterns, which the paper gives";
+  return {{{"reduced",
+            {"4.3", "the accesses of the recurring pattern are reduced to a single access to its base",
+             "72 to 1"},
+            {"loads that a point stands for, on average", "", 71.5, 72.5},
+            Interval::kRange,
+            kLoop,
+            {},
+            {kShuffled, "the repetition: each atom's loads come in an order of their own"}},
+           {"rate",
+            {"4.3", "this gives an injection rate of 1/72", "1/72"},
+            {"packets for each load once the pattern is known, by 1/72", "", 0.99, 1.01},
+            Interval::kRange,
+            kLoop,
+            {},
+            {kShuffled, "the repetition: each atom's loads come in an order of their own"}},
+           {"levels",
+            {"4.3", "a second round of pattern matching distils the loop body to only a few points",
+             "a few points, no figure given"},
+            {"packets after two rounds by those after one", "", 0, 0.5},
+            Interval::kRange,
+            kLoop,
+            {},
+            {kOtherWalk, "the repeated walk over the list: each step takes the atoms in another order"}},
+           {"table",
+            {"4.3", "a table of 200 x 100 entries of 32 bits is enough for the patterns",
+             "200 x 100 entries, 80 KB"},
+            {"share of the loads that whole patterns of 72 cover", "%", 0.9, 1},
+            Interval::kRange,
+            kLoop,
+            {},
+            {kShortRows, "the length of the rows: 64 entries instead of 100"}}},
+          {{"300 atoms", 300, 1}, {"600 atoms", 600, 1}, {"1200 atoms", 1200, 1}},
+          {{"1000 atoms", 1000, 1}, {"3000 atoms", 3000, 1}, {"6000 atoms", 6000, 1}},
+          measure};
 }
 
 }  // namespace
 
 extern const Reproduction owl_pattern{
-    "owl-pattern", "Schulz et al., section 4.3, figure 5: pattern recognition and reduction", run};
+    .id = "owl-pattern",
+    .title = "Schulz et al., section 4.3, figure 5: pattern recognition and reduction",
+    .study = study,
+    .figures = figures};
 
 }  // namespace substrata::papers

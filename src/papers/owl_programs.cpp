@@ -29,8 +29,6 @@ namespace substrata::papers {
 using namespace tool;
 namespace {
 
-// A longer run is ended here, which is reported.
-constexpr size_t kMostSteps = 12'000'000;
 constexpr int kPipeBytes = 1 << 20;
 constexpr int kLogDescriptor = 9;  // where lackey writes to, in its own process
 
@@ -109,9 +107,16 @@ class CodeOf {
 // are asked for. The first `start_up` instructions are skipped.
 class Lines {
  public:
-  Lines(WholeProgram& into, uint64_t start_up, size_t most_instructions, CodeOf& code)
-      : steps_(into.steps), into_(into), start_up_(start_up), most_(most_instructions), code_(code) {}
-  bool full() const { return steps_.size() >= kMostSteps || (most_ != 0 && into_.executed.size() >= most_); }
+  Lines(WholeProgram& into, uint64_t start_up, size_t most_accesses, size_t most_instructions, CodeOf& code)
+      : steps_(into.steps),
+        into_(into),
+        start_up_(start_up),
+        most_accesses_(most_accesses),
+        most_(most_instructions),
+        code_(code) {}
+  bool full() const {
+    return steps_.size() >= most_accesses_ || (most_ != 0 && into_.executed.size() >= most_);
+  }
   void take(const char* piece, size_t bytes) {
     const char* const end = piece + bytes;
     while (piece != end && !full()) {
@@ -180,6 +185,7 @@ class Lines {
   std::vector<Step>& steps_;
   WholeProgram& into_;
   uint64_t start_up_;  // instructions still to be skipped
+  const size_t most_accesses_;
   const size_t most_;
   CodeOf& code_;
   std::unordered_map<uint64_t, uint32_t> places_;  // in `code`, by address
@@ -264,7 +270,8 @@ std::string count_start_up(const OwlProgram& program, uint64_t& instructions) {
 }
 
 // Gives why it failed, or "".
-std::string follow(const OwlProgram& program, size_t most_instructions, WholeProgram& into) {
+std::string follow(const OwlProgram& program, size_t most_accesses, size_t most_instructions,
+                   WholeProgram& into) {
   uint64_t start_up = 0;
   std::string why = count_start_up(program, start_up);
   if (!why.empty()) return why;
@@ -282,7 +289,7 @@ std::string follow(const OwlProgram& program, size_t most_instructions, WholePro
     return std::string("no process: ") + std::strerror(error);
   }
   CodeOf code(child);
-  Lines lines(into, start_up, most_instructions, code);
+  Lines lines(into, start_up, most_accesses, most_instructions, code);
   std::vector<char> piece(kPipeBytes);
   while (!lines.full()) {
     const ssize_t got = read(ends[0], piece.data(), piece.size());
@@ -312,7 +319,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-WholePrograms follow_whole_programs(size_t most_instructions) {
+WholePrograms follow_whole_programs(size_t most_accesses, size_t most_instructions) {
   WholePrograms result;
   if (find_program("valgrind").empty()) {
     result.left_out = "no program is followed: valgrind is not installed";
@@ -327,13 +334,14 @@ WholePrograms follow_whole_programs(size_t most_instructions) {
   const auto follow_the_next = [&] {
     for (size_t i = next++; i < list.size(); i = next++) {
       programs[i].name = list[i].name;
+      programs[i].paper = list[i].paper;
       programs[i].input = list[i].what;
       if (list[i].program.empty()) {
         why[i] = "there is no " + list[i].wanted + " here";
         continue;
       }
       try {
-        why[i] = follow(list[i], most_instructions, programs[i]);
+        why[i] = follow(list[i], most_accesses, most_instructions, programs[i]);
       } catch (const std::exception& error) {
         why[i] = error.what();
       }
@@ -358,7 +366,7 @@ WholePrograms follow_whole_programs(size_t most_instructions) {
      : each.stand_in    ? stand_ins
                         : own)
         .push_back(each.name + (each.stand_in ? " for " + each.paper : "") + " (" + each.what + ")");
-    if (programs[i].steps.size() >= kMostSteps) cut.push_back(each.name);
+    if (programs[i].steps.size() >= most_accesses) cut.push_back(each.name);
     result.programs.push_back(std::move(programs[i]));
   }
   if (result.left_out.empty()) result.left_out = "none is left out";
@@ -366,8 +374,8 @@ WholePrograms follow_whole_programs(size_t most_instructions) {
   if (!stand_ins.empty()) result.which += (own.empty() ? "" : "; ") + ("as stand-ins " + listed(stand_ins));
   if (!others.empty()) result.which += (result.which.empty() ? "" : "; ") + ("of SPLASH-2 " + listed(others));
   if (!cut.empty())
-    result.which += "; of " + listed(cut) + " the first " + std::to_string(kMostSteps / 1'000'000) +
-                    " million accesses after the start-up";
+    result.which += "; of " + listed(cut) + " the first " + std::to_string(most_accesses) +
+                    " accesses after the start-up";
   return result;
 }
 

@@ -31,6 +31,7 @@ struct Code {
 // when it is given nothing to do.
 struct WholeProgram {
   std::string name;
+  std::string paper;  // its row in the paper's table 1, or "": SPLASH-2's
   std::string input;
   std::vector<Step> steps;
   // Where instructions are asked for: each that was executed, as its place in `code` times 256 and how many
@@ -45,11 +46,14 @@ struct WholePrograms {
   std::string left_out;  // programs of the list that are not here, and why; never empty
 };
 
-// Runs the programs of owl_program_list.hpp under `valgrind --tool=lackey --trace-mem=yes`, two at a time,
-// each to its end or until it has made twelve million accesses after its start-up. Takes minutes. A program
-// that is not installed is left out with the reason. With `most_instructions` the instructions are recorded
-// too, and a run ends after so many of them behind its start-up. Throws std::runtime_error when no temporary
-// folder can be made.
-WholePrograms follow_whole_programs(size_t most_instructions = 0);
+// Runs the programs of owl_program_list.hpp under `valgrind --tool=lackey --trace-mem=yes`, two at a time, each to its
+// end or until it has made so many accesses after its start-up; twelve million take minutes. A program that is not
+// installed is left out with the reason. With `most_instructions` the instructions are recorded too, and a run ends
+// after so many of them behind its start-up. Throws std::runtime_error when no temporary folder can be made.
+WholePrograms follow_whole_programs(size_t most_accesses, size_t most_instructions = 0);
+
+// What is timed of this program is one thread's asking whether the other has found a move, and valgrind runs them
+// alternately: it is shown and does not decide.
+inline constexpr const char* kWaits = "gnuchess";
 
 }  // namespace substrata::papers

@@ -3,11 +3,11 @@
 #include <substrata/feed.hpp>
 #include <substrata/owl.hpp>
 
-#include <stdexcept>
+#include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
-#include "papers/owl_workloads.hpp"
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
@@ -20,13 +20,16 @@ using owl_monitor::Capsule;
 // The first level is direct-mapped, so that two lines suffice for a conflict; the second is the paper's.
 constexpr char kMachine[] = "l1=64k:l1_ways=1:l2=2m:l2_ways=1:line=64";
 constexpr uint64_t kWay = 64 * 1024;
-constexpr uint64_t kElements = 4096;  // of 8 bytes, 32 KiB an array
 constexpr uint64_t kRounds = 12;
+constexpr double kSpike = 0.2;  // fills for each access
+// Mutants.
+constexpr char kApart[] = "arrays=apart";
+constexpr char kWholeWay[] = "moved=a whole way";
 
 // A program whose accesses the memory machine follows.
 class Program {
  public:
-  Program() {
+  explicit Program(uint64_t elements) : elements_(elements) {
     uint32_t number = 0;
     if (substrata_probe_find("mem.cpu0.accesses", &number) != 0) {
       number = client::feed::Source::simulated("memory", "a plain cache machine")
@@ -47,7 +50,7 @@ class Program {
   // c[i] += a[i] * b[i], over and over.
   void multiply(uint64_t a, uint64_t b, uint64_t c, uint64_t rounds) {
     for (uint64_t round = 0; round < rounds; ++round) {
-      for (uint64_t i = 0; i < kElements; ++i) {
+      for (uint64_t i = 0; i < elements_; ++i) {
         access(a + 8 * i, SUBSTRATA_READ);
         access(b + 8 * i, SUBSTRATA_READ);
         access(c + 8 * i, SUBSTRATA_WRITE);
@@ -56,6 +59,7 @@ class Program {
   }
 
  private:
+  const uint64_t elements_;
   client::feed::Publisher publisher_;
   uint64_t time_ = 0;
 };
@@ -80,25 +84,44 @@ double miss_rate(const Capsule& accesses, const Capsule& fills, uint64_t& last_a
   return rate;
 }
 
-std::vector<Observation> run(const Setting&) {
+// Of all conflicts that the report lists, the part between the two arrays.
+double share_of_pair(const std::string& report) {
+  std::istringstream lines(report);
+  std::string kind, first, second;
+  double pair = 0, all = 0, count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    if (!(words >> kind >> first >> second >> count) || kind != "conflict") continue;
+    all += count;
+    if (first == "gradient" && second == "pressure") pair += count;
+  }
+  return all == 0 ? 0 : pair / all;
+}
+
+Readings measure(const Case& one) {
   start_library();
   const auto machine = client::feed::Following::begin("memory", kMachine).value();
-  Program program;
+  const uint64_t elements = one.size.amount;
+  Program program(elements);
+  const uint64_t rounds = std::max<uint64_t>(kRounds, kRounds * 4096 / elements);
 
-  // Seven arrays. pressure and gradient lie a multiple of the first level's size apart, which nothing publishes.
-  const uint64_t base = uint64_t{1} << 30;
+  // Seven arrays. pressure and gradient lie a multiple of the first level's size apart, which nothing publishes. With
+  // each seed all lie elsewhere in the cache.
+  const uint64_t base = (uint64_t{1} << 30) + one.seed * 37 * 64;
+  const uint64_t half = one.setting == kWholeWay ? kWay : kWay / 2;
   const Object objects[] = {
       {"velocity", base},
       {"density", base + kWay / 2},
       {"energy", base + 3 * kWay + 256},
       {"pressure", base + 4 * kWay},
-      {"gradient", base + 9 * kWay},
+      {"gradient", base + (one.setting == kApart ? 9 * kWay + kWay / 2 : 9 * kWay)},
       {"flux", base + 12 * kWay + kWay / 2},
-      {"gradient_padded", base + 16 * kWay + kWay / 2},
+      {"gradient_padded", base + 16 * kWay + half},
   };
   substrata_owl_objects_clear();
   for (const Object& object : objects)
-    owl_monitor::demand(substrata_owl_object_add(object.name, object.address, 8 * kElements));
+    owl_monitor::demand(substrata_owl_object_add(object.name, object.address, 8 * elements));
+  const uint64_t target = one.setting == kApart ? objects[3].address : objects[5].address;
 
   // The background: two plain counters. Nothing else runs until the rule acts.
   const Capsule accesses("mem.cpu0.accesses", "counter", "", 0, "background");
@@ -117,51 +140,74 @@ std::vector<Observation> run(const Setting&) {
 
   uint64_t seen_accesses = 0;
   uint64_t seen_fills = 0;
-  uint64_t times = 0;
+  uint64_t before = 0, times = 0;
   const char* report = "";
-  program.multiply(objects[0].address, objects[1].address, objects[0].address, kRounds);
+  program.multiply(objects[0].address, objects[1].address, objects[0].address, rounds);
   const double quiet = miss_rate(accesses, fills, seen_accesses, seen_fills);
-  owl_monitor::demand(substrata_owl_recruited(rule.rule, &times, &report));
-  const bool slept = times == 0;
-  program.multiply(objects[3].address, objects[4].address, objects[5].address, kRounds);
+  owl_monitor::demand(substrata_owl_recruited(rule.rule, &before, &report));
+  program.multiply(objects[3].address, objects[4].address, target, rounds);
   const double spike = miss_rate(accesses, fills, seen_accesses, seen_fills);
   owl_monitor::demand(substrata_owl_recruited(rule.rule, &times, &report));
   const std::string found = report;
-  const std::string first = found.substr(0, found.find('\n'));
-  // The cure the report suggests: the same computation with one of the two moved by half a way.
-  program.multiply(objects[3].address, objects[6].address, objects[5].address + kWay, 2 * kRounds);
+  // The cure the report suggests: the same computation with one of the two moved by half a way. It runs once before it
+  // is judged, as the arrays are new to the cache.
+  const uint64_t moved = objects[6].address;
+  program.multiply(objects[3].address, moved, moved, 2);
   static_cast<void>(miss_rate(accesses, fills, seen_accesses, seen_fills));
-  program.multiply(objects[3].address, objects[6].address, objects[6].address, kRounds);
+  program.multiply(objects[3].address, moved, moved, rounds);
   const double cured = miss_rate(accesses, fills, seen_accesses, seen_fills);
 
-  std::vector<Observation> claims;
-  const auto percent = [](double part) { return owl_decimal(100 * part, 2) + " %"; };
-  claims.push_back(
-      {"an unobtrusive background monitor detects a spike of the cache miss rate, and only then instantiates "
-       "more",
-       "might employ (section 1)",
-       "fills for each access " + percent(quiet) + " before and " + percent(spike) +
-           " in the spike; recruited " + std::to_string(times) + " times, never before it",
-       slept && times != 0 && spike > 0.2 && quiet < 0.2,
-       {}});
-  claims.push_back(
-      {"monitors on the L1-L2 and memory buses capture individual misses that are correlated: thrashing of "
-       "specific "
-       "data indicates conflict misses",
-       "the pair is named (section 1)", first, first.rfind("conflict gradient pressure ", 0) == 0,
-       "the rule knows neither the arrays nor where they lie; the whole report: " + found});
-  claims.push_back({"this helps in selecting an optimisation, such as cache-conscious data placement",
-                    "helps (section 1)",
-                    "with one of the two moved by half a way the fills for each access fall from " +
-                        percent(spike) + " to " + percent(cured),
-                    cured * 4 < spike,
-                    {}});
-  return claims;
+  const auto percent = [](double part) { return digits(100 * part, 2) + " %"; };
+  Readings readings;
+  readings["spike"] = {before == 0 ? static_cast<double>(times) : 0,
+                       "fills for each access " + percent(quiet) + " before and " + percent(spike) +
+                           " in the spike; recruited " + std::to_string(before) + " times before it"};
+  readings["pair"] = {share_of_pair(found), found.substr(0, found.find('\n'))};
+  readings["cure"] = {spike > kSpike ? cured / spike : 1,
+                      "fills for each access fall from " + percent(spike) + " to " + percent(cured)};
+  return readings;
+}
+
+Study study() {
+  constexpr char kNothing[] = "nothing";
+  constexpr char kThreshold[] = "the rule's threshold of 0.2 fills for each access is ours";
+  return {
+      {{"spike",
+        {"1", "a background monitor detects a spike of the cache miss rate, and only then instantiates more",
+         "might employ, no figure given"},
+        {"times that the rule recruits in the spike; 0 where it recruited before", "", 1, 1000},
+        Interval::kRange,
+        kThreshold,
+        {},
+        {kApart, "the spike: the arrays do not share the cache's sets"}},
+       {"pair",
+        {"1",
+         "monitors on the L1-L2 bus capture misses that are correlated: thrashing of specific data indicates "
+         "conflict misses",
+         "no figure given"},
+        {"of the conflicts in the report, those of the two arrays that share sets", "%", 0.9, 1},
+        Interval::kRange,
+        kNothing,
+        {},
+        {kApart, "the conflict: the arrays do not share the cache's sets"}},
+       {"cure",
+        {"1", "this helps in selecting an optimisation, such as cache-conscious data placement",
+         "no figure given"},
+        {"fills for each access with one array moved, by those in the spike", "", 0, 0.25},
+        Interval::kRange,
+        kNothing,
+        {},
+        {kWholeWay, "the placement: the array moves by the whole way and meets the same sets"}}},
+      {{"1024 elements", 1024, 1}, {"2048 elements", 2048, 1}, {"4096 elements", 4096, 1}},
+      {{"1536 elements", 1536, 1}, {"3072 elements", 3072, 1}, {"4096 elements", 4096, 1}},
+      measure};
 }
 
 }  // namespace
 
 extern const Reproduction owl_recruiting{
-    "owl-recruiting", "Schulz et al., section 1: recruiting monitors to find a cause", run};
+    .id = "owl-recruiting",
+    .title = "Schulz et al., section 1: recruiting monitors to find a cause",
+    .study = study};
 
 }  // namespace substrata::papers

@@ -2,10 +2,11 @@
 #include <substrata/substrate.h>
 
 #include <chrono>
-#include <cstdio>
 #include <limits>
+#include <map>
 #include <ostream>
 #include <stdexcept>
+#include <string>
 
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
@@ -43,10 +44,11 @@ constexpr SubstrateTable kTable{.name = "dispatch",
                                 .read = read,
                                 .reset = nothing};
 
-constexpr int kCalls = 1000;    // in one timed batch
-constexpr int kBatches = 3000;  // of each kind, taken in turn so that both see the same machine
+constexpr int kCalls = 1000;  // in one timed batch
 constexpr double kNegligibleNs = 2;
 constexpr double kNegligibleShare = 0.01;
+// Mutant.
+constexpr char kByName[] = "call=by name";
 
 // Nanoseconds a call of the shortest of the batches: what others do to the machine only makes batches longer.
 class Shortest {
@@ -65,7 +67,7 @@ class Shortest {
 };
 
 // Shortest PAPI_read of a running set with this one event; a negative number when it cannot be counted.
-double read_ns(const char* event) {
+double read_ns(const char* event, std::uint64_t batches) {
   int set = PAPI_NULL;
   double ns = -1;
   if (PAPI_create_eventset(&set) != PAPI_OK) return ns;
@@ -73,7 +75,7 @@ double read_ns(const char* event) {
     Shortest shortest;
     long long value = 0;
     int status = PAPI_OK;
-    for (int i = 0; i < kBatches / 10; ++i) shortest.batch([&] { status |= PAPI_read(set, &value); });
+    for (std::uint64_t i = 0; i < batches; ++i) shortest.batch([&] { status |= PAPI_read(set, &value); });
     if (status == PAPI_OK) ns = shortest.ns();
     PAPI_stop(set, &value);
   }
@@ -82,80 +84,107 @@ double read_ns(const char* event) {
   return ns;
 }
 
-std::vector<Observation> run_dispatch(const Setting& setting) {
-  start_library();
+struct Times {
+  double direct;
+  double dispatched;
+};
+
+// Batches of both kinds are taken in turn, so that both see the same machine.
+Times time_calls(const Case& one) {
   Host host;
   SubstrateTable table;
   if (publish(kTable, &host, &table) != 0) throw std::runtime_error("the substrate cannot be published");
   const SubstrateTable* through = &table;
   __asm__ volatile("" : "+r"(through));  // else the compiler sees which function it is
+  const std::map<std::string, const SubstrateTable*> by_name{
+      {"coretemp", through}, {"dispatch", through}, {"net", through}, {"perf", through}};
 
   Shortest direct;
   Shortest dispatched;
   std::int64_t value = 0;
-  for (int i = 0; i < kBatches; ++i) {
+  for (std::uint64_t i = 0; i < one.size.amount; ++i) {
     direct.batch([&] {
       (void)read(nullptr, &value);
       __asm__ volatile("" ::: "memory");
     });
-    dispatched.batch([&] {
-      (void)through->read(nullptr, &value);
-      __asm__ volatile("" ::: "memory");
-    });
+    if (one.setting == kByName) {
+      dispatched.batch([&] {
+        (void)by_name.find("dispatch")->second->read(nullptr, &value);
+        __asm__ volatile("" ::: "memory");
+      });
+    } else {
+      dispatched.batch([&] {
+        (void)through->read(nullptr, &value);
+        __asm__ volatile("" ::: "memory");
+      });
+    }
   }
-  const double added = dispatched.ns() - direct.ns();
-  std::vector<Observation> claims;
-  claims.push_back({"the extra level of indirection adds a negligible overhead to the call time",
-                    "negligible (no figure given; taken here as below 2 ns)",
-                    digits(added, 2) + " ns: " + digits(dispatched.ns(), 2) + " ns through the table, " +
-                        digits(direct.ns(), 2) + " ns directly",
-                    added < kNegligibleNs,
-                    "shortest of " + std::to_string(kBatches) + " batches of " + std::to_string(kCalls) +
-                        " calls each, taken in turn in one process"});
-  // The two differ by less than the batches of one kind do.
-  const Observation::Kind kind = added < 0 ? Observation::Kind::kUnresolved : Observation::Kind::kTested;
-  claims.back().kind = kind;
+  return {direct.ns(), dispatched.ns()};
+}
 
-  // Hardware counters are what the paper read; where none opens, the kernel's own counters of the processor.
-  const char* counted = nullptr;
-  double whole = -1;
+// Hardware counters are what the paper read; where none opens, the kernel's own counters of the processor.
+Reading share_of_read(double added, std::uint64_t batches) {
   for (const char* event : {"PAPI_TOT_CYC", "perf::TASK-CLOCK", "net:::lo:rx:packets"}) {
-    whole = read_ns(event);
-    counted = event;
-    if (whole > 0) break;
+    const double whole = read_ns(event, batches);
+    if (whole > 0)
+      return {added / whole, digits(added, 2) + " ns of " + digits(whole, 1) + " ns, a read of " + event};
   }
-  Observation share{"this holds even in time-critical routines such as reading counter values",
-                    "negligible (no figure given; taken here as below 1 % of the call)",
-                    {},
-                    false,
-                    {},
-                    kind};
-  if (whole > 0) {
-    share.ours = digits(100 * added / whole, 3) + " % of a PAPI_read: " + digits(added, 2) + " ns of " +
-                 digits(whole, 1) + " ns";
-    share.holds = added / whole < kNegligibleShare;
-    share.note = std::string("read of ") + counted;
-  } else {
-    share.ours = "not measured";
-    share.note = "no counter of the processor or the network opens here; `substrata doctor` shows why";
-  }
-  const double least = read_ns("example:::constant");
-  if (least > 0)
-    share.note += "; a PAPI_read that needs no system call (example:::constant) takes " + digits(least, 1) +
-                  " ns in all";
-  claims.push_back(share);
+  throw std::runtime_error(
+      "no counter of the processor or the network opens here; `substrata doctor` shows why");
+}
 
+Readings measure(const Case& one) {
+  start_library();
+  const Times times = time_calls(one);
+  const double added = times.dispatched - times.direct;
+  Readings found;
+  found["call"] = {added, digits(times.dispatched, 2) + " ns through the table, " + digits(times.direct, 2) +
+                              " ns directly"};
+  if (one.wants("read")) found["read"] = share_of_read(added, one.size.amount / 10);
+  return found;
+}
+
+void figures(const Setting& setting) {
+  start_library();
+  const Size size{"", 3000, 1};
+  const Times times = time_calls({size, 1, "", {}});
   setting.write("papi-dispatch.csv", [&](std::ostream& file) {
-    file << "what,ns\ndirect call," << direct.ns() << "\nthrough the table," << dispatched.ns() << "\n";
-    if (whole > 0) file << "PAPI_read of " << counted << "," << whole << "\n";
-    if (least > 0) file << "PAPI_read of example:::constant," << least << "\n";
+    file << "what,ns\ndirect call," << times.direct << "\nthrough the table," << times.dispatched << "\n";
+    for (const char* event : {"PAPI_TOT_CYC", "perf::TASK-CLOCK", "example:::constant"})
+      if (const double ns = read_ns(event, 300); ns > 0)
+        file << "PAPI_read of " << event << "," << ns << "\n";
   });
-  return claims;
+}
+
+Study study() {
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  return {{{"call",
+            {"2", "the extra level of indirection adds a negligible overhead to the call time",
+             "negligible (no figure given; taken here as below 2 ns)"},
+            {"shortest call through the table less the shortest direct one", "ns", kNone, kNegligibleNs},
+            Interval::kRange,
+            "nothing",
+            {},
+            {kByName, "the table of function pointers: the substrate is looked up by its name"}},
+           {"read",
+            {"2", "this holds even in time-critical routines such as reading counter values",
+             "negligible (no figure given; taken here as below 1 % of the call)"},
+            {"that difference by the shortest PAPI_read of a running set", "%", kNone, kNegligibleShare},
+            Interval::kRange,
+            "nothing",
+            {},
+            {kByName, "the table of function pointers: the substrate is looked up by its name"}}},
+          {{"200 batches", 200, 1}, {"400 batches", 400, 1}, {"800 batches", 800, 1}},
+          {{"1000 batches", 1000, 1}, {"2000 batches", 2000, 1}, {"3000 batches", 3000, 1}},
+          measure};
 }
 
 }  // namespace
 
 extern const Reproduction papi_dispatch{
-    "papi-dispatch", "Dongarra et al., section 2: calls through the table of a substrate", run_dispatch};
+    .id = "papi-dispatch",
+    .title = "Dongarra et al., section 2: calls through the table of a substrate",
+    .study = study,
+    .figures = figures};
 
 }  // namespace substrata::papers

@@ -22,12 +22,17 @@ namespace substrata::papers {
 using namespace sampler;
 namespace {
 
-constexpr int kIterations = 8;    // as many as figure 1 of the paper shows periods, roughly
-constexpr int kPoints = 1 << 14;  // of the program's own FFT
-constexpr int kDatagrams = 64;    // sent in each communication phase
+constexpr int kIterations = 8;  // as many as figure 1 of the paper shows periods, roughly
+constexpr int kDatagrams = 64;  // sent in each communication phase
 constexpr int kDatagramBytes = 1024;
 constexpr const char* kWorkload = "fft:points=4096";  // of the modelled memory
-constexpr std::uint64_t kSeed = 1;
+// Mutants.
+constexpr char kFirstOnly[] = "search=the first substrate";
+constexpr char kOwn[] = "events=of the set's own substrate";
+constexpr char kOneSubstrate[] = "sets=of one substrate";
+constexpr char kOther[] = "second set=of another substrate";
+constexpr char kMixed[] = "phases=one";
+constexpr char kDisturbed[] = "alone=with another set's reads";
 
 using Complex = std::complex<double>;
 
@@ -122,6 +127,7 @@ class Domains {
   }
   Domains(const Domains&) = delete;
   Domains& operator=(const Domains&) = delete;
+  Domains(Domains&& other) noexcept : list(std::exchange(other.list, {})) {}
 
   bool add(const std::string& name, const std::string& event, bool repeats) {
     Domain domain{name, event, repeats, PAPI_NULL};
@@ -137,25 +143,25 @@ class Domains {
 };
 
 // What passes in the modelled memory and in the example substrate: it depends on the program alone.
-void repeatable_work(int example_set) {
+void repeatable_work(int example_set, std::uint64_t seed, int reads = 9) {
   auto options = client::sized<substrata_run_options>();
-  options.seed = kSeed;
+  options.seed = seed;
   auto result = client::sized<substrata_run_result>();
   if (substrata_run("memory", kWorkload, &options, &result) != 0)
     throw std::runtime_error(result.message[0] != '\0' ? result.message : substrata_feed_error());
   if (result.correct == 0) throw std::runtime_error(result.message);
   long long value = 0;
-  for (int i = 0; i < 9 && example_set != PAPI_NULL; ++i) PAPI_read(example_set, &value);
+  for (int i = 0; i < reads && example_set != PAPI_NULL; ++i) PAPI_read(example_set, &value);
 }
 
 // The value of one event counted alone over the same work.
-long long count_alone(const Domain& domain) {
+long long count_alone(const Domain& domain, std::uint64_t seed, int reads) {
   Domains alone;
   if (!alone.add(domain.name, domain.event, domain.repeats))
     throw std::runtime_error("cannot count " + domain.event);
   const int set = alone.list.front().set;
   if (const int status = PAPI_start(set); status != PAPI_OK) throw std::runtime_error(refusal(status));
-  repeatable_work(domain.name == "example" ? set : PAPI_NULL);
+  repeatable_work(domain.name == "example" ? set : PAPI_NULL, seed, reads);
   long long value = 0;
   if (const int status = PAPI_stop(set, &value); status != PAPI_OK) throw std::runtime_error(refusal(status));
   return value;
@@ -175,17 +181,8 @@ std::string find_temperature() {
   return {};
 }
 
-struct Row {
-  int iteration;
-  const char* phase;
-  std::vector<long long> values;
-};
-
-std::vector<Observation> run_domains(const Setting& setting) {
-  start_library();
-  Link link;
-  if (!link.works()) throw std::runtime_error("no datagram sockets on loopback");
-
+// A substrate each, as many as open here.
+Domains domains_here() {
   Domains domains;
   if (!domains.add("processor", "PAPI_FP_OPS", false)) domains.add("processor", "perf::TASK-CLOCK", false);
   const std::string temperature = find_temperature();
@@ -193,71 +190,92 @@ std::vector<Observation> run_domains(const Setting& setting) {
   domains.add("network", "net:::lo:tx:packets", false);
   domains.add("memory model", "memory:::ACCESSES", true);
   domains.add("example", "example:::reads", true);
-  const std::size_t count = domains.list.size();
-  if (count < 2)
+  if (domains.list.size() < 2)
     throw std::runtime_error("fewer than two substrates open here; `substrata doctor` shows why");
-  std::vector<Observation> claims;
+  return domains;
+}
 
-  // Search across the substrates, which names the substrate of each event.
-  std::string found;
-  bool identified = true;
-  for (const Domain& domain : domains.list) {
-    int code = 0;
-    identified = identified && PAPI_event_name_to_code(domain.event.c_str(), &code) == PAPI_OK &&
-                 PAPI_get_event_component(code) == PAPI_get_eventset_component(domain.set);
-    found +=
-        (found.empty() ? "" : ", ") + domain.event + " in " + component_name(PAPI_get_event_component(code));
-  }
-  claims.push_back({"events are searched across all substrates, and the substrate of each is identified",
-                    "mechanisms have been added (section 2)",
-                    found,
-                    identified,
-                    {}});
-
-  // A set holds events of one substrate.
-  bool refused = true;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Domain& other = domains.list[(i + 1) % count];
-    refused = refused && PAPI_add_named_event(domains.list[i].set, other.event.c_str()) == PAPI_EINVAL &&
-              PAPI_num_events(domains.list[i].set) == 1;
-  }
-  claims.push_back({"an eventset belongs to one substrate and can only contain its events",
-                    "only (section 2)",
-                    refused ? "an event of another substrate was refused by each of " +
-                                  std::to_string(count) + " sets, which stayed as they were"
-                            : "an event of another substrate was taken",
-                    refused,
-                    {}});
-
-  // The main run: all sets at once, read at the border of every phase.
-  bool all_run = true;
-  for (const Domain& domain : domains.list) all_run = all_run && PAPI_start(domain.set) == PAPI_OK;
-  for (const Domain& domain : domains.list) {
-    int state = 0;
-    all_run = all_run && PAPI_state(domain.set, &state) == PAPI_OK && (state & PAPI_RUNNING) != 0;
-  }
+std::string names_of(const Domains& domains) {
   std::string names;
   for (const Domain& domain : domains.list) names += (names.empty() ? "" : ", ") + domain.name;
-  claims.push_back(
-      {"sets of different substrates are active simultaneously", "multiple (section 2)",
-       std::to_string(count) + " sets " + (all_run ? "ran" : "did not all run") + " at once: " + names,
-       all_run && count >= 2,
-       temperature.empty() ? "no temperature sensor opens here, so that domain is left out" : ""});
+  return names;
+}
 
-  bool one_each = true;
+// Of the events, how many are found with the substrate of their set.
+Reading identified(const Case& one, const Domains& domains) {
+  double found = 0;
   for (const Domain& domain : domains.list) {
-    Domains second;
-    one_each = one_each && second.add(domain.name, domain.event, false) &&
-               PAPI_start(second.list.front().set) == PAPI_EISRUN;
+    int code = 0;
+    if (PAPI_event_name_to_code(domain.event.c_str(), &code) != PAPI_OK) continue;
+    const int component = PAPI_get_event_component(code);
+    if (one.setting == kFirstOnly && component != PAPI_get_eventset_component(domains.list.front().set))
+      continue;
+    found += component == PAPI_get_eventset_component(domain.set) ? 1 : 0;
   }
-  claims.push_back({"only one eventset per substrate runs at a time",
-                    "one (section 2)",
-                    one_each ? "a second set of each substrate was refused while the first ran"
-                             : "a second set of a running substrate was started",
-                    one_each,
-                    {}});
+  return {found / static_cast<double>(domains.list.size()), names_of(domains)};
+}
 
-  std::vector<Row> rows;
+// Of the attempts to add an event of another substrate to a set, how many were refused and left the set as it was.
+Reading refused(const Case& one, const Domains& domains) {
+  double refusals = 0;
+  const std::size_t count = domains.list.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Domains again;
+    if (!again.add(domains.list[i].name, domains.list[i].event, false))
+      throw std::runtime_error("a set is refused");
+    const int set = again.list.front().set;
+    if (one.setting == kOwn) PAPI_cleanup_eventset(set);
+    const Domain& other = domains.list[one.setting == kOwn ? i : (i + 1) % count];
+    const int before = PAPI_num_events(set);
+    refusals +=
+        PAPI_add_named_event(set, other.event.c_str()) == PAPI_EINVAL && PAPI_num_events(set) == before ? 1
+                                                                                                        : 0;
+  }
+  return {refusals / static_cast<double>(count), std::to_string(count) + " sets"};
+}
+
+// How many sets run at once.
+Reading running(const Case& one, const Domains& domains) {
+  double run = 0;
+  Domains sets;
+  for (const Domain& domain : domains.list) {
+    const Domain& taken = one.setting == kOneSubstrate ? domains.list.front() : domain;
+    if (!sets.add(taken.name, taken.event, false)) continue;
+    PAPI_start(sets.list.back().set);
+  }
+  for (const Domain& domain : sets.list) {
+    int state = 0;
+    run += PAPI_state(domain.set, &state) == PAPI_OK && (state & PAPI_RUNNING) != 0 ? 1 : 0;
+  }
+  return {run, names_of(domains)};
+}
+
+// Of the attempts to start a second set of a running substrate, how many were refused.
+Reading second_refused(const Case& one, const Domains& domains) {
+  double refusals = 0;
+  const std::size_t count = domains.list.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Domains sets;
+    const Domain& second = domains.list[one.setting == kOther ? (i + 1) % count : i];
+    if (!sets.add(domains.list[i].name, domains.list[i].event, false) ||
+        !sets.add(second.name, second.event, false) || PAPI_start(sets.list[0].set) != PAPI_OK)
+      throw std::runtime_error("a set of " + domains.list[i].name + " is refused");
+    refusals += PAPI_start(sets.list[1].set) == PAPI_EISRUN ? 1 : 0;
+  }
+  return {refusals / static_cast<double>(count), std::to_string(count) + " substrates"};
+}
+
+struct Row {
+  int iteration;
+  const char* phase;
+  std::vector<long long> values;
+};
+
+// Iterations of computing and communicating with all sets read at the border of every phase.
+std::vector<Row> iterate(const Case& one, Domains& domains) {
+  Link link;
+  if (!link.works()) throw std::runtime_error("no datagram sockets on loopback");
+  const std::size_t count = domains.list.size();
   const auto read_all = [&] {
     std::vector<long long> values(count);
     for (std::size_t i = 0; i < count; ++i)
@@ -265,23 +283,21 @@ std::vector<Observation> run_domains(const Setting& setting) {
         throw std::runtime_error(domains.list[i].event + ": " + refusal(status));
     return values;
   };
-  std::vector<Complex> data(kPoints);
-  for (std::size_t i = 0; i < data.size(); ++i) data[i] = {std::sin(0.1 * static_cast<double>(i)), 0};
+  for (const Domain& domain : domains.list)
+    if (const int status = PAPI_start(domain.set); status != PAPI_OK)
+      throw std::runtime_error(refusal(status));
+  std::vector<Complex> data(one.size.amount);
+  for (std::size_t i = 0; i < data.size(); ++i)
+    data[i] = {std::sin(0.1 * static_cast<double>(one.seed * i)), 0};
+  std::vector<Row> rows;
   bool right = true;
-  std::size_t processor = count, network = count;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (domains.list[i].name == "processor") processor = i;
-    if (domains.list[i].name == "network") network = i;
-  }
-  int computing = 0, communicating = 0;
   for (int iteration = 0; iteration < kIterations; ++iteration) {
     std::vector<long long> before = read_all();
     right = compute(data) && right;
+    if (one.setting == kMixed && !link.communicate()) throw std::runtime_error("loopback refuses datagrams");
     std::vector<long long> between = read_all();
-    if (!link.communicate()) throw std::runtime_error("the loopback interface refuses datagrams");
+    if (one.setting != kMixed && !link.communicate()) throw std::runtime_error("loopback refuses datagrams");
     const std::vector<long long> after = read_all();
-    if (processor < count && between[processor] > before[processor]) ++computing;
-    if (network < count && after[network] - between[network] >= kDatagrams) ++communicating;
     for (std::size_t i = 0; i < count; ++i) {
       before[i] = between[i] - before[i];
       between[i] = after[i] - between[i];
@@ -290,45 +306,79 @@ std::vector<Observation> run_domains(const Setting& setting) {
     rows.push_back({iteration, "communicate", between});
   }
   if (!right) throw std::runtime_error("the FFT's inverse does not give back its input");
-  const bool both = processor < count && network < count;
-  claims.push_back({"the periods of computation and communication of an FFT show in the domains' counters",
-                    "periodic (figure 1)",
-                    "of " + std::to_string(kIterations) + " iterations " + std::to_string(computing) +
-                        " show processor work while computing, " + std::to_string(communicating) +
-                        " at least the " + std::to_string(kDatagrams) + " packets that were sent",
-                    both && computing == kIterations && communicating == kIterations,
-                    both ? "the paper's figure is of eight nodes with temperature; examples/demo draws it"
-                         : "the processor's or the network's counters do not open here"});
+  for (const Domain& domain : domains.list) PAPI_stop(domain.set, nullptr);
+  return rows;
+}
 
-  // The same work with the sets at once and one after the other.
-  std::vector<long long> together(count);
-  int example_set = PAPI_NULL;
-  for (const Domain& domain : domains.list) {
-    if (domain.name == "example") example_set = domain.set;
-    if (const int status = PAPI_reset(domain.set); status != PAPI_OK)
-      throw std::runtime_error(refusal(status));
-  }
-  repeatable_work(example_set);
-  for (std::size_t i = 0; i < count; ++i)
-    if (const int status = PAPI_stop(domains.list[i].set, &together[i]); status != PAPI_OK)
-      throw std::runtime_error(refusal(status));
-  bool equal = true;
-  unsigned compared = 0;
-  std::string values;
+// Of the phases, how many show in the counters of the domain that works in them.
+Reading periods(const Case& one, Domains& domains) {
+  const std::size_t count = domains.list.size();
+  std::size_t processor = count, network = count;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!domains.list[i].repeats) continue;
-    const long long alone = count_alone(domains.list[i]);
-    equal = equal && alone == together[i];
-    ++compared;
-    values += (values.empty() ? "" : "; ") + domains.list[i].event + " " + std::to_string(together[i]) +
-              " at once, " + std::to_string(alone) + " alone";
+    if (domains.list[i].name == "processor") processor = i;
+    if (domains.list[i].name == "network") network = i;
   }
-  claims.push_back({"values are those of separate runs, where the program alone decides them",
-                    "implied: substrates do not disturb each other",
-                    values,
-                    equal && compared > 0,
-                    {}});
+  if (processor == count || network == count)
+    throw std::runtime_error("the processor's or the network's counters do not open here");
+  double shown = 0;
+  const std::vector<Row> rows = iterate(one, domains);
+  for (std::size_t i = 0; i < rows.size(); i += 2) {
+    const std::vector<long long>&computed = rows[i].values, &communicated = rows[i + 1].values;
+    shown += computed[processor] > communicated[processor] ? 1 : 0;
+    shown += communicated[network] >= kDatagrams && communicated[network] > computed[network] ? 1 : 0;
+  }
+  return {
+      shown / static_cast<double>(rows.size()),
+      std::to_string(rows.size()) + " phases, " + std::to_string(kDatagrams) + " datagrams in every second"};
+}
 
+// Counts of the same work with the sets at once and one after the other.
+Reading apart(const Case& one, const Domains& domains) {
+  Domains together;
+  for (const Domain& domain : domains.list) together.add(domain.name, domain.event, domain.repeats);
+  int example_set = PAPI_NULL;
+  for (const Domain& domain : together.list) {
+    if (domain.name == "example") example_set = domain.set;
+    if (const int status = PAPI_start(domain.set); status != PAPI_OK)
+      throw std::runtime_error(refusal(status));
+  }
+  repeatable_work(example_set, one.seed);
+  std::vector<long long> values(together.list.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (const int status = PAPI_stop(together.list[i].set, &values[i]); status != PAPI_OK)
+      throw std::runtime_error(refusal(status));
+  double difference = 0;
+  std::string shown;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Domain& domain = together.list[i];
+    if (!domain.repeats) continue;
+    const long long alone = count_alone(domain, one.seed, one.setting == kDisturbed ? 10 : 9);
+    difference += std::abs(static_cast<double>(alone - values[i]));
+    shown += (shown.empty() ? "" : "; ") + domain.event + " " + std::to_string(values[i]) + " at once, " +
+             std::to_string(alone) + " alone";
+  }
+  if (shown.empty()) throw std::runtime_error("no substrate whose values repeat opens here");
+  return {difference, shown};
+}
+
+Readings measure(const Case& one) {
+  start_library();
+  Domains domains = domains_here();
+  Readings found;
+  if (one.wants("search")) found["search"] = identified(one, domains);
+  if (one.wants("belongs")) found["belongs"] = refused(one, domains);
+  if (one.wants("at-once")) found["at-once"] = running(one, domains);
+  if (one.wants("one-each")) found["one-each"] = second_refused(one, domains);
+  if (one.wants("periods")) found["periods"] = periods(one, domains);
+  if (one.wants("undisturbed")) found["undisturbed"] = apart(one, domains);
+  return found;
+}
+
+void figures(const Setting& setting) {
+  start_library();
+  Domains domains = domains_here();
+  const Size size{"", 1 << 14, 1};
+  const std::vector<Row> rows = iterate({size, 1, "", {}}, domains);
   setting.write("papi-domains.csv", [&](std::ostream& file) {
     file << "iteration,phase";
     for (const Domain& domain : domains.list) file << ',' << domain.event;
@@ -339,12 +389,70 @@ std::vector<Observation> run_domains(const Setting& setting) {
       file << '\n';
     }
   });
-  return claims;
+}
+
+Study study() {
+  constexpr char kNothing[] = "nothing";
+  return {
+      {{"search",
+        {"2", "events are searched across all substrates, and the substrate of each is identified",
+         "mechanisms have been added"},
+        {"events that are found with the substrate of their set", "%", 1, 1},
+        Interval::kRange,
+        kNothing,
+        {},
+        {kFirstOnly, "the search across all substrates"}},
+       {"belongs",
+        {"2", "an eventset belongs to one substrate and can only contain its events", "only"},
+        {"events of another substrate that a set refuses", "%", 1, 1},
+        Interval::kRange,
+        kNothing,
+        {},
+        {kOwn, "the difference of substrates: the events are those of the set's own"}},
+       {"at-once",
+        {"2", "sets of different substrates are active simultaneously", "multiple, no figure given"},
+        {"sets that run at once", "", 2, 1000},
+        Interval::kRange,
+        kNothing,
+        {},
+        {kOneSubstrate, "the several substrates: all sets are of one"}},
+       {"one-each",
+        {"2", "only one eventset per substrate runs at a time", "one"},
+        {"second sets of a running substrate that are refused", "%", 1, 1},
+        Interval::kRange,
+        kNothing,
+        {},
+        {kOther, "the common substrate: the second set is of another"}},
+       {"periods",
+        {"3, figure 1",
+         "the periods of computation and communication of an FFT show in the domains' counters",
+         "periodic, no figure given"},
+        {"phases that show in the counters of the domain at work", "%", 1, 1},
+        Interval::kRange,
+        kNothing,
+        {},
+        {kMixed, "the phases: the program communicates while it computes"}},
+       {"undisturbed",
+        {"2",
+         "substrates do not disturb each other: values are those of separate runs, where the program alone "
+         "decides them",
+         "implied"},
+        {"difference of the counts at once and alone", "", 0, 0},
+        Interval::kRange,
+        kNothing,
+        {},
+        {kDisturbed, "the equality of the runs: one more read happens in the one alone"}}},
+      {{"1024 points", 1024, 1}, {"2048 points", 2048, 1}, {"4096 points", 4096, 1}},
+      {{"16384 points", 16384, 1}, {"32768 points", 32768, 1}, {"65536 points", 65536, 1}},
+      measure};
 }
 
 }  // namespace
 
 extern const Reproduction papi_domains{
-    "papi-domains", "Dongarra et al., sections 2 and 3: several measurement domains at once", run_domains};
+    .id = "papi-domains",
+    .title = "Dongarra et al., sections 2 and 3: several measurement domains at once",
+    .study = study,
+    .figures = figures};
 
 }  // namespace substrata::papers

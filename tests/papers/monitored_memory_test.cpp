@@ -10,7 +10,6 @@ using substrata::papers::MonitoredMemory;
 
 namespace {
 
-constexpr uint64_t kRing = 1 << 20;
 // Far enough apart for one access not to meet the other.
 constexpr uint64_t kLater = 10'000;
 
@@ -18,7 +17,7 @@ constexpr uint64_t kLater = 10'000;
 
 // OW-12
 TEST(MonitoredMemory, AnAccessTakesTheCyclesOfItsLevel) {
-  MonitoredMemory memory(Injection::kNone, 1, kRing);
+  MonitoredMemory memory({});
   // First level 3, second 13, memory 80, and the line over the second level's bus 8.
   EXPECT_EQ(memory.load(0, kLater), kLater + 3 + 13 + 80 + 8);
   EXPECT_EQ(memory.load(56, 2 * kLater), 2 * kLater + 3);
@@ -29,7 +28,7 @@ TEST(MonitoredMemory, AnAccessTakesTheCyclesOfItsLevel) {
 }
 
 TEST(MonitoredMemory, TheSecondLevelHoldsOneLineAPlace) {
-  MonitoredMemory memory(Injection::kNone, 1, kRing);
+  MonitoredMemory memory({});
   memory.load(0, kLater);
   memory.load(2 * 1024 * 1024, 2 * kLater);
   memory.load(4 * 1024 * 1024, 3 * kLater);
@@ -37,14 +36,14 @@ TEST(MonitoredMemory, TheSecondLevelHoldsOneLineAPlace) {
 }
 
 TEST(MonitoredMemory, ALineOnItsWayServesWhoeverAsksForIt) {
-  MonitoredMemory memory(Injection::kNone, 1, kRing);
+  MonitoredMemory memory({});
   const uint64_t arrives = memory.load(0, kLater);
   EXPECT_EQ(memory.load(8, kLater + 1), arrives);
   EXPECT_EQ(memory.store(16, kLater + 1), arrives);
 }
 
 TEST(MonitoredMemory, TwoMayBeginInACycle) {
-  MonitoredMemory memory(Injection::kNone, 1, kRing);
+  MonitoredMemory memory({});
   EXPECT_TRUE(memory.free(5));
   memory.begin(5);
   EXPECT_TRUE(memory.free(5));
@@ -54,7 +53,7 @@ TEST(MonitoredMemory, TwoMayBeginInACycle) {
 }
 
 TEST(MonitoredMemory, WhatWasFilledBeforeIsThere) {
-  MonitoredMemory memory(Injection::kNone, 1, kRing);
+  MonitoredMemory memory({});
   memory.fill(0, true);
   memory.fill_code(1 << 20);
   EXPECT_EQ(memory.load(0, kLater), kLater + 3);
@@ -66,7 +65,7 @@ TEST(MonitoredMemory, WhatWasFilledBeforeIsThere) {
 
 TEST(MonitoredMemory, EachCapsuleGivesAPacketForSoManyOfWhatPassesIt) {
   for (const uint64_t every : {1U, 8U, 64U}) {
-    MonitoredMemory memory(Injection::kSeparate, every, kRing);
+    MonitoredMemory memory({.injection = Injection::kSeparate, .every = every, .warmed = false});
     // 640 accesses to ten lines: ten of them pass the other two capsules as well.
     for (uint64_t i = 0; i < 640; ++i) memory.load(i % 10 * 64, (i + 1) * kLater);
     EXPECT_EQ(memory.packets(), 640 / every + 2 * (10 / every)) << every;
@@ -74,14 +73,14 @@ TEST(MonitoredMemory, EachCapsuleGivesAPacketForSoManyOfWhatPassesIt) {
 }
 
 TEST(MonitoredMemory, WithoutAMonitorThereAreNoPackets) {
-  MonitoredMemory memory(Injection::kNone, 1, kRing);
+  MonitoredMemory memory({});
   for (uint64_t i = 0; i < 100; ++i) memory.load(i * 64, (i + 1) * kLater);
   EXPECT_EQ(memory.packets(), 0U);
 }
 
 TEST(MonitoredMemory, NaivePacketsUseThePortsAndTheBusesAndSeparateOnesDoNot) {
   const auto run = [](Injection injection, uint64_t& busy) {
-    MonitoredMemory memory(injection, 1, kRing);
+    MonitoredMemory memory({.injection = injection, .every = 1, .warmed = false});
     memory.fill(0, false);
     for (uint64_t i = 1; i <= 800; ++i) memory.load(0, i * kLater);
     busy = memory.busiest();
@@ -103,7 +102,7 @@ TEST(MonitoredMemory, NaivePacketsUseThePortsAndTheBusesAndSeparateOnesDoNot) {
 
 TEST(MonitoredMemory, AFullBufferHoldsTheAccessesUp) {
   // In one cycle: the separate controller takes two cycles a packet, and 64 packets wait at most.
-  MonitoredMemory memory(Injection::kSeparate, 1, kRing);
+  MonitoredMemory memory({.injection = Injection::kSeparate, .every = 1, .warmed = false});
   memory.fill(0, false);
   for (int i = 0; i < 64; ++i) memory.load(0, kLater);
   EXPECT_TRUE(memory.free(kLater));

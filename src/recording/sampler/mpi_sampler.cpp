@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -87,6 +88,7 @@ void MpiSampler::sample(recording::Sink& sink, std::int64_t now) {
     const substrata_live_rank& rank = status_->ranks[i];
     Seen& one = seen_[i];
     one.number = load(rank.rank_plus_1);
+    if (one.number > std::numeric_limits<int>::max()) one.number = 0;  // no rank of MPI's
     if (one.number == 0) continue;
     one.messages = static_cast<std::int64_t>(load(rank.messages));
     one.bytes = static_cast<std::int64_t>(load(rank.bytes));

@@ -319,6 +319,46 @@ TEST(OwlRule, RecruitsWhenTheRatioRisesAndNamesThePairThatConflicts) {  // OW-11
   substrata_owl_objects_clear();
 }
 
+// A condition, and of ten accesses how many fill when it is met; five do before.
+using RuleCondition = std::pair<const char*, uint64_t>;
+
+class OwlRuleCondition : public testing::TestWithParam<RuleCondition> {};
+
+TEST_P(OwlRuleCondition, RecruitsWhenItIsMetAndReportsWhatTheRecruitCounted) {  // OW-11
+  const auto [condition, filling] = GetParam();
+  Feed accesses("owl.test.condition.accesses", 16);
+  Feed fills("owl.test.condition.fills", 16);
+  TestCapsule background(accesses.name(), "counter", "", 4096, "condition-accesses");
+  TestCapsule misses(fills.name(), "counter", "", 4096, "condition-fills");
+  const std::string text =
+      std::string("watch counter.TRANSACTIONS of condition-fills per counter.TRANSACTIONS of ") +
+      "condition-accesses every 1000\nwhen " + condition +
+      "\nattach counter at owl.test.condition.fills\nfor 2000\nreport metrics\n";
+  substrata_owl_rule* rule = nullptr;
+  ASSERT_EQ(substrata_owl_recruit(text.c_str(), &rule), 0) << substrata_owl_error();
+  const auto run = [&](uint64_t of_ten) {
+    for (uint64_t i = 0; i < 6000; ++i) {
+      if (i % 10 < of_ten) fills.access(64 * i, SUBSTRATA_FILL);
+      accesses.access(64 * i);
+    }
+  };
+  uint64_t before = 0, times = 0;
+  const char* report = nullptr;
+  run(5);
+  ASSERT_EQ(substrata_owl_recruited(rule, &before, &report), 0);
+  run(filling);
+  ASSERT_EQ(substrata_owl_recruited(rule, &times, &report), 0);
+  EXPECT_EQ(before, 0u);
+  EXPECT_GE(times, 1u);
+  EXPECT_EQ(std::string(report).rfind("metrics counter owl.test.condition.fills TRANSACTIONS ", 0), 0u)
+      << report;
+  substrata_owl_dismiss(rule);
+}
+
+INSTANTIATE_TEST_SUITE_P(, OwlRuleCondition,
+                         testing::Values(RuleCondition{"above 0.7", 9}, RuleCondition{"below 0.3", 1},
+                                         RuleCondition{"rising 1.5", 9}, RuleCondition{"falling 0.5", 1}));
+
 TEST(OwlRule, WhatIsNotUnderstoodIsRefusedWithItsLine) {
   substrata_owl_rule* rule = nullptr;
   EXPECT_EQ(substrata_owl_recruit("", &rule), -1);

@@ -96,6 +96,22 @@ TEST(OwlBins, CountsByTheChosenFieldAndSaturates) {
   EXPECT_EQ(capsule.metric("SATURATED"), 13u);
 }
 
+TEST(OwlBins, SignalEachIncrementAboveTheThreshold) {  // OW-13
+  Feed feed("owl.test.threshold");
+  TestCapsule capsule(feed.name(), "bins", "bins=16:key=4:threshold=3");
+  std::vector<uint32_t> signalled;
+  substrata_owl_on_signal(
+      capsule.get(),
+      [](void* owner, const substrata_transaction*, uint32_t bin) {
+        static_cast<std::vector<uint32_t>*>(owner)->push_back(bin);
+      },
+      &signalled);
+  for (int i = 0; i < 5; ++i) feed.access(0, SUBSTRATA_READ, 0, 17);
+  for (int i = 0; i < 3; ++i) feed.access(0, SUBSTRATA_READ, 0, 2);
+  static_cast<void>(capsule.drain());
+  EXPECT_EQ(signalled, (std::vector<uint32_t>{1, 1}));
+}
+
 TEST(OwlMissRate, PairsAccessesWithFillsOfEachBlock) {
   Feed feed("owl.test.missrate");
   TestCapsule capsule(feed.name(), "missrate", "counters=64:block=64");
@@ -191,16 +207,45 @@ TEST(OwlLog, DamagedPacketsAreRefusedWithTheirOffset) {
   }
 }
 
-TEST(OwlLog, FiltersByAddressSiteTimeAndKind) {  // OW-7
+// What alone keeps an access out that every other filter lets through.
+struct Outside {
+  const char* filter;
+  uint64_t address, site, time;
+  uint16_t kind;
+};
+
+class OwlLogFilter : public testing::TestWithParam<Outside> {};
+
+TEST_P(OwlLogFilter, LeavesOutWhatItAloneExcludes) {  // OW-7
   Feed feed("owl.test.filter");
   TestCapsule capsule(feed.name(), "log",
-                      "format=0:address_low=100:address_high=200:time_low=5:time_high=8:kind=2");
-  for (uint64_t i = 0; i < 10; ++i)
-    feed.access(i % 2 == 0 ? 150 : 250, i < 8 ? SUBSTRATA_WRITE : SUBSTRATA_READ);
+                      "format=0:address_low=100:address_high=200:site_low=1000:site_high=2000:time_low=5:"
+                      "time_high=8:kind=2");
+  substrata_transaction t{};
+  t.address = 150;
+  t.site = 1500;
+  t.time = 6;
+  t.kind = SUBSTRATA_WRITE;
+  feed.publish(t);
+  t.address = GetParam().address;
+  t.site = GetParam().site;
+  t.time = GetParam().time;
+  t.kind = GetParam().kind;
+  feed.publish(t);
   static_cast<void>(capsule.drain());
-  EXPECT_EQ(capsule.metric("LOGGED"), 2u);  // times 5 and 7
-  EXPECT_EQ(capsule.metric("FILTERED"), 8u);
+  EXPECT_EQ(capsule.metric("LOGGED"), 1u) << GetParam().filter;
+  EXPECT_EQ(capsule.metric("FILTERED"), 1u) << GetParam().filter;
 }
+
+INSTANTIATE_TEST_SUITE_P(, OwlLogFilter,
+                         testing::Values(Outside{"address_low", 99, 1500, 6, SUBSTRATA_WRITE},
+                                         Outside{"address_high", 201, 1500, 6, SUBSTRATA_WRITE},
+                                         Outside{"site_low", 150, 999, 6, SUBSTRATA_WRITE},
+                                         Outside{"site_high", 150, 2001, 6, SUBSTRATA_WRITE},
+                                         Outside{"time_low", 150, 1500, 4, SUBSTRATA_WRITE},
+                                         Outside{"time_high", 150, 1500, 9, SUBSTRATA_WRITE},
+                                         Outside{"kind", 150, 1500, 6, SUBSTRATA_READ}),
+                         [](const auto& one) { return std::string(one.param.filter); });
 
 TEST(OwlLog, ShortLogIsDeliveredWhenTheTriggerFires) {  // OW-7
   Feed feed("owl.test.short");
