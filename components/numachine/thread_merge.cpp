@@ -14,7 +14,7 @@ namespace {
 // How many records wait before a lock is taken to be free whose release was never heard of.
 constexpr std::size_t kLost = 131072;
 // How long a thread has a processor that others want (1 ms), and what a change costs; both ours.
-constexpr Time kTurn = 1'000'000'000;
+constexpr Time kTimeSlice = 1'000'000'000;
 constexpr Time kChangeCycles = 250;
 
 }  // namespace
@@ -103,7 +103,7 @@ void ThreadMerge::run(std::size_t patience) {
       begin_next(first);
       if (first.is_empty()) reorder_ = true;
     }
-    if (takes_turns && first.now - turns_[first.cpu].since > kTurn) reorder_ = true;
+    if (takes_turns && first.now - turns_[first.cpu].since > kTimeSlice) reorder_ = true;
     if (!reorder_) put_in_order();
   }
 }
@@ -134,7 +134,7 @@ void ThreadMerge::take_turns() {
     bool goes_on = false;
     for (Thread* const thread : order_) {
       if (thread->cpu != cpu) continue;
-      if (thread == turn.whose && (model_.is_requesting(cpu) || thread->now - turn.since <= kTurn))
+      if (thread == turn.whose && (model_.is_requesting(cpu) || thread->now - turn.since <= kTimeSlice))
         goes_on = true;
       if (next == nullptr || is_before(*thread, *next)) next = thread;
     }

@@ -12,10 +12,11 @@ struct team {
 };
 enum { kMostOpenings = 1 << 20 }; /* of one region */
 static uint64_t teams;
-static __thread struct {
+struct place {
   const struct team* team;
   uint64_t opening;
-} mine __attribute__((tls_model("local-exec")));
+};
+static __thread struct place mine __attribute__((tls_model("local-exec")));
 
 int omp_get_num_threads(void);
 
@@ -31,7 +32,7 @@ static void meet(uintptr_t pc) {
 /* The threads of a team begin together and end together. */
 static void run_in_team(void* argument) {
   const struct team* const team = argument;
-  const typeof(mine) before = mine;
+  const struct place before = mine;
   mine.team = team;
   mine.opening = 0;
   meet((uintptr_t)team->function);
