@@ -1,6 +1,7 @@
 // Opens, collects, closes.
 #include "streams.hpp"
 
+#include <dlfcn.h>
 #include <papi.h>
 
 #include <algorithm>
@@ -33,6 +34,42 @@ std::string probe_of(std::string name) {
   return "counter." + name;
 }
 
+// Loaded where counters are asked for: the program may have a libpapi of its own.
+struct Papi {
+  decltype(&PAPI_library_init) library_init = nullptr;
+  decltype(&PAPI_create_eventset) create_eventset = nullptr;
+  decltype(&PAPI_add_named_event) add_named_event = nullptr;
+  decltype(&PAPI_start) start = nullptr;
+  decltype(&PAPI_read) read = nullptr;
+  decltype(&PAPI_strerror) strerror = nullptr;
+  bool is_whole = false;
+
+  Papi() {
+    Dl_info own{};
+    if (dladdr(reinterpret_cast<const void*>(&now_ns), &own) == 0) return;
+    const std::string file = own.dli_fname;
+    void* const library =
+        dlopen((file.substr(0, file.rfind('/') + 1) + "libpapi.so.7.2").c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    is_whole = find(library, "PAPI_library_init", &library_init) &&
+               find(library, "PAPI_create_eventset", &create_eventset) &&
+               find(library, "PAPI_add_named_event", &add_named_event) &&
+               find(library, "PAPI_start", &start) && find(library, "PAPI_read", &read) &&
+               find(library, "PAPI_strerror", &strerror);
+  }
+
+ private:
+  template <typename Function>
+  static bool find(void* library, const char* name, Function** out) {
+    *out = reinterpret_cast<Function*>(dlsym(library, name));
+    return *out != nullptr;
+  }
+};
+const Papi& papi() {
+  static const Papi loaded;
+  return loaded;
+}
+
 }  // namespace
 
 void Streams::refuse(const std::string& what, const char* why) {
@@ -51,27 +88,28 @@ void Streams::open(const std::string& patterns, const std::string& counters) {
 }
 
 void Streams::open_counters(const std::string& names) {
-  if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT)
+  if (!papi().is_whole) return refuse("counters", "there is no libpapi.so.7.2 beside this library");
+  if (papi().library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT)
     return refuse("counters", "the library is another");
   int set = PAPI_NULL;
-  int status = PAPI_create_eventset(&set);
+  int status = papi().create_eventset(&set);
   for (const std::string& name : split(names, ',')) {
-    if (status == PAPI_OK) status = PAPI_add_named_event(set, name.c_str());
-    if (status != PAPI_OK) return refuse(name, PAPI_strerror(status));
+    if (status == PAPI_OK) status = papi().add_named_event(set, name.c_str());
+    if (status != PAPI_OK) return refuse(name, papi().strerror(status));
     auto opened = kCounters.publisher(probe_of(name).c_str(),
                                       "A counter; detail is its growth since the last time", 16);
     if (!opened) return refuse(name, substrata_feed_error());
     counters_.push_back(std::move(opened).value());
   }
   last_.resize(counters_.size());
-  if (status == PAPI_OK) status = PAPI_start(set);
-  if (status != PAPI_OK) return refuse("counters", PAPI_strerror(status));
+  if (status == PAPI_OK) status = papi().start(set);
+  if (status != PAPI_OK) return refuse("counters", papi().strerror(status));
   set_ = set;
 }
 
 void Streams::read_counters() {
   std::vector<long long> values(counters_.size());
-  if (PAPI_read(set_, values.data()) != PAPI_OK) return;
+  if (papi().read(set_, values.data()) != PAPI_OK) return;
   for (size_t i = 0; i < counters_.size(); ++i) {
     substrata_transaction sample{};
     sample.time = now_ns();

@@ -55,6 +55,12 @@ bool names(const std::string& probes, const std::string& begin) {
   return probes.starts_with(begin) || probes.find("," + begin) != std::string::npos;
 }
 
+// Accesses come with their code only where it is needed, since that takes longer.
+bool wants_sites(const std::string& text) {
+  return text.find("line") != std::string::npos || text.find("function") != std::string::npos ||
+         text.find("site") != std::string::npos;
+}
+
 std::vector<std::string> preloading(std::vector<std::string> command, const std::string& probes,
                                     std::vector<std::pair<std::string, std::string>>* environment) {
   const fs::path library = library_beside("libsubstrata_owl.so");
@@ -101,6 +107,7 @@ int run_observed(const std::vector<std::string>& words, const Wishes& wishes, co
       {"SUBSTRATA_OWL_FOLLOW", wishes.follow},
       {"SUBSTRATA_OWL_COUNTERS", wishes.counters},
       {"SUBSTRATA_OWL_INTERVAL", wishes.interval != 0 ? std::to_string(wishes.interval) : ""},
+      {"SUBSTRATA_MEMORY_SITES", wants_sites(wishes.text) ? "1" : ""},
       {"SUBSTRATA_OWL_PROGRESS", wishes.progress ? std::to_string(kProgressMs) : ""}};
   const std::vector<std::string> command = preloading(words, probes, &environment);
   Child child(command, environment);

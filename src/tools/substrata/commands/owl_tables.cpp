@@ -55,7 +55,12 @@ std::string rounded(double value) {
   return text;
 }
 
-std::string text_of_key(const json& key) { return key.is_string() ? key.get<std::string>() : key.dump(); }
+std::string text_of_key(const json& key) {
+  constexpr std::size_t kLongest = 100;
+  std::string text = key.is_string() ? key.get<std::string>() : key.dump();
+  if (text.size() > kLongest) text.replace(kLongest - 3, std::string::npos, "...");
+  return text;
+}
 
 struct Source {
   std::string function;
