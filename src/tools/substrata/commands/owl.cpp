@@ -74,8 +74,8 @@ std::vector<std::string> preloading(std::vector<std::string> command, const std:
   if (others != nullptr && *others != '\0') preload += std::string(":") + others;
   if (names(probes, "mpi.")) {
     if (is_mpi_launcher(command.front())) {
-      setenv("LD_PRELOAD", preload.c_str(), 1);  // with_shim hands it to the ranks
-      command = with_shim(command);
+      setenv("LD_PRELOAD", preload.c_str(), 1);  // to be handed to the ranks
+      command = preloading_command(command.front(), {command.begin() + 1, command.end()});
       unsetenv("LD_PRELOAD");
       return command;
     }
