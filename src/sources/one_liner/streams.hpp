@@ -21,7 +21,7 @@ class Streams {
   void collect();
   // Collects once more.
   void close();
-  // Has somebody to call collect()?
+  // Is collect() to be called from time to time?
   bool wanted() const { return faults_ != nullptr || samples_ != nullptr || set_ >= 0; }
   const std::string& why_not() const { return why_not_; }
   uint64_t lost() const { return lost_faults_ + lost_samples_; }
