@@ -16,13 +16,11 @@ struct Named {
   std::string_view name;
   int value;
 };
-constexpr Named kAggregates[] = {{"count", static_cast<int>(Aggregate::kCount)},
-                                 {"sum", static_cast<int>(Aggregate::kSum)},
-                                 {"avg", static_cast<int>(Aggregate::kAverage)},
-                                 {"min", static_cast<int>(Aggregate::kMinimum)},
-                                 {"max", static_cast<int>(Aggregate::kMaximum)},
-                                 {"hist", static_cast<int>(Aggregate::kHistogram)},
-                                 {"quantiles", static_cast<int>(Aggregate::kQuantiles)}};
+constexpr Named kAggregates[] = {
+    {"count", static_cast<int>(Aggregate::kCount)},        {"sum", static_cast<int>(Aggregate::kSum)},
+    {"avg", static_cast<int>(Aggregate::kAverage)},        {"min", static_cast<int>(Aggregate::kMinimum)},
+    {"max", static_cast<int>(Aggregate::kMaximum)},        {"hist", static_cast<int>(Aggregate::kHistogram)},
+    {"quantiles", static_cast<int>(Aggregate::kQuantiles)}};
 constexpr Named kSignals[] = {{"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGSTOP", SIGSTOP},
                               {"SIGCONT", SIGCONT}, {"SIGTERM", SIGTERM}, {"SIGINT", SIGINT},
                               {"SIGABRT", SIGABRT}, {"SIGTRAP", SIGTRAP}, {"SIGALRM", SIGALRM}};
