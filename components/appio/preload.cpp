@@ -131,6 +131,14 @@ void count_call(Counters* counters, uint32_t kind, int64_t wanted, int64_t got, 
   if (got > 0 && got < wanted) add(counters, kind + kShort, 1);
 }
 
+extern "C" __attribute__((weak)) void substrata_appio_transfer(uint32_t kind, int file, bool is_socket,
+                                                               int64_t bytes, int64_t took_ns);
+
+void publish(uint32_t kind, int file, bool is_socket, int64_t bytes, int64_t took_ns) noexcept {
+  if (substrata_appio_transfer != nullptr)
+    substrata_appio_transfer(kind, file, is_socket, bytes > 0 ? bytes : 0, took_ns);
+}
+
 // Not noexcept: a thread may be cancelled inside the call. Makes a transfer and counts it, as `kind` and, on a socket, as `socket_kind`.
 template <typename Call>
 ssize_t transfer(int file, size_t wanted, short direction, uint32_t kind, uint32_t socket_kind, Call&& call) {
@@ -143,6 +151,7 @@ ssize_t transfer(int file, size_t wanted, short direction, uint32_t kind, uint32
   count_call(counters, kind, static_cast<int64_t>(wanted), got, before.would_block, took, error);
   if (before.is_socket)
     count_call(counters, socket_kind, static_cast<int64_t>(wanted), got, before.would_block, took, error);
+  publish(kind, file, before.is_socket, got, took);
   errno = error;
   return got;
 }
@@ -157,6 +166,7 @@ size_t transfer_items(size_t size, size_t count, std::FILE* stream, uint32_t kin
   const int64_t bytes = static_cast<int64_t>(got * size);
   count_call(mine(), kind, static_cast<int64_t>(count * size), failed && got == 0 ? -1 : bytes, false, took,
              error);
+  publish(kind, ::fileno(stream), false, bytes, took);
   errno = error;
   return got;
 }

@@ -2,6 +2,7 @@
 #include "composition.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,25 @@ constexpr Metric kStageMetrics[] = {
     count_metric("SEEN", "transactions that came to this stage", "transactions"),
     count_metric("PASSED", "of them those that it handed on", "transactions"),
 };
+constexpr Metric kTableMetrics[] = {
+    count_metric("SEEN", "transactions that came to this table", "transactions"),
+    count_metric("ROWS", "rows that it has written back", "rows"),
+};
+
+// How a row of a table reads as a packet.
+std::string row_of(const Stage& stage) {
+  std::string text = stage.every.is_set() ? "u64 period" : "";
+  const auto add = [&](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
+  for (const KeyColumn& key : stage.keys) add("u64 " + key.text);
+  for (const ValueColumn& value : stage.values) {
+    const uint32_t words = words_of(value.kind);
+    add(value.kind == Aggregate::kAverage   ? "u64 sum, u64 count of " + value.text
+        : value.kind == Aggregate::kMinimum ? "u64 ~" + value.text
+        : words == 1                        ? "u64 " + value.text
+                                            : std::to_string(words) + " times u64 " + value.text);
+  }
+  return text;
+}
 
 // The description that the library needs; the composition stays where it is.
 void describe(Composition& c) {
@@ -47,14 +67,17 @@ void describe(Composition& c) {
     };
     if (stage.module != nullptr) {
       std::for_each(stage.module->metrics, stage.module->metrics + stage.module->metric_count, add);
+    } else if (stage.kind == StageKind::kTable) {
+      std::for_each(std::begin(kTableMetrics), std::end(kTableMetrics), add);
     } else {
       std::for_each(std::begin(kStageMetrics), std::end(kStageMetrics), add);
     }
     c.packets += (c.packets.empty() ? "stage " : "; stage ") + std::to_string(&stage - c.stages.data()) +
                  " (" + stage.label + "): " +
-                 (stage.module != nullptr               ? stage.module->packets
-                  : stage.to_ring || stage.next.empty() ? "a transaction"
-                                                        : "");
+                 (stage.module != nullptr                                    ? stage.module->packets
+                  : stage.kind == StageKind::kTable                          ? row_of(stage)
+                  : stage.to_ring || (stage.next.empty() && !stage.is_quiet) ? "a transaction"
+                                                                             : "");
   }
   for (size_t i = 0; i < metrics.size(); ++i) metrics[i].name = c.metric_names[i].c_str();
   c.metrics = std::move(metrics);
@@ -71,11 +94,14 @@ void describe(Composition& c) {
   make_runnable(c);
 }
 
-int compile(std::string_view text, const std::string& origin, std::unique_ptr<Composition>* out) {
+// parse() gives the composition.
+template <typename Parse>
+int compile(std::string_view text, const std::string& origin, const Parse& parse,
+            std::unique_ptr<Composition>* out) {
   if (text.size() > kMostText)
     return fail(Code::kInvalid, "%s: a composition has at most 1 MiB", origin.c_str());
   try {
-    std::unique_ptr<Composition> made = parse_composition(text);
+    std::unique_ptr<Composition> made = parse();
     describe(*made);
     *out = std::move(made);
     return 0;
@@ -88,19 +114,8 @@ int compile(std::string_view text, const std::string& origin, std::unique_ptr<Co
   }
 }
 
-}  // namespace
-
-int check_composition(std::string_view text, const std::string& origin, std::string* name) {
-  std::unique_ptr<Composition> made;
-  if (const int refused = compile(text, origin, &made)) return refused;
-  *name = made->name;
-  return 0;
-}
-
-int compose_and_add(std::string_view text, const std::string& origin) {
-  std::unique_ptr<Composition> made;
-  if (const int refused = compile(text, origin, &made)) return refused;
-  // Capsules and the library point to it from then on.
+// Capsules and the library point to it from then on.
+int keep(std::unique_ptr<Composition> made, const std::string& origin) {
   static std::mutex mutex;
   static auto* const kept = new std::vector<std::unique_ptr<Composition>>;
   const std::lock_guard lock(mutex);
@@ -108,6 +123,39 @@ int compose_and_add(std::string_view text, const std::string& origin) {
   const int refused = add_modules({&kept->back()->module}, origin);
   if (refused != 0) kept->pop_back();
   return refused;
+}
+
+}  // namespace
+
+int check_composition(std::string_view text, const std::string& origin, std::string* name) {
+  std::unique_ptr<Composition> made;
+  if (const int refused = compile(
+          text, origin, [&] { return parse_composition(text); }, &made))
+    return refused;
+  *name = made->name;
+  return 0;
+}
+
+int compose_and_add(std::string_view text, const std::string& origin) {
+  std::unique_ptr<Composition> made;
+  if (const int refused = compile(
+          text, origin, [&] { return parse_composition(text); }, &made))
+    return refused;
+  return keep(std::move(made), origin);
+}
+
+int compose_query(std::string_view text, const std::string& origin, bool add,
+                  std::shared_ptr<const Composition>* out) {
+  static std::atomic<unsigned> queries{0};
+  std::unique_ptr<Composition> made;
+  const auto parse = [&] { return parse_query(text, "query-" + std::to_string(++queries)); };
+  if (const int refused = compile(text, origin, parse, &made)) return refused;
+  if (!add) {
+    *out = std::move(made);
+    return 0;
+  }
+  *out = {made.get(), [](const Composition*) {}};
+  return keep(std::move(made), origin);
 }
 
 }  // namespace substrata::owl

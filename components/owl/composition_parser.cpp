@@ -2,22 +2,51 @@
 #include <algorithm>
 #include <string>
 
-#include "base/parse.hpp"
-#include "composition_parts.hpp"
+#include "composition_stages.hpp"
 #include "library.hpp"
 
 namespace substrata::owl {
 namespace {
 
 constexpr size_t kMostStages = 256;
-constexpr unsigned kDeepestNesting = 64;
+// Probe points by a short name.
+constexpr std::pair<std::string_view, std::string_view> kShort[] = {
+    {"mem.accesses", "mem.cpu*.accesses"},
+    {"mem.l1-l2", "mem.cpu*.l1-l2"},
+    {"mem.l2-memory", "mem.cpu*.l2-memory"},
+    {"mpi.send", "mpi.rank*.send"},
+    {"mpi.receive", "mpi.rank*.receive"},
+    {"mpi", "mpi.rank*"},
+    {"page-faults", "os.page-faults"},
+    {"samples", "os.processor-samples"},
+    {"io", "io.calls"},
+    {"counters", "counter.*"},
+};
 
-class Parser {
+class Parser : public StageParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit Parser(std::string_view text) : Parser(text, std::make_unique<Composition>()) {}
+
+  // "PROBES: stage -> stage; PROBES: ..."
+  std::unique_ptr<Composition> parse_query(std::string name) {
+    out_->name = std::move(name);
+    out_->summary = trimmed(text_);
+    while (peek() != '\0') {
+      const std::string pattern = probe_pattern();
+      out_->probes += (out_->probes.empty() ? "" : ",") + pattern;
+      links(kNoRegister, pattern);
+      if (peek() == ';')
+        ++at_;
+      else if (peek() != '\0')
+        throw SyntaxError{here(), "'->' or ';' is missing before " + shown()};
+    }
+    if (out_->inputs.empty())
+      throw SyntaxError{0, "nothing is asked: write PROBES: filter(...) -> count by ..."};
+    check_inputs();
+    return std::move(out_);
+  }
 
   std::unique_ptr<Composition> parse() {
-    out_ = std::make_unique<Composition>();
     word("module");
     token_ = here();
     out_->name = identifier("the module's name", true);
@@ -28,20 +57,33 @@ class Parser {
     punctuation('}');
     if (peek() != '\0')
       throw SyntaxError{here(), "the text goes on behind the module; one file holds one module"};
-    if (out_->first.empty())
+    if (out_->inputs.empty())
       throw SyntaxError{here() - 1, "nothing is fed: a chain must begin with 'input ->'"};
     check_inputs();
     return std::move(out_);
   }
 
  private:
+  Parser(std::string_view text, std::unique_ptr<Composition> out)
+
+      : StageParser(text, *out), out_(std::move(out)) {}
+
+  bool feeds_packets(const Stage& stage) const {
+    return std::all_of(stage.next.begin(), stage.next.end(),
+                       [&](uint32_t each) { return out_->stages[each].kind == StageKind::kPackets; });
+  }
   // Every sub-module sees what input gives, and gets it from one that hands transactions on.
   void check_inputs() const {
     const std::vector<Stage>& stages = out_->stages;
-    std::vector<uint32_t> reached = out_->first;
+    std::vector<uint32_t> reached;
+    for (const Input& each : out_->inputs) reached.push_back(each.stage);
     for (size_t i = 0; i < reached.size(); ++i) {
       const Stage& stage = stages[reached[i]];
-      if (stage.module != nullptr && !stage.next.empty()) {
+      if (stage.kind == StageKind::kTable && !stage.next.empty() && !feeds_packets(stage)) {
+        throw SyntaxError{fed_at_[stage.next.front()],
+                          "a table hands no transactions on; its rows are packets: put 'packets(...)' here"};
+      }
+      if (stage.module != nullptr && !stage.next.empty() && !feeds_packets(stage)) {
         uint64_t values[SUBSTRATA_OWL_MOST_REGISTERS] = {};
         for (size_t a = 0; a < stage.arguments.size(); ++a) {
           const Argument& argument = stage.arguments[a];
@@ -60,101 +102,11 @@ class Parser {
       throw SyntaxError{stages[i].fed ? fed_at_[i] : stages[i].at,
                         "'" + stages[i].label + "' is never fed by input"};
     }
-  }
-  // Where the next token begins; blanks and comments (from # to the end of the line) are passed over.
-  size_t here() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '#') {
-        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-      } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-        ++at_;
-      } else {
-        break;
-      }
-    }
-    return at_;
-  }
-  char peek() {
-    here();
-    return at_ < text_.size() ? text_[at_] : '\0';
-  }
-  bool take(std::string_view wanted) {
-    here();
-    if (text_.substr(at_, wanted.size()) != wanted) return false;
-    at_ += wanted.size();
-    return true;
-  }
-  std::string shown() {
-    here();
-    if (at_ >= text_.size()) return "the end of the text";
-    const unsigned char c = static_cast<unsigned char>(text_[at_]);
-    if (c < 32 || c > 126) return "a byte of value " + std::to_string(c);
-    return std::string("'") + text_[at_] + "'";
-  }
-  void punctuation(char wanted) {
-    if (peek() != wanted)
-      throw SyntaxError{here(), std::string("'") + wanted + "' is missing before " + shown()};
-    ++at_;
-  }
-  static bool begins_name(char c) noexcept {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  }
-  static bool in_name(char c) noexcept { return begins_name(c) || (c >= '0' && c <= '9'); }
-  std::string_view bare_word() {
-    here();
-    const size_t begin = at_;
-    while (at_ < text_.size() && (at_ == begin ? begins_name(text_[at_]) : in_name(text_[at_]))) ++at_;
-    return text_.substr(begin, at_ - begin);
-  }
-  void word(std::string_view wanted) {
-    const size_t begin = here();
-    if (bare_word() != wanted) {
-      at_ = begin;
-      throw SyntaxError{begin, "'" + std::string(wanted) + "' is missing before " + shown()};
+    for (const State& each : out_->states) {
+      if (!each.set)
+        throw SyntaxError{each.at, "'" + each.name + "' is never set: set(" + each.name + "[...] = ...)"};
     }
   }
-  // [a-z][a-z0-9_]*, with '-' as well where it names a module.
-  std::string identifier(const std::string& what, bool dashes) {
-    const size_t begin = here();
-    size_t end = begin;
-    while (end < text_.size() && (end == begin ? begins_name(text_[end])
-                                               : in_name(text_[end]) || (dashes && text_[end] == '-' &&
-                                                                         text_.substr(end, 2) != "->"))) {
-      ++end;
-    }
-    const std::string name(text_.substr(begin, end - begin));
-    if (name.empty()) throw SyntaxError{begin, what + " is missing before " + shown()};
-    for (const char c : name) {
-      if ((c >= 'A' && c <= 'Z') || name[0] == '_') {
-        throw SyntaxError{begin,
-                          "'" + name + "': " + what + " is written in small letters and begins with one"};
-      }
-    }
-    at_ = end;
-    return name;
-  }
-  std::string string() {
-    const size_t begin = here();
-    punctuation('"');
-    std::string value;
-    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n') value += text_[at_++];
-    if (at_ >= text_.size() || text_[at_] != '"') throw SyntaxError{begin, "this text has no closing '\"'"};
-    ++at_;
-    return value;
-  }
-  uint64_t number() {
-    const size_t begin = here();
-    size_t end = begin;
-    while (end < text_.size() && in_name(text_[end] == '.' ? '?' : text_[end])) ++end;
-    uint64_t value = 0;
-    if (end == begin || !parse_size(text_.substr(begin, end - begin), &value)) {
-      throw SyntaxError{begin, "a number is missing before " + shown()};
-    }
-    at_ = end;
-    return value;
-  }
-
   void statement() {
     const size_t begin = here();
     const std::string_view first = bare_word();
@@ -167,6 +119,7 @@ class Parser {
         throw SyntaxError{name_at, "'" + name + "' is there already"};
       }
       punctuation('=');
+      before_ = kNoRegister;
       stage(name);
     } else {
       at_ = begin;
@@ -181,7 +134,7 @@ class Parser {
     std::string name = identifier("a register's name", false);
     if (find_register(name) != kNoRegister)
       throw SyntaxError{begin, "register '" + name + "' is there already"};
-    if (field_named(name) != Field::kFields) throw SyntaxError{begin, "'" + name + "' is a field's name"};
+    if (find_field(name) != nullptr) throw SyntaxError{begin, "'" + name + "' is a field's name"};
     if (out_->registers.size() == SUBSTRATA_OWL_MOST_REGISTERS || name.size() > 39) {
       throw SyntaxError{begin, "too many registers, or a name of more than 39 characters"};
     }
@@ -216,8 +169,34 @@ class Parser {
             begin, "'" + head + "' is not defined; a chain begins with 'input' or a name given by 'let'"};
       }
     }
+    if (peek() == '(' && from == kNoRegister) {  // input("mem.*")
+      punctuation('(');
+      const std::string pattern = string();
+      punctuation(')');
+      links(from, pattern);
+      return;
+    }
+    links(from, {});
+  }
+  // A pattern, or a short name for one, up to ':'.
+  std::string probe_pattern() {
+    const size_t begin = here();
+    while (at_ < text_.size() &&
+           (in_name(text_[at_]) || std::string_view(".*?,-").find(text_[at_]) != std::string_view::npos))
+      ++at_;
+    const std::string_view written = text_.substr(begin, at_ - begin);
+    if (written.empty()) throw SyntaxError{begin, "probe points are missing before " + shown()};
+    if (peek() != ':') throw SyntaxError{here(), "':' is missing behind the probe points, before " + shown()};
+    ++at_;
+    for (const auto& [name, meaning] : kShort)
+      if (name == written) return std::string(meaning);
+    return std::string(written);
+  }
+  // stage -> stage ...; in a query no arrow stands before the first.
+  void links(uint32_t from, const std::string& pattern) {
+    const bool query = !out_->probes.empty();
     bool any = false;
-    while (take("->")) {
+    while ((query && !any) || take("->")) {
       any = true;
       const size_t at = here();
       const std::string_view ahead = bare_word();
@@ -228,11 +207,12 @@ class Parser {
         identifier("'output'", false);
         if (from == kNoRegister) throw SyntaxError{at, "put a sub-module between input and output"};
         out_->stages[from].to_ring = true;
-        if (peek() == '-') throw SyntaxError{here(), "nothing comes behind output"};
+        if (text_.substr(here(), 2) == "->") throw SyntaxError{here(), "nothing comes behind output"};
         break;
       }
       uint32_t to = call ? kNoRegister : find_label(name);
       if (to == kNoRegister) {
+        before_ = from;
         to = stage({});
       } else {
         identifier("a sub-module's name", false);
@@ -242,23 +222,13 @@ class Parser {
       next.fed = true;
       fed_at_.resize(out_->stages.size());
       fed_at_[to] = at;
-      (from == kNoRegister ? out_->first : out_->stages[from].next).push_back(to);
+      if (from == kNoRegister)
+        out_->inputs.push_back({pattern, to});
+      else
+        out_->stages[from].next.push_back(to);
       from = to;
     }
     if (!any) throw SyntaxError{here(), "'->' is missing before " + shown()};
-  }
-
-  uint32_t find_label(const std::string& name) const {
-    for (size_t i = 0; i < named_.size(); ++i) {
-      if (named_[i].first == name) return named_[i].second;
-    }
-    return kNoRegister;
-  }
-  uint32_t find_register(std::string_view name) const {
-    for (size_t i = 0; i < out_->register_texts.size(); ++i) {
-      if (out_->register_texts[i].first == name) return static_cast<uint32_t>(i);
-    }
-    return kNoRegister;
   }
 
   // A sub-module with its arguments. Without a name it is called after its module.
@@ -280,26 +250,44 @@ class Parser {
         made.after = argument(0, ~uint64_t{0}, "after", true);
       }
       punctuation(')');
-    } else if (kind == "map") {
-      made.kind = StageKind::kMap;
+    } else if (kind == "map" || kind == "packets") {
+      made.kind = kind == "map" ? StageKind::kMap : StageKind::kPackets;
+      if (made.kind == StageKind::kPackets) packet_ = fields_before(begin);
       punctuation('(');
       do {
         const size_t at = here();
-        const Field field = field_named(bare_word());
-        if (field == Field::kFields) {
+        const std::string_view word = bare_word();
+        const FieldName* const field = find_field(word);
+        if (field == nullptr || field->field > kLastAssignable) {
           at_ = at;
-          throw SyntaxError{at, "a field of the transaction is missing before " + shown()};
+          std::vector<std::string_view> known;
+          for (const FieldName& each : field_names())
+            if (each.field <= kLastAssignable) known.push_back(each.name);
+          throw SyntaxError{
+              at, "a field of the transaction is missing before " + shown() + suggestion(word, known)};
         }
         punctuation('=');
-        made.assignments.emplace_back(field, expression());
+        made.assignments.emplace_back(field->field, expression());
       } while (take(","));
+      packet_.clear();
       punctuation(')');
+    } else if (is_aggregate(kind)) {
+      at_ = begin;
+      table(made);
+    } else if (action(made, kind)) {
+      made.is_quiet = true;
     } else {
       const LibraryEntry* const entry = find_module(kind);
       if (entry == nullptr) {
+        std::vector<std::string_view> known = stage_names();
+        for (const LibraryEntry* each : all_modules()) known.push_back(each->module->name);
+        const std::string meant = suggestion(kind, known);
         throw SyntaxError{begin,
-                          "there is no sub-module '" + kind +
-                              "'; there are filter, map, trigger and the modules of `substrata module list`"};
+                          "there is no sub-module '" + kind + "'" +
+                              (meant.empty() ? "; there are filter, map, trigger, count, sum, avg, min, max, "
+                                               "hist, quantiles, set, the actions and the modules of "
+                                               "`substrata module list`"
+                                             : meant)};
       }
       made.module = entry->module;
       made.arguments.resize(made.module->register_count);
@@ -330,7 +318,10 @@ class Parser {
       const Module& module = *made.module;
       while (index < module.register_count && name != module.registers[index].name) ++index;
       if (index == module.register_count) {
-        throw SyntaxError{at, "module '" + std::string(module.name) + "' has no register '" + name + "'"};
+        std::vector<std::string_view> known;
+        for (uint32_t i = 0; i < module.register_count; ++i) known.push_back(module.registers[i].name);
+        throw SyntaxError{at, "module '" + std::string(module.name) + "' has no register '" + name + "'" +
+                                  suggestion(name, known)};
       }
       punctuation('=');
       made.arguments[index] =
@@ -375,104 +366,16 @@ class Parser {
     return value;
   }
 
-  // Operators by their binding, the weakest first; all of them lean left.
-  struct Operator {
-    std::string_view text;
-    Op op;
-    unsigned level;
-  };
-  static constexpr unsigned kLevels = 10;
-  static constexpr Operator kOperators[] = {
-      {"||", Op::kOr, 0},        {"&&", Op::kAnd, 1},        {"==", Op::kEqual, 5},
-      {"!=", Op::kUnequal, 5},   {"<=", Op::kLessEqual, 6},  {">=", Op::kGreaterEqual, 6},
-      {"<<", Op::kShiftLeft, 7}, {">>", Op::kShiftRight, 7}, {"<", Op::kLess, 6},
-      {">", Op::kGreater, 6},    {"|", Op::kBitOr, 2},       {"^", Op::kBitXor, 3},
-      {"&", Op::kBitAnd, 4},     {"+", Op::kAdd, 8},         {"-", Op::kSubtract, 8},
-      {"*", Op::kMultiply, 9},   {"/", Op::kDivide, 9},      {"%", Op::kRemainder, 9},
-  };
-  const Operator* operator_here() {
-    here();
-    for (const Operator& each : kOperators) {
-      if (text_.substr(at_, each.text.size()) == each.text) return &each;
-    }
-    return nullptr;
-  }
-  Expression expression() {
-    const size_t begin = here();
-    Expression made;
-    binary(made, 0);
-    if (made.depth() > Expression::kDeepest) throw SyntaxError{begin, "this expression is nested too deeply"};
-    return made;
-  }
-  void binary(Expression& out, unsigned level) {
-    if (level == kLevels) {
-      unary(out);
-      return;
-    }
-    binary(out, level + 1);
-    while (true) {
-      const Operator* const found = operator_here();
-      if (found == nullptr || found->level != level) return;
-      at_ += found->text.size();
-      binary(out, level + 1);
-      out.code.push_back({found->op, 0});
-    }
-  }
-  void unary(Expression& out) {
-    if (++nesting_ > kDeepestNesting) throw SyntaxError{here(), "this expression is nested too deeply"};
-    const size_t at = here();
-    const char c = peek();
-    if (c == '!' || c == '~' || c == '-') {
-      ++at_;
-      unary(out);
-      out.code.push_back({c == '!' ? Op::kNot : c == '~' ? Op::kInvert : Op::kNegate, 0});
-    } else if (c == '(') {
-      ++at_;
-      binary(out, 0);
-      punctuation(')');
-    } else if (c >= '0' && c <= '9') {
-      out.code.push_back({Op::kNumber, number()});
-    } else if (begins_name(c)) {
-      name(out, at);
-    } else {
-      throw SyntaxError{at, "a value is missing before " + shown()};
-    }
-    --nesting_;
-  }
-  void name(Expression& out, size_t at) {
-    const std::string_view found = bare_word();
-    uint64_t constant = 0;
-    if (found == "log2" || found == "min" || found == "max") {
-      punctuation('(');
-      binary(out, 0);
-      if (found != "log2") {
-        punctuation(',');
-        binary(out, 0);
-      }
-      punctuation(')');
-      out.code.push_back({found == "log2" ? Op::kLog2 : found == "min" ? Op::kMinimum : Op::kMaximum, 0});
-    } else if (const uint32_t own = find_register(found); own != kNoRegister) {
-      out.code.push_back({Op::kRegister, own});
-    } else if (const Field field = field_named(found); field != Field::kFields) {
-      out.code.push_back({Op::kField, static_cast<uint64_t>(field)});
-    } else if (constant_named(found, &constant)) {
-      out.code.push_back({Op::kNumber, constant});
-    } else {
-      throw SyntaxError{at, "'" + std::string(found) + "' is not a field, register, kind, state or function"};
-    }
-  }
-
-  const std::string_view text_;
-  size_t at_ = 0;
   size_t token_ = 0;
-  unsigned nesting_ = 0;
   std::unique_ptr<Composition> out_;
-  std::vector<std::pair<std::string, uint32_t>> named_;
   std::vector<size_t> fed_at_;  // by sub-module
 };
 
 }  // namespace
 
 std::unique_ptr<Composition> parse_composition(std::string_view text) { return Parser(text).parse(); }
+std::unique_ptr<Composition> parse_query(std::string_view text, std::string name) {
+  return Parser(text).parse_query(std::move(name));
+}
 
 }  // namespace substrata::owl

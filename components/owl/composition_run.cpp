@@ -1,24 +1,65 @@
 // Runs compositions: a module whose sub-modules feed each other.
+#include <substrata/result.hpp>
+
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "actions.hpp"
+#include "base/glob.hpp"
+#include "columns.hpp"
 #include "composition_parts.hpp"
+#include "table_stage.hpp"
 
 namespace substrata::owl {
 namespace {
 
-constexpr size_t kMapBatch = 64;
+constexpr uint32_t kStateRows = 1 << 20;
+
+// Calls f(expression) for all expressions of a stage.
+template <typename F>
+void for_each_expression(const Stage& stage, const F& f) {
+  f(stage.condition);
+  for (const auto& [field, value] : stage.assignments) f(value);
+  for (const KeyColumn& each : stage.keys) f(each.value);
+  for (const ValueColumn& each : stage.values) f(each.value);
+}
+
+unsigned deepest(const Composition& composition) {
+  unsigned depth = 1;
+  for (const Stage& stage : composition.stages)
+    for_each_expression(stage, [&](const Expression& e) { depth = std::max(depth, e.depth()); });
+  return depth;
+}
+
+// Does a stage depend on what another one was given before?
+bool is_ordered(const Composition& composition) {
+  return !composition.states.empty() ||
+         std::any_of(composition.stages.begin(), composition.stages.end(),
+                     [](const Stage& s) { return s.kind == StageKind::kGate; });
+}
 
 class Composed {
  public:
   Composed(const Composition& composition, const uint64_t* registers, const substrata_owl_services& services)
-      : composition_(composition), services_(services), parts_(composition.stages.size()) {
+      : composition_(composition),
+        services_(services),
+        columns_(deepest(composition)),
+        parts_(composition.stages.size()),
+        accepted_(composition.inputs.size()),
+        ordered_(is_ordered(composition)) {
+    for (const State& each : composition.states) {
+      state_tables_.push_back(std::make_unique<Table>(each.keys, 1, kStateRows));
+      states_.push_back(state_tables_.back().get());
+    }
+    around_ = {registers_, states_.data(), nullptr, &objects_};
     configure(registers);
     for (uint32_t i = 0; i < parts_.size(); ++i) {
       parts_[i].whole = this;
       parts_[i].stage = i;
+      parts_[i].gate = composition.stages[i].on ? 1 : 0;
     }
   }
   ~Composed() {
@@ -33,7 +74,9 @@ class Composed {
     for (size_t i = 0; i < parts_.size(); ++i) {
       const Stage& stage = composition_.stages[i];
       Part& part = parts_[i];
-      if (stage.kind == StageKind::kMap) part.buffer.resize(kMapBatch);
+      if (stage.kind == StageKind::kMap || stage.module != nullptr) part.buffer.resize(kColumn);
+      if (stage.kind == StageKind::kPackets) part.buffer.resize(1);
+      if (stage.kind == StageKind::kTable) part.table = std::make_unique<TableStage>(stage);
       if (stage.module == nullptr) continue;
       uint64_t registers[SUBSTRATA_OWL_MOST_REGISTERS] = {};
       fill_arguments(stage, registers_, registers);
@@ -57,11 +100,19 @@ class Composed {
     }
   }
   void observe(const Transaction* batch, size_t count) noexcept {
-    for (const uint32_t stage : composition_.first) feed(stage, batch, count);
+    objects_.forget();
+    // With states and gates each transaction goes through all stages before the next one begins.
+    const size_t step = ordered_ ? 1 : kColumn;
+    for (size_t at = 0; at < count; at += step) {
+      for (size_t i = 0; i < composition_.inputs.size(); ++i) {
+        if (accepts(i, batch->probe))
+          feed(composition_.inputs[i].stage, {batch + at, nullptr, std::min(count - at, step)});
+      }
+    }
   }
   // In the order of the chains: what a sub-module hands on while it is written back reaches those behind it.
   void write_back() noexcept {
-    for (const uint32_t stage : composition_.first) write_back(stage);
+    for (const Input& each : composition_.inputs) write_back(each.stage);
   }
   void read(uint64_t* metrics) const noexcept {
     for (size_t i = 0; i < parts_.size(); ++i) {
@@ -71,7 +122,7 @@ class Composed {
         stage.module->read(parts_[i].instance, out);
       } else {
         out[0] = parts_[i].seen;
-        out[1] = parts_[i].passed;
+        out[1] = parts_[i].table != nullptr ? parts_[i].table->written() : parts_[i].passed;
       }
     }
   }
@@ -83,102 +134,209 @@ class Composed {
     void* instance = nullptr;
     uint64_t seen = 0;
     uint64_t passed = 0;
-    uint64_t gate = 0;  // of a trigger: how many more pass
+    uint64_t gate = 0;  // of a trigger: how many more pass; of a gate: does it let pass
     std::vector<Transaction> buffer;
+    uint32_t selected[kColumn] = {};
+    std::unique_ptr<TableStage> table;
+  };
+  struct Accepted {
+    uint32_t probe = ~0u;
+    bool accepts = true;
   };
   static void emit(void* part, const void* packet, uint32_t bytes) {
     const Part& self = *static_cast<Part*>(part);
-    self.whole->services_.emit_from(self.whole->services_.capsule, packet, bytes, self.stage);
+    self.whole->emit_from_stage(self.stage, packet, bytes);
   }
   static void emit_from(void* part, const void* packet, uint32_t bytes, uint32_t) {
     emit(part, packet, bytes);
   }
   static void forward(void* part, const Transaction* transactions, size_t count) {
     const Part& self = *static_cast<Part*>(part);
-    self.whole->hand_on(self.stage, transactions, count);
+    for (size_t i = 0; i < count; i += kColumn)
+      self.whole->hand_on(self.stage, {transactions + i, nullptr, std::min(count - i, kColumn)});
   }
   static void signal(void* part, const Transaction* cause, uint32_t reason) {
     const Part& self = *static_cast<Part*>(part);
     self.whole->services_.signal(self.whole->services_.capsule, cause, reason);
   }
 
-  void hand_on(uint32_t from, const Transaction* batch, size_t count) noexcept {
-    const Stage& stage = composition_.stages[from];
-    for (const uint32_t next : stage.next) feed(next, batch, count);
-    if (!stage.to_ring && !stage.next.empty()) return;
-    for (size_t i = 0; i < count; ++i) {
-      services_.emit_from(services_.capsule, &batch[i], sizeof(Transaction), from);
-    }
+  bool accepts(size_t input, uint32_t probe) noexcept {
+    const std::string& pattern = composition_.inputs[input].pattern;
+    Accepted& known = accepted_[input];
+    if (pattern.empty() || known.probe == probe) return known.accepts;
+    auto info = client::sized<substrata_probe_info>();
+    known = {probe, substrata_probe_at(probe, &info) == 0 && any_glob(pattern, info.name)};
+    return known.accepts;
   }
-  void feed(uint32_t to, const Transaction* batch, size_t count) noexcept {
+  // A packet of a sub-module: to those that take packets as transactions, else into the ring.
+  void emit_from_stage(uint32_t from, const void* packet, uint32_t bytes) noexcept {
+    const Stage& stage = composition_.stages[from];
+    bool taken = false;
+    for (const uint32_t next : stage.next) {
+      if (composition_.stages[next].kind != StageKind::kPackets) continue;
+      taken = true;
+      take_packet(next, static_cast<const unsigned char*>(packet), bytes);
+    }
+    if (!taken || stage.to_ring) services_.emit_from(services_.capsule, packet, bytes, from);
+  }
+  void take_packet(uint32_t at, const unsigned char* packet, uint32_t bytes) noexcept {
+    const Stage& stage = composition_.stages[at];
+    Part& part = parts_[at];
+    ++part.seen;
+    for (const auto& [field, value] : stage.assignments) {
+      for (const Instruction& each : value.code)
+        if (each.op == Op::kPacket && static_cast<uint32_t>(each.operand) + (each.operand >> 32) > bytes)
+          return;
+    }
+    ++part.passed;
+    const Transaction nothing{};
+    Transaction made{};
+    Surroundings around = around_;
+    around.packet = packet;
+    for (const auto& [field, value] : stage.assignments)
+      set(made, field, *columns_.evaluate(value, {&nothing, nullptr, 1}, around));
+    hand_on(at, {&made, nullptr, 1});
+  }
+  void hand_on(uint32_t from, const View& view) noexcept {
+    const Stage& stage = composition_.stages[from];
+    for (const uint32_t next : stage.next) feed(next, view);
+    if (!stage.to_ring && (stage.is_quiet || !stage.next.empty())) return;
+    for (size_t i = 0; i < view.count; ++i)
+      services_.emit_from(services_.capsule, &view[i], sizeof(Transaction), from);
+  }
+  void feed(uint32_t to, const View& view) noexcept {
+    if (view.count == 0) return;
     const Stage& stage = composition_.stages[to];
     Part& part = parts_[to];
+    if (stage.kind == StageKind::kModule) {
+      feed_module(stage, part, view);
+      return;
+    }
+    part.seen += view.count;
     switch (stage.kind) {
       case StageKind::kModule:
-        stage.module->observe(part.instance, batch, count);
+      case StageKind::kPackets:
         return;
       case StageKind::kFilter:
-        pass(to, batch, count,
-             [&](const Transaction& t) { return stage.condition.evaluate(t, registers_) != 0; });
+        filter(stage, part, view);
         return;
-      case StageKind::kTrigger: {
-        const uint64_t after = value_of(stage.after, registers_);
-        pass(to, batch, count, [&](const Transaction& t) {
-          if (stage.condition.evaluate(t, registers_) != 0) part.gate = after == 0 ? ~uint64_t{0} : after;
-          if (part.gate == 0) return false;
-          if (part.gate != ~uint64_t{0}) --part.gate;
-          return true;
-        });
+      case StageKind::kTrigger:
+        trigger(stage, part, view);
         return;
-      }
       case StageKind::kMap:
-        part.seen += count;
-        part.passed += count;
-        while (count != 0) {
-          const size_t now = std::min(count, kMapBatch);
-          for (size_t i = 0; i < now; ++i) {
-            part.buffer[i] = batch[i];
-            // All from the transaction as it came.
-            for (const auto& [field, value] : stage.assignments) {
-              set(part.buffer[i], field, value.evaluate(batch[i], registers_));
-            }
-          }
-          hand_on(to, part.buffer.data(), now);
-          batch += now;
-          count -= now;
-        }
+        map(stage, part, view);
         return;
+      case StageKind::kTable:
+        part.table->add(columns_, view, around_,
+                        [&](const uint64_t* row, uint32_t bytes) { emit_from_stage(to, row, bytes); });
+        return;
+      case StageKind::kGate:
+        if (part.gate == 0) return;
+        break;
+      case StageKind::kArm:
+        parts_[stage.other].gate = stage.on ? 1 : 0;
+        break;
+      default:
+        act(stage, view);
+        break;
+    }
+    part.passed += view.count;
+    hand_on(to, view);
+  }
+  // A module wants its transactions in a row.
+  static void feed_module(const Stage& stage, Part& part, const View& view) noexcept {
+    if (view.selected == nullptr || view.selected[view.count - 1] - view.selected[0] + 1 == view.count) {
+      stage.module->observe(part.instance, &view[0], view.count);
+      return;
+    }
+    for (size_t i = 0; i < view.count; ++i) part.buffer[i] = view[i];
+    stage.module->observe(part.instance, part.buffer.data(), view.count);
+  }
+  void filter(const Stage& stage, Part& part, const View& view) noexcept {
+    const uint64_t* const passes = columns_.evaluate(stage.condition, view, around_);
+    size_t count = 0;
+    for (size_t i = 0; i < view.count; ++i) {
+      part.selected[count] = view.selected != nullptr ? view.selected[i] : static_cast<uint32_t>(i);
+      count += passes[i] != 0;
+    }
+    hand_selected(part, view, count);
+  }
+  void trigger(const Stage& stage, Part& part, const View& view) noexcept {
+    const uint64_t* const opens = columns_.evaluate(stage.condition, view, around_);
+    const uint64_t after = value_of(stage.after, registers_);
+    size_t count = 0;
+    for (size_t i = 0; i < view.count; ++i) {
+      if (opens[i] != 0) part.gate = after == 0 ? ~uint64_t{0} : after;
+      if (part.gate == 0) continue;
+      if (part.gate != ~uint64_t{0}) --part.gate;
+      part.selected[count++] = view.selected != nullptr ? view.selected[i] : static_cast<uint32_t>(i);
+    }
+    hand_selected(part, view, count);
+  }
+  void hand_selected(Part& part, const View& view, size_t count) noexcept {
+    part.passed += count;
+    if (count != 0) hand_on(part.stage, {view.batch, part.selected, count});
+  }
+  void map(const Stage& stage, Part& part, const View& view) noexcept {
+    for (size_t i = 0; i < view.count; ++i) part.buffer[i] = view[i];
+    // All from the transaction as it came.
+    for (const auto& [field, value] : stage.assignments) {
+      const uint64_t* const values = columns_.evaluate(value, view, around_);
+      for (size_t i = 0; i < view.count; ++i) set(part.buffer[i], field, values[i]);
+    }
+    part.passed += view.count;
+    hand_on(part.stage, {part.buffer.data(), nullptr, view.count});
+  }
+  void act(const Stage& stage, const View& view) noexcept {
+    if (stage.kind == StageKind::kSet) {
+      set_state(stage, view);
+      return;
+    }
+    if (stage.kind == StageKind::kSignal) {
+      const uint64_t* const reasons = columns_.evaluate(stage.condition, view, around_);
+      for (size_t i = 0; i < view.count; ++i)
+        services_.signal(services_.capsule, &view[i], static_cast<uint32_t>(reasons[i]));
+      return;
+    }
+    for (size_t i = 0; i < view.count; ++i) {
+      if (stage.kind == StageKind::kMark)
+        write_mark(stage.text);
+      else
+        send_signal(static_cast<int>(stage.other), stage.on);
     }
   }
-  // Hands runs of passing transactions on where they lie.
-  template <typename Passes>
-  void pass(uint32_t stage, const Transaction* batch, size_t count, const Passes& passes) noexcept {
-    Part& part = parts_[stage];
-    part.seen += count;
-    size_t begin = 0;
-    for (size_t i = 0; i < count; ++i) {
-      if (passes(batch[i])) continue;
-      if (i != begin) hand_run(stage, batch + begin, i - begin);
-      begin = i + 1;
+  void set_state(const Stage& stage, const View& view) noexcept {
+    for (size_t i = 0; i < view.count; ++i) {
+      const View one{&view[i], nullptr, 1};
+      uint64_t key[kMostKeys] = {};
+      for (size_t k = 0; k < stage.keys.size(); ++k)
+        key[k] = *columns_.evaluate(stage.keys[k].value, one, around_);
+      const uint64_t value = *columns_.evaluate(stage.condition, one, around_);
+      if (uint64_t* const row = state_tables_[stage.other]->row(key)) *row = value;
     }
-    if (begin < count) hand_run(stage, batch + begin, count - begin);
-  }
-  void hand_run(uint32_t stage, const Transaction* batch, size_t count) noexcept {
-    parts_[stage].passed += count;
-    hand_on(stage, batch, count);
   }
   void write_back(uint32_t at) noexcept {
     const Stage& stage = composition_.stages[at];
     if (stage.module != nullptr && stage.module->write_back != nullptr) {
       stage.module->write_back(parts_[at].instance);
     }
+    if (parts_[at].table != nullptr)
+      parts_[at].table->write_rows(
+          [&](const uint64_t* row, uint32_t bytes) { emit_from_stage(at, row, bytes); });
     for (const uint32_t next : stage.next) write_back(next);
   }
 
   const Composition& composition_;
   const substrata_owl_services services_;
   uint64_t registers_[SUBSTRATA_OWL_MOST_REGISTERS] = {};
+  Columns columns_;
+  ObjectNames objects_;
+  std::vector<std::unique_ptr<Table>> state_tables_;
+  std::vector<const Table*> states_;
+  Surroundings around_;
   std::vector<Part> parts_;
+  std::vector<Accepted> accepted_;
+  const bool ordered_;
 };
 
 const Composition& composition_of(const Module* module) noexcept {
@@ -198,20 +356,20 @@ void cost(const Module* self, const uint64_t* registers, Cost* out) noexcept {
       out->comparators += part.comparators;
       continue;
     }
-    // Two counters, a latch a value, and a comparator or adder an operation.
+    // Two counters, a latch a value, and a comparator or adder an operation; a table's rows.
     out->counters += 2;
-    const auto add = [out](const Expression& e) {
+    for_each_expression(stage, [out](const Expression& e) {
       for (const Instruction& each : e.code)
         (each.op <= Op::kRegister ? out->table_bits : out->comparators) += each.op <= Op::kRegister ? 64 : 1;
-    };
-    add(stage.condition);
-    for (const auto& [field, value] : stage.assignments) add(value);
+    });
+    out->table_bits += uint64_t{64} * stage.rows * (stage.keys.size() + stage.words);
   }
 }
 
 uint32_t longest_packet(const Module* self, const uint64_t* registers) noexcept {
   uint32_t longest = sizeof(Transaction);
   for (const Stage& stage : composition_of(self).stages) {
+    longest = std::max(longest, static_cast<uint32_t>(8 * (stage.keys.size() + stage.words + 1)));
     if (stage.module == nullptr) continue;
     uint64_t values[SUBSTRATA_OWL_MOST_REGISTERS] = {};
     fill_arguments(stage, registers, values);

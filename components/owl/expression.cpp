@@ -7,9 +7,19 @@
 namespace substrata::owl {
 namespace {
 
-constexpr std::string_view kFieldNames[] = {"time",      "start",  "address", "site", "detail",
-                                            "initiator", "target", "size",    "kind", "state",
-                                            "program",   "phase",  "flags"};
+constexpr FieldName kFieldNames[] = {
+    {"time", Field::kTime, Shown::kNumber},        {"start", Field::kStart, Shown::kNumber},
+    {"address", Field::kAddress, Shown::kAddress}, {"site", Field::kSite, Shown::kAddress},
+    {"detail", Field::kDetail, Shown::kNumber},    {"initiator", Field::kInitiator, Shown::kNumber},
+    {"target", Field::kTarget, Shown::kNumber},    {"size", Field::kSize, Shown::kNumber},
+    {"kind", Field::kKind, Shown::kKind},          {"state", Field::kState, Shown::kState},
+    {"program", Field::kProgram, Shown::kNumber},  {"phase", Field::kPhase, Shown::kNumber},
+    {"flags", Field::kFlags, Shown::kNumber},      {"probe", Field::kProbe, Shown::kProbe},
+    {"thread", Field::kThread, Shown::kNumber},    {"took", Field::kTook, Shown::kNumber},
+    {"page", Field::kPage, Shown::kAddress},       {"object", Field::kObject, Shown::kObject},
+    {"region", Field::kPhase, Shown::kRegion},     {"line", Field::kSite, Shown::kLine},
+    {"function", Field::kSite, Shown::kFunction},
+};
 
 struct Constant {
   std::string_view name;
@@ -83,101 +93,44 @@ constexpr Constant kConstants[] = {
     {"CANCELLED", SUBSTRATA_CANCELLED},
     {"RETRIED", SUBSTRATA_RETRIED},
 };
-
-uint64_t combine(Op op, uint64_t a, uint64_t b) noexcept {
-  switch (op) {
-    case Op::kMultiply:
-      return a * b;
-    case Op::kDivide:
-      return b == 0 ? 0 : a / b;
-    case Op::kRemainder:
-      return b == 0 ? 0 : a % b;
-    case Op::kAdd:
-      return a + b;
-    case Op::kSubtract:
-      return a - b;
-    case Op::kShiftLeft:
-      return b > 63 ? 0 : a << b;
-    case Op::kShiftRight:
-      return b > 63 ? 0 : a >> b;
-    case Op::kLess:
-      return a < b ? 1 : 0;
-    case Op::kLessEqual:
-      return a <= b ? 1 : 0;
-    case Op::kGreater:
-      return a > b ? 1 : 0;
-    case Op::kGreaterEqual:
-      return a >= b ? 1 : 0;
-    case Op::kEqual:
-      return a == b ? 1 : 0;
-    case Op::kUnequal:
-      return a != b ? 1 : 0;
-    case Op::kBitAnd:
-      return a & b;
-    case Op::kBitXor:
-      return a ^ b;
-    case Op::kBitOr:
-      return a | b;
-    case Op::kAnd:
-      return a != 0 && b != 0 ? 1 : 0;
-    case Op::kOr:
-      return a != 0 || b != 0 ? 1 : 0;
-    case Op::kMinimum:
-      return std::min(a, b);
-    case Op::kMaximum:
-      return std::max(a, b);
-    default:
-      return 0;
-  }
-}
+constexpr const Constant* kFirstState = std::find_if(std::begin(kConstants), std::end(kConstants),
+                                                     [](const Constant& each) { return each.name == "HIT"; });
 
 }  // namespace
 
-Field field_named(std::string_view name) noexcept {
-  const auto* const at = std::find(std::begin(kFieldNames), std::end(kFieldNames), name);
-  return static_cast<Field>(at - std::begin(kFieldNames));
+std::span<const FieldName> field_names() noexcept { return kFieldNames; }
+
+const FieldName* find_field(std::string_view name) noexcept {
+  for (const FieldName& each : kFieldNames)
+    if (each.name == name) return &each;
+  return nullptr;
 }
 
-bool constant_named(std::string_view name, uint64_t* out) noexcept {
+bool constant_named(std::string_view name, uint64_t* out, Field* of) noexcept {
   for (const Constant& each : kConstants) {
     if (each.name != name) continue;
     *out = each.value;
+    *of = &each < kFirstState ? Field::kKind : Field::kState;
     return true;
   }
   return false;
 }
 
-uint64_t get(const substrata_transaction& t, Field field) noexcept {
-  switch (field) {
-    case Field::kTime:
-      return t.time;
-    case Field::kStart:
-      return t.start;
-    case Field::kAddress:
-      return t.address;
-    case Field::kSite:
-      return t.site;
-    case Field::kDetail:
-      return t.detail;
-    case Field::kInitiator:
-      return t.initiator;
-    case Field::kTarget:
-      return t.target;
-    case Field::kSize:
-      return t.size;
-    case Field::kKind:
-      return t.kind;
-    case Field::kState:
-      return t.state;
-    case Field::kProgram:
-      return t.program;
-    case Field::kPhase:
-      return t.phase;
-    case Field::kFlags:
-      return t.flags;
-    default:
-      return 0;
+bool constant_named(std::string_view name, uint64_t* out) noexcept {
+  Field of{};
+  return constant_named(name, out, &of);
+}
+
+std::string constant_name(Field of, uint64_t value) {
+  const bool kind = of == Field::kKind;
+  const Constant* const end = kind ? kFirstState : std::end(kConstants);
+  for (const Constant* each = kind ? std::begin(kConstants) : kFirstState; each != end; ++each) {
+    if (each->value != value) continue;
+    std::string name(each->name);
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return name;
   }
+  return {};
 }
 
 void set(substrata_transaction& t, Field field, uint64_t value) noexcept {
@@ -228,47 +181,14 @@ void set(substrata_transaction& t, Field field, uint64_t value) noexcept {
   }
 }
 
-uint64_t Expression::evaluate(const substrata_transaction& t, const uint64_t* registers) const noexcept {
-  uint64_t stack[kDeepest];
-  unsigned top = 0;
-  for (const Instruction& each : code) {
-    switch (each.op) {
-      case Op::kNumber:
-        stack[top++] = each.operand;
-        break;
-      case Op::kField:
-        stack[top++] = get(t, static_cast<Field>(each.operand));
-        break;
-      case Op::kRegister:
-        stack[top++] = registers[each.operand];
-        break;
-      case Op::kNot:
-        stack[top - 1] = stack[top - 1] == 0 ? 1 : 0;
-        break;
-      case Op::kInvert:
-        stack[top - 1] = ~stack[top - 1];
-        break;
-      case Op::kNegate:
-        stack[top - 1] = 0 - stack[top - 1];
-        break;
-      case Op::kLog2:
-        stack[top - 1] = stack[top - 1] == 0 ? 0 : static_cast<uint64_t>(std::bit_width(stack[top - 1])) - 1;
-        break;
-      default:
-        --top;
-        stack[top - 1] = combine(each.op, stack[top - 1], stack[top]);
-        break;
-    }
-  }
-  return top != 0 ? stack[0] : 0;
-}
-
 unsigned Expression::depth() const noexcept {
   unsigned deepest = 0;
   unsigned now = 0;
   for (const Instruction& each : code) {
-    if (each.op <= Op::kRegister) {
+    if (each.op <= Op::kRegister || each.op == Op::kPacket) {
       deepest = std::max(deepest, ++now);
+    } else if (each.op == Op::kLast) {
+      now -= static_cast<unsigned>(each.operand >> 32) - 1;
     } else if (each.op > Op::kLog2) {
       --now;
     }

@@ -71,13 +71,22 @@ void add_object(std::string_view name, uint64_t address, uint64_t bytes) {
   if (address < end) all.ranges.insert_or_assign(address, Table::Range{end, kept});
 }
 
-const char* object_at(uint64_t address) noexcept {
+const char* object_at(uint64_t address, uint64_t* low, uint64_t* high) noexcept {
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   auto at = all.ranges.upper_bound(address);
   if (at == all.ranges.begin()) return nullptr;
   --at;
-  return address < at->second.end ? at->second.name : nullptr;
+  if (address >= at->second.end) return nullptr;
+  *low = at->first;
+  *high = at->second.end;
+  return at->second.name;
+}
+
+const char* object_at(uint64_t address) noexcept {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  return object_at(address, &low, &high);
 }
 
 void clear_objects() noexcept {

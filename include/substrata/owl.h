@@ -158,6 +158,22 @@ SUBSTRATA_API int substrata_owl_on_signal(struct substrata_owl_capsule* capsule,
                                                        uint32_t reason),
                                           void* owner);
 
+/* ---------------------------------------------------------------------------------------------- one-liners */
+
+/* Observes what one line of the language asks, "mem.accesses: filter(write) -> count by object"
+ * (docs/reference/owl.md describes it), in this process, and appends what it counts to the open file `file`, a line of
+ * JSON each: first what the tables hold, then rows of what was counted since the last write. */
+struct substrata_owl_query;
+SUBSTRATA_API int substrata_owl_query_start(const char* text, size_t bytes, const char* origin, int file,
+                                            struct substrata_owl_query** out);
+/* Checks the text alone. The patterns of its probe points, with commas, are copied to probes (may be null). */
+SUBSTRATA_API int substrata_owl_query_check(const char* text, size_t bytes, const char* origin, char* probes,
+                                            size_t capacity);
+/* Appends what was counted since, after flushing the feed. */
+SUBSTRATA_API int substrata_owl_query_write(struct substrata_owl_query* query);
+/* Writes, then ends. Null is allowed. */
+SUBSTRATA_API int substrata_owl_query_stop(struct substrata_owl_query* query);
+
 /* ------------------------------------------------------------------------------------------- ring buffers */
 
 /* Where the ring can be opened, also by another process of the same user, until detach; who has it open then

@@ -79,21 +79,11 @@ Mpi mpi_of_launcher(const fs::path& launcher) {
   return Mpi::kUnknown;
 }
 
-// The shim beside this program: ../lib in the build tree and where it is installed, or a folder in it.
 fs::path find_shim(Mpi mpi) {
   const std::string name =
       std::string("libsubstrata_mpi_") + (mpi == Mpi::kOpenMpi ? "openmpi" : "mpich") + ".so";
-  std::error_code ignored;
-  const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  const fs::path lib = here.parent_path() / "lib";
-  std::vector<fs::path> places = {lib / name, lib / "substrata" / name, here / name};
-  if (fs::is_directory(lib, ignored))
-    for (const fs::directory_entry& folder : fs::directory_iterator(lib, ignored))
-      if (folder.is_directory(ignored) &&
-          folder.path().filename().string().find("linux") != std::string::npos)
-        places.push_back(folder.path() / name);
-  for (const fs::path& place : places)
-    if (fs::is_regular_file(place, ignored)) return fs::canonical(place, ignored);
+  fs::path found = library_beside(name);
+  if (!found.empty()) return found;
   throw std::runtime_error("there is no " + name + " beside this program; it is built where the headers of " +
                            library_name(mpi) + " are installed");
 }
@@ -107,6 +97,21 @@ constexpr ShimSetting kSettings[] = {
 }  // namespace
 
 std::span<const ShimSetting> shim_settings() { return kSettings; }
+
+fs::path library_beside(const std::string& name) {
+  std::error_code ignored;
+  const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const fs::path lib = here.parent_path() / "lib";
+  std::vector<fs::path> places = {lib / name, lib / "substrata" / name, here / name};
+  if (fs::is_directory(lib, ignored))
+    for (const fs::directory_entry& folder : fs::directory_iterator(lib, ignored))
+      if (folder.is_directory(ignored) &&
+          folder.path().filename().string().find("linux") != std::string::npos)
+        places.push_back(folder.path() / name);
+  for (const fs::path& place : places)
+    if (fs::is_regular_file(place, ignored)) return fs::canonical(place, ignored);
+  return {};
+}
 
 std::vector<std::string> preloading_command(const std::string& launcher_name,
                                             const std::vector<std::string>& words) {

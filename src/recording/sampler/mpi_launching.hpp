@@ -1,6 +1,7 @@
 // How an MPI program is started with the shim of its MPI library.
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,10 @@ std::span<const ShimSetting> shim_settings();
 // unknown or has no shim here.
 std::vector<std::string> preloading_command(const std::string& launcher,
                                             const std::vector<std::string>& words);
+
+// A library beside this program: in ../lib of the build tree and where it is installed, or in a folder there. Empty:
+// there is none.
+std::filesystem::path library_beside(const std::string& name);
 
 // The shim for a program that is started by itself, as one rank; throws as preloading_command does.
 std::string shim_for_program(const std::string& program);

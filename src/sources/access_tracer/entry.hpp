@@ -34,6 +34,31 @@ class Entry {
     skipped_.fetch_add(1, std::memory_order_relaxed);
   }
 
+  // While one of these is there, its thread gives accesses to observers: it holds no lock of the runtime, so they may ask
+  // what lies at an address.
+  class HandingOn {
+   public:
+    HandingOn() noexcept : before_(handing_on) { handing_on = true; }
+    ~HandingOn() { handing_on = before_; }
+    HandingOn(const HandingOn&) = delete;
+    HandingOn& operator=(const HandingOn&) = delete;
+
+   private:
+    const bool before_;
+  };
+  // Does it where the thread hands accesses on, else as run() does.
+  template <typename Call>
+  static void answer(const Call& call) noexcept {
+    if (!handing_on) return Entry().run(call);
+    handing_on = false;  // a signal handler that asks meanwhile is refused
+    try {
+      call();
+    } catch (...) {
+      // No memory.
+    }
+    handing_on = true;
+  }
+
   // Before this, the libraries that the runtime needs may themselves not have begun.
   static void begin() noexcept { has_begun_.store(true, std::memory_order_relaxed); }
   // So far, in the process.
@@ -41,6 +66,7 @@ class Entry {
 
  private:
   static inline thread_local volatile bool inside __attribute__((tls_model("initial-exec"))) = false;
+  static inline thread_local volatile bool handing_on __attribute__((tls_model("initial-exec"))) = false;
   static inline std::atomic<bool> has_begun_{false};
   static inline std::atomic<uint64_t> skipped_{0};
   const bool is_first_;

@@ -26,11 +26,11 @@ static int writes_itself(const struct substrata_memory_thread* thread, const uin
 
 /* A watched access that is not a plain record. What takes more than one - a new phase, an address of more than 48
  * bits - and a full buffer are the runtime's. */
-static __attribute__((noinline)) void publish(struct substrata_memory_thread* thread, uintptr_t address,
-                                              unsigned kind, unsigned size) {
+static __attribute__((noinline)) void publish(struct substrata_memory_thread* thread, uintptr_t pc,
+                                              uintptr_t address, unsigned kind, unsigned size) {
   uint64_t* const next = thread->records.next;
   if (address >> 48 != 0 || !writes_itself(thread, next)) {
-    substrata_memory_publish(thread, address, kind, size);
+    substrata_memory_publish_at(thread, pc, address, kind, size);
     return;
   }
   *next = substrata_compact_record(kind == SUBSTRATA_MEMORY_READ    ? SUBSTRATA_COMPACT_ANY_READ
@@ -80,7 +80,7 @@ static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t a
         __atomic_store_n(&thread->records.next, next + 1, __ATOMIC_RELEASE);
         return;
       }
-      publish(thread, address, kind, size);
+      publish(thread, pc, address, kind, size);
       return;
     }
   }

@@ -56,6 +56,9 @@ void substrata_memory_bind(struct substrata_memory_thread* thread, uintptr_t pc,
                            unsigned kind, unsigned size);
 void substrata_memory_publish(struct substrata_memory_thread* thread, uintptr_t address, unsigned kind,
                               unsigned size);
+/* The same, and the code that accesses. */
+void substrata_memory_publish_at(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,
+                                 unsigned kind, unsigned size);
 void substrata_memory_range(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,
                             unsigned kind, uint64_t size);
 /* Whether the hooks are to take the time of functions; and one that this thread has left, by an address within it,

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "entry.hpp"
 #include "report.hpp"
 
 namespace substrata::access_tracer {
@@ -29,7 +30,9 @@ void ThreadPublisher::open(uint32_t number, const Burst& burst, uint64_t* salt) 
       publisher_.try_open_compact(probe, number, &table_.records) != 0)
     return;
   burst_ = burst;
-  if (burst.on != 0) table_.records.end = table_.records.next;  // the hooks do not count bursts
+  const char* const sites = std::getenv("SUBSTRATA_MEMORY_SITES");
+  keeps_sites_ = sites != nullptr && sites[0] == '1';
+  keep_all();  // the hooks do not count bursts
   substrata_publisher_epoch(publisher_.get(), salt);
 }
 
@@ -57,6 +60,7 @@ void ThreadPublisher::barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening,
   arrival.size = threads;
   arrival.kind = SUBSTRATA_BARRIER;
   put(arrival);
+  const Entry::HandingOn handing_on;
   publisher_.deliver();
 }
 
@@ -75,8 +79,14 @@ void ThreadPublisher::lock(uint16_t kind, uintptr_t pc, uintptr_t lock, uint64_t
 void ThreadPublisher::put(const substrata_transaction& transaction) {
   substrata_transaction with_phase = transaction;
   with_phase.phase = __atomic_load_n(*table_.phase, __ATOMIC_RELAXED);
+  const Entry::HandingOn handing_on;
   publisher_.put(with_phase);
-  if (burst_.on != 0) table_.records.end = table_.records.next;
+  keep_all();
+}
+
+void ThreadPublisher::close() {
+  const Entry::HandingOn handing_on;
+  publisher_.close();
 }
 
 void ThreadPublisher::after_fork() {

@@ -24,6 +24,8 @@ class ThreadPublisher {
   void access(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
     if (publisher_ && (burst_.on == 0 || in_burst())) put(pc, address, kind, size);
   }
+  // SUBSTRATA_MEMORY_SITES: each access comes with its site, so that the hooks write none of them themselves.
+  bool keeps_sites() const { return keeps_sites_; }
   // Arrival at a barrier; what the thread did before goes at once: the others wait for it, in a model too.
   void barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening, uint32_t threads);
   // A lock, or a wait for one; goes at once, so that it is known before what other threads do next.
@@ -32,7 +34,7 @@ class ThreadPublisher {
     lock(SUBSTRATA_LOCK, pc, reinterpret_cast<uintptr_t>(lock_or_condition), 0, state);
   }
   // Delivers what it has, and ends.
-  void close() { publisher_.close(); }
+  void close();
   // In a child process, which has no feed.
   void after_fork();
 
@@ -43,6 +45,12 @@ class ThreadPublisher {
 
   substrata_memory_thread& table_;
   client::feed::Publisher publisher_;
+  // The hooks write no record.
+  void keep_all() {
+    if (burst_.on != 0 || keeps_sites_) table_.records.end = table_.records.next;
+  }
+
+  bool keeps_sites_ = false;
   Burst burst_;
   uint64_t position_ = 0;  // in bursts and between them
 };

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ void at_thread_end(void* ending) {
 
 int answer_place(uint64_t address, substrata_place* out) {
   bool known = false;
-  Entry().run([&] { known = Runtime::instance().place_at(address, out); });
+  Entry::answer([&] { known = Runtime::instance().place_at(address, out); });
   return known ? 0 : -1;
 }
 
@@ -242,9 +243,14 @@ void Runtime::freed(void* memory) {
   if (objects_.freed(reinterpret_cast<uintptr_t>(memory))) salt_.forget_bindings();
 }
 
-// Gives up at once while another thread is in here: the caller may hold what that one waits for.
+// Gives up while another thread stays in here: the caller may hold what that one waits for.
 bool Runtime::place_at(uint64_t address, substrata_place* out) {
-  const std::unique_lock guard(lock_, std::try_to_lock);
+  constexpr int kTries = 2000;
+  std::unique_lock guard(lock_, std::try_to_lock);
+  for (int i = 0; i < kTries && !guard.owns_lock(); ++i) {
+    sched_yield();
+    static_cast<void>(guard.try_lock());
+  }
   if (!guard.owns_lock()) return false;
   const Extent extent = objects_.locate(address);
   // What has no name may have named objects beside it.
@@ -307,6 +313,13 @@ void substrata_memory_bind(substrata_memory_thread* thread, uintptr_t pc, uintpt
 void substrata_memory_publish(substrata_memory_thread* thread, uintptr_t address, unsigned kind,
                               unsigned size) {
   Entry().run([&] { state_of(thread).publisher.access(0, address, kind, size); });
+}
+void substrata_memory_publish_at(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,
+                                 unsigned kind, unsigned size) {
+  Entry().run([&] {
+    auto& publisher = state_of(thread).publisher;
+    publisher.access(publisher.keeps_sites() ? pc : 0, address, kind, size);
+  });
 }
 void substrata_memory_range(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
                             uint64_t size) {

@@ -19,6 +19,7 @@ int import_trace(int argc, char** argv);
 int mpirun(int argc, char** argv);
 int check_presets(int argc, char** argv);
 int module(int argc, char** argv);
+int owl(int argc, char** argv);
 int reproduce(int argc, char** argv);
 int signature(int argc, char** argv);
 int list(int argc, char** argv);

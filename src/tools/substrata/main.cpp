@@ -1,12 +1,13 @@
 // The program `substrata`: finds the command and hands it the rest of the command line.
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "arguments/failing.hpp"
+#include "base/nearest.hpp"
 #include "commands.hpp"
 #include "sampler/child.hpp"
 
@@ -39,6 +40,7 @@ constexpr Command kCommands[] = {
     {"workloads", "List machine models and workloads", workloads},
     {"import", "Convert the output of another tool to a trace: import lackey TEXT TRACE", import_trace},
     {"mpirun", "Start an MPI program with the shim that counts its messages", mpirun},
+    {"owl", "Run a command and print what a line of the Owl language counts in it", owl},
     {"module", "Manage the library of Owl modules: list, show NAME, build FILE, try NAME", module},
     {"signature", "Print the Myrinet monitor's latencies by packet size, of a trace or a workload",
      signature},
@@ -51,28 +53,10 @@ void print_usage(std::FILE* to) {
   for (const Command& command : kCommands) std::fprintf(to, "  %-14s %s\n", command.name, command.summary);
 }
 
-// The command whose name takes fewest letters to change, of those that take at most two; null: none.
-const char* nearest_command(std::string_view word) {
-  const char* best = nullptr;
-  std::size_t least = 3;
-  for (const Command& command : kCommands) {
-    const std::string_view name = command.name;
-    std::vector<std::size_t> row(name.size() + 1);
-    for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
-    for (std::size_t w = 0; w < word.size(); ++w) {
-      std::size_t diagonal = row[0];
-      row[0] = w + 1;
-      for (std::size_t n = 1; n < row.size(); ++n) {
-        const std::size_t changed = diagonal + (word[w] != name[n - 1] ? 1 : 0);
-        diagonal = row[n];
-        row[n] = std::min({row[n] + 1, row[n - 1] + 1, changed});
-      }
-    }
-    if (row.back() >= least || row.back() >= name.size()) continue;
-    least = row.back();
-    best = command.name;
-  }
-  return best;
+std::string nearest_command(std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  return std::string(substrata::nearest(word, names));
 }
 
 }  // namespace
@@ -114,10 +98,12 @@ int main(int argc, char** argv) {
     }
   }
   std::fprintf(stderr, "substrata: there is no command '%s'", argv[1]);
-  if (const char* const near = nearest_command(argv[1]); near != nullptr)
-    std::fprintf(stderr, "; did you mean '%s'?\n", near);
-  else
-    std::fprintf(stderr, "\n\n");
-  if (nearest_command(argv[1]) == nullptr) print_usage(stderr);
+  const std::string near = nearest_command(argv[1]);
+  if (!near.empty()) {
+    std::fprintf(stderr, "; did you mean '%s'?\n", near.c_str());
+    return 2;
+  }
+  std::fprintf(stderr, "\n\n");
+  print_usage(stderr);
   return 2;
 }

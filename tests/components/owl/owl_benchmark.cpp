@@ -4,7 +4,9 @@
 #include <substrata/owl.h>
 #include <substrata/feed.hpp>
 
+#include <cstdio>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "owl/counter_array.hpp"
@@ -126,6 +128,53 @@ void histogram_hits(benchmark::State& state) { run_capsule(state, "histogram", "
 void histogram_eighth_misses(benchmark::State& state) { run_capsule(state, "histogram", "counters=64", 73); }
 void histogram_half_misses(benchmark::State& state) { run_capsule(state, "histogram", "counters=64", 128); }
 
+// Half of the transactions are writes, in no order.
+std::vector<substrata_transaction> mixed_batch() {
+  std::vector<substrata_transaction> batch = batch_of(64);
+  uint64_t state = 7;
+  for (substrata_transaction& t : batch) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    if (state >> 63 != 0) t.kind = SUBSTRATA_WRITE;
+  }
+  return batch;
+}
+void floor_filter_and_count(benchmark::State& state) {
+  const std::vector<substrata_transaction> batch = mixed_batch();
+  uint64_t count = 0;
+  for (auto _ : state) {
+    for (const substrata_transaction& t : batch) count += t.kind == SUBSTRATA_WRITE;
+    benchmark::DoNotOptimize(count);
+    benchmark::ClobberMemory();
+  }
+  per_transaction(state);
+}
+void run_query(benchmark::State& state, const std::string& text) {
+  Source source;
+  std::FILE* const file = std::fopen("/dev/null", "w");
+  substrata_owl_query* query = nullptr;
+  if (substrata_owl_query_start(text.data(), text.size(), "-e", fileno(file), &query) != 0) {
+    state.SkipWithError(substrata_owl_error());
+    return;
+  }
+  std::vector<substrata_transaction> batch = mixed_batch();
+  for (auto _ : state) source.publish(batch);
+  per_transaction(state);
+  substrata_owl_query_stop(query);
+  std::fclose(file);
+}
+void filter_and_count(benchmark::State& state) { run_query(state, "owl.benchmark: filter(write) -> count"); }
+void long_filter_and_count(benchmark::State& state) {
+  run_query(state, "owl.benchmark: filter(write && size >= 4 && address < 1m) -> count");
+}
+void filter_and_count_by_key(benchmark::State& state) {
+  run_query(state, "owl.benchmark: filter(write) -> count, sum(size) by address");
+}
+void count_by_state(benchmark::State& state) {
+  run_query(
+      state,
+      "owl.benchmark: filter(last[address] != size) -> count; owl.benchmark: set(last[address] = size)");
+}
+
 void floor_copy(benchmark::State& state) {
   std::vector<uint64_t> to(4096);
   uint64_t at = 0;
@@ -156,6 +205,11 @@ BENCHMARK(floor_array_increment);
 BENCHMARK(histogram_hits);
 BENCHMARK(histogram_eighth_misses);
 BENCHMARK(histogram_half_misses);
+BENCHMARK(floor_filter_and_count);
+BENCHMARK(filter_and_count);
+BENCHMARK(long_filter_and_count);
+BENCHMARK(filter_and_count_by_key);
+BENCHMARK(count_by_state);
 BENCHMARK(floor_copy);
 BENCHMARK(ring_push);
 

@@ -1,0 +1,44 @@
+// Streams that nobody publishes unasked: page faults and samples that the kernel buffers, calls for data, and counters
+// that are read from time to time.
+#pragma once
+
+#include <substrata/pages.h>
+#include <substrata/samples.h>
+#include <substrata/feed.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace substrata::one_liner {
+
+// What a query's patterns ask for, opened for this process. Thread-compatible.
+class Streams {
+ public:
+  // `counters`: PAPI events, with commas. What cannot be opened is said in why_not().
+  void open(const std::string& patterns, const std::string& counters);
+  // Publishes what came since the last call.
+  void collect();
+  // Collects once more.
+  void close();
+  // Is collect() to be called from time to time?
+  bool wanted() const { return faults_ != nullptr || samples_ != nullptr || set_ >= 0; }
+  const std::string& why_not() const { return why_not_; }
+  uint64_t lost() const { return lost_faults_ + lost_samples_; }
+
+ private:
+  void open_counters(const std::string& names);
+  void refuse(const std::string& what, const char* why);
+  void read_counters();
+
+  substrata_page_faults* faults_ = nullptr;
+  substrata_samples* samples_ = nullptr;
+  uint64_t lost_faults_ = 0;
+  uint64_t lost_samples_ = 0;
+  int set_ = -1;
+  std::vector<client::feed::Publisher> counters_;
+  std::vector<long long> last_;
+  std::string why_not_;
+};
+
+}  // namespace substrata::one_liner

@@ -1,0 +1,237 @@
+// substrata owl: runs a program, and prints what one line of the Owl language counts in it.
+#include <poll.h>
+#include <substrata/owl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <substrata/feed.hpp>
+#include <utility>
+#include <vector>
+
+#include "arguments/arguments.hpp"
+#include "base/temporary_folder.hpp"
+#include "base/whole_file.hpp"
+#include "sampler/child.hpp"
+#include "sampler/mpi_launching.hpp"
+#include "sampler/run.hpp"
+#include "substrata_tool/commands.hpp"
+#include "substrata_tool/commands/model_events.hpp"
+#include "substrata_tool/commands/owl_tables.hpp"
+#include "terminal/progress.hpp"
+
+namespace substrata::tool {
+using namespace sampler;
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kProgressMs = 500;
+
+constexpr const char* kUsage =
+    "Runs a program and prints what a line of the Owl language counts in it "
+    "(docs/guide/owl_one_liners.md).\n\n"
+    "  substrata owl -e 'mem.accesses: filter(write) -> count by object, line' -- ./program\n"
+    "  substrata owl -e 'mpi.send: count, sum(size) by target' -- mpirun -n 4 ./program\n"
+    "  substrata owl -e 'page-faults: count by object' -- ./program\n"
+    "  substrata owl -e 'mem.l1-l2: filter(fill) -> count by object' --machine memory --workload fft\n\n"
+    "Accesses are seen in programs that were compiled with substrata-cc, substrata-c++ or substrata-fc. The "
+    "exit status is "
+    "the command's.";
+
+struct Wishes {
+  std::string text;
+  std::string follow;
+  std::string counters;
+  std::uint64_t interval = 0;
+  bool progress = false;
+};
+
+bool names(const std::string& probes, const std::string& begin) {
+  return probes.starts_with(begin) || probes.find("," + begin) != std::string::npos;
+}
+
+// Accesses come with their code only where it is needed, since that takes longer.
+bool wants_sites(const std::string& text) {
+  return text.find("line") != std::string::npos || text.find("function") != std::string::npos ||
+         text.find("site") != std::string::npos;
+}
+
+std::vector<std::string> preloading(std::vector<std::string> command, const std::string& probes,
+                                    std::vector<std::pair<std::string, std::string>>* environment) {
+  const fs::path library = library_beside("libsubstrata_owl.so");
+  if (library.empty()) throw std::runtime_error("there is no libsubstrata_owl.so beside this program");
+  std::string preload = library.string();
+  if (names(probes, "io.")) {
+    const fs::path calls = library_beside("libsubstrata_appio.so");
+    if (!calls.empty()) preload += ":" + calls.string();
+  }
+  const char* const others = std::getenv("LD_PRELOAD");
+  if (others != nullptr && *others != '\0') preload += std::string(":") + others;
+  if (names(probes, "mpi.")) {
+    if (is_mpi_launcher(command.front())) {
+      setenv("LD_PRELOAD", preload.c_str(), 1);  // to be handed to the ranks
+      command = preloading_command(command.front(), {command.begin() + 1, command.end()});
+      unsetenv("LD_PRELOAD");
+      return command;
+    }
+    preload = shim_for_program(command.front()) + ":" + preload;
+  }
+  environment->emplace_back("LD_PRELOAD", preload);
+  return command;
+}
+
+// Takes what the processes wrote since; by file the place up to which it was taken.
+void take_files(const fs::path& folder, std::map<fs::path, std::streamoff>* taken, OwlTables* tables) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    std::streamoff& at = (*taken)[entry.path()];
+    std::ifstream file(entry.path(), std::ios::binary);
+    file.seekg(at);
+    std::string lines((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    lines.resize(lines.rfind('\n') == std::string::npos ? 0 : lines.rfind('\n') + 1);
+    at += static_cast<std::streamoff>(lines.size());
+    tables->take(lines);
+  }
+}
+
+int run_observed(const std::vector<std::string>& words, const Wishes& wishes, const std::string& probes,
+                 OwlTables* tables) {
+  const TemporaryFolder folder;
+  std::vector<std::pair<std::string, std::string>> environment{
+      {"SUBSTRATA_OWL_QUERY", wishes.text},
+      {"SUBSTRATA_OWL_OUT", folder.path().string()},
+      {"SUBSTRATA_OWL_FOLLOW", wishes.follow},
+      {"SUBSTRATA_OWL_COUNTERS", wishes.counters},
+      {"SUBSTRATA_OWL_INTERVAL", wishes.interval != 0 ? std::to_string(wishes.interval) : ""},
+      {"SUBSTRATA_MEMORY_SITES", wants_sites(wishes.text) ? "1" : ""},
+      {"SUBSTRATA_OWL_PROGRESS", wishes.progress ? std::to_string(kProgressMs) : ""}};
+  const std::vector<std::string> command = preloading(words, probes, &environment);
+  Child child(command, environment);
+  child.go();
+  pollfd end{child.signals(), POLLIN, 0};
+  std::map<fs::path, std::streamoff> taken;
+  while (!child.take_signals()) {
+    poll(&end, 1, wishes.progress ? kProgressMs : -1);
+    if (!wishes.progress) continue;
+    take_files(folder.path(), &taken, tables);
+    if (isatty(STDERR_FILENO) != 0)
+      show_progress(tables->progress());
+    else
+      std::fprintf(stderr, "%s\n", tables->progress().c_str());
+  }
+  ProgressLine::clear();
+  rusage used{};
+  const int status = child.reap(&used);
+  take_files(folder.path(), &taken, tables);
+  return status;
+}
+
+// A workload on a machine model, in this process.
+int run_workload(const std::string& machine, const std::string& workload, std::uint64_t nodes,
+                 const Wishes& wishes, OwlTables* tables) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "rows").string();
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) throw std::runtime_error("'" + path + "' cannot be written");
+  substrata_owl_query* query = nullptr;
+  if (substrata_owl_query_start(wishes.text.data(), wishes.text.size(), "-e", fileno(file), &query) != 0) {
+    std::fclose(file);
+    throw std::runtime_error(substrata_owl_error());
+  }
+  auto options = client::sized<substrata_run_options>();
+  options.processes = static_cast<std::uint32_t>(nodes);
+  options.seed = 1;
+  auto result = client::sized<substrata_run_result>();
+  const int refused = substrata_run(machine.c_str(), workload.c_str(), &options, &result);
+  const std::string why = refused == 0                ? ""
+                          : result.message[0] != '\0' ? result.message
+                                                      : substrata_feed_error();
+  static_cast<void>(substrata_owl_query_stop(query));
+  std::fclose(file);
+  if (refused != 0) throw std::runtime_error(why);
+  tables->take(contents_of(path));
+  return result.correct != 0 ? 0 : 1;
+}
+
+void print_all(const OwlTables& tables, std::uint64_t rows, bool json) {
+  std::fflush(stdout);
+  if (json) {
+    std::printf("%s\n",
+                tables.as_json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return;
+  }
+  std::printf("\n");
+  tables.print(rows);
+  for (const std::string& message : tables.messages())
+    std::fprintf(stderr, "substrata owl: %s\n", message.c_str());
+  if (tables.dropped() != 0)
+    std::fprintf(stderr, "substrata owl: %llu rows were lost\n",
+                 static_cast<unsigned long long>(tables.dropped()));
+}
+
+void explain_nothing(const std::string& probes) {
+  const char* const cure =
+      names(probes, "mem.")
+          ? ": compile it with substrata-cc, substrata-c++ or substrata-fc (docs/guide/memory_accesses.md)"
+      : names(probes, "mpi.") ? ": is it an MPI program, started by its launcher?"
+                              : "";
+  std::fprintf(stderr, "substrata owl: nothing passed at %s%s\n", probes.c_str(), cure);
+}
+
+}  // namespace
+
+int owl(int argc, char** argv) {
+  Wishes wishes;
+  std::string file, machine, workload;
+  std::uint64_t nodes = 0, rows = 20;
+  bool json = false;
+  Arguments arguments("substrata owl", kUsage);
+  arguments.word("-e,--expression", wishes.text, "what to count: 'PROBES: filter(...) -> count by KEY, ...'");
+  arguments.word("-f,--file", file, "file that holds it", Arguments::Value::kFile);
+  arguments.number("--rows", rows, "rows to print of each table (default 20)");
+  arguments.flag("--json", json, "print JSON, with all rows");
+  arguments.flag("--progress", wishes.progress, "show the greatest row while the program runs");
+  arguments.word("--counters", wishes.counters,
+                 "PAPI events that are read while the program runs, as the stream counters",
+                 Arguments::Value::kEvents);
+  arguments.number("--interval", wishes.interval, "milliseconds between two readings of them (default 20)");
+  arguments.word("--follow", wishes.follow,
+                 "machine model that follows the program's accesses: memory, numachine");
+  arguments.word("--machine", machine, "machine model to run a workload on, in the place of a program",
+                 Arguments::Value::kMachine);
+  arguments.word("--workload", workload, "the workload with its parameters", Arguments::Value::kWorkload);
+  arguments.number("--nodes", nodes, "processors or nodes of the machine");
+  const std::optional<SplitLine> split = split_at_dashes(argc, argv);
+  std::vector<char*> before(argv, argv + argc);
+  if (split) before = split->before;
+  if (const auto status = arguments.parse(static_cast<int>(before.size()), before.data())) return *status;
+  if (!file.empty()) wishes.text = contents_of(file);
+  const bool runs = split && !split->command.empty();
+  if (wishes.text.empty() || runs != machine.empty() || machine.empty() != workload.empty()) {
+    std::fprintf(
+        stderr,
+        "substrata owl: name what to count with -e or -f, and a program after '--' or --machine with "
+        "--workload\n");
+    return 2;
+  }
+  char probes[4096];
+  if (substrata_owl_query_check(wishes.text.data(), wishes.text.size(), file.empty() ? "-e" : file.c_str(),
+                                probes, sizeof probes) != 0) {
+    std::fprintf(stderr, "%s\n", substrata_owl_error());
+    return 2;
+  }
+  if (isatty(STDERR_FILENO) != 0) wishes.progress = true;
+  OwlTables tables;
+  const int status = runs ? run_observed(split->command, wishes, probes, &tables)
+                          : run_workload(machine, workload, nodes, wishes, &tables);
+  tables.resolve();
+  print_all(tables, rows, json);
+  if (tables.seen() == 0) explain_nothing(probes);
+  return status;
+}
+
+}  // namespace substrata::tool
