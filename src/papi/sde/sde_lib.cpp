@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/guard.hpp"
 #include "registry.hpp"
 #include "tool_interface.h"
@@ -34,8 +35,8 @@ constexpr std::size_t kLongestName = 1023;
 // later.
 void heed_environment() {
   static const bool done = [] {
-    if (secure_getenv("PAPI_VERBOSE") != nullptr) _sde_be_verbose = 1;
-    const char* debug = secure_getenv("PAPI_DEBUG");
+    if (substrata::environment("PAPI_VERBOSE") != nullptr) _sde_be_verbose = 1;
+    const char* debug = substrata::environment("PAPI_DEBUG");
     if (debug != nullptr &&
         (std::strstr(debug, "SUBSTRATE") != nullptr || std::strstr(debug, "ALL") != nullptr))
       _sde_debug = 1;

@@ -42,6 +42,13 @@ TEST_F(Io, OlderKernelsWithoutAccountsOfStorageListThoseEventsAsUnavailable) {
   EXPECT_NE(substrate.event("read_bytes").flags & kEventUnavailable, 0u);
 }
 
+TEST_F(Io, OfASubstrateWithoutASearchOfItsOwnTheHarnessFindsAnEventByItsName) {
+  tree.write(kFile, kRecorded);
+  open();
+  substrate.table.find_event = nullptr;
+  EXPECT_EQ(substrate.find("syscw"), 3);
+}
+
 TEST(IoOfThisProcess, CountsTheBytesThatAWriteCallTakes) {
   FakeHost host("");
   Substrate substrate(substrata_entry_io, host);

@@ -124,7 +124,13 @@ class Substrate {
   // The event's number, or -1.
   int64_t find(const std::string& name) const {
     uint32_t index = 0;
-    return table.find_event(device, name.c_str(), &index).ok() ? static_cast<int64_t>(index) : -1;
+    if (table.find_event != nullptr)
+      return table.find_event(device, name.c_str(), &index).ok() ? static_cast<int64_t>(index) : -1;
+    for (const std::string& each : names()) {  // as the core does for a substrate without this function
+      if (each == name) return index;
+      ++index;
+    }
+    return -1;
   }
   Event event(const std::string& name) const {
     Event found;

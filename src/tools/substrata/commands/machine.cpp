@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "arguments/arguments.hpp"
+#include "base/environment.hpp"
 #include "recorded_machines/saving.hpp"
 #include "recorded_machines/text_form.hpp"
 #include "sampler/child.hpp"
@@ -70,8 +71,7 @@ int save(const std::string& folder) {
   if (fs::exists(folder) && !fs::is_empty(folder))
     throw std::runtime_error(folder + " is there already; name a new folder");
   machines::Scrubber scrubber = machines::Scrubber::of_this_machine();
-  const char* const root = std::getenv("SUBSTRATA_ROOT");
-  const machines::Saved saved = machines::save(root == nullptr ? "" : root, folder, &scrubber);
+  const machines::Saved saved = machines::save(machine_root(), folder, &scrubber);
   utsname kernel{};
   uname(&kernel);
   const std::time_t now = std::time(nullptr);
