@@ -32,6 +32,34 @@ function(substrata_computes target)
   endif()
 endfunction()
 
+option(SUBSTRATA_UNITY "compile sources of a target together: a whole build is faster, a change of one source slower" OFF)
+
+# Lets sources of a target be compiled together, where src/cmake/together.py finds no name in the way.
+function(substrata_together_ target)
+  if(NOT SUBSTRATA_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(LENGTH sources count)
+  if(count GREATER 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    list(JOIN sources "\t" sources)
+    set_property(GLOBAL APPEND_STRING PROPERTY SUBSTRATA_TOGETHER "${target}\t${CMAKE_CURRENT_SOURCE_DIR}\t${sources}\n")
+  endif()
+endfunction()
+function(substrata_group_sources)
+  get_property(targets GLOBAL PROPERTY SUBSTRATA_TOGETHER)
+  file(WRITE ${CMAKE_BINARY_DIR}/generated/together.txt "${targets}")
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/cmake/together.py
+    ${CMAKE_BINARY_DIR}/generated/together.txt ${CMAKE_BINARY_DIR}/generated/together.cmake COMMAND_ERROR_IS_FATAL ANY)
+  include(${CMAKE_BINARY_DIR}/generated/together.cmake)
+endfunction()
+if(SUBSTRATA_UNITY)
+  cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL substrata_group_sources)
+endif()
+
 # Headers that most of a library's sources include, precompiled once for all that goes into a library.
 function(substrata_compile_as_library_ target)
   get_target_property(sources ${target} SOURCES)
@@ -131,6 +159,7 @@ function(substrata_outside name)
   foreach(target IN LISTS ARG_TARGETS)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR})
     substrata_see(${target} ${name} ${ARG_MODULES})
+    substrata_together_(${target})
     get_target_property(type ${target} TYPE)
     if(NOT type STREQUAL EXECUTABLE)
       substrata_compile_as_library_(${target})
@@ -143,6 +172,7 @@ function(substrata_objects_ name target sources libraries modules)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR})
   substrata_see(${target} ${name} ${modules})
+  substrata_together_(${target})
   target_link_libraries(${target} PRIVATE ${libraries} Threads::Threads)
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_OBJECTS ${target})
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_LIBRARIES ${libraries})
@@ -269,6 +299,21 @@ function(substrata_tier_ tier test)
   endif()
 endfunction()
 
+# A program of the tests: what computes long stands in the libraries.
+function(substrata_compile_as_test name)
+  substrata_level_(${name} -O0)
+  substrata_prelude(test_prelude LEVEL -O0 LIBRARIES GTest::gmock
+    HEADERS <gmock/gmock.h> <gtest/gtest.h> <algorithm> <atomic> <chrono> <cstdint> <cstdio> <cstdlib> <cstring>
+            <filesystem> <fstream> <functional> <iterator> <map> <memory> <mutex> <optional> <random> <set> <sstream>
+            <string> <string_view> <thread> <utility> <vector> <sys/wait.h> <unistd.h>)
+  substrata_use_prelude(${name} test_prelude)
+  target_link_libraries(${name} PRIVATE GTest::gmock)  # for its definitions too, which those of the headers must equal
+  if(SUBSTRATA_UNITY)
+    # Of sources compiled together GCC takes each for a header, and warns of fixtures in unnamed namespaces.
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # substrata_test(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [TIER t] [TIMEOUT s] [INTERNAL] [PAPI 7.0|7.3]
 # [SERIAL] [COMPUTES] [SEQUENTIAL] [CONTAINER]): a GoogleTest program; every TEST in it is a ctest test.
 #   INTERNAL    may include the library's own headers ("core/...") and links the static library; else an ordinary client
@@ -292,15 +337,11 @@ function(substrata_test name)
   endif()
   substrata_tier_(${ARG_TIER} ${name})
   substrata_inside_(${name} "${ARG_SOURCES}" "${ARG_MODULES}" "${ARG_INTERNAL}" "${ARG_PAPI}")
+  substrata_together_(${name})
   if(ARG_COMPUTES)
     substrata_computes(${name})
   else()
-    substrata_level_(${name} -O0)
-    substrata_prelude(test_prelude LEVEL -O0 LIBRARIES GTest::gmock
-      HEADERS <gmock/gmock.h> <gtest/gtest.h> <algorithm> <atomic> <chrono> <cstdint> <cstdio> <cstdlib> <cstring>
-              <filesystem> <fstream> <functional> <iterator> <map> <memory> <mutex> <optional> <random> <set> <sstream>
-              <string> <string_view> <thread> <utility> <vector> <sys/wait.h> <unistd.h>)
-    substrata_use_prelude(${name} test_prelude)
+    substrata_compile_as_test(${name})
     # The library's sources in it do not include what the prelude has.
     set(without ${ARG_SOURCES})
     list(FILTER without INCLUDE REGEX "\\.c$|^${PROJECT_SOURCE_DIR}/(components|src)/")
