@@ -121,7 +121,7 @@ Outcome failing_system_calls(const Options& options) {
     std::string wrong = watched(
         [&] { return judged(expected, false); },
         [&](const seccomp_notif& call, int) -> std::int64_t {
-          if (seen++ != fault.place || left_to_hwloc()) return 0;
+          if (seen++ != fault.place || left_to_hwloc() || left_to_libpfm()) return 0;
           failed = call.data.nr;
           const std::vector<int>& errors = find_call(failed)->errors;
           return std::find(errors.begin(), errors.end(), fault.error) != errors.end() ? -fault.error : 0;
@@ -141,6 +141,7 @@ Outcome failing_system_calls(const Options& options) {
   outcome.figures.emplace_back("kinds of system calls", std::to_string(kinds.size()));
   outcome.figures.emplace_back("faults possible", std::to_string(possible));
   outcome.figures.emplace_back("faults left to hwloc", std::to_string(faults_left_to_hwloc()));
+  outcome.figures.emplace_back("faults left to libpfm", std::to_string(faults_left_to_libpfm()));
   return outcome;
 }
 

@@ -66,7 +66,9 @@ void choose(const Options& options, std::size_t wanted, std::vector<T>* list) {
 // Whether a fault here would be hwloc's to bear, because a function of hwloc runs: it is left out, and counted.
 bool left_to_hwloc();
 std::int64_t faults_left_to_hwloc();  // since the last call
-void try_hwloc_too();                 // from now on none is left out
+bool left_to_libpfm();                // the same of a system call in pfm_initialize
+std::int64_t faults_left_to_libpfm();
+void try_hwloc_too();  // from now on none is left out
 
 int open_descriptors();
 std::string last_descriptors(int count);  // what those with the highest numbers refer to
