@@ -32,7 +32,8 @@ function(substrata_computes target)
   endif()
 endfunction()
 
-option(SUBSTRATA_UNITY "compile sources of a target together: a whole build is faster, a change of one source slower" OFF)
+option(SUBSTRATA_UNITY "compile sources of a target together: faster for a whole build, slower for a changed source"
+       OFF)
 
 # Lets sources of a target be compiled together, where src/cmake/together.py finds no name in the way.
 function(substrata_together_ target)
@@ -42,11 +43,14 @@ function(substrata_together_ target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   list(LENGTH sources count)
-  if(count GREATER 1)
+  if(count EQUAL 0)
+    return()
+  elseif(count GREATER 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-    list(JOIN sources "\t" sources)
-    set_property(GLOBAL APPEND_STRING PROPERTY SUBSTRATA_TOGETHER "${target}\t${CMAKE_CURRENT_SOURCE_DIR}\t${sources}\n")
   endif()
+  list(JOIN sources "\t" sources)
+  set_property(GLOBAL APPEND_STRING PROPERTY SUBSTRATA_TOGETHER
+    "${target}\t${CMAKE_CURRENT_SOURCE_DIR}\t${sources}\n")
 endfunction()
 function(substrata_group_sources)
   get_property(targets GLOBAL PROPERTY SUBSTRATA_TOGETHER)

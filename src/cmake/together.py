@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """together.py LIST OUT: which sources of a target may be compiled as one. LIST has a line a target: its name, its
 folder, its sources, with tabs between. OUT becomes CMake code that names the group of each source. Two sources go
-together where neither writes a name that the other declares outside of its classes and functions, or as a macro."""
+together where neither writes a name that the other declares outside of its classes and functions. What defines a macro,
+and what targets of two folders compile (a program may link both), goes alone."""
+import collections
+import os
 import pathlib
 import re
 import sys
@@ -11,9 +14,10 @@ TOKEN = re.compile(r'R"(\w*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'
                    r"^[ \t]*#(?:\\\n|[^\n])*|[A-Za-z_]\w*|::|->|[^\sA-Za-z_]", re.DOTALL | re.MULTILINE)
 # What stands before a parenthesis, a brace, ... outside of functions and declares nothing.
 NO_NAMES = frozenset("""alignas class const constexpr decltype default defined delete enum extern final if inline
-    namespace noexcept operator override requires return sizeof static static_assert struct template typename union using
-    int unsigned signed char bool double float long short void auto
-    TEST TEST_F TEST_P TYPED_TEST TYPED_TEST_SUITE INSTANTIATE_TEST_SUITE_P std string""".split())
+    namespace noexcept operator override requires return sizeof static static_assert struct template typename union
+    using int unsigned signed char bool double float long short void auto
+    TEST TEST_F TEST_P TYPED_TEST TYPED_TEST_SUITE INSTANTIATE_TEST_SUITE_P
+    std string""".split())
 
 
 def names(text):
@@ -59,17 +63,20 @@ def names(text):
 
 
 def main():
-    found, groups, group_of, lines = {}, {}, {}, []
-    for line in pathlib.Path(sys.argv[1]).read_text().splitlines():
-        target, folder, *sources = line.split("\t")
+    found, groups, group_of, lines, folders = {}, {}, {}, [], collections.defaultdict(set)
+    targets = [line.split("\t") for line in pathlib.Path(sys.argv[1]).read_text().splitlines()]
+    for _, folder, *sources in targets:
         for source in sources:
-            path = pathlib.Path(folder, source)
+            folders[os.path.normpath(os.path.join(folder, source))].add(folder)
+    for target, folder, *sources in targets:
+        for source in sources:
+            path = pathlib.Path(os.path.normpath(os.path.join(folder, source)))
             if (folder, source) not in group_of:
                 if path not in found:
                     text = path.read_text(errors="replace") if path.exists() else "#define"
                     found[path] = (*names(text), len(text))
                 declared, written, alone, length = found[path]
-                if alone:
+                if alone or len(folders[str(path)]) > 1:
                     group_of[folder, source] = None
                     continue
                 of_target = groups.setdefault((folder, target), [])
