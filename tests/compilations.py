@@ -1,6 +1,8 @@
 """What the build of a folder compiles, as commands that a check can run or hand to a tool."""
 import json
 import os
+import pathlib
+import re
 import shlex
 import subprocess
 
@@ -12,7 +14,8 @@ def listed(*patterns):
 
 def compilations(build):
     """Yields source (a path from the root), words of the command without launcher, output and dependency files and
-    precompiled header, the folder to run it in, and whether there was a precompiled header."""
+    precompiled header, the folder to run it in, and whether other headers may have been read before it: precompiled, or
+    by a source that is compiled together with it."""
     text = subprocess.run(["ninja", "-C", build, "-t", "compdb"], capture_output=True, text=True, check=True).stdout
     here = os.getcwd() + "/"
     for entry in json.loads(text):
@@ -27,4 +30,10 @@ def compilations(build):
             while option in words:
                 at = words.index(option)
                 del words[at:at + 2]
-        yield source.removeprefix(here), words, entry["directory"], precompiled
+        if "/Unity/unity_" not in source:
+            yield source.removeprefix(here), words, entry["directory"], precompiled
+            continue
+        for one in re.findall(r'^#include "(.+)"$', pathlib.Path(source).read_text(), re.MULTILINE):
+            if one.startswith(here):
+                alone = [one if word == entry["file"] else word for word in words]
+                yield one.removeprefix(here), alone, entry["directory"], True

@@ -32,19 +32,63 @@ function(substrata_computes target)
   endif()
 endfunction()
 
-# A module in a build with sanitizers: optimised where it computes long, else with the usual headers precompiled.
-function(substrata_lightly_ target computes)
-  if(computes)
+option(SUBSTRATA_UNITY "compile sources of a target together: faster for a whole build, slower for a changed source"
+       OFF)
+
+# Lets sources of a target be compiled together, where src/cmake/together.py finds no name in the way.
+function(substrata_together_ target)
+  if(NOT SUBSTRATA_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(LENGTH sources count)
+  if(count EQUAL 0)
+    return()
+  elseif(count GREATER 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  endif()
+  list(JOIN sources "\t" sources)
+  set_property(GLOBAL APPEND_STRING PROPERTY SUBSTRATA_TOGETHER
+    "${target}\t${CMAKE_CURRENT_SOURCE_DIR}\t${sources}\n")
+endfunction()
+function(substrata_group_sources)
+  get_property(targets GLOBAL PROPERTY SUBSTRATA_TOGETHER)
+  file(WRITE ${CMAKE_BINARY_DIR}/generated/together.txt "${targets}")
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/cmake/together.py
+    ${CMAKE_BINARY_DIR}/generated/together.txt ${CMAKE_BINARY_DIR}/generated/together.cmake COMMAND_ERROR_IS_FATAL ANY)
+  include(${CMAKE_BINARY_DIR}/generated/together.cmake)
+endfunction()
+if(SUBSTRATA_UNITY)
+  cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL substrata_group_sources)
+endif()
+
+# Headers that most of a library's sources include, precompiled once for all that goes into a library.
+function(substrata_compile_as_library_ target)
+  get_target_property(sources ${target} SOURCES)
+  if(SUBSTRATA_PCH AND NOT sources MATCHES "\\.c(;|$)")
+    substrata_prelude(library_prelude SHARED
+      HEADERS <algorithm> <array> <atomic> <cerrno> <chrono> <cstdint> <cstdio> <cstdlib> <cstring> <filesystem> <fstream>
+              <functional> <map> <memory> <mutex> <optional> <set> <sstream> <string> <string_view> <utility> <vector>)
+    substrata_use_prelude(${target} library_prelude)
+    if(NOT SUBSTRATA_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      # Of std::string read precompiled, GCC 12 at -O3 warns as if it were no header of the system's.
+      target_compile_options(${target} PRIVATE
+        $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow> $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>)
+    endif()
+  endif()
+endfunction()
+
+# How a module is compiled: in a build with sanitizers optimised only where it computes long.
+function(substrata_compile_module_ target computes)
+  if(computes AND SUBSTRATA_SANITIZE)
     substrata_computes(${target})
     if(SUBSTRATA_FUZZ AND NOT target MATCHES "^(component_owl|feed|workloads)$")
       target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link)  # reads nothing of others
     endif()
-  elseif(SUBSTRATA_SANITIZE AND SUBSTRATA_PCH)
-    substrata_prelude(library_prelude SHARED
-      HEADERS <algorithm> <array> <atomic> <cstdint> <cstdio> <cstdlib> <cstring> <functional> <map> <memory> <mutex>
-              <optional> <string> <string_view> <utility> <vector>)
-    target_precompile_headers(${target} REUSE_FROM library_prelude)
-    substrata_precompiling_(${target})
+  else()
+    substrata_compile_as_library_(${target})
   endif()
 endfunction()
 
@@ -55,7 +99,7 @@ function(substrata_module name)
   substrata_name_module(${name} ${ARG_MODULES})
   if(ARG_SOURCES)
     substrata_objects_(${name} ${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}" "${ARG_MODULES}")
-    substrata_lightly_(${name} "${ARG_COMPUTES}")
+    substrata_compile_module_(${name} "${ARG_COMPUTES}")
   endif()
 endfunction()
 
@@ -69,7 +113,7 @@ function(substrata_component name)
   endif()
   substrata_name_module(${name} ${ARG_MODULES})
   substrata_objects_(${name} component_${name} "${ARG_SOURCES}" "${ARG_LIBRARIES}" "${ARG_MODULES}")
-  substrata_lightly_(component_${name} "${ARG_COMPUTES}")
+  substrata_compile_module_(component_${name} "${ARG_COMPUTES}")
   string(LENGTH "${ARG_ORDER}" width)
   if(width EQUAL 1)
     set(ARG_ORDER "0${ARG_ORDER}")
@@ -119,6 +163,11 @@ function(substrata_outside name)
   foreach(target IN LISTS ARG_TARGETS)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR})
     substrata_see(${target} ${name} ${ARG_MODULES})
+    substrata_together_(${target})
+    get_target_property(type ${target} TYPE)
+    if(NOT type STREQUAL EXECUTABLE)
+      substrata_compile_as_library_(${target})
+    endif()
   endforeach()
 endfunction()
 
@@ -127,6 +176,7 @@ function(substrata_objects_ name target sources libraries modules)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR})
   substrata_see(${target} ${name} ${modules})
+  substrata_together_(${target})
   target_link_libraries(${target} PRIVATE ${libraries} Threads::Threads)
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_OBJECTS ${target})
   set_property(GLOBAL APPEND PROPERTY SUBSTRATA_LIBRARIES ${libraries})
@@ -181,10 +231,9 @@ endfunction()
 option(SUBSTRATA_PCH
        "precompile the headers that most tests and the tool include; a build without shows what a file forgets" ON)
 
-# How a test compiles: without optimisation, for it is compiled oftener than its code runs
-# (docs/decisions/build_time.md).
-function(substrata_unoptimised target)
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-O0>)
+# The level of optimisation of what is compiled oftener than it runs long (docs/decisions/build_time.md).
+function(substrata_level_ target level)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:${level}>)
 endfunction()
 
 # What ccache needs to see of a precompiled header: with GCC that there is one, with clang no times in it.
@@ -193,13 +242,13 @@ function(substrata_precompiling_ target)
                                            "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endfunction()
 
-# substrata_prelude(<name> HEADERS ... [LIBRARIES ...] [UNOPTIMISED] [SHARED]): headers to precompile for programs of
-# these flags, or for what goes into shared libraries.
+# substrata_prelude(<name> HEADERS ... [LIBRARIES ...] [LEVEL -On] [SHARED]): headers to precompile for programs of
+# these flags, or for what goes into libraries.
 function(substrata_prelude name)
   if(TARGET ${name} OR NOT SUBSTRATA_PCH)
     return()
   endif()
-  cmake_parse_arguments(ARG "UNOPTIMISED;SHARED" "" "HEADERS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SHARED" "LEVEL" "HEADERS;LIBRARIES" ${ARGN})
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${name}.cpp CONTENT
        "// Generated by src/cmake/substrata.cmake: only the headers count.\n" @ONLY)
   add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/generated/${name}.cpp)
@@ -208,8 +257,8 @@ function(substrata_prelude name)
     target_compile_options(${name} PRIVATE -fPIE)  # as programs are
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} Threads::Threads)
-  if(ARG_UNOPTIMISED)
-    substrata_unoptimised(${name})
+  if(ARG_LEVEL)
+    substrata_level_(${name} ${ARG_LEVEL})
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     # Clang's holds the paths of its folder: one out of a cache would ask for another folder's files.
@@ -219,29 +268,28 @@ function(substrata_prelude name)
   substrata_precompiling_(${name})
 endfunction()
 
-# Lets a program compile with the headers of a prelude of the same flags read before. Sources of components in it are
-# compiled as in the library, without.
+# Lets a target compile with the headers of a prelude of the same flags read before.
 function(substrata_use_prelude target prelude)
   if(NOT TARGET ${prelude})
     return()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${prelude})
   substrata_precompiling_(${target})
-  get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "\\.c$|^${PROJECT_SOURCE_DIR}/(components|src)/")
-  if(sources)
-    set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-  endif()
 endfunction()
 
-# The command line's programs under a sanitizer: what computes long stands in the libraries. Optimised, GCC 12 forgets
-# -Wno-restrict for what it read precompiled.
-function(substrata_compile_as_tool target)
-  substrata_unoptimised(${target})
-  substrata_prelude(tool_prelude UNOPTIMISED LIBRARIES nlohmann_json::nlohmann_json
+# A program of the command line: what computes long stands in the libraries.
+function(substrata_compile_as_tool)
+  set(level -O1)
+  if(SUBSTRATA_SANITIZE OR SUBSTRATA_LAB)
+    set(level -O0)
+  endif()
+  substrata_prelude(tool_prelude LEVEL ${level} LIBRARIES nlohmann_json::nlohmann_json
     HEADERS <algorithm> <cstdint> <cstdio> <cstdlib> <cstring> <filesystem> <fstream> <functional> <map> <memory>
             <nlohmann/json.hpp> <optional> <stdexcept> <string> <utility> <vector>)
-  substrata_use_prelude(${target} tool_prelude)
+  foreach(target IN LISTS ARGN)
+    substrata_level_(${target} ${level})
+    substrata_use_prelude(${target} tool_prelude)
+  endforeach()
 endfunction()
 
 # Tiers of tests: each test has one of these labels, and tests/check_tiers looks whether that is so.
@@ -252,6 +300,21 @@ set(SUBSTRATA_TIERS unit client mpi slow lab fuzz)
 function(substrata_tier_ tier test)
   if(NOT tier IN_LIST SUBSTRATA_TIERS)
     message(FATAL_ERROR "${test}: TIER must be one of ${SUBSTRATA_TIERS}, not '${tier}'")
+  endif()
+endfunction()
+
+# A program of the tests: what computes long stands in the libraries.
+function(substrata_compile_as_test name)
+  substrata_level_(${name} -O0)
+  substrata_prelude(test_prelude LEVEL -O0 LIBRARIES GTest::gmock
+    HEADERS <gmock/gmock.h> <gtest/gtest.h> <algorithm> <atomic> <chrono> <cstdint> <cstdio> <cstdlib> <cstring>
+            <filesystem> <fstream> <functional> <iterator> <map> <memory> <mutex> <optional> <random> <set> <sstream>
+            <string> <string_view> <thread> <utility> <vector> <sys/wait.h> <unistd.h>)
+  substrata_use_prelude(${name} test_prelude)
+  target_link_libraries(${name} PRIVATE GTest::gmock)  # for its definitions too, which those of the headers must equal
+  if(SUBSTRATA_UNITY)
+    # Of sources compiled together GCC takes each for a header, and warns of fixtures in unnamed namespaces.
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
 
@@ -278,15 +341,17 @@ function(substrata_test name)
   endif()
   substrata_tier_(${ARG_TIER} ${name})
   substrata_inside_(${name} "${ARG_SOURCES}" "${ARG_MODULES}" "${ARG_INTERNAL}" "${ARG_PAPI}")
+  substrata_together_(${name})
   if(ARG_COMPUTES)
     substrata_computes(${name})
   else()
-    substrata_unoptimised(${name})
-    substrata_prelude(test_prelude UNOPTIMISED LIBRARIES GTest::gmock
-      HEADERS <gmock/gmock.h> <gtest/gtest.h> <algorithm> <atomic> <chrono> <cstdint> <cstdio> <cstdlib> <cstring>
-              <filesystem> <fstream> <functional> <iterator> <map> <memory> <mutex> <optional> <random> <set> <sstream>
-              <string> <string_view> <thread> <utility> <vector> <sys/wait.h> <unistd.h>)
-    substrata_use_prelude(${name} test_prelude)
+    substrata_compile_as_test(${name})
+    # The library's sources in it do not include what the prelude has.
+    set(without ${ARG_SOURCES})
+    list(FILTER without INCLUDE REGEX "\\.c$|^${PROJECT_SOURCE_DIR}/(components|src)/")
+    if(without)
+      set_source_files_properties(${without} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    endif()
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest GTest::gtest_main)

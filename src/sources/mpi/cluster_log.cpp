@@ -71,7 +71,7 @@ void ClusterLog::received(int from, uint64_t number) {
 
 std::string header_line(const MessageLogHeader& header) {
   std::string out = "{\"substrata_mpi_messages\":" + std::to_string(MessageLogHeader::kVersion) +
-                    ",\"machine\":\"" + kMachine + "\",\"parameters\":" + quoted(header.parameters) +
+                    ",\"machine\":\"" + kMachine + "\",\"parameters\":" + plain_quoted(header.parameters) +
                     ",\"factor\":" + number_text(header.factor, 17) +
                     ",\"operation_bytes\":" + std::to_string(sizeof(substrata_myrinet_operation)) +
                     ",\"messages\":{\"all\":" + std::to_string(header.totals.messages) +
@@ -82,7 +82,7 @@ std::string header_line(const MessageLogHeader& header) {
                     ",\"left_out_bytes\":" + std::to_string(header.totals.left_out_bytes) + "},\"phases\":[";
   const char* separator = "";
   for (const std::string& phase : header.phases) {
-    out += separator + quoted(phase);
+    out += separator + plain_quoted(phase);
     separator = ",";
   }
   out += "],\"operations\":[";

@@ -29,7 +29,7 @@ std::string latencies_as_json(const Latencies& of) {
 }
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string plain_quoted(std::string_view text) {
   std::string plain(text);
   for (char& c : plain)
     if (static_cast<unsigned char>(c) >= 0x7f) c = '?';
@@ -50,7 +50,7 @@ std::string rank_as_json(const MessageCounts& counts, int rank, uint64_t message
   for (uint32_t place = 0; place < counts.phases().size(); ++place) {
     const PhaseTotals& phase = counts.phase(place);
     out += separator;
-    out += "{\"name\":" + quoted(counts.phases()[place]) +
+    out += "{\"name\":" + plain_quoted(counts.phases()[place]) +
            ",\"messages_sent\":" + std::to_string(phase.messages) +
            ",\"bytes_sent\":" + std::to_string(phase.bytes) +
            ",\"own_messages_sent\":" + std::to_string(phase.own_messages) +

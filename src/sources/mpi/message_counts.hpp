@@ -93,6 +93,6 @@ class MessageCounts {
 std::string rank_as_json(const MessageCounts& counts, int rank, uint64_t messages_received,
                          uint64_t bytes_received, int level);
 // `text` within quotation marks, with JSON's escapes; bytes that are not valid text become '?'.
-std::string quoted(std::string_view text);
+std::string plain_quoted(std::string_view text);
 
 }  // namespace substrata::mpi

@@ -88,14 +88,14 @@ void write_summary(const Shim& self) {
   unharmed([&] {
     if (self.rank == 0) {
       time = std::string("{\"default\":\"") + (self.virtual_time ? "virtual" : "real") +
-             "\",\"virtual\":" + quoted(describe(self.network)) + "}";
+             "\",\"virtual\":" + plain_quoted(describe(self.network)) + "}";
       file.emplace(path);
     }
     // The times of this rank in front of its counts.
     mine = "{\"computed_ns\":" + std::to_string(self.computed_ns) +
            ",\"elapsed_ns\":" + std::to_string(wall_ns() - self.counting_since_ns) +
            ",\"blas\":" + self.blas.as_json([&](uint16_t region, uint32_t section) {
-             return quoted(self.phases.name_of(region, section));
+             return plain_quoted(self.phases.name_of(region, section));
            }) +
            "," + rank_as_json(self.counts, self.rank, received, received_bytes, self.level).substr(1);
   });

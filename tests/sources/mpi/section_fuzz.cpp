@@ -14,6 +14,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     substrata::mpi::SectionBoard board{};
     board.enter(name);
   }
-  (void)substrata::mpi::quoted(text);
+  (void)substrata::mpi::plain_quoted(text);
   return 0;
 }
