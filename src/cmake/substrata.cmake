@@ -72,11 +72,6 @@ function(substrata_compile_as_library_ target)
       HEADERS <algorithm> <array> <atomic> <cerrno> <chrono> <cstdint> <cstdio> <cstdlib> <cstring> <filesystem> <fstream>
               <functional> <map> <memory> <mutex> <optional> <set> <sstream> <string> <string_view> <utility> <vector>)
     substrata_use_prelude(${target} library_prelude)
-    if(NOT SUBSTRATA_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      # Of std::string read precompiled, GCC 12 at -O3 warns as if it were no header of the system's.
-      target_compile_options(${target} PRIVATE
-        $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow> $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>)
-    endif()
   endif()
 endfunction()
 
@@ -275,6 +270,12 @@ function(substrata_use_prelude target prelude)
   endif()
   target_precompile_headers(${target} REUSE_FROM ${prelude})
   substrata_precompiling_(${target})
+  if(NOT SUBSTRATA_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # Of std::string read precompiled, GCC 12 warns where it optimises as if it were no header of the system's.
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow> $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>
+      $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+  endif()
 endfunction()
 
 # A program of the command line: what computes long stands in the libraries.
