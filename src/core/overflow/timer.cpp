@@ -77,7 +77,11 @@ void OverflowTimer::stop(uint64_t forks) noexcept {
   if (!running_) return;
   running_ = false;
   // A forked child has no timers of its parent.
-  if (forks_ == forks) ::timer_delete(timer_);
+  if (forks_ == forks && ::timer_delete(timer_) != 0) {
+    // The kernel keeps it: it must not go on to send a signal that nothing handles any more.
+    const struct itimerspec off = {};
+    ::timer_settime(timer_, 0, &off, nullptr);
+  }
   timer_signal().release();
 }
 
