@@ -13,7 +13,7 @@
 namespace substrata::owl {
 namespace {
 
-struct Table {
+struct ObjectTable {
   std::mutex mutex;
   struct Range {
     uint64_t end;  // the first byte behind it
@@ -24,8 +24,8 @@ struct Table {
 };
 
 // Kept to the end of the process: names are handed out.
-Table& table() noexcept {
-  static auto* const made = new Table;
+ObjectTable& table() noexcept {
+  static auto* const made = new ObjectTable;
   return *made;
 }
 
@@ -46,7 +46,7 @@ void add_arrays(void*, const substrata_transaction* batch, size_t count) {
 }  // namespace
 
 void add_object(std::string_view name, uint64_t address, uint64_t bytes) {
-  Table& all = table();
+  ObjectTable& all = table();
   const std::lock_guard lock(all.mutex);
   const char* const kept = all.names.emplace(name).first->c_str();
   const uint64_t end = bytes > ~address ? ~uint64_t{0} : address + bytes;
@@ -54,25 +54,25 @@ void add_object(std::string_view name, uint64_t address, uint64_t bytes) {
   auto at = all.ranges.lower_bound(address);
   if (at != all.ranges.begin()) {
     const auto before = std::prev(at);
-    const Table::Range old = before->second;
+    const ObjectTable::Range old = before->second;
     if (old.end > address) {
       before->second.end = address;
       if (old.end > end) all.ranges.emplace(end, old);
     }
   }
   while (at != all.ranges.end() && at->first < end) {
-    const Table::Range old = at->second;
+    const ObjectTable::Range old = at->second;
     at = all.ranges.erase(at);
     if (old.end > end) {
       all.ranges.emplace(end, old);
       break;
     }
   }
-  if (address < end) all.ranges.insert_or_assign(address, Table::Range{end, kept});
+  if (address < end) all.ranges.insert_or_assign(address, ObjectTable::Range{end, kept});
 }
 
 const char* object_at(uint64_t address, uint64_t* low, uint64_t* high) noexcept {
-  Table& all = table();
+  ObjectTable& all = table();
   const std::lock_guard lock(all.mutex);
   auto at = all.ranges.upper_bound(address);
   if (at == all.ranges.begin()) return nullptr;
@@ -90,7 +90,7 @@ const char* object_at(uint64_t address) noexcept {
 }
 
 void clear_objects() noexcept {
-  Table& all = table();
+  ObjectTable& all = table();
   const std::lock_guard lock(all.mutex);
   all.ranges.clear();
 }

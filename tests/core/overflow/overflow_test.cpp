@@ -8,12 +8,14 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <thread>
 #include <vector>
 
 #include "eventset/event_set.hpp"
 #include "eventset/options.hpp"
 #include "support/fake_substrates.hpp"
+#include "support/refused_call.hpp"
 
 namespace {
 
@@ -339,6 +341,20 @@ TEST_F(Overflow, StoppingInAForkedChildLeavesTheParentsTimerAlone) {  // PA-22
   burn_until_called(set);
   EXPECT_GE(called[set], 1);
   EXPECT_TRUE(stop_set(set, nullptr).ok());
+}
+
+TEST_F(Overflow, ATimerThatTheKernelDoesNotDeleteEndsNoProgramAfterTheStop) {
+  ASSERT_TRUE(set_default_timer_ns(1000000).ok());
+  const int set = set_of({"beta:::a"});
+  ASSERT_TRUE(set_overflow(set, code("beta:::a"), 1, OverflowBy::kTimer, on_overflow).ok());
+  EXPECT_TRUE(holds_in_child([&] {
+    if (!start_set(set).ok()) return false;
+    if (!tests::refuse_system_call(SYS_timer_delete)) return true;  // without filters nothing is found out
+    const bool stopped = stop_set(set, nullptr).ok();
+    const timespec meanwhile{0, 50'000'000};  // of 50 periods
+    nanosleep(&meanwhile, nullptr);
+    return stopped;
+  }));
 }
 
 TEST_F(Overflow, ForkedChildArmsItsOwnCounters) {  // PA-22
