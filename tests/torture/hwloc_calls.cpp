@@ -1,6 +1,6 @@
 // hwloc's functions that allocate or read, as the library calls them: while one of them runs, this file says so.
 // hwloc 2.9 ends the program where an allocation of its own fails, and leaves a folder's descriptor open that
-// fdopendir refuses; such faults show nothing about this library. Likewise pfm_initialize for system calls: libpfm 4.12
+// fdopendir refuses; such faults show nothing about this library. Likewise pfm_initialize for system calls: libpfm 4.13
 // ends the program where the read fails that begins in the middle of a line of /proc/mounts.
 #include <dlfcn.h>
 #include <sys/mman.h>
