@@ -3,8 +3,8 @@
 
 #include <substrata/result.hpp>
 
-#include <cstring>
 
+#include "base/callers_size.hpp"
 #include "base/glob.hpp"
 #include "base/guard.hpp"
 #include "base/immortal.hpp"

@@ -1,5 +1,4 @@
 // Reading traces through the C interface, and replaying them at their probe points.
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,6 +6,7 @@
 #include <substrata/feed.h>
 #include <substrata/result.hpp>
 
+#include "base/callers_size.hpp"
 #include "base/glob.hpp"
 #include "base/guard.hpp"
 #include "registry.hpp"
