@@ -67,8 +67,9 @@ int substrata_record_start(const char* path, const char* patterns, const substra
                            substrata_recorder** out) {
   return guarded([&] {
     if (path == nullptr || patterns == nullptr || *patterns == '\0' || out == nullptr) {
-      return fail(Code::kInvalid,
-                  "substrata_record_start needs a file, a pattern of probe points and room for the recorder");
+      return fail(
+          Code::kInvalid,
+          "substrata_record_start needs a file, a pattern of probe points and a place for the recorder");
     }
     substrata_record_options wanted = taken_in(options);
     if (wanted.block_transactions == 0) wanted.block_transactions = 16384;

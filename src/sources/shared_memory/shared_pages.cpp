@@ -153,7 +153,7 @@ int substrata_shared_pages_count(substrata_shared_pages* pages, substrata_shared
   return guarded([&] {
     if (pages == nullptr || out == nullptr || out->struct_size < 8)
       return fail(Code::kInvalid,
-                  "substrata_shared_pages_count needs a memory and room with its struct_size");
+                  "substrata_shared_pages_count needs a memory and counts with their struct_size");
     const std::lock_guard<std::mutex> guard(pages->calls);
     substrata::hand_out(pages->counts, out);
     return 0;
