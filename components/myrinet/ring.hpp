@@ -14,9 +14,7 @@ class Ring {
   bool empty() const noexcept { return size_ == 0; }
   std::size_t size() const noexcept { return size_; }
   // i from the front; i < size().
-  const T& operator[](std::size_t i) const noexcept {
-    return slots_[(front_ + i) & (slots_.size() - 1)];
-  }
+  const T& operator[](std::size_t i) const noexcept { return slots_[(front_ + i) & (slots_.size() - 1)]; }
   // Of one that is not empty.
   const T& front() const noexcept { return slots_[front_]; }
   const T& back() const noexcept { return (*this)[size_ - 1]; }
