@@ -1,5 +1,5 @@
-// Values with their unit in the type: amounts of which only like is compared with like, numbers whose unit is known at run
-// time, and how the units of events become steps of either. Part of substrata/substrata.hpp.
+// Values with their unit in the type: amounts of which only like is compared with like, numbers whose unit is
+// known at run time, and how the units of events become steps of either. Part of substrata/substrata.hpp.
 #ifndef SUBSTRATA_UNITS_HPP
 #define SUBSTRATA_UNITS_HPP
 
