@@ -288,31 +288,24 @@ std::vector<workloads::Statistic> NumachineMachine::statistics() const {
 
 namespace {
 
-int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept;
-
-substrata_machine& registration() {
-  static substrata_machine& entry = workloads::machine_entry(
-      {.name = "numachine",
-       .summary = "stations of four processors on rings with a two-level coherence protocol and monitors",
-       .parameters = kParameters,
-       .default_processes = 16,
-       .max_processes = kMostProcessors,
-       .run = run,
-       .follow = follow_live,
-       .unfollow = unfollow_live});
-  return entry;
-}
-
-int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
-  const std::uint16_t program = options != nullptr ? options->program : std::uint16_t{0};
-  const auto make = [program](std::string_view text, std::uint64_t, ProcessId processes,
-                              std::string& error) -> std::unique_ptr<workloads::Machine> {
+struct Numachine {
+  static workloads::MachineDescription description() {
+    return {
+        .name = "numachine",
+        .summary = "stations of four processors on rings with a two-level coherence protocol and monitors",
+        .parameters = kParameters,
+        .default_processes = 16,
+        .max_processes = kMostProcessors};
+  }
+  static std::unique_ptr<workloads::Machine> make(const workloads::Asked& asked, std::string& error) {
     Parameters parameters;
-    if (!parse_parameters(text, processes, &parameters, error)) return nullptr;
-    return std::make_unique<NumachineMachine>(parameters, program, parse_synchronisation(text));
-  };
-  return workloads::run_registered(registration(), make, workload, options, result);
-}
+    if (!parse_parameters(asked.parameters, asked.processes, &parameters, error)) return nullptr;
+    return std::make_unique<NumachineMachine>(parameters, asked.program,
+                                              parse_synchronisation(asked.parameters));
+  }
+  static constexpr workloads::BeginFollowing* begin = begin_live;
+  static constexpr workloads::EndFollowing* end = end_live;
+};
 
 }  // namespace
 
@@ -322,7 +315,7 @@ namespace substrata::built_in {
 
 void numachine() {
   static_cast<void>(numachine::kSource.try_add());
-  static_cast<void>(substrata_machine_add(&numachine::registration()));
+  workloads::ListedMachine<numachine::Numachine>::add();
 }
 
 }  // namespace substrata::built_in

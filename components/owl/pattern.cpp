@@ -454,7 +454,7 @@ extern "C" {
 
 int substrata_owl_expander_open(substrata_owl_expander** out) {
   return guarded([&] {
-    if (out == nullptr) return fail(Code::kInvalid, "an expander needs room for the result");
+    if (out == nullptr) return fail(Code::kInvalid, "an expander needs a place for the result");
     *out = new substrata_owl_expander;
     return 0;
   });

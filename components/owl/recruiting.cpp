@@ -320,7 +320,7 @@ extern "C" {
 int substrata_owl_recruit(const char* text, substrata_owl_rule** out) {
   return guarded([&] {
     if (text == nullptr || out == nullptr)
-      return fail(Code::kInvalid, "a rule needs its text and room for the result");
+      return fail(Code::kInvalid, "a rule needs its text and a place for the result");
     auto rule = std::make_unique<substrata_owl_rule>();
     if (const int refused = rule->parse(text)) return refused;
     if (const int refused = rule->begin()) return refused;
@@ -332,7 +332,7 @@ int substrata_owl_recruit(const char* text, substrata_owl_rule** out) {
 int substrata_owl_recruited(substrata_owl_rule* rule, uint64_t* times, const char** report) {
   return guarded([&] {
     if (rule == nullptr || times == nullptr || report == nullptr) {
-      return fail(Code::kInvalid, "a rule and room for its report are needed");
+      return fail(Code::kInvalid, "a rule and a place for its report are needed");
     }
     substrata_flush();
     *report = rule->report(times);

@@ -152,16 +152,16 @@ int substrata_shrimp_variables_of(uint32_t selection, uint32_t address,
   return 0;
 }
 
-int substrata_shrimp_read_trace(uint32_t node, uint32_t first, uint32_t room,
+int substrata_shrimp_read_trace(uint32_t node, uint32_t first, uint32_t capacity,
                                 substrata_shrimp_trace_entry* out, uint32_t* count) {
   if (!is_node(node)) return fail(Code::kInvalid, "trace: %s", kNoNode);
-  if (count == nullptr || (out == nullptr && room != 0))
+  if (count == nullptr || (out == nullptr && capacity != 0))
     return fail(Code::kInvalid, "trace: %s", "a pointer is null");
   substrata_flush();
   rack().with(node, [&](Board& board) -> const char* {
     const uint32_t length = board.trace_length();
     *count = first < length ? length - first : 0;
-    for (uint32_t i = 0; i < room && i < *count; ++i) {
+    for (uint32_t i = 0; i < capacity && i < *count; ++i) {
       const uint64_t entry = board.trace_entry(first + i);
       out[i] = {static_cast<uint32_t>(entry >> kTraceClockBits),
                 static_cast<uint32_t>(entry & ((1u << kTraceClockBits) - 1))};

@@ -226,7 +226,8 @@ void write_panels(std::ostream& out, const std::string& title, const std::vector
   begin(out, kWidth * columns, 30 + each * static_cast<double>(rows), title);
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const double left = kWidth * static_cast<double>(i % columns);
-    const double top = 30 + each * static_cast<double>(i / columns);
+    const std::size_t row = i / columns;
+    const double top = 30 + each * static_cast<double>(row);
     draw_panel(out, panels[i], left, top);
     for (std::size_t n = 0; n < panels[i].notes.size(); ++n)
       text(out, left + 20, top + kHeight + kLine * static_cast<double>(n), panels[i].notes[n],

@@ -145,6 +145,7 @@ TEST_F(Packaging, InstalledTreeHoldsLibrariesHeadersAndTheirLinks) {
                            "include/substrata/feed.h",
                            "include/substrata/feed.hpp",
                            "include/substrata/result.hpp",
+                           "include/substrata/units.hpp",
                            "include/substrata/substrata.hpp",
                            "lib/pkgconfig/papi.pc",
                            "lib/pkgconfig/sde.pc",

@@ -2,6 +2,7 @@
 #include "substrata_tool/commands/owl_tables.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -279,8 +280,7 @@ void OwlTables::print(const Table& table, std::size_t most_rows) const {
       std::uint64_t most = 1;
       for (const auto& [bucket, count] : row.second[i].buckets) most = std::max(most, count);
       for (const auto& [bucket, count] : row.second[i].buckets) {
-        const int length =
-            static_cast<int>(static_cast<double>(count) / static_cast<double>(most) * kBar + 0.5);
+        const long length = std::lround(static_cast<double>(count) / static_cast<double>(most) * kBar);
         std::printf("    %14s.. %14s |%s\n", grouped(begin_of_power(bucket)).c_str(), grouped(count).c_str(),
                     std::string(static_cast<std::size_t>(length), '#').c_str());
       }
