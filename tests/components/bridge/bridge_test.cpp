@@ -195,7 +195,7 @@ TEST_F(AskedBridge, AComponentOfTheOtherPapiAnswersToItsOwnName) {
   EXPECT_FALSE(library_->event("bridge:::net:::lo")) << "of a component that was not chosen";
 }
 
-TEST_F(AskedBridge, APresetOfItsComponentAnswersToItsOwnName) {
+TEST_F(AskedBridge, APresetOfItsComponentAnswersToItsOwnName) {  // PA-46
   ask(FAKE_PAPI);
   int set = PAPI_NULL;
   long long value = 0;
