@@ -265,8 +265,9 @@ TEST_F(Lab, OverflowsOfInstructionsAreWithinOneHundredthOfTheKernelsCount) {  //
 TEST_F(Lab, ProfilFindsTheHotLoopOfThreeWithinOneHundredth) {
   const PAPI_exe_info_t* const program = PAPI_get_executable_info();
   ASSERT_NE(program, nullptr);
-  const char* const text = program->address_info.text_start;
-  std::vector<uint32_t> buckets(static_cast<size_t>(program->address_info.text_end - text) / 2 + 1);
+  const char* const text = static_cast<const char*>(program->address_info.text_start);
+  std::vector<uint32_t> buckets(
+      static_cast<size_t>(static_cast<const char*>(program->address_info.text_end) - text) / 2 + 1);
   int code = 0;
   add("PAPI_TOT_CYC");
   ASSERT_EQ(PAPI_event_name_to_code("PAPI_TOT_CYC", &code), PAPI_OK);

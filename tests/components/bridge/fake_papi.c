@@ -16,7 +16,7 @@ static PAPI_component_info_t components[kComponents];
 static int initialised, lazy_asked;
 
 enum { kBusy, kBytes, kPackets, kLocked, kStuck, kLoopback, kReady, kMetric, kEvents, kDevice = 0x100 };
-enum { kPreset = PAPI_PRESET_MASK | 77 }; /* PAPI_GPU_BYTES: the events of gpu:::bytes */
+enum { kPreset = PAPI_PRESET_MASK | 77 }; /* PAPI_GPU_BYTES: what gpu:::bytes counts */
 static const struct {
   const char* name;
   int component;
@@ -211,7 +211,7 @@ int PAPI_read(int set, long long* values) {
                        (fake_papi_fabric_hangs != NULL && *fake_papi_fabric_hangs != 0)))
     usleep(1000);
   for (int i = 0; i < sets[set].count; ++i) {
-    const int device = (sets[set].codes[i] & ~PAPI_NATIVE_MASK) - kDevice;
+    const int device = sets[set].codes[i] == kPreset ? 0 : (sets[set].codes[i] & ~PAPI_NATIVE_MASK) - kDevice;
     const int index = index_of(sets[set].codes[i]);
     sets[set].values[i] += device > 0 ? 1000LL * device : events[index].step;
     values[i] = index == kBusy            ? 37

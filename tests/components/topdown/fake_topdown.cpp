@@ -15,18 +15,16 @@ using namespace substrata;
 
 SubstrateTable topdown_itself;
 
-Host on_the_machine(const Host* host) {
-  Host machine = *host;
+// The host as the device sees it, for as long as the plug-in is loaded.
+const Host* on_the_machine(const Host* host) {
+  static Host machine;
+  machine = *host;
   machine.root = fake_topdown()->root.c_str();
-  return machine;
+  return &machine;
 }
-Status detect(const Host* host) noexcept {
-  const Host machine = on_the_machine(host);
-  return topdown_itself.detect(&machine);
-}
+Status detect(const Host* host) noexcept { return topdown_itself.detect(on_the_machine(host)); }
 Status open(const Host* host, Device** out) noexcept {
-  const Host machine = on_the_machine(host);
-  return topdown::open_over(&machine, fake_topdown()->kernel.kernel(), out);
+  return topdown::open_over(on_the_machine(host), fake_topdown()->kernel.kernel(), out);
 }
 
 }  // namespace
