@@ -213,6 +213,7 @@ int PAPI_read(int set, long long* values) {
   for (int i = 0; i < sets[set].count; ++i) {
     const int device = sets[set].codes[i] == kPreset ? 0 : (sets[set].codes[i] & ~PAPI_NATIVE_MASK) - kDevice;
     const int index = index_of(sets[set].codes[i]);
+    if (index < 0) continue;
     sets[set].values[i] += device > 0 ? 1000LL * device : events[index].step;
     values[i] = index == kBusy            ? 37
                 : sets[set].attached != 0 ? (long long)sets[set].attached
