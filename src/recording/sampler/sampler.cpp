@@ -8,7 +8,10 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <iterator>
+#include <string_view>
 
+#include "base/environment.hpp"
 #include "base/glob.hpp"
 #include "measuring.hpp"
 
@@ -24,6 +27,13 @@ bool interface_is_used(const std::string& name) {
     bytes += count;
   }
   return bytes != 0 || name == "lo";
+}
+
+// Whether a component's values stand in the files of a recorded machine: all but those that look at the running process.
+bool is_recorded(std::string_view component) {
+  constexpr std::string_view kOfTheProcess[] = {"appio", "bridge", "perf_event", "process", "sde"};
+  return *machine_root() != '\0' &&
+         std::find(std::begin(kOfTheProcess), std::end(kOfTheProcess), component) == std::end(kOfTheProcess);
 }
 
 std::int64_t clock_ns(clockid_t clock) {
@@ -230,6 +240,7 @@ std::vector<recording::SeriesInfo> Sampler::series() const {
       one.kind = static_cast<recording::Kind>(std::min<std::uint32_t>(about.kind, 2));
       one.type = static_cast<recording::Type>(std::min<std::uint32_t>(about.type, 2));
       one.modelled = about.modelled != 0;
+      one.recorded = is_recorded(one.component);
       out.push_back(std::move(one));
     }
   const auto own = [&out](const char* name, const char* text, recording::Kind kind) {
