@@ -9,6 +9,10 @@
 #include <substrata/shrimp.h>
 #include <unistd.h>
 
+enum {
+  kSelection = SUBSTRATA_SHRIMP_SENDER | SUBSTRATA_SHRIMP_SIZE(1) | SUBSTRATA_SHRIMP_SIZE(2) |
+               SUBSTRATA_SHRIMP_CATEGORY
+};
 static int set = PAPI_NULL;
 static struct substrata_following* following;
 
@@ -34,6 +38,9 @@ __attribute__((constructor)) static void begin(void) {
     say("PAPI", PAPI_strerror(status));
     return;
   }
+  // By sender, size in chunks of 16 bytes, and category: the program's region or printed section.
+  if (substrata_shrimp_command(0, SUBSTRATA_SHRIMP_EVERY_NODE, SUBSTRATA_SHRIMP_MULTIPLEXER, kSelection) != 0)
+    say("multiplexer", substrata_shrimp_error());
   if (substrata_follow("shrimp", NULL, &following) != 0) say("follow", substrata_feed_error());
 }
 
@@ -55,12 +62,16 @@ __attribute__((destructor)) static void end(void) {
     free(words);
     return;
   }
-  // After power-on the address is the sender above twelve bits of size; all receivers together.
+  // All receivers together.
   if (substrata_shrimp_read_sum(0, SUBSTRATA_SHRIMP_WORDS, words) != 0) say("read", substrata_shrimp_error());
   fprintf(file, "# %lld packets, %lld bytes\n", counts[0], counts[1]);
   for (uint32_t i = 0; i < SUBSTRATA_SHRIMP_WORDS; ++i) {
-    if (words[i] != 0) fprintf(file, "%u,%u,%llu\n", i >> 12, i & 0xfffu, (unsigned long long)words[i]);
+    struct substrata_shrimp_variables of;
+    if (words[i] == 0 || substrata_shrimp_variables_of(kSelection, i, &of) != 0) continue;
+    fprintf(file, "%u,%u,%llu,%u\n", of.sender, of.size, (unsigned long long)words[i], of.category);
   }
+  for (uint16_t region = 1; region < 16 && substrata_region_name(region) != NULL; ++region)
+    fprintf(file, "category,%u,%s\n", region, substrata_region_name(region));
   free(words);
   fclose(file);
 }

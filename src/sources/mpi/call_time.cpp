@@ -32,6 +32,7 @@ Call::Call() {
 // What the program computes begins with the last reading: after it only what needs it.
 Call::~Call() {
   ThisThread& mine = this_thread;
+  mine.collective = 0;
   Shim& self = shim();
   if (!self.counting) {
     --mine.depth;

@@ -20,6 +20,7 @@ struct ThisThread {
   int64_t entered_at = 0;    // the same counter when the last call began
   int64_t left_at = -1;      // processor time when it ended
   bool has_noticed = false;  // a message has arrived in the present call
+  uint64_t collective = 0;   // number of the blocking collective operation that the present call is, or 0
   ThreadTime time;
 };
 inline constinit thread_local ThisThread this_thread;
