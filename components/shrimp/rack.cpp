@@ -248,17 +248,7 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
     clocks[alike] = packet.received;
     ++alike;
   }
-  const size_t taken = record(lock, node, {variables, clocks, alike, batch});
-  uint64_t bytes = 0;
-  uint64_t latency = 0;
-  for (size_t i = 0; i < taken; ++i) {
-    bytes += batch[i].size;
-    latency += (clocks[i] - batch[i].start / kPicosecondsPerTick) & kClockMask;
-  }
-  add(node, kPackets, taken);
-  add(node, kBytes, bytes);
-  add(node, kLatencySum, latency);
-  return taken;
+  return record(lock, node, {variables, clocks, alike, batch});
 }
 
 // A use of the bus that the node's monitor takes in: the time that it was waited for as the latency, its user as the
@@ -300,6 +290,17 @@ size_t Rack::record(std::unique_lock<std::mutex>& lock, uint32_t node, const Int
     }
     watch.packets.add(found);
     watch.bytes.add(found_bytes);
+  }
+  if (intake.packets != nullptr) {
+    uint64_t bytes = 0;
+    uint64_t latency = 0;
+    for (size_t i = 0; i < done.taken; ++i) {
+      bytes += intake.packets[i].size;
+      latency += (intake.clocks[i] - intake.packets[i].start / kPicosecondsPerTick) & kClockMask;
+    }
+    add(node, kPackets, done.taken);
+    add(node, kBytes, bytes);
+    add(node, kLatencySum, latency);
   }
   if (done.traced != 0) add(node, kTraceEntries, done.traced);
   if (done.lost != 0) add(node, kLost, done.lost);

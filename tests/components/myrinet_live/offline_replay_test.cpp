@@ -244,6 +244,21 @@ TEST(MyrinetOfflineReplay, MessagesOfAnUnknownCollectiveBelongToNone) {  // MY-4
   EXPECT_TRUE(run.operations().empty());
 }
 
+TEST(MyrinetOfflineReplay, TheLargestClusterCarriesEveryMessage) {  // MY-20
+  constexpr uint32_t kNodes = 256;
+  std::vector<std::vector<Operation>> programs(kNodes);
+  for (uint32_t node = 0; node < kNodes; ++node)
+    for (const uint32_t further : {1u, 16u, 255u}) {
+      programs[node].push_back(send((node + further) % kNodes, 5000));
+      programs[node].push_back(receive((node + kNodes - further) % kNodes, 1));
+    }
+  const Carried run(programs);
+  ASSERT_EQ(run.status, 0) << run.error;
+  EXPECT_EQ(run.outcome().messages, 3u * kNodes);
+  EXPECT_EQ(run.outcome().unmatched, 0u);
+  for (uint32_t node = 0; node < kNodes; ++node) ASSERT_EQ(run.counts(node).packets_received, 6u) << node;
+}
+
 TEST(MyrinetOfflineReplay, TheOutcomeDependsOnTheSeedAlone) {  // MY-22
   uint64_t bytes = 0;
   uint64_t packets = 0;

@@ -70,6 +70,24 @@ TEST(ToolSignature, AWorkloadsPointsLieOnOrAboveTheIdleClusters) {
   }
 }
 
+// Along other axes there was no idle cluster beside the points.
+TEST(ToolSignature, AlongEachAxisTheIdleClusterIsBesideThePoints) {  // MY-9
+  const TemporaryFolder folder;
+  const std::string run = "signature --workload ping-pong:bytes=2000:rounds=5 --nodes 4 --out ";
+  ASSERT_EQ(tool(run + folder.file("size")).status, 0);
+  const std::vector<double> of_length = table(folder.file("size") + "/baseline.dat")[62];
+  for (const char* axis : {"sender", "receiver", "type"}) {
+    const Ran ran = tool(run + folder.file(axis) + " --by " + axis);
+    ASSERT_EQ(ran.status, 0) << ran.errors;
+    const auto points = table(folder.file(axis) + "/signature.dat");
+    const auto idle = table(folder.file(axis) + "/baseline.dat");
+    ASSERT_EQ(idle.size(), points.size()) << axis;
+    for (const std::vector<double>& point : idle)
+      for (size_t latency = 4; latency < 8; ++latency)
+        EXPECT_NEAR(point[latency], of_length[latency], 1e-3) << axis << ": all packets have 2000 bytes";
+  }
+}
+
 // MY-9
 TEST(ToolSignature, ATraceGivesTheSignatureOfItsRun) {
   const TemporaryFolder folder;
