@@ -313,7 +313,7 @@ TEST_F(Shrimp, BadInputIsRefusedWithASentenceAndChangesNothing) {
   EXPECT_EQ(before, after);
   refused(command(256, SUBSTRATA_SHRIMP_RUN, 1), "nodes 0 to 255");
   refused(substrata_shrimp_command(256, 0, SUBSTRATA_SHRIMP_RUN, 1), "nodes 0 to 255");
-  refused(command(0, 13, 1), "register");
+  refused(command(0, 14, 1), "register");
   refused(substrata_shrimp_set_tag(0, 1, 16), "4 bits");
   refused(substrata_shrimp_set_tag(300, 1, 1), "nodes");
   refused(substrata_shrimp_initialise(0, 0, SUBSTRATA_SHRIMP_WORDS, 1, 0), "beyond");
