@@ -45,7 +45,10 @@ std::string unescaped(std::string_view text) {
       continue;
     }
     const char what = text[++i];
-    if (what == 'x' && i + 2 < text.size()) {
+    if (what == 'x') {
+      if (i + 2 >= text.size() || std::isxdigit(static_cast<unsigned char>(text[i + 1])) == 0 ||
+          std::isxdigit(static_cast<unsigned char>(text[i + 2])) == 0)
+        throw std::runtime_error("two hexadecimal digits are missing after \\x: " + std::string(text));
       out += static_cast<char>(std::stoi(std::string(text.substr(i + 1, 2)), nullptr, 16));
       i += 2;
     } else {
@@ -94,6 +97,10 @@ Entry entry_of(const std::string& line) {
 void stay_inside(const std::string& folder, const Entry& entry, const std::string& line) {
   const auto refuse = [&] { throw std::runtime_error("leads out of the machine's folder: " + line); };
   if (entry.path.empty() || entry.path.front() != '/') refuse();
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::any_of(entry.path.begin(), entry.path.end(), is_control) ||
+      (entry.kind == Entry::Kind::kLink && std::any_of(entry.value.begin(), entry.value.end(), is_control)))
+    throw std::runtime_error("a control character in the name of a file: " + escaped(line));
   int depth = -1;  // of the entry's folder
   fs::path at = folder;
   for (const fs::path& part : fs::path(entry.path).relative_path()) {
