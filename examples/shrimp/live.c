@@ -1,6 +1,7 @@
 // Preloaded beside the MPI shim into every rank of an unmodified MPI program: its messages become packets of
 // the modelled SHRIMP network, counted through PAPI; at the end each rank writes what it sent by size.
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <papi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,15 @@ static int set = PAPI_NULL;
 static struct substrata_following* following;
 
 static void say(const char* what, const char* why) { fprintf(stderr, "shrimp live: %s: %s\n", what, why); }
+
+static void end(void);
+
+// A program that uses PAPI itself ends the counting of this library, too.
+void PAPI_shutdown(void) {
+  end();
+  void (*const next)(void) = (void (*)(void))dlsym(RTLD_NEXT, "PAPI_shutdown");
+  if (next != NULL) next();
+}
 
 // Only in the ranks, not in the shells and launchers between them.
 static int is_rank(void) {
@@ -46,12 +56,13 @@ __attribute__((constructor)) static void begin(void) {
 
 __attribute__((destructor)) static void end(void) {
   if (following == NULL) return;
+  substrata_unfollow(following);
+  following = NULL;
   long long counts[2] = {0, 0};
   if (PAPI_stop(set, counts) != PAPI_OK) {
     say("PAPI", "does not stop");
     return;
   }
-  substrata_unfollow(following);
   char path[4096];
   snprintf(path, sizeof path, "%s/%ld.csv", getenv("SHRIMP_LIVE_OUT"), (long)getpid());
   FILE* const file = fopen(path, "w");

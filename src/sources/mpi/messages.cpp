@@ -2,6 +2,7 @@
 #include "messages.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <mutex>
 
 #include "call_time.hpp"
@@ -15,14 +16,16 @@ constexpr int kMostTries = 256;
 constexpr int kModelledTag = -1;
 
 // Which collective operation a message belongs to: that of the present call, or a non-blocking one, which Open MPI
-// gives a tag of its own below about -1050 (ompi/mca/coll/base/coll_tags.h); above, each kind of operation has one tag.
-// 0: not known, as where a communicator is made.
+// gives a tag of its own; the tags from -26 on belong to a kind of operation each, and those below the last to
+// neighbourhoods (ompi/mca/coll/base/coll_tags.h). 0: not known, as where a communicator is made.
 uint64_t collective_of(const Shim& self, const Communicator& among, int tag) {
   if (!self.cluster.choice.wanted) return 0;
   if (this_thread.collective != 0) return this_thread.collective;
+  constexpr int kLastOfKinds = -26;
+  constexpr int kLastOfOperations = -INT_MAX / 2 + 1;
   constexpr uint32_t kOfTag = 1u << 31;
-  constexpr int kTagsOfKinds = -1000;
-  return tag >= kTagsOfKinds ? 0 : collective_number(among, kOfTag | static_cast<uint32_t>(-tag));
+  if (tag >= kLastOfKinds || tag < kLastOfOperations) return 0;
+  return collective_number(among, kOfTag | static_cast<uint32_t>(-tag));
 }
 
 }  // namespace

@@ -406,13 +406,13 @@ double in_interface(uint32_t node, uint32_t program) {
 }
 
 // Of three nodes two exchange messages, and the signatures say which: the second program's pair goes where one of the
-// nodes is idle, so that packets of both meet in one interface instead of two.
+// nodes is idle.
 TEST_F(Myrinet, ASecondProgramIsPlacedWhereTheFirstsInterfacesAreIdle) {  // MY-44
   auto shape = client::sized<substrata_myrinet_shape>();
   ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
   shape.programs = 2;
   ASSERT_EQ(substrata_myrinet_configure(&shape), 0);
-  // In how many interfaces both programs have packets.
+  // How much packets of both programs are in the same interfaces.
   const auto met = [](uint32_t shift) {
     EXPECT_EQ(substrata_myrinet_clear(), 0);
     EXPECT_EQ(substrata_myrinet_start(), 0);
@@ -427,15 +427,14 @@ TEST_F(Myrinet, ASecondProgramIsPlacedWhereTheFirstsInterfacesAreIdle) {  // MY-
         << substrata_myrinet_error();
     EXPECT_EQ(substrata_myrinet_stop(), 0);
     EXPECT_EQ(first.correct + second.correct, 2u);
-    int nodes = 0;
-    for (uint32_t node = 0; node < 3; ++node)
-      nodes += in_interface(node, 0) > 0 && in_interface(node, 1) > 0 ? 1 : 0;
-    return nodes;
+    double sum = 0;
+    for (uint32_t node = 0; node < 3; ++node) sum += in_interface(node, 0) * in_interface(node, 1);
+    return sum;
   };
-  EXPECT_EQ(met(0), 2);
+  const double beside = met(0);
   uint32_t shift = 99;
   ASSERT_EQ(substrata_myrinet_placement(3, &shift), 0) << substrata_myrinet_error();
-  EXPECT_EQ(met(shift), 1);
+  EXPECT_LT(met(shift), beside / 1.5) << "one pair of interfaces instead of two, and a few pages";
 }
 
 TEST_F(Myrinet, APlacementNeedsTheStatisticsOfTwoPrograms) {  // MY-44
