@@ -24,7 +24,8 @@ static void end(void);
 // A program that uses PAPI itself ends the counting of this library, too.
 void PAPI_shutdown(void) {
   end();
-  void (*const next)(void) = (void (*)(void))dlsym(RTLD_NEXT, "PAPI_shutdown");
+  void (*next)(void) = NULL;
+  *(void**)&next = dlsym(RTLD_NEXT, "PAPI_shutdown");
   if (next != NULL) next();
 }
 
