@@ -33,6 +33,7 @@ Call::Call() {
 Call::~Call() {
   ThisThread& mine = this_thread;
   mine.collective = 0;
+  mine.is_setting_up = false;
   Shim& self = shim();
   if (!self.counting) {
     --mine.depth;

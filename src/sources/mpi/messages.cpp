@@ -19,7 +19,7 @@ constexpr int kModelledTag = -1;
 // gives a tag of its own; the tags from -26 on belong to a kind of operation each, and those below the last to
 // neighbourhoods (ompi/mca/coll/base/coll_tags.h). 0: not known, as where a communicator is made.
 uint64_t collective_of(const Shim& self, const Communicator& among, int tag) {
-  if (!self.cluster.choice.wanted) return 0;
+  if (!self.cluster.choice.wanted || this_thread.is_setting_up) return 0;
   if (this_thread.collective != 0) return this_thread.collective;
   constexpr int kLastOfKinds = -26;
   constexpr int kLastOfOperations = -INT_MAX / 2 + 1;
