@@ -78,14 +78,14 @@ TEST(ToolSignature, AlongEachAxisTheIdleClusterIsBesideThePoints) {  // MY-9
   const std::vector<double> of_length = table(folder.file("size") + "/baseline.dat")[62];
   std::map<std::string, double> all_packets;  // what all of them would take, in us
   bool found = false;
-  for (const std::string axis : {"sender", "receiver", "type"}) {
+  for (const char* axis : {"sender", "receiver", "type"}) {
     const Ran ran = tool(run + folder.file(axis) + " --by " + axis);
     ASSERT_EQ(ran.status, 0) << ran.errors;
     const auto idle = table(folder.file(axis) + "/baseline.dat");
     ASSERT_EQ(idle.size(), table(folder.file(axis) + "/signature.dat").size()) << axis;
     for (const std::vector<double>& point : idle) {
       all_packets[axis] += point[2] * point[4];
-      if (axis != "type" || point[0] != 1) continue;  // the program's messages, all of one length
+      if (std::string(axis) != "type" || point[0] != 1) continue;  // the program's messages, all of one length
       found = true;
       for (size_t latency = 4; latency < 8; ++latency) EXPECT_NEAR(point[latency], of_length[latency], 1e-3);
     }
