@@ -85,7 +85,8 @@ TEST(ToolSignature, AlongEachAxisTheIdleClusterIsBesideThePoints) {  // MY-9
     ASSERT_EQ(idle.size(), table(folder.file(axis) + "/signature.dat").size()) << axis;
     for (const std::vector<double>& point : idle) {
       all_packets[axis] += point[2] * point[4];
-      if (std::string(axis) != "type" || point[0] != 1) continue;  // the program's messages, all of one length
+      if (std::string(axis) != "type" || point[0] != 1)
+        continue;  // the program's messages, all of one length
       found = true;
       for (size_t latency = 4; latency < 8; ++latency) EXPECT_NEAR(point[latency], of_length[latency], 1e-3);
     }
