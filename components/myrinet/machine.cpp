@@ -38,6 +38,8 @@ std::span<const Parameter> known() {
              100'000),
       number("slice_ms", "programs run together share a processor in slices; 0: each has its own",
              defaults_of_host.slice / kMillisecond, 0, 10'000),
+      number("shift", "of programs run together, process p of the second is on the node so many after p", 0,
+             0, kMostNodes - 1),
       number("queue", "entries of an interface's request queue", defaults.queue_entries, 1, 65536),
       number("receive_buffers", "packets between network and host memory in an interface",
              defaults.receive_buffers, 1, 65536),
@@ -139,6 +141,7 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
                      &cluster.record_receiving, &cluster.clock_upkeep})
     *cost = *cost * values["monitor_cost"] / 100;
   made.slice = values["slice_ms"] * 1000 * kMicrosecond;
+  made.shift = static_cast<std::uint32_t>(values["shift"]);
   cluster.queue_entries = static_cast<std::uint32_t>(values["queue"]);
   cluster.receive_buffers = static_cast<std::uint32_t>(values["receive_buffers"]);
   cluster.memory_slowdown = static_cast<double>(values["memory_slowdown"]) / 100;

@@ -72,6 +72,16 @@ std::vector<substrata_myrinet_point> OfflineReplay::signature(std::uint32_t node
   return points;
 }
 
+std::vector<substrata_myrinet_operation_point> OfflineReplay::operations(std::uint32_t node,
+                                                                         std::uint32_t phase) const {
+  std::vector<substrata_myrinet_operation_point> points(SUBSTRATA_MYRINET_OPERATION_KINDS);
+  std::uint32_t count = 0;
+  check(substrata_myrinet_carried_operations(carried_.get(), node, phase, points.data(),
+                                             SUBSTRATA_MYRINET_OPERATION_KINDS, &count));
+  points.resize(count);
+  return points;
+}
+
 OfflineReplay replay_folder(const std::string& folder, const std::string& parameters) {
   const std::string path = folder + "/" + mpi::kMessageLogName;
   std::ifstream file(path, std::ios::binary);
