@@ -41,6 +41,7 @@ bool BranchPredictor::foresees(std::uint64_t from, std::uint64_t to) noexcept {
 void Model::execute(Cpu& c, Pipeline state, std::uint64_t instructions) {
   charge(c, state, instructions);
   c.unpublished.instructions += instructions;
+  c.unpublished.any = true;
 }
 
 // A miss is an exception; its handler is software, which loads no data in the model.

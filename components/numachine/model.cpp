@@ -144,6 +144,15 @@ void Model::charge(Cpu& c, Pipeline state, std::uint64_t cycles) {
 
 // Brings what the inner loop counted to the card, before anything changes that gates its counters.
 void Model::flush(Cpu& c) {
+  Cpu::Unpublished& u = c.unpublished;
+  u.any = true;
+  u.loads += c.loads;
+  u.stores += c.stores;
+  u.instructions += c.loads + c.stores + c.computed + c.branches;
+  charge_instructions(c);
+}
+
+void Model::charge_instructions(Cpu& c) {
   c.truth.loads += c.loads;
   c.truth.stores += c.stores;
   charge(c, Pipeline::kLoad, c.loads);
@@ -151,9 +160,6 @@ void Model::flush(Cpu& c) {
   charge(c, Pipeline::kOtherInteger, c.computed);
   charge(c, Pipeline::kBranchTaken, c.branches);
   charge(c, Pipeline::kIntegerSlip, c.slips);
-  c.unpublished.loads += c.loads;
-  c.unpublished.stores += c.stores;
-  c.unpublished.instructions += c.loads + c.stores + c.computed + c.branches;
   c.slips = 0;
   c.loads = c.stores = c.computed = c.branches = 0;
 }
@@ -171,30 +177,35 @@ void Model::end_overlap(Cpu& c) {
 void Model::flush_instructions(Cpu& c, std::uint32_t cpu, Time now) {
   charge_secondary_hits(c);
   end_overlap(c);
-  flush(c);
-  if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr)
-    publish_instructions(c, cpu, now, *slot);
-  c.unpublished = {};
+  if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
+    *slot = {};
+    slot->time = now;
+    slot->start = c.apparent;
+    slot->address = pair(c.loads, c.stores);
+    slot->detail = pair(c.loads + c.stores + c.computed + c.branches, c.stalled);
+    slot->initiator = cpu;
+    slot->kind = SUBSTRATA_INSTRUCTIONS;
+    slot->program = program_;
+    slot->phase = c.phase;
+    slot->flags = SUBSTRATA_FLAG_MODELLED;
+    if (c.unpublished.any) [[unlikely]]
+      add_unpublished(c, *slot);
+    c.bus.commit();
+    ++published_;
+  }
+  charge_instructions(c);
+  if (c.unpublished.any) [[unlikely]]
+    c.unpublished = {};
   c.stalled = c.apparent = 0;
 }
 
-void Model::publish_instructions(Cpu& c, std::uint32_t cpu, Time now, substrata_transaction& slot) {
+void Model::add_unpublished(const Cpu& c, substrata_transaction& instructions) noexcept {
   const Cpu::Unpublished& u = c.unpublished;
-  slot = {};
-  slot.time = now;
-  slot.start = c.apparent;
-  slot.address = pair(u.loads, u.stores);
-  slot.detail = pair(u.instructions, c.stalled);
-  slot.site = pair(u.branches, u.tlb_cycles);
-  slot.target = static_cast<std::uint32_t>(low_of(pair(u.mispredicted, 0)));
-  slot.size = static_cast<std::uint32_t>(low_of(pair(u.tlb_misses, 0)));
-  slot.initiator = cpu;
-  slot.kind = SUBSTRATA_INSTRUCTIONS;
-  slot.program = program_;
-  slot.phase = c.phase;
-  slot.flags = SUBSTRATA_FLAG_MODELLED;
-  c.bus.commit();
-  ++published_;
+  instructions.address = pair(c.loads + u.loads, c.stores + u.stores);
+  instructions.detail = pair(c.loads + c.stores + c.computed + c.branches + u.instructions, c.stalled);
+  instructions.site = pair(u.branches, u.tlb_cycles);
+  instructions.target = static_cast<std::uint32_t>(low_of(pair(u.mispredicted, 0)));
+  instructions.size = static_cast<std::uint32_t>(low_of(pair(u.tlb_misses, 0)));
 }
 
 void Model::set_phase(std::uint32_t cpu, std::uint16_t phase, Time now) {
@@ -219,6 +230,7 @@ void Model::branch(std::uint32_t cpu, bool mispredicted, Time& now) {
   ++c.branches;
   ++c.truth.branches;
   ++c.unpublished.branches;
+  c.unpublished.any = true;
   now += p_.processor_ps;
   if (!mispredicted) return;
   // The instruction in the delay slot of a wrongly predicted branch is killed (state D).

@@ -291,10 +291,11 @@ class Model {
     ProcessorCard* card = nullptr;
     client::feed::Publisher bus;
     std::uint16_t phase = 0;
-    // Since its instructions were published last; cycles are the processor's.
+    // Beside what the inner loop has, since its instructions were published last; cycles are the processor's.
     struct Unpublished {
       std::uint64_t instructions = 0, loads = 0, stores = 0;
       std::uint64_t branches = 0, mispredicted = 0, tlb_misses = 0, tlb_cycles = 0;
+      bool any = false;
     };
     Unpublished unpublished;
     std::uint64_t apparent = 0;
@@ -406,7 +407,8 @@ class Model {
   std::uint64_t bus_address(std::uint64_t line, std::uint32_t cpu) const noexcept;
   void flush(Cpu& c);
   void flush_instructions(Cpu& c, std::uint32_t cpu, Time now);
-  void publish_instructions(Cpu& c, std::uint32_t cpu, Time now, substrata_transaction& slot);
+  static void add_unpublished(const Cpu& c, substrata_transaction& instructions) noexcept;
+  void charge_instructions(Cpu& c);
   void execute(Cpu& c, Pipeline state, std::uint64_t instructions);
   std::uint32_t number_of_block(std::uint64_t address);
   void charge(Cpu& c, Pipeline state, std::uint64_t cycles);

@@ -26,7 +26,7 @@ Study study() {
   std::vector<Claim> claims;
   for (const Measurement* item : all_measurements()) {
     claims.push_back({item->id,
-                      {"table 4.10, item " + item->id, item->text, item->thesis},
+                      {"4.5, table 4.10, item " + item->id, item->text, item->thesis},
                       {item->compared, "%", item->least, item->most},
                       Interval::kRange,
                       "nothing",

@@ -154,7 +154,8 @@ TEST(LiveProgram, HasItsBranchesPredictedAndItsBasicBlocksCounted) {
     text >> named >> one.branches >> one.mispredicted >> one.blocks >> one.instructions;
     ASSERT_EQ(named, kind) << text.str();
     EXPECT_GE(one.branches, 2 * 2000);
-    EXPECT_EQ(one.blocks, one.branches) << "each led to a block, whose store counted it";
+    EXPECT_NEAR(static_cast<double>(one.blocks), static_cast<double>(one.branches), 4)
+        << "each led to a block, whose store counted it; a few lie between the events and the machine's end";
     EXPECT_GT(one.instructions, 2 * one.branches) << "a branch and a store for each block, and the accesses";
   }
   const auto& [same, in_turns, random] = kinds;
