@@ -206,14 +206,14 @@ Study study() {
         {"time with updates by time with invalidations, many readers and writers", "", 0, 0.999},
         Interval::kRange,
         kNothing,
-        {},
+        latencies,
         invalidate},
        {"migratory",
         {"3.3.2", "for migratory data updates are likely to perform worse", "slower (no figure given)"},
         {"time with updates by time with invalidations, migratory data", "", 1.001, kAny},
         Interval::kRange,
         kNothing,
-        {},
+        latencies,
         invalidate},
        {"no invalidation",
         {"3.3.2", "there are no invalidation misses with an update protocol", "none"},
@@ -282,12 +282,13 @@ void figures(const Setting& setting) {
   }
   setting.write("numachine-handlers.svg", [&](std::ostream& file) {
     write_panels(file, "Section 3.3.1: a miss handler of ten cycles",
-                 {panel("", {applications}, {"% more time", false, 0.0}, {slower, limit})}, 1);
+                 {panel("", {applications, false, 0.0, 6.0}, {"% more time", false, 0.0}, {slower, limit})},
+                 1);
   });
   setting.write("numachine-update.svg", [&](std::ostream& file) {
     write_panels(file, "Section 3.3.2: updates against invalidations",
-                 {panel("", {patterns}, {"time with updates by time with invalidations", false, 0.0},
-                        {update, equal})},
+                 {panel("", {patterns, false, 0.0, 6.0},
+                        {"time with updates by time with invalidations", false, 0.0}, {update, equal})},
                  1);
   });
 }
