@@ -45,7 +45,7 @@ inline constexpr std::uint32_t kBarrierRegister = 0x21;
 inline constexpr std::uint32_t kBarrierRegisterClear = 0x22;
 inline constexpr std::uint32_t kInterruptRegisters = 0x23;  // two
 // Other circuits for the Configuration Controller (hard configurations, section 4.3.1), each off while its register is 0.
-inline constexpr std::uint32_t kTraceBuffer = 0x25;          // 1: the SRAM is a trace buffer (section 5.2)
+inline constexpr std::uint32_t kTraceBuffer = 0x25;    // 1: the SRAM is a trace buffer (section 5.2)
 inline constexpr std::uint32_t kTracePosition = 0x26;  // words written; read only
 inline constexpr std::uint32_t kWatchdog = 0x27;       // misses of a line above the average (section 3.3.2)
 inline constexpr std::uint32_t kWatchdogLine = 0x28;   // that raised bit 6 last; read only
