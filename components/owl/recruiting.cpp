@@ -272,7 +272,7 @@ void substrata_owl_rule::finish() {
     const bool counts = recruit.module == "missrate" || recruit.module == "histogram";
     if (recruit.module == "conflict" && reports(Report::kConflicts)) text += conflicts_of(recruit);
     if (!counts || !(reports(Report::kObjects) || reports(Report::kLevels))) continue;
-    levels.push_back({recruit.probes, counts_by_object(recruit)});
+    levels.push_back(counts_by_object(recruit));
     if (reports(Report::kObjects)) text += objects_of(levels.back());
   }
   if (reports(Report::kLevels)) text += levels_of(levels);

@@ -118,7 +118,7 @@ void place(const std::vector<Packet>& packets, const std::vector<uint64_t>& load
 }
 
 // Longest common subsequences with these registers, or where they are null contiguous repetitions.
-Reduction reduce(const std::vector<uint64_t>& loads, const char* registers) {
+Reduction reduced_by(const std::vector<uint64_t>& loads, const char* registers) {
   start_library();
   LoadProbe probe("owl-molecules", "loads of a molecular dynamics program", "owl-molecules.loads");
   const bool subsequences = registers != nullptr;
@@ -187,7 +187,7 @@ Reading range_of(const Reduction& found, const std::vector<uint64_t>& loads) {
 
 Readings measure(const Case& one) {
   const std::vector<uint64_t> loads = loads_of(one);
-  const Reduction found = reduce(loads, one.setting == kNoGaps ? kNoGaps : "");
+  const Reduction found = reduced_by(loads, one.setting == kNoGaps ? kNoGaps : "");
   const auto all = static_cast<double>(loads.size());
   Readings readings;
   readings["recurring"] = {
@@ -200,7 +200,7 @@ Readings measure(const Case& one) {
       static_cast<double>(found.learned_packets) / (all - static_cast<double>(loads.size() / 16));
   readings["rate"] = {rate, "1/" + digits(1 / rate, 2) + " behind the first sixteenth"};
   if (one.wants("gaps")) {
-    const Reduction contiguous = reduce(loads, nullptr);
+    const Reduction contiguous = reduced_by(loads, nullptr);
     readings["gaps"] = {static_cast<double>(found.packets) / static_cast<double>(contiguous.packets),
                         std::to_string(found.packets) + " packets by subsequences, " +
                             std::to_string(contiguous.packets) +
@@ -255,7 +255,7 @@ void draw(const std::vector<uint64_t>& loads, const Reduction& found, std::ostre
 void figures(const Setting& setting) {
   const Size size{"", setting.paper_size ? uint64_t{200000} : uint64_t{40000}, 1};
   const std::vector<uint64_t> loads = loads_of({size, 1, "", {}});
-  const Reduction found = reduce(loads, "");
+  const Reduction found = reduced_by(loads, "");
   setting.write("owl-molecules.csv", [&](std::ostream& file) {
     file << "load,address\n";
     for (size_t i = 0; i < loads.size(); ++i) file << i << ',' << loads[i] << '\n';

@@ -99,7 +99,7 @@ std::vector<uint64_t> records_with_odd_accesses(int records, int odd) {
 struct Reduced {
   uint64_t points, covered, gaps, literals, packets;
 };
-Reduced reduce(const std::string& module, const std::string& registers, const std::vector<uint64_t>& sent) {
+Reduced reduced_by(const std::string& module, const std::string& registers, const std::vector<uint64_t>& sent) {
   Feed feed("owl.test.subsequences");
   TestCapsule capsule(feed.name(), module, registers, 1 << 24);
   for (const uint64_t address : sent) feed.access(address);
@@ -111,7 +111,7 @@ Reduced reduce(const std::string& module, const std::string& registers, const st
 
 TEST(OwlLcs, APatternGoesOnBehindAnOddAccess) {
   const std::vector<uint64_t> sent = records_with_odd_accesses(400, 1);
-  const Reduced found = reduce("lcs", "", sent);
+  const Reduced found = reduced_by("lcs", "", sent);
   EXPECT_GE(found.points, 380u);
   EXPECT_EQ(found.covered, found.points * 72);
   EXPECT_EQ(found.gaps, found.points);
@@ -120,13 +120,13 @@ TEST(OwlLcs, APatternGoesOnBehindAnOddAccess) {
 
 TEST(OwlLcs, WithoutGapsAnOddAccessEndsAPattern) {
   const std::vector<uint64_t> sent = records_with_odd_accesses(400, 1);
-  const Reduced found = reduce("lcs", "gap=0", sent);
+  const Reduced found = reduced_by("lcs", "gap=0", sent);
   EXPECT_EQ(found.gaps, 0u);
   EXPECT_GE(found.packets, 3 * 400u);
 }
 
 TEST(OwlLcs, UndisturbedRecordsGiveAPointEach) {
-  const Reduced found = reduce("lcs", "", records_with_odd_accesses(400, 0));
+  const Reduced found = reduced_by("lcs", "", records_with_odd_accesses(400, 0));
   EXPECT_GE(found.points, 390u);
   EXPECT_EQ(found.covered, found.points * 72);
 }
@@ -148,7 +148,7 @@ TEST(OwlLcs, ExpansionGivesBackAnyStream) {
       }
     }
     const Reduced found =
-        reduce("lcs", seed % 2 == 0 ? "patterns=3:length=20:gap=64:window=16:before=8" : "", sent);
+        reduced_by("lcs", seed % 2 == 0 ? "patterns=3:length=20:gap=64:window=16:before=8" : "", sent);
     EXPECT_EQ(found.covered + found.gaps + found.literals, sent.size()) << seed;
   }
 }
