@@ -36,6 +36,7 @@ struct Library {
   std::map<std::string, LibraryEntry, std::less<>> entries;
   // What a newer file replaced: capsules and compositions of it stay as they are.
   std::multimap<std::string, LibraryEntry, std::less<>> replaced;
+  std::map<std::string, uint32_t, std::less<>> loads;  // of each path
   std::deque<std::string> refusals;
 
   Library() {
@@ -151,16 +152,13 @@ int try_file(const char* path) {
   return fail(Code::kInvalid, "the modules of '%s' are refused: loading them %s", path, tried.reason.c_str());
 }
 
-// The loader gives what it has under a path, whatever file is there now: another spelling for each time that modules of
-// this path were replaced.
+// The loader gives what it has under a path, whatever file is there now, and keeps every path by which it was asked for
+// a file: another spelling each time.
 std::string unknown_to_loader(const std::string& exact, const char* path) {
   Library& all = bare_library();
   const std::lock_guard lock(all.mutex);
-  const auto from_here = [&](const auto& each) { return each.second.origin == path; };
-  auto times = std::count_if(all.replaced.begin(), all.replaced.end(), from_here);
-  if (std::any_of(all.entries.begin(), all.entries.end(), from_here)) ++times;
   std::string spelling = exact;
-  for (; times > 0; --times) spelling.insert(spelling.rfind('/') + 1, "./");
+  for (uint32_t times = all.loads[path]++; times > 0; --times) spelling.insert(spelling.rfind('/') + 1, "./");
   return spelling;
 }
 

@@ -99,7 +99,8 @@ std::vector<uint64_t> records_with_odd_accesses(int records, int odd) {
 struct Reduced {
   uint64_t points, covered, gaps, literals, packets;
 };
-Reduced reduced_by(const std::string& module, const std::string& registers, const std::vector<uint64_t>& sent) {
+Reduced reduced_by(const std::string& module, const std::string& registers,
+                   const std::vector<uint64_t>& sent) {
   Feed feed("owl.test.subsequences");
   TestCapsule capsule(feed.name(), module, registers, 1 << 24);
   for (const uint64_t address : sent) feed.access(address);
