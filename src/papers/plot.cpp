@@ -110,7 +110,14 @@ struct Range {
 void draw_series(std::ostream& out, const Series& series, const Scale& x, const Scale& y, double base,
                  const std::string& colour) {
   const std::string stroke = "stroke=\"" + colour + "\" fill=\"none\" stroke-width=\"1.6\"";
+  const auto dots = [&](const char* radius) {
+    for (const auto& [a, b] : series.points)
+      out << "<circle cx=\"" << at(x(a)) << "\" cy=\"" << at(y(b)) << "\" r=\"" << radius << "\" fill=\""
+          << colour << "\"/>\n";
+  };
   switch (series.style) {
+    case Series::Style::kDots:
+      return dots("1.2");
     case Series::Style::kImpulses:
       for (const auto& [a, b] : series.points) line(out, x(a), base, x(a), y(b), stroke);
       return;
@@ -130,10 +137,7 @@ void draw_series(std::ostream& out, const Series& series, const Scale& x, const 
           << " points=\"";
       for (const auto& [a, b] : series.points) out << at(x(a)) << ',' << at(y(b)) << ' ';
       out << "\"/>\n";
-      if (paper || series.points.size() > 60) return;
-      for (const auto& [a, b] : series.points)
-        out << "<circle cx=\"" << at(x(a)) << "\" cy=\"" << at(y(b)) << "\" r=\"2.2\" fill=\"" << colour
-            << "\"/>\n";
+      if (!paper && series.points.size() <= 60) dots("2.2");
     }
   }
 }
