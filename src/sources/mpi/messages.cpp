@@ -50,6 +50,7 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
     slot.size = size_field(bytes);
     slot.kind = SUBSTRATA_SEND;
     slot.flags = flags;
+    slot.phase = self.phases.region();
   });
 }
 
@@ -73,6 +74,7 @@ bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_
     slot.size = size_field(stamp.bytes);
     slot.kind = SUBSTRATA_RECEIVE;
     slot.flags = flags;
+    slot.phase = self.phases.region();
   });
   return true;
 }
@@ -88,6 +90,7 @@ void arrived_unknown(Shim& self, int source, uint64_t bytes, uint16_t flags, voi
     slot.size = size_field(bytes);
     slot.kind = SUBSTRATA_RECEIVE;
     slot.flags = flags;
+    slot.phase = self.phases.region();
   });
 }
 

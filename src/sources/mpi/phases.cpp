@@ -28,6 +28,12 @@ void Phases::look_up(MessageCounts& counts, uint16_t region, uint32_t section) {
   section_ = section;
 }
 
+void Phases::number(uint32_t section) {
+  const std::string name = board_->name(section);
+  section_region_ = name.empty() ? uint16_t{0} : substrata_region(name.c_str());
+  numbered_ = section;
+}
+
 void look_for_mark(const char* text, size_t size) {
   Shim& self = shim();
   if (!self.counting || size > 512) return;

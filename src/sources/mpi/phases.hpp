@@ -30,17 +30,28 @@ class Phases {
     if (region != region_ || section != section_) look_up(counts, region, section);
     return place_;
   }
+  // The phase of transactions: a region of the feed, which a section becomes.
+  uint16_t region() {
+    if (const uint16_t region = substrata_phase(); region != 0) return region;
+    const uint32_t section = board_->current.load(std::memory_order_relaxed);
+    if (section != numbered_) number(section);
+    return section_region_;
+  }
   // Of a region of the feed, else of a section; "(outside)" of neither.
   std::string name_of(uint16_t region, uint32_t section) const;
 
  private:
   void look_up(MessageCounts& counts, uint16_t region, uint32_t section);
+  void number(uint32_t section);
   SectionBoard own_{};
   SectionBoard* board_ = &own_;
   // Those of the last message.
   uint32_t place_ = 0;
   uint32_t section_ = UINT32_MAX;
   uint16_t region_ = 0;
+  // The last section as a region.
+  uint32_t numbered_ = 0;
+  uint16_t section_region_ = 0;
 };
 
 // The program prints this: a section mark names the phase.
