@@ -16,6 +16,7 @@
 #include "recording/advice.hpp"
 #include "recording/base_unit.hpp"
 #include "recording/phases.hpp"
+#include "recording/queries.hpp"
 #include "recording/reduction.hpp"
 #include "recording/regions.hpp"
 #include "recording/statistics.hpp"
@@ -405,6 +406,7 @@ void write_text_report(std::ostream& out, const Timeline& recorded, const std::s
   write_series(out, timeline, groups);
   write_regions(out, timeline, groups);
   write_blas(out, timeline);
+  write_queries(out, *timeline.recording);
 }
 
 std::vector<std::string> what_is_missing(const Timeline& timeline) {

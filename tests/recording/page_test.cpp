@@ -308,6 +308,37 @@ TEST(ReportPage, ARooflineInTheRecordingIsAPanel) {
   EXPECT_THAT(seen.found.at("captions").back().get<std::string>(), HasSubstr("peaks of a processor"));
 }
 
+TEST(ReportPage, AQueryInTheRecordingIsATableWithSharesAndBars) {
+  MemorySink sink(machine("a", "boot"));
+  sink.end(6 * kSecond, {});
+  Recording recording = sink.recording();
+  recording.writers[0].attachments.push_back(
+      {"owl", "application/json",
+       R"json({"query":"io: count by kind","tables":[{"keys":["kind"],"values":["count","hist(size)"],"all":40,)json"
+       R"json("left_out":7,"rows":[{"keys":["<b>"],"values":[30,[{"from":1,"count":9},{"from":2,"count":1}]]},)json"
+       R"json({"keys":["read"],"values":[10,[]]}]}],"processes":2,"transactions":40,"dropped":3,"messages":[]})json"});
+  std::ostringstream page;
+  write_html_report(page, lay_out(recording), "query");
+  const Browsed seen =
+      browse(page.str(), 1200,
+             "const box = document.getElementById('queries');"
+             "out.rows = Array.from(box.querySelectorAll('tr'), (one) => Array.from(one.children, (cell) => "
+             "cell.textContent).join('|'));"
+             "out.powers = box.querySelectorAll('.powers i').length;"
+             "out.width = box.querySelector('.share i').style.width; out.text = box.textContent;");
+  SKIP_WITHOUT_BROWSER(seen);
+  ASSERT_TRUE(seen.found.is_object()) << seen.said;
+  EXPECT_THAT(seen.said, Not(HasSubstr("CONSOLE")));
+  // As text, which the browser writes so; an element would have none.
+  EXPECT_EQ(seen.found.at("rows"),
+            (nlohmann::json{"count|hist(size)|share|kind", "30||75.0 %|&lt;b&gt;", "10||25.0 %|read"}));
+  EXPECT_EQ(seen.found.at("powers"), 2);
+  EXPECT_EQ(seen.found.at("width"), "75%");
+  for (const char* part :
+       {"io: count by kind", "7 more rows", "3 rows were lost", "40 transactions in 2 processes"})
+    EXPECT_THAT(seen.found.at("text").get<std::string>(), HasSubstr(part));
+}
+
 TEST(ReportPage, BinsOfAHistogramAreOneHeatMap) {
   NEEDS_CHARTS();
   MemorySink sink(machine("a", "boot"));

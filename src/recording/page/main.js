@@ -23,6 +23,7 @@ function start() {
     drawFindings();
     if (hasCharts) setUpTimes();
     drawRegionTable();
+    drawQueries();
     if (hasCharts) setUpPanels();
     drawSeriesTable();
     drawProvenance();
