@@ -27,7 +27,7 @@ double student_99(double freedom) {
   constexpr std::array kQuantiles = {63.66, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169,
                                      3.106, 3.055, 3.012, 2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845};
   const double last = static_cast<double>(kQuantiles.size());
-  return kQuantiles[static_cast<std::size_t>(std::clamp(std::floor(freedom), 1.0, last)) - 1];
+  return kQuantiles[static_cast<std::size_t>(std::clamp(std::floor(freedom + 1e-6), 1.0, last)) - 1];
 }
 
 // One number in the runs of both sides.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -29,7 +30,8 @@ struct Run {
   double begin = 2;
   double end = 6;
   std::string command = "solver";
-  std::string user = "1", system = "1";
+  std::string user = "1";
+  std::string system = "0";
 };
 
 // Recordings with their timelines, which must not move.
@@ -151,7 +153,7 @@ TEST(Comparison, AFindingWhoseDataTheOldRunsLackIsNotCalledNew) {
   without.end(2 * kSecond, {});
   const Recording recording = without.recording();
   const Timeline timeline = lay_out(recording);
-  const Comparison found = compare({{"old", &timeline}}, Runs({{.heat = 95}}).all, 0.05);
+  const Comparison found = compare({{"old", &timeline}}, Runs(std::vector<Run>{{.heat = 95}}).all, 0.05);
   ASSERT_FALSE(found.findings.empty());
   EXPECT_STREQ(found.findings[0].state(), "not comparable");
   EXPECT_EQ(number(found, "work").change, Change::kOnlyAfter);

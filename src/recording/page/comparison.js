@@ -24,17 +24,17 @@ function ratioBar(one) {
 }
 function changeText(one) {
   const words = { more: 'more', less: 'less', '': 'no change' };
-  return element('span', one.change ? { class: 'changed' } : { class: 'dim' }, null, words[one.change] || one.change);
+  return element('span', { class: one.change ? 'change changed' : 'change dim' }, null, words[one.change] || one.change);
 }
 function comparedRow(one, name) {
   const first = element('span', { class: 'name' });
   first.append(name);
   if (one.kind === 'mean') element('span', { class: 'dim' }, first, ' mean');
   if (one.modelled) { first.append(' '); badge(first, one); }
-  return [first, sideText(one, one.before), sideText(one, one.after), one.ratio === null ? '–' : one.ratio.toFixed(3), ratioBar(one),
-    one.noise === null ? '–' : '± ' + (100 * one.noise).toPrecision(2) + ' %', changeText(one)];
+  return [first, sideText(one, one.before), sideText(one, one.after), one.ratio === null ? '–' : one.ratio.toFixed(3), changeText(one),
+    one.noise === null ? '–' : '± ' + +(100 * one.noise).toPrecision(2) + ' %', ratioBar(one)];
 }
-const COMPARED = [['Old', true], ['New', true], ['New by old', true], ['Half, same, twice'], ['Noise', true], ['Change']];
+const COMPARED = [['Old', true], ['New', true], ['New by old', true], ['Change'], ['Noise', true], ['Half, same, twice']];
 
 function drawComparedFindings(box) {
   element('h2', {}, box, 'Findings');
