@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 // A run of ten seconds, sampled every second: `work` done evenly, `heat` that stays, and a region from `begin` to `end`.
-struct Run {
+struct RunOf {
   double work = 1000;
   double heat = 40;
   double begin = 2;
@@ -37,8 +37,8 @@ struct Run {
 // Recordings with their timelines, which must not move.
 class Runs {
  public:
-  explicit Runs(const std::vector<Run>& runs) {
-    for (const Run& run : runs) {
+  explicit Runs(const std::vector<RunOf>& runs) {
+    for (const RunOf& run : runs) {
       Properties properties = machine("node1", "boot");
       for (auto& [name, value] : properties)
         if (name == "command") value = run.command;
@@ -61,7 +61,7 @@ class Runs {
   std::deque<Timeline> timelines_;
 };
 
-Comparison compared(const std::vector<Run>& before, const std::vector<Run>& after, double least = 0.05) {
+Comparison compared(const std::vector<RunOf>& before, const std::vector<RunOf>& after, double least = 0.05) {
   return compare(Runs(before).all, Runs(after).all, least);
 }
 
@@ -153,7 +153,7 @@ TEST(Comparison, AFindingWhoseDataTheOldRunsLackIsNotCalledNew) {
   without.end(2 * kSecond, {});
   const Recording recording = without.recording();
   const Timeline timeline = lay_out(recording);
-  const Comparison found = compare({{"old", &timeline}}, Runs(std::vector<Run>{{.heat = 95}}).all, 0.05);
+  const Comparison found = compare({{"old", &timeline}}, Runs(std::vector<RunOf>{{.heat = 95}}).all, 0.05);
   ASSERT_FALSE(found.findings.empty());
   EXPECT_STREQ(found.findings[0].state(), "not comparable");
   EXPECT_EQ(number(found, "work").change, Change::kOnlyAfter);

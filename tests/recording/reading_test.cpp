@@ -159,7 +159,7 @@ TEST(RecordingPython, GivesTablesOfPandas) {
   if (python.empty()) GTEST_SKIP() << "pandas is not installed (Debian package python3-pandas)";
   const TemporaryFolder folder;
   const std::string path = two_ranks(folder);
-  std::ofstream(folder.file("t.py")) << R"(
+  std::ofstream(folder.file("t.py")) << R"py(
 import sys, substrata_recording
 with substrata_recording.open(sys.argv[1]) as r:
     print(r, r.series[5], r.regions[1])
@@ -169,7 +169,7 @@ print(frame.shape, frame.index.name, frame[column].iloc[-1], frame.attrs["unit"]
 print(rates[column].loc[5.0], rates[column].isna().sum(), rates.attrs["unit"][column])
 print(rates["heat (rank 0)"].loc[5.0], rates.attrs["unit"]["heat (rank 0)"], rates.attrs["modelled"]["heat (rank 0)"])
 print(passes[["name", "seconds", "rank"]].values.tolist())
-)";
+)py";
   const Ran ran = shell("PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" PYTHON_MODULE_FOLDER " " + python + " " +
                         folder.file("t.py") + " " + path);
   ASSERT_EQ(ran.status, 0) << ran.errors;

@@ -117,9 +117,8 @@ TEST(Serve, TheDashboardAsksForFamiliesThatAreServed) {
   for (std::string line; std::getline(lines, line);)
     if (!line.starts_with("#")) served.insert(line.substr(0, line.find('{')));
   const nlohmann::json dashboard = nlohmann::json::parse(std::ifstream(DASHBOARD));
-  const std::regex of_families(R"(__name__=~"([^"]*)") ");
-      std::set<std::string>
-          answered;
+  const std::regex of_families(R"re(__name__=~"([^"]*)")re");
+  std::set<std::string> answered;
   for (const nlohmann::json& panel : dashboard.at("panels"))
     for (const nlohmann::json& target : panel.at("targets")) {
       const std::string query = target.at("expr");
