@@ -17,6 +17,10 @@
 #ifndef SUBSTRATA_SUBSTRATA_HPP
 #define SUBSTRATA_SUBSTRATA_HPP
 
+#if __cplusplus < 202002L
+#error "substrata/substrata.hpp needs C++20: compile with -std=c++20"
+#endif
+
 #include <papi.h>
 #include <substrata/extensions.h>
 #include <substrata/result.hpp>

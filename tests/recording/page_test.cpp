@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "browser.hpp"
+#include "recording/comparison.hpp"
 #include "recording/html_report.hpp"
 #include "recording/page/page.hpp"
 #include "recording/timeline.hpp"
@@ -383,6 +384,49 @@ TEST(ReportPage, WhatIsEmptyIsSaidInWords) {
   if (!page_has_charts()) return;
   EXPECT_THAT(text, HasSubstr("there is nothing to correlate"));
   EXPECT_THAT(text, HasSubstr("0 throughout: nothing"));
+}
+
+// Ten seconds with `work` and a heat of so many degrees; `solve` takes `seconds`.
+Recording run_of(double work, double heat, double seconds) {
+  MemorySink sink(machine("a", "boot"));
+  sample_functions(
+      sink, 11, 1, [&](double t) { return work * t / 10; }, [&](double) { return 1000 * heat; });
+  sink.mark({MarkKind::kBegin, 2 * kSecond, -1, "solve"});
+  sink.mark({MarkKind::kEnd, static_cast<std::int64_t>((2 + seconds) * 1e9), -1, "solve"});
+  sink.end(11 * kSecond, {});
+  return sink.recording();
+}
+
+TEST(ComparisonPage, ShowsWhatChangedAndTheRestOnRequest) {
+  const Recording before = run_of(4e6, 89, 4), after = run_of(3e6, 91, 2);
+  const Timeline old_line = lay_out(before), new_line = lay_out(after);
+  std::ostringstream page;
+  write_comparison_page(page, compare({{"old.sub", &old_line}}, {{"new.sub", &new_line}}, 0.05));
+  for (const int width : {400, 1200}) {
+    const Browsed seen = browse(page.str(), width, R"(
+    const cells = (row) => Array.from(row.querySelectorAll('td'), (one) => one.textContent);
+    const rows = (table) => Array.from(document.querySelectorAll(table + ' tbody tr'), cells);
+    out.about = document.getElementById('about').textContent;
+    out.finding = document.querySelector('#findings article').dataset.state;
+    out.wall = document.querySelector('[data-name="Wall time"] .note').textContent;
+    out.whole = rows('#compared-whole').find((row) => row[0] === 'work');
+    out.bar = document.querySelector('#compared-whole .ratio .less') !== null;
+    out.changed = rows('#compared-regions').length;
+    document.querySelector('#regions button').click();
+    out.all = rows('#compared-regions').length;
+    out.width = document.documentElement.scrollWidth;)");
+    SKIP_WITHOUT_BROWSER(seen);
+    ASSERT_TRUE(seen.found.is_object()) << seen.said;
+    EXPECT_THAT(seen.said, Not(HasSubstr("CONSOLE")));
+    EXPECT_EQ(seen.found.at("about"), "old: old.sub · new: new.sub");
+    EXPECT_EQ(seen.found.at("finding"), "new");
+    EXPECT_EQ(seen.found.at("wall"), "was 10 s, 0 %: no change");
+    EXPECT_EQ(seen.found.at("whole"), json::parse(R"(["work","4M","3M","0.750","less","–",""])"));
+    EXPECT_TRUE(seen.found.at("bar"));
+    EXPECT_EQ(seen.found.at("changed"), 2) << "time and work of solve";
+    EXPECT_EQ(seen.found.at("all"), 3) << "and its heat";
+    EXPECT_LE(seen.found.at("width"), width);
+  }
 }
 
 }  // namespace

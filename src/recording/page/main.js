@@ -18,6 +18,8 @@ function start() {
   drawHead();
   if (data.live) {
     startLive();
+  } else if (data.comparison) {
+    drawComparison();
   } else {
     drawOverview();
     drawFindings();
@@ -28,7 +30,7 @@ function start() {
     drawSeriesTable();
     drawProvenance();
   }
-  if (hasCharts)
+  if (hasCharts && !data.comparison)
     element('p', { class: 'dim' }, byId('foot'), 'Charts: Apache ECharts, © The Apache Software Foundation, Apache License 2.0; ' +
       'its licence and those of its parts stand in the source of this page.');
   redraw();

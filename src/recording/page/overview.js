@@ -5,10 +5,10 @@ function drawHead() {
   element('h1', {}, line, data.title);
   const theme = button(line, '', 'light or dark (key: d)', switchTheme);
   theme.id = 'theme';
-  const parts = [data.when, data.host + (data.hosts > 1 ? ' and ' + (data.hosts - 1) + ' more machines' : ''), data.exit];
+  const parts = [data.when, (data.host || '') + (data.hosts > 1 ? ' and ' + (data.hosts - 1) + ' more machines' : ''), data.exit];
   element('p', { class: 'dim', id: 'about' }, head, parts.filter((part) => part).join(' · '));
   for (const problem of data.problems || []) element('p', { class: 'warn' }, head, problem);
-  if (!hasCharts)
+  if (!hasCharts && !data.comparison)
     element('p', { class: 'warn', id: 'without' }, head, 'This program was built without the library of the charts ' +
       '(npm or a network was missing), so the page has tables only.');
 }

@@ -334,6 +334,7 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Ref
       {"perf::CPU-MIGRATIONS", {}}};
   std::vector<std::string> notes;
   std::string missing, why;
+  bool stands_in = false;  // something of the kernel's accounts
   for (const Usual& one : usual) {
     int code = 0;
     std::string refused = "not known here";
@@ -343,15 +344,16 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Ref
     }
     if (refused.empty()) continue;
     if (not_counted != nullptr && refused != kLeftOut) not_counted->push_back({one.name, refused});
-    for (const char* other : one.otherwise) try_add(other);
+    for (const char* other : one.otherwise) stands_in = try_add(other).empty() || stands_in;
     // That a machine has no counters of its processor is not worth a line each time.
     if (std::strncmp(one.name, "perf::", 6) != 0 || refused == kLeftOut) continue;
     missing += (missing.empty() ? "" : ", ") + std::string(one.name);
     why = refused;
   }
   if (!missing.empty())
-    notes.push_back(missing + " cannot be counted here (" + why +
-                    "); the kernel's accounts (process:::*) stand in where they have the same");
+    notes.push_back(
+        missing + " cannot be counted here (" + why + ")" +
+        (stands_in ? "; the kernel's accounts (process:::*) stand in where they have the same" : ""));
   // The first of these that has temperatures; the model only where the user switched it on.
   for (const char* component : {"coretemp", "lmsensors", "thermal_model"}) {
     const int index = PAPI_get_component_index(component);

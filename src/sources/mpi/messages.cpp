@@ -100,6 +100,7 @@ void arrived_unknown(Shim& self, int source, uint64_t bytes, uint16_t flags, voi
   publish(self.publishing.arrivals, [&](substrata_transaction& slot) {
     slot.time =
         static_cast<uint64_t>(self.virtual_time ? self.clock.now() : self.real_time.at(real_cycles()));
+    slot.phase = self.phases.of_feed(self.counts);
     slot.site = reinterpret_cast<uint64_t>(site);
     slot.initiator = static_cast<uint32_t>(source);
     slot.target = static_cast<uint32_t>(self.rank);

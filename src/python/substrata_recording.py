@@ -4,6 +4,8 @@
     recording = substrata_recording.open("run.sub")
     for series in recording.series:
         print(series.name, series.unit, "modelled" if series.modelled else "measured", len(series.samples()))
+    rates = recording.frame(rates=True)   # a pandas DataFrame, where pandas is installed
+    passes = recording.regions_frame()
 
 The library is found by SUBSTRATA_RECORDING_LIBRARY (a file), else beside this module's installation or in the build
 tree, else where the loader looks.
@@ -85,6 +87,11 @@ class Series:
         self.rank = raw.rank if raw.rank >= 0 else None
         self._samples = raw.samples
 
+    def __repr__(self):
+        rank = "" if self.rank is None else f", rank {self.rank}"
+        origin = "modelled" if self.modelled else "measured"
+        return f"<{origin} {self.kind} {self.name} [{self.unit or '1'}]{rank}, {self._samples} samples>"
+
     def samples(self):
         """[(seconds since the start, value)]; a count's values are since its start."""
         if self._recording._handle is None:
@@ -118,6 +125,10 @@ class Region:
         self.rank = raw.rank if raw.rank >= 0 else None
         self.depth, self.open = raw.depth, bool(raw.open)
 
+    def __repr__(self):
+        rank = "" if self.rank is None else f", rank {self.rank}"
+        return f"<region {self.name}{rank}: {self.begin:.6g} to {self.end:.6g} s{', not ended' if self.open else ''}>"
+
 
 class Recording:
     """Files of `substrata record` as one: seconds, start (nanoseconds since 1970), series, regions, problems,
@@ -149,6 +160,48 @@ class Recording:
         if self._handle is None:
             raise ValueError("the recording is closed")
         return _text(_library.substrata_recording_property(self._handle, writer, name.encode()))
+
+    def __repr__(self):
+        return f"<recording of {self.seconds:.6g} s: {self.writers} writers, {len(self.series)} series, " \
+            f"{len(self.regions)} passes of regions>"
+
+    def _columns(self):
+        """A name for each series: its own; where several have it, with the rank or the writer."""
+        names = [series.name for series in self.series]
+        for i, series in enumerate(self.series):
+            if sum(other.name == series.name for other in self.series) > 1:
+                names[i] += f" (writer {series.writer})" if series.rank is None else f" (rank {series.rank})"
+        return names
+
+    def frame(self, rates=False):
+        """A pandas DataFrame with a column for each series and the seconds since the start as its index; NaN where a
+        series has no sample at that time. Counts are since their start, or, with `rates`, what they were a second in
+        the interval that ends there. frame.attrs has "unit" and "modelled" by column."""
+        import pandas
+
+        columns, names = {}, self._columns()
+        for name, series in zip(names, self.series):
+            points = series.samples()
+            if rates and series.kind != "gauge":
+                points = [(end, rate) for _, end, rate in series.rates()]
+            columns[name] = pandas.Series(dict(points), dtype=float)  # of two at one time the later one
+        out = pandas.DataFrame(columns, columns=names).sort_index()
+        out.index.name = "seconds"
+        per_second = [rates and series.kind != "gauge" for series in self.series]
+        out.attrs["unit"] = {name: series.unit + ("/s" if per else "")
+                             for name, series, per in zip(names, self.series, per_second)}
+        out.attrs["modelled"] = {name: series.modelled for name, series in zip(names, self.series)}
+        return out
+
+    def regions_frame(self):
+        """A pandas DataFrame with a row for each pass of a region."""
+        import pandas
+
+        kept = ("name", "begin", "end", "rank", "writer", "depth", "open")
+        rows = [[getattr(region, name) for name in kept] for region in self.regions]
+        out = pandas.DataFrame(rows, columns=list(kept))
+        out.insert(3, "seconds", out["end"] - out["begin"])
+        return out
 
     def close(self):
         if self._handle is not None:
