@@ -54,6 +54,18 @@ TEST(MachineText, OtherTextsAreRefused) {
   EXPECT_THROW(from_text("substrata machine 1\nnonsense\n", folder.path()), std::runtime_error);
 }
 
+TEST(MachineText, NamesThatLookLikePartsOfALineStayNames) {
+  RecordedTree tree;
+  for (const char* const name : {"/d/a = b", "/d/c -> d", "/d/e:", "/d/f !", "/d/g =", "/d/h\\x"})
+    tree.write(name, "1 2\n");
+  const std::string text = as_text(tree.root());
+  tests::TemporaryFolder folder;
+  from_text(text, folder.path() + "/m");
+  for (const char* const name : {"/d/a = b", "/d/c -> d", "/d/e:", "/d/f !", "/d/g =", "/d/h\\x"})
+    EXPECT_TRUE(std::filesystem::exists(folder.path() + "/m" + name)) << name << "\n" << text;
+  EXPECT_EQ(as_text(folder.path() + "/m"), text);
+}
+
 // A name with a zero byte was cut there, and another file was made.
 TEST(MachineText, NameWithAControlCharacterIsRefused) {
   for (const std::string& line :

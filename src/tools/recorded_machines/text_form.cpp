@@ -58,6 +58,14 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
+// A file's name or a link's target, so that a line is read as it was written.
+std::string escaped_name(const std::string& name) {
+  std::string out;
+  for (const char c : escaped(name)) out += c == ' ' ? std::string("\\x20") : std::string(1, c);
+  if (out.ends_with(':')) out.replace(out.size() - 1, 1, "\\x3a");
+  return out;
+}
+
 std::string contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -84,12 +92,12 @@ struct Entry {
 
 Entry entry_of(const std::string& line) {
   if (const size_t at = line.find(" = "); at != std::string::npos)
-    return {Entry::Kind::kLine, line.substr(0, at), line.substr(at + 3)};
+    return {Entry::Kind::kLine, unescaped(line.substr(0, at)), line.substr(at + 3)};
   if (const size_t at = line.find(" -> "); at != std::string::npos)
-    return {Entry::Kind::kLink, line.substr(0, at), line.substr(at + 4)};
-  if (line.ends_with(" !")) return {Entry::Kind::kClosed, line.substr(0, line.size() - 2), ""};
-  if (line.ends_with(":")) return {Entry::Kind::kText, line.substr(0, line.size() - 1), ""};
-  if (line.ends_with("/")) return {Entry::Kind::kFolder, line.substr(0, line.size() - 1), ""};
+    return {Entry::Kind::kLink, unescaped(line.substr(0, at)), unescaped(line.substr(at + 4))};
+  if (line.ends_with(" !")) return {Entry::Kind::kClosed, unescaped(line.substr(0, line.size() - 2)), ""};
+  if (line.ends_with(":")) return {Entry::Kind::kText, unescaped(line.substr(0, line.size() - 1)), ""};
+  if (line.ends_with("/")) return {Entry::Kind::kFolder, unescaped(line.substr(0, line.size() - 1)), ""};
   throw std::runtime_error("not a line of a recorded machine: " + line);
 }
 
@@ -123,9 +131,9 @@ void stay_inside(const std::string& folder, const Entry& entry, const std::strin
 std::string as_text(const std::string& folder) {
   std::map<std::string, std::string> lines;  // by path
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    const std::string path = "/" + entry.path().lexically_relative(folder).string();
+    const std::string path = "/" + escaped_name(entry.path().lexically_relative(folder).string());
     if (entry.is_symlink()) {
-      lines[path] = path + " -> " + fs::read_symlink(entry.path()).string() + "\n";
+      lines[path] = path + " -> " + escaped_name(fs::read_symlink(entry.path()).string()) + "\n";
     } else if (entry.is_directory()) {
       if (fs::is_empty(entry.path())) lines[path] = path + "/\n";
     } else if ((entry.status().permissions() & fs::perms::owner_read) == fs::perms::none) {
