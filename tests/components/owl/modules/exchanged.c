@@ -12,8 +12,10 @@ SUBSTRATA_OWL_ENTRY substrata_owl_modules(void);
 SUBSTRATA_OWL_ENTRY substrata_owl_modules(void) {
   static struct substrata_owl_module changed;
   static const struct substrata_owl_module* const all[] = {&changed, NULL};
-  changed = large;
-  changed.name = "exchanged";
-  changed.read = read_steps;
+  if (changed.name == NULL) { /* asked for again while a capsule runs */
+    changed = large;
+    changed.read = read_steps;
+    changed.name = "exchanged";
+  }
   return all;
 }
