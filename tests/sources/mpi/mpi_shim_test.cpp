@@ -9,6 +9,9 @@
 
 #include "shimmed_program.hpp"
 
+const std::string substrata::tests::kLib = std::string(SUBSTRATA_BUILD_DIR) + "/lib/";
+const std::string substrata::tests::kSources = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/sources/mpi/";
+
 namespace {
 
 using namespace substrata::tests;

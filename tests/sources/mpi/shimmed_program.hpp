@@ -27,8 +27,8 @@ inline bool is_there(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-inline const std::string kLib = std::string(SUBSTRATA_BUILD_DIR) + "/lib/";
-inline const std::string kSources = std::string(SUBSTRATA_SOURCE_DIR) + "/tests/sources/mpi/";
+// Of the build, which the test program knows: its source defines them.
+extern const std::string kLib, kSources;
 inline constexpr int kRanks = 4;
 
 struct Mpi {
