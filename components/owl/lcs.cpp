@@ -10,6 +10,7 @@
 #include "module.hpp"
 #include "pattern.hpp"
 #include "pattern_table.hpp"
+#include "pending_accesses.hpp"
 
 namespace substrata::owl {
 namespace {
@@ -29,12 +30,6 @@ struct PatternRegisters {
         gap(static_cast<uint32_t>(r[4])),
         dead_after(r[5]) {}
 };
-
-PatternStep step_between(uint64_t from, uint64_t to) noexcept {
-  const auto distance = static_cast<int64_t>(to - from);
-  return distance == static_cast<int32_t>(distance) ? PatternStep{static_cast<int32_t>(distance), 0}
-                                                    : PatternStep{0, kBreak};
-}
 
 // The accesses in no pattern. After every window of them the last two windows are compared with those before, so that
 // each stretch of a window's length lies whole in what is compared.
@@ -190,25 +185,17 @@ class Lcs {
         services_(services),
         table_(with_.rows),
         common_(with_),
-        pending_(2 * (with_.length + with_.gap)),
-        steps_(pending_.size()) {}
+        pending_(2 * (with_.length + with_.gap)) {}
 
   void observe(const Transaction* batch, size_t count) noexcept {
     for (size_t i = 0; i < count; ++i) {
-      if (first_ + held_ == pending_.size()) {
-        std::move(pending_.begin() + first_, pending_.end(), pending_.begin());
-        std::move(steps_.begin() + first_, steps_.end(), steps_.begin());
-        first_ = 0;
-      }
-      const uint32_t at = first_ + held_;
-      pending_[at] = batch[i].address;
-      steps_[at] = held_ != 0 ? step_between(pending_[at - 1], pending_[at]) : PatternStep{0, kBreak};
-      if (++held_ == with_.length + with_.gap) reduce();
+      pending_.add(batch[i].address, [](uint64_t from, uint64_t to) { return step_between(from, to); });
+      if (pending_.held() == with_.length + with_.gap) reduce();
     }
     counts_.accesses += count;
   }
   void write_back() noexcept {
-    while (held_ != 0) reduce();
+    while (pending_.held() != 0) reduce();
     follows_ = false;
   }
   void read(uint64_t* metrics) const noexcept {
@@ -225,11 +212,11 @@ class Lcs {
   };
   // The accesses pending as a row's: how many of them it takes, 0 if they are not; tried_ has the others among these.
   uint32_t taken_by(const PatternTable::Row& row) noexcept {
-    uint64_t expected = pending_[first_] + static_cast<uint64_t>(int64_t{row.step[0].distance});
+    uint64_t expected = pending_[0] + static_cast<uint64_t>(int64_t{row.step[0].distance});
     uint32_t members = 1;
     tried_count_ = 0;
-    for (uint32_t i = 1; i < held_; ++i) {
-      const uint64_t address = pending_[first_ + i];
+    for (uint32_t i = 1; i < pending_.held(); ++i) {
+      const uint64_t address = pending_[i];
       if (address != expected) {
         if (tried_count_ == with_.gap) return 0;
         tried_[tried_count_++] = {members, address};
@@ -244,8 +231,8 @@ class Lcs {
   void reduce() noexcept {
     PatternTable::Row* best = nullptr;
     uint32_t taken = 0;
-    if (held_ > PatternTable::kGram) {
-      table_.each_beginning(&steps_[first_ + 1], [&](PatternTable::Row& row) {
+    if (pending_.held() > PatternTable::kGram) {
+      table_.each_beginning(pending_.steps(), [&](PatternTable::Row& row) {
         if (best != nullptr && row.steps <= best->steps) return;
         const uint32_t all = taken_by(row);
         if (all == 0) return;
@@ -259,11 +246,10 @@ class Lcs {
       point(*best);
       follows_ = false;
     } else {
-      literal(pending_[first_]);
+      literal(pending_[0]);
       taken = 1;
     }
-    first_ += taken;
-    held_ -= taken;
+    pending_.drop(taken);
   }
   void point(PatternTable::Row& row) noexcept {
     if (row.number == 0) define(row);
@@ -272,7 +258,7 @@ class Lcs {
     counts_.covered += row.steps + 1;
     counts_.gaps += gap_count_;
     unsigned char packet[sizeof(PatternPacket) + sizeof(PatternGap) * kMostGap];
-    const PatternPacket head{gap_count_ == 0 ? kPoint : kGappedPoint, row.number, pending_[first_]};
+    const PatternPacket head{gap_count_ == 0 ? kPoint : kGappedPoint, row.number, pending_[0]};
     std::memcpy(packet, &head, sizeof head);
     std::memcpy(packet + sizeof head, gaps_.data(), gap_count_ * sizeof(PatternGap));
     services_.emit(packet, sizeof head + gap_count_ * sizeof(PatternGap));
@@ -296,10 +282,7 @@ class Lcs {
   const Services services_;
   PatternTable table_;
   CommonSubsequences common_;
-  std::vector<uint64_t> pending_;   // accesses not yet reduced, from first_ on
-  std::vector<PatternStep> steps_;  // of each of them, from the one before
-  uint32_t first_ = 0;
-  uint32_t held_ = 0;
+  PendingAccesses<uint64_t> pending_;
   bool follows_ = false;  // the last thing given was a literal
   std::array<PatternGap, kMostGap> gaps_{};
   uint32_t gap_count_ = 0;

@@ -11,6 +11,7 @@
 #include "base/guard.hpp"
 #include "module.hpp"
 #include "pattern_table.hpp"
+#include "pending_accesses.hpp"
 
 namespace substrata::owl {
 namespace {
@@ -152,22 +153,15 @@ class Pattern {
 
   void observe(const Transaction* batch, size_t count) noexcept {
     for (size_t i = 0; i < count; ++i) {
-      if (first_ + held_ == pending_.size()) {
-        std::move(pending_.begin() + first_, pending_.begin() + first_ + held_, pending_.begin());
-        std::move(steps_.begin() + first_, steps_.begin() + first_ + held_, steps_.begin());
-        first_ = 0;
-      }
-      const uint32_t at = first_ + held_;
-      pending_[at] = batch[i];
-      if (!symbols_) pending_[at].detail = 0;
-      steps_[at] = held_ != 0 ? step(pending_[at - 1], pending_[at]) : PatternStep{0, kBreak};
-      ++held_;
-      if (held_ == longest_) reduce();
+      Transaction access = batch[i];
+      if (!symbols_) access.detail = 0;
+      pending_.add(access, step);
+      if (pending_.held() == longest_) reduce();
     }
     counts_.accesses += count;
   }
   void write_back() noexcept {
-    while (held_ != 0) reduce();
+    while (pending_.held() != 0) reduce();
     if (uint64_t first; repetitions_.stop(&first, &found_)) learn(first);
     previous_ = false;
   }
@@ -183,37 +177,29 @@ class Pattern {
     uint64_t accesses, points, covered, literals, definitions;
   };
   static PatternStep step(const Transaction& from, const Transaction& to) noexcept {
-    const auto distance = static_cast<int64_t>(to.address - from.address);
-    const bool fits =
-        distance == static_cast<int32_t>(distance) && to.detail < kBreak && from.detail < kBreak;
-    return fits ? PatternStep{static_cast<int32_t>(distance), static_cast<uint32_t>(to.detail)}
-                : PatternStep{0, kBreak};
+    if (to.detail >= kBreak || from.detail >= kBreak) return {0, kBreak};
+    return step_between(from.address, to.address, static_cast<uint32_t>(to.detail));
   }
   static bool breaks(const PatternStep& step) noexcept { return step.symbol == kBreak && step.distance == 0; }
 
   // Takes the first pending access out, alone or with the pattern that begins with it.
   void reduce() noexcept {
-    Transaction& head = pending_[first_];
+    const Transaction& head = pending_[0];
     uint32_t known = 0;
-    while (known + 1 < held_ && !breaks(steps_[first_ + 1 + known])) ++known;
+    while (known + 1 < pending_.held() && !breaks(pending_.steps()[known])) ++known;
     PatternTable::Row* const pattern =
-        head.detail < kBreak ? table_.match(static_cast<uint32_t>(head.detail), &steps_[first_ + 1], known)
+        head.detail < kBreak ? table_.match(static_cast<uint32_t>(head.detail), pending_.steps(), known)
                              : nullptr;
     if (pattern == nullptr) {
       literal(head);
-      drop(1);
+      pending_.drop(1);
       return;
     }
     if (uint64_t first; repetitions_.stop(&first, &found_)) learn_later(first);
     previous_ = false;
     point(*pattern, head);
-    drop(pattern->steps + 1);
+    pending_.drop(pattern->steps + 1);
     learn_now();
-  }
-  void drop(uint32_t count) noexcept {
-    first_ += count;
-    held_ -= count;
-    if (held_ == 0) first_ = 0;
   }
   void point(PatternTable::Row& pattern, const Transaction& head) noexcept {
     if (pattern.number == 0) {
@@ -277,10 +263,7 @@ class Pattern {
   const bool forward_;
   const uint64_t dead_after_;
   const Services services_;
-  std::vector<Transaction> pending_;                          // accesses not yet reduced, from first_ on
-  std::array<PatternStep, 2 * kLongestPattern + 1> steps_{};  // of each of them, from the one before
-  uint32_t first_ = 0;
-  uint32_t held_ = 0;
+  PendingAccesses<Transaction> pending_;
   bool previous_ = false;  // the last thing given was a literal
   Transaction last_literal_{};
   uint32_t found_ = 0;
