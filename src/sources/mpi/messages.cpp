@@ -28,6 +28,19 @@ uint64_t collective_of(const Shim& self, const Communicator& among, int tag) {
   return collective_number(among, kOfTag | static_cast<uint32_t>(-tag));
 }
 
+uint32_t size_field(uint64_t bytes) { return static_cast<uint32_t>(bytes > UINT32_MAX ? UINT32_MAX : bytes); }
+// One transaction of the present phase, otherwise as `fill` makes it; nothing where there is no observer.
+template <typename Fill>
+void publish(Shim& self, const client::feed::Publisher& publisher, Fill&& fill) {
+  if (!publisher) return;
+  substrata_transaction* const slot = publisher.reserve();
+  if (slot == nullptr) return;
+  *slot = {};
+  slot->phase = self.phases.of_feed(self.counts);
+  fill(*slot);
+  publisher.commit();
+}
+
 }  // namespace
 
 uint64_t bytes_of(size_t count, MPI_Datatype type) {
@@ -56,10 +69,9 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
   }
   const uint64_t operation = collective ? collective_of(self, among, tag) : 0;
   if (self.cluster.log.is_open()) self.cluster.log.sent(target, bytes, phase, collective, operation);
-  publish(self.publishing.sends, [&](substrata_transaction& slot) {
+  publish(self, self.publishing.sends, [&](substrata_transaction& slot) {
     slot.time = static_cast<uint64_t>(self.virtual_time ? stamp.modelled : stamp.real);
     slot.address = operation;
-    slot.phase = self.phases.of_feed(self.counts);
     slot.site = reinterpret_cast<uint64_t>(site);
     slot.detail = stamp.number;
     slot.initiator = static_cast<uint32_t>(self.rank);
@@ -80,10 +92,9 @@ bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_
   self.arrivals.noticed.push_back(stamp.real);
   this_thread.has_noticed = true;
   if (self.cluster.log.is_open()) self.cluster.log.received(source, stamp.number);
-  publish(self.publishing.arrivals, [&](substrata_transaction& slot) {
+  publish(self, self.publishing.arrivals, [&](substrata_transaction& slot) {
     slot.time = static_cast<uint64_t>(self.virtual_time ? modelled : self.real_time.at(real_cycles()));
     slot.start = static_cast<uint64_t>(self.virtual_time ? stamp.modelled : stamp.real);
-    slot.phase = self.phases.of_feed(self.counts);
     slot.site = reinterpret_cast<uint64_t>(site);
     slot.detail = stamp.number;
     slot.initiator = static_cast<uint32_t>(source);
@@ -97,10 +108,9 @@ bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_
 
 void arrived_unknown(Shim& self, int source, uint64_t bytes, uint16_t flags, void* site) {
   self.counts.received_without_stamp();
-  publish(self.publishing.arrivals, [&](substrata_transaction& slot) {
+  publish(self, self.publishing.arrivals, [&](substrata_transaction& slot) {
     slot.time =
         static_cast<uint64_t>(self.virtual_time ? self.clock.now() : self.real_time.at(real_cycles()));
-    slot.phase = self.phases.of_feed(self.counts);
     slot.site = reinterpret_cast<uint64_t>(site);
     slot.initiator = static_cast<uint32_t>(source);
     slot.target = static_cast<uint32_t>(self.rank);
