@@ -7,15 +7,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "support/temporary_folder.hpp"
 #include "torture.hpp"
 
 namespace substrata::torture {
 namespace {
 
 namespace fs = std::filesystem;
+using tests::contents;
+using tests::TemporaryFolder;
 
 struct Run {
   int status = -1;
@@ -23,18 +24,11 @@ struct Run {
   std::int64_t peak = 0;  // resident bytes of the job's largest process
 };
 
-std::string contents(const fs::path& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-Run run(const std::string& command, const fs::path& folder) {
+Run run(const std::string& command, const TemporaryFolder& folder) {
   Run result;
   const pid_t child = fork();
   if (child == 0) {
-    if (chdir(folder.c_str()) == 0)
+    if (chdir(folder.path().c_str()) == 0)
       execl("/bin/sh", "sh", "-c", ("exec timeout 400 " + command + " > out 2> err").c_str(), nullptr);
     _exit(127);
   }
@@ -49,7 +43,7 @@ Run run(const std::string& command, const fs::path& folder) {
 
 // What is wrong with the summary of so many ranks, by python's reader of JSON; "" when nothing is. Each of the 20 rounds
 // of exchange.c sends a message of every rank to the next, beside those of the collectives.
-std::string wrong_summary(std::int64_t ranks, const fs::path& folder) {
+std::string wrong_summary(std::int64_t ranks, const TemporaryFolder& folder) {
   const std::string check =
       "python3 -c \"import json; r = json.load(open('summary.json'))['ranks']; "
       "assert sorted(x['rank'] for x in r) == list(range(" +
@@ -64,12 +58,7 @@ std::string wrong_summary(std::int64_t ranks, const fs::path& folder) {
 
 Outcome many_ranks(const Options& options) {
   Outcome outcome;
-  std::string name = (fs::temp_directory_path() / "substrata-torture-ranks-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) {
-    outcome.failures.emplace_back("no folder for the programs");
-    return outcome;
-  }
-  const fs::path folder = name;
+  const TemporaryFolder folder;
   const std::int64_t most = options.iterations > 0 ? options.iterations : 8;
   for (const auto& [variable, value] : {std::pair{"OMPI_MCA_mpi_yield_when_idle", "1"},
                                         {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
@@ -88,10 +77,9 @@ Outcome many_ranks(const Options& options) {
     for (std::int64_t ranks = limit / 4; ranks <= limit; ranks *= 4) {
       const std::string launch = "mpirun." + mpi + " -n " + std::to_string(ranks) + " ";
       const Run plain = run(launch + program, folder);
-      const Run under =
-          run("env LD_PRELOAD=" + shim + " SUBSTRATA_MPI_SUMMARY=" + (folder / "summary.json").string() +
-                  " " + launch + program,
-              folder);
+      const Run under = run("env LD_PRELOAD=" + shim + " SUBSTRATA_MPI_SUMMARY=" + folder / "summary.json" +
+                                " " + launch + program,
+                            folder);
       const std::string which = mpi + ", " + std::to_string(ranks) + " ranks: ";
       ++outcome.tried;
       if (under.status != plain.status || under.out != plain.out)
@@ -110,8 +98,6 @@ Outcome many_ranks(const Options& options) {
       outcome.figures.emplace_back(which + "the shim takes", text);
     }
   }
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
   if (outcome.tried == 0) outcome.skipped = "no MPI library that can start a program here";
   return outcome;
 }
