@@ -50,4 +50,18 @@ std::string objection(const Shape& shape, uint32_t node, uint32_t program, int a
   return {};
 }
 
+std::string objection(const Shape& shape, uint32_t node, uint32_t program, int axis, uint32_t latency,
+                      uint32_t x, uint32_t space) {
+  if (std::string wrong = objection(shape, node, program, axis); !wrong.empty()) return wrong;
+  const uint32_t rows = axis == SUBSTRATA_MYRINET_BY_SIZE   ? shape.length_bins
+                        : axis == SUBSTRATA_MYRINET_BY_TYPE ? kTypes
+                                                            : shape.nodes;
+  if (x >= rows) return "x is " + std::to_string(x) + "; this axis has " + std::to_string(rows);
+  if (latency >= kLatencies) return "there is no latency " + std::to_string(latency);
+  if (space < shape.latency_bins)
+    return "the histogram has " + std::to_string(shape.latency_bins) + " bins, there is space for " +
+           std::to_string(space);
+  return {};
+}
+
 }  // namespace substrata::myrinet

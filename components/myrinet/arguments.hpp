@@ -35,5 +35,8 @@ bool read_host(const substrata_myrinet_shape* shape, const substrata_myrinet_hos
 
 // What is wrong with a place to look at; empty: nothing.
 std::string objection(const Shape& shape, uint32_t node, uint32_t program, int axis);
+// Of a histogram for which `space` counts can be taken.
+std::string objection(const Shape& shape, uint32_t node, uint32_t program, int axis, uint32_t latency,
+                      uint32_t x, uint32_t space);
 
 }  // namespace substrata::myrinet

@@ -131,6 +131,22 @@ int substrata_myrinet_carried_signature(const substrata_myrinet_carried* carried
   });
 }
 
+int substrata_myrinet_carried_histogram(const substrata_myrinet_carried* carried, uint32_t node,
+                                        uint32_t phase, substrata_myrinet_latency latency,
+                                        substrata_myrinet_axis axis, uint32_t x, uint64_t* counts,
+                                        uint32_t most) {
+  return command([&](Recorder&) {
+    if (carried == nullptr) return fail(Code::kInvalid, "a result of substrata_myrinet_carry is needed");
+    const MonitorMemory& memory = carried->replay.memory();
+    if (const std::string wrong = objection(memory.shape(), node, phase, static_cast<int>(axis), latency, x,
+                                            counts != nullptr ? most : 0);
+        !wrong.empty())
+      return fail(Code::kInvalid, "%s", wrong.c_str());
+    std::ranges::copy(histogram(memory, node, phase, latency, axis, x), counts);
+    return 0;
+  });
+}
+
 int substrata_myrinet_carried_operations(const substrata_myrinet_carried* carried, uint32_t node,
                                          uint32_t phase, substrata_myrinet_operation_point* out,
                                          uint32_t most, uint32_t* count) {

@@ -53,20 +53,10 @@ int substrata_myrinet_histogram(uint32_t node, uint32_t program, substrata_myrin
     substrata_flush();
     return self.with_memory([&](auto& memory) {
       const Shape& shape = memory->shape();
-      std::string wrong = objection(shape, node, program, static_cast<int>(axis));
-      const uint32_t rows = axis == SUBSTRATA_MYRINET_BY_SIZE   ? shape.length_bins
-                            : axis == SUBSTRATA_MYRINET_BY_TYPE ? kTypes
-                                                                : shape.nodes;
-      if (wrong.empty() && x >= rows)
-        wrong = "x is " + std::to_string(x) + "; this axis has " + std::to_string(rows);
-      if (wrong.empty() && static_cast<uint32_t>(latency) >= kLatencies)
-        wrong = "there is no latency " + std::to_string(static_cast<uint32_t>(latency));
-      if (wrong.empty() && (counts == nullptr || most < shape.latency_bins))
-        wrong = "the histogram has " + std::to_string(shape.latency_bins) + " bins, there is space for " +
-                std::to_string(counts == nullptr ? 0 : most);
+      const std::string wrong =
+          objection(shape, node, program, static_cast<int>(axis), latency, x, counts != nullptr ? most : 0);
       if (!wrong.empty()) return fail(Code::kInvalid, "%s", wrong.c_str());
-      const std::vector<uint64_t> bins =
-          histogram(*memory, node, program, static_cast<uint32_t>(latency), axis, x);
+      const std::vector<uint64_t> bins = histogram(*memory, node, program, latency, axis, x);
       std::copy(bins.begin(), bins.end(), counts);
       return 0;
     });

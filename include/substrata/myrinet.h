@@ -388,6 +388,13 @@ SUBSTRATA_API int substrata_myrinet_carried_signature(const struct substrata_myr
                                                       enum substrata_myrinet_axis axis,
                                                       struct substrata_myrinet_point* out, uint32_t capacity,
                                                       uint32_t* count);
+/* As substrata_myrinet_histogram; of one phase or all. The bins have the default shape's widths: 32 bytes, 1 us, net 2
+ * us; there are 64 of each latency. */
+SUBSTRATA_API int substrata_myrinet_carried_histogram(const struct substrata_myrinet_carried* carried,
+                                                      uint32_t node, uint32_t phase,
+                                                      enum substrata_myrinet_latency latency,
+                                                      enum substrata_myrinet_axis axis, uint32_t x,
+                                                      uint64_t* counts, uint32_t capacity);
 /* As substrata_myrinet_operations. A collective operation is one of the node that sends its first message, until its
  * last message is delivered; each node's packets of it are its own. */
 SUBSTRATA_API int substrata_myrinet_carried_operations(const struct substrata_myrinet_carried* carried,

@@ -309,6 +309,28 @@ TEST(ReportPage, ARooflineInTheRecordingIsAPanel) {
   EXPECT_THAT(seen.found.at("captions").back().get<std::string>(), HasSubstr("peaks of a processor"));
 }
 
+TEST(ReportPage, AHistogramOfAModelledMonitorIsAPanel) {
+  NEEDS_CHARTS();
+  MemorySink sink(machine("a", "boot"));
+  sample_functions(
+      sink, 50, 0.1, [](double t) { return 1000 * t * t; }, [](double t) { return 40000 + 500 * t; });
+  sink.end(6 * kSecond, {});
+  Recording recording = sink.recording();
+  recording.writers[0].attachments.push_back(
+      {"histograms", "application/json",
+       R"({"histograms":[{"title":"senders by size","modelled":true,"columns":["0","16"],"rows":["rank 0","rank 1"],)"
+       R"("counts":[[0,7],[3,0]]},{"title":"nothing","modelled":true,"columns":["0"],"rows":[],"counts":[]}]})"});
+  std::ostringstream page;
+  write_html_report(page, lay_out(recording), "histograms");
+  const Browsed seen =
+      browse(page.str(), 1200,
+             "out.captions = Array.from(document.querySelectorAll('figcaption'), (one) => one.textContent);");
+  SKIP_WITHOUT_BROWSER(seen);
+  ASSERT_TRUE(seen.found.is_object()) << seen.said;
+  EXPECT_THAT(seen.said, Not(HasSubstr("CONSOLE")));
+  EXPECT_THAT(seen.found.at("captions").back().get<std::string>(), HasSubstr("senders by size, modelled"));
+}
+
 TEST(ReportPage, AQueryInTheRecordingIsATableWithSharesAndBars) {
   MemorySink sink(machine("a", "boot"));
   sink.end(6 * kSecond, {});

@@ -73,6 +73,23 @@ TEST(ReportCommand, ARooflineIsPartOfThePage) {
   EXPECT_THAT(none.errors, HasSubstr("/no/such"));
 }
 
+TEST(ReportCommand, HistogramsOfSeveralMonitorsArePartOfThePage) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub");
+  {
+    FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
+    writer.end(kSecond, {});
+  }
+  std::ofstream(folder.file("one.json")) << R"({"histograms":[{"title":"the first monitor"}]})";
+  std::ofstream(folder.file("two.json")) << R"({"histograms":[{"title":"the second monitor"}]})";
+  ASSERT_EQ(tool("report " + path + " --html " + folder.file("r.html") + " --histograms " +
+                 folder.file("one.json") + " " + folder.file("two.json"))
+                .status,
+            0);
+  EXPECT_THAT(contents(folder.file("r.html")),
+              AllOf(HasSubstr("the first monitor"), HasSubstr("the second monitor")));
+}
+
 TEST(CorrelateCommand, TellsLagAndGain) {
   const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");

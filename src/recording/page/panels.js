@@ -101,6 +101,22 @@ function messages(box) {
   }
 }
 
+// Histograms that modelled monitors kept of the command's messages, where the recording carries them.
+function monitorHistograms(box) {
+  for (const attachment of data.attachments) {
+    if (attachment.name !== 'histograms') continue;
+    let kept = null;
+    try { kept = JSON.parse(attachment.content); } catch (error) { continue; }
+    for (const one of kept && Array.isArray(kept.histograms) ? kept.histograms : []) {
+      const values = one.counts.map((row) => row.map((count) => count || null)), most = Math.max(1, ...one.counts.flat());
+      if (!values.length) continue;
+      grid(box, one.title + (one.modelled ? ', modelled' : '') + ' (colours by logarithm)', one.rows, one.columns, values, {
+        flat: true, colours: AMOUNTS, range: [0, Math.log10(most)], ends: ['1', quantity(most, '')], shade: (value) => Math.log10(value),
+        text: (value) => quantity(value, 'packets') });
+    }
+  }
+}
+
 // Roofs of all cores and points, where the recording carries what `substrata roofline --json` wrote.
 function roofline(box) {
   for (const attachment of data.attachments) {
@@ -137,6 +153,7 @@ function setUpPanels() {
   const all = element('div', { class: 'panes' }, box);
   const words = [signatures(all), correlations(all)];
   messages(all);
+  monitorHistograms(all);
   roofline(all);
   for (const text of words) if (text) element('p', { class: 'dim empty' }, box, text);
 }

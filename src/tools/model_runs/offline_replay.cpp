@@ -72,6 +72,19 @@ std::vector<substrata_myrinet_point> OfflineReplay::signature(std::uint32_t node
   return points;
 }
 
+std::vector<std::vector<std::uint64_t>> OfflineReplay::lengths_by(substrata_myrinet_latency latency) const {
+  auto shape = client::sized<substrata_myrinet_shape>();
+  check(substrata_myrinet_default_shape(&shape));
+  std::vector<std::vector<std::uint64_t>> rows(shape.length_bins);
+  for (std::uint32_t length = 0; length < shape.length_bins; ++length) {
+    rows[length].resize(shape.latency_bins);
+    check(substrata_myrinet_carried_histogram(carried_.get(), SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL,
+                                              latency, SUBSTRATA_MYRINET_BY_SIZE, length, rows[length].data(),
+                                              shape.latency_bins));
+  }
+  return rows;
+}
+
 std::vector<substrata_myrinet_operation_point> OfflineReplay::operations(std::uint32_t node,
                                                                          std::uint32_t phase) const {
   std::vector<substrata_myrinet_operation_point> points(SUBSTRATA_MYRINET_OPERATION_KINDS);

@@ -29,6 +29,8 @@ class OfflineReplay {
   std::vector<substrata_myrinet_operation_point> operations(std::uint32_t node, std::uint32_t phase) const;
   std::vector<substrata_myrinet_point> signature(std::uint32_t node, std::uint32_t phase,
                                                  substrata_myrinet_axis axis) const;
+  // Of all nodes and phases: how many packets of each length (bins of 32 bytes) had each latency.
+  std::vector<std::vector<std::uint64_t>> lengths_by(substrata_myrinet_latency latency) const;
 
  private:
   struct Free {
@@ -45,7 +47,7 @@ class OfflineReplay {
 // program ran with, unless they are empty. Throws std::runtime_error with the reason.
 OfflineReplay replay_folder(const std::string& folder, const std::string& parameters);
 
-// cluster.json, and each rank's signature as data and as gnuplot's commands, whole and by phase
+// cluster.json, histograms.json, and each rank's signature as data and as gnuplot's commands, whole and by phase
 // (docs/reference/myrinet.md). cluster.json comes last, whole. Throws std::runtime_error with the reason.
 void write_replay(const OfflineReplay& run, const std::string& folder);
 

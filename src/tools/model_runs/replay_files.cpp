@@ -1,6 +1,7 @@
 // What the cluster carried, as cluster.json and as tables and commands for gnuplot.
 #include "model_runs/replay_files.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
@@ -73,6 +74,37 @@ Json operations_as_json(const OfflineReplay& run, std::uint32_t phase) {
                    {"p99_ns", rounded(point.p99_ns)},
                    {"longest_ns", rounded(point.longest_ns)}});
   return out;
+}
+
+// Each latency by the packets' length, for `substrata report --histograms`: lengths by 256 bytes, so that the page's
+// rows can be read, without those that no packet has.
+Json histograms_as_json(const OfflineReplay& run) {
+  constexpr std::size_t kBinBytes = 32, kTogether = 8;
+  constexpr const char* kTitles[] = {"SourceLatency", "LANaiLatency", "NetLatency", "DestLatency"};
+  Json out = Json::array();
+  for (std::uint32_t latency = 0; latency < SUBSTRATA_MYRINET_LATENCIES; ++latency) {
+    const auto lengths = run.lengths_by(static_cast<substrata_myrinet_latency>(latency));
+    const std::size_t step_us = latency == SUBSTRATA_MYRINET_NET ? 2 : 1, bins = lengths.front().size();
+    Json one = {
+        {"title", std::string("Myrinet: packets by length (bytes) and ") + kTitles[latency] + " (us)"},
+        {"modelled", true},
+        {"columns", Json::array()},
+        {"rows", Json::array()},
+        {"counts", Json::array()}};
+    for (std::size_t bin = 0; bin < bins; ++bin)
+      one["columns"].push_back((bin + 1 == bins ? "from " : "") + std::to_string(bin * step_us));
+    for (std::size_t first = 0; first < lengths.size(); first += kTogether) {
+      std::vector<std::uint64_t> row(bins);
+      for (std::size_t length = first; length < std::min(first + kTogether, lengths.size()); ++length)
+        for (std::size_t bin = 0; bin < bins; ++bin) row[bin] += lengths[length][bin];
+      if (std::ranges::count(row, 0U) == static_cast<std::ptrdiff_t>(bins)) continue;
+      one["rows"].push_back(std::to_string(first * kBinBytes) + " to " +
+                            std::to_string((first + kTogether) * kBinBytes - 1));
+      one["counts"].push_back(row);
+    }
+    out.push_back(std::move(one));
+  }
+  return {{"histograms", out}};
 }
 
 }  // namespace
@@ -191,6 +223,7 @@ void write_replay(const OfflineReplay& run, const std::string& folder) {
     write(base + ".gp", rank_as_plot(rank, parts));
     json["ranks"].push_back(rank_as_json(rank, parts));
   }
+  write(folder + "/histograms.json", histograms_as_json(run).dump() + "\n");
   write(folder + "/" + mpi::kReplayName, json.dump() + "\n");
 }
 

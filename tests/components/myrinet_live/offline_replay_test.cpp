@@ -135,6 +135,38 @@ TEST(MyrinetOfflineReplay, WhatIsSentIsReceivedPacketByPacketAndByteByByte) {  /
   EXPECT_EQ(points, packets);
 }
 
+TEST(MyrinetOfflineReplay, TheHistogramsHoldEveryPacketOnce) {
+  const Carried run({{send(1, 100), send(1, 9000)}, {receive(0, 1), receive(0, 2)}});
+  ASSERT_EQ(run.status, 0) << run.error;
+  for (int latency = 0; latency < SUBSTRATA_MYRINET_LATENCIES; ++latency) {
+    uint64_t all = 0;
+    uint64_t counts[64];
+    for (uint32_t length = 0; length < 128; ++length) {
+      ASSERT_EQ(substrata_myrinet_carried_histogram(run.carried, SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL,
+                                                    static_cast<substrata_myrinet_latency>(latency),
+                                                    SUBSTRATA_MYRINET_BY_SIZE, length, counts, 64),
+                0)
+          << substrata_myrinet_error();
+      for (const uint64_t count : counts) all += count;
+    }
+    EXPECT_EQ(all, 1u + 3u) << latency;  // 9000 bytes are three packets
+  }
+}
+
+TEST(MyrinetOfflineReplay, AHistogramThatDoesNotExistIsRefused) {
+  const Carried run({{send(1, 100)}, {receive(0, 1)}});
+  ASSERT_EQ(run.status, 0) << run.error;
+  uint64_t counts[64];
+  const auto histogram = [&](uint32_t node, uint32_t x, uint32_t space) {
+    return substrata_myrinet_carried_histogram(run.carried, node, 0, SUBSTRATA_MYRINET_NET,
+                                               SUBSTRATA_MYRINET_BY_SIZE, x, counts, space);
+  };
+  EXPECT_EQ(histogram(0, 0, 64), 0);
+  EXPECT_NE(histogram(2, 0, 64), 0);
+  EXPECT_NE(histogram(0, 128, 64), 0);
+  EXPECT_NE(histogram(0, 0, 63), 0);
+}
+
 TEST(MyrinetOfflineReplay, WithFaultsEveryAttemptIsReceivedOrCountedAsLost) {  // MY-22
   uint64_t bytes = 0;
   uint64_t packets = 0;

@@ -84,7 +84,7 @@ std::pair<double, double> stretch(const recording::Timeline& timeline, const std
 }  // namespace
 
 int report(int argc, char** argv) {
-  std::vector<std::string> files;
+  std::vector<std::string> files, histograms;
   std::string out, page, from, until, region, roofline;
   Arguments arguments(
       "substrata report",
@@ -99,6 +99,9 @@ int report(int argc, char** argv) {
   arguments.word("--roofline", roofline,
                  "with --html: a file that `substrata roofline --json` wrote, as a panel",
                  Arguments::Value::kFile);
+  arguments.words("--histograms", histograms,
+                  "with --html: histograms.json files of modelled monitors, as panels",
+                  Arguments::Value::kFile);
   arguments.word("-o,--output", out, "file to write instead of standard output", Arguments::Value::kFile);
   arguments.word("--from", from, "start this many seconds after the begin of the recording");
   arguments.word("--to", until, "end this many seconds after the begin of the recording");
@@ -111,11 +114,13 @@ int report(int argc, char** argv) {
   const ProgressLine line;
   recording::Recording recording = read_records(files);
   recording::Timeline timeline = recording::lay_out(recording);
-  if (!roofline.empty()) {
-    const std::string content = contents_of(roofline);
-    if (content.empty()) throw std::runtime_error("'" + roofline + "' cannot be read, or is empty");
-    recording.writers.front().attachments.push_back({"roofline", "application/json", content});
-  }
+  const auto attach = [&](const char* name, const std::string& file) {
+    const std::string content = contents_of(file);
+    if (content.empty()) throw std::runtime_error("'" + file + "' cannot be read, or is empty");
+    recording.writers.front().attachments.push_back({name, "application/json", content});
+  };
+  if (!roofline.empty()) attach("roofline", roofline);
+  for (const std::string& one : histograms) attach("histograms", one);
   if (!from.empty() || !until.empty() || !region.empty()) {
     const auto [begin, end] = stretch(timeline, region, from, until);
     timeline = recording::cut_out(timeline, begin, end);
