@@ -409,9 +409,11 @@ void draw_both(const Setting& setting) {
   myrinet_end();
   const std::vector<std::string> paper = {
       "Section 4.2: contention is alleviated; each program takes much longer."};
-  write_signature(setting, "myrinet-fft-with-radix", "Figure 12: FFT when run with RADIX",
+  write_signature(setting, "myrinet-fft-with-radix",
+                  "Figure 12: FFT, " + std::to_string(points) + " points, when run with RADIX",
                   myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE, 0), paper);
-  write_signature(setting, "myrinet-radix-with-fft", "Figure 13: RADIX when run with FFT",
+  write_signature(setting, "myrinet-radix-with-fft",
+                  "Figure 13: RADIX, " + std::to_string(8 * points) + " keys, when run with FFT",
                   myrinet_signature(SUBSTRATA_MYRINET_BY_SIZE, 1), paper);
 }
 

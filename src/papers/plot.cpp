@@ -67,10 +67,11 @@ class Scale {
   Scale(const Axis& axis, double least, double most, double from, double to)
       : logarithmic_(axis.logarithmic), from_(from), to_(to) {
     if (logarithmic_) {
-      least_ = std::floor(std::log10(axis.least.value_or(least)) + 1e-9);
+      least_ = axis.least ? std::log10(*axis.least) : std::floor(std::log10(least) + 1e-9);
       most_ = std::ceil(std::log10(axis.most.value_or(most)) - 1e-9);
       if (most_ <= least_) most_ = least_ + 1;
-      for (double decade = least_; decade <= most_; ++decade) ticks_.push_back(std::pow(10, decade));
+      for (double decade = std::ceil(least_ - 1e-9); decade <= most_; ++decade)
+        ticks_.push_back(std::pow(10, decade));
       return;
     }
     least_ = axis.least.value_or(std::min(least, 0.0));
@@ -163,7 +164,13 @@ void draw_panel(std::ostream& out, const Panel& panel, double left, double top) 
                                                       [](const Series& one) { return !one.name.empty(); }));
   const double most =
       panel.y.logarithmic ? up.most : up.most * (1 + keys * kLine / (kHeight - kTop - kBottom) * 1.4);
-  const Scale y(panel.y, panel.y.logarithmic ? std::min(up.least, 1.0) : up.least, most, y0, y1);
+  Axis upright = panel.y;
+  // What stands on a logarithmic axis is seen also where it is the least.
+  const bool stands = std::any_of(panel.series.begin(), panel.series.end(), [](const Series& one) {
+    return one.style == Series::Style::kImpulses || one.style == Series::Style::kBars;
+  });
+  if (upright.logarithmic && stands && !upright.least) upright.least = std::min(up.least, 1.0) / 2;
+  const Scale y(upright, upright.logarithmic ? std::min(up.least, 1.0) : up.least, most, y0, y1);
   for (const double tick : x.ticks()) {
     line(out, x(tick), y0, x(tick), y1, "stroke=\"#e4e4e4\"");
     text(out, x(tick), y0 + kLine, number(tick), "text-anchor=\"middle\"");
@@ -206,8 +213,12 @@ std::uint64_t highest(const Field& field) {
   return most;
 }
 
-// Every so many indices have a label.
-std::size_t label_step(std::size_t cells) { return cells <= 16 ? 1 : (cells + 15) / 16; }
+// Every so many indices have a label: `most` labels where there are more than 16 indices.
+std::size_t label_step(std::size_t cells, std::size_t most = 16) {
+  return cells <= 16 ? 1 : (cells + most - 1) / most;
+}
+// Along the edges of blocks, which are drawn aslant and so are closer together.
+constexpr std::size_t kMostAslant = 8;
 
 }  // namespace
 
@@ -283,11 +294,11 @@ void write_blocks(std::ostream& out, const std::string& title, const Field& fiel
       out << '\n';
     }
   }
-  for (std::size_t i = 0; i < field.at.size(); i += label_step(field.at.size())) {
+  for (std::size_t i = 0; i < field.at.size(); i += label_step(field.at.size(), kMostAslant)) {
     const auto [a, b] = place(static_cast<double>(i) + 0.5, ny, 0);
     text(out, a + 6, b + 12, number(static_cast<double>(i) * field.x_step));
   }
-  for (std::size_t j = 0; j < field.at[0].size(); j += label_step(field.at[0].size())) {
+  for (std::size_t j = 0; j < field.at[0].size(); j += label_step(field.at[0].size(), kMostAslant)) {
     const auto [a, b] = place(nx, static_cast<double>(j) + 0.5, 0);
     text(out, a - 6, b + 12, number(static_cast<double>(j) * field.y_step), "text-anchor=\"end\"");
   }

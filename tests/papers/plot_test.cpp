@@ -57,6 +57,33 @@ TEST(Plot, DecadesAreAsFarApartOnALogarithmicAxis) {
   EXPECT_NEAR(places[1] - places[0], places[2] - places[1], 0.2);
 }
 
+// The axis began at 1, so an impulse of one packet had no height.
+TEST(Plot, ACountOfOneStandsOnALogarithmicAxis) {
+  std::ostringstream out;
+  write_panels(out, "counts",
+               {panel("", {"x"}, {"y", true},
+                      {{.name = {}, .points = {{0, 100}, {5, 1}}, .style = Series::Style::kImpulses}})},
+               1);
+  const std::string impulse = "y1=\"([0-9.]+)\" x2=\"[0-9.]+\" y2=\"[0-9.]+\" stroke=\"#1f5fa8\"";
+  const std::string top = "y2=\"([0-9.]+)\" stroke=\"#1f5fa8\"";
+  const std::vector<double> from = numbers(out.str(), impulse), to = numbers(out.str(), top);
+  ASSERT_EQ(from.size(), 2u);
+  ASSERT_EQ(to.size(), 2u);
+  EXPECT_GT(from[1] - to[1], 5) << out.str();
+}
+
+// Their labels ran into each other.
+TEST(Plot, BlocksOfManySizesHaveEightLabelsAtMost) {
+  Field field{.x = {"size"}, .y = {"latency"}, .count = "packets", .at = {}, .x_step = 128};
+  field.at.assign(32, std::vector<std::uint64_t>(4, 1));
+  std::ostringstream out;
+  write_blocks(out, "blocks", field);
+  std::size_t labels = 0;
+  for (int size = 128; size < 32 * 128; size += 128)
+    labels += times(out.str(), ">" + std::to_string(size) + "<");
+  EXPECT_LE(labels, 7u);  // and one at 0
+}
+
 TEST(Plot, APanelWithoutPointsSaysSo) {
   std::ostringstream out;
   write_panels(out, "empty", {panel("", {"x"}, {"y"}, {{"one", {}}})}, 1);
