@@ -232,23 +232,31 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
 
   uint64_t variables[kMostAtOnce];
   uint64_t clocks[kMostAtOnce];
+  uint64_t latencies[kMostAtOnce];
   const size_t most = std::min(count, chunk_);
-  const bool wired = board.selection().jumper() >= kFirstSignal;
-  size_t alike = 0;
-  while (alike < most && batch[alike].target == node && batch[alike].phase == batch->phase &&
-         batch[alike].kind != SUBSTRATA_COMMAND) {
-    const substrata_transaction& t = batch[alike];
-    const Arrival packet{.received = t.time / kPicosecondsPerTick & kClockMask,
-                         .stamped = t.start / kPicosecondsPerTick & kClockMask,
-                         .size = t.size,
-                         .sender = static_cast<uint8_t>(t.initiator),
-                         .tag = board.tag_of(t.address),
-                         .signals = wired ? signals_of(t) : uint16_t{0}};
-    variables[alike] = board.variables(packet);
-    clocks[alike] = packet.received;
-    ++alike;
-  }
-  return record(lock, node, {variables, clocks, alike, batch});
+  // With and without the signals of the jumpers, which few selections want.
+  const auto take_in = [&](const auto& signals) {
+    size_t alike = 0;
+    while (alike < most && batch[alike].target == node && batch[alike].phase == batch->phase &&
+           batch[alike].kind != SUBSTRATA_COMMAND) {
+      const substrata_transaction& t = batch[alike];
+      const Arrival packet{.received = t.time / kPicosecondsPerTick & kClockMask,
+                           .stamped = t.start / kPicosecondsPerTick & kClockMask,
+                           .size = t.size,
+                           .sender = static_cast<uint8_t>(t.initiator),
+                           .tag = board.tag_of(t.address),
+                           .signals = signals(t)};
+      variables[alike] = board.variables(packet);
+      clocks[alike] = packet.received;
+      latencies[alike] = (packet.received - packet.stamped) & kClockMask;
+      ++alike;
+    }
+    return alike;
+  };
+  const size_t alike = board.selection().jumper() >= kFirstSignal
+                           ? take_in(signals_of)
+                           : take_in([](const substrata_transaction&) { return uint16_t{0}; });
+  return record(lock, node, {variables, clocks, alike, batch, latencies});
 }
 
 // A use of the bus that the node's monitor takes in: the time that it was waited for as the latency, its user as the
@@ -263,7 +271,7 @@ void Rack::take_bus(std::unique_lock<std::mutex>& lock, const substrata_transact
                      .tag = user_of(use.kind)};
   const uint64_t variables = board.variables(seen);
   try {
-    record(lock, use.target, {&variables, &seen.received, 1, nullptr});
+    record(lock, use.target, {&variables, &seen.received, 1, nullptr, nullptr});
   } catch (const std::bad_alloc&) {
     add(use.target, kLost, 1);
   }
@@ -296,7 +304,7 @@ size_t Rack::record(std::unique_lock<std::mutex>& lock, uint32_t node, const Int
     uint64_t latency = 0;
     for (size_t i = 0; i < done.taken; ++i) {
       bytes += intake.packets[i].size;
-      latency += (intake.clocks[i] - intake.packets[i].start / kPicosecondsPerTick) & kClockMask;
+      latency += intake.latencies[i];
     }
     add(node, kPackets, done.taken);
     add(node, kBytes, bytes);
