@@ -98,8 +98,9 @@ Json histograms_as_json(const OfflineReplay& run) {
       for (std::size_t length = first; length < std::min(first + kTogether, lengths.size()); ++length)
         for (std::size_t bin = 0; bin < bins; ++bin) row[bin] += lengths[length][bin];
       if (std::ranges::count(row, 0U) == static_cast<std::ptrdiff_t>(bins)) continue;
-      one["rows"].push_back(std::to_string(first * kBinBytes) + " to " +
-                            std::to_string((first + kTogether) * kBinBytes - 1));
+      // A bin ends with its multiple of 32 bytes, so that 4096 is in the last.
+      one["rows"].push_back(std::to_string(first == 0 ? 0 : first * kBinBytes + 1) + " to " +
+                            std::to_string((first + kTogether) * kBinBytes));
       one["counts"].push_back(row);
     }
     out.push_back(std::move(one));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model_runs/offline_replay.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace substrata::model_runs {
 namespace {
@@ -111,6 +112,16 @@ TEST(OfflineReplay, ANodeThatIsNotThereIsRefusedBeforeAnythingRuns) {
   std::vector<substrata_myrinet_operation> operations = kOperations;
   operations[0].peer = 9;
   EXPECT_THROW(OfflineReplay(parse_message_log(as_file(two_ranks(), operations))), std::runtime_error);
+}
+
+// Packets of 64, 1808 and twice 4096 bytes: a packet of 4096 is in the last bin.
+TEST(OfflineReplay, LeavesHistogramsByTheLengthsOfTheBins) {
+  const substrata::tests::TemporaryFolder folder;
+  write_replay(OfflineReplay(parse_message_log(as_file(two_ranks(), kOperations))), folder.path());
+  const auto kept = nlohmann::json::parse(substrata::tests::contents(folder.file("histograms.json")));
+  ASSERT_EQ(kept.at("histograms").size(), 4u);
+  EXPECT_EQ(kept.at("histograms").at(0).at("rows"),
+            (nlohmann::json{"0 to 256", "1793 to 2048", "3841 to 4096"}));
 }
 
 std::vector<ReplayPart> parts() {
