@@ -47,7 +47,6 @@ Layout::Layout(const Shape& shape)
     : shape_(placeable(shape)),
       by_length_(shape.length_bin_bytes),
       row_words_(kLatencies * (kSumWords + shape.latency_bins)),
-      by_row_(row_words_),
       peers_(shape.length_bins * row_words_),
       types_(peers_ + shape.nodes * row_words_),
       lengths_(types_ + kTypes * row_words_),

@@ -127,8 +127,8 @@ class Layout {
   // Where the longest of what is in the last bin is, as the number of its duration's bin and 1: bytes from the begin
   // of the block; of the row and latency whose sums are there.
   uint32_t longest_at(uint32_t sums) const noexcept {
-    const uint32_t row = by_row_.of_one_less(uint64_t{sums} + 1);
-    return longest_ * uint32_t{sizeof(uint32_t)} + row * kLatencies + (sums - row * row_words_) / kSumWords;
+    return longest_ * uint32_t{sizeof(uint32_t)} + sums / row_words_ * kLatencies +
+           sums % row_words_ / kSumWords;
   }
   // Words of 32 bits; the one after the last takes what is not counted by both.
   uint32_t size() const noexcept { return size_; }
@@ -148,7 +148,6 @@ class Layout {
   const Shape shape_;
   const Divider by_length_;
   const uint32_t row_words_;
-  const Divider by_row_;
   const uint32_t peers_;    // where the rows of the peers begin; those of the lengths at 0
   const uint32_t types_;    // those of the types
   const uint32_t lengths_;  // the counts by length and peer
