@@ -210,7 +210,7 @@ void Presets::load() {
 }
 
 void Presets::load_sources() {
-  const std::vector<std::string> cpus = catalogue_.pmu_names();
+  const std::vector<std::string> cpus = catalogue_.preset_sections();
   const std::string root = host_.root == nullptr ? "" : host_.root;
   const auto setting = [this](const char* name) -> std::string {
     const char* const value = host_.setting == nullptr ? nullptr : host_.setting(host_.context, name);
