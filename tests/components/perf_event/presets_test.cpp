@@ -114,6 +114,23 @@ TEST_F(PresetSources, UnreadableTableIsTheReasonWhyThereAreNoPresets) {
   EXPECT_NE(why.find("none.csv: the file cannot be read"), std::string::npos) << why;
 }
 
+TEST_F(PresetSources, LineThatWasLeftOutIsTheReasonWithFileLineAndColumn) {
+  tree.write("bad.csv",
+             "CPU,fake\n"
+             "PRESET,PAPI_TOT_INS,NOT_DERIVED\n"
+             "PRESET,PAPI_TOT_CYC, SOMEHOW,CYCLES_DONE\n"
+             "  PRESET,PAPI_FP_OPS,DERIVED_POSTFIX,N0|N7|+|,CYCLES_DONE\n"
+             "EVENT,PAPI_BR_INS,NOT_DERIVED,CYCLES_DONE\n");
+  host.settings["PAPI_CSV_EVENT_FILE"] = tree.path() + "/bad.csv";
+  for (const auto& [preset, place] : {std::pair{"PAPI_TOT_INS", "/bad.csv:2:21: a preset needs"},
+                                      std::pair{"PAPI_TOT_CYC", "/bad.csv:3:22: no such way"},
+                                      std::pair{"PAPI_FP_OPS", "/bad.csv:4:38: the formula"},
+                                      std::pair{"PAPI_BR_INS", "/bad.csv:5:1: a line begins"}}) {
+    EXPECT_EQ(first_term(preset), "");
+    EXPECT_NE(why.find(place), std::string::npos) << why;
+  }
+}
+
 TEST_F(PresetSources, LaterLinesReplaceEarlierOnes) {
   tree.write("t.csv",
              "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,CYCLES_DONE\nCPU,fake\nPRESET,PAPI_TOT_INS,NOT_"
