@@ -1,6 +1,7 @@
 // What is recorded without a list of events, on recorded machines: what of their devices is there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
@@ -127,6 +128,23 @@ TEST(SavedMachine, HasTheAnswersOfVendorsLibraries) {
                                           " machine run " + saved + " -- " + COMMAND_LINE +
                                           " nvml:::NVIDIA_H200:device_3:power"),
               HasSubstr("300003"));
+}
+
+// In a mount namespace of its own, as a container is: refused with the cure, which is then tried.
+TEST(Doctor, InAContainerWithoutProcSubstratesCountOnceItIsMounted) {
+  if (geteuid() != 0 || std::system("unshare -m mount -t tmpfs none /proc 2>/dev/null") != 0)
+    GTEST_SKIP() << "only root can make a mount namespace, and not everywhere";
+  const auto said = [](const std::string& mounts) {
+    return substrata::tests::output_of("LD_LIBRARY_PATH=" + std::string(LIBRARIES) + " unshare -m sh -c '" +
+                                       mounts + SUBSTRATA_TOOL +
+                                       " doctor 2>&1 | grep -A1 -E \"^(io|net|stealtime) \"'");
+  };
+  const std::string hidden = said("mount -t tmpfs none /proc && ");
+  const std::string mounted = said("mount -t tmpfs none /proc && mount -t proc proc /proc && ");
+  for (const char* const name : {"io", "net", "stealtime"}) {
+    EXPECT_THAT(hidden, ContainsRegex(std::string(name) + " [^\n]*\n *not available: [^\n]*mount /proc"));
+    EXPECT_THAT(mounted, ContainsRegex(std::string(name) + " [^\n]*\n *ok: [0-9]+ events"));
+  }
 }
 
 }  // namespace
