@@ -130,6 +130,15 @@ TEST(SavedMachine, HasTheAnswersOfVendorsLibraries) {
               HasSubstr("300003"));
 }
 
+TEST(Doctor, SaysWhatTheCountersOfGpusThatOnlyAnotherPapiHasNeed) {
+  const std::string tool = SUBSTRATA_TOOL;
+  EXPECT_THAT(substrata::tests::output_of(tool + " doctor 2>&1 | grep -A1 '^bridge '"),
+              ContainsRegex("SUBSTRATA_BRIDGE=/path/to/libpapi.so.*cuda rocp_sdk intel_gpu.*PAPI_CUDA_ROOT"));
+  EXPECT_THAT(substrata::tests::output_of(
+                  tool + " stat -e cuda:::dram__bytes:stat=sum:device=0 -- true 2>&1 || true"),
+              HasSubstr("no component is called \"cuda\"; SUBSTRATA_BRIDGE=/path/to/libpapi.so asks a PAPI"));
+}
+
 // In a mount namespace of its own, as a container is: refused with the cure, which is then tried.
 TEST(Doctor, InAContainerWithoutProcSubstratesCountOnceItIsMounted) {
   if (geteuid() != 0 || std::system("unshare -m mount -t tmpfs none /proc 2>/dev/null") != 0)
