@@ -121,13 +121,15 @@ TEST(SavedMachine, HasTheAnswersOfVendorsLibraries) {
   substrata::tests::TemporaryFolder folder;
   const std::string saved = folder.path() + "/saved", tool = SUBSTRATA_TOOL;
   const std::string library = "PAPI_NVML_MAIN=" + std::string(NVML_STAND_IN) + " ";
-  substrata::tests::output_of(library + tool + " machine save " + saved + " 2>&1");
+  const std::string answers = std::string(MACHINES) + "/eight_h200/events.txt ";
+  substrata::tests::output_of("FAKE_NVML_ANSWERS=" + answers + library + tool + " machine save " + saved +
+                              " 2>&1");
   EXPECT_THAT(substrata::tests::output_of("grep nvml:::NVIDIA_H200:device_3:power " + saved + "/events.txt"),
-              HasSubstr("mW 300003"));
+              HasSubstr("mW 655003"));
   EXPECT_THAT(substrata::tests::output_of(library + "FAKE_NVML_ANSWERS=" + saved + "/events.txt " + tool +
                                           " machine run " + saved + " -- " + COMMAND_LINE +
                                           " nvml:::NVIDIA_H200:device_3:power"),
-              HasSubstr("300003"));
+              HasSubstr("655003"));
 }
 
 TEST(Doctor, SaysWhatTheCountersOfGpusThatOnlyAnotherPapiHasNeed) {
