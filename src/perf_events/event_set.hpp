@@ -136,6 +136,8 @@ class EventSet {
                  std::vector<Sampling> sampling);
   template <typename Use>
   Status for_each_value(Use use) noexcept;
+  template <typename Use>
+  Status rebase_plain(Use use) noexcept;
   Status take_totals(Total* totals, bool rebase) noexcept;
   bool pages_count_here() noexcept;
   bool read_pages(int64_t* values) const noexcept;
