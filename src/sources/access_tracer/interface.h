@@ -52,8 +52,8 @@ struct substrata_memory_thread {
  * and the access is counted as skipped. None of them waits for what the interrupted thread itself holds. */
 void substrata_memory_begin(volatile uint64_t* salt, struct substrata_memory_thread* first);
 struct substrata_memory_thread* substrata_memory_attach(struct substrata_memory_thread** place);
-void substrata_memory_bind(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,
-                           unsigned kind, unsigned size);
+void substrata_memory_bind(struct substrata_memory_thread* thread, unsigned slot, uintptr_t pc,
+                           uintptr_t address, unsigned kind, unsigned size);
 void substrata_memory_publish(struct substrata_memory_thread* thread, uintptr_t address, unsigned kind,
                               unsigned size);
 /* The same, and the code that accesses. */
@@ -84,7 +84,7 @@ void substrata_memory_meets(struct substrata_memory_thread* thread, uintptr_t pc
 
 #define SUBSTRATA_MEMORY_LOCK_BYTES 4u /* of a lock, its first: what is accessed to take it */
 
-/* Sites of 8 KiB of code do not meet. */
+/* Of a hook that is called: those of 8 KiB of code do not meet. */
 static inline uint32_t substrata_memory_slot(uintptr_t pc) {
   return (uint32_t)pc & (SUBSTRATA_MEMORY_SITES - 1u);
 }

@@ -142,6 +142,44 @@ TEST(AccessTracer, CompilesAndLinksInTwoSteps) {
   EXPECT_GT(summary["writes"], 350);
 }
 
+// Instructions of a function of an object file up to its return, what is called not counted.
+long instructions_of(const std::string& object, const std::string& function) {
+  return std::stol(
+      output_of("objdump -d --no-show-raw-insn --disassemble=" + function + " " + object +
+                " | awk '/>:$/{p=1;n=0;next} p&&/^ +[0-9a-f]+:/{++n} p&&/\\tret/{exit} END{print n}'"));
+}
+
+// Each was a call, which with its return was sixteen instructions.
+TEST(AccessTracer, AnAccessIsTenInstructionsOfTheProgramsOwnCode) {
+#ifndef __x86_64__
+  GTEST_SKIP() << "the hooks are called on this processor";
+#endif
+  if (!can_run("gcc") || !can_run("objdump")) GTEST_SKIP() << "no gcc or no objdump here";
+  const TemporaryFolder folder;
+  std::ofstream(folder / "writes.c")
+      << "void one(volatile long* p, long v) { p[0] = v; }\n"
+         "void three(volatile long* p, long v) { p[0] = v, p[1] = v, p[2] = v; }\n";
+  output_of("SUBSTRATA_CC=gcc " + kBin + "substrata-cc -O2 -c -o " + (folder / "traced.o") + " " +
+            (folder / "writes.c"));
+  const long more =
+      instructions_of(folder / "traced.o", "three") - instructions_of(folder / "traced.o", "one");
+  // Besides the hook: the address into its register, and the access.
+  EXPECT_EQ(more, 2 * (10 + 2)) << output_of("objdump -d " + (folder / "traced.o"));
+}
+
+TEST(AccessTracer, CountsTheSameWhereItsHooksAreCalled) {
+  const TemporaryFolder folder;
+  Json counts[2];
+  for (const bool called : {false, true}) {
+    output_of(kBin + "substrata-cc -O2 " + (called ? "-fPIC" : "") + " -o " + (folder / "sort") + " " +
+              kSources + "kernels.c -lm");
+    for (const char* name : {"keys", "other", "digits"})
+      counts[called][name] = entry(summary_of(folder, (folder / "sort") + " sort 2")["by_object"], name);
+    ASSERT_GT(counts[called]["keys"]["reads"], 40000);
+  }
+  EXPECT_EQ(counts[0], counts[1]);
+}
+
 // FE-6: sites that were bound while nobody watched, and sites bound to an observer that has gone
 TEST(AccessTracer, AnObserverThatComesAndGoesIsGivenEveryAccessBetween) {
   TemporaryFolder folder;
