@@ -330,9 +330,12 @@ TEST(ToolCheckPresets, IsRightOrSaysThatNoneCanBeChecked) {
   }
 }
 
-bool all_hold(const json& report) {
-  for (const json& claim : report.at("claims"))
-    if (claim.at("holds") == false) return false;
+// A verdict that depends on the machine has more than one recorded: "holds|undecided".
+bool as_recorded(const json& report) {
+  for (const json& claim : report.at("claims")) {
+    const std::string recorded = "|" + claim.at("recorded").get<std::string>() + "|";
+    if (recorded.find("|" + claim.at("verdict").get<std::string>() + "|") == std::string::npos) return false;
+  }
   return true;
 }
 
@@ -344,7 +347,7 @@ TEST(ToolReproduce, ListsWhatThereIs) {
   EXPECT_EQ(tool("reproduce no-such-figure").status, 2);
 }
 
-// PA-5; whether the claims hold is told, not tested: they are of time.
+// PA-5; whether the claims hold is not tested: they are of time.
 TEST(ToolReproduce, DispatchGivesClaimsAndTheirStatus) {
   const TemporaryFolder folder;
   const Ran ran = tool("reproduce papi-dispatch --json --out " + folder.path());
@@ -353,7 +356,7 @@ TEST(ToolReproduce, DispatchGivesClaimsAndTheirStatus) {
   ASSERT_EQ(report.at("claims").size(), 2u);
   for (const json& claim : report.at("claims"))
     for (const char* part : {"claim", "paper", "ours"}) EXPECT_NE(claim.at(part), "");
-  EXPECT_EQ(ran.status, all_hold(report) ? 0 : 1);
+  EXPECT_EQ(ran.status, as_recorded(report) ? 0 : 1);
   EXPECT_THAT(contents(folder.file("papi-dispatch.csv")), HasSubstr("direct call,"));
 }
 
@@ -366,7 +369,7 @@ TEST(ToolReproduce, DomainsRunAtOnceAndDoNotDisturbEachOther) {
     if (claim.at("claim").get<std::string>().find("periods") == std::string::npos) {
       EXPECT_EQ(claim.at("holds"), true) << claim.dump(2);
     }
-  EXPECT_EQ(ran.status, all_hold(report) ? 0 : 1);
+  EXPECT_EQ(ran.status, as_recorded(report) ? 0 : 1);
 }
 
 }  // namespace

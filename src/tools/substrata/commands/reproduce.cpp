@@ -45,6 +45,7 @@ int reproduce(int argc, char** argv) {
                            {{"--full"}, false},
                            {{"--json"}, false},
                            {{"--out"}, true, false, Arguments::Value::kFolder},
+                           {{"--figures"}, true, false, Arguments::Value::kFolder},
                            {{"--record"}, true, false, Arguments::Value::kFolder}}))
     return 0;
   if (argc < 2) {
