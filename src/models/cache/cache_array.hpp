@@ -172,13 +172,14 @@ class RowsByTags {  // not here
 };
 #endif
 
-// By its tags where it can be, else in order.
+// By its tags where it can be, else in order. So are few ways, whose rows are a quarter as large or less.
 class CacheArray {
  public:
   static constexpr uint64_t kEmpty = kEmptyWord;
+  static constexpr uint64_t kFewWays = 4;
 
   CacheArray(uint64_t bytes, uint64_t ways, uint64_t line_bytes)
-      : by_tags_(ways <= RowsByTags::kMostWays),
+      : by_tags_(ways > kFewWays && ways <= RowsByTags::kMostWays),
         tags_(by_tags_ ? bytes / (ways * line_bytes) : 1, by_tags_ ? ways : 1),
         rows_(by_tags_ ? 1 : bytes / (ways * line_bytes), by_tags_ ? 1 : ways) {}
   // Makes the line the most recent of its set and dirty if asked; false: it is not there.

@@ -94,7 +94,7 @@ TEST(CacheArrays, KeepTheSameLinesByTagsAsInOrder) {
 }
 
 TEST(CacheArrays, AreNotChangedByTheUseOfTheirCopies) {
-  CacheArray one(1024, 4, 64);
+  CacheArray one(2048, 8, 64);
   one.insert(5, false);
   CacheArray copy = one;
   EXPECT_TRUE(copy.use(5, true));
