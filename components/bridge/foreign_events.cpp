@@ -35,23 +35,23 @@ ValueType type_of(int data_type) noexcept {
 }  // namespace
 
 Suspect::Suspect() noexcept {
-  void* const shared = ::mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const shared = ::mmap(nullptr, kCapacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   name_ = shared == MAP_FAILED ? nullptr : static_cast<char*>(shared);
 }
 
 Suspect::~Suspect() {
-  if (name_ != nullptr) ::munmap(name_, kRoom);
+  if (name_ != nullptr) ::munmap(name_, kCapacity);
 }
 
 void Suspect::is(std::string_view component) noexcept {
   if (name_ == nullptr) return;
-  const size_t length = std::min(component.size(), kRoom - 1);
+  const size_t length = std::min(component.size(), kCapacity - 1);
   std::memcpy(name_, component.data(), length);
   name_[length] = '\0';
 }
 
 std::string Suspect::component() const {
-  return name_ == nullptr ? std::string() : std::string(name_, strnlen(name_, kRoom));
+  return name_ == nullptr ? std::string() : std::string(name_, strnlen(name_, kCapacity));
 }
 
 bool ForeignEvents::scan(const Settings& settings, std::string* why, Suspect* suspect) {

@@ -40,7 +40,7 @@ class Suspect {
   std::string component() const;
 
  private:
-  static constexpr size_t kRoom = 256;
+  static constexpr size_t kCapacity = 256;
   char* name_;  // ends in a zero; null where there was no memory
 };
 

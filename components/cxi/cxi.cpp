@@ -68,7 +68,7 @@ class Interfaces : public sysfs::NumberFiles {
     NumberFiles::add(std::move(entry), std::move(source));
   }
   // The retry handler has files of other things, too: only what is a number is a counter.
-  void add_retry(const std::string& interface, std::string path, const std::string& counter) {
+  void add_retry(const std::string& interface, const std::string& path, const std::string& counter) {
     if (int64_t value = 0; sysfs::read_integer(path, &value))
       add(interface + ":rh:" + counter, path, counter);
   }

@@ -166,38 +166,23 @@ class MemoryMachine final : public workloads::SharedMemoryMachine {
   uint64_t published_ = 0;
 };
 
-int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept;
-void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept;
-void unfollow(void* following) noexcept;
-
-substrata_machine& registration() {
-  static substrata_machine& entry = workloads::machine_entry(
-      {.name = "memory",
-       .summary = "processors with two private cache levels each over one memory, no coherence; the fast one",
-       .parameters = kParameters,
-       .default_processes = 4,
-       .max_processes = kMostCpus,
-       .run = run,
-       .follow = follow,
-       .unfollow = unfollow});
-  return entry;
-}
-
-int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
-  const uint16_t program = options != nullptr ? options->program : uint16_t{0};
-  const auto make = [program](std::string_view text, uint64_t, ProcessId,
-                              std::string& error) -> std::unique_ptr<workloads::Machine> {
+struct Memory {
+  static workloads::MachineDescription description() {
+    return {.name = "memory",
+            .summary =
+                "processors with two private cache levels each over one memory, no coherence; the fast one",
+            .parameters = kParameters,
+            .default_processes = 4,
+            .max_processes = kMostCpus};
+  }
+  static std::unique_ptr<workloads::Machine> make(const workloads::Asked& asked, std::string& error) {
     MachineParameters parameters;
-    if (!parse_machine_parameters(text, &parameters, error)) return nullptr;
-    return std::make_unique<MemoryMachine>(parameters, program);
-  };
-  return workloads::run_registered(registration(), make, workload, options, result);
-}
-
-void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept {
-  const auto begin = [](std::string_view text, std::string& error) -> void* {
+    if (!parse_machine_parameters(asked.parameters, &parameters, error)) return nullptr;
+    return std::make_unique<MemoryMachine>(parameters, asked.program);
+  }
+  static void* begin(const workloads::Asked& asked, std::string& error) {
     MachineParameters parameters;
-    if (!parse_machine_parameters(text, &parameters, error)) return nullptr;
+    if (!parse_machine_parameters(asked.parameters, &parameters, error)) return nullptr;
     begin_machine(parameters.geometry);
     auto instrument = std::make_unique<CacheInstrument>(parameters.geometry, true);
     if (const Status refused = instrument->begin(); !refused.ok()) {
@@ -205,15 +190,13 @@ void* follow(const substrata_run_options* options, substrata_run_result* result)
       return nullptr;
     }
     return instrument.release();
-  };
-  return workloads::follow_registered("memory", begin, options, result);
-}
-
-void unfollow(void* following) noexcept {
-  auto* const instrument = static_cast<CacheInstrument*>(following);
-  instrument->end();
-  delete instrument;
-}
+  }
+  static void end(void* following) noexcept {
+    auto* const instrument = static_cast<CacheInstrument*>(following);
+    instrument->end();
+    delete instrument;
+  }
+};
 
 }  // namespace
 
@@ -241,7 +224,7 @@ namespace substrata::built_in {
 
 void memory() {
   static_cast<void>(memory::kSource.try_add());
-  static_cast<void>(substrata_machine_add(&memory::registration()));
+  workloads::ListedMachine<memory::Memory>::add();
 }
 
 }  // namespace substrata::built_in

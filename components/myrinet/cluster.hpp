@@ -47,6 +47,8 @@ class Delivery {
 class StageWatch {
  public:
   virtual void stage(std::uint32_t node, const substrata_transaction& stage) noexcept = 0;
+  // The same of an operation of the layer above that has ended.
+  virtual void ended(std::uint32_t, const substrata_transaction&) noexcept {}
 
  protected:
   ~StageWatch() = default;
@@ -119,9 +121,9 @@ class Cluster {
   void keep_in(std::shared_ptr<HostStore> store) noexcept { store_ = std::move(store); }
   // An operation of the layer above has ended at `node`: published there as it is.
   void completed(std::uint32_t node, substrata_transaction operation) {
-    if (publishers_.empty()) return;
     if (!parameters_.monitor.sending && !parameters_.monitor.receiving) operation.flags |= kNotMonitored;
-    commit(node, Place::kOperation, operation);
+    if (watch_ != nullptr) watch_->ended(node, operation);
+    if (!publishers_.empty()) commit(node, Place::kOperation, operation);
   }
   // Begins a global synchronisation now, besides those of the period.
   void synchronise();

@@ -72,9 +72,15 @@ class Processors {
 // The machine of one of the programs.
 class Sharing final : public workloads::Machine {
  public:
+  // `shift`: as of Company.
   Sharing(std::unique_ptr<svm::SvmMachine> machine, std::uint32_t program, Turns& turns,
-          const Processors& processors)
-      : machine_(std::move(machine)), program_(program), turns_(turns), processors_(processors) {}
+          const Processors& processors, std::uint32_t nodes, std::uint32_t shift)
+      : machine_(std::move(machine)),
+        program_(program),
+        turns_(turns),
+        processors_(processors),
+        nodes_(nodes),
+        shift_(shift) {}
   std::string_view name() const override { return machine_->name(); }
   void begin(workloads::Engine& engine) override { machine_->begin(engine); }
   workloads::ProcessView view(ProcessId process) override { return machine_->view(process); }
@@ -82,14 +88,15 @@ class Sharing final : public workloads::Machine {
   std::size_t advance(ProcessId process, std::span<const Operation> operations, Time& now,
                       Time horizon) override {
     turns_.wait(program_, now);
-    const Time begin = processors_.runs(program_, process, now);
+    const std::uint32_t node = (process + shift_) % nodes_;
+    const Time begin = processors_.runs(program_, node, now);
     if (begin > now) {
       now = begin;
       return machine_->advance(process, operations.first(1), now, now);
     }
     // A short piece at a time, so that the other keeps up.
     return machine_->advance(process, operations, now,
-                             std::min({horizon, now + kPiece, processors_.until(program_, process, now)}));
+                             std::min({horizon, now + kPiece, processors_.until(program_, node, now)}));
   }
   void on_lock(ProcessId process, std::uint32_t lock, Time now) override {
     in_turn(now).on_lock(process, lock, now);
@@ -121,6 +128,8 @@ class Sharing final : public workloads::Machine {
   const std::uint32_t program_;
   Turns& turns_;
   const Processors& processors_;
+  const std::uint32_t nodes_;
+  const std::uint32_t shift_;
 };
 
 }  // namespace
@@ -137,9 +146,10 @@ Reports run_coscheduled(const std::array<std::string, kCoscheduled>& workloads,
     turns.wait(program, 0);
     try {
       const Company company{[&](Time now) { turns.wait(program, now); },
-                            [&](ProcessId node, Time now) { return processors.runs(program, node, now); }};
+                            [&](std::uint32_t node, Time now) { return processors.runs(program, node, now); },
+                            program == 0 ? 0 : parameters.shift};
       Sharing machine(make_machine(parameters, static_cast<std::uint16_t>(program), shared, program, company),
-                      program, turns, processors);
+                      program, turns, processors, nodes, company.shift);
       workloads::EngineSettings settings;
       settings.processes = nodes;
       reports[program] = workloads::run_workload(workloads[program], seed, machine, settings);

@@ -15,6 +15,10 @@ constexpr std::uint64_t longest_part(std::uint32_t packet_bytes) noexcept {
   return std::uint64_t{UINT32_MAX} / packet_bytes * packet_bytes;
 }
 
+constexpr std::uint64_t packets_of(std::uint64_t bytes, std::uint32_t packet_bytes) noexcept {
+  return bytes == 0 ? 1 : (bytes - 1) / packet_bytes + 1;
+}
+
 }  // namespace
 
 Driver::Driver(const ClusterParameters& parameters, bool publishing)
@@ -79,11 +83,13 @@ void Driver::send(std::uint32_t node, Time now) {
   message.program = operation.program;
   message.phase = operation.phase;
   message.flags = operation.flags;
-  if (operation.type == SUBSTRATA_MYRINET_MESSAGE)
-    message.operation = operation_word(SUBSTRATA_MYRINET_MESSAGE_SEND, ++sent_, false);
   const std::uint64_t longest = longest_part(cluster_.parameters().packet_bytes);
   std::uint64_t left = operation.bytes;
   const Time begin = operation.called != 0 ? operation.called : now;
+  if (operation.type == SUBSTRATA_MYRINET_MESSAGE)
+    message.operation = operation_word(SUBSTRATA_MYRINET_MESSAGE_SEND, ++sent_, false);
+  else if (operation.collective != 0)
+    message.operation = begin_in_collective(operation, node, begin);
   Time at = now;
   do {
     message.bytes = static_cast<std::uint32_t>(std::min(left, longest));
@@ -106,27 +112,70 @@ bool Driver::give_up_one() {
   return true;
 }
 
+// The word for the packets of a message of a collective operation, which begins with its first message.
+std::uint64_t Driver::begin_in_collective(const ProcessOperation& operation, std::uint32_t node, Time begin) {
+  if (operation.collective_messages != 0) {
+    const auto [found, is_new] = collectives_.try_emplace(operation.collective);
+    Collective& one = found->second;
+    if (is_new)
+      one = {.begin = begin,
+             .left = operation.collective_messages,
+             .node = node,
+             .program = operation.program,
+             .phase = operation.phase,
+             .flags = operation.flags};
+    one.packets += packets_of(operation.bytes, cluster_.parameters().packet_bytes);
+    one.bytes += operation.bytes;
+  }
+  return operation_word(SUBSTRATA_MYRINET_OTHER_COLLECTIVE, operation.collective, false);
+}
+
+void Driver::end_in_collective(const Message& message, Time now) {
+  const auto found = collectives_.find(operation_number_of(message.operation));
+  if (found == collectives_.end() || --found->second.left != 0) return;
+  const Collective& one = found->second;
+  substrata_transaction ended{};
+  ended.time = now;
+  ended.start = one.begin;
+  ended.address = found->first;
+  ended.site = message.operation;
+  ended.detail = one.packets;
+  ended.initiator = one.node;
+  ended.target = message.to;
+  ended.size = static_cast<std::uint32_t>(std::min<std::uint64_t>(one.bytes, UINT32_MAX));
+  ended.kind = SUBSTRATA_COLLECTIVE;
+  ended.program = one.program;
+  ended.phase = one.phase;
+  ended.flags = static_cast<std::uint16_t>(one.flags | SUBSTRATA_FLAG_MODELLED);
+  cluster_.completed(one.node, ended);
+  collectives_.erase(found);
+}
+
+void Driver::end_message(const Message& message, Time now) {
+  substrata_transaction ended{};
+  ended.time = now;
+  ended.start = message.cookie;
+  ended.address = message.to;
+  ended.site = message.operation;
+  ended.detail = packets_of(message.bytes, cluster_.parameters().packet_bytes);
+  ended.initiator = message.from;
+  ended.target = message.to;
+  ended.size = message.bytes;
+  ended.kind = SUBSTRATA_SEND;
+  ended.program = message.program;
+  ended.phase = message.phase;
+  ended.flags = static_cast<std::uint16_t>(message.flags | SUBSTRATA_FLAG_MODELLED);
+  cluster_.completed(message.from, ended);
+}
+
 void Driver::delivered(const Message& message, Time, Time now) {
   if (message.cookie == kNotTheLast) return;
   ++messages_;
   const std::uint64_t there = ++delivered_[std::size_t{message.from} * processes_.size() + message.to];
-  if (message.operation != 0) {
-    const std::uint32_t packet = cluster_.parameters().packet_bytes;
-    substrata_transaction ended{};
-    ended.time = now;
-    ended.start = message.cookie;
-    ended.address = message.to;
-    ended.site = message.operation;
-    ended.detail = message.bytes == 0 ? 1 : (message.bytes - 1) / packet + 1;
-    ended.initiator = message.from;
-    ended.target = message.to;
-    ended.size = message.bytes;
-    ended.kind = SUBSTRATA_SEND;
-    ended.program = message.program;
-    ended.phase = message.phase;
-    ended.flags = static_cast<std::uint16_t>(message.flags | SUBSTRATA_FLAG_MODELLED);
-    cluster_.completed(message.from, ended);
-  }
+  if (operation_kind_of(message.operation) == SUBSTRATA_MYRINET_OTHER_COLLECTIVE)
+    end_in_collective(message, now);
+  else if (message.operation != 0)
+    end_message(message, now);
   const Process& process = processes_[message.to];
   if (!process.waits || process.operation.peer != message.from || process.operation.awaited > there) return;
   resume(message.to, std::max(now, process.since) + kHostReceive);

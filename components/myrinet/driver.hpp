@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <queue>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,10 +14,12 @@ namespace substrata::myrinet {
 
 // What a process does next: it sends a message to `peer`, or waits until one from there has come.
 struct ProcessOperation {
-  Time compute = 0;           // since its operation before has ended
-  Time called = 0;            // when the program began it, if that is known: then instead of that
-  std::uint64_t bytes = 0;    // of the message it sends
-  std::uint64_t awaited = 0;  // where it receives: so many messages of the peer must have come
+  Time compute = 0;              // since its operation before has ended
+  Time called = 0;               // when the program began it, if that is known: then instead of that
+  std::uint64_t bytes = 0;       // of the message it sends
+  std::uint64_t awaited = 0;     // where it receives: so many messages of the peer must have come
+  std::uint64_t collective = 0;  // number of the collective operation whose message it sends, 0: of none
+  std::uint64_t collective_messages = 0;  // that operation has; 0: it has been counted already
   std::uint32_t peer = 0;
   std::uint16_t program = 0;
   std::uint16_t phase = 0;
@@ -36,7 +39,8 @@ class OperationSource {
 };
 
 // A host waits where its interface's queue is full, and for the messages that it receives. A message by itself
-// is an operation of the communication layer (operations.hpp); those of a collective are not put together.
+// is an operation of the communication layer (operations.hpp), and so are the messages of a collective operation
+// together: one of the node that sends the first, until the last is delivered.
 // Thread-compatible.
 class Driver final : private Delivery {
  public:
@@ -70,6 +74,9 @@ class Driver final : private Delivery {
   void perform(std::uint32_t node, Time now);
   void send(std::uint32_t node, Time now);
   bool give_up_one();
+  std::uint64_t begin_in_collective(const ProcessOperation& operation, std::uint32_t node, Time begin);
+  void end_in_collective(const Message& message, Time now);
+  void end_message(const Message& message, Time now);
   void delivered(const Message& message, Time posted, Time now) override;
 
   Cluster cluster_;
@@ -80,6 +87,18 @@ class Driver final : private Delivery {
   // The next operation of each process that does not wait.
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   Time first_due_ = kNever;
+  // A collective operation that is under way.
+  struct Collective {
+    Time begin = 0;
+    std::uint64_t left = 0;  // messages to be delivered
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t node = 0;  // that sent the first
+    std::uint16_t program = 0;
+    std::uint16_t phase = 0;
+    std::uint16_t flags = 0;
+  };
+  std::unordered_map<std::uint64_t, Collective> collectives_;
   std::uint64_t sent_ = 0;  // messages by themselves
   std::uint64_t messages_ = 0;
   std::uint64_t unmatched_ = 0;

@@ -36,6 +36,8 @@ void LiveAdapter::take(const substrata_transaction* batch, size_t count) {
   const std::uint32_t nodes = driver_.cluster().parameters().nodes;
   const bool looked_at = driver_.cluster().looked_at();
   sent_in_batch_.clear();
+  messages_in_batch_.clear();
+  counted_ = collectives_;
   // What the batch before took is over: the batch keeps its own spacing from here on.
   const Time origin = driver_.cluster().now();
   bool begun = false;
@@ -61,6 +63,7 @@ void LiveAdapter::take(const substrata_transaction* batch, size_t count) {
     sent.program = t.program;
     sent.phase = t.phase;
     sent.flags = t.flags;
+    if (sends && sent.type == SUBSTRATA_MYRINET_COLLECTIVE) sent.collective = collective_of(t.address);
     if (sends) continue;
     ProcessOperation& received = pending_[t.target].add();
     received = {};
@@ -71,11 +74,22 @@ void LiveAdapter::take(const substrata_transaction* batch, size_t count) {
   }
 }
 
+// The messages of an operation come one after the other.
+std::uint64_t LiveAdapter::collective_of(std::uint64_t number) {
+  if (number == 0) return 0;
+  if (number != last_collective_) ++collectives_;
+  last_collective_ = number;
+  ++messages_in_batch_[collectives_];
+  return collectives_;
+}
+
 bool LiveAdapter::next(std::uint32_t node, ProcessOperation* out) {
   Ring<ProcessOperation>& operations = pending_[node];
   if (operations.empty()) return false;
   *out = operations.front();
   operations.pop_front();
+  // One that an earlier batch has ended is not counted again.
+  if (out->collective > counted_) out->collective_messages = messages_in_batch_[out->collective];
   return true;
 }
 

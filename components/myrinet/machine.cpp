@@ -38,6 +38,8 @@ std::span<const Parameter> known() {
              100'000),
       number("slice_ms", "programs run together share a processor in slices; 0: each has its own",
              defaults_of_host.slice / kMillisecond, 0, 10'000),
+      number("shift", "of programs run together, process p of the second is on the node so many after p", 0,
+             0, kMostNodes - 1),
       number("queue", "entries of an interface's request queue", defaults.queue_entries, 1, 65536),
       number("receive_buffers", "packets between network and host memory in an interface",
              defaults.receive_buffers, 1, 65536),
@@ -86,56 +88,36 @@ svm::SvmParameters shared_memory() {
   return out;
 }
 
-int run(const char* workload, const substrata_run_options* options, substrata_run_result* result);
-void* follow(const substrata_run_options* options, substrata_run_result* result);
-void unfollow(void* following);
-
-substrata_machine& registration() {
-  static substrata_machine& entry = workloads::machine_entry(
-      {.name = kSource,
-       .summary =
-           "PCs with Myrinet interfaces on one switch: shared virtual memory (twins and diffs) and messages",
-       .parameters = known(),
-       .default_processes = 8,
-       .max_processes = kMostNodes,
-       .run = run,
-       .follow = follow,
-       .unfollow = unfollow});
-  return entry;
-}
-
-int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) {
-  const std::uint16_t program = options != nullptr ? options->program : std::uint16_t{0};
-  return workloads::run_registered(
-      registration(),
-      [program](std::string_view text, std::uint64_t seed, workloads::ProcessId,
-                std::string& error) -> std::unique_ptr<workloads::Machine> {
-        MachineParameters parameters;
-        if (!parse_machine_parameters(text, seed, &parameters, error)) return nullptr;
-        return make_machine(parameters, program);
-      },
-      workload, options, result);
-}
-
-void* follow(const substrata_run_options* options, substrata_run_result* result) {
-  const std::uint64_t seed = options != nullptr ? options->seed : 0;
-  const auto begin = [seed](std::string_view text, std::string& error) -> void* {
+struct Myrinet {
+  static workloads::MachineDescription description() {
+    return {
+        .name = kSource,
+        .summary =
+            "PCs with Myrinet interfaces on one switch: shared virtual memory (twins and diffs) and messages",
+        .parameters = known(),
+        .default_processes = 8,
+        .max_processes = kMostNodes};
+  }
+  static std::unique_ptr<workloads::Machine> make(const workloads::Asked& asked, std::string& error) {
     MachineParameters parameters;
-    if (!parse_machine_parameters(text, seed, &parameters, error)) return nullptr;
+    if (!parse_machine_parameters(asked.parameters, asked.seed, &parameters, error)) return nullptr;
+    return make_machine(parameters, asked.program);
+  }
+  static void* begin(const workloads::Asked& asked, std::string& error) {
+    MachineParameters parameters;
+    if (!parse_machine_parameters(asked.parameters, asked.seed, &parameters, error)) return nullptr;
     auto adapter = std::make_unique<LiveAdapter>(parameters.cluster);
     if (const Status refused = adapter->begin(); !refused.ok()) {
       error = refused.note;
       return nullptr;
     }
     return adapter.release();
-  };
-  return workloads::follow_registered(kSource, begin, options, result);
-}
-
-void unfollow(void* following) {
-  const std::unique_ptr<LiveAdapter> adapter(static_cast<LiveAdapter*>(following));
-  adapter->end();
-}
+  }
+  static void end(void* following) {
+    const std::unique_ptr<LiveAdapter> adapter(static_cast<LiveAdapter*>(following));
+    adapter->end();
+  }
+};
 
 }  // namespace
 
@@ -159,6 +141,7 @@ bool parse_machine_parameters(std::string_view text, std::uint64_t seed, Machine
                      &cluster.record_receiving, &cluster.clock_upkeep})
     *cost = *cost * values["monitor_cost"] / 100;
   made.slice = values["slice_ms"] * 1000 * kMicrosecond;
+  made.shift = static_cast<std::uint32_t>(values["shift"]);
   cluster.queue_entries = static_cast<std::uint32_t>(values["queue"]);
   cluster.receive_buffers = static_cast<std::uint32_t>(values["receive_buffers"]);
   cluster.memory_slowdown = static_cast<double>(values["memory_slowdown"]) / 100;
@@ -203,6 +186,6 @@ std::unique_ptr<svm::SvmMachine> make_machine(const MachineParameters& parameter
 
 namespace substrata::built_in {
 
-void myrinet() { static_cast<void>(substrata_machine_add(&myrinet::registration())); }
+void myrinet() { workloads::ListedMachine<myrinet::Myrinet>::add(); }
 
 }  // namespace substrata::built_in

@@ -19,6 +19,8 @@ struct MachineParameters {
   Migration migration;
   // Of programs run together; 0: each has processors of its own. Linux 2.0's time slice: 20 ticks of 10 ms.
   Time slice = 200'000 * kMicrosecond;
+  // Of the second one of them: its process p is on the node that is so many after p.
+  std::uint32_t shift = 0;
 };
 
 // False with a message in `error`: not understood.

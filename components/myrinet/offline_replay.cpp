@@ -6,6 +6,17 @@
 
 namespace substrata::myrinet {
 
+namespace {
+
+bool is_of_collective(const substrata_myrinet_operation& logged) noexcept {
+  return logged.receives == 0 && logged.group != 0 && logged.type == SUBSTRATA_MYRINET_COLLECTIVE;
+}
+std::uint64_t key_of(const substrata_myrinet_operation& logged) noexcept {
+  return std::uint64_t{logged.group} << 32 | logged.number;
+}
+
+}  // namespace
+
 Shape OfflineReplay::shape_of(std::uint32_t nodes, std::uint32_t phases) {
   Shape shape;
   shape.nodes = nodes;
@@ -17,12 +28,24 @@ OfflineReplay::OfflineReplay(const ClusterParameters& parameters, std::uint32_t 
     : nodes_(parameters.nodes),
       phases_(phases),
       memory_(shape_of(parameters.nodes, phases)),
+      operations_(parameters.nodes, phases),
       sums_(std::size_t{parameters.nodes} * phases),
       driver_(parameters, false) {
   driver_.cluster().watch(this);
 }
 
+void OfflineReplay::number_collectives(const std::vector<Operations>& programs) {
+  for (const Operations& program : programs) {
+    for (const substrata_myrinet_operation& logged : program) {
+      if (!is_of_collective(logged)) continue;
+      Collective& one = collectives_[key_of(logged)];
+      if (one.messages++ == 0) one.number = collectives_.size();
+    }
+  }
+}
+
 void OfflineReplay::run(std::vector<Operations> programs) {
+  number_collectives(programs);
   left_ = std::move(programs);
   driver_.run(*this);
   memory_.settle();
@@ -45,6 +68,11 @@ bool OfflineReplay::next(std::uint32_t node, ProcessOperation* out) {
   }
   out->bytes = logged.bytes;
   out->type = logged.type;
+  if (is_of_collective(logged)) {
+    const Collective& one = collectives_[key_of(logged)];
+    out->collective = one.number;
+    out->collective_messages = one.messages;
+  }
   return true;
 }
 
@@ -52,6 +80,15 @@ void OfflineReplay::stage(std::uint32_t node, const substrata_transaction& stage
   sums_[std::size_t{node} * phases_ + stage.program].take(stage);
   try {
     memory_.take(node, stage);
+    operations_.take(node, stage);
+  } catch (...) {
+    exhausted_ = true;
+  }
+}
+
+void OfflineReplay::ended(std::uint32_t node, const substrata_transaction& operation) noexcept {
+  try {
+    operations_.take(node, operation);
   } catch (...) {
     exhausted_ = true;
   }

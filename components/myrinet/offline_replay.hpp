@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "driver.hpp"
+#include "operations.hpp"
 #include "packet_counters.hpp"
 #include "recorder.hpp"
 
@@ -30,16 +32,25 @@ class OfflineReplay final : private OperationSource, private StageWatch {
   // SUBSTRATA_MYRINET_ALL: together.
   substrata_myrinet_counts counts(std::uint32_t node, std::uint32_t phase) const noexcept;
   const MonitorMemory& memory() const noexcept { return memory_; }
+  const OperationMemory& operations() const noexcept { return operations_; }
   substrata_myrinet_outcome outcome() const noexcept;
 
  private:
   bool next(std::uint32_t node, ProcessOperation* out) override;
   void stage(std::uint32_t node, const substrata_transaction& stage) noexcept override;
+  void ended(std::uint32_t node, const substrata_transaction& operation) noexcept override;
+  void number_collectives(const std::vector<Operations>& programs);
 
   const std::uint32_t nodes_;
   const std::uint32_t phases_;
   MonitorMemory memory_;
-  std::vector<PacketSums> sums_;  // by node, then phase
+  OperationMemory operations_;
+  struct Collective {
+    std::uint64_t number = 0;  // from 1, in the order of the logs
+    std::uint64_t messages = 0;
+  };
+  std::unordered_map<std::uint64_t, Collective> collectives_;  // by group and number in the log
+  std::vector<PacketSums> sums_;                               // by node, then phase
   Driver driver_;
   std::vector<Operations> left_;  // of each node's program
   bool exhausted_ = false;        // no memory for a node's statistics

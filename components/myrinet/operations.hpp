@@ -32,6 +32,7 @@ constexpr int operation_kind_of(uint64_t word) noexcept {
   const auto kind = static_cast<uint32_t>(word >> 56);
   return kind >= 1 && kind <= kOperationKinds ? static_cast<int>(kind) - 1 : -1;
 }
+constexpr uint64_t operation_number_of(uint64_t word) noexcept { return word & ((uint64_t{1} << 55) - 1); }
 // The node that began the operation of a packet.
 constexpr uint32_t opener_of(const substrata_transaction& stage) noexcept {
   return (stage.site >> 55 & 1) != 0 ? stage.target : stage.initiator;

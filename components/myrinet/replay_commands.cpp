@@ -10,6 +10,7 @@
 #include "arguments.hpp"
 #include "machine.hpp"
 #include "offline_replay.hpp"
+#include "operations.hpp"
 #include "process_recorder.hpp"
 
 using namespace substrata;
@@ -71,7 +72,9 @@ int substrata_myrinet_carry(const substrata_myrinet_operation* const* operations
     std::string wrong;
     if (!parse_machine_parameters(text, options->seed, &parameters, wrong))
       return fail(Code::kInvalid, "%s", wrong.c_str());
-    const uint64_t bytes = OfflineReplay::shape_of(options->nodes, phases).bytes() * options->nodes;
+    const uint64_t bytes = (OfflineReplay::shape_of(options->nodes, phases).bytes() +
+                            OperationMemory::bytes(options->nodes, phases)) *
+                           options->nodes;
     constexpr uint64_t kMostBytes = uint64_t{1} << 30;
     if (bytes > kMostBytes)
       return fail(Code::kNoMemory,
@@ -122,6 +125,23 @@ int substrata_myrinet_carried_signature(const substrata_myrinet_carried* carried
         !wrong.empty())
       return fail(Code::kInvalid, "%s", wrong.c_str());
     const std::vector<substrata_myrinet_point> points = signature(memory, node, phase, axis);
+    std::copy_n(points.begin(), std::min<size_t>(points.size(), most), out);
+    *count = static_cast<uint32_t>(points.size());
+    return 0;
+  });
+}
+
+int substrata_myrinet_carried_operations(const substrata_myrinet_carried* carried, uint32_t node,
+                                         uint32_t phase, substrata_myrinet_operation_point* out,
+                                         uint32_t most, uint32_t* count) {
+  return command([&](Recorder&) {
+    if (carried == nullptr || count == nullptr || (out == nullptr && most != 0))
+      return fail(Code::kInvalid,
+                  "a result of substrata_myrinet_carry and places for operations and count are needed");
+    const OfflineReplay& replay = carried->replay;
+    if (const std::string wrong = objection(replay.memory().shape(), node, phase, 0); !wrong.empty())
+      return fail(Code::kInvalid, "%s", wrong.c_str());
+    const auto points = operation_points(replay.operations(), node, phase);
     std::copy_n(points.begin(), std::min<size_t>(points.size(), most), out);
     *count = static_cast<uint32_t>(points.size());
     return 0;

@@ -13,6 +13,38 @@
 using namespace substrata;
 using namespace substrata::myrinet;
 
+namespace {
+
+// How long packets were in an interface, in all.
+double load(const std::vector<substrata_myrinet_point>& points) {
+  double ns = 0;
+  for (const substrata_myrinet_point& one : points) {
+    ns += static_cast<double>(one.sent) *
+          (one.average_ns[SUBSTRATA_MYRINET_SOURCE] + one.average_ns[SUBSTRATA_MYRINET_LANAI]);
+    ns += static_cast<double>(one.received) * one.average_ns[SUBSTRATA_MYRINET_DEST];
+  }
+  return ns;
+}
+
+// By which the second program's loads are to be shifted along the nodes so that they meet the first's least: the
+// least sum of products, the smallest shift of several.
+uint32_t best_shift(const std::vector<double>& first, const std::vector<double>& second) {
+  const auto nodes = static_cast<uint32_t>(first.size());
+  uint32_t best = 0;
+  double least = 0;
+  for (uint32_t shift = 0; shift < nodes; ++shift) {
+    double met = 0;
+    for (uint32_t process = 0; process < nodes; ++process)
+      met += first[(process + shift) % nodes] * second[process];
+    if (shift != 0 && met >= least) continue;
+    best = shift;
+    least = met;
+  }
+  return best;
+}
+
+}  // namespace
+
 extern "C" {
 
 int substrata_myrinet_histogram(uint32_t node, uint32_t program, substrata_myrinet_latency latency,
@@ -36,6 +68,27 @@ int substrata_myrinet_histogram(uint32_t node, uint32_t program, substrata_myrin
       const std::vector<uint64_t> bins =
           histogram(*memory, node, program, static_cast<uint32_t>(latency), axis, x);
       std::copy(bins.begin(), bins.end(), counts);
+      return 0;
+    });
+  });
+}
+
+int substrata_myrinet_placement(uint32_t nodes, uint32_t* shift) {
+  return command([&](Recorder& self) {
+    substrata_flush();
+    return self.with_memory([&](auto& memory) {
+      const Shape& shape = memory->shape();
+      if (shift == nullptr || nodes < 2 || nodes > shape.nodes || shape.programs < 2)
+        return fail(Code::kInvalid,
+                    "a place for the result, 2 to %u nodes and statistics of two programs are needed",
+                    shape.nodes);
+      std::vector<double> of_first(nodes);
+      std::vector<double> of_second(nodes);
+      for (uint32_t node = 0; node < nodes; ++node) {
+        of_first[node] = load(signature(*memory, node, 0, SUBSTRATA_MYRINET_BY_SIZE));
+        of_second[node] = load(signature(*memory, node, 1, SUBSTRATA_MYRINET_BY_SIZE));
+      }
+      *shift = best_shift(of_first, of_second);
       return 0;
     });
   });

@@ -110,8 +110,8 @@ Time SvmNetwork::send(svm::Packet&& packet, Time now) {
   const bool data = program || packet.kind == PacketKind::kPageReply ||
                     packet.kind == PacketKind::kPageMove || packet.kind == PacketKind::kDiff;
   Message message;
-  message.from = packet.from;
-  message.to = packet.to;
+  message.from = node_of(packet.from);
+  message.to = node_of(packet.to);
   message.bytes = data && packet.bytes >= costs_.header ? packet.bytes - costs_.header : packet.bytes;
   message.type = of_stream(packet.operation) ? std::uint8_t{SUBSTRATA_MYRINET_STREAM} : type_of(packet.kind);
   message.program = program_;
@@ -161,19 +161,19 @@ void SvmNetwork::completed(const svm::LayerOperation& operation) {
   seen.address = operation.about;
   seen.site = operation_word(number_of(operation.kind), operation.number, false);
   seen.detail = operation.packets;
-  seen.initiator = operation.node;
-  seen.target =
-      operation.kind == LayerKind::kMessage ? static_cast<std::uint32_t>(operation.about) : SUBSTRATA_NOBODY;
+  seen.initiator = node_of(operation.node);
+  seen.target = operation.kind == LayerKind::kMessage ? node_of(static_cast<svm::ProcessId>(operation.about))
+                                                      : SUBSTRATA_NOBODY;
   seen.size = static_cast<std::uint32_t>(std::min(operation.bytes, kMostSize));
   seen.kind = transaction_kind(operation.kind);
   seen.program = program_;
   seen.phase = phases_[operation.node];
   seen.flags = transaction_flags(operation.kind);
-  shared_->cluster().completed(operation.node, seen);
+  shared_->cluster().completed(node_of(operation.node), seen);
 }
 
 void SvmNetwork::memory_busy(svm::ProcessId node, Time begin, Time end) {
-  shared_->cluster().memory_busy(node, begin, end);
+  shared_->cluster().memory_busy(node_of(node), begin, end);
 }
 
 void SharedCluster::delivered(const Message& message, Time, Time) {
@@ -219,7 +219,7 @@ void SvmNetwork::on_event(Time now, std::uint64_t argument) {
     for (const std::uint64_t number : taken_) {
       --under_way_;
       const svm::ProcessId to = packets_[number].to;
-      const Time runs = company_.runs ? company_.runs(to, now) : now;
+      const Time runs = company_.runs ? company_.runs(node_of(to), now) : now;
       if (runs > now || held_[to] != 0) {  // those held come first, also at the very moment
         ++held_[to];
         engine_->schedule(runs, *this, number + 1);

@@ -61,7 +61,9 @@ struct Company {
   std::function<void(Time now)> turn;
   // When the program's process at the node next has the processor, `now` if it has it. What arrives is
   // handled by that process, in its notification handler or where it polls, so not before.
-  std::function<Time(svm::ProcessId node, Time now)> runs;
+  std::function<Time(std::uint32_t node, Time now)> runs;
+  // The program's process p is on the node that is so many after p.
+  std::uint32_t shift = 0;
 };
 
 // Thread-bound as the engine.
@@ -96,6 +98,9 @@ class SvmNetwork final : public svm::Network, private workloads::EventSink {
   void hand_over(std::uint64_t number, Time now);
   void count_diff(const svm::Packet& packet);
   void arm();
+  std::uint32_t node_of(svm::ProcessId process) const noexcept {
+    return (process + company_.shift) % parameters_.nodes;
+  }
 
   ClusterParameters parameters_;
   const HostCosts costs_;

@@ -67,6 +67,10 @@ void Instrument::count(const substrata_transaction& t, const Place& place, Selec
       c[kLoads].add(low_of(t.address));
       c[kStores].add(high_of(t.address));
       c[kApparentMissCycles].add(t.start);
+      c[kTlbMisses].add(t.size);
+      c[kTlbCycles].add(high_of(t.site));
+      c[kBranches].add(low_of(t.site));
+      c[kBranchesMispredicted].add(t.target);
       return;
     case SUBSTRATA_INVALIDATE:
       c[kInvalidations].add(1);

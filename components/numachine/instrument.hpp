@@ -50,6 +50,10 @@ enum Count : std::uint32_t {
   kHitLocalInvalid,
   kHitGlobalValid,
   kHitGlobalInvalid,
+  kTlbMisses,
+  kTlbCycles,
+  kBranches,
+  kBranchesMispredicted,
   kCounts
 };
 

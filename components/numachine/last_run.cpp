@@ -58,7 +58,7 @@ LastRun last_run() {
 using namespace substrata;
 using namespace substrata::numachine;
 
-// As many of the last run's as there is room for; *count says how many there are.
+// As many of the last run's as fit; *count says how many there are.
 template <typename To, typename From, typename Fill>
 static int hand_out(To* to, uint32_t* count, std::vector<From> LastRun::*which, const char* what,
                     const Fill& fill) {

@@ -257,24 +257,20 @@ Current& current() {
 
 }  // namespace
 
-void* follow_live(const substrata_run_options* options, substrata_run_result* result) noexcept {
-  const std::uint16_t program = options != nullptr ? options->program : std::uint16_t{0};
-  const auto begin = [program](std::string_view text, std::string& error) -> void* {
-    Parameters parameters;
-    if (!parse_parameters(text, 0, &parameters, error)) return nullptr;
-    auto adapter = std::make_unique<LiveAdapter>(parameters, program);
-    if (!adapter->begin()) {
-      error = substrata_feed_error();
-      return nullptr;
-    }
-    const std::lock_guard lock(current().mutex);
-    current().adapter = adapter.get();
-    return adapter.release();
-  };
-  return workloads::follow_registered("numachine", begin, options, result);
+void* begin_live(const workloads::Asked& asked, std::string& error) {
+  Parameters parameters;
+  if (!parse_parameters(asked.parameters, 0, &parameters, error)) return nullptr;
+  auto adapter = std::make_unique<LiveAdapter>(parameters, asked.program);
+  if (!adapter->begin()) {
+    error = substrata_feed_error();
+    return nullptr;
+  }
+  const std::lock_guard lock(current().mutex);
+  current().adapter = adapter.get();
+  return adapter.release();
 }
 
-void unfollow_live(void* following) noexcept {
+void end_live(void* following) noexcept {
   auto* const adapter = static_cast<LiveAdapter*>(following);
   {
     const std::lock_guard lock(current().mutex);

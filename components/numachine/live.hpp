@@ -1,13 +1,15 @@
 // The machine around a live program or a replay: its threads become processors.
 #pragma once
 
-#include <substrata/feed.h>
+#include <string>
+
+#include "workloads/run.hpp"
 
 namespace substrata::numachine {
 
-// substrata_machine::follow and unfollow.
-void* follow_live(const substrata_run_options* options, substrata_run_result* result) noexcept;
-void unfollow_live(void* following) noexcept;
+// A machine that follows what is published.
+void* begin_live(const workloads::Asked& asked, std::string& error);
+void end_live(void* following) noexcept;
 
 // Runs everything that has come in so far through the followed machine, if there is one.
 void drain_live() noexcept;

@@ -2,6 +2,7 @@
 #include "machine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -53,6 +54,16 @@ constexpr Parameter kParameters[] = {
      .most = 1,
      .power_of_two = false,
      .choices = "invalidate|update"},
+    {.name = "other_from",
+     .text = "first byte of the data that have the other protocol",
+     .fallback = 0,
+     .least = 0,
+     .most = std::uint64_t{1} << 48},
+    {.name = "other_to",
+     .text = "the byte after the last of them; 0: there are none",
+     .fallback = 0,
+     .least = 0,
+     .most = std::uint64_t{1} << 48},
     {.name = "split",
      .text = "1: instructions have the upper half of the secondary cache",
      .fallback = 0,
@@ -102,6 +113,72 @@ constexpr Parameter kParameters[] = {
      .most = 1,
      .power_of_two = false,
      .choices = "registers|counter"},
+    {.name = "tlb",
+     .text = "pairs of pages that a processor's TLB maps (the R4400: 48); 0: it maps all",
+     .fallback = 0,
+     .least = 0,
+     .most = 4096},
+    {.name = "refill",
+     .text = "processor cycles of the handler of a TLB miss, beside the exception",
+     .fallback = 10,
+     .least = 0,
+     .most = 10000},
+    {.name = "predictor",
+     .text = "entries of a branch target buffer for a program that publishes branches (the R4400: none)",
+     .fallback = 0,
+     .least = 0,
+     .most = 65536},
+    {.name = "mix_branches",
+     .text = "branches among 1000 computed instructions",
+     .fallback = 0,
+     .least = 0,
+     .most = 500},
+    {.name = "mix_floats",
+     .text = "floating-point instructions among them",
+     .fallback = 0,
+     .least = 0,
+     .most = 500},
+    {.name = "mix_nops",
+     .text = "instructions without effect among them",
+     .fallback = 0,
+     .least = 0,
+     .most = 1000},
+    {.name = "mix_slips",
+     .text = "cycles of integer slips by 1000 of them",
+     .fallback = 0,
+     .least = 0,
+     .most = 10000},
+    {.name = "mix_float_slips",
+     .text = "cycles of floating-point slips by 1000 of them",
+     .fallback = 0,
+     .least = 0,
+     .most = 10000},
+    {.name = "delay",
+     .text = "of a program that publishes branches: what their delay slots hold",
+     .fallback = 0,
+     .least = 0,
+     .most = 1,
+     .power_of_two = false,
+     .choices = "filled|nop"},
+    {.name = "blocks",
+     .text = "what a program executes where a phase or basic block begins: nothing, a profiling store, five "
+             "instructions "
+             "that time the one before, or three",
+     .fallback = 0,
+     .least = 0,
+     .most = 3,
+     .power_of_two = false,
+     .choices = "none|count|time|difference"},
+    {.name = "exception",
+     .text = "processor cycles that an exception kills, and as many to fill the pipeline again",
+     .fallback = 8,
+     .least = 0,
+     .most = 10000},
+    {.name = "handler",
+     .text = "processor cycles of a miss handler",
+     .fallback = 10,
+     .least = 0,
+     .most = 10000},
     {.name = "retry",
      .text = "bus cycles from a negative acknowledgement to the retry",
      .fallback = 16,
@@ -133,6 +210,10 @@ bool parse_parameters(std::string_view text, std::uint32_t processors, Parameter
   p.shape.line_bytes = values["line"];
   p.shape.page_bytes = values["page"];
   p.shape.update = values["protocol"] == 1;
+  p.other_first = values["other_from"] / p.shape.line_bytes;
+  p.other_lines =
+      std::max(p.other_first, (values["other_to"] + p.shape.line_bytes - 1) / p.shape.line_bytes) -
+      p.other_first;
   p.cache_bytes = values["cache"];
   p.network_bytes = values["network_cache"];
   p.stations_per_ring = static_cast<std::uint32_t>(values["ring"]);
@@ -143,6 +224,20 @@ bool parse_parameters(std::string_view text, std::uint32_t processors, Parameter
   p.memory_cycles = values["memory"];
   p.lookup_cycles = values["lookup"];
   p.retry_cycles = values["retry"];
+  p.exception_cycles = p.restart_cycles = values["exception"];
+  p.informing_cycles = values["handler"];
+  const auto count = [&values](const char* name) { return static_cast<std::uint32_t>(values[name]); };
+  p.execution.tlb_pairs = count("tlb");
+  p.execution.refill_cycles = values["refill"];
+  p.execution.predictor_entries = std::bit_ceil(count("predictor"));
+  if (values["predictor"] == 0) p.execution.predictor_entries = 0;
+  p.execution.mix_branches = count("mix_branches");
+  p.execution.mix_floats = count("mix_floats");
+  p.execution.mix_nops = count("mix_nops");
+  p.execution.mix_slips = count("mix_slips");
+  p.execution.mix_float_slips = count("mix_float_slips");
+  p.execution.empty_delay_slots = values["delay"] == 1;
+  p.execution.blocks = static_cast<BlockProfile>(values["blocks"]);
   p.primary_line = std::min<std::uint64_t>(p.primary_line, p.shape.line_bytes);
   p.primary_bytes = std::min(p.primary_bytes, p.cache_bytes);
   *out = p;
@@ -184,8 +279,9 @@ void NumachineMachine::begin(workloads::Engine& engine) {
   if (on_begin_) on_begin_(*model_);
 }
 
-std::size_t NumachineMachine::advance(ProcessId process, std::span<const Operation> operations,
-                                      workloads::Time& now, workloads::Time horizon) {
+template <bool has_execution>
+std::size_t NumachineMachine::advance_by(ProcessId process, std::span<const Operation> operations,
+                                         workloads::Time& now, workloads::Time horizon) {
   Model& model = *model_;
   model.let_others_in();
   // Hits may run ahead as far as an invalidation may take to be served; what others see is in order.
@@ -195,6 +291,9 @@ std::size_t NumachineMachine::advance(ProcessId process, std::span<const Operati
     const Operation operation = operations[i];
     if (operation.is_access()) {
       const std::uint64_t address = operation.address();
+      if constexpr (has_execution) {
+        if (!model.is_under_way(process)) model.translate(process, address, operation.size(), now);
+      }
       if (model.quick(process, address, operation.size(), operation.is_write(), now)) {
         ++i;
         continue;
@@ -211,10 +310,16 @@ std::size_t NumachineMachine::advance(ProcessId process, std::span<const Operati
         moved = moved || now != before;
       }
     } else if (operation.kind() == OperationKind::kCompute) {
-      model.compute(process, operation.argument(), now);
+      if constexpr (has_execution) {
+        model.compute_mix(process, operation.argument(), now);
+      } else {
+        model.compute(process, operation.argument(), now);
+      }
     } else if (operation.kind() == OperationKind::kPhase) {
       const std::uint64_t region = operation.argument();
-      model.set_phase(process, region < phases_.size() ? phases_[region] : std::uint16_t{0}, now);
+      const std::uint16_t phase = region < phases_.size() ? phases_[region] : std::uint16_t{0};
+      model.set_phase(process, phase, now);
+      if constexpr (has_execution) model.enter_block(process, phase, now);
     } else {
       model.call(process, now);
     }
@@ -222,6 +327,12 @@ std::size_t NumachineMachine::advance(ProcessId process, std::span<const Operati
   }
   newest_ = std::max(newest_, now);
   return i;
+}
+
+std::size_t NumachineMachine::advance(ProcessId process, std::span<const Operation> operations,
+                                      workloads::Time& now, workloads::Time horizon) {
+  return model_->has_execution() ? advance_by<true>(process, operations, now, horizon)
+                                 : advance_by<false>(process, operations, now, horizon);
 }
 
 void NumachineMachine::on_lock(ProcessId process, std::uint32_t lock, workloads::Time now) {
@@ -288,31 +399,24 @@ std::vector<workloads::Statistic> NumachineMachine::statistics() const {
 
 namespace {
 
-int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept;
-
-substrata_machine& registration() {
-  static substrata_machine& entry = workloads::machine_entry(
-      {.name = "numachine",
-       .summary = "stations of four processors on rings with a two-level coherence protocol and monitors",
-       .parameters = kParameters,
-       .default_processes = 16,
-       .max_processes = kMostProcessors,
-       .run = run,
-       .follow = follow_live,
-       .unfollow = unfollow_live});
-  return entry;
-}
-
-int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
-  const std::uint16_t program = options != nullptr ? options->program : std::uint16_t{0};
-  const auto make = [program](std::string_view text, std::uint64_t, ProcessId processes,
-                              std::string& error) -> std::unique_ptr<workloads::Machine> {
+struct Numachine {
+  static workloads::MachineDescription description() {
+    return {
+        .name = "numachine",
+        .summary = "stations of four processors on rings with a two-level coherence protocol and monitors",
+        .parameters = kParameters,
+        .default_processes = 16,
+        .max_processes = kMostProcessors};
+  }
+  static std::unique_ptr<workloads::Machine> make(const workloads::Asked& asked, std::string& error) {
     Parameters parameters;
-    if (!parse_parameters(text, processes, &parameters, error)) return nullptr;
-    return std::make_unique<NumachineMachine>(parameters, program, parse_synchronisation(text));
-  };
-  return workloads::run_registered(registration(), make, workload, options, result);
-}
+    if (!parse_parameters(asked.parameters, asked.processes, &parameters, error)) return nullptr;
+    return std::make_unique<NumachineMachine>(parameters, asked.program,
+                                              parse_synchronisation(asked.parameters));
+  }
+  static constexpr workloads::BeginFollowing* begin = begin_live;
+  static constexpr workloads::EndFollowing* end = end_live;
+};
 
 }  // namespace
 
@@ -322,7 +426,7 @@ namespace substrata::built_in {
 
 void numachine() {
   static_cast<void>(numachine::kSource.try_add());
-  static_cast<void>(substrata_machine_add(&numachine::registration()));
+  workloads::ListedMachine<numachine::Numachine>::add();
 }
 
 }  // namespace substrata::built_in

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,10 @@ class NumachineMachine final : public workloads::SharedMemoryMachine {
                         workloads::Time now) override;
 
  private:
+  template <bool has_execution>
+  std::size_t advance_by(workloads::ProcessId process, std::span<const workloads::Operation> operations,
+                         workloads::Time& now, workloads::Time horizon);
+
   const Parameters parameters_;
   const std::uint16_t program_;
   const WorkloadSynchronisation synchronisation_;

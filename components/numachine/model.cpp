@@ -63,10 +63,12 @@ Model::Model(const Parameters& parameters, std::uint16_t program)
       c.primary.assign((primary_mask_ + 1) * 2, kNoPrimary);
       c.station = protocol_.station_of(cpu);
       c.card = &rack_.processor(cpu);
+      c.card->set_cache_lines(protocol_.shape().cache_lines);
       c.phase = c.card->phase();
       c.interrupts = c.card->interrupts();
       c.profile.assign(protocol_.shape().cache_lines, 0);
     }
+    if (p_.execution.any()) executions_.assign(cpus_.size(), Execution(p_.execution));
     lines_.reserve(std::size_t{1} << 16);
     stations_.resize(p_.shape.stations);
     // One place on a ring for each station and one for the way up; the last ring connects the others.
@@ -142,6 +144,15 @@ void Model::charge(Cpu& c, Pipeline state, std::uint64_t cycles) {
 
 // Brings what the inner loop counted to the card, before anything changes that gates its counters.
 void Model::flush(Cpu& c) {
+  Cpu::Unpublished& u = c.unpublished;
+  u.any = true;
+  u.loads += c.loads;
+  u.stores += c.stores;
+  u.instructions += c.loads + c.stores + c.computed + c.branches;
+  charge_instructions(c);
+}
+
+void Model::charge_instructions(Cpu& c) {
   c.truth.loads += c.loads;
   c.truth.stores += c.stores;
   charge(c, Pipeline::kLoad, c.loads);
@@ -166,27 +177,35 @@ void Model::end_overlap(Cpu& c) {
 void Model::flush_instructions(Cpu& c, std::uint32_t cpu, Time now) {
   charge_secondary_hits(c);
   end_overlap(c);
-  substrata_transaction* const slot = c.bus.reserve();
-  if (slot == nullptr) {
-    flush(c);
-    c.stalled = c.apparent = 0;
-    return;
+  if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
+    *slot = {};
+    slot->time = now;
+    slot->start = c.apparent;
+    slot->address = pair(c.loads, c.stores);
+    slot->detail = pair(c.loads + c.stores + c.computed + c.branches, c.stalled);
+    slot->initiator = cpu;
+    slot->kind = SUBSTRATA_INSTRUCTIONS;
+    slot->program = program_;
+    slot->phase = c.phase;
+    slot->flags = SUBSTRATA_FLAG_MODELLED;
+    if (c.unpublished.any) [[unlikely]]
+      add_unpublished(c, *slot);
+    c.bus.commit();
+    ++published_;
   }
-  const std::uint64_t instructions = c.loads + c.stores + c.computed + c.branches;
-  *slot = {};
-  slot->time = now;
-  slot->start = c.apparent;
-  slot->address = pair(c.loads, c.stores);
-  slot->detail = pair(instructions, c.stalled);
-  slot->initiator = cpu;
-  slot->kind = SUBSTRATA_INSTRUCTIONS;
-  slot->program = program_;
-  slot->phase = c.phase;
-  slot->flags = SUBSTRATA_FLAG_MODELLED;
-  c.bus.commit();
-  ++published_;
-  flush(c);
+  charge_instructions(c);
+  if (c.unpublished.any) [[unlikely]]
+    c.unpublished = {};
   c.stalled = c.apparent = 0;
+}
+
+void Model::add_unpublished(const Cpu& c, substrata_transaction& instructions) noexcept {
+  const Cpu::Unpublished& u = c.unpublished;
+  instructions.address = pair(c.loads + u.loads, c.stores + u.stores);
+  instructions.detail = pair(c.loads + c.stores + c.computed + c.branches + u.instructions, c.stalled);
+  instructions.site = pair(u.branches, u.tlb_cycles);
+  instructions.target = static_cast<std::uint32_t>(low_of(pair(u.mispredicted, 0)));
+  instructions.size = static_cast<std::uint32_t>(low_of(pair(u.tlb_misses, 0)));
 }
 
 void Model::set_phase(std::uint32_t cpu, std::uint16_t phase, Time now) {
@@ -209,11 +228,15 @@ void Model::follow_phase(Cpu& c, std::uint32_t cpu, Time now) {
 void Model::branch(std::uint32_t cpu, bool mispredicted, Time& now) {
   Cpu& c = cpus_[cpu];
   ++c.branches;
+  ++c.truth.branches;
+  ++c.unpublished.branches;
+  c.unpublished.any = true;
   now += p_.processor_ps;
   if (!mispredicted) return;
   // The instruction in the delay slot of a wrongly predicted branch is killed (state D).
   flush(c);
   ++c.truth.branches_mispredicted;
+  ++c.unpublished.mispredicted;
   charge(c, Pipeline::kBranchDelayKilled, 1);
   c.stalled += 1;
   now += p_.processor_ps;

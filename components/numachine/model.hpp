@@ -10,9 +10,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "execution.hpp"
 #include "invalidation_estimates.hpp"
 #include "protocol.hpp"
 #include "rack.hpp"
@@ -32,7 +34,9 @@ struct Parameters {
   std::uint64_t network_bytes = 4 << 20;   // own
   std::uint64_t primary_bytes = 16 << 10;  // R4400's data cache
   std::uint64_t primary_line = 32;         // own
-  bool warm = false;                       // caches begin full of an earlier program's lines
+  // Lines whose data have the other of the two protocols (section 4.1).
+  std::uint64_t other_first = 0, other_lines = 0;
+  bool warm = false;   // caches begin full of an earlier program's lines
   bool split = false;  // instructions in the upper half of the secondary cache (section 4.2)
   // Processor cycles that a store right after a load waits for it; off, as workloads do not report what depends
   // on what.
@@ -59,6 +63,7 @@ struct Parameters {
   std::uint64_t exception_cycles = 8;   // processor cycles killed by an interrupt, one pipeline's depth, own
   std::uint64_t restart_cycles = 8;     // and to fill it again, own
   std::uint64_t informing_cycles = 10;  // of a miss handler (section 3.3.1: "a 10-cycle miss handler")
+  ExecutionParameters execution;
 };
 
 // Times at which a resource is taken. A request may come for a time before what is taken already.
@@ -105,6 +110,11 @@ struct Truth {
   std::uint64_t exceptions = 0;
   std::uint64_t restart_cycles = 0;
   std::uint64_t branches_mispredicted = 0;
+  std::uint64_t branches = 0;  // that a followed program published
+  std::uint64_t tlb_misses = 0;
+  std::uint64_t tlb_cycles = 0;  // processor cycles from these to the access
+  std::uint64_t nops = 0;
+  std::uint64_t profiling_instructions = 0;
   std::uint64_t informed = 0;    // miss handlers called
   std::uint64_t bus_errors = 0;  // requests that a time-out ended
 
@@ -183,6 +193,10 @@ class Model {
     }
     return at;
   }
+  // Has an access begun that is not done yet?
+  bool is_under_way(std::uint32_t cpu) const noexcept {
+    return cpus_[cpu].stage != Stage::kIdle || cpus_[cpu].offset != 0 || cpus_[cpu].restarts;
+  }
   // Is one of its accesses on the way? Then the caches serve nothing, and it is to be stepped.
   bool is_requesting(std::uint32_t cpu) const noexcept { return cpus_[cpu].stage != Stage::kIdle; }
   // The same for one access of any size and place. False: not served.
@@ -212,6 +226,14 @@ class Model {
     now += p_.processor_ps;
   }
   void branch(std::uint32_t cpu, bool mispredicted, Time& now);
+  // Do the parameters ask for more detail than an instruction a cycle? Then every access is translated before its first
+  // step, and the four below are called where they apply.
+  bool has_execution() const noexcept { return !executions_.empty(); }
+  void translate(std::uint32_t cpu, std::uint64_t address, unsigned size, Time& now);
+  void compute_mix(std::uint32_t cpu, std::uint64_t cycles, Time& now);
+  // From the block at `from`, 0: the one that the last branch led to, to that at `block`, 0: not known.
+  void branch_to(std::uint32_t cpu, std::uint64_t from, std::uint64_t block, bool mispredicted, Time& now);
+  void enter_block(std::uint32_t cpu, std::uint32_t number, Time& now);
   void set_phase(std::uint32_t cpu, std::uint16_t phase, Time now);
   // Lets the cards and the feed catch up; the machine can go on afterwards.
   void settle(Time now);
@@ -269,7 +291,14 @@ class Model {
     ProcessorCard* card = nullptr;
     client::feed::Publisher bus;
     std::uint16_t phase = 0;
-    std::uint64_t apparent = 0;  // since the last flush, processor cycles
+    // Beside what the inner loop has, since its instructions were published last; cycles are the processor's.
+    struct Unpublished {
+      std::uint64_t instructions = 0, loads = 0, stores = 0;
+      std::uint64_t branches = 0, mispredicted = 0, tlb_misses = 0, tlb_cycles = 0;
+      bool any = false;
+    };
+    Unpublished unpublished;
+    std::uint64_t apparent = 0;
     std::uint64_t stalled = 0;
     InvalidationHitEstimate hit_estimate;
     InvalidationMissEstimate miss_estimate;
@@ -378,6 +407,10 @@ class Model {
   std::uint64_t bus_address(std::uint64_t line, std::uint32_t cpu) const noexcept;
   void flush(Cpu& c);
   void flush_instructions(Cpu& c, std::uint32_t cpu, Time now);
+  static void add_unpublished(const Cpu& c, substrata_transaction& instructions) noexcept;
+  void charge_instructions(Cpu& c);
+  void execute(Cpu& c, Pipeline state, std::uint64_t instructions);
+  std::uint32_t number_of_block(std::uint64_t address);
   void charge(Cpu& c, Pipeline state, std::uint64_t cycles);
   void end_overlap(Cpu& c);
 
@@ -429,6 +462,8 @@ class Model {
   std::vector<Station> stations_;
   std::vector<Calendar> links_;  // outgoing link of each place on each ring
   LineProfiles lines_;
+  std::vector<Execution> executions_;                        // by processor, where there is more detail
+  std::unordered_map<std::uint64_t, std::uint32_t> blocks_;  // the numbers of basic blocks, by address
   MissInformer informer_;
   std::uint64_t base_cycle_ = 0;
   unsigned line_shift_ = 6;

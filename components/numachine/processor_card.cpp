@@ -33,7 +33,7 @@ void ProcessorCard::refresh_enabled() noexcept {
   bool any = false;
   for (unsigned i = 0; i < 4; ++i) any = any || counter_on(i);
   const bool sram = sram_enable_ && sram_event_of(sram_mode_) != SramEvent::kNothing;
-  enabled_ = any || sram;
+  enabled_ = any || sram || traces_ || slow_ != 0;
 }
 
 // Figure 4.7. Bit 9 enables the masks below it; the enabled comparisons, each inverted or not, are combined
@@ -183,6 +183,8 @@ void ProcessorCard::packet(std::uint16_t command, std::uint64_t address, bool se
   command_ = command & kCommandBits;
   address_ = address & kAddressBits;
   (sending ? sending_ : receiving_) = true;
+  if (traces_) [[unlikely]]
+    trace(sending);
   // Several may share a cycle, so each is held against the masks by itself.
   Terms own = terms();
   own.sending = sending;
@@ -226,7 +228,29 @@ void ProcessorCard::secondary_access(std::uint32_t index, bool write, bool miss)
     default:
       break;
   }
-  if (wanted && passes(sram_mode_, terms())) count_sram(secondary_index_, 1, true);
+  if (!wanted || !passes(sram_mode_, terms())) return;
+  count_sram(secondary_index_, 1, true);
+  if (watchdog_ != 0) [[unlikely]]
+    watch(secondary_index_);
+}
+
+// All misses counted, shifted by the logarithm of the lines, against those of the line that just missed.
+void ProcessorCard::watch(std::uint32_t index) {
+  const std::uint64_t average = ++watched_misses_ >> (std::bit_width(cache_lines_) - 1);
+  if (sram_[index] <= average || sram_[index] - average <= watchdog_) return;
+  watched_line_ = index;
+  interrupt(1U << 6);
+}
+
+// Four words a packet: its cycle, its direction and command, its address.
+void ProcessorCard::trace(bool sending) {
+  const auto put = [this](std::uint64_t word) {
+    sram_[traced_++ % kSramWords] = static_cast<std::uint32_t>(word);
+  };
+  put(now_);
+  put(command_ | (sending ? std::uint32_t{1} << 31 : 0U));
+  put(address_ >> 32);
+  put(address_);
 }
 
 // Without the receiving mask the request counts as well, before the response state is known: the mistake
@@ -251,6 +275,11 @@ void ProcessorCard::response(std::uint16_t command, std::uint64_t address, MissT
   outstanding_ = false;
   miss_type_ = type;
   response_state_ = response_state & 0x1fU;
+  if (slow_ != 0 && last_latency_ >= slow_) [[unlikely]] {
+    slow_address_ = address_;
+    slow_latency_ = last_latency_;
+    interrupt(1U << 7);
+  }
   count_transaction();
 }
 

@@ -38,14 +38,31 @@ inline constexpr std::uint32_t kInterruptPending =
     0x18;                                          // bits 0-3 counters, bit 4 SRAM; a one written clears
 inline constexpr std::uint32_t kTimestamp = 0x1a;  // bus cycles, upper word; lower word at 0x1b; read only
 inline constexpr std::uint32_t kTimestampReset = 0x1c;  // the same; a read of the lower word resets (3.4.1)
-inline constexpr std::uint32_t kSram = 0x10000;         // 64 K words
+// The registers that share the counters' circuit (section 4.3.3): a write sets bits, on all cards by a broadcast write,
+// and a processor spins on its own card; a one written to the clearing address takes a bit away. The interrupt registers
+// raise bit 5 of the pending interrupts.
+inline constexpr std::uint32_t kBarrierRegister = 0x21;
+inline constexpr std::uint32_t kBarrierRegisterClear = 0x22;
+inline constexpr std::uint32_t kInterruptRegisters = 0x23;  // two
+// Other circuits for the Configuration Controller (hard configurations, section 4.3.1), each off while its register is 0.
+inline constexpr std::uint32_t kTraceBuffer = 0x25;    // 1: the SRAM is a trace buffer (section 5.2)
+inline constexpr std::uint32_t kTracePosition = 0x26;  // words written; read only
+inline constexpr std::uint32_t kWatchdog = 0x27;       // misses of a line above the average (section 3.3.2)
+inline constexpr std::uint32_t kWatchdogLine = 0x28;   // that raised bit 6 last; read only
+inline constexpr std::uint32_t kSlowRequest = 0x29;    // bus cycles of latency
+inline constexpr std::uint32_t kSlowAddress =
+    0x2a;  // of the request that raised bit 7 last, upper word; read only
+inline constexpr std::uint32_t kSlowLatency = 0x2c;  // its latency; read only
+inline constexpr std::uint32_t kSram = 0x10000;      // 64 K words
 // A word written here is added to the SRAM word of the same number: basic block timing, item 23 of
 // table 4.10, which the hardware did not implement (section 4.3.5).
 inline constexpr std::uint32_t kSramAccumulate = 0x20000;
 // A store here sets PR to the word's number and counts one in the SRAM word of that number: the profiling
 // store of section 3.4.2, PhaseID changed by the address of a write (section 4.4.1, footnote 2).
 inline constexpr std::uint32_t kProfilingStore = 0x30000;
-inline constexpr std::uint32_t kAddressEnd = 0x40000;
+// A read here sets PR to the word's number and gives what it was (section 3.3.1, footnote 2).
+inline constexpr std::uint32_t kPhaseRead = 0x40000;
+inline constexpr std::uint32_t kAddressEnd = 0x50000;
 inline constexpr std::uint32_t kSramWords = 0x10000;
 
 // Selections of GPCMx[14..11] (table 4.5).
@@ -255,6 +272,8 @@ class ProcessorCard {
   const std::vector<std::uint32_t>& sram() const noexcept { return sram_; }
   // Where the SRAM would be addressed now (figure 4.9).
   std::uint32_t sram_address() const noexcept;
+  // Lines of the secondary cache, for the watchdog's average; 65536 as made.
+  void set_cache_lines(std::uint64_t lines) noexcept { cache_lines_ = lines; }
   // As made, time and the sink excepted.
   void power_up();
   // Called when an enabled overflow interrupt comes up; may be null.
@@ -286,6 +305,8 @@ class ProcessorCard {
   void add(unsigned number, std::uint64_t amount);
   void count_sram(std::uint32_t address, std::uint64_t amount, bool gated);
   void interrupt(std::uint8_t which);
+  void trace(bool sending);
+  void watch(std::uint32_t index);
   void refresh_enabled() noexcept;
 
   // Configuration.
@@ -327,6 +348,18 @@ class ProcessorCard {
   std::array<std::uint8_t, 4> accumulators_{};  // the hidden two bits of the pipeline status circuit
   std::uint8_t pending_ = 0;
   std::uint64_t interrupts_ = 0;
+  std::uint32_t barrier_ = 0;
+  std::array<std::uint32_t, 2> interrupt_registers_{};
+  // Other circuits.
+  bool traces_ = false;
+  std::uint32_t traced_ = 0;
+  std::uint32_t watchdog_ = 0;
+  std::uint32_t watched_line_ = 0;
+  std::uint64_t watched_misses_ = 0;
+  std::uint64_t cache_lines_ = kSramWords;
+  std::uint32_t slow_ = 0;
+  std::uint64_t slow_address_ = 0;
+  std::uint32_t slow_latency_ = 0;
   std::vector<std::uint32_t> sram_;
   InterruptSink sink_;
 };

@@ -9,10 +9,16 @@ namespace {
 constexpr std::uint32_t kModeBits = (1U << 24) - 1;
 constexpr std::uint32_t kSramModeBits = (1U << 23) - 1;
 constexpr std::uint16_t kCommandBits = (1U << 13) - 1;
+constexpr std::uint8_t kRegisterInterrupt = 1U << 5;
 
 }  // namespace
 
 Answer ProcessorCard::read(std::uint32_t address, std::uint32_t* value) {
+  if (address >= kPhaseRead && address < kPhaseRead + kSramWords) {
+    *value = phase_;
+    phase_ = static_cast<std::uint16_t>(address - kPhaseRead);
+    return Answer::kDone;
+  }
   if (address >= kSram && address < kSram + kSramWords) {
     *value = sram_[address - kSram];
     return Answer::kDone;
@@ -69,6 +75,38 @@ Answer ProcessorCard::read(std::uint32_t address, std::uint32_t* value) {
       return Answer::kDone;
     case kInterruptPending:
       *value = pending_;
+      return Answer::kDone;
+    case kBarrierRegister:
+    case kBarrierRegisterClear:
+      *value = barrier_;
+      return Answer::kDone;
+    case kInterruptRegisters:
+    case kInterruptRegisters + 1:
+      *value = interrupt_registers_[address - kInterruptRegisters];
+      return Answer::kDone;
+    case kTraceBuffer:
+      *value = traces_ ? 1 : 0;
+      return Answer::kDone;
+    case kTracePosition:
+      *value = traced_;
+      return Answer::kDone;
+    case kWatchdog:
+      *value = watchdog_;
+      return Answer::kDone;
+    case kWatchdogLine:
+      *value = watched_line_;
+      return Answer::kDone;
+    case kSlowRequest:
+      *value = slow_;
+      return Answer::kDone;
+    case kSlowAddress:
+      *value = static_cast<std::uint32_t>(slow_address_ >> 32);
+      return Answer::kDone;
+    case kSlowAddress + 1:
+      *value = static_cast<std::uint32_t>(slow_address_);
+      return Answer::kDone;
+    case kSlowLatency:
+      *value = slow_latency_;
       return Answer::kDone;
     case kTimestamp:
     case kTimestampReset:
@@ -144,14 +182,42 @@ Answer ProcessorCard::write(std::uint32_t address, std::uint32_t value) {
     case kSramEnable:
       sram_enable_ = (value & 1U) != 0;
       break;
+    case kBarrierRegister:
+      barrier_ |= value;
+      break;
+    case kBarrierRegisterClear:
+      barrier_ &= ~value;
+      break;
+    case kInterruptRegisters:
+    case kInterruptRegisters + 1:
+      interrupt_registers_[address - kInterruptRegisters] |= value;
+      if (value != 0) interrupt(kRegisterInterrupt);
+      break;
+    case kTraceBuffer:
+      traces_ = (value & 1U) != 0;
+      traced_ = 0;
+      break;
+    case kWatchdog:
+      watchdog_ = value;
+      watched_misses_ = 0;
+      break;
+    case kSlowRequest:
+      slow_ = value & (kTimeoutCycles - 1);
+      break;
     case kInterruptPending:
       pending_ &= static_cast<std::uint8_t>(~value);
+      if ((value & kRegisterInterrupt) != 0) interrupt_registers_ = {};
       if (pending_ == 0) lower(CounterEvent::kInterruptRequest);
       break;
     case kTimestamp:
     case kTimestamp + 1:
     case kTimestampReset:
     case kTimestampReset + 1:
+    case kTracePosition:
+    case kWatchdogLine:
+    case kSlowAddress:
+    case kSlowAddress + 1:
+    case kSlowLatency:
       return Answer::kReadOnly;
     default:
       return Answer::kReserved;
@@ -197,6 +263,10 @@ void ProcessorCard::power_up() {
   for (counting::Counter& counter : counters_) counter.set(0);
   accumulators_ = {};
   pending_ = 0;
+  barrier_ = traced_ = watchdog_ = watched_line_ = slow_ = slow_latency_ = 0;
+  interrupt_registers_ = {};
+  traces_ = false;
+  watched_misses_ = slow_address_ = 0;
   std::fill(sram_.begin(), sram_.end(), 0);
 }
 

@@ -103,7 +103,7 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   c.type = found == Found::kOwnership      ? MissType::kOwnershipSuccessful
            : found == Found::kInvalidation ? MissType::kInvalidation
                                            : MissType::kOther;
-  const bool update = p_.shape.update;
+  const bool update = p_.shape.update != (c.line - p_.other_first < p_.other_lines);
   c.want = !c.is_write || (update && found != Found::kOwnership) ? Want::kRead
            : found == Found::kOwnership                          ? (update ? Want::kUpdate : Want::kUpgrade)
                                                                  : Want::kExclusive;

@@ -176,10 +176,14 @@ void ThreadMerge::advance(Thread& thread, Time in_order, Time horizon, std::size
   const std::uint32_t cpu = thread.cpu;
   const auto left = static_cast<std::size_t>(thread.end - thread.at);
   const Record* const end = thread.at + std::min(left, most);
+  const bool executes = model.has_execution();
   bool moved = false;
   while (thread.at != end && (thread.now <= horizon || !moved)) {
     Record record = *thread.at;
-    if (record.is_plain()) {
+    if (record.is_plain() && executes) {
+      if (!access(thread, {record.address(), record.size(), record.is_write()}, false, in_order, moved))
+        return;
+    } else if (record.is_plain()) {
       if (!model.is_requesting(cpu)) {
         const Record* const served = model.serve_by_caches(cpu, thread.at, end, horizon, thread.now);
         if (served != thread.at) {
@@ -201,6 +205,8 @@ void ThreadMerge::advance(Thread& thread, Time in_order, Time horizon, std::size
 }
 
 bool ThreadMerge::access(Thread& thread, const Access& access, bool fetch, Time in_order, bool& moved) {
+  if (model_.has_execution() && !fetch && !model_.is_under_way(thread.cpu))
+    model_.translate(thread.cpu, access.address, access.size, thread.now);
   return (!fetch &&
           model_.serve_by_caches(thread.cpu, access.address, access.size, access.write, thread.now)) ||
          step(thread, access, fetch, in_order, moved);
@@ -223,12 +229,22 @@ bool ThreadMerge::do_other(Thread& thread, Record record, Time in_order, bool& m
       break;
     }
     case SUBSTRATA_COMPACT_INSTRUCTIONS:
-      model.compute(thread.cpu, number, thread.now);
+      if (model.has_execution()) {
+        model.compute_mix(thread.cpu, number, thread.now);
+      } else {
+        model.compute(thread.cpu, number, thread.now);
+      }
       break;
     case SUBSTRATA_COMPACT_BRANCH:
-    case SUBSTRATA_COMPACT_MISPREDICTED:
-      model.branch(thread.cpu, record.what() == SUBSTRATA_COMPACT_MISPREDICTED, thread.now);
+    case SUBSTRATA_COMPACT_MISPREDICTED: {
+      const bool mispredicted = record.what() == SUBSTRATA_COMPACT_MISPREDICTED;
+      if (model.has_execution()) {
+        model.branch_to(thread.cpu, thread.site, number, mispredicted, thread.now);
+      } else {
+        model.branch(thread.cpu, mispredicted, thread.now);
+      }
       break;
+    }
     case SUBSTRATA_COMPACT_BARRIER:
       if (!pass(thread, number, thread.size != 0 ? thread.size : record.size())) return false;
       break;

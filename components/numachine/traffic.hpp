@@ -46,7 +46,8 @@ inline RequestDetail unpack_request(std::uint64_t bits) noexcept {
 
 // The detail of SUBSTRATA_INSTRUCTIONS at the same probe point: since the last one, instructions and stall
 // cycles of the processor, 32 bits each; its address has loads and stores, 32 bits each, its start apparent
-// miss cycles (processor cycles in which nothing useful was done because of misses).
+// miss cycles (processor cycles in which nothing useful was done because of misses), its site branches that the program
+// published and processor cycles that TLB misses took, its target mispredictions, its size TLB misses.
 inline std::uint64_t pair(std::uint64_t low, std::uint64_t high) noexcept {
   return std::min<std::uint64_t>(low, 0xffffffffU) | std::min<std::uint64_t>(high, 0xffffffffU) << 32;
 }

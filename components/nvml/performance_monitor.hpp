@@ -25,7 +25,7 @@ class PerformanceMonitor {
   const Gpu* gpu() const noexcept { return gpu_; }
   // Adds a metric; its number in `value`.
   uint32_t add(const Metric* metric);
-  // kDone, or NVML's answer: makes room for the samples.
+  // Allocates the samples. kDone, or NVML's answer.
   int prepare();
 
   // The means begin anew. kDone, or NVML's answer; then nothing has changed.

@@ -48,7 +48,8 @@ struct CapsuleRecord {
   std::string name;  // of the capsule
   const LibraryEntry* entry = nullptr;
   std::vector<counting::Counter> values;  // statistics, then metrics
-  std::mutex life;                        // around capsule
+  std::string kept_ring;  // where the ring of a capsule can be opened that stays to the end; else ""
+  std::mutex life;        // around capsule
   Capsule* capsule = nullptr;
   uint64_t generation = 0;  // of capsule
   std::recursive_mutex watchers_mutex;
@@ -65,8 +66,8 @@ std::vector<std::shared_ptr<CapsuleRecord>> records();
 std::shared_ptr<CapsuleRecord> find_record(const std::string& capsule, const std::string& module);
 uint64_t record_count() noexcept;
 
-// Makes the capsule and its record. 0, or negative with a message.
-int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out);
+// Makes the capsule and its record. 0, or negative with a message. `kept`: it will stay to the end of the process.
+int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out, bool kept = false);
 
 // One thread's own instance of the module, in a capsule that gives each thread one. Its mutex is held by that
 // thread for a batch, and for a moment by a merge; it is taken before the capsule's.
@@ -118,7 +119,7 @@ class Capsule {
   static Capsule& of(void* capsule) noexcept { return *static_cast<Capsule*>(capsule); }
 
  private:
-  friend int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out);
+  friend int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out, bool kept);
   static void batch(void* owner, const Transaction* batch, size_t count);
   void observe(const Transaction* batch, size_t count) noexcept;
   void observe_apart(Seat& seat, const Transaction* batch, size_t count) noexcept;

@@ -79,13 +79,14 @@ uint64_t record_count() noexcept {
 std::shared_ptr<CapsuleRecord> find_record(const std::string& capsule, const std::string& module) {
   Records& all = all_records();
   const std::lock_guard lock(all.mutex);
-  for (const std::shared_ptr<CapsuleRecord>& each : all.all) {
-    if (each->name == capsule && module == each->entry->module->name) return each;
+  // The last one: a module may have been replaced.
+  for (auto each = all.all.rbegin(); each != all.all.rend(); ++each) {
+    if ((*each)->name == capsule && module == (*each)->entry->module->name) return *each;
   }
   return nullptr;
 }
 
-int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out) {
+int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out, bool kept) {
   if (options.module == nullptr || options.probes == nullptr || *options.probes == '\0') {
     return fail(Code::kInvalid, "a capsule needs probe points and a module");
   }
@@ -126,6 +127,7 @@ int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out) 
     record->name = name;
     record->entry = entry;
     record->values = std::vector<counting::Counter>(kStatistics + entry->module->metric_count);
+    if (kept) record->kept_ring = capsule->ring_path();
     all.all.push_back(record);
   }
   const std::lock_guard life(record->life);

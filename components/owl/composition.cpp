@@ -17,6 +17,7 @@ namespace substrata::owl {
 namespace {
 
 constexpr size_t kMostText = 1 << 20;
+constexpr uint64_t kMostMemory = 1 << 30;
 
 constexpr Metric kStageMetrics[] = {
     count_metric("SEEN", "transactions that came to this stage", "transactions"),
@@ -40,6 +41,17 @@ std::string row_of(const Stage& stage) {
                                             : std::to_string(words) + " times u64 " + value.text);
   }
   return text;
+}
+
+void check_memory(const Composition& c) {
+  uint64_t bytes = 0;
+  const auto add = [&bytes](const auto& one) {
+    bytes += reserved_by(one);
+    if (bytes > kMostMemory)
+      throw SyntaxError{one.at, "with this one the tables and states take more than 1 GiB of memory"};
+  };
+  std::for_each(c.states.begin(), c.states.end(), add);
+  std::for_each(c.stages.begin(), c.stages.end(), add);
 }
 
 // The description that the library needs; the composition stays where it is.
@@ -102,6 +114,7 @@ int compile(std::string_view text, const std::string& origin, const Parse& parse
     return fail(Code::kInvalid, "%s: a composition has at most 1 MiB", origin.c_str());
   try {
     std::unique_ptr<Composition> made = parse();
+    check_memory(*made);
     describe(*made);
     *out = std::move(made);
     return 0;

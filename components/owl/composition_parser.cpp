@@ -19,6 +19,7 @@ constexpr std::pair<std::string_view, std::string_view> kShort[] = {
     {"mpi", "mpi.rank*"},
     {"page-faults", "os.page-faults"},
     {"samples", "os.processor-samples"},
+    {"switches", "os.switches"},
     {"io", "io.calls"},
     {"counters", "counter.*"},
 };
@@ -102,9 +103,14 @@ class Parser : public StageParser {
       throw SyntaxError{stages[i].fed ? fed_at_[i] : stages[i].at,
                         "'" + stages[i].label + "' is never fed by input"};
     }
+    std::vector<std::string_view> known;
+    for (const State& each : out_->states)
+      if (each.set) known.push_back(each.name);
     for (const State& each : out_->states) {
-      if (!each.set)
-        throw SyntaxError{each.at, "'" + each.name + "' is never set: set(" + each.name + "[...] = ...)"};
+      if (each.set) continue;
+      const std::string meant = suggestion(each.name, known);
+      throw SyntaxError{each.at, "'" + each.name + "' is never set" +
+                                     (meant.empty() ? ": set(" + each.name + "[...] = ...)" : meant)};
     }
   }
   void statement() {
@@ -165,8 +171,12 @@ class Parser : public StageParser {
     if (head != "input") {
       from = find_label(head);
       if (from == kNoRegister) {
+        std::vector<std::string_view> known{"input"};
+        for (const auto& each : named_) known.push_back(each.first);
+        const std::string meant = suggestion(head, known);
         throw SyntaxError{
-            begin, "'" + head + "' is not defined; a chain begins with 'input' or a name given by 'let'"};
+            begin, "'" + head + "' is not defined" +
+                       (meant.empty() ? "; a chain begins with 'input' or a name given by 'let'" : meant)};
       }
     }
     if (peek() == '(' && from == kNoRegister) {  // input("mem.*")

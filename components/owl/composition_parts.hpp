@@ -15,6 +15,7 @@
 namespace substrata::owl {
 
 inline constexpr uint32_t kNoRegister = ~0u;
+inline constexpr uint32_t kStateRows = 1 << 20;
 
 enum class StageKind {
   kModule,
@@ -98,6 +99,14 @@ struct Stage {
   bool fed = false;
   uint32_t first_metric = 0;
 };
+
+// What they reserve in memory; it is touched as rows are made. For each row there are two slots or more of four bytes.
+inline uint64_t reserved_by(const Stage& table) noexcept {
+  return uint64_t{table.rows} * 8 * (table.keys.size() + table.words + 3);
+}
+inline uint64_t reserved_by(const State& state) noexcept {
+  return uint64_t{kStateRows} * 8 * (state.keys + 2);
+}
 
 // Where transactions come in: all, or those of probe points that a pattern names.
 struct Input {

@@ -16,8 +16,6 @@
 namespace substrata::owl {
 namespace {
 
-constexpr uint32_t kStateRows = 1 << 20;
-
 // Calls f(expression) for all expressions of a stage.
 template <typename F>
 void for_each_expression(const Stage& stage, const F& f) {

@@ -114,9 +114,11 @@ class Tokens {
     size_t end = begin;
     while (end < text_.size() && in_name(text_[end] == '.' ? '?' : text_[end])) ++end;
     uint64_t value = 0;
-    if (end == begin || !parse_size(text_.substr(begin, end - begin), &value)) {
+    if (end == begin || text_[begin] < '0' || text_[begin] > '9')
       throw SyntaxError{begin, "a number is missing before " + shown()};
-    }
+    const std::string_view written = text_.substr(begin, end - begin);
+    if (!parse_size(written, &value))
+      throw SyntaxError{begin, "'" + std::string(written.substr(0, 40)) + "' is not a number of 64 bits"};
     at_ = end;
     return value;
   }

@@ -58,6 +58,7 @@ class Guard {
       services_.forward(&t, 1);
     }
   }
+  void merge(Guard& from) noexcept { move_counts(counts_, from.counts_); }
   void read(uint64_t* metrics) const noexcept { give(counts_, metrics); }
 
  private:

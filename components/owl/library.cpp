@@ -15,6 +15,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <set>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -33,12 +34,16 @@ constexpr unsigned kTrialSeconds = 20;
 struct Library {
   std::mutex mutex;
   std::map<std::string, LibraryEntry, std::less<>> entries;
+  // What a newer file replaced: capsules and compositions of it stay as they are.
+  std::multimap<std::string, LibraryEntry, std::less<>> replaced;
+  std::map<std::string, uint32_t, std::less<>> loads;  // of each path
   std::deque<std::string> refusals;
 
   Library() {
-    for (const Module* module : {&kCounterModule, &kSamplerModule, &kHistogramModule, &kMissRateModule,
-                                 &kBinsModule, &kLogModule, &kPatternModule, &kGuardModule, &kReuseModule,
-                                 &kHeavyModule, &kSharingModule, &kWorkingSetModule, &kConflictModule}) {
+    for (const Module* module :
+         {&kCounterModule, &kSamplerModule, &kHistogramModule, &kMissRateModule, &kBinsModule, &kLogModule,
+          &kPatternModule, &kLcsModule, &kGuardModule, &kReuseModule, &kHeavyModule, &kSharingModule,
+          &kWorkingSetModule, &kConflictModule}) {
       entries.emplace(module->name, LibraryEntry{module, "built-in"});
     }
   }
@@ -147,6 +152,16 @@ int try_file(const char* path) {
   return fail(Code::kInvalid, "the modules of '%s' are refused: loading them %s", path, tried.reason.c_str());
 }
 
+// The loader gives what it has under a path, whatever file is there now, and keeps every path by which it was asked for
+// a file: another spelling each time.
+std::string unknown_to_loader(const std::string& exact, const char* path) {
+  Library& all = bare_library();
+  const std::lock_guard lock(all.mutex);
+  std::string spelling = exact;
+  for (uint32_t times = all.loads[path]++; times > 0; --times) spelling.insert(spelling.rfind('/') + 1, "./");
+  return spelling;
+}
+
 int load_object(const char* path) {
   if (access(path, R_OK) != 0) {
     return fail(Code::kSystem, "the modules of '%s' are not loaded: %s", path, std::strerror(errno));
@@ -160,14 +175,14 @@ int load_object(const char* path) {
   if (const char* why = why_nothing_loads())
     return fail(Code::kSystem, "the modules of '%s' are not loaded: %s", path, why);
   if (const int refused = try_file(exact.c_str())) return refused;
-  void* const object = dlopen(exact.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const object = dlopen(unknown_to_loader(exact, path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) return fail(Code::kInvalid, "the modules of '%s' are refused: %s", path, dlerror());
   std::vector<const Module*> modules;
   if (const std::string wrong = list_modules(object, modules); !wrong.empty()) {
     dlclose(object);
     return fail(Code::kInvalid, "the modules of '%s' are refused: %s", path, wrong.c_str());
   }
-  const int refused = add_modules(modules, path);
+  const int refused = add_modules(modules, path, true);
   if (refused != 0) dlclose(object);
   return refused;
 }
@@ -225,26 +240,27 @@ std::vector<const LibraryEntry*> all_modules() {
   return list;
 }
 
-int add_modules(const std::vector<const Module*>& modules, const std::string& origin) {
+int add_modules(const std::vector<const Module*>& modules, const std::string& origin, bool replacing) {
   Library& all = bare_library();
   const std::lock_guard lock(all.mutex);
+  std::set<std::string_view> names;
   for (const Module* module : modules) {
     const auto taken = all.entries.find(std::string_view(module->name));
-    if (taken != all.entries.end()) {
+    if (taken != all.entries.end() &&
+        !(replacing && taken->second.origin == origin && taken->second.module != module)) {
       return fail(Code::kConflict, "the module '%s' of '%s' is refused: the name is taken by %s",
                   module->name, origin.c_str(), taken->second.origin.c_str());
     }
-  }
-  std::vector<std::string> added;
-  for (const Module* module : modules) {
-    if (all.entries.emplace(module->name, LibraryEntry{module, origin}).second) {
-      added.emplace_back(module->name);
-      continue;
+    if (!names.insert(module->name).second) {
+      return fail(Code::kConflict, "the modules of '%s' are refused: two of them are called '%s'",
+                  origin.c_str(), module->name);
     }
-    for (const std::string& name : added) all.entries.erase(name);
-    return fail(Code::kConflict, "the modules of '%s' are refused: two of them are called '%s'",
-                origin.c_str(), module->name);
   }
+  for (auto each = all.entries.begin(); replacing && each != all.entries.end();) {
+    const auto at = each++;
+    if (at->second.origin == origin) all.replaced.insert(all.entries.extract(at));
+  }
+  for (const Module* module : modules) all.entries.emplace(module->name, LibraryEntry{module, origin});
   return 0;
 }
 

@@ -10,7 +10,7 @@
 
 namespace substrata::owl {
 
-// One module of the library. Stays as it is until the process ends.
+// One module of the library. Stays as it is until the process ends, also when another has taken its name.
 struct LibraryEntry {
   const Module* module;
   std::string origin;
@@ -21,8 +21,9 @@ const char* objection(const Module* module) noexcept;
 
 const LibraryEntry* find_module(std::string_view name);
 std::vector<const LibraryEntry*> all_modules();  // by name
-// 0, or a negative number with its message. All or none are added.
-int add_modules(const std::vector<const Module*>& modules, const std::string& origin);
+// 0, or a negative number with its message. All or none are added. `replacing`: other modules of the same origin leave
+// the library; capsules that have them go on.
+int add_modules(const std::vector<const Module*>& modules, const std::string& origin, bool replacing = false);
 int load_modules(const char* path);
 int load_folder(const char* folder);
 void keep_refusal(std::string message);

@@ -166,6 +166,7 @@ extern const Module kMissRateModule;
 extern const Module kBinsModule;
 extern const Module kLogModule;
 extern const Module kPatternModule;
+extern const Module kLcsModule;
 extern const Module kGuardModule;
 extern const Module kReuseModule;
 extern const Module kHeavyModule;

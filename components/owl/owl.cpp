@@ -22,6 +22,7 @@ namespace {
 using namespace substrata;
 using owl::Capsule;
 using owl::CapsuleRecord;
+using owl::kPacketsInjected;
 using owl::kStatistics;
 using owl::Watcher;
 
@@ -82,7 +83,8 @@ class Catalogue {
  private:
   void add(OwlEvent event) {
     events_.push_back(std::move(event));
-    by_name_.emplace(events_.back().name, static_cast<uint32_t>(events_.size() - 1));
+    // Where a module was replaced the name is that of the last one's number.
+    by_name_[events_.back().name] = static_cast<uint32_t>(events_.size() - 1);
   }
   void add_all_of(const std::shared_ptr<CapsuleRecord>& record) {
     const owl::Module& module = *record->entry->module;
@@ -94,8 +96,9 @@ class Catalogue {
     }
     for (uint32_t i = 0; i < kStatistics; ++i) {
       add({prefix + kStatisticTexts[i].name,
-           kStatisticTexts[i].text + std::string(" Capsule ") + record->name + ".", kStatisticTexts[i].unit,
-           false, record, i});
+           kStatisticTexts[i].text + std::string(" Capsule ") + record->name + "." +
+               (i == kPacketsInjected && !record->kept_ring.empty() ? " Its ring: " + record->kept_ring : ""),
+           kStatisticTexts[i].unit, false, record, i});
     }
   }
   // Lists the events of every record once: those of a record all, or, where memory ends, none.
@@ -148,7 +151,7 @@ std::string attach_by_name(const std::string& name) {
   options.name = probes.c_str();
   options.module = module.c_str();
   Capsule* capsule = nullptr;
-  if (owl::attach_capsule(options, &capsule) != 0) return last_refusal();
+  if (owl::attach_capsule(options, &capsule, true) != 0) return last_refusal();
   static std::mutex mutex;
   static auto* const kept = new std::vector<Capsule*>;
   const std::lock_guard lock(mutex);

@@ -106,7 +106,7 @@ int substrata_owl_compose(const char* text, size_t bytes, const char* origin) {
   });
 }
 
-int substrata_owl_check(const char* text, size_t bytes, const char* origin, char* name, size_t room) {
+int substrata_owl_check(const char* text, size_t bytes, const char* origin, char* name, size_t capacity) {
   return guarded([&] {
     if (text == nullptr) return fail(Code::kInvalid, "substrata_owl_check needs a text");
     std::string found;
@@ -115,7 +115,7 @@ int substrata_owl_check(const char* text, size_t bytes, const char* origin, char
       return refused;
     }
     if (name == nullptr) return 0;
-    if (room <= found.size())
+    if (capacity <= found.size())
       return fail(Code::kBufferTooSmall, "the module's name has %zu bytes", found.size());
     std::memcpy(name, found.c_str(), found.size() + 1);
     return 0;
@@ -133,7 +133,7 @@ int substrata_owl_attach(const substrata_owl_capsule_options* options, substrata
   return guarded([&] {
     if (options == nullptr || out == nullptr || options->struct_size < sizeof(uint32_t)) {
       return fail(Code::kInvalid,
-                  "substrata_owl_attach needs options with their struct_size, and room for the capsule");
+                  "substrata_owl_attach needs options with their struct_size, and a place for the capsule");
     }
     substrata_owl_capsule_options whole{};
     std::memcpy(&whole, options, std::min<size_t>(options->struct_size, sizeof whole));
@@ -163,7 +163,7 @@ int substrata_owl_write_back(substrata_owl_capsule* capsule) {
 int substrata_owl_read_register(substrata_owl_capsule* capsule, const char* name, uint64_t* value) {
   if (capsule == nullptr) return need_capsule();
   if (name == nullptr || value == nullptr)
-    return fail(Code::kInvalid, "a register's name and room for it are needed");
+    return fail(Code::kInvalid, "a register's name and a place for it are needed");
   return capsule->read_register(name, value);
 }
 
@@ -183,7 +183,7 @@ int substrata_owl_read_statistics(substrata_owl_capsule* capsule, substrata_owl_
 int substrata_owl_read_metric(substrata_owl_capsule* capsule, const char* name, uint64_t* value) {
   if (capsule == nullptr) return need_capsule();
   if (name == nullptr || value == nullptr)
-    return fail(Code::kInvalid, "a metric's name and room for it are needed");
+    return fail(Code::kInvalid, "a metric's name and a place for it are needed");
   return capsule->metric(name, value);
 }
 
@@ -208,7 +208,7 @@ const char* substrata_owl_ring_path(substrata_owl_capsule* capsule) {
 int substrata_owl_reader_open(const char* path, uint32_t flags, substrata_owl_reader** out) {
   return guarded([&] {
     if (path == nullptr || out == nullptr || (flags & ~static_cast<uint32_t>(SUBSTRATA_OWL_WATCH)) != 0) {
-      return fail(Code::kInvalid, "a reader needs the ring's path, known flags and room for the result");
+      return fail(Code::kInvalid, "a reader needs the ring's path, known flags and a place for the result");
     }
     auto reader = std::make_unique<substrata_owl_reader>();
     if (const int refused = reader->open(path, flags)) return refused;
@@ -220,11 +220,11 @@ int substrata_owl_reader_open(const char* path, uint32_t flags, substrata_owl_re
 void substrata_owl_reader_close(substrata_owl_reader* reader) { delete reader; }
 
 int substrata_owl_reader_peek(substrata_owl_reader* reader, substrata_owl_packet* packet, void* data,
-                              size_t room) {
+                              size_t capacity) {
   if (reader == nullptr) return need_reader();
-  if (packet == nullptr || (data == nullptr && room != 0))
-    return fail(Code::kInvalid, "peeking needs room for a packet");
-  return reader->peek(packet, data, room);
+  if (packet == nullptr || (data == nullptr && capacity != 0))
+    return fail(Code::kInvalid, "peeking needs a place for a packet");
+  return reader->peek(packet, data, capacity);
 }
 
 void substrata_owl_reader_consume(substrata_owl_reader* reader) {

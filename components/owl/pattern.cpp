@@ -10,106 +10,14 @@
 
 #include "base/guard.hpp"
 #include "module.hpp"
+#include "pattern_table.hpp"
+#include "pending_accesses.hpp"
 
 namespace substrata::owl {
 namespace {
 
-constexpr uint32_t kNone = ~0u;
-constexpr uint32_t kGram = 4;            // steps that must repeat before a repetition is looked for
-constexpr uint32_t kHistory = 4096;      // steps remembered to find repetitions in
-constexpr uint32_t kBuckets = 256;       // of patterns by their first steps
-constexpr uint32_t kBreak = 0xffffffff;  // no step: something else stood between
-
-uint64_t mix(uint64_t hash, const PatternStep& step) noexcept {
-  const uint64_t word = static_cast<uint32_t>(step.distance) | uint64_t{step.symbol} << 32;
-  return (hash ^ word) * 0x9e3779b97f4a7c15u;
-}
-
-uint32_t hash_of(const PatternStep* steps) noexcept {
-  uint64_t hash = 0;
-  for (uint32_t i = 0; i < kGram; ++i) hash = mix(hash ^ (hash >> 29), steps[i]);
-  return static_cast<uint32_t>(hash >> 40);
-}
-
-// The table: patterns found by their first steps. Thread-compatible.
-class PatternTable {
- public:
-  struct Pattern {
-    uint32_t steps = 0;     // 0: free
-    uint32_t head = 0;      // detail of the first access
-    uint32_t number = 0;    // sent to the reader; 0: not yet
-    uint32_t next = kNone;  // in its bucket
-    uint64_t last_use = 0;
-    std::array<PatternStep, kLongestPattern - 1> step{};
-  };
-  explicit PatternTable(uint32_t patterns) : patterns_(patterns) { buckets_.fill(kNone); }
-
-  // The longest pattern that the accesses begin with: `steps` of them behind the first. Null: none.
-  Pattern* match(uint32_t head, const PatternStep* steps, uint32_t count) noexcept {
-    if (count < kGram) return nullptr;
-    Pattern* best = nullptr;
-    for (uint32_t at = buckets_[hash_of(steps) % kBuckets]; at != kNone; at = patterns_[at].next) {
-      Pattern& each = patterns_[at];
-      if (each.head != head || each.steps > count || (best != nullptr && each.steps <= best->steps)) continue;
-      if (std::equal(each.step.begin(), each.step.begin() + each.steps, steps)) best = &each;
-    }
-    return best;
-  }
-  void insert(uint32_t head, const PatternStep* steps, uint32_t count, uint64_t now,
-              uint64_t dead_after) noexcept {
-    if (const Pattern* known = match(head, steps, count); known != nullptr && known->steps == count) return;
-    uint32_t slot = 0;
-    while (slot < patterns_.size() && patterns_[slot].steps != 0) ++slot;
-    if (slot == patterns_.size()) slot = free_entry(now, dead_after);
-    Pattern& fresh = patterns_[slot];
-    fresh.steps = count;
-    fresh.head = head;
-    fresh.number = 0;
-    fresh.last_use = now;
-    std::copy_n(steps, count, fresh.step.begin());
-    uint32_t& bucket = buckets_[hash_of(steps) % kBuckets];
-    fresh.next = bucket;
-    bucket = slot;
-    ++held_;
-  }
-  uint32_t held() const noexcept { return held_; }
-  uint64_t evicted() const noexcept { return evicted_; }
-
- private:
-  void remove(uint32_t slot) noexcept {
-    uint32_t* link = &buckets_[hash_of(patterns_[slot].step.data()) % kBuckets];
-    while (*link != slot) link = &patterns_[*link].next;
-    *link = patterns_[slot].next;
-    patterns_[slot].steps = 0;
-    --held_;
-    ++evicted_;
-  }
-  // Dead entries go; if there are none, the quarter that was used longest ago.
-  uint32_t free_entry(uint64_t now, uint64_t dead_after) noexcept {
-    uint32_t freed = kNone;
-    for (uint32_t i = 0; i < patterns_.size(); ++i) {
-      if (now - patterns_[i].last_use > dead_after) remove(freed = i);
-    }
-    if (freed != kNone) return freed;
-    uint32_t going = std::max<uint32_t>(1, static_cast<uint32_t>(patterns_.size()) / 4);
-    while (going-- > 0) {
-      uint32_t oldest = kNone;
-      for (uint32_t i = 0; i < patterns_.size(); ++i) {
-        if (patterns_[i].steps != 0 &&
-            (oldest == kNone || patterns_[i].last_use < patterns_[oldest].last_use)) {
-          oldest = i;
-        }
-      }
-      if (oldest == kNone) break;
-      remove(freed = oldest);
-    }
-    return freed;
-  }
-  std::vector<Pattern> patterns_;
-  std::array<uint32_t, kBuckets> buckets_;
-  uint32_t held_ = 0;
-  uint64_t evicted_ = 0;
-};
+constexpr uint32_t kGram = PatternTable::kGram;
+constexpr uint32_t kHistory = 4096;  // steps remembered to find repetitions in
 
 // Finds repetitions among the steps that no pattern covers: the longest common run of the steps now and some
 // time ago.
@@ -139,7 +47,7 @@ class Repetitions {
     if (run_ >= kGram) {
       PatternStep gram[kGram];
       for (uint32_t i = 0; i < kGram; ++i) gram[i] = at(now - kGram + 1 + i);
-      uint32_t slot = hash_of(gram) % last_.size();
+      uint32_t slot = PatternTable::hash_of(gram) % last_.size();
       const uint64_t seen = last_[slot];
       last_[slot] = now;
       if (length_ == 0 && !found && seen != 0 && now - seen < kHistory - kLongestPattern) {
@@ -245,22 +153,15 @@ class Pattern {
 
   void observe(const Transaction* batch, size_t count) noexcept {
     for (size_t i = 0; i < count; ++i) {
-      if (first_ + held_ == pending_.size()) {
-        std::move(pending_.begin() + first_, pending_.begin() + first_ + held_, pending_.begin());
-        std::move(steps_.begin() + first_, steps_.begin() + first_ + held_, steps_.begin());
-        first_ = 0;
-      }
-      const uint32_t at = first_ + held_;
-      pending_[at] = batch[i];
-      if (!symbols_) pending_[at].detail = 0;
-      steps_[at] = held_ != 0 ? step(pending_[at - 1], pending_[at]) : PatternStep{0, kBreak};
-      ++held_;
-      if (held_ == longest_) reduce();
+      Transaction access = batch[i];
+      if (!symbols_) access.detail = 0;
+      pending_.add(access, step);
+      if (pending_.held() == longest_) reduce();
     }
     counts_.accesses += count;
   }
   void write_back() noexcept {
-    while (held_ != 0) reduce();
+    while (pending_.held() != 0) reduce();
     if (uint64_t first; repetitions_.stop(&first, &found_)) learn(first);
     previous_ = false;
   }
@@ -276,39 +177,31 @@ class Pattern {
     uint64_t accesses, points, covered, literals, definitions;
   };
   static PatternStep step(const Transaction& from, const Transaction& to) noexcept {
-    const auto distance = static_cast<int64_t>(to.address - from.address);
-    const bool fits =
-        distance == static_cast<int32_t>(distance) && to.detail < kBreak && from.detail < kBreak;
-    return fits ? PatternStep{static_cast<int32_t>(distance), static_cast<uint32_t>(to.detail)}
-                : PatternStep{0, kBreak};
+    if (to.detail >= kBreak || from.detail >= kBreak) return {0, kBreak};
+    return step_between(from.address, to.address, static_cast<uint32_t>(to.detail));
   }
   static bool breaks(const PatternStep& step) noexcept { return step.symbol == kBreak && step.distance == 0; }
 
   // Takes the first pending access out, alone or with the pattern that begins with it.
   void reduce() noexcept {
-    Transaction& head = pending_[first_];
+    const Transaction& head = pending_[0];
     uint32_t known = 0;
-    while (known + 1 < held_ && !breaks(steps_[first_ + 1 + known])) ++known;
-    PatternTable::Pattern* const pattern =
-        head.detail < kBreak ? table_.match(static_cast<uint32_t>(head.detail), &steps_[first_ + 1], known)
+    while (known + 1 < pending_.held() && !breaks(pending_.steps()[known])) ++known;
+    PatternTable::Row* const pattern =
+        head.detail < kBreak ? table_.match(static_cast<uint32_t>(head.detail), pending_.steps(), known)
                              : nullptr;
     if (pattern == nullptr) {
       literal(head);
-      drop(1);
+      pending_.drop(1);
       return;
     }
     if (uint64_t first; repetitions_.stop(&first, &found_)) learn_later(first);
     previous_ = false;
     point(*pattern, head);
-    drop(pattern->steps + 1);
+    pending_.drop(pattern->steps + 1);
     learn_now();
   }
-  void drop(uint32_t count) noexcept {
-    first_ += count;
-    held_ -= count;
-    if (held_ == 0) first_ = 0;
-  }
-  void point(PatternTable::Pattern& pattern, const Transaction& head) noexcept {
+  void point(PatternTable::Row& pattern, const Transaction& head) noexcept {
     if (pattern.number == 0) {
       pattern.number = ++last_number_;
       define(pattern);
@@ -325,12 +218,8 @@ class Pattern {
       services_.emit(&packet, sizeof packet);
     }
   }
-  void define(const PatternTable::Pattern& pattern) noexcept {
-    unsigned char packet[sizeof(PatternPacket) + sizeof(PatternStep) * kLongestPattern];
-    const PatternPacket head{kDefinition, pattern.number, uint64_t{pattern.head} << 32 | pattern.steps};
-    std::memcpy(packet, &head, sizeof head);
-    std::memcpy(packet + sizeof head, pattern.step.data(), pattern.steps * sizeof(PatternStep));
-    services_.emit(packet, sizeof head + pattern.steps * sizeof(PatternStep));
+  void define(const PatternTable::Row& pattern) noexcept {
+    emit_definition(services_, pattern.number, pattern.head, pattern.step.data(), pattern.steps);
     ++counts_.definitions;
   }
   void literal(const Transaction& t) noexcept {
@@ -374,10 +263,7 @@ class Pattern {
   const bool forward_;
   const uint64_t dead_after_;
   const Services services_;
-  std::vector<Transaction> pending_;                          // accesses not yet reduced, from first_ on
-  std::array<PatternStep, 2 * kLongestPattern + 1> steps_{};  // of each of them, from the one before
-  uint32_t first_ = 0;
-  uint32_t held_ = 0;
+  PendingAccesses<Transaction> pending_;
   bool previous_ = false;  // the last thing given was a literal
   Transaction last_literal_{};
   uint32_t found_ = 0;
@@ -412,10 +298,12 @@ int substrata_owl_expander::take(const void* packet, size_t bytes, void (*call)(
     call(owner, words[1], words[2]);
     return 0;
   }
-  if (kind > kDefinition || bytes < sizeof(PatternPacket) ||
-      (kind != kDefinition && bytes != sizeof(PatternPacket))) {
-    return fail(Code::kInvalid, "a packet of %zu bytes and kind %u is none of the module pattern", bytes,
-                kind);
+  const bool longer = kind == kDefinition || kind == kGappedPoint;
+  if ((kind > kDefinition && kind != kGappedPoint) || bytes < sizeof(PatternPacket) ||
+      (longer ? (bytes - sizeof(PatternPacket)) % (kind == kGappedPoint ? sizeof(PatternGap) : 1) != 0
+              : bytes != sizeof(PatternPacket))) {
+    return fail(Code::kInvalid, "a packet of %zu bytes and kind %u is none of the modules pattern and lcs",
+                bytes, kind);
   }
   PatternPacket head;
   std::memcpy(&head, packet, sizeof head);
@@ -441,12 +329,22 @@ int substrata_owl_expander::take(const void* packet, size_t bytes, void (*call)(
     return fail(Code::kNoEvent, "pattern %u was never defined: packets before this one are missing",
                 head.symbol);
   }
+  std::vector<PatternGap> gaps((bytes - sizeof head) / sizeof(PatternGap));
+  if (!gaps.empty())
+    std::memcpy(gaps.data(), static_cast<const unsigned char*>(packet) + sizeof head, bytes - sizeof head);
+  auto gap = gaps.cbegin();
   uint64_t address = head.address;
   call(owner, address, known->second.head);
+  uint64_t given = 1;
   for (const PatternStep& step : known->second.steps) {
+    for (; gap != gaps.cend() && gap->position == given; ++gap) call(owner, gap->address, 0);
     address += static_cast<uint64_t>(static_cast<int64_t>(step.distance));
     call(owner, address, step.symbol);
+    ++given;
   }
+  if (gap != gaps.cend())
+    return fail(Code::kInvalid, "a point of pattern %u has an access behind %llu of its %zu", head.symbol,
+                static_cast<unsigned long long>(gap->position), known->second.steps.size() + 1);
   return 0;
 }
 
@@ -454,7 +352,7 @@ extern "C" {
 
 int substrata_owl_expander_open(substrata_owl_expander** out) {
   return guarded([&] {
-    if (out == nullptr) return fail(Code::kInvalid, "an expander needs room for the result");
+    if (out == nullptr) return fail(Code::kInvalid, "an expander needs a place for the result");
     *out = new substrata_owl_expander;
     return 0;
   });

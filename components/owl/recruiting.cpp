@@ -6,16 +6,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
+#include <csignal>
 #include <cstdlib>
-#include <cstring>
-#include <map>
 #include <sstream>
 #include <utility>
 
+#include "actions.hpp"
 #include "base/guard.hpp"
 #include "base/parse.hpp"
-#include "objects.hpp"
 
 using namespace substrata;
 using namespace substrata::owl;
@@ -24,26 +22,6 @@ namespace {
 
 std::atomic<uint64_t> rules_made{0};
 
-std::string name_of(uint64_t address) {
-  if (const char* const name = object_at(address)) return name;
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-  return text;
-}
-
-// Takes every packet out of a capsule's ring.
-template <typename Take>
-void drain(Capsule& capsule, const Take& take) {
-  substrata_owl_reader reader;
-  if (reader.open(capsule.ring_path(), 0) != 0) return;
-  substrata_owl_packet packet{};
-  std::vector<unsigned char> data(SUBSTRATA_OWL_MOST_PACKET);
-  while (reader.peek(&packet, data.data(), data.size()) == 1) {
-    take(data.data(), packet.bytes);
-    reader.consume();
-  }
-}
-
 std::vector<std::string> words_of(const std::string& line) {
   std::istringstream stream(line);
   std::vector<std::string> words;
@@ -51,18 +29,14 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-// The values of a capsule's metrics; none where there is no such capsule.
-std::vector<uint64_t> metrics_of(const std::string& capsule, const std::string& module) {
-  const std::shared_ptr<CapsuleRecord> record = find_record(capsule, module);
-  std::vector<uint64_t> values;
-  for (uint32_t i = 0; record != nullptr && i < record->entry->module->metric_count; ++i)
-    values.push_back(record->values[kStatistics + i].value());
-  return values;
-}
-
 }  // namespace
 
-int substrata_owl_rule::find(Number& number, unsigned line) const {
+int substrata_owl_rule::find(Number& number, unsigned line) {
+  if (number.capsule.empty()) {
+    if (events_.add(number.metric, &number.value) == 0) return 0;
+    const std::string why = last_refusal();
+    return fail(Code::kNoEvent, "line %u: %s", line, why.c_str());
+  }
   const size_t dot = number.metric.find('.');
   if (dot == std::string::npos) {
     return fail(Code::kInvalid, "line %u: '%s' is not MODULE.METRIC", line, number.metric.c_str());
@@ -84,6 +58,40 @@ int substrata_owl_rule::find(Number& number, unsigned line) const {
               metric.c_str());
 }
 
+// "watch NUMBER per NUMBER every N [of NUMBER]", where a number is "MODULE.METRIC of CAPSULE" or an event.
+int substrata_owl_rule::parse_watch(const std::vector<std::string>& w, unsigned line) {
+  size_t at = 1;
+  const auto number = [&](Number& into) {
+    if (at == w.size()) return false;
+    into = {w[at++], {}, nullptr, 0};
+    if (at + 1 < w.size() && w[at] == "of") {
+      into.capsule = w[at + 1];
+      at += 2;
+    }
+    return true;
+  };
+  const auto word = [&](const char* wanted) { return at < w.size() && w[at] == wanted && ++at != 0; };
+  const bool read = number(watched_) && word("per") && number(per_) && word("every") && at < w.size() &&
+                    parse_size(w[at++], &every_) && every_ != 0;
+  clock_ = per_;
+  if (!read || (at != w.size() && !(word("of") && number(clock_) && at == w.size()))) {
+    return fail(
+        Code::kInvalid,
+        "line %u of the rule is not understood; write: watch NUMBER per NUMBER every N [of NUMBER], where a "
+        "number is MODULE.METRIC of CAPSULE, or an event",
+        line);
+  }
+  if (clock_.capsule.empty()) {
+    return fail(
+        Code::kInvalid,
+        "line %u: an event does not say when to look; end it with: every N of MODULE.METRIC of CAPSULE",
+        line);
+  }
+  if (const int refused = find(watched_, line)) return refused;
+  if (const int refused = find(per_, line)) return refused;
+  return find(clock_, line);
+}
+
 int substrata_owl_rule::parse(const char* text) {
   const uint64_t rule = ++rules_made;
   unsigned number = 0;
@@ -95,14 +103,7 @@ int substrata_owl_rule::parse(const char* text) {
       return fail(Code::kInvalid, "line %u of the rule is not understood; write: %s", number, form);
     };
     if (w[0] == "watch") {
-      if (w.size() != 10 || w[2] != "of" || w[4] != "per" || w[6] != "of" || w[8] != "every" ||
-          !parse_size(w[9], &every_) || every_ == 0) {
-        return malformed("watch MODULE.METRIC of CAPSULE per MODULE.METRIC of CAPSULE every N");
-      }
-      watched_ = {w[1], w[3], nullptr, 0};
-      per_ = {w[5], w[7], nullptr, 0};
-      if (const int refused = find(watched_, number)) return refused;
-      if (const int refused = find(per_, number)) return refused;
+      if (const int refused = parse_watch(w, number)) return refused;
     } else if (w[0] == "when") {
       constexpr const char* kConditions[] = {"above", "below", "rising", "falling"};
       const auto* const known = w.size() == 3 ? std::find(kConditions, std::end(kConditions), w[1]) : nullptr;
@@ -128,18 +129,32 @@ int substrata_owl_rule::parse(const char* text) {
     } else if (w[0] == "for") {
       if (w.size() != 2 || !parse_size(w[1], &duration_) || duration_ == 0) return malformed("for N");
     } else if (w[0] == "report") {
-      if (w.size() != 2 || (w[1] != "conflicts" && w[1] != "objects" && w[1] != "metrics"))
-        return malformed("report conflicts | objects | metrics");
-      reports_.push_back(w[1] == "conflicts" ? Report::kConflicts
-                         : w[1] == "objects" ? Report::kObjects
-                                             : Report::kMetrics);
+      constexpr const char* kReports[] = {"conflicts", "objects", "levels", "metrics", "rings"};
+      const auto* const known = w.size() == 2 ? std::find(kReports, std::end(kReports), w[1]) : nullptr;
+      if (known == nullptr || known == std::end(kReports))
+        return malformed("report conflicts | objects | levels | metrics | rings");
+      reports_.push_back(static_cast<Report>(known - kReports));
+    } else if (w[0] == "act") {
+      constexpr std::pair<const char*, int> kSignals[] = {
+          {"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGTERM", SIGTERM}, {"SIGSTOP", SIGSTOP}};
+      const auto* const known = std::find_if(kSignals, std::end(kSignals), [&](const auto& each) {
+        return w.size() == 3 && w[1] == "signal" && w[2] == each.first;
+      });
+      if (known != std::end(kSignals)) {
+        actions_.push_back({known->second, {}});
+      } else if (w.size() == 3 && w[1] == "mark") {
+        actions_.push_back({0, w[2]});
+      } else {
+        return malformed("act mark WORD | act signal SIGUSR1 | SIGUSR2 | SIGTERM | SIGSTOP");
+      }
     } else {
-      return fail(Code::kInvalid,
-                  "line %u of the rule begins with '%.40s'; watch, when, attach, for and report are known",
-                  number, w[0].c_str());
+      return fail(
+          Code::kInvalid,
+          "line %u of the rule begins with '%.40s'; watch, when, attach, act, for and report are known",
+          number, w[0].c_str());
     }
   }
-  if (watched_.record == nullptr || recruits_.empty() || duration_ == 0) {
+  if (clock_.record == nullptr || recruits_.empty() || duration_ == 0) {
     return fail(Code::kInvalid, "a rule needs the lines watch, when, attach and for");
   }
   return 0;
@@ -147,14 +162,20 @@ int substrata_owl_rule::parse(const char* text) {
 
 int substrata_owl_rule::begin() {
   watcher_ = std::make_shared<Watcher>();
-  watcher_->value = per_.value;
+  watcher_->value = clock_.value;
   watcher_->period = every_;
   watcher_->owner = this;
   watcher_->call = [](void* owner, uint64_t) noexcept { static_cast<substrata_owl_rule*>(owner)->look(); };
-  last_watched_ = watched_.record->values[watched_.value].value();
-  last_per_ = per_.record->values[per_.value].value();
-  per_.record->watch(watcher_);
+  if (const int refused = events_.start()) return refused;
+  if (!events_.read()) return fail(Code::kSystem, "the watched events cannot be read");
+  last_watched_ = now(watched_);
+  last_per_ = now(per_);
+  clock_.record->watch(watcher_);
   return 0;
+}
+
+uint64_t substrata_owl_rule::now(const Number& number) const noexcept {
+  return number.record != nullptr ? number.record->values[number.value].value() : events_.value(number.value);
 }
 
 substrata_owl_rule::~substrata_owl_rule() {
@@ -162,7 +183,7 @@ substrata_owl_rule::~substrata_owl_rule() {
     const std::lock_guard lock(mutex_);
     dismissed_ = true;
   }
-  if (watcher_ != nullptr) per_.record->unwatch(watcher_);
+  if (watcher_ != nullptr && clock_.record != nullptr) clock_.record->unwatch(watcher_);
   for (const Recruit& recruit : recruits_) delete static_cast<substrata_owl_capsule*>(recruit.capsule);
 }
 
@@ -189,16 +210,18 @@ void substrata_owl_rule::look() noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (dismissed_) return;
-    const uint64_t watched = watched_.record->values[watched_.value].value();
-    const uint64_t per = per_.record->values[per_.value].value();
+    if (!events_.read()) return;
+    const uint64_t watched = now(watched_);
+    const uint64_t per = now(per_);
+    const uint64_t clock = now(clock_);
     const uint64_t more = per - last_per_;
     const double ratio =
         more == 0 ? -1 : static_cast<double>(watched - last_watched_) / static_cast<double>(more);
     if (acting_) {
-      if (per >= until_) finish();
+      if (clock >= until_) finish();
     } else if (more != 0 && met(ratio)) {
       act();
-      until_ = per + duration_;
+      until_ = clock + duration_;
     }
     if (more != 0) last_ratio_ = ratio;
     last_watched_ = watched;
@@ -222,90 +245,45 @@ void substrata_owl_rule::act() {
         continue;
       }
     }
-    if (reports(Report::kMetrics)) recruit.before = metrics_of(recruit.name, recruit.module);
+    if (reports(Report::kMetrics)) recruit.before = metric_values(recruit);
     if (recruit.capsule->begin() != 0) found_ = std::string("not started: ") + last_refusal();
   }
   acting_ = true;
+  for (const Action& action : actions_) {
+    if (action.signal != 0)
+      send_signal(action.signal, false);
+    else
+      write_mark(action.mark);
+  }
 }
 
 void substrata_owl_rule::finish() {
   acting_ = false;
-  std::string text;
   for (const Recruit& recruit : recruits_) {
     if (recruit.capsule == nullptr) continue;
     recruit.capsule->end();
     recruit.capsule->write_back();
-    if (recruit.module == "conflict" && reports(Report::kConflicts)) {
-      text += conflicts(recruit);
-    } else if ((recruit.module == "missrate" || recruit.module == "histogram") && reports(Report::kObjects)) {
-      text += objects(recruit);
-    } else {
-      drain(*recruit.capsule, [](const unsigned char*, uint32_t) {});
-    }
   }
-  if (reports(Report::kMetrics))
-    for (const Recruit& recruit : recruits_) text += metrics(recruit);
+  // Packets that no report is made of stay in their ring.
+  std::vector<LevelCounts> levels;
+  std::string text;
+  for (const Recruit& recruit : recruits_) {
+    if (recruit.capsule == nullptr) continue;
+    const bool counts = recruit.module == "missrate" || recruit.module == "histogram";
+    if (recruit.module == "conflict" && reports(Report::kConflicts)) text += conflicts_of(recruit);
+    if (!counts || !(reports(Report::kObjects) || reports(Report::kLevels))) continue;
+    levels.push_back(counts_by_object(recruit));
+    if (reports(Report::kObjects)) text += objects_of(levels.back());
+  }
+  if (reports(Report::kLevels)) text += levels_of(levels);
+  for (const Recruit& recruit : recruits_) {
+    if (recruit.capsule == nullptr) continue;
+    if (reports(Report::kMetrics)) text += metrics_of(recruit);
+    if (reports(Report::kRings))
+      text += "ring " + recruit.module + " " + recruit.probes + " " + recruit.capsule->ring_path() + "\n";
+  }
   found_ = text;
   ++times_;
-}
-
-std::string substrata_owl_rule::conflicts(const Recruit& recruit) const {
-  std::map<std::pair<std::string, std::string>, uint64_t> pairs;
-  drain(*recruit.capsule, [&](const unsigned char* data, uint32_t bytes) {
-    uint64_t packet[3];
-    if (bytes != sizeof packet) return;
-    std::memcpy(packet, data, sizeof packet);
-    std::pair<std::string, std::string> names(name_of(packet[0]), name_of(packet[1]));
-    if (names.second < names.first) std::swap(names.first, names.second);
-    pairs[names] += packet[2];
-  });
-  std::vector<std::pair<uint64_t, std::pair<std::string, std::string>>> order;
-  for (const auto& [names, count] : pairs) order.emplace_back(count, names);
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : a.second < b.second;
-  });
-  std::string text;
-  for (size_t i = 0; i < order.size() && i < 10; ++i) {
-    text += "conflict " + order[i].second.first + " " + order[i].second.second + " " +
-            std::to_string(order[i].first) + "\n";
-  }
-  return text;
-}
-
-std::string substrata_owl_rule::objects(const Recruit& recruit) const {
-  std::map<std::string, std::pair<uint64_t, uint64_t>> counts;
-  drain(*recruit.capsule, [&](const unsigned char* data, uint32_t bytes) {
-    uint64_t packet[3];
-    if (bytes != sizeof packet) return;
-    std::memcpy(packet, data, sizeof packet);
-    auto& [accesses, misses] = counts[name_of(packet[0])];
-    accesses += packet[1];
-    misses += packet[2];
-  });
-  std::vector<std::pair<std::string, std::pair<uint64_t, uint64_t>>> order(counts.begin(), counts.end());
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return a.second.second != b.second.second ? a.second.second > b.second.second : a.first < b.first;
-  });
-  std::string text;
-  for (size_t i = 0; i < order.size() && i < 10; ++i) {
-    text += "object " + order[i].first + " accesses " + std::to_string(order[i].second.first) + " misses " +
-            std::to_string(order[i].second.second) + "\n";
-  }
-  return text;
-}
-
-// What the recruit counted this time, at its place: "metrics counter mem.cpu0.l2-memory TRANSACTIONS 32768 ..."
-std::string substrata_owl_rule::metrics(const Recruit& recruit) {
-  const std::shared_ptr<CapsuleRecord> record = find_record(recruit.name, recruit.module);
-  const std::vector<uint64_t> now = metrics_of(recruit.name, recruit.module);
-  if (record == nullptr || recruit.before.size() != now.size()) return {};
-  std::string text = "metrics " + recruit.module + " " + recruit.probes;
-  for (size_t i = 0; i < now.size(); ++i) {
-    const Metric& metric = record->entry->module->metrics[i];
-    text += std::string(" ") + metric.name + " " +
-            std::to_string(metric.gauge != 0 ? now[i] : now[i] - recruit.before[i]);
-  }
-  return text + "\n";
 }
 
 const char* substrata_owl_rule::report(uint64_t* times) {
@@ -320,7 +298,7 @@ extern "C" {
 int substrata_owl_recruit(const char* text, substrata_owl_rule** out) {
   return guarded([&] {
     if (text == nullptr || out == nullptr)
-      return fail(Code::kInvalid, "a rule needs its text and room for the result");
+      return fail(Code::kInvalid, "a rule needs its text and a place for the result");
     auto rule = std::make_unique<substrata_owl_rule>();
     if (const int refused = rule->parse(text)) return refused;
     if (const int refused = rule->begin()) return refused;
@@ -332,7 +310,7 @@ int substrata_owl_recruit(const char* text, substrata_owl_rule** out) {
 int substrata_owl_recruited(substrata_owl_rule* rule, uint64_t* times, const char** report) {
   return guarded([&] {
     if (rule == nullptr || times == nullptr || report == nullptr) {
-      return fail(Code::kInvalid, "a rule and room for its report are needed");
+      return fail(Code::kInvalid, "a rule and a place for its report are needed");
     }
     substrata_flush();
     *report = rule->report(times);

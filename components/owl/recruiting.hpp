@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "capsule.hpp"
+#include "recruits.hpp"
+#include "watched_events.hpp"
 
 // Thread-safe; its own work is done in the thread that delivers to the watched capsule.
 struct substrata_owl_rule {
@@ -21,39 +23,39 @@ struct substrata_owl_rule {
   const char* report(uint64_t* times);
 
  private:
-  struct Recruit {
-    std::string module;
-    std::string probes;
-    std::string registers;
-    std::string name;
-    substrata::owl::Capsule* capsule = nullptr;  // from the first time on
-    std::vector<uint64_t> before{};              // its metrics when it began
-  };
+  // A metric of a capsule, or an event.
   struct Number {
     std::string metric;
-    std::string capsule;
+    std::string capsule;  // "": an event
     std::shared_ptr<substrata::owl::CapsuleRecord> record;
     uint32_t value = 0;
   };
-  enum class Report { kConflicts, kObjects, kMetrics };
+  // What is done each time the condition is met.
+  struct Action {
+    int signal;  // 0: a mark
+    std::string mark;
+  };
+  enum class Report { kConflicts, kObjects, kLevels, kMetrics, kRings };
   enum class Condition { kAbove, kBelow, kRising, kFalling };
-  int find(Number& number, unsigned line) const;
+  int parse_watch(const std::vector<std::string>& words, unsigned line);
+  int find(Number& number, unsigned line);
+  uint64_t now(const Number& number) const noexcept;
   bool reports(Report kind) const;
   bool met(double ratio) const;
   void look() noexcept;
   void act();
   void finish();
-  std::string conflicts(const Recruit& recruit) const;
-  std::string objects(const Recruit& recruit) const;
-  static std::string metrics(const Recruit& recruit);
 
   Number watched_;
   Number per_;
+  Number clock_;  // what `every` and `for` count
+  substrata::owl::WatchedEvents events_;
+  std::vector<Action> actions_;
   uint64_t every_ = 0;
   Condition condition_ = Condition::kAbove;
   double limit_ = 0;
   uint64_t duration_ = 0;
-  std::vector<Recruit> recruits_;
+  std::vector<substrata::owl::Recruit> recruits_;
   std::vector<Report> reports_;
   std::shared_ptr<substrata::owl::Watcher> watcher_;
 

@@ -210,7 +210,7 @@ void substrata_owl_reader::free_up_to_here() noexcept {
   memory_.header().tail.store(position_, std::memory_order_release);
 }
 
-int substrata_owl_reader::peek(substrata_owl_packet* packet, void* data, size_t room) noexcept {
+int substrata_owl_reader::peek(substrata_owl_packet* packet, void* data, size_t capacity) noexcept {
   const Shared<uint64_t>* const words = memory_.words();
   const uint64_t all = mask_ + 1;
   peeked_words_ = 0;
@@ -223,7 +223,7 @@ int substrata_owl_reader::peek(substrata_owl_packet* packet, void* data, size_t 
     const uint64_t length = record_words(bytes);
     const bool sound = position_ < head_ && bytes != 0 && bytes <= SUBSTRATA_OWL_MOST_PACKET &&
                        length <= all && length <= head_ - position_;
-    const bool fits = bytes <= room;
+    const bool fits = bytes <= capacity;
     uint64_t sequence = 0;
     if (sound) {
       sequence = words[(position_ + 1) & mask_].load(std::memory_order_acquire);
@@ -248,7 +248,7 @@ int substrata_owl_reader::peek(substrata_owl_packet* packet, void* data, size_t 
     packet->stage = static_cast<uint32_t>(first >> 32);
     packet->bytes = bytes;
     if (!fits)
-      return fail(Code::kBufferTooSmall, "a packet has %u bytes, there is room for %zu", bytes, room);
+      return fail(Code::kBufferTooSmall, "a packet has %u bytes, the capacity is %zu", bytes, capacity);
     peeked_words_ = length;
     return 1;
   }

@@ -81,6 +81,9 @@ const char* Board::write(Register to, uint64_t value) noexcept {
     case Register::kTrigger:
       wrong = range(1, "the trigger register takes 0 or 1");
       break;
+    case Register::kSource:
+      wrong = range(1, "the monitor takes in packets (0) or uses of the EISA bus (1)");
+      break;
     case Register::kTraceWrap:
       wrong = range(1, "a full trace stops (0) or wraps (1)");
       break;

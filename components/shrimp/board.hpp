@@ -31,17 +31,20 @@ enum class Register : uint32_t {
   kTraceBase,       // first word of the trace
   kTraceLimit,      // the word behind its last one; 0: the end of the memory
   kTraceWrap,       // 0: a full trace stops, 1: it begins again at its base
-  kJumper,          // the nibble at the extension's wires; 12: no extended memory
+  kJumper,          // the nibble or signal at the extension's wires; 12: no extended memory
+  kSource,          // what the monitor takes in: 0 packets, 1 uses of the EISA bus
 };
-inline constexpr unsigned kRegisters = static_cast<unsigned>(Register::kJumper) + 1;
+inline constexpr unsigned kRegisters = static_cast<unsigned>(Register::kSource) + 1;
 
-// A packet as the network interface hands it to the monitor.
+// A packet as the network interface hands it to the monitor, or a use of the EISA bus: as received when it begins, as
+// stamped when it was asked for, and with the user as its tag.
 struct Arrival {
   uint64_t received = 0;  // the node's clock, 100 ns
   uint64_t stamped = 0;   // the sender's clock in the packet's header
   uint32_t size = 0;      // bytes; 12 bits of them are delivered
   uint8_t sender = 0;
   uint8_t tag = 0;
+  uint16_t signals = 0;  // nibbles from kFirstSignal on
 };
 
 // A board after power-on: running, histogram mode, sender and size selected, latency unshifted and unlimited,
@@ -59,6 +62,7 @@ class Board {
   const Selection& selection() const noexcept { return selection_; }
   bool running() const noexcept { return read(Register::kRun) != 0; }
   bool tracing() const noexcept { return read(Register::kMode) != 0; }
+  bool takes_bus() const noexcept { return read(Register::kSource) != 0; }
 
   // Words of the memory: 2^20, or 2^24 with the extension.
   uint32_t words() const noexcept { return uint32_t{1} << selection_.address_bits(); }
@@ -78,7 +82,8 @@ class Board {
     return (latency & 0xfffff) | uint64_t{packet.size & 0xfffu} << (kSizeNibble * kNibbleBits) |
            uint64_t{packet.sender} << (kSenderNibble * kNibbleBits) |
            uint64_t{packet.tag} << (kTagNibble * kNibbleBits) |
-           registers_[index(Register::kCategory)] << (kCategoryNibble * kNibbleBits);
+           registers_[index(Register::kCategory)] << (kCategoryNibble * kNibbleBits) |
+           uint64_t{packet.signals} << kSignalShift;
   }
 
   // What became of packets handed to record().
@@ -136,7 +141,7 @@ class Board {
   void interrupt(uint32_t address) noexcept;
 
   uint64_t registers_[kRegisters] = {1, 0, Selection().nibbles(), 0, 0, kClockMask, 0, kWordMost, 0, 0,
-                                     0, 0, Selection::kNoJumper};
+                                     0, 0, Selection::kNoJumper,  0};
   Selection selection_;
   uint64_t* memory_ = nullptr;  // mapped when first written
   uint32_t trace_next_ = 0;     // from the base

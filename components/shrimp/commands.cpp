@@ -12,7 +12,10 @@ namespace substrata::shrimp {
 namespace {
 
 static_assert(SUBSTRATA_SHRIMP_NODES == kNodes && SUBSTRATA_SHRIMP_EVERY_NODE == kEveryNode);
-static_assert(SUBSTRATA_SHRIMP_JUMPER == static_cast<uint32_t>(Register::kJumper));
+static_assert(SUBSTRATA_SHRIMP_SOURCE == static_cast<uint32_t>(Register::kSource));
+static_assert(SUBSTRATA_SHRIMP_SENDER_LAST == Selection::kSenderLast);
+static_assert(SUBSTRATA_SHRIMP_UNRESTRICTED == Selection::kUnrestricted);
+static_assert(SUBSTRATA_SHRIMP_JUMPER_KIND == kFirstSignal);
 static_assert(SUBSTRATA_SHRIMP_WORD_MOST == kWordMost);
 static_assert(SUBSTRATA_SHRIMP_CATEGORY == 1u << kCategoryNibble);
 static_assert(SUBSTRATA_SHRIMP_SENDER == 3u << kSenderNibble);
@@ -46,14 +49,16 @@ int substrata_shrimp_command(uint32_t from, uint32_t node, uint32_t reg, uint64_
     if (no == nullptr) ++written;
     return no;
   });
-  if (refused != nullptr) {
+  const Status followed = which == Register::kSource ? rack().follow_sources() : kSuccess;
+  if (refused != nullptr || !followed.ok()) {
     // All boards or none.
     size_t next = 0;
     rack().with(node, [&](Board& board) -> const char* {
       if (next < written) board.write(which, before[next++]);
       return nullptr;
     });
-    return fail(Code::kInvalid, "command: %s", refused);
+    return refused != nullptr ? fail(Code::kInvalid, "command: %s", refused)
+                              : fail(followed.code, "command: %s", followed.note);
   }
   rack().count_command(node);
   return 0;
@@ -74,6 +79,7 @@ int substrata_shrimp_register_value(uint32_t node, uint32_t reg, uint64_t* value
 void substrata_shrimp_power_on(void) {
   substrata_flush();
   rack().power_on();
+  static_cast<void>(rack().follow_sources());
 }
 
 int substrata_shrimp_initialise(uint32_t from, uint32_t node, uint32_t first, uint32_t count,
@@ -152,16 +158,16 @@ int substrata_shrimp_variables_of(uint32_t selection, uint32_t address,
   return 0;
 }
 
-int substrata_shrimp_read_trace(uint32_t node, uint32_t first, uint32_t room,
+int substrata_shrimp_read_trace(uint32_t node, uint32_t first, uint32_t capacity,
                                 substrata_shrimp_trace_entry* out, uint32_t* count) {
   if (!is_node(node)) return fail(Code::kInvalid, "trace: %s", kNoNode);
-  if (count == nullptr || (out == nullptr && room != 0))
+  if (count == nullptr || (out == nullptr && capacity != 0))
     return fail(Code::kInvalid, "trace: %s", "a pointer is null");
   substrata_flush();
   rack().with(node, [&](Board& board) -> const char* {
     const uint32_t length = board.trace_length();
     *count = first < length ? length - first : 0;
-    for (uint32_t i = 0; i < room && i < *count; ++i) {
+    for (uint32_t i = 0; i < capacity && i < *count; ++i) {
       const uint64_t entry = board.trace_entry(first + i);
       out[i] = {static_cast<uint32_t>(entry >> kTraceClockBits),
                 static_cast<uint32_t>(entry & ((1u << kTraceClockBits) - 1))};

@@ -114,44 +114,27 @@ class Following {
   client::feed::Observer observer_;
 };
 
-int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept;
-void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept;
-void unfollow(void* following) noexcept;
-
-substrata_machine& registration() {
-  static substrata_machine& entry = workloads::machine_entry(
-      {.name = "shrimp",
-       .summary =
-           "SHRIMP: Pentium nodes with automatic and deliberate update on a mesh, shared virtual memory",
-       .parameters = kParameters,
-       .default_processes = 16,
-       .max_processes = kNodes,
-       .run = run,
-       .follow = follow,
-       .unfollow = unfollow});
-  return entry;
-}
-
-int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) noexcept {
-  return workloads::run_registered(
-      registration(),
-      [](std::string_view text, std::uint64_t, workloads::ProcessId,
-         std::string& error) -> std::unique_ptr<workloads::Machine> { return make_machine(text, error); },
-      workload, options, result);
-}
-
-void* follow(const substrata_run_options* options, substrata_run_result* result) noexcept {
-  const auto begin = [](std::string_view text, std::string& error) -> void* {
+struct Shrimp {
+  static workloads::MachineDescription description() {
+    return {.name = "shrimp",
+            .summary =
+                "SHRIMP: Pentium nodes with automatic and deliberate update on a mesh, shared virtual memory",
+            .parameters = kParameters,
+            .default_processes = 16,
+            .max_processes = kNodes};
+  }
+  static std::unique_ptr<workloads::Machine> make(const workloads::Asked& asked, std::string& error) {
+    return make_machine(asked.parameters, error);
+  }
+  static void* begin(const workloads::Asked& asked, std::string& error) {
     workloads::Values values(kParameters);
-    if (!values.set(text, error)) return nullptr;
+    if (!values.set(asked.parameters, error)) return nullptr;
     PortParameters ports;
     ports.burst = static_cast<uint32_t>(values["burst"]);
     return new Following(ports);
-  };
-  return workloads::follow_registered("shrimp", begin, options, result);
-}
-
-void unfollow(void* following) noexcept { delete static_cast<Following*>(following); }
+  }
+  static void end(void* following) noexcept { delete static_cast<Following*>(following); }
+};
 
 }  // namespace
 
@@ -190,6 +173,6 @@ std::unique_ptr<svm::SvmMachine> make_machine(std::string_view text, std::string
 
 namespace substrata::built_in {
 
-void shrimp() { static_cast<void>(substrata_machine_add(&shrimp::registration())); }
+void shrimp() { workloads::ListedMachine<shrimp::Shrimp>::add(); }
 
 }  // namespace substrata::built_in

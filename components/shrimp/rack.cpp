@@ -1,7 +1,10 @@
 // Runs batches through the boards, counts, and reports interrupts.
 #include "rack.hpp"
 
+#include <substrata/shrimp.h>
+
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "base/error.hpp"
@@ -11,6 +14,22 @@ namespace substrata::shrimp {
 namespace {
 
 constexpr size_t kMostAtOnce = 64;
+
+// What the interface's wires carry of a packet: its kind, and two pieces of the address it goes to.
+uint16_t signals_of(const substrata_transaction& packet) noexcept {
+  unsigned kind = 0;
+  constexpr uint16_t kKinds[] = {SUBSTRATA_FLAG_INTERNAL, SUBSTRATA_FLAG_SYNCHRONISING,
+                                 SUBSTRATA_FLAG_COLLECTIVE, SUBSTRATA_FLAG_PARTIAL};
+  for (unsigned i = 0; i < std::size(kKinds); ++i) kind |= (packet.flags & kKinds[i]) != 0 ? 1u << i : 0u;
+  return static_cast<uint16_t>(kind | (packet.address >> 12 & 0xf) << kNibbleBits |
+                               (packet.address >> 8 & 0xf) << (2 * kNibbleBits));
+}
+
+// By the numbers of substrata/shrimp.h.
+uint8_t user_of(uint16_t kind) noexcept {
+  if (kind == SUBSTRATA_COMMAND) return SUBSTRATA_SHRIMP_BUS_COMMAND;
+  return kind == SUBSTRATA_READ ? SUBSTRATA_SHRIMP_BUS_OUT : SUBSTRATA_SHRIMP_BUS_IN;
+}
 
 // The mask of a watch for bins under a selection; false: it can match nothing.
 bool mask_in_bins(const Watch& watch, const Selection& selection, uint64_t* mask) noexcept {
@@ -37,10 +56,11 @@ void Rack::call(void* owner, const substrata_transaction* batch, size_t count) {
 
 void Rack::call_bus(void* owner, const substrata_transaction* batch, size_t count) {
   Rack& self = *static_cast<Rack*>(owner);
-  const std::lock_guard lock(self.mutex_);
+  std::unique_lock lock(self.mutex_);
   for (size_t i = 0; i < count; ++i) {
     const substrata_transaction& use = batch[i];
     if (use.target >= kNodes) continue;
+    self.take_bus(lock, use);
     self.add(use.target, kBusUses, 1);
     self.add(use.target, kBusBytes, use.size);
     self.add(use.target, kBusBusy, use.time - use.start);
@@ -64,12 +84,15 @@ Status Rack::join(uint32_t* users, substrata_observer** observer,
 
 Status Rack::begin() noexcept {
   const std::lock_guard guard(users_mutex_);
-  return join(&users_, &observer_, call, this, kArrivalProbes);
+  const Status joined = join(&users_, &observer_, call, this, kArrivalProbes);
+  in_use_ = users_ != 0;
+  return joined;
 }
 
 void Rack::end() noexcept {
   const std::lock_guard guard(users_mutex_);
   if (--users_ == 0) substrata_unsubscribe(observer_, nullptr);
+  in_use_ = users_ != 0;
 }
 
 Status Rack::begin_buses() noexcept {
@@ -80,6 +103,22 @@ Status Rack::begin_buses() noexcept {
 void Rack::end_buses() noexcept {
   const std::lock_guard guard(users_mutex_);
   if (--bus_users_ == 0) substrata_unsubscribe(bus_observer_, nullptr);
+}
+
+Status Rack::follow_sources() noexcept {
+  bool wanted = false;
+  with(kEveryNode, [&](Board& board) -> const char* {
+    wanted = wanted || board.takes_bus();
+    return nullptr;
+  });
+  if (wanted == boards_take_bus_) return kSuccess;
+  if (!wanted) {
+    end_buses();
+  } else if (const Status refused = begin_buses(); !refused.ok()) {
+    return refused;
+  }
+  boards_take_bus_ = wanted;
+  return kSuccess;
 }
 
 const Watch& Rack::watch(uint32_t node, bool bins, uint64_t mask, uint64_t value) {
@@ -174,7 +213,8 @@ void Rack::observe(const substrata_transaction* batch, size_t count) noexcept {
 }
 
 void Rack::apply(Board& board, uint32_t node, const substrata_transaction& command) noexcept {
-  if (command.address < kRegisters &&
+  // What a monitor takes in decides what is observed, which a command in the feed cannot change.
+  if (command.address < kRegisters && command.address != static_cast<uint64_t>(Register::kSource) &&
       board.write(static_cast<Register>(command.address), command.detail) == nullptr)
     add(node, kCommands, 1);
 }
@@ -188,12 +228,12 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
     board.write(Register::kCategory, phase & 0xfu);
     add(node, kCommands, 1);
   }
-  if (!board.running()) return 1;
+  if (!board.running() || board.takes_bus()) return 1;
 
   uint64_t variables[kMostAtOnce];
   uint64_t clocks[kMostAtOnce];
-  uint64_t latencies[kMostAtOnce];
   const size_t most = std::min(count, chunk_);
+  const bool wired = board.selection().jumper() >= kFirstSignal;
   size_t alike = 0;
   while (alike < most && batch[alike].target == node && batch[alike].phase == batch->phase &&
          batch[alike].kind != SUBSTRATA_COMMAND) {
@@ -202,41 +242,66 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
                          .stamped = t.start / kPicosecondsPerTick & kClockMask,
                          .size = t.size,
                          .sender = static_cast<uint8_t>(t.initiator),
-                         .tag = board.tag_of(t.address)};
+                         .tag = board.tag_of(t.address),
+                         .signals = wired ? signals_of(t) : uint16_t{0}};
     variables[alike] = board.variables(packet);
     clocks[alike] = packet.received;
-    latencies[alike] = (packet.received - packet.stamped) & kClockMask;
     ++alike;
   }
+  return record(lock, node, {variables, clocks, alike, batch});
+}
+
+// A use of the bus that the node's monitor takes in: the time that it was waited for as the latency, its user as the
+// tag.
+void Rack::take_bus(std::unique_lock<std::mutex>& lock, const substrata_transaction& use) {
+  Board& board = boards_[use.target];
+  if (!in_use_ || !board.takes_bus() || !board.running()) return;
+  const Arrival seen{.received = use.start / kPicosecondsPerTick & kClockMask,
+                     .stamped = (use.start - use.detail) / kPicosecondsPerTick & kClockMask,
+                     .size = use.size,
+                     .sender = static_cast<uint8_t>(use.target),
+                     .tag = user_of(use.kind)};
+  const uint64_t variables = board.variables(seen);
+  try {
+    record(lock, use.target, {&variables, &seen.received, 1, nullptr});
+  } catch (const std::bad_alloc&) {
+    add(use.target, kLost, 1);
+  }
+}
+
+size_t Rack::record(std::unique_lock<std::mutex>& lock, uint32_t node, const Intake& intake) {
+  Board& board = boards_[node];
   const bool armed = alarmed(node);
   const bool counting = !board.tracing();
   const Selection selection = board.selection();
-  const Board::Recorded done = board.record(variables, clocks, alike, armed);
-
-  uint64_t bytes = 0;
-  uint64_t latency = 0;
-  for (size_t i = 0; i < done.taken; ++i) {
-    bytes += batch[i].size;
-    latency += latencies[i];
-  }
+  const Board::Recorded done = board.record(intake.variables, intake.clocks, intake.count, armed);
   for (Watch& watch : watches_) {
     if (watch.node != kEveryNode && watch.node != node) continue;
     uint64_t mask = watch.mask;
+    if (!watch.bins && intake.packets == nullptr) continue;
     if (watch.bins && (!counting || !mask_in_bins(watch, selection, &mask))) continue;
     const uint64_t value = watch.value & mask;
     uint64_t found = 0;
     uint64_t found_bytes = 0;
     for (size_t i = 0; i < done.taken; ++i) {
-      const bool matches = (variables[i] & mask) == value;
+      const bool matches = (intake.variables[i] & mask) == value;
       found += static_cast<uint64_t>(matches);
-      found_bytes += matches ? batch[i].size : 0;
+      if (intake.packets != nullptr && matches) found_bytes += intake.packets[i].size;
     }
     watch.packets.add(found);
     watch.bytes.add(found_bytes);
   }
-  add(node, kPackets, done.taken);
-  add(node, kBytes, bytes);
-  add(node, kLatencySum, latency);
+  if (intake.packets != nullptr) {
+    uint64_t bytes = 0;
+    uint64_t latency = 0;
+    for (size_t i = 0; i < done.taken; ++i) {
+      bytes += intake.packets[i].size;
+      latency += (intake.clocks[i] - intake.packets[i].start / kPicosecondsPerTick) & kClockMask;
+    }
+    add(node, kPackets, done.taken);
+    add(node, kBytes, bytes);
+    add(node, kLatencySum, latency);
+  }
   if (done.traced != 0) add(node, kTraceEntries, done.traced);
   if (done.lost != 0) add(node, kLost, done.lost);
   if (done.interrupts == 0) {

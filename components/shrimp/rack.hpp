@@ -6,6 +6,7 @@
 #include <substrata/substrate.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -69,9 +70,11 @@ class Rack {
   // Users of the boards: the first subscribes to the probe points, the last ends that.
   Status begin() noexcept;
   void end() noexcept;
-  // The same for users of the EISA buses' counts.
+  // The same for users of the EISA buses: their counts, and monitors that take them in.
   Status begin_buses() noexcept;
   void end_buses() noexcept;
+  // After a monitor's source has changed: observes the buses while one takes them in.
+  Status follow_sources() noexcept;
 
   const counting::Counter& counter(uint32_t node, Count which) const noexcept {
     return node == kEveryNode ? total_[which] : of_node_[node][which];
@@ -110,6 +113,16 @@ class Rack {
   void observe(const substrata_transaction* batch, size_t count) noexcept;
   // As many transactions of one board as can be taken together, at least one.
   size_t take(std::unique_lock<std::mutex>& lock, const substrata_transaction* batch, size_t count);
+  void take_bus(std::unique_lock<std::mutex>& lock, const substrata_transaction& use);
+  // Puts them through the node's board and counts what the board and the watches make of them. Gives how many
+  // were taken.
+  struct Intake {
+    const uint64_t* variables;
+    const uint64_t* clocks;
+    size_t count;
+    const substrata_transaction* packets;  // null: uses of the bus
+  };
+  size_t record(std::unique_lock<std::mutex>& lock, uint32_t node, const Intake& intake);
   void apply(Board& board, uint32_t node, const substrata_transaction& command) noexcept;
   void notify(std::unique_lock<std::mutex>& lock, uint32_t node);
   bool alarmed(uint32_t node) const noexcept;
@@ -123,6 +136,8 @@ class Rack {
   substrata_observer* observer_ = nullptr;
   uint32_t bus_users_ = 0;
   substrata_observer* bus_observer_ = nullptr;
+  std::atomic<bool> in_use_{false};  // an eventset runs
+  std::atomic<bool> boards_take_bus_{false};
 
   mutable std::mutex mutex_;  // around everything below but the counters
   std::array<Board, kNodes> boards_;

@@ -32,6 +32,11 @@ inline constexpr unsigned kSenderNibble = 8;
 inline constexpr unsigned kTagNibble = 10;
 inline constexpr unsigned kCategoryNibble = 11;
 
+// What the extension's wires may carry besides: signals of the network interface, above the variables (section 3.3).
+inline constexpr unsigned kFirstSignal = 13;
+inline constexpr unsigned kSignals = 3;  // the packet's kind, bits 12 to 15 and bits 8 to 11 of its address
+inline constexpr unsigned kSignalShift = kFirstSignal * kNibbleBits;
+
 // All variables in one word, nibble i at bits 4i to 4i+3.
 constexpr uint64_t pack(const Variables& v) noexcept {
   return (uint64_t{v.latency} & 0xfffff) | (uint64_t{v.size} & 0xfff) << (kSizeNibble * kNibbleBits) |
@@ -50,15 +55,25 @@ constexpr Variables unpack(uint64_t packed) noexcept {
 }
 
 // Five of the twelve nibbles, and with the extended memory a sixth one as the high address bits. The first
-// chosen nibble in the order latency, size, sender, tag, category is the lowest of the address. A value.
+// chosen nibble in the order latency, size, sender, tag, category is the lowest of the address. With the nibbles go
+// variants of the multiplexer, which is logic that can be loaded anew (section 3.3). A value.
 class Selection {
  public:
   static constexpr unsigned kNoJumper = kNibbles;
+  static constexpr uint32_t kSenderLast = 1u << 12;    // the order is latency, size, tag, category, sender
+  static constexpr uint32_t kUnrestricted = 1u << 13;  // all 792
 
   // Null: legal; else the message with the rule it breaks. Section 3.3: five nibbles, those of the latency
   // side by side, the sender whole or not at all, which leaves 190 of 792. The wires of the extension
-  // (`jumper`) may be put to any nibble that is not chosen.
+  // (`jumper`) may be put to any nibble that is not chosen, or to a signal.
   static const char* objection(uint64_t nibbles, uint64_t jumper = kNoJumper) noexcept;
+
+  // The nibble that is `position`-th in the order of a selection's address.
+  static constexpr unsigned ordered(uint32_t nibbles, unsigned position) noexcept {
+    if ((nibbles & kSenderLast) == 0 || position < kSenderNibble) return position;
+    constexpr unsigned kBehindSize[] = {kTagNibble, kCategoryNibble, kSenderNibble, kSenderNibble + 1};
+    return kBehindSize[position - kSenderNibble];
+  }
 
   // Sender and size, as in figure 4.
   constexpr Selection() noexcept : Selection(kDefaultNibbles) {}
@@ -67,7 +82,8 @@ class Selection {
       : nibbles_(nibbles), jumper_(jumper) {
     unsigned place = 0;
     unsigned last = kNibbles;
-    for (unsigned i = 0; i < kNibbles; ++i) {
+    for (unsigned position = 0; position < kNibbles; ++position) {
+      const unsigned i = ordered(nibbles, position);
       if ((nibbles >> i & 1) == 0) continue;
       // Nibbles side by side move together.
       if (i != last + 1) runs_[run_count_++].shift = (i - place) * kNibbleBits;

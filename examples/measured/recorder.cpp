@@ -1,14 +1,30 @@
 // Collects one row per region and rank, and brings the rows of all ranks together on rank 0.
 #include "measured/recorder.hpp"
 
+#include <dlfcn.h>
 #include <papi.h>
 
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
 namespace measured {
 namespace {
 
 constexpr std::size_t kFixedCells = 3;
+constexpr const char* kRegionNames[] = {"compute", "communicate"};
+
+// Makes the region the phase of what substrata publishes of this thread (substrata/feed.h); another PAPI library has
+// no such functions.
+void enter(Region region) {
+  using NumberOf = std::uint16_t(const char* name);
+  using SetPhase = std::uint16_t(std::uint16_t phase);
+  static auto* const number_of = reinterpret_cast<NumberOf*>(dlsym(RTLD_DEFAULT, "substrata_region"));
+  static auto* const set_phase = reinterpret_cast<SetPhase*>(dlsym(RTLD_DEFAULT, "substrata_set_phase"));
+  if (number_of == nullptr || set_phase == nullptr) return;
+  static const std::uint16_t numbers[] = {number_of(kRegionNames[0]), number_of(kRegionNames[1])};
+  set_phase(numbers[region]);
+}
 
 // Rank 0's text on every rank.
 std::string broadcast(std::string text) {
@@ -42,6 +58,7 @@ void Recorder::begin() {
   MPI_Bcast(&origin_ns_, 1, MPI_INT64_T, 0, node);
   MPI_Comm_free(&node);
   instruments_.read(values_.data(), present_.get());
+  enter(kCompute);
 }
 
 void Recorder::end_region(Region region, std::int32_t iteration) {
@@ -55,6 +72,7 @@ void Recorder::end_region(Region region, std::int32_t iteration) {
     cells_[start + kFixedCells + 2 * i] = values_[i];
     cells_[start + kFixedCells + 2 * i + 1] = present_[i] ? 1 : 0;
   }
+  enter(region == kCompute ? kCommunicate : kCompute);
 }
 
 Record Recorder::gather() {
@@ -73,7 +91,7 @@ Record Recorder::gather() {
   MPI_Gatherv(cells_.data(), mine, MPI_INT64_T, all.data(), sizes.data(), offsets.data(), MPI_INT64_T, 0,
               MPI_COMM_WORLD);
   Record record{.program = program_,
-                .regions = {"compute", "communicate"},
+                .regions = {std::begin(kRegionNames), std::end(kRegionNames)},
                 .columns = instruments_.columns(),
                 .rows = {}};
   if (rank_ != 0) return record;

@@ -201,7 +201,7 @@ enum substrata_myrinet_operation_kind {
   SUBSTRATA_MYRINET_STREAM_WRITE = 8,
   SUBSTRATA_MYRINET_STREAM_READ = 9, /* its packets are the credits; the data are the write's */
   SUBSTRATA_MYRINET_STREAM_CLOSE = 10,
-  SUBSTRATA_MYRINET_OTHER_COLLECTIVE = 11, /* as a broadcast */
+  SUBSTRATA_MYRINET_OTHER_COLLECTIVE = 11, /* as a broadcast; of an MPI program: from its first message on */
   SUBSTRATA_MYRINET_OPERATION_KINDS = 12
 };
 /* "page-fetch", ...; null: no such kind. */
@@ -287,6 +287,13 @@ SUBSTRATA_API int substrata_myrinet_run_together(const char* first, const char* 
                                                  struct substrata_run_result* first_result,
                                                  struct substrata_run_result* second_result);
 
+/* Where the second program's processes are best placed beside the first's, from what was recorded of both when process
+ * p of each was on node p (section 6: jobs that migrate by the performance data): by how many nodes they are to be
+ * shifted so that its busy interfaces and the first's are different ones; the parameter `shift` of the next run
+ * together. By the time that packets spent in each interface, as the signatures of the two program tags have it. -1:
+ * fewer than two programs or nodes in the statistics. */
+SUBSTRATA_API int substrata_myrinet_placement(uint32_t nodes, uint32_t* shift);
+
 /* An experiment with the global clock alone (sections 2.2 and 3.2): the cluster for some time, with its
  * synchronisations and, around each, two endless streams of full packets, one of them into node 0. */
 struct substrata_myrinet_clock_options {
@@ -322,7 +329,8 @@ struct substrata_myrinet_operation {
   uint64_t bytes;      /* of the message */
   uint32_t peer;       /* the other node */
   uint32_t number;     /* of a receive: which of the messages from peer to here, from 1 */
-  uint32_t reserved;
+  uint32_t group;   /* of a send inside a collective operation: its communicator, and in `number` which of its
+                          operations; the same in all messages of an operation, at all nodes. 0: of none */
   uint16_t phase;   /* below `phases`: the host keeps a copy of the statistics for each */
   uint8_t type;     /* enum substrata_myrinet_type */
   uint8_t receives; /* 1: waits until that message is there; 0: sends one */
@@ -380,6 +388,12 @@ SUBSTRATA_API int substrata_myrinet_carried_signature(const struct substrata_myr
                                                       enum substrata_myrinet_axis axis,
                                                       struct substrata_myrinet_point* out, uint32_t capacity,
                                                       uint32_t* count);
+/* As substrata_myrinet_operations. A collective operation is one of the node that sends its first message, until its
+ * last message is delivered; each node's packets of it are its own. */
+SUBSTRATA_API int substrata_myrinet_carried_operations(const struct substrata_myrinet_carried* carried,
+                                                       uint32_t node, uint32_t phase,
+                                                       struct substrata_myrinet_operation_point* out,
+                                                       uint32_t capacity, uint32_t* count);
 /* Null is allowed. */
 SUBSTRATA_API void substrata_myrinet_carried_free(struct substrata_myrinet_carried* carried);
 

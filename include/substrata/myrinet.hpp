@@ -277,14 +277,13 @@ struct Operations {
   std::array<Nanoseconds, SUBSTRATA_MYRINET_LATENCIES> parts{};
   Nanoseconds of(Latency latency) const noexcept { return parts[static_cast<std::size_t>(latency)]; }
 };
-// By kind: those that have any. The node is the one whose process began them.
-inline Result<std::vector<Operations>> operations(Node node = {}, Program program = {}) {
+namespace detail {
+// What `ask` writes into the array it gets, with the number of entries.
+template <class Ask>
+Result<std::vector<Operations>> operations_of(Ask&& ask) {
   std::array<substrata_myrinet_operation_point, SUBSTRATA_MYRINET_OPERATION_KINDS> plain{};
   std::uint32_t count = 0;
-  if (const int code =
-          substrata_myrinet_operations(detail::or_all(node.number), detail::or_all(program.tag), plain.data(),
-                                       static_cast<std::uint32_t>(plain.size()), &count);
-      code != 0)
+  if (const int code = ask(plain.data(), static_cast<std::uint32_t>(plain.size()), &count); code != 0)
     return detail::refusal(code);
   std::vector<Operations> out;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -305,6 +304,16 @@ inline Result<std::vector<Operations>> operations(Node node = {}, Program progra
     out.push_back(made);
   }
   return out;
+}
+}  // namespace detail
+
+// By kind: those that have any. The node is the one whose process began them.
+inline Result<std::vector<Operations>> operations(Node node = {}, Program program = {}) {
+  return detail::operations_of(
+      [&](substrata_myrinet_operation_point* out, std::uint32_t capacity, std::uint32_t* count) {
+        return substrata_myrinet_operations(detail::or_all(node.number), detail::or_all(program.tag), out,
+                                            capacity, count);
+      });
 }
 
 // A bin of the histogram of an operation's duration; the last ends nowhere.
@@ -443,6 +452,14 @@ class Process {
     operations_.push_back(one);
     return *this;
   }
+  // For the collective operation of that number among the nodes of a group, which is not 0.
+  Process& send_collective(std::uint32_t to, Bytes bytes, std::uint32_t group, std::uint32_t number,
+                           std::uint16_t phase = 0) {
+    send(to, bytes, PacketType::kCollective, phase);
+    operations_.back().group = group;
+    operations_.back().number = number;
+    return *this;
+  }
   // Waits for the message of that number from there, the first being 1.
   Process& receive(std::uint32_t from, std::uint32_t number) {
     substrata_myrinet_operation one = next(from);
@@ -526,6 +543,14 @@ class Carried {
     for (std::size_t i = 0; i < out.latency_sums.size(); ++i)
       out.latency_sums[i] = std::chrono::nanoseconds(plain.latency_sum_ns[i]);
     return out;
+  }
+  // Collective operations as those of the node that sends the first message.
+  Result<std::vector<Operations>> operations(Node node = {}, Phase phase = {}) const {
+    return detail::operations_of(
+        [&](substrata_myrinet_operation_point* out, std::uint32_t capacity, std::uint32_t* count) {
+          return substrata_myrinet_carried_operations(carried_.get(), detail::or_all(node.number),
+                                                      detail::or_all(phase.number), out, capacity, count);
+        });
   }
   Result<std::vector<Point>> signature(Axis axis, Node node = {}, Phase phase = {}) const {
     return detail::points([&](substrata_myrinet_point* out, std::uint32_t capacity, std::uint32_t* count) {

@@ -51,7 +51,8 @@ SUBSTRATA_API int substrata_owl_module_find(const char* name, struct substrata_o
 
 /* Adds the modules of a shared object, all or none. It is loaded in a child process first, so that one that
  * crashes or hangs while loading is refused like any other; each refusal is also kept for
- * substrata_owl_refusal. The file stays loaded until the process ends. -8: a name is taken. */
+ * substrata_owl_refusal. Another file at a path that was loaded before replaces its modules for capsules attached
+ * afterwards. What is loaded stays until the process ends. -8: a name is taken. */
 SUBSTRATA_API int substrata_owl_load(const char* path);
 /* Adds a module that is part of the program itself. It must stay valid until the process ends. */
 SUBSTRATA_API int substrata_owl_add(const struct substrata_owl_module* module);
@@ -243,13 +244,15 @@ SUBSTRATA_API int substrata_owl_expander_take(struct substrata_owl_expander* exp
 /* --------------------------------------------------------------------------------------------- recruiting */
 
 /* A rule as text (docs/reference/owl.md describes it):
- *   watch METRIC of CAPSULE per METRIC of CAPSULE every N
- *   when above RATIO
+ *   watch NUMBER per NUMBER every N [of NUMBER]
+ *   when above RATIO | below RATIO | rising FACTOR | falling FACTOR
  *   attach MODULE at PROBES [with REGISTERS]
+ *   act mark WORD | act signal NAME
  *   for N
- *   report pairs of conflicts | report objects
- * The capsules that are watched must exist. When the ratio passes the limit the named modules are attached,
- * observe so many more transactions of the watched capsule, and are then stopped and reported on. */
+ *   report conflicts | objects | levels | metrics | rings
+ * A NUMBER is METRIC of CAPSULE, which must exist, or an event of the layer. When the ratio meets the condition the
+ * named modules are attached, observe until the number that says when to look has grown by N, and are then stopped and
+ * reported on. */
 struct substrata_owl_rule;
 SUBSTRATA_API int substrata_owl_recruit(const char* text, struct substrata_owl_rule** out);
 /* How often it acted, and the report of the last time ("" before); the text is valid until the rule's next

@@ -37,6 +37,12 @@ extern "C" {
 #define SUBSTRATA_SHRIMP_TAG (1u << 10)
 #define SUBSTRATA_SHRIMP_CATEGORY (1u << 11)
 
+/* Variants of the multiplexer, which is programmable logic (section 3.3): flags of a selection. In the order with the
+ * sender behind the category, three multiplexers have 8 inputs and two have 7, the paper's numbers; in the order above
+ * one has 7. Unrestricted, all 792 selections are legal, and each multiplexer has 8 inputs. */
+#define SUBSTRATA_SHRIMP_SENDER_LAST (1u << 12)
+#define SUBSTRATA_SHRIMP_UNRESTRICTED (1u << 13)
+
 /* Registers, and what they hold after power-on. */
 enum substrata_shrimp_register {
   SUBSTRATA_SHRIMP_RUN = 0,               /* 1: takes packets in. 1 */
@@ -51,8 +57,22 @@ enum substrata_shrimp_register {
   SUBSTRATA_SHRIMP_TRACE_BASE = 9,        /* first word of the trace; writing it empties the trace. 0 */
   SUBSTRATA_SHRIMP_TRACE_LIMIT = 10,      /* the word behind the last one, 0: end of memory; empties it. 0 */
   SUBSTRATA_SHRIMP_TRACE_WRAP = 11,       /* a full trace stops (0) or overwrites its oldest entries (1). 0 */
-  SUBSTRATA_SHRIMP_JUMPER = 12 /* number of the nibble wired to the extended memory, 12: none. 12 */
+  SUBSTRATA_SHRIMP_JUMPER =
+      12, /* number of the nibble wired to the extended memory, or a signal; 12: none. 12 */
+  SUBSTRATA_SHRIMP_SOURCE = 13 /* takes in packets (0) or uses of the EISA bus (1). 0 */
 };
+
+/* Signals of the network interface, as values of the jumper's register. */
+#define SUBSTRATA_SHRIMP_JUMPER_KIND \
+  13u /* bit 0 of the protocol, 1 synchronising, 2 collective, 3 more follow */
+#define SUBSTRATA_SHRIMP_JUMPER_PAGE 14u  /* bits 12 to 15 of the address that the packet goes to */
+#define SUBSTRATA_SHRIMP_JUMPER_BLOCK 15u /* bits 8 to 11 of it */
+
+/* Of a use of the EISA bus, the latency is the time for which it waited, the size its bytes, the sender the node, and
+ * the page tag who used the bus: */
+#define SUBSTRATA_SHRIMP_BUS_OUT 1u     /* the interface, for a burst out of memory */
+#define SUBSTRATA_SHRIMP_BUS_IN 2u      /* the interface, for a packet into memory */
+#define SUBSTRATA_SHRIMP_BUS_COMMAND 3u /* the processor, for a command to its monitor */
 
 /* The calling thread's last refusal; "" before one. Valid until the thread's next call. */
 SUBSTRATA_API const char* substrata_shrimp_error(void);

@@ -14,6 +14,7 @@ std::string_view nearest(std::string_view word, const Names& candidates) {
   std::string_view best;
   std::size_t least = 3;
   for (const std::string_view name : candidates) {
+    if (word.size() > name.size() + 2 || name.size() > word.size() + 2) continue;
     std::vector<std::size_t> row(name.size() + 1);
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = i;
     for (std::size_t w = 0; w < word.size(); ++w) {

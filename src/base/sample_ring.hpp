@@ -25,9 +25,9 @@ struct SampleRing {
   // What lies before `tail` was read.
   void give_back(uint64_t tail) const noexcept { __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE); }
 
-  // Takes out the oldest record before `head`: `room` bytes of it at most, its perf_event_header first. The record's
-  // size, or 0 when there is none.
-  size_t take(uint64_t head, void* to, size_t room) const noexcept {
+  // Takes out the oldest record before `head`: `capacity` bytes of it at most, its perf_event_header first.
+  // The record's size, or 0 when there is none.
+  size_t take(uint64_t head, void* to, size_t capacity) const noexcept {
     const uint64_t tail = page->data_tail;
     if (tail >= head) return 0;
     perf_event_header header{};
@@ -37,7 +37,7 @@ struct SampleRing {
       give_back(head);
       return 0;
     }
-    copy(to, tail, std::min<size_t>(room, header.size));
+    copy(to, tail, std::min<size_t>(capacity, header.size));
     give_back(tail + header.size);
     return header.size;
   }

@@ -194,6 +194,19 @@ function(substrata_write_modules)
 endfunction()
 cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL substrata_write_modules)
 
+# substrata_embed_texts(<variable> <delimiter> FILE...): the entries of an array of {name, text} with the files' contents,
+# which are configured anew when a file changes.
+function(substrata_embed_texts variable delimiter)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
+  set(texts "")
+  foreach(file IN LISTS ARGN)
+    file(READ ${file} text)
+    cmake_path(GET file FILENAME name)
+    string(APPEND texts "    {\"${name}\", R\"${delimiter}(${text})${delimiter}\"},\n")
+  endforeach()
+  set(${variable} "${texts}" PARENT_SCOPE)
+endfunction()
+
 # What a shared library exports: the names in this version script.
 function(substrata_exports library script)
   target_link_options(${library} PRIVATE -Wl,--version-script,${script})
@@ -446,7 +459,7 @@ function(substrata_fuzzer name)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/corpus_${name})
     list(APPEND ARG_SEEDS ${CMAKE_CURRENT_SOURCE_DIR}/corpus_${name})
   endif()
-  substrata_program_test(fuzz.${name} TIER fuzz COMMAND fuzz_${name} -max_total_time=5 -timeout=20
+  substrata_program_test(fuzz.${name} TIER fuzz COMMAND fuzz_${name} -seed=1 -max_total_time=5 -timeout=20
     -rss_limit_mb=2048 -verbosity=0
     -print_final_stats=1 ${CMAKE_BINARY_DIR}/fuzz/corpus_${name} ${ARG_SEEDS})
 endfunction()

@@ -310,7 +310,8 @@ extern "C" {
 int substrata_publisher_open(uint32_t probe, uint32_t slots, substrata_publisher** out) {
   return guarded([&] {
     constexpr uint32_t kMostSlots = 1u << 20;
-    if (out == nullptr) return fail(Code::kInvalid, "substrata_publisher_open needs room for the publisher");
+    if (out == nullptr)
+      return fail(Code::kInvalid, "substrata_publisher_open needs a place for the publisher");
     if (slots > kMostSlots)
       return fail(Code::kInvalid, "a ring of %u slots was asked for; at most %u", slots, kMostSlots);
     const uint32_t size = std::bit_ceil(slots == 0 ? 512u : slots);
@@ -379,7 +380,7 @@ int substrata_observer_create(substrata_batch_function call, void* owner, uint32
   return guarded([&] {
     if (call == nullptr || out == nullptr ||
         (flags & ~static_cast<uint32_t>(SUBSTRATA_OBSERVER_CONCURRENT)) != 0) {
-      return fail(Code::kInvalid, "an observer needs a function, known flags and room for the result");
+      return fail(Code::kInvalid, "an observer needs a function, known flags and a place for the result");
     }
     auto observer = std::make_shared<substrata_observer>();
     observer->call = call;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/callers_size.hpp"
 #include "base/guard.hpp"
 #include "trace_writer.hpp"
 
@@ -165,11 +166,7 @@ extern "C" int substrata_import_lackey(const char* text_path, const char* trace_
       code = fail(Code::kSystem, "the text '%s' cannot be read beyond byte offset %llu", text_path,
                   static_cast<unsigned long long>(offset));
     }
-    if (summary != nullptr) {
-      const uint32_t size = summary->struct_size < sizeof imported ? summary->struct_size : sizeof imported;
-      std::memcpy(static_cast<void*>(summary), &imported, size);
-      summary->struct_size = size;
-    }
+    if (summary != nullptr) hand_out(imported, summary);
     return code;
   });
 }

@@ -9,6 +9,7 @@
 #include <substrata/feed.h>
 #include <substrata/result.hpp>
 
+#include "base/callers_size.hpp"
 #include "base/guard.hpp"
 #include "base/immortal.hpp"
 #include "built_in.hpp"
@@ -18,6 +19,8 @@ namespace {
 using substrata::Code;
 using substrata::fail;
 using substrata::guarded;
+using substrata::hand_out;
+using substrata::taken_in;
 
 // Linked through the entries themselves.
 template <typename Entry>
@@ -76,17 +79,6 @@ std::string names(List<Entry>& list) {
     all += entry->name;
   }
   return all.empty() ? "none" : all;
-}
-
-// The options as this library knows them, whatever the caller was built with.
-substrata_run_options known_options(const substrata_run_options* options) {
-  substrata_run_options wanted{};
-  if (options != nullptr) {
-    std::memcpy(static_cast<void*>(&wanted), options,
-                options->struct_size < sizeof wanted ? options->struct_size : sizeof wanted);
-  }
-  wanted.struct_size = sizeof wanted;
-  return wanted;
 }
 
 }  // namespace
@@ -150,7 +142,7 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
       return fail(Code::kNoEvent, "there is no workload '%s'; there are: %s", kernel.c_str(),
                   names(workloads()).c_str());
     }
-    substrata_run_options wanted = known_options(options);
+    substrata_run_options wanted = taken_in(options);
     if (wanted.processes == 0) wanted.processes = model->default_processes;
     if (model->max_processes != 0 && wanted.processes > model->max_processes) {
       return fail(Code::kInvalid, "machine '%s' was asked for %u processes; it takes at most %u", machine,
@@ -174,11 +166,7 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
       const int recorded = substrata_record_stop(recorder, nullptr);
       if (code == 0) code = recorded;
     }
-    if (result != nullptr) {
-      const uint32_t size = result->struct_size < sizeof outcome ? result->struct_size : sizeof outcome;
-      std::memcpy(static_cast<void*>(result), &outcome, size);
-      result->struct_size = size;
-    }
+    if (result != nullptr) hand_out(outcome, result);
     return code;
   });
 }
@@ -197,7 +185,7 @@ int substrata_follow(const char* machine, const substrata_run_options* options, 
                   "machine '%s' runs workloads, it does not follow live programs or replays", machine);
     }
     auto following = std::make_unique<substrata_following>(substrata_following{model, nullptr});
-    const substrata_run_options wanted = known_options(options);
+    const substrata_run_options wanted = taken_in(options);
     auto outcome = substrata::client::sized<substrata_run_result>();
     following->following = model->follow(&wanted, &outcome);
     if (following->following == nullptr) return fail(Code::kInvalid, "%s", outcome.message);

@@ -1,5 +1,4 @@
 // The recorder: an observer that writes what it sees into a trace file.
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -8,6 +7,7 @@
 #include <substrata/feed.h>
 #include <substrata/result.hpp>
 
+#include "base/callers_size.hpp"
 #include "base/glob.hpp"
 #include "base/guard.hpp"
 #include "registry.hpp"
@@ -67,14 +67,11 @@ int substrata_record_start(const char* path, const char* patterns, const substra
                            substrata_recorder** out) {
   return guarded([&] {
     if (path == nullptr || patterns == nullptr || *patterns == '\0' || out == nullptr) {
-      return fail(Code::kInvalid,
-                  "substrata_record_start needs a file, a pattern of probe points and room for the recorder");
+      return fail(
+          Code::kInvalid,
+          "substrata_record_start needs a file, a pattern of probe points and a place for the recorder");
     }
-    substrata_record_options wanted{};
-    if (options != nullptr) {
-      std::memcpy(static_cast<void*>(&wanted), options,
-                  options->struct_size < sizeof wanted ? options->struct_size : sizeof wanted);
-    }
+    substrata_record_options wanted = taken_in(options);
     if (wanted.block_transactions == 0) wanted.block_transactions = 16384;
     if (wanted.compression_level == 0) wanted.compression_level = 3;
     if (wanted.block_transactions > kMostSegmentTransactions || wanted.compression_level < 1 ||
@@ -130,9 +127,7 @@ int substrata_record_stop(substrata_recorder* recorder, substrata_record_summary
       written.transactions = ending->writer->transactions();
       written.blocks = ending->writer->blocks();
       written.file_bytes = ending->writer->file_bytes();
-      const uint32_t size = summary->struct_size < sizeof written ? summary->struct_size : sizeof written;
-      std::memcpy(static_cast<void*>(summary), &written, size);
-      summary->struct_size = size;
+      hand_out(written, summary);
     }
     if (ending->out_of_memory)
       return fail(Code::kNoMemory,

@@ -3,8 +3,7 @@
 
 #include <substrata/result.hpp>
 
-#include <cstring>
-
+#include "base/callers_size.hpp"
 #include "base/glob.hpp"
 #include "base/guard.hpp"
 #include "base/immortal.hpp"
@@ -132,7 +131,7 @@ int substrata_probe_add(const substrata_probe_info* info, uint32_t* number) {
     if (info == nullptr || number == nullptr ||
         info->struct_size < offsetof(substrata_probe_info, publishers)) {
       return fail(Code::kInvalid,
-                  "substrata_probe_add needs an info whose struct_size is set, and room for the number");
+                  "substrata_probe_add needs an info whose struct_size is set, and a place for the number");
     }
     if (!valid_name(info->name, "_.-")) {
       return fail(Code::kInvalid,
@@ -172,7 +171,7 @@ int substrata_probe_add(const substrata_probe_info* info, uint32_t* number) {
 int substrata_probe_find(const char* name, uint32_t* number) {
   return guarded([&] {
     if (name == nullptr || number == nullptr)
-      return fail(Code::kInvalid, "substrata_probe_find needs a name and room for the number");
+      return fail(Code::kInvalid, "substrata_probe_find needs a name and a place for the number");
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
     const Probe* probe = find_probe(all, name);

@@ -4,7 +4,6 @@
 #include <substrata/feed.h>
 
 #include <atomic>
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -126,14 +125,5 @@ bool make_compact_space(Publisher& publisher) noexcept;
 
 // Delivers the array as one batch after what the ring holds, watched or not.
 void deliver_array(Publisher& publisher, const substrata_transaction* transactions, size_t count) noexcept;
-
-// Fills no more than the caller's struct_size.
-template <typename Info>
-void hand_out(const Info& info, Info* out) noexcept {
-  const uint32_t size =
-      out->struct_size < sizeof(Info) ? out->struct_size : static_cast<uint32_t>(sizeof(Info));
-  std::memcpy(static_cast<void*>(out), &info, size);
-  out->struct_size = size;
-}
 
 }  // namespace substrata::feed

@@ -1,5 +1,4 @@
 // Reading traces through the C interface, and replaying them at their probe points.
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,6 +6,7 @@
 #include <substrata/feed.h>
 #include <substrata/result.hpp>
 
+#include "base/callers_size.hpp"
 #include "base/glob.hpp"
 #include "base/guard.hpp"
 #include "registry.hpp"
@@ -71,7 +71,7 @@ extern "C" {
 int substrata_trace_open(const char* path, substrata_trace** out) {
   return guarded([&] {
     if (path == nullptr || out == nullptr)
-      return fail(Code::kInvalid, "substrata_trace_open needs a file and room for the trace");
+      return fail(Code::kInvalid, "substrata_trace_open needs a file and a place for the trace");
     int code = 0;
     std::unique_ptr<TraceReader> reader = open_reader(path, &code);
     if (reader == nullptr) return code;
@@ -84,7 +84,7 @@ void substrata_trace_close(substrata_trace* trace) { delete trace; }
 
 int substrata_trace_describe(const substrata_trace* trace, substrata_trace_info* out) {
   if (trace == nullptr || out == nullptr)
-    return fail(Code::kInvalid, "substrata_trace_describe needs a trace and room for the info");
+    return fail(Code::kInvalid, "substrata_trace_describe needs a trace and a place for the info");
   const TraceReader& reader = *trace->reader;
   auto info = substrata::client::sized<substrata_trace_info>();
   info.format_version = kTraceVersion;
@@ -137,7 +137,7 @@ int substrata_trace_source(const substrata_trace* trace, uint32_t index, substra
 int substrata_trace_next(substrata_trace* trace, const substrata_transaction** batch, size_t* count) {
   return guarded([&] {
     if (trace == nullptr || batch == nullptr || count == nullptr) {
-      return fail(Code::kInvalid, "substrata_trace_next needs a trace and room for the batch");
+      return fail(Code::kInvalid, "substrata_trace_next needs a trace and a place for the batch");
     }
     TraceReader::Batch next;
     const int code = trace->reader->next(&next);

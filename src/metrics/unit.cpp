@@ -93,7 +93,7 @@ Result<Unit> parse_unit(std::string_view text) {
 std::string dimension_text(const Unit& unit) {
   std::string over, under;
   for (size_t i = 0; i < Unit::kBases; ++i) {
-    const int power = unit.powers[i];
+    const auto power = unit.powers[i];
     std::string& text = power > 0 ? over : under;
     for (int n = 0; n < (power > 0 ? power : -power); ++n)
       text += (text.empty() ? "" : "*") + std::string(kBaseNames[i]);

@@ -168,12 +168,8 @@ Study study() {
             kNothing,
             {},
             {kByCycle, "accumulating only at changes"}}},
-          {{"4096 keys, 8 processors", 4096, 8},
-           {"4096 keys, 16 processors", 4096, 16},
-           {"16384 keys, 16 processors", 16384, 16}},
-          {{"65536 keys, 16 processors", 65536, 16},
-           {"65536 keys, 32 processors", 65536, 32},
-           {"65536 keys, 64 processors", 65536, 64}},
+          sorts(),
+          full_sorts(),
           measure};
 }
 

@@ -201,12 +201,8 @@ Study study() {
              {"look-up's bus cycles", {"lookup=2", "lookup=8"}},
              {"bus cycles until a retry", {"retry=8", "retry=32"}}},
             {kAlone, "other processors, their memories and their traffic"}}},
-          {{"4096 keys, 8 processors", 4096, 8},
-           {"4096 keys, 16 processors", 4096, 16},
-           {"16384 keys, 16 processors", 16384, 16}},
-          {{"65536 keys, 16 processors", 65536, 16},
-           {"65536 keys, 32 processors", 65536, 32},
-           {"65536 keys, 64 processors", 65536, 64}},
+          sorts(),
+          full_sorts(),
           measure};
 }
 

@@ -1,5 +1,4 @@
 // Owl, section 4.3: a pattern of 72 accesses becomes one point, in two levels, and nothing is lost.
-#include <substrata/feed.hpp>
 #include <substrata/owl.hpp>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "papers/owl_loads.hpp"
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
 
@@ -52,43 +52,12 @@ std::vector<uint64_t> neighbour_loads(const Case& one) {
   return loads;
 }
 
-class Probe {
- public:
-  void load(uint64_t address) {
-    substrata_transaction t{};
-    t.time = ++time_;
-    t.address = address;
-    t.size = 8;
-    t.kind = SUBSTRATA_READ;
-    publisher_.publish(t);
-  }
-  void deliver() { substrata_flush(); }
-
- private:
-  client::feed::Publisher publisher_ =
-      client::feed::Source::generated("owl-pattern", "loads of a molecular dynamics loop")
-          .publisher("owl-pattern.loads", "load addresses")
-          .value();
-  uint64_t time_ = 0;
-};
-
 // Gives the addresses back that packets of one or two levels stand for.
 class Expansion {
  public:
-  Expansion() {
-    owl_monitor::demand(substrata_owl_expander_open(&below_));
-    owl_monitor::demand(substrata_owl_expander_open(&above_));
-  }
-  ~Expansion() {
-    substrata_owl_expander_close(below_);
-    substrata_owl_expander_close(above_);
-  }
-  Expansion(const Expansion&) = delete;
-  Expansion& operator=(const Expansion&) = delete;
   void take(const Packet& packet, bool upper) {
-    owl_monitor::demand(substrata_owl_expander_take(upper ? above_ : below_, packet.data.data(),
-                                                    packet.data.size(), upper ? from_above : from_below,
-                                                    this));
+    (upper ? above_ : below_)
+        .take(packet.data.data(), packet.data.size(), upper ? from_above : from_below, this);
   }
   std::vector<uint64_t> addresses;
 
@@ -107,10 +76,10 @@ class Expansion {
       uint32_t number;
       uint64_t address;
     } point{1, static_cast<uint32_t>(pattern), address};
-    owl_monitor::demand(substrata_owl_expander_take(self.below_, &point, sizeof point, from_below, &self));
+    self.below_.take(&point, sizeof point, from_below, &self);
   }
-  substrata_owl_expander* below_ = nullptr;
-  substrata_owl_expander* above_ = nullptr;
+  Expander below_;
+  Expander above_;
 };
 
 void compose_levels() {
@@ -126,7 +95,7 @@ Readings measure(const Case& one) {
   start_library();
   compose_levels();
   const std::vector<uint64_t> loads = neighbour_loads(one);
-  Probe probe;
+  LoadProbe probe("owl-pattern", "loads of a molecular dynamics loop", "owl-pattern.loads");
   const char* const registers = one.setting == kShortRows ? kShortRows : "";
   const uint64_t ring = std::bit_ceil(loads.size() * 40);
   Capsule first("owl-pattern.loads", "pattern", registers, ring, "owl-pattern-one");

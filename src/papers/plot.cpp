@@ -110,7 +110,14 @@ struct Range {
 void draw_series(std::ostream& out, const Series& series, const Scale& x, const Scale& y, double base,
                  const std::string& colour) {
   const std::string stroke = "stroke=\"" + colour + "\" fill=\"none\" stroke-width=\"1.6\"";
+  const auto dots = [&](const char* radius) {
+    for (const auto& [a, b] : series.points)
+      out << "<circle cx=\"" << at(x(a)) << "\" cy=\"" << at(y(b)) << "\" r=\"" << radius << "\" fill=\""
+          << colour << "\"/>\n";
+  };
   switch (series.style) {
+    case Series::Style::kDots:
+      return dots("1.2");
     case Series::Style::kImpulses:
       for (const auto& [a, b] : series.points) line(out, x(a), base, x(a), y(b), stroke);
       return;
@@ -130,10 +137,7 @@ void draw_series(std::ostream& out, const Series& series, const Scale& x, const 
           << " points=\"";
       for (const auto& [a, b] : series.points) out << at(x(a)) << ',' << at(y(b)) << ' ';
       out << "\"/>\n";
-      if (paper || series.points.size() > 60) return;
-      for (const auto& [a, b] : series.points)
-        out << "<circle cx=\"" << at(x(a)) << "\" cy=\"" << at(y(b)) << "\" r=\"2.2\" fill=\"" << colour
-            << "\"/>\n";
+      if (!paper && series.points.size() <= 60) dots("2.2");
     }
   }
 }
@@ -226,7 +230,8 @@ void write_panels(std::ostream& out, const std::string& title, const std::vector
   begin(out, kWidth * columns, 30 + each * static_cast<double>(rows), title);
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const double left = kWidth * static_cast<double>(i % columns);
-    const double top = 30 + each * static_cast<double>(i / columns);
+    const std::size_t row = i / columns;
+    const double top = 30 + each * static_cast<double>(row);
     draw_panel(out, panels[i], left, top);
     for (std::size_t n = 0; n < panels[i].notes.size(); ++n)
       text(out, left + 20, top + kHeight + kLine * static_cast<double>(n), panels[i].notes[n],

@@ -24,6 +24,7 @@ struct Series {
     kLine,
     kImpulses,
     kBars,
+    kDots,
     kPaper
   } style = Style::kLine;  // kPaper: what the text says, dashed
 };

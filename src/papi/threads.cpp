@@ -53,18 +53,18 @@ CAPI int PAPI_get_thr_specific(int tag, void** ptr) {
   return answered([&] {
     if (ptr == nullptr) return answer(refuse(Code::kInvalid, "no place to put the pointer"));
     if (tag < 0 || (tag & PAPI_TLS_ALL_THREADS) == 0) return answer_into(thread_specific(tag), ptr);
-    // Every thread's: ptr is then a PAPI_all_thr_spec_t with room for `num` ids and values.
+    // Every thread's: ptr is then a PAPI_all_thr_spec_t with space for `num` ids and values.
     auto* const all = reinterpret_cast<PAPI_all_thr_spec_t*>(ptr);
     const Result<std::vector<ThreadValue>> values = all_thread_specific(tag & ~PAPI_TLS_ALL_THREADS);
     if (!values) return answer(values.status());
     const int count = static_cast<int>(values->size());
     const bool counts_only = all->id == nullptr && all->data == nullptr;
-    const int room = counts_only ? 0 : std::min(all->num, count);
-    for (int i = 0; i < room; ++i) {
+    const int given = counts_only ? 0 : std::min(all->num, count);
+    for (int i = 0; i < given; ++i) {
       if (all->id != nullptr) all->id[i] = (*values)[static_cast<size_t>(i)].id;
       if (all->data != nullptr) all->data[i] = (*values)[static_cast<size_t>(i)].value;
     }
-    all->num = counts_only ? count : room;
+    all->num = counts_only ? count : given;
     return PAPI_OK;
   });
 }

@@ -57,7 +57,7 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::vector<G
     out << "{\"name\":" << json_text(one.name) << ",\"value\":" << json_number(one.value)
         << ",\"unit\":" << json_text(one.unit) << ",\"note\":" << json_text(one.note)
         << ",\"also\":" << json_number(one.also) << ",\"also_unit\":" << json_text(one.also_unit)
-        << ",\"modelled\":" << truth(one.modelled) << '}';
+        << ",\"modelled\":" << truth(one.modelled) << ",\"origin\":" << json_text(one.origin) << '}';
   });
   const Advice advice = advise(timeline);
   write_list(out, ",\n\"findings\":", advice.findings, [&](const Finding& one) {

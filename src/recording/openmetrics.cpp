@@ -73,7 +73,7 @@ std::string metric_value(const Series& series, std::size_t row) {
 
 MetricLabels event_labels(const SeriesInfo& about, std::string_view host, std::string_view rank) {
   MetricLabels labels = {{"event", about.name},
-                         {"origin", about.modelled ? "modelled" : "measured"},
+                         {"origin", origin_name(about)},
                          {"scope", about.scope},
                          {"host", std::string(host)}};
   if (!rank.empty()) labels.emplace_back("rank", rank);
@@ -92,7 +92,7 @@ void MetricText::family(const SeriesInfo& about) {
   std::string name = base + ending;
   for (int i = 2; used_.count(name) != 0; ++i) name = base + "_" + std::to_string(i) + ending;
   family(name, counter ? "counter" : "gauge", unit,
-         about.name + ", " + (about.modelled ? "modelled" : "measured") + ": " + about.text);
+         about.name + ", " + origin_name(about) + ": " + about.text);
 }
 
 void MetricText::family(const std::string& name, const char* type, const std::string& unit,

@@ -55,14 +55,14 @@ bool read_series(ByteReader& in, Writer& writer, Sets& sets) {
   std::vector<Series> series;
   for (std::uint64_t i = 0; i < count; ++i) {
     Series one;
-    std::uint8_t kind = 0, type = 0, modelled = 0;
+    std::uint8_t kind = 0, type = 0, origin = 0;
     if (!in.text(&one.name) || !in.text(&one.unit) || !in.text(&one.text) || !in.text(&one.component) ||
-        !in.text(&one.scope) || !in.byte(&kind) || !in.byte(&type) || !in.byte(&modelled) || kind > 2 ||
+        !in.text(&one.scope) || !in.byte(&kind) || !in.byte(&type) || !in.byte(&origin) || kind > 2 ||
         type > 2)
       return false;
     one.kind = static_cast<Kind>(kind);
     one.type = static_cast<Type>(type);
-    one.modelled = (modelled & 1) != 0;
+    one.set_origin(origin);
     one.set = writer.sets.size();
     series.push_back(std::move(one));
   }

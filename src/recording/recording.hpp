@@ -35,6 +35,13 @@ struct SeriesInfo {
   Kind kind = Kind::kCount;
   Type type = Type::kInt64;
   bool modelled = false;
+  bool recorded = false;  // from the files of a recorded machine, not from this one
+
+  // As recordings have it: 1 modelled, 2 recorded.
+  std::uint8_t origin() const noexcept {
+    return static_cast<std::uint8_t>((modelled ? 1 : 0) | (recorded ? 2 : 0));
+  }
+  void set_origin(std::uint8_t bits) noexcept { modelled = (bits & 1) != 0, recorded = (bits & 2) != 0; }
 };
 
 struct Series : SeriesInfo {

@@ -119,7 +119,7 @@ void Reduction::add(const Timeline& timeline) {
     const bool gauge = about.kind == Kind::kGauge;
     const std::string scope = rank_of_scope(about.scope) >= 0 ? "rank" : about.scope;
     const auto [at, is_new] = series_.try_emplace({about.name, about.unit, about.component, scope,
-                                                   static_cast<std::uint8_t>(about.kind), about.modelled});
+                                                   static_cast<std::uint8_t>(about.kind), about.origin()});
     One& one = at->second;
     if (is_new) {
       one.text = about.text;

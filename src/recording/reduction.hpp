@@ -60,7 +60,7 @@ class Reduction {
     double most = 0;
     void add(const Stretch& other) noexcept;
   };
-  using Key = std::tuple<std::string, std::string, std::string, std::string, std::uint8_t, bool>;
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::uint8_t, std::uint8_t>;
   struct One {
     std::string text;
     std::size_t place = 0;                      // in order of appearance

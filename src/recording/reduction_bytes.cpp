@@ -63,10 +63,10 @@ ByteWriter Reduction::encode() const {
   put(out, first_end_);
   out.number(series_.size());
   for (const auto& [key, one] : series_) {
-    const auto& [name, unit, component, scope, kind, modelled] = key;
+    const auto& [name, unit, component, scope, kind, origin] = key;
     for (const std::string* text : {&name, &unit, &component, &scope, &one.text}) out.text(*text);
     out.byte(kind);
-    out.byte(modelled ? 1 : 0);
+    out.byte(origin);
     out.number(one.place);
     put(out, one.spread);
     out.number(one.stretches.size());
@@ -105,11 +105,11 @@ bool Reduction::decode(ByteReader& in) {
   for (std::uint64_t i = 0; i < count; ++i) {
     std::string name, unit, component, scope;
     One one;
-    std::uint8_t kind = 0, modelled = 0;
+    std::uint8_t kind = 0, origin = 0;
     std::uint64_t place = 0, stretches = 0;
     for (std::string* text : {&name, &unit, &component, &scope, &one.text})
       if (!in.text(text)) return false;
-    if (!in.byte(&kind) || kind > 2 || !in.byte(&modelled) || !in.number(&place) || !get(in, &one.spread) ||
+    if (!in.byte(&kind) || kind > 2 || !in.byte(&origin) || !in.number(&place) || !get(in, &one.spread) ||
         !in.number(&stretches, in.left()))
       return false;
     one.place = static_cast<std::size_t>(place);
@@ -121,7 +121,7 @@ bool Reduction::decode(ByteReader& in) {
         return false;
       one.stretches[number] = stretch;
     }
-    read.series_[{name, unit, component, scope, kind, modelled != 0}] = std::move(one);
+    read.series_[{name, unit, component, scope, kind, origin}] = std::move(one);
   }
   if (!in.number(&count, kMostNames)) return false;
   for (std::uint64_t i = 0; i < count; ++i) {

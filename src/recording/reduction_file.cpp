@@ -92,19 +92,19 @@ void Reduction::write(const std::string& path) const {
   const double step_s = static_cast<double>(step_ns_) / kSecondNs;
   for (const auto& [key, one] : in_order) {
     if (one->stretches.empty()) continue;
-    const auto& [name, unit, component, scope, kind, modelled] = *key;
+    const auto& [name, unit, component, scope, kind, origin] = *key;
     const bool gauge = static_cast<Kind>(kind) == Kind::kGauge;
     SeriesInfo about;
     about.name = name;
     about.unit = unit;
     about.component = component;
-    about.modelled = modelled;
+    about.set_origin(origin);
     about.text = one->text;
     about.scope = scope == "rank" ? "ranks" : scope;
     about.kind = static_cast<Kind>(kind);
     about.type = gauge ? Type::kDouble : Type::kInt64;
     std::vector<SeriesInfo> levels;
-    const std::uint8_t origin = modelled ? std::uint8_t{kModelled} : std::uint8_t{0};
+    const std::uint8_t flag = about.modelled ? std::uint8_t{kModelled} : std::uint8_t{0};
     if (gauge) {
       about.text = "mean over the writers: " + one->text;
       levels.push_back(about);
@@ -113,13 +113,13 @@ void Reduction::write(const std::string& path) const {
       double sum = 0;
       std::int64_t value = 0;
       std::int64_t at = one->stretches.begin()->first;
-      file.sample(set, at * step_ns_, 0, &value, &origin);
+      file.sample(set, at * step_ns_, 0, &value, &flag);
       for (const auto& [number, stretch] : one->stretches) {
-        if (number > at) file.sample(set, number * step_ns_, 0, &value, &origin);  // nothing was counted
+        if (number > at) file.sample(set, number * step_ns_, 0, &value, &flag);  // nothing was counted
         sum += stretch.sum;
         value = std::llround(std::clamp(sum, -9e18, 9e18));
         at = number + 1;
-        file.sample(set, at * step_ns_, 0, &value, &origin);
+        file.sample(set, at * step_ns_, 0, &value, &flag);
       }
     }
     if (one->spread.count > 1)
@@ -140,7 +140,7 @@ void Reduction::write(const std::string& path) const {
       if (gauge) values.push_back(bits_of(stretch.sum / static_cast<double>(stretch.writers)));
       values.push_back(bits_of(stretch.least));
       values.push_back(bits_of(stretch.most));
-      const std::vector<std::uint8_t> flags(levels.size(), origin);
+      const std::vector<std::uint8_t> flags(levels.size(), flag);
       file.sample(set, number * step_ns_ + step_ns_ / 2, static_cast<std::int64_t>(step_s * kSecondNs / 2),
                   values.data(), flags.data());
     }

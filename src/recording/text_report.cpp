@@ -16,57 +16,14 @@
 #include "recording/advice.hpp"
 #include "recording/base_unit.hpp"
 #include "recording/phases.hpp"
+#include "recording/queries.hpp"
 #include "recording/reduction.hpp"
 #include "recording/regions.hpp"
 #include "recording/statistics.hpp"
+#include "recording/text_table.hpp"
 
 namespace substrata::recording {
 namespace {
-
-// Texts from a file must not reach the terminal with control characters.
-std::string shown(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
-  return out;
-}
-
-std::size_t width_of(std::string_view text) {
-  std::size_t width = 0;
-  for (const char c : text) width += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  return width;
-}
-
-std::string padded(const std::string& text, std::size_t width, bool right = false) {
-  const std::size_t has = width_of(text);
-  if (has >= width) return text;
-  const std::string space(width - has, ' ');
-  return right ? space + text : text + space;
-}
-
-// Rows of texts as aligned columns.
-class Table {
- public:
-  Table(std::vector<std::string> head, std::vector<bool> right) : right_(std::move(right)) {
-    rows_.push_back(std::move(head));
-  }
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  bool empty() const { return rows_.size() < 2; }
-  void print(std::ostream& out) const {
-    std::vector<std::size_t> widths(right_.size());
-    for (const auto& row : rows_)
-      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
-    for (const auto& row : rows_) {
-      std::string line = " ";
-      for (std::size_t i = 0; i < row.size(); ++i) line += " " + padded(row[i], widths[i], right_[i]);
-      while (!line.empty() && line.back() == ' ') line.pop_back();
-      out << line << "\n";
-    }
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-  std::vector<bool> right_;
-};
 
 constexpr std::size_t kLineWidth = 24;
 
@@ -174,13 +131,13 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
 void write_series(std::ostream& out, const Timeline& timeline, const std::vector<Group>& groups) {
   const bool many =
       std::any_of(groups.begin(), groups.end(), [](const Group& g) { return g.traces.size() > 1; });
-  Table counts(
+  TextTable counts(
       {"count", "unit", "total", "mean/s", "min/s", "max/s", "time line of the rate", "of", "origin"},
       {false, false, true, true, true, true, false, false, false});
-  Table gauges({"gauge", "unit", "mean", "min", "max", "last - first", "time line", "of", "origin"},
-               {false, false, true, true, true, true, false, false, false});
-  Table spreads({"spread over", "unit", "of", "min", "mean", "max", "deviation", "what"},
-                {false, false, true, true, true, true, true, false});
+  TextTable gauges({"gauge", "unit", "mean", "min", "max", "last - first", "time line", "of", "origin"},
+                   {false, false, true, true, true, true, false, false, false});
+  TextTable spreads({"spread over", "unit", "of", "min", "mean", "max", "deviation", "what"},
+                    {false, false, true, true, true, true, true, false});
   std::vector<std::string> silent;
   for (const Group& group : groups) {
     const Series& about = *group.about;
@@ -320,7 +277,7 @@ void write_regions(std::ostream& out, const Timeline& timeline, const std::vecto
     }
     std::vector<bool> right(head.size(), true);
     right[0] = false;
-    Table table(std::move(head), std::move(right));
+    TextTable table(std::move(head), std::move(right));
     if (end > first) table.row(std::move(units));
     for (std::size_t i = 0; i < regions.size(); ++i) {
       std::vector<std::string> cells = {
@@ -351,7 +308,7 @@ void write_blas(std::ostream& out, const Timeline& timeline) {
   }
   if (all.empty()) return;
   out << "\nBLAS, by the sizes that it was called with\n";
-  Table table(
+  TextTable table(
       {"phase", "function", "ranks", "calls", "FLOP", "seconds", "GFLOP/s a rank: least", "mean", "most"},
       {false, false, true, true, true, true, true, true, true});
   for (const auto& [names, ranks] : all) {
@@ -405,6 +362,7 @@ void write_text_report(std::ostream& out, const Timeline& recorded, const std::s
   write_series(out, timeline, groups);
   write_regions(out, timeline, groups);
   write_blas(out, timeline);
+  write_queries(out, *timeline.recording);
 }
 
 std::vector<std::string> what_is_missing(const Timeline& timeline) {

@@ -17,7 +17,7 @@ void write_text_report(std::ostream& out, const Timeline& timeline, const std::s
 // A number in at most 8 characters, with the letter of its thousand: 1.234G, 12.3k, 87, 0.0123.
 std::string compact(double number);
 
-// "measured" or "modelled", and whether values were scaled, stale or missing.
+// The origin's name, and whether values were scaled, stale or missing.
 std::string origin_of(const Group& group);
 
 // Of CLOCK_REALTIME, in UTC.

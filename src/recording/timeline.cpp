@@ -234,7 +234,7 @@ Timeline cut_out(const Timeline& timeline, double begin, double end) {
 
 std::vector<Group> group_traces(const Timeline& timeline, Ranks ranks) {
   std::vector<Group> groups;
-  std::map<std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, bool>,
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, std::uint8_t>,
            std::size_t>
       index;
   for (const Trace& trace : timeline.traces) {
@@ -243,14 +243,16 @@ std::vector<Group> group_traces(const Timeline& timeline, Ranks ranks) {
                                        ? std::string_view("rank")
                                        : std::string_view(about.scope);
     const auto [at, is_new] =
-        index.try_emplace({about.name, about.unit, about.component, scope, about.modelled}, groups.size());
+        index.try_emplace({about.name, about.unit, about.component, scope, about.origin()}, groups.size());
     if (is_new) groups.push_back({&about, std::string(scope), {}});
     groups[at->second].traces.push_back(&trace);
   }
   return groups;
 }
 
-const char* origin_name(const Series& series) noexcept { return series.modelled ? "modelled" : "measured"; }
+const char* origin_name(const SeriesInfo& about) noexcept {
+  return about.modelled ? "modelled" : about.recorded ? "recorded machine" : "measured";
+}
 
 const char* kind_name(Kind kind) noexcept {
   return kind == Kind::kCount ? "count" : kind == Kind::kGauge ? "gauge" : "bin";

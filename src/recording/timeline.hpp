@@ -84,8 +84,8 @@ struct Group {
 enum class Ranks : std::uint8_t { kTogether, kApart };
 std::vector<Group> group_traces(const Timeline& timeline, Ranks ranks = Ranks::kTogether);
 
-// "measured" or "modelled".
-const char* origin_name(const Series& series) noexcept;
+// "measured", "modelled" or "recorded machine".
+const char* origin_name(const SeriesInfo& about) noexcept;
 const char* kind_name(Kind kind) noexcept;
 // A writer for a person: its host, and its rank where it has one.
 std::string writer_name(const Writer& writer);

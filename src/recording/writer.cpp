@@ -66,7 +66,7 @@ ByteWriter encode_series(std::uint32_t set, const std::vector<SeriesInfo>& serie
     out.text(one.scope);
     out.byte(static_cast<std::uint8_t>(one.kind));
     out.byte(static_cast<std::uint8_t>(one.type));
-    out.byte(one.modelled ? 1 : 0);
+    out.byte(one.origin());
   }
   return out;
 }

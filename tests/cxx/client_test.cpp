@@ -308,6 +308,15 @@ TEST_F(Client, ThreadsHaveRunsOfTheirOwn) {
   EXPECT_GE(mine.stop().value()[reads].amount.as_int(), 0);
 }
 
+// It ended in an error of the parser somewhere in the header.
+TEST(ClientHeader, SaysThatItNeedsCxx20) {
+  const substrata::tests::Ran ran =
+      substrata::tests::shell("echo '#include <substrata/substrata.hpp>' | " CXX_COMPILER
+                              " -std=c++17 -fsyntax-only -I " INCLUDES " -x c++ -");
+  EXPECT_NE(ran.status, 0);
+  EXPECT_NE(ran.errors.find("needs C++20"), std::string::npos) << ran.errors.substr(0, 500);
+}
+
 #ifdef DOMAINS_PROGRAM
 // PA-45: the example ends well and names units and origins.
 TEST(ClientExample, CountsInEachDomain) {

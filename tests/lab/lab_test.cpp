@@ -9,26 +9,39 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "support/program.hpp"
+#include "support/system_calls.hpp"
 
 namespace {
 
 // Two instructions a round; the emulator gives two cycles an instruction.
-__attribute__((noinline)) void rounds(long count) {
+inline __attribute__((always_inline)) void loop(long count) {
 #if defined(__aarch64__)
   asm volatile("1: subs %0, %0, #1\n b.ne 1b" : "+r"(count) : : "cc");
 #else
   for (volatile long i = 0; i < count; ++i) {
   }
 #endif
+}
+__attribute__((noinline)) void rounds(long count) { loop(count); }
+
+// In sections of their own, whose ends the linker names.
+__attribute__((noinline, section("hot_loop"))) void hot(long count) { loop(count); }
+__attribute__((noinline, section("warm_loop"))) void warm(long count) { loop(count); }
+__attribute__((noinline, section("cold_loop"))) void cold(long count) { loop(count); }
+extern "C" {
+extern const char __start_hot_loop[], __stop_hot_loop[], __start_warm_loop[], __stop_warm_loop[],
+    __start_cold_loop[], __stop_cold_loop[];
 }
 
 class Lab : public testing::Test {
@@ -246,6 +259,67 @@ TEST_F(Lab, OverflowsOfInstructionsAreWithinOneHundredthOfTheKernelsCount) {  //
               after - before, value);
   expect_near(static_cast<long long>(overflows) * kThreshold, after - before, 0.01);
   expect_near(value, after - before, 0.01);
+}
+
+// PA-22: a profile over the whole program, as a user takes one who does not know where its time goes.
+TEST_F(Lab, ProfilFindsTheHotLoopOfThreeWithinOneHundredth) {
+  const PAPI_exe_info_t* const program = PAPI_get_executable_info();
+  ASSERT_NE(program, nullptr);
+  const char* const text = static_cast<const char*>(program->address_info.text_start);
+  std::vector<uint32_t> buckets(
+      static_cast<size_t>(static_cast<const char*>(program->address_info.text_end) - text) / 2 + 1);
+  int code = 0;
+  add("PAPI_TOT_CYC");
+  ASSERT_EQ(PAPI_event_name_to_code("PAPI_TOT_CYC", &code), PAPI_OK);
+  constexpr unsigned kABucketForTwoBytes = 65536;
+  constexpr int kCycles = 500'000;
+  ASSERT_EQ(PAPI_profil(buckets.data(), static_cast<unsigned>(buckets.size() * sizeof buckets[0]),
+                        const_cast<char*>(text), kABucketForTwoBytes, set_, code, kCycles,
+                        PAPI_PROFIL_POSIX | PAPI_PROFIL_BUCKET_32),
+            PAPI_OK)
+      << substrata_last_error();
+  ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+  for (int turn = 0; turn < 10; ++turn) {  // 2000 million cycles in all
+    warm(7'500'000);
+    hot(40'000'000);
+    cold(2'500'000);
+  }
+  ASSERT_EQ(PAPI_stop(set_, nullptr), PAPI_OK);
+  const auto in = [&](const char* begin, const char* end) {
+    return std::accumulate(buckets.begin() + (begin - text) / 2, buckets.begin() + (end - text) / 2, 0.0);
+  };
+  const double all = std::accumulate(buckets.begin(), buckets.end(), 0.0);
+  const double shares[] = {in(__start_hot_loop, __stop_hot_loop) / all,
+                           in(__start_warm_loop, __stop_warm_loop) / all,
+                           in(__start_cold_loop, __stop_cold_loop) / all};
+  std::printf("%.0f samples, shares of the loops %.4f %.4f %.4f\n", all, shares[0], shares[1], shares[2]);
+  EXPECT_GT(all, 3000);
+  EXPECT_NEAR(shares[0], 0.80, 0.01);
+  EXPECT_NEAR(shares[1], 0.15, 0.01);
+  EXPECT_NEAR(shares[2], 0.05, 0.01);
+  EXPECT_EQ(PAPI_profil(buckets.data(), 0, nullptr, 0, set_, code, 0, 0), PAPI_OK);
+}
+
+// PA-22: where the processor lets programs read its counters, which the machine's kernel is asked to allow.
+TEST(LabUserSpaceReads, MakeNoSystemCall) {
+  const substrata::tests::SystemCalls seen = substrata::tests::system_calls_of([] {
+    int set = PAPI_NULL;
+    long long values[2] = {};
+    if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT || PAPI_create_eventset(&set) != PAPI_OK ||
+        PAPI_add_named_event(set, "PAPI_TOT_INS") != PAPI_OK ||
+        PAPI_add_named_event(set, "PAPI_TOT_CYC") != PAPI_OK || PAPI_start(set) != PAPI_OK)
+      return false;
+    substrata::tests::mark();
+    rounds(1'000'000);
+    bool good = PAPI_read(set, values) == PAPI_OK && values[0] >= 2'000'000 && values[0] < 2'100'000;
+    rounds(1'000'000);
+    good = good && PAPI_read(set, values) == PAPI_OK && values[0] >= 4'000'000 && values[0] < 4'100'000;
+    substrata::tests::mark();
+    return good;
+  });
+  ASSERT_TRUE(seen.traced);
+  EXPECT_TRUE(seen.good);
+  EXPECT_TRUE(seen.calls.empty()) << seen.numbers();
 }
 
 TEST_F(Lab, TheProcessorTellsItsCounters) {  // PA-37

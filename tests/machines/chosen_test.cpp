@@ -11,17 +11,19 @@
 
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The first line of the recording as CSV: its series.
-std::string series_on(const std::string& machine, const std::string& settings = "") {
+// Lines of the recording as CSV; the first without a comment are its series.
+std::string series_on(const std::string& machine, const std::string& settings = "",
+                      const std::string& lines = "^time_s") {
   substrata::tests::TemporaryFolder folder;
   const std::string file = folder.path() + "/run.sub";
   const std::string tool = SUBSTRATA_TOOL;
   return substrata::tests::output_of(settings + tool + " machine run " + MACHINES + "/" + machine + " -- " +
                                      tool + " record -o " + file + " -- true 2>/dev/null && " + tool +
-                                     " export " + file + " --to csv | grep ^time_s");
+                                     " export " + file + " --to csv | grep '" + lines + "'");
 }
 
 TEST(ChosenByDefault, EnergyTemperatureAndFabricOfAServer) {
@@ -61,6 +63,14 @@ TEST(ChosenByDefault, PowerUseAndMemoryOfEachGpu) {
     EXPECT_THAT(nvidia, HasSubstr(std::string("nvml:::NVIDIA_H200:device_7:") + what));
 }
 
+// Whoever looks at the recording later must not take the files of another machine for a measurement of this one.
+TEST(RecordingOnARecordedMachine, CallsOnlyWhatTheProcessDidMeasured) {
+  const std::string about = series_on("xeon_two_sockets", "", "^# .*per ");
+  EXPECT_THAT(about, ContainsRegex("infiniband:::mlx5_0_1:port_xmit_data.*; recorded machine; per node"));
+  EXPECT_THAT(about, Not(ContainsRegex("(infiniband|coretemp|powercap|net):::[^\n]*; measured;")));
+  EXPECT_THAT(about, ContainsRegex("recorder:cpu: [^\n]*; measured; per recorder"));
+}
+
 // The same without a list in the commands that show values at once, each device once for the node.
 TEST(ChosenByDefault, IsTheSameInStatAndTop) {
   const std::string on =
@@ -82,8 +92,8 @@ TEST(DescriptionOfAMachine, IsThatOfTheRecordedOne) {
   const std::string text = substrata::tests::output_of(command + HARDWARE_AVAIL);
   EXPECT_THAT(text, HasSubstr("Xeon(R) Platinum 8380"));
   EXPECT_THAT(text, HasSubstr("GenuineIntel"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("Numa Node 1 Threads[^0-9]*: *2 3 6 7"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("Sockets[^0-9]*: *2"));
+  EXPECT_THAT(text, ContainsRegex("Numa Node 1 Threads[^0-9]*: *2 3 6 7"));
+  EXPECT_THAT(text, ContainsRegex("Sockets[^0-9]*: *2"));
 }
 
 // Through papi.h alone, in eventsets of a program that knows nothing of recorded machines.

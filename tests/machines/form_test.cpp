@@ -54,6 +54,36 @@ TEST(MachineText, OtherTextsAreRefused) {
   EXPECT_THROW(from_text("substrata machine 1\nnonsense\n", folder.path()), std::runtime_error);
 }
 
+TEST(MachineText, NamesThatLookLikePartsOfALineStayNames) {
+  RecordedTree tree;
+  for (const char* const name : {"/d/a = b", "/d/c -> d", "/d/e:", "/d/f !", "/d/g =", "/d/h\\x"})
+    tree.write(name, "1 2\n");
+  const std::string text = as_text(tree.root());
+  tests::TemporaryFolder folder;
+  from_text(text, folder.path() + "/m");
+  for (const char* const name : {"/d/a = b", "/d/c -> d", "/d/e:", "/d/f !", "/d/g =", "/d/h\\x"})
+    EXPECT_TRUE(std::filesystem::exists(folder.path() + "/m" + name)) << name << "\n" << text;
+  EXPECT_EQ(as_text(folder.path() + "/m"), text);
+}
+
+// A name with a zero byte was cut there, and another file was made.
+TEST(MachineText, NameWithAControlCharacterIsRefused) {
+  for (const std::string& line :
+       {std::string("/a\0b = 1", 9), std::string("/a -> b\0c", 9), std::string("/\x01/")}) {
+    tests::TemporaryFolder folder;
+    EXPECT_THROW(from_text("substrata machine 1\n" + line + "\n", folder.path() + "/m"), std::runtime_error);
+  }
+}
+
+TEST(MachineText, ByteWithoutTwoHexadecimalDigitsIsRefusedWithItsLine) {
+  for (const char* const line : {"/a = \\xg1", "/a = \\x1", "/a = \\x"}) {
+    tests::TemporaryFolder folder;
+    EXPECT_THROW(from_text("substrata machine 1\n" + std::string(line) + "\n", folder.path() + "/m"),
+                 std::runtime_error)
+        << line;
+  }
+}
+
 TEST(MachineSaving, HardwareAddressesAndNamesAreReplacedEverywhereByTheSame) {
   RecordedTree tree;
   tree.write("/proc/net/dev", "enx00e04c680001: 1 2\neth0 00:e0:4c:68:00:01 of lab7 by maria\n");

@@ -145,6 +145,7 @@ TEST_F(Packaging, InstalledTreeHoldsLibrariesHeadersAndTheirLinks) {
                            "include/substrata/feed.h",
                            "include/substrata/feed.hpp",
                            "include/substrata/result.hpp",
+                           "include/substrata/units.hpp",
                            "include/substrata/substrata.hpp",
                            "lib/pkgconfig/papi.pc",
                            "lib/pkgconfig/sde.pc",
@@ -152,6 +153,10 @@ TEST_F(Packaging, InstalledTreeHoldsLibrariesHeadersAndTheirLinks) {
                            "lib/cmake/PAPI/PAPIConfig.cmake",
                            "share/substrata/python/pypapi/papi_low.py",
                            "share/substrata/python/substrata/__init__.py",
+                           "share/substrata/python/substrata_recording.py",
+                           "share/substrata/grafana-dashboard.json",
+                           "share/doc/substrata/docs/guide/README.md",
+                           "share/doc/substrata/examples/papi/counting.c",
                            "share/doc/substrata/LICENSE"})
     EXPECT_TRUE(fs::exists(prefix_ / file)) << file;
   EXPECT_EQ(fs::read_symlink(prefix_ / "lib/libpapi.so"), "libpapi.so.7.3");

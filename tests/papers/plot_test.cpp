@@ -38,6 +38,16 @@ TEST(Plot, BarsAreAsHighAsTheirValues) {
   EXPECT_NEAR(heights[2] / heights[0], 2, 0.05);
 }
 
+TEST(Plot, DotsAreNotJoined) {
+  std::ostringstream out;
+  write_panels(out, "dots",
+               {panel("", {"x"}, {"y", false, 0},
+                      {{.name = {}, .points = {{0, 10}, {1, 40}, {2, 20}}, .style = Series::Style::kDots}})},
+               1);
+  EXPECT_EQ(times(out.str(), "<circle"), 3u);
+  EXPECT_EQ(times(out.str(), "<polyline"), 0u);
+}
+
 TEST(Plot, DecadesAreAsFarApartOnALogarithmicAxis) {
   std::ostringstream out;
   write_panels(out, "line", {panel("", {"x", true}, {"y", false, 0}, {{"one", {{1, 5}, {10, 5}, {100, 5}}}})},

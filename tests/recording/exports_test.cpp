@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "exporting.hpp"
 #include "openmetrics_grammar.hpp"
 #include "page_data.hpp"
 #include "recording/exports.hpp"
@@ -20,34 +21,6 @@ namespace {
 using namespace substrata::recording;
 using namespace substrata::tests;
 using nlohmann::json;
-
-// Eleven rows of a count and a modelled gauge, a gap, a region, and names that need escapes in every format.
-Recording sample_record() {
-  MemorySink sink(machine("host \"a\"", "boot"));
-  sample_functions(
-      sink, 11, 0.1, [](double t) { return 1000 * t; }, [](double t) { return 40000 + t; });
-  SeriesInfo odd = count_series("odd,\"name\"\n<\xff>_total", "kB");
-  odd.text = "back\\slash";
-  odd.type = Type::kUint64;
-  const std::uint32_t set = sink.declare({odd});
-  for (int row = 0; row < 3; ++row) {
-    const std::int64_t value = -1 - (2 - row);
-    const std::uint8_t flags = row == 1 ? std::uint8_t{kAbsent} : std::uint8_t{0};
-    sink.sample(set, kSecond + row * 300'000'000, 0, &value, &flags);
-  }
-  sink.mark({MarkKind::kBegin, kSecond + 200'000'000, -1, "solve, fast"});
-  sink.mark({MarkKind::kEnd, kSecond + 650'000'000, -1, "solve, fast"});
-  sink.mark({MarkKind::kMoment, kSecond + 700'000'000, -1, "there"});
-  sink.end(2 * kSecond, {{"exit", "exit status 0"}});
-  return sink.recording();
-}
-
-template <typename Export>
-std::string exported(Export&& write, const Recording& recording) {
-  std::ostringstream out;
-  write(out, lay_out(recording));
-  return out.str();
-}
 
 TEST(RecordExport, JsonHoldsEverySampleExactly) {
   const json all = json::parse(exported(export_json, sample_record()));
@@ -109,120 +82,6 @@ TEST(RecordExport, CsvLeavesTheCellOfAGapEmpty) {
   const std::string text = exported(export_csv, sample_record());
   EXPECT_EQ(count_of(text, "18446744073709551613"), 1u);
   EXPECT_EQ(count_of(text, "18446744073709551614"), 0u) << "the absent row";
-}
-
-TEST(RecordExport, PerfettoHasCountersInOrderSlicesAndNames) {
-  const json all = json::parse(exported(export_perfetto, sample_record()));
-  std::map<std::string, std::vector<double>> times;
-  std::size_t slices = 0, names = 0;
-  for (const json& event : all.at("traceEvents")) {
-    const std::string phase = event.at("ph");
-    if (phase == "M") {
-      ++names;
-      continue;
-    }
-    // What the Trace Event Format asks of every event.
-    EXPECT_TRUE(event.at("ts").is_number());
-    EXPECT_TRUE(event.at("pid").is_number());
-    EXPECT_TRUE(event.at("name").is_string());
-    if (phase == "C") {
-      ASSERT_EQ(event.at("args").size(), 1u);
-      EXPECT_TRUE(event.at("args").begin().value().is_number());
-      times[event.at("name")].push_back(event.at("ts"));
-    } else if (phase == "X") {
-      ++slices;
-      EXPECT_NEAR(event.at("ts").get<double>(), 200000, 1);
-      EXPECT_NEAR(event.at("dur").get<double>(), 450000, 1);
-    } else {
-      EXPECT_EQ(phase, "i");
-    }
-  }
-  EXPECT_GE(names, 1u);
-  EXPECT_EQ(slices, 1u);
-  EXPECT_EQ(times.at("work").size(), 11u);
-  EXPECT_EQ(times.at("heat (modelled)").size(), 11u);
-  for (const auto& [name, at] : times) EXPECT_TRUE(std::is_sorted(at.begin(), at.end())) << name;
-}
-
-// What the Trace Event Format asks of an event of each phase that is used; what is wrong with one, else
-// empty.
-std::string fault_of_trace_event(const json& event) {
-  const auto number = [&](const char* name) { return event.contains(name) && event.at(name).is_number(); };
-  const auto text = [&](const char* name) { return event.contains(name) && event.at(name).is_string(); };
-  if (!event.is_object()) return "no object";
-  if (!text("ph") || event.at("ph").get<std::string>().size() != 1) return "no phase";
-  if (!text("name")) return "no name";
-  if (!number("pid") || !event.at("pid").is_number_integer()) return "no process";
-  if (!number("tid") || !event.at("tid").is_number_integer()) return "no thread";
-  std::set<std::string> allowed = {"ph", "name", "pid", "tid", "cat", "args"};
-  const std::string phase = event.at("ph");
-  if (phase == "M") {
-    if (!event.contains("args") || !event.at("args").is_object()) return "metadata without arguments";
-    const std::string what = event.at("name");
-    if (what == "process_name" || what == "thread_name") {
-      if (!event.at("args").contains("name") || !event.at("args").at("name").is_string())
-        return "no name in it";
-    } else if (what == "process_sort_index" || what == "thread_sort_index") {
-      if (!event.at("args").contains("sort_index") || !event.at("args").at("sort_index").is_number_integer())
-        return "no index in it";
-    } else {
-      return "unknown metadata";
-    }
-  } else {
-    if (!number("ts") || event.at("ts") < 0) return "no time stamp";
-    if (!text("cat")) return "no category";
-    allowed.insert("ts");
-    if (phase == "C") {
-      if (!event.contains("args") || !event.at("args").is_object() || event.at("args").empty())
-        return "no values";
-      for (const auto& [name, value] : event.at("args").items())
-        if (!value.is_number()) return "a value that is no number";
-    } else if (phase == "X") {
-      if (!number("dur") || event.at("dur") < 0) return "no duration";
-      allowed.insert("dur");
-    } else if (phase == "i") {
-      const std::string scope = event.value("s", "t");
-      if (scope != "g" && scope != "p" && scope != "t") return "no scope";
-      allowed.insert("s");
-    } else {
-      return "a phase that is not used here";
-    }
-  }
-  for (const auto& [name, value] : event.items())
-    if (allowed.count(name) == 0) return "a field that the phase has not: " + name;
-  return {};
-}
-
-TEST(RecordExport, PerfettoKeepsToTheTraceEventFormat) {
-  Recording recording = sample_record();
-  recording.writers.push_back(recording.writers[0]);
-  recording.writers[1].properties = machine("b", "other boot");
-  const json all = json::parse(exported(export_perfetto, recording));
-  EXPECT_TRUE(all.at("displayTimeUnit") == "ms" || all.at("displayTimeUnit") == "ns");
-  EXPECT_TRUE(all.at("otherData").is_object());
-  ASSERT_TRUE(all.at("traceEvents").is_array());
-  std::set<json> named, used;
-  std::map<std::string, std::size_t> phases;
-  for (const json& event : all.at("traceEvents")) {
-    EXPECT_EQ(fault_of_trace_event(event), "") << event;
-    ++phases[event.at("ph")];
-    (event.at("name") == "process_name" ? named : used).insert(event.at("pid"));
-  }
-  EXPECT_EQ(named, used) << "every process has a name";
-  for (const char* phase : {"M", "C", "X", "i"}) EXPECT_GE(phases[phase], 2u) << phase;
-}
-
-TEST(TraceEventRules, MistakesAreFound) {
-  for (const char* wrong :
-       {R"([])", R"({"ph":"X","name":"a","pid":1,"tid":1,"cat":"c","ts":1})",
-        R"({"ph":"C","name":"a","pid":1,"tid":1,"cat":"c","ts":1,"args":{"v":"1"}})",
-        R"({"ph":"C","name":"a","pid":1,"tid":1,"cat":"c","ts":1,"args":{}})",
-        R"({"ph":"C","name":"a","pid":"1","tid":1,"cat":"c","ts":1,"args":{"v":1}})",
-        R"({"ph":"i","name":"a","pid":1,"tid":1,"cat":"c","ts":1,"s":"q"})",
-        R"({"ph":"i","name":"a","pid":1,"tid":1,"cat":"c","ts":1,"dur":1})",
-        R"({"ph":"M","name":"process_name","pid":1,"tid":1,"args":{}})",
-        R"({"ph":"Z","name":"a","pid":1,"tid":1,"cat":"c","ts":1})", R"({"ph":"X","pid":1,"tid":1})"})
-    EXPECT_NE(fault_of_trace_event(json::parse(wrong)), "") << wrong;
 }
 
 // Oracle: the reader of the OTF2 project.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "browser.hpp"
+#include "recording/comparison.hpp"
 #include "recording/html_report.hpp"
 #include "recording/page/page.hpp"
 #include "recording/timeline.hpp"
@@ -308,6 +309,37 @@ TEST(ReportPage, ARooflineInTheRecordingIsAPanel) {
   EXPECT_THAT(seen.found.at("captions").back().get<std::string>(), HasSubstr("peaks of a processor"));
 }
 
+TEST(ReportPage, AQueryInTheRecordingIsATableWithSharesAndBars) {
+  MemorySink sink(machine("a", "boot"));
+  sink.end(6 * kSecond, {});
+  Recording recording = sink.recording();
+  recording.writers[0].attachments.push_back(
+      {"owl", "application/json",
+       R"json({"query":"io: count by kind","tables":[{"keys":["kind"],"values":["count","hist(size)"],"all":40,)json"
+       R"json("left_out":7,"rows":[{"keys":["<b>"],"values":[30,[{"from":1,"count":9},{"from":2,"count":1}]]},)json"
+       R"json({"keys":["read"],"values":[10,[]]}]}],"processes":2,"transactions":40,"dropped":3,"messages":[]})json"});
+  std::ostringstream page;
+  write_html_report(page, lay_out(recording), "query");
+  const Browsed seen =
+      browse(page.str(), 1200,
+             "const box = document.getElementById('queries');"
+             "out.rows = Array.from(box.querySelectorAll('tr'), (one) => Array.from(one.children, (cell) => "
+             "cell.textContent).join('|'));"
+             "out.powers = box.querySelectorAll('.powers i').length;"
+             "out.width = box.querySelector('.share i').style.width; out.text = box.textContent;");
+  SKIP_WITHOUT_BROWSER(seen);
+  ASSERT_TRUE(seen.found.is_object()) << seen.said;
+  EXPECT_THAT(seen.said, Not(HasSubstr("CONSOLE")));
+  // As text, which the browser writes so; an element would have none.
+  EXPECT_EQ(seen.found.at("rows"),
+            (nlohmann::json{"count|hist(size)|share|kind", "30||75.0 %|&lt;b&gt;", "10||25.0 %|read"}));
+  EXPECT_EQ(seen.found.at("powers"), 2);
+  EXPECT_EQ(seen.found.at("width"), "75%");
+  for (const char* part :
+       {"io: count by kind", "7 more rows", "3 rows were lost", "40 transactions in 2 processes"})
+    EXPECT_THAT(seen.found.at("text").get<std::string>(), HasSubstr(part));
+}
+
 TEST(ReportPage, BinsOfAHistogramAreOneHeatMap) {
   NEEDS_CHARTS();
   MemorySink sink(machine("a", "boot"));
@@ -352,6 +384,49 @@ TEST(ReportPage, WhatIsEmptyIsSaidInWords) {
   if (!page_has_charts()) return;
   EXPECT_THAT(text, HasSubstr("there is nothing to correlate"));
   EXPECT_THAT(text, HasSubstr("0 throughout: nothing"));
+}
+
+// Ten seconds with `work` and a heat of so many degrees; `solve` takes `seconds`.
+Recording run_of(double work, double heat, double seconds) {
+  MemorySink sink(machine("a", "boot"));
+  sample_functions(
+      sink, 11, 1, [&](double t) { return work * t / 10; }, [&](double) { return 1000 * heat; });
+  sink.mark({MarkKind::kBegin, 2 * kSecond, -1, "solve"});
+  sink.mark({MarkKind::kEnd, static_cast<std::int64_t>((2 + seconds) * 1e9), -1, "solve"});
+  sink.end(11 * kSecond, {});
+  return sink.recording();
+}
+
+TEST(ComparisonPage, ShowsWhatChangedAndTheRestOnRequest) {
+  const Recording before = run_of(4e6, 89, 4), after = run_of(3e6, 91, 2);
+  const Timeline old_line = lay_out(before), new_line = lay_out(after);
+  std::ostringstream page;
+  write_comparison_page(page, compare({{"old.sub", &old_line}}, {{"new.sub", &new_line}}, 0.05));
+  for (const int width : {400, 1200}) {
+    const Browsed seen = browse(page.str(), width, R"(
+    const cells = (row) => Array.from(row.querySelectorAll('td'), (one) => one.textContent);
+    const rows = (table) => Array.from(document.querySelectorAll(table + ' tbody tr'), cells);
+    out.about = document.getElementById('about').textContent;
+    out.finding = document.querySelector('#findings article').dataset.state;
+    out.wall = document.querySelector('[data-name="Wall time"] .note').textContent;
+    out.whole = rows('#compared-whole').find((row) => row[0] === 'work');
+    out.bar = document.querySelector('#compared-whole .ratio .less') !== null;
+    out.changed = rows('#compared-regions').length;
+    document.querySelector('#regions button').click();
+    out.all = rows('#compared-regions').length;
+    out.width = document.documentElement.scrollWidth;)");
+    SKIP_WITHOUT_BROWSER(seen);
+    ASSERT_TRUE(seen.found.is_object()) << seen.said;
+    EXPECT_THAT(seen.said, Not(HasSubstr("CONSOLE")));
+    EXPECT_EQ(seen.found.at("about"), "old: old.sub · new: new.sub");
+    EXPECT_EQ(seen.found.at("finding"), "new");
+    EXPECT_EQ(seen.found.at("wall"), "was 10 s, 0 %: no change");
+    EXPECT_EQ(seen.found.at("whole"), json::parse(R"(["work","4M","3M","0.750","less","–",""])"));
+    EXPECT_TRUE(seen.found.at("bar"));
+    EXPECT_EQ(seen.found.at("changed"), 2) << "time and work of solve";
+    EXPECT_EQ(seen.found.at("all"), 3) << "and its heat";
+    EXPECT_LE(seen.found.at("width"), width);
+  }
 }
 
 }  // namespace

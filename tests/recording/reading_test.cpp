@@ -150,6 +150,38 @@ except OSError as error:
             "refused True\n");
 }
 
+TEST(RecordingPython, GivesTablesOfPandas) {
+  NEEDS_PYTHON();
+  // Debian's package is of Debian's interpreter, which need not be the first.
+  std::string python;
+  for (const char* const one : {"/usr/bin/python3", "python3"})
+    if (shell(std::string(one) + " -c 'import pandas'").status == 0) python = one;
+  if (python.empty()) GTEST_SKIP() << "pandas is not installed (Debian package python3-pandas)";
+  const TemporaryFolder folder;
+  const std::string path = two_ranks(folder);
+  std::ofstream(folder.file("t.py")) << R"py(
+import sys, substrata_recording
+with substrata_recording.open(sys.argv[1]) as r:
+    print(r, r.series[5], r.regions[1])
+    frame, rates, passes = r.frame(), r.frame(rates=True), r.regions_frame()
+column = "mpi:::rank:bytes (rank 1)"
+print(frame.shape, frame.index.name, frame[column].iloc[-1], frame.attrs["unit"][column])
+print(rates[column].loc[5.0], rates[column].isna().sum(), rates.attrs["unit"][column])
+print(rates["heat (rank 0)"].loc[5.0], rates.attrs["unit"]["heat (rank 0)"], rates.attrs["modelled"]["heat (rank 0)"])
+print(passes[["name", "seconds", "rank"]].values.tolist())
+)py";
+  const Ran ran = shell("PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" PYTHON_MODULE_FOLDER " " + python + " " +
+                        folder.file("t.py") + " " + path);
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(ran.out,
+            "<recording of 5 s: 2 writers, 6 series, 2 passes of regions> "
+            "<measured count mpi:::rank:bytes [bytes], rank 1, 11 samples> <region solve, rank 1: 1 to 2 s>\n"
+            "(11, 6) seconds 100.0 bytes\n"
+            "38.0 1 bytes/s\n"
+            "40010.0 mdegC True\n"
+            "[['solve', 1.0, 0], ['solve', 1.0, 1]]\n");
+}
+
 // The paper's figure 1 from a recording, without a compiler.
 TEST(RecordingPython, Figure1HasComputationCommunicationAndTemperatureOfEachRank) {
   NEEDS_PYTHON();

@@ -100,4 +100,53 @@ TEST(CorrelateCommand, TellsLagAndGain) {
   EXPECT_THAT(none.errors, HasSubstr("heat"));
 }
 
+// A run of a second that did so much work.
+std::string run_in(const TemporaryFolder& folder, const std::string& name, int work) {
+  const std::string path = folder.file(name);
+  FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
+  sample_functions(
+      writer, 11, 0.1, [&](double t) { return work * t; }, [](double) { return 40000; });
+  writer.end(2 * kSecond, {});
+  return " " + path;
+}
+
+TEST(CompareCommand, TwoRecordingsAreTheOldAndTheNewOne) {
+  const TemporaryFolder folder;
+  const std::string before = run_in(folder, "old.sub", 1000), after = run_in(folder, "new.sub", 2000);
+  const Ran ran =
+      tool("compare" + before + after + " --html " + folder.file("page.html") + " -o " + folder.file("text"));
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(contents(folder.file("text")), testing::ContainsRegex("work +1000 +2000 +2\\.000"));
+  EXPECT_THAT(contents(folder.file("page.html")), HasSubstr("\"comparison\":true"));
+}
+
+TEST(CompareCommand, SeveralRunsOfEachSideAreNamedWithWith) {
+  const TemporaryFolder folder;
+  std::string before, after;
+  for (int i = 0; i < 3; ++i) {
+    before += run_in(folder, "old" + std::to_string(i), 1000 + 10 * i);
+    after += run_in(folder, "new" + std::to_string(i), 1200 + 10 * i);
+  }
+  const Ran ran = tool("compare --json" + before + " --with" + after);
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json all = json::parse(ran.out);
+  EXPECT_EQ(all.at("before").size(), 3u);
+  for (const json& one : all.at("numbers")) {
+    if (one.at("name") != "work") continue;
+    EXPECT_EQ(one.at("change"), "more");
+    EXPECT_GT(one.at("noise"), 0);
+  }
+}
+
+TEST(CompareCommand, SaysWhatIsWrong) {
+  const TemporaryFolder folder;
+  const std::string one = run_in(folder, "one", 1000);
+  EXPECT_EQ(tool("compare" + one).status, 2);
+  EXPECT_EQ(tool("compare" + one + one + one).status, 2);
+  const Ran least = tool("compare" + one + one + " --least much");
+  EXPECT_EQ(least.status, 1);
+  EXPECT_THAT(least.errors, HasSubstr("'much'"));
+  EXPECT_THAT(tool("compare" + one + " /no/such").errors, HasSubstr("/no/such"));
+}
+
 }  // namespace

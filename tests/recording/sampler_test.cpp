@@ -1,13 +1,20 @@
 // Rows that a sampler takes, of models on the feed of its own process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <substrata/live_board.h>
 #include <substrata/feed.hpp>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "recording/memory_sink.hpp"
 #include "sampler/measuring.hpp"
+#include "sampler/mpi_sampler.hpp"
 #include "sampler/sampler.hpp"
 
 namespace substrata::sampler {
@@ -59,6 +66,44 @@ TEST_F(SamplerOfAModel, WhatItCountsFirstIsPartOfTheTotal) {
   std::size_t first = 0;
   while (first + 1 < series().values.size() && !series().present_at(first)) ++first;
   EXPECT_EQ(series().values.back() - series().values[first], 1000);
+}
+
+// Keeps rows, and sends messages of every rank between one row and the next, as ranks do.
+class SinkOfABusyProgram : public recording::MemorySink {
+ public:
+  explicit SinkOfABusyProgram(substrata_live_board* board) : MemorySink({}), board_(board) {}
+  void sample(std::uint32_t set, std::int64_t time, std::int64_t skew, const std::int64_t* values,
+              const std::uint8_t* flags) override {
+    MemorySink::sample(set, time, skew, values, flags);
+    for (std::uint64_t rank = 0; rank < board_->ranks_used; ++rank) board_->ranks[rank].bytes += 1000;
+  }
+
+ private:
+  substrata_live_board* board_;
+};
+
+// At one time the sum over the ranks was shown with fewer bytes than the ranks.
+TEST(MpiSampler, TheSumOfARowIsThatOfItsRanks) {
+  MpiSampler sampler(false);
+  const int file = open(sampler.path().c_str(), O_RDWR | O_CLOEXEC);
+  void* const memory =
+      mmap(nullptr, sizeof(substrata_live_board), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const board = static_cast<substrata_live_board*>(memory);
+  board->ranks_used = 3;
+  for (std::uint64_t rank = 0; rank < 3; ++rank) board->ranks[rank].rank_plus_1 = rank + 1;
+  SinkOfABusyProgram sink(board);
+  for (int row = 0; row < 3; ++row) sampler.sample(sink, row);
+  munmap(memory, sizeof(substrata_live_board));
+  std::vector<std::int64_t> sums(3), of_ranks(3);
+  for (const recording::Series& series : sink.recording().writers.front().series)
+    for (std::size_t row = 0; row < series.values.size(); ++row) {
+      if (series.name == "mpi:::bytes") sums[row] += series.values[row];
+      if (series.name == "mpi:::rank:bytes") of_ranks[row] += series.values[row];
+    }
+  EXPECT_GT(sums[2], 0);
+  EXPECT_EQ(sums, of_ranks);
 }
 
 }  // namespace

@@ -5,7 +5,11 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "browser.hpp"
@@ -24,7 +28,9 @@ using testing::IsEmpty;
 // Begins to serve at a free port; `address` is what it printed.
 class Server {
  public:
-  explicit Server(std::vector<std::string> arguments) : program_(whole(std::move(arguments))) {
+  // `before`: what stands before the program, such as another that starts it.
+  explicit Server(std::vector<std::string> arguments, const std::vector<std::string>& before = {})
+      : program_(whole(std::move(arguments), before)) {
     const std::string line = program_.errors_until("/metrics\n");
     const std::size_t begin = line.find("http://127.0.0.1:");
     if (begin != std::string::npos) port_ = std::atoi(line.c_str() + begin + 17);
@@ -43,8 +49,10 @@ class Server {
   }
 
  private:
-  static std::vector<std::string> whole(std::vector<std::string> arguments) {
+  static std::vector<std::string> whole(std::vector<std::string> arguments,
+                                        const std::vector<std::string>& before) {
     arguments.insert(arguments.begin(), {SUBSTRATA_TOOL, "serve", "--listen", "127.0.0.1:0"});
+    arguments.insert(arguments.begin(), before.begin(), before.end());
     return arguments;
   }
   RunningProgram program_;
@@ -83,6 +91,49 @@ TEST(Serve, GivesOpenMetricsOfTheMachineUntilItIsEnded) {
     second = value_of(server.metrics(), "substrata_net_lo_rx_bytes_total", "event=");
   EXPECT_GT(second, first);
   EXPECT_EQ(server.program().end(SIGTERM), 0);
+}
+
+// What is served without a list of events on a recorded server with sensors, counters of energy and a fabric.
+std::string served_on_a_recorded_machine() {
+  const TemporaryFolder folder;
+  const Ran unfolded = shell(SUBSTRATA_TOOL " machine unfold " + folder.file("machine") + " " MACHINE_TEXT);
+  if (unfolded.status != 0) return unfolded.errors;
+  Server server({}, {SUBSTRATA_TOOL, "machine", "run", folder.file("machine"), "--"});
+  return server.port() > 0 ? server.metrics() : server.said();
+}
+
+TEST(Serve, ByDefaultServesTheDevicesOfTheNode) {
+  const std::string text = served_on_a_recorded_machine();
+  for (const char* const event :
+       {"machine:busy", "net:::lo:rx:bytes", "powercap:::ENERGY_UJ:ZONE1",
+        "coretemp:::coretemp-isa-0001:Package_id_1", "infiniband:::mlx5_0_1:port_xmit_data"})
+    EXPECT_EQ(value_of(text, "substrata_event_readable", "event=\"" + std::string(event) + '"'), 1) << event;
+  EXPECT_THAT(text, testing::Not(HasSubstr("origin=\"modelled\"")));
+}
+
+TEST(Serve, TheDashboardAsksForFamiliesThatAreServed) {
+  std::set<std::string> served;
+  std::istringstream lines(served_on_a_recorded_machine());
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("#")) served.insert(line.substr(0, line.find('{')));
+  const nlohmann::json dashboard = nlohmann::json::parse(std::ifstream(DASHBOARD));
+  const std::regex of_families(R"re(__name__=~"([^"]*)")re");
+  std::set<std::string> answered;
+  for (const nlohmann::json& panel : dashboard.at("panels"))
+    for (const nlohmann::json& target : panel.at("targets")) {
+      const std::string query = target.at("expr");
+      const std::sregex_iterator first(query.begin(), query.end(), of_families);
+      ASSERT_NE(first, std::sregex_iterator()) << query;
+      for (std::sregex_iterator one = first; one != std::sregex_iterator(); ++one)
+        for (const std::string& name : served)
+          if (std::regex_match(name, std::regex((*one)[1].str()))) answered.insert(panel.at("title"));
+    }
+  for (const char* const title :
+       {"Processors busy", "Network and fabric", "Temperature", "Power", "Events without a value"})
+    EXPECT_THAT(answered, testing::Contains(title));
+  const std::string hosts = dashboard.at("templating").at("list")[1].at("query");
+  EXPECT_THAT(hosts, HasSubstr("substrata_exporter_info"));
+  EXPECT_THAT(served, testing::Contains("substrata_exporter_info"));
 }
 
 TEST(Serve, EndsBySigintToo) {

@@ -1,6 +1,7 @@
 // `substrata stat`, `top`, `doctor` and `list` as their users meet them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <ctime>
@@ -58,6 +59,22 @@ TEST(StatCommand, InAContainerWithoutPerformanceEventsTheCommandIsCounted) {
   EXPECT_GT(values["process:::cpu:time"], 0);
   EXPECT_GT(values["process:::faults:minor"], 200) << "sh, head and md5sum: the children count";
   EXPECT_THAT(totals.at("machine").at("note.1").get<std::string>(), HasSubstr("perf_event_open"));
+}
+
+// Switches and migrations vanished in silence, and the clock was said to count user mode only.
+TEST(StatCommand, AnOrdinaryUserIsShownWhatStandsInForWhat) {
+  if (std::atoi(contents("/proc/sys/kernel/perf_event_paranoid").c_str()) < 2)
+    GTEST_SKIP() << "kernel.perf_event_paranoid is below 2: ordinary users may count these";
+  const std::string as_ordinary_user =
+      geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
+  if (shell(as_ordinary_user + SUBSTRATA_TOOL " --version").status != 0)
+    GTEST_SKIP() << "an ordinary user cannot run the program where it was built";
+  const Ran ran = shell(as_ordinary_user + SUBSTRATA_TOOL " stat -- true");
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, HasSubstr("process:::switches:voluntary"));
+  EXPECT_THAT(ran.errors, HasSubstr("<not supported>          perf::CPU-MIGRATIONS"));
+  if (!perf_works()) return;
+  EXPECT_THAT(ran.errors, HasSubstr("except for clocks, which count both"));
 }
 
 TEST(TopCommand, InAContainerWithoutPerformanceEventsItSaysSo) {

@@ -173,6 +173,13 @@ TEST(TopBatch, OfTheMachineShowsHowManyProcessorsAreBusy) {
   EXPECT_THAT(ran.out, testing::ContainsRegex("machine:busy +[0-9.]+k? CPUs"));
 }
 
+// Beside rates in CPUs the total stood in nanoseconds.
+TEST(TopBatch, TotalsOfTimesAreInSeconds) {
+  const Ran ran = shell(SUBSTRATA_TOOL " top --batch -n 1 -i 50ms");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, testing::ContainsRegex("machine:busy [^\n]* [0-9.e-]+ s +measured"));
+}
+
 TEST(TopBatch, ACommandKeepsItsOutputAndItsStatus) {
   const Ran ran = shell(SUBSTRATA_TOOL " top -b -i 1h -e 'example:::*' -- sh -c 'echo hello; exit 5'");
   EXPECT_EQ(ran.status, 1) << "an hour is written in seconds";

@@ -26,6 +26,7 @@
 
 #include "callers.hpp"
 #include "interposer.hpp"
+#include "support/temporary_folder.hpp"
 #include "watch.hpp"
 
 namespace substrata::torture {
@@ -33,11 +34,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr int kSeconds = 20;
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 // The file that the preloaded library maps too.
 class SharedFaults {
@@ -131,9 +127,8 @@ void end_orphans() {
 }
 
 Ran run(const Program& program, const SharedFaults& faults, const Answer* answer, std::int64_t files = 0) {
-  std::string name = (fs::temp_directory_path() / "substrata-torture-run-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) return {};
-  const fs::path folder = name;
+  const tests::TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
   fs::create_directory(folder / "work");
   const auto body = [&] {
     for (const auto& [variable, value] : program.environment) setenv(variable.c_str(), value.c_str(), 1);
@@ -149,19 +144,17 @@ Ran run(const Program& program, const SharedFaults& faults, const Answer* answer
   Ran ran;
   ran.status = answer != nullptr ? status_of(body, *answer, kSeconds) : status_without_watching(body);
   end_orphans();
-  ran.out = text_of(folder / "out");
-  ran.err = text_of(folder / "err");
+  ran.out = tests::contents(folder / "out");
+  ran.err = tests::contents(folder / "err");
   if (!program.file.empty()) {
     std::error_code none;
     ran.file_there = fs::exists(folder / "work" / program.file, none);
     if (ran.file_there) {
       ran.reader_status =
           status_without_watching([&] { become(program.reader, folder, "reading", "refusal"); });
-      ran.reading = text_of(folder / "reading") + text_of(folder / "refusal");
+      ran.reading = tests::contents(folder / "reading") + tests::contents(folder / "refusal");
     }
   }
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
   return ran;
 }
 

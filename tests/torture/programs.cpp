@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "program_runs.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace substrata::torture {
 namespace {
@@ -15,24 +16,14 @@ const std::string kTool = kBin + "substrata";
 // Files that the programs read, made once and removed at the end.
 class Inputs {
  public:
-  Inputs() {
-    folder_ = (fs::temp_directory_path() / "substrata-torture-inputs-XXXXXX").string();
-    if (mkdtemp(folder_.data()) == nullptr) folder_.clear();
-  }
-  ~Inputs() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-  Inputs(const Inputs&) = delete;
-  Inputs& operator=(const Inputs&) = delete;
-  std::string operator/(const char* name) const { return folder_ + "/" + name; }
+  std::string operator/(const char* name) const { return folder_ / name; }
   // Whether the command, in which $F is the folder, ends well.
   bool make(const std::string& command) const {
-    return std::system(("F=" + folder_ + "; { " + command + "; } >/dev/null 2>&1").c_str()) == 0;
+    return std::system(("F=" + folder_.path() + "; { " + command + "; } >/dev/null 2>&1").c_str()) == 0;
   }
 
  private:
-  std::string folder_;
+  tests::TemporaryFolder folder_;
 };
 
 // Asks the server, whose command it is, twice, and keeps what it answers. A refusal is an answer, a part is none.

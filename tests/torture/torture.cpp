@@ -153,6 +153,7 @@ constexpr struct {
     {"tracer", failing_tracer},
     {"handlers", replaced_signal_handlers},
     {"copies", several_papis},
+    {"ranks", many_ranks},
 };
 
 std::string quoted(const std::string& text) {

@@ -92,5 +92,6 @@ Outcome failing_shim(const Options& options);
 Outcome failing_tracer(const Options& options);
 Outcome replaced_signal_handlers(const Options& options);
 Outcome several_papis(const Options& options);
+Outcome many_ranks(const Options& options);
 
 }  // namespace substrata::torture

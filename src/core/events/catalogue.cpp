@@ -63,10 +63,10 @@ Result<std::string> Catalogue::name_of(uint32_t code) {
   }
 }
 
-Status Catalogue::copy_name(uint32_t code, char* to, size_t room) {
+Status Catalogue::copy_name(uint32_t code, char* to, size_t capacity) {
   const std::lock_guard guard(lock_);
   const auto copy = [&](std::string_view name) {
-    const size_t length = std::min(name.size(), room - 1);
+    const size_t length = std::min(name.size(), capacity - 1);
     std::memcpy(to, name.data(), length);
     to[length] = '\0';
     return kSuccess;

@@ -104,8 +104,8 @@ class Catalogue {
   // kNotPreset for an unknown preset, kNoComponent for an unknown native code, kNoEvent for code 0 and the
   // like.
   Result<std::string> name_of(uint32_t code);
-  // The same into `room` bytes, cut to fit and ended by a zero.
-  SUBSTRATA_PRIVATE_API Status copy_name(uint32_t code, char* to, size_t room);
+  // The same into `capacity` bytes, cut to fit and ended by a zero.
+  SUBSTRATA_PRIVATE_API Status copy_name(uint32_t code, char* to, size_t capacity);
   SUBSTRATA_PRIVATE_API Result<std::shared_ptr<const EventInfo>> info(uint32_t code);
   // Ok when the event exists and opens here.  kNotPreset: no such preset; kNoEvent: not available (the note
   // says why); kNoComponent: unknown native code.

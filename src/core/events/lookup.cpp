@@ -1,6 +1,8 @@
 // From an event's name to the event: which components are asked, and what a misspelt name is answered.
 #include <algorithm>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 #include "events/catalogue.hpp"
 #include "events/event_spec.hpp"
@@ -18,6 +20,20 @@ bool asked_for(const Component& component, const EventSpec& spec) {
   if (component.opened() != 0) return true;
   if (spec.event.starts_with("PAPI_")) return false;  // a preset's name
   return component.may_have(spec.event) || (!spec.plain.empty() && component.may_have(spec.plain));
+}
+
+// The substrate that serves the component whose preset this is, which the name's second word names as in PAPI's
+// "PAPI_CUDA_FP64_FMA"; null where none does. What begins as a preset of the processor is none of these.
+Component* server_of_preset(Registry& registry, std::string_view name) {
+  constexpr std::string_view kBegin = "PAPI_";
+  const size_t end = name.find('_', kBegin.size());
+  if (!name.starts_with(kBegin) || end == name.npos) return nullptr;
+  for (uint32_t i = 0; i < kPresetCount; ++i)
+    if (std::string_view(preset_at(i)->name).starts_with(name.substr(0, end + 1))) return nullptr;
+  std::string component(name.substr(kBegin.size(), end - kBegin.size()));
+  for (char& letter : component)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return server_of(registry, component);
 }
 
 Status unknown_component(Registry& registry, const EventSpec& spec) {
@@ -122,6 +138,10 @@ Result<NativeEvent> Catalogue::find_bare(const EventSpec& spec) {
     }
     if (index) return NativeEvent{i, *index};
     if (index.error().code == Code::kAttribute && refusal.ok()) refusal = keep_note(index.error());
+  }
+  if (Component* const server = server_of_preset(registry_, whole); server != nullptr) {
+    const Result<uint32_t> index = server->find_event(whole.c_str());
+    if (index) return NativeEvent{server->index(), *index};
   }
   return refusal.ok() ? unknown(whole, nullptr) : refusal;
 }

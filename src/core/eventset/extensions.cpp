@@ -28,27 +28,27 @@ static_assert(sizeof(substrata_value) == sizeof(ValueDetail) &&
 
 extern "C" {
 
-int substrata_read_values(int eventset, substrata_value* values, unsigned room) {
+int substrata_read_values(int eventset, substrata_value* values, unsigned capacity) {
   return guarded(
-      [&] { return number(read_set_details(eventset, reinterpret_cast<ValueDetail*>(values), room)); });
+      [&] { return number(read_set_details(eventset, reinterpret_cast<ValueDetail*>(values), capacity)); });
 }
 
 int substrata_start_group(const int* eventsets, unsigned count, substrata_stamp* stamp) {
   return guarded([&] { return number(start_group(eventsets, count, reinterpret_cast<GroupStamp*>(stamp))); });
 }
 
-int substrata_read_group(const int* eventsets, unsigned count, long long* values, unsigned room,
+int substrata_read_group(const int* eventsets, unsigned count, long long* values, unsigned capacity,
                          substrata_stamp* stamp) {
   return guarded([&] {
-    return number(read_group(eventsets, count, reinterpret_cast<int64_t*>(values), room,
+    return number(read_group(eventsets, count, reinterpret_cast<int64_t*>(values), capacity,
                              reinterpret_cast<GroupStamp*>(stamp)));
   });
 }
 
-int substrata_stop_group(const int* eventsets, unsigned count, long long* values, unsigned room,
+int substrata_stop_group(const int* eventsets, unsigned count, long long* values, unsigned capacity,
                          substrata_stamp* stamp) {
   return guarded([&] {
-    return number(stop_group(eventsets, count, reinterpret_cast<int64_t*>(values), room,
+    return number(stop_group(eventsets, count, reinterpret_cast<int64_t*>(values), capacity,
                              reinterpret_cast<GroupStamp*>(stamp)));
   });
 }

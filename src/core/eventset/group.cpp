@@ -29,11 +29,11 @@ Result<uint32_t> values_of(const int* handles, uint32_t count) {
   return total;
 }
 
-Status check_room(const int* handles, uint32_t count, uint32_t room) {
+Status check_capacity(const int* handles, uint32_t count, uint32_t capacity) {
   const Result<uint32_t> total = values_of(handles, count);
   if (!total) return total.error();
-  if (*total > room)
-    return refuse(Code::kBufferTooSmall, "the group has %u values; there is room for %u", *total, room);
+  if (*total > capacity)
+    return refuse(Code::kBufferTooSmall, "the group has %u values; the capacity is %u", *total, capacity);
   return kSuccess;
 }
 
@@ -61,10 +61,10 @@ Status start_group(const int* handles, uint32_t count, GroupStamp* stamp) {
   return kSuccess;
 }
 
-Status read_group(const int* handles, uint32_t count, int64_t* values, uint32_t room, GroupStamp* stamp) {
+Status read_group(const int* handles, uint32_t count, int64_t* values, uint32_t capacity, GroupStamp* stamp) {
   if (const Status status = check_list(handles, count); !status.ok()) return status;
   if (values == nullptr) return refuse(Code::kInvalid, "a place for the values was expected, not null");
-  if (const Status status = check_room(handles, count, room); !status.ok()) return status;
+  if (const Status status = check_capacity(handles, count, capacity); !status.ok()) return status;
   const int64_t before = clock_now_ns();
   for (uint32_t i = 0; i < count; ++i) {
     if (const Status status = read_set(handles[i], values); !status.ok()) return status;
@@ -74,10 +74,10 @@ Status read_group(const int* handles, uint32_t count, int64_t* values, uint32_t 
   return kSuccess;
 }
 
-Status stop_group(const int* handles, uint32_t count, int64_t* values, uint32_t room, GroupStamp* stamp) {
+Status stop_group(const int* handles, uint32_t count, int64_t* values, uint32_t capacity, GroupStamp* stamp) {
   if (const Status status = check_list(handles, count); !status.ok()) return status;
   if (values != nullptr) {
-    if (const Status status = check_room(handles, count, room); !status.ok()) return status;
+    if (const Status status = check_capacity(handles, count, capacity); !status.ok()) return status;
   }
   const int64_t before = clock_now_ns();
   Status first = kSuccess;

@@ -16,9 +16,9 @@ struct GroupStamp {
 
 // All or nothing: on a refusal, the sets started before are stopped again. Thread-safe as the sets are.
 Status start_group(const int* handles, uint32_t count, GroupStamp* stamp);
-// `values` holds the sets' values one after the other; `room` entries. A refusal leaves `values` unspecified.
-Status read_group(const int* handles, uint32_t count, int64_t* values, uint32_t room, GroupStamp* stamp);
+// `values` holds the sets' values one after the other; `capacity` entries. A refusal leaves `values` unspecified.
+Status read_group(const int* handles, uint32_t count, int64_t* values, uint32_t capacity, GroupStamp* stamp);
 // Stops all, reporting the first refusal; `values` may be null.
-Status stop_group(const int* handles, uint32_t count, int64_t* values, uint32_t room, GroupStamp* stamp);
+Status stop_group(const int* handles, uint32_t count, int64_t* values, uint32_t capacity, GroupStamp* stamp);
 
 }  // namespace substrata

@@ -127,11 +127,11 @@ Status write_set(int handle, const int64_t* values) {
   });
 }
 
-Status read_set_details(int handle, ValueDetail* details, uint32_t room) {
+Status read_set_details(int handle, ValueDetail* details, uint32_t capacity) {
   return with_values(handle, details, [&](EventSet& set) -> Status {
-    if (room < set.entries.size())
-      return refuse(Code::kBufferTooSmall, "the eventset has %u values; there is room for %u",
-                    static_cast<unsigned>(set.entries.size()), room);
+    if (capacity < set.entries.size())
+      return refuse(Code::kBufferTooSmall, "the eventset has %u values; the capacity is %u",
+                    static_cast<unsigned>(set.entries.size()), capacity);
     if (!set.running()) {
       if (const Status status = set.has_values(); !status.ok()) return status;
     }

@@ -36,7 +36,7 @@ SUBSTRATA_PRIVATE_API Status reset_set(int handle);
 SUBSTRATA_PRIVATE_API Status write_set(int handle, const int64_t* values);
 
 // Values with time, age, enabled and running times, and flags (PA-32). For a derived event: the sum's value,
-// the worst age, the flags of all terms together. `room`: entries at `details`; kBufferTooSmall when too few.
-Status read_set_details(int handle, ValueDetail* details, uint32_t room);
+// the worst age, the flags of all terms together. `capacity`: entries at `details`; kBufferTooSmall when too few.
+Status read_set_details(int handle, ValueDetail* details, uint32_t capacity);
 
 }  // namespace substrata

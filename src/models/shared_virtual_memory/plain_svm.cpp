@@ -25,27 +25,20 @@ constexpr workloads::Parameter kParameters[] = {
     kVerify,
 };
 
-int run_svm(const char* workload, const substrata_run_options* options, substrata_run_result* result);
-
-substrata_machine& registration() {
-  static substrata_machine& entry = workloads::machine_entry(
-      {.name = kName,
-       .summary =
-           "shared virtual memory by home-based lazy release consistency on a network without contention",
-       .parameters = kParameters,
-       .default_processes = 16,
-       .max_processes = workloads::kMostProcesses,
-       .run = run_svm});
-  return entry;
-}
-
-int run_svm(const char* workload, const substrata_run_options* options, substrata_run_result* result) {
-  return workloads::run_registered(
-      registration(),
-      [](std::string_view text, std::uint64_t seed, ProcessId, std::string& error)
-          -> std::unique_ptr<workloads::Machine> { return make_plain_svm(text, seed, error); },
-      workload, options, result);
-}
+struct PlainSvm {
+  static workloads::MachineDescription description() {
+    return {
+        .name = kName,
+        .summary =
+            "shared virtual memory by home-based lazy release consistency on a network without contention",
+        .parameters = kParameters,
+        .default_processes = 16,
+        .max_processes = workloads::kMostProcesses};
+  }
+  static std::unique_ptr<workloads::Machine> make(const workloads::Asked& asked, std::string& error) {
+    return make_plain_svm(asked.parameters, asked.seed, error);
+  }
+};
 
 }  // namespace
 
@@ -69,6 +62,6 @@ std::unique_ptr<SvmMachine> make_plain_svm(std::string_view text, std::uint64_t 
 
 namespace substrata::built_in {
 
-void shared_virtual_memory() { static_cast<void>(substrata_machine_add(&svm::registration())); }
+void shared_virtual_memory() { workloads::ListedMachine<svm::PlainSvm>::add(); }
 
 }  // namespace substrata::built_in

@@ -191,12 +191,12 @@ class FileText {
  public:
   explicit FileText(int file) noexcept : file_(file) {
     rlimit limit{};
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0) room_ = limit.rlim_cur;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0) left_ = limit.rlim_cur;
   }
   int error() const noexcept { return error_; }
   void put(std::string_view text) noexcept {
-    if (error_ == 0 && room_ < text.size()) error_ = EFBIG;
-    if (room_ != RLIM_INFINITY) room_ -= text.size();
+    if (error_ == 0 && left_ < text.size()) error_ = EFBIG;
+    if (left_ != RLIM_INFINITY) left_ -= text.size();
     while (error_ == 0 && !text.empty()) {
       const ssize_t wrote = write(file_, text.data(), text.size());
       if (wrote > 0)
@@ -209,7 +209,7 @@ class FileText {
  private:
   int file_;
   int error_ = 0;
-  rlim_t room_ = RLIM_INFINITY;
+  rlim_t left_ = RLIM_INFINITY;
 };
 
 // An open folder, locked against other processes until the end of the scope.

@@ -11,7 +11,7 @@ function takeLive(answer) {
     const key = one.name + '\n' + one.scope;
     let series = known.get(key);
     if (!series) {
-      series = { ...one, origin: one.modelled ? 'modelled' : 'measured', writers: 1, changes: true, t: [], v: [] };
+      series = { ...one, writers: 1, changes: true, t: [], v: [] };
       data.series.push(series);
       known.set(key, series);
       fresh = true;
@@ -44,7 +44,7 @@ function drawLive() {
   tiles.textContent = '';
   for (const index of hasCharts ? shownLines : data.series.map((one, i) => i)) {
     const series = data.series[index];
-    tile(tiles, { name: labelOf(series), value: series.v[series.v.length - 1], unit: unitOf(series), note: series.scope, modelled: series.modelled });
+    tile(tiles, { name: labelOf(series), value: series.v[series.v.length - 1], unit: unitOf(series), note: series.scope, modelled: series.modelled, origin: series.origin });
   }
 }
 

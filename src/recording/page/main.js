@@ -18,16 +18,19 @@ function start() {
   drawHead();
   if (data.live) {
     startLive();
+  } else if (data.comparison) {
+    drawComparison();
   } else {
     drawOverview();
     drawFindings();
     if (hasCharts) setUpTimes();
     drawRegionTable();
+    drawQueries();
     if (hasCharts) setUpPanels();
     drawSeriesTable();
     drawProvenance();
   }
-  if (hasCharts)
+  if (hasCharts && !data.comparison)
     element('p', { class: 'dim' }, byId('foot'), 'Charts: Apache ECharts, © The Apache Software Foundation, Apache License 2.0; ' +
       'its licence and those of its parts stand in the source of this page.');
   redraw();

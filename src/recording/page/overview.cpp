@@ -35,8 +35,11 @@ class Overview {
   }
 
  private:
-  void add(const char* name, double value, const char* unit, std::string note = {}, bool modelled = false) {
-    if (std::isfinite(value)) out_.push_back({name, value, unit, std::move(note), NAN, {}, modelled});
+  void add(const char* name, double value, const char* unit, std::string note = {},
+           const SeriesInfo* about = nullptr) {
+    if (!std::isfinite(value)) return;
+    out_.push_back({name, value, unit, std::move(note), NAN, {}, about != nullptr && about->modelled});
+    if (about != nullptr) out_.back().origin = origin_name(*about);
   }
   // Beside the number that was added last.
   void also(double value, const char* unit) {
@@ -75,7 +78,7 @@ class Overview {
     const std::string note = machine.empty() || timeline_.hosts > 1 ? "" : "of " + machine;
     const Group* clock = group({"perf::TASK-CLOCK", "process:::cpu:time", "machine:busy"});
     if (clock != nullptr && timeline_.seconds > 0)
-      add("CPUs busy", total_of(*clock) / timeline_.seconds, "", note, clock->about->modelled);
+      add("CPUs busy", total_of(*clock) / timeline_.seconds, "", note, clock->about);
     // Of the whole command, and so not of a part of the recording that was cut out.
     const double system = of_ends("command.system_s", false), user = of_ends("command.user_s", false);
     if (timeline_.cut || !(system + user > 0)) return;
@@ -91,21 +94,24 @@ class Overview {
   }
   void messages() {
     if (const Group* count = group({"mpi:::messages", "mpi:::rank:messages"})) {
-      add("MPI messages", total_of(*count), "", {}, count->about->modelled);
+      add("MPI messages", total_of(*count), "", {}, count->about);
       if (const Group* bytes = group({"mpi:::bytes", "mpi:::rank:bytes"})) also(total_of(*bytes), "bytes");
     }
   }
   void network() {
     double sum = NAN;
+    const SeriesInfo* about = nullptr;
     for (const Group& one : groups_) {
       const std::string& name = one.about->name;
       if (one.about->component != "net" || name.find(":::lo:") != std::string::npos ||
           (!ends_with(name, ":rx:bytes") && !ends_with(name, ":tx:bytes")))
         continue;
       const double total = total_of(one);
-      if (std::isfinite(total)) sum = (std::isnan(sum) ? 0 : sum) + total;
+      if (!std::isfinite(total)) continue;
+      sum = (std::isnan(sum) ? 0 : sum) + total;
+      about = one.about;
     }
-    add("Network", sum, "bytes", "in and out, whole node");
+    add("Network", sum, "bytes", "in and out, whole node", about);
   }
   void heat() {
     const Trace* hottest = nullptr;
@@ -128,11 +134,11 @@ class Overview {
         hottest = trace;
       }
     }
-    if (hottest != nullptr) add("Hottest", most, "degC", hottest->series->name, hottest->series->modelled);
+    if (hottest != nullptr) add("Hottest", most, "degC", hottest->series->name, hottest->series);
   }
   void energy() {
     double sum = NAN;
-    bool modelled = false;
+    const SeriesInfo* about = nullptr;
     for (const Group& one : groups_) {
       // Of one scheme: packages have all that is in them.
       const std::string& name = one.about->name;
@@ -143,10 +149,10 @@ class Overview {
       const double total = total_of(one);
       if (!std::isfinite(total)) continue;
       sum = (std::isnan(sum) ? 0 : sum) + total;
-      modelled = modelled || one.about->modelled;
+      if (about == nullptr || one.about->modelled) about = one.about;
     }
     if (timeline_.seconds > 0) {
-      add("Power", sum / timeline_.seconds, "W", {}, modelled);
+      add("Power", sum / timeline_.seconds, "W", {}, about);
       if (std::isfinite(sum)) also(sum, "J");
     }
   }

@@ -17,6 +17,7 @@ struct OverviewNumber {
   double also = NAN;  // in its place, a sum in another unit
   std::string also_unit;
   bool modelled = false;
+  std::string origin = "measured";
 };
 
 // The timeline in base units. What the recording does not have is left out: no number stands for what nobody measured.

@@ -5,10 +5,10 @@ function drawHead() {
   element('h1', {}, line, data.title);
   const theme = button(line, '', 'light or dark (key: d)', switchTheme);
   theme.id = 'theme';
-  const parts = [data.when, data.host + (data.hosts > 1 ? ' and ' + (data.hosts - 1) + ' more machines' : ''), data.exit];
+  const parts = [data.when, (data.host || '') + (data.hosts > 1 ? ' and ' + (data.hosts - 1) + ' more machines' : ''), data.exit];
   element('p', { class: 'dim', id: 'about' }, head, parts.filter((part) => part).join(' · '));
   for (const problem of data.problems || []) element('p', { class: 'warn' }, head, problem);
-  if (!hasCharts)
+  if (!hasCharts && !data.comparison)
     element('p', { class: 'warn', id: 'without' }, head, 'This program was built without the library of the charts ' +
       '(npm or a network was missing), so the page has tables only.');
 }
@@ -19,7 +19,7 @@ function tile(parent, one) {
   element('strong', {}, box, quantity(one.value, one.unit));
   const note = element('span', { class: 'dim note' }, box,
     one.also === null || one.also === undefined ? one.note || '' : quantity(one.also, one.also_unit) + ' in all');
-  if (one.modelled) badge(box, one);
+  if (one.origin !== 'measured') badge(box, one);
   else note.title = 'measured';
   return box;
 }
@@ -28,9 +28,10 @@ function drawOverview() {
   const box = byId('overview');
   const tiles = element('div', { class: 'tiles' }, box);
   for (const one of data.overview) tile(tiles, one);
-  const anyModel = data.overview.some((one) => one.modelled);
-  element('p', { class: 'dim' }, box, anyModel ? 'Measured, but for what is marked as modelled: that comes from a model.'
-    : 'All of these are measured.');
+  const has = (origin) => data.overview.some((one) => one.origin === origin);
+  element('p', { class: 'dim' }, box, (has('modelled') || has('recorded machine') ? 'Measured, but for what is marked.'
+    : 'All of these are measured.') + (has('modelled') ? ' Modelled: it comes from a model.' : '') + (has('recorded machine')
+    ? ' Recorded machine: it stands in the files of a machine that was recorded earlier, or plays one.' : ''));
   const rows = data.region_totals.rows.slice().sort((a, b) => b.seconds - a.seconds).slice(0, 5);
   if (rows.length) {
     element('h3', {}, box, 'Regions that took longest');

@@ -93,7 +93,7 @@ std::string seconds_text(double seconds) {
 Outcome run_sampled(const Plan& plan, const Destination& destination) {
   const ModelSetting model(plan.event_specs);
   MarkFile marks(plan.rank);
-  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::pair<std::string, std::string>> environment = plan.environment;
   model.keep_from(&environment);
   if (!marks.path().empty()) environment.emplace_back("SUBSTRATA_MARKS", marks.path());
   RegionFile regions(marks.path().empty() ? std::string() : marks.path() + ".regions");

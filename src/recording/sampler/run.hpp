@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recording/writer.hpp"
@@ -27,7 +28,8 @@ struct Plan {
   // The shim is preloaded into the ranks, by the launcher that the command is or by `preload`: their messages
   // are sampled, and the summary that rank 0 writes is kept.
   bool mpi = false;
-  std::string preload;     // into the command: the shim, where the command is one rank
+  std::string preload;  // into the command: the shim, where the command is one rank
+  std::vector<std::pair<std::string, std::string>> environment;  // of the command, beside its own
   bool silent = false;     // the command's output is thrown away, its input is empty
   bool placement = false;  // where its tasks run is watched
 };

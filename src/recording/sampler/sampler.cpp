@@ -8,7 +8,10 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <iterator>
+#include <string_view>
 
+#include "base/environment.hpp"
 #include "base/glob.hpp"
 #include "measuring.hpp"
 
@@ -24,6 +27,13 @@ bool interface_is_used(const std::string& name) {
     bytes += count;
   }
   return bytes != 0 || name == "lo";
+}
+
+// Whether a component's values stand in the files of a recorded machine: all but those that look at the running process.
+bool is_recorded(std::string_view component) {
+  constexpr std::string_view kOfTheProcess[] = {"appio", "bridge", "perf_event", "process", "sde"};
+  return *machine_root() != '\0' &&
+         std::find(std::begin(kOfTheProcess), std::end(kOfTheProcess), component) == std::end(kOfTheProcess);
 }
 
 std::int64_t clock_ns(clockid_t clock) {
@@ -230,6 +240,7 @@ std::vector<recording::SeriesInfo> Sampler::series() const {
       one.kind = static_cast<recording::Kind>(std::min<std::uint32_t>(about.kind, 2));
       one.type = static_cast<recording::Type>(std::min<std::uint32_t>(about.type, 2));
       one.modelled = about.modelled != 0;
+      one.recorded = is_recorded(one.component);
       out.push_back(std::move(one));
     }
   const auto own = [&out](const char* name, const char* text, recording::Kind kind) {
@@ -323,6 +334,7 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Ref
       {"perf::CPU-MIGRATIONS", {}}};
   std::vector<std::string> notes;
   std::string missing, why;
+  bool stands_in = false;  // something of the kernel's accounts
   for (const Usual& one : usual) {
     int code = 0;
     std::string refused = "not known here";
@@ -332,15 +344,16 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Ref
     }
     if (refused.empty()) continue;
     if (not_counted != nullptr && refused != kLeftOut) not_counted->push_back({one.name, refused});
-    for (const char* other : one.otherwise) try_add(other);
+    for (const char* other : one.otherwise) stands_in = try_add(other).empty() || stands_in;
     // That a machine has no counters of its processor is not worth a line each time.
     if (std::strncmp(one.name, "perf::", 6) != 0 || refused == kLeftOut) continue;
     missing += (missing.empty() ? "" : ", ") + std::string(one.name);
     why = refused;
   }
   if (!missing.empty())
-    notes.push_back(missing + " cannot be counted here (" + why +
-                    "); the kernel's accounts (process:::*) stand in where they have the same");
+    notes.push_back(
+        missing + " cannot be counted here (" + why + ")" +
+        (stands_in ? "; the kernel's accounts (process:::*) stand in where they have the same" : ""));
   // The first of these that has temperatures; the model only where the user switched it on.
   for (const char* component : {"coretemp", "lmsensors", "thermal_model"}) {
     const int index = PAPI_get_component_index(component);

@@ -258,6 +258,20 @@ void __tsan_func_exit(void) {
   if (!LIKELY(substrata_memory_times == 0)) left();
 }
 
+/* Called where a basic block begins, in what is compiled with -fsanitize-coverage=trace-pc besides. A program may have
+ * another runtime for that. */
+__attribute__((weak)) void __sanitizer_cov_trace_pc(void) {
+  struct substrata_memory_thread* const thread = substrata_memory_watched();
+  if (thread == NULL) return;
+  uint64_t* const next = thread->records.next;
+  if (PC >> 48 != 0 || !writes_itself(thread, next)) {
+    substrata_memory_branched(thread, PC);
+    return;
+  }
+  *next = substrata_compact_record(SUBSTRATA_COMPACT_BRANCH, 1, PC);
+  __atomic_store_n(&thread->records.next, next + 1, __ATOMIC_RELEASE);
+}
+
 /* Atomic operations are done here, sequentially consistent, which is at least what was asked for. A load is a read
  * and a store is a write; what reads and writes in one, successful or not, is one atomic access. */
 typedef unsigned char a8;

@@ -61,6 +61,8 @@ void substrata_memory_publish_at(struct substrata_memory_thread* thread, uintptr
                                  unsigned kind, unsigned size);
 void substrata_memory_range(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,
                             unsigned kind, uint64_t size);
+/* A branch of the thread, which is observed, led to this basic block. */
+void substrata_memory_branched(struct substrata_memory_thread* thread, uintptr_t block);
 /* Whether the hooks are to take the time of functions; and one that this thread has left, by an address within it,
  * after so many nanoseconds. */
 int substrata_memory_takes_times(void);

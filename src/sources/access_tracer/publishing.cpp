@@ -51,6 +51,15 @@ void ThreadPublisher::put(uintptr_t pc, uintptr_t address, unsigned kind, uint64
   }
 }
 
+void ThreadPublisher::branch(uintptr_t block) {
+  if (!is_observed()) return;
+  substrata_transaction branch{};
+  branch.address = block;
+  branch.kind = SUBSTRATA_BRANCH;
+  branch.state = SUBSTRATA_HIT;
+  put(branch);
+}
+
 void ThreadPublisher::barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening, uint32_t threads) {
   if (!is_observed()) return;
   substrata_transaction arrival{};

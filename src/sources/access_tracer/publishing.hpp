@@ -24,6 +24,8 @@ class ThreadPublisher {
   void access(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
     if (publisher_ && (burst_.on == 0 || in_burst())) put(pc, address, kind, size);
   }
+  // Predicted or not, as far as is known here.
+  void branch(uintptr_t block);
   // SUBSTRATA_MEMORY_SITES: each access comes with its site, so that the hooks write none of them themselves.
   bool keeps_sites() const { return keeps_sites_; }
   // Arrival at a barrier; what the thread did before goes at once: the others wait for it, in a model too.

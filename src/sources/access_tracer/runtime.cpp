@@ -327,6 +327,9 @@ void substrata_memory_range(substrata_memory_thread* thread, uintptr_t pc, uintp
                             uint64_t size) {
   Entry().run([&] { Runtime::instance().range(state_of(thread), pc, address, kind, size); });
 }
+void substrata_memory_branched(substrata_memory_thread* thread, uintptr_t block) {
+  Entry().run([&] { state_of(thread).publisher.branch(block); });
+}
 int substrata_memory_takes_times(void) {
   const char* const asked = std::getenv("SUBSTRATA_MEMORY_TIMES");
   return asked != nullptr && asked[0] == '1' ? 1 : 0;

@@ -32,6 +32,8 @@ Call::Call() {
 // What the program computes begins with the last reading: after it only what needs it.
 Call::~Call() {
   ThisThread& mine = this_thread;
+  mine.collective = 0;
+  mine.is_setting_up = false;
   Shim& self = shim();
   if (!self.counting) {
     --mine.depth;

@@ -13,13 +13,15 @@ namespace substrata::mpi {
 
 // What the shim keeps of the calling thread.
 struct ThisThread {
-  uint32_t depth = 0;        // of calls within calls
-  uint32_t quiet = 0;        // so many further polls the last timed one stands for
-  uint32_t polls = 0;        // of the first few after a call that is not a poll, which are all timed
-  int64_t polled = 0;        // ticks of the time-stamp counter that they took
-  int64_t entered_at = 0;    // the same counter when the last call began
-  int64_t left_at = -1;      // processor time when it ended
-  bool has_noticed = false;  // a message has arrived in the present call
+  uint32_t depth = 0;          // of calls within calls
+  uint32_t quiet = 0;          // so many further polls the last timed one stands for
+  uint32_t polls = 0;          // of the first few after a call that is not a poll, which are all timed
+  int64_t polled = 0;          // ticks of the time-stamp counter that they took
+  int64_t entered_at = 0;      // the same counter when the last call began
+  int64_t left_at = -1;        // processor time when it ended
+  bool has_noticed = false;    // a message has arrived in the present call
+  uint64_t collective = 0;     // number of the blocking collective operation that the present call is, or 0
+  bool is_setting_up = false;  // what the present call sends inside the library is for no operation
   ThreadTime time;
 };
 inline constinit thread_local ThisThread this_thread;

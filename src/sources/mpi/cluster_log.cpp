@@ -42,7 +42,7 @@ bool ClusterLog::keep(substrata_myrinet_operation operation) {
   return true;
 }
 
-void ClusterLog::sent(int to, uint64_t bytes, uint32_t phase, bool collective) {
+void ClusterLog::sent(int to, uint64_t bytes, uint32_t phase, bool collective, uint64_t operation_number) {
   ++totals_.messages;
   totals_.bytes += bytes;
   if (to >= 0 && static_cast<uint32_t>(to) == rank_) {
@@ -54,6 +54,8 @@ void ClusterLog::sent(int to, uint64_t bytes, uint32_t phase, bool collective) {
   operation.bytes = bytes;
   operation.peer = static_cast<uint32_t>(to);
   operation.phase = static_cast<uint16_t>(phase < UINT16_MAX ? phase : UINT16_MAX);
+  operation.number = static_cast<uint32_t>(operation_number);
+  operation.group = static_cast<uint32_t>(operation_number >> 32);
   operation.type = collective ? SUBSTRATA_MYRINET_COLLECTIVE : SUBSTRATA_MYRINET_MESSAGE;
   if (to >= 0 && keep(operation)) return;
   ++totals_.left_out;

@@ -35,8 +35,8 @@ class ClusterLog {
     if (nanoseconds > 0) computed_ += nanoseconds;
   }
   // `phase`: its place in the rank's counts. Messages to the rank itself and to other jobs pass no interface
-  // and are counted only.
-  void sent(int to, uint64_t bytes, uint32_t phase, bool collective);
+  // and are counted only. `operation`: number of the collective operation, the same in all its messages; 0: not known.
+  void sent(int to, uint64_t bytes, uint32_t phase, bool collective, uint64_t operation = 0);
   // `number`: of the message between the two, from 1.
   void received(int from, uint64_t number);
 

@@ -101,14 +101,16 @@ uint64_t block(int count, MPI_Datatype type) {
 using namespace substrata::mpi;
 
 // clang-format off
-CALL_AFTER(Barrier, (MPI_Comm comm), (comm), called_collective(Collective::kBarrier, comm, 0, 0, site))
+CALL_AFTER(Barrier, (MPI_Comm comm), (comm),
+           begin_collective(comm, true); called_collective(Collective::kBarrier, comm, 0, 0, site))
 CALL_AFTER(Ibarrier, (MPI_Comm comm, MPI_Request* request), (comm, request),
-           called_collective(Collective::kBarrier, comm, 0, 0, site))
+           begin_collective(comm, false); called_collective(Collective::kBarrier, comm, 0, 0, site))
 
 // The blocking form, and the non-blocking one with its request.
 #define COLLECTIVES(name, iname, before, arguments, ...)                                                      \
-  CALL_AFTER(name, (__VA_ARGS__), (ARGUMENTS arguments), before)                                              \
-  CALL_AFTER(iname, (__VA_ARGS__, MPI_Request* request), (ARGUMENTS arguments, request), before)
+  CALL_AFTER(name, (__VA_ARGS__), (ARGUMENTS arguments), begin_collective(comm, true); before)                \
+  CALL_AFTER(iname, (__VA_ARGS__, MPI_Request* request), (ARGUMENTS arguments, request),                      \
+             begin_collective(comm, false); before)
 #define ARGUMENTS(...) __VA_ARGS__
 
 COLLECTIVES(Bcast, Ibcast, called_collective(Collective::kBroadcast, comm, root, block(count, type), site),

@@ -8,6 +8,7 @@ using namespace substrata::mpi;
 // clang-format off
 #define MAKES(name, made, parameters, arguments)                                                              \
   CALL(name, parameters, arguments, {                                                                         \
+    this_thread.is_setting_up = true;                                                                         \
     const int result = original arguments;                                                                    \
     if (result == MPI_SUCCESS) communicator_made(*made, *made);                                               \
     return result;                                                                                            \
@@ -38,6 +39,7 @@ MAKES(Dist_graph_create_adjacent, out, (MPI_Comm comm, int in, const int sources
 // Not usable before its request is complete, but known by its handle and its ranks.
 #define DUPLICATES(name, parameters, arguments)                                                               \
   CALL(name, parameters, arguments, {                                                                         \
+    this_thread.is_setting_up = true;                                                                         \
     const int result = original arguments;                                                                    \
     if (result == MPI_SUCCESS) communicator_made(*out, comm);                                                 \
     return result;                                                                                            \

@@ -17,6 +17,7 @@ namespace substrata::mpi {
 struct Communicator {
   std::vector<int> world_ranks;
   uint64_t id = 0;
+  uint32_t collectives = 0;  // collective operations that it has begun, while they are numbered
 };
 // Asks the MPI library.
 Communicator describe_communicator(MPI_Comm comm);
@@ -25,6 +26,11 @@ inline int world_rank(const Communicator& comm, int rank) {
   return rank >= 0 && static_cast<size_t>(rank) < comm.world_ranks.size()
              ? comm.world_ranks[static_cast<size_t>(rank)]
              : -1;
+}
+
+// Not 0 where the ordinal is not.
+inline uint64_t collective_number(const Communicator& comm, uint32_t ordinal) {
+  return (comm.id & 0xffffffff) << 32 | ordinal;
 }
 
 // Of one process. A channel is a communicator and a tag between two ranks (channel_of). Not thread-safe: the
@@ -37,6 +43,12 @@ class Channels {
     Communicator& one = communicators_[comm];
     if (one.id == 0) one = describe_communicator(comm);
     return one;
+  }
+  // The number of its next collective operation, the same in all its members; not 0.
+  uint64_t begin_collective(MPI_Comm comm) {
+    communicator(comm);
+    Communicator& one = communicators_[comm];
+    return collective_number(one, ++one.collectives);
   }
   // A communicator that all its members made together.
   void made(MPI_Comm comm, Communicator communicator);

@@ -2,6 +2,7 @@
 #include "messages.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <mutex>
 
 #include "call_time.hpp"
@@ -13,6 +14,32 @@ namespace {
 // How often a message of a collective is looked for before its stamp counts as lost.
 constexpr int kMostTries = 256;
 constexpr int kModelledTag = -1;
+
+// Which collective operation a message belongs to: that of the present call, or a non-blocking one, which Open MPI
+// gives a tag of its own; the tags from -26 on belong to a kind of operation each, and those below the last to
+// neighbourhoods (ompi/mca/coll/base/coll_tags.h). 0: not known, as where a communicator is made.
+uint64_t collective_of(const Shim& self, const Communicator& among, int tag) {
+  if (!self.cluster.choice.wanted || this_thread.is_setting_up) return 0;
+  if (this_thread.collective != 0) return this_thread.collective;
+  constexpr int kLastOfKinds = -26;
+  constexpr int kLastOfOperations = -INT_MAX / 2 + 1;
+  constexpr uint32_t kOfTag = 1u << 31;
+  if (tag >= kLastOfKinds || tag < kLastOfOperations) return 0;
+  return collective_number(among, kOfTag | static_cast<uint32_t>(-tag));
+}
+
+uint32_t size_field(uint64_t bytes) { return static_cast<uint32_t>(bytes > UINT32_MAX ? UINT32_MAX : bytes); }
+// One transaction of the present phase, otherwise as `fill` makes it; nothing where there is no observer.
+template <typename Fill>
+void publish(Shim& self, const client::feed::Publisher& publisher, Fill&& fill) {
+  if (!publisher) return;
+  substrata_transaction* const slot = publisher.reserve();
+  if (slot == nullptr) return;
+  *slot = {};
+  slot->phase = self.phases.of_feed(self.counts);
+  fill(*slot);
+  publisher.commit();
+}
 
 }  // namespace
 
@@ -40,9 +67,11 @@ void account(Shim& self, MPI_Comm comm, int to, uint64_t bytes, int tag, uint16_
     const uint64_t ordinal = self.channels.next_sent(target, channel);
     if (self.arrivals.are_in_order()) self.arrivals.stamps.put(self.rank, target, channel, ordinal, stamp);
   }
-  if (self.cluster.log.is_open()) self.cluster.log.sent(target, bytes, phase, collective);
-  publish(self.publishing.sends, [&](substrata_transaction& slot) {
+  const uint64_t operation = collective ? collective_of(self, among, tag) : 0;
+  if (self.cluster.log.is_open()) self.cluster.log.sent(target, bytes, phase, collective, operation);
+  publish(self, self.publishing.sends, [&](substrata_transaction& slot) {
     slot.time = static_cast<uint64_t>(self.virtual_time ? stamp.modelled : stamp.real);
+    slot.address = operation;
     slot.site = reinterpret_cast<uint64_t>(site);
     slot.detail = stamp.number;
     slot.initiator = static_cast<uint32_t>(self.rank);
@@ -63,7 +92,7 @@ bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_
   self.arrivals.noticed.push_back(stamp.real);
   this_thread.has_noticed = true;
   if (self.cluster.log.is_open()) self.cluster.log.received(source, stamp.number);
-  publish(self.publishing.arrivals, [&](substrata_transaction& slot) {
+  publish(self, self.publishing.arrivals, [&](substrata_transaction& slot) {
     slot.time = static_cast<uint64_t>(self.virtual_time ? modelled : self.real_time.at(real_cycles()));
     slot.start = static_cast<uint64_t>(self.virtual_time ? stamp.modelled : stamp.real);
     slot.site = reinterpret_cast<uint64_t>(site);
@@ -79,7 +108,7 @@ bool arrived(Shim& self, int source, uint64_t channel, uint64_t ordinal, uint16_
 
 void arrived_unknown(Shim& self, int source, uint64_t bytes, uint16_t flags, void* site) {
   self.counts.received_without_stamp();
-  publish(self.publishing.arrivals, [&](substrata_transaction& slot) {
+  publish(self, self.publishing.arrivals, [&](substrata_transaction& slot) {
     slot.time =
         static_cast<uint64_t>(self.virtual_time ? self.clock.now() : self.real_time.at(real_cycles()));
     slot.site = reinterpret_cast<uint64_t>(site);
@@ -146,6 +175,14 @@ void give_up_awaited(Shim& self) {
 }
 
 bool level_one() { return shim().counting && shim().level == 1; }
+
+void begin_collective(MPI_Comm comm, bool blocking) {
+  Shim& self = shim();
+  if (!self.counting || !self.cluster.choice.wanted) return;
+  const std::lock_guard guard(self.lock);
+  // The library's own messages of a non-blocking one are known by their tags.
+  if (blocking || self.level == 1) this_thread.collective = self.channels.begin_collective(comm);
+}
 
 void called(MPI_Comm comm, int to, size_t count, MPI_Datatype type, int tag, void* site) {
   if (!level_one()) return;

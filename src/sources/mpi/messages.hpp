@@ -58,6 +58,8 @@ void account_noticed(Shim& self, int64_t ticks);
 void account_noticed();
 // Calls of the program, seen at level 1: point-to-point, and collective in their textbook form.
 bool level_one();
+// A collective operation begins; where a cluster is modelled it gets a number.
+void begin_collective(MPI_Comm comm, bool blocking);
 void called(MPI_Comm comm, int to, size_t count, MPI_Datatype type, int tag, void* site);
 void called_collective(Collective operation, MPI_Comm comm, int root, uint64_t bytes, void* site);
 void called_collective(MPI_Comm comm, const std::vector<ModelledMessage>& messages,

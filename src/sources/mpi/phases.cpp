@@ -24,6 +24,11 @@ std::string Phases::name_of(uint16_t region, uint32_t section) const {
 
 void Phases::look_up(MessageCounts& counts, uint16_t region, uint32_t section) {
   place_ = counts.place_of(name_of(region, section));
+  of_feed_ = region;
+  if (region == 0 && section != 0) {
+    // All sections up to it, in their order: a rank may have sent nothing in those before.
+    for (uint32_t i = 1; i <= section; ++i) of_feed_ = substrata_region(board_->name(i).c_str());
+  }
   region_ = region;
   section_ = section;
 }

@@ -30,6 +30,11 @@ class Phases {
     if (region != region_ || section != section_) look_up(counts, region, section);
     return place_;
   }
+  // The phase as a region of the feed: the program's own, else the section, whose number all ranks agree on.
+  uint16_t of_feed(MessageCounts& counts) {
+    present(counts);
+    return of_feed_;
+  }
   // Of a region of the feed, else of a section; "(outside)" of neither.
   std::string name_of(uint16_t region, uint32_t section) const;
 
@@ -41,6 +46,7 @@ class Phases {
   uint32_t place_ = 0;
   uint32_t section_ = UINT32_MAX;
   uint16_t region_ = 0;
+  uint16_t of_feed_ = 0;
 };
 
 // The program prints this: a section mark names the phase.

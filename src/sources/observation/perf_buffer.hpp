@@ -33,6 +33,15 @@ struct Sample {
   uint64_t data_source;  // union perf_mem_data_src; 0 where it was not asked for
 };
 inline constexpr size_t kLeastSample = offsetof(Sample, data_source);
+// PERF_RECORD_SWITCH with PERF_SAMPLE_TID | TIME | CPU behind it.
+struct SwitchRecord {
+  perf_event_header header;
+  uint32_t process;
+  uint32_t thread;
+  uint64_t time;
+  uint32_t processor;
+  uint32_t reserved;
+};
 
 // One processor's events, all writing into the first one's buffer.
 class Buffer {
@@ -93,12 +102,18 @@ class Buffer {
     union {
       Sample sample;
       LostSamples lost;
+      SwitchRecord change;
     } record;
     const uint64_t head = ring.head();
     while (const size_t size = ring.take(head, &record, sizeof record)) {
       if (record.sample.header.type == PERF_RECORD_SAMPLE && size >= kLeastSample) {
         if (size < sizeof(Sample)) record.sample.data_source = 0;
         to.push_back(record.sample);
+      }
+      if (record.sample.header.type == PERF_RECORD_SWITCH && size >= sizeof(SwitchRecord)) {
+        const SwitchRecord change = record.change;
+        to.push_back(
+            {change.header, 0, change.process, change.thread, change.time, 0, change.processor, 0, 0});
       }
       if (record.sample.header.type == PERF_RECORD_LOST && size >= sizeof(LostSamples))
         lost += record.lost.lost;

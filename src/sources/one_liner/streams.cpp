@@ -83,6 +83,9 @@ void Streams::open(const std::string& patterns, const std::string& counters) {
   if (any_glob(patterns, "os.processor-samples")) {
     if (substrata_samples_start(nullptr, &samples_) != 0) refuse("samples", substrata_feed_error());
   }
+  if (any_glob(patterns, "os.switches")) {
+    if (const std::string why = switches_.open(); !why.empty()) refuse("switches", why.c_str());
+  }
   publish_transfers(patterns.find("io.") != std::string::npos);
   if (!counters.empty()) open_counters(counters);
 }
@@ -125,6 +128,7 @@ void Streams::read_counters() {
 void Streams::collect() {
   if (faults_ != nullptr) substrata_page_faults_collect(faults_, &lost_faults_);
   if (samples_ != nullptr) substrata_samples_collect(samples_, &lost_samples_);
+  if (switches_.is_open()) switches_.collect();
   if (set_ >= 0) read_counters();
 }
 

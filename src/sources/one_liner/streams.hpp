@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "switches.hpp"
+
 namespace substrata::one_liner {
 
 // What a query's patterns ask for, opened for this process. Thread-compatible.
@@ -22,9 +24,11 @@ class Streams {
   // Collects once more.
   void close();
   // Is collect() to be called from time to time?
-  bool wanted() const { return faults_ != nullptr || samples_ != nullptr || set_ >= 0; }
+  bool wanted() const {
+    return faults_ != nullptr || samples_ != nullptr || switches_.is_open() || set_ >= 0;
+  }
   const std::string& why_not() const { return why_not_; }
-  uint64_t lost() const { return lost_faults_ + lost_samples_; }
+  uint64_t lost() const { return lost_faults_ + lost_samples_ + switches_.lost(); }
 
  private:
   void open_counters(const std::string& names);
@@ -33,6 +37,7 @@ class Streams {
 
   substrata_page_faults* faults_ = nullptr;
   substrata_samples* samples_ = nullptr;
+  Switches switches_;
   uint64_t lost_faults_ = 0;
   uint64_t lost_samples_ = 0;
   int set_ = -1;

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/callers_size.hpp"
 #include "base/guard.hpp"
 #include "observation/observation.hpp"
 
@@ -32,10 +33,7 @@ int substrata_page_faults_start(const substrata_page_faults_options* options, su
   return guarded([&] {
     if (out == nullptr)
       return fail(Code::kInvalid, "substrata_page_faults_start needs a place for the handle");
-    substrata_page_faults_options wanted{};
-    if (options != nullptr)
-      std::memcpy(static_cast<void*>(&wanted), options,
-                  std::min<size_t>(options->struct_size, sizeof wanted));
+    const auto wanted = substrata::taken_in(options);
     if (wanted.process < 0 || wanted.ring_pages > kMostRingPages)
       return fail(Code::kInvalid,
                   "page faults need a process number from 0 on and at most %u pages of buffer",

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/callers_size.hpp"
 #include "base/guard.hpp"
 #include "memory_samples.hpp"
 #include "observation/observation.hpp"
@@ -40,10 +41,7 @@ extern "C" {
 int substrata_samples_start(const substrata_samples_options* options, substrata_samples** out) {
   return guarded([&] {
     if (out == nullptr) return fail(Code::kInvalid, "substrata_samples_start needs a place for the handle");
-    substrata_samples_options wanted{};
-    if (options != nullptr)
-      std::memcpy(static_cast<void*>(&wanted), options,
-                  std::min<size_t>(options->struct_size, sizeof wanted));
+    const auto wanted = substrata::taken_in(options);
     if (wanted.process < 0 || wanted.ring_pages > kMostRingPages || wanted.frequency > kMostFrequency) {
       return fail(Code::kInvalid,
                   "samples need a process number from 0 on, at most %u samples a second and at most %u pages "

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/callers_size.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
 
@@ -75,12 +76,11 @@ extern "C" {
 
 int substrata_shared_pages_open(const substrata_shared_pages_options* options, substrata_shared_pages** out) {
   return guarded([&] {
-    substrata_shared_pages_options wanted{};
     if (options == nullptr || out == nullptr ||
         options->struct_size < offsetof(substrata_shared_pages_options, wait_ms))
       return fail(Code::kInvalid,
                   "substrata_shared_pages_open needs options with their struct_size and a place");
-    std::memcpy(static_cast<void*>(&wanted), options, std::min<size_t>(options->struct_size, sizeof wanted));
+    const substrata_shared_pages_options wanted = substrata::taken_in(options);
     const std::string name = wanted.name == nullptr ? "" : wanted.name;
     constexpr const char* kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     if (name.empty() || name.size() > 64 || name.find_first_not_of(kAllowed) != std::string::npos)
@@ -153,11 +153,9 @@ int substrata_shared_pages_count(substrata_shared_pages* pages, substrata_shared
   return guarded([&] {
     if (pages == nullptr || out == nullptr || out->struct_size < 8)
       return fail(Code::kInvalid,
-                  "substrata_shared_pages_count needs a memory and room with its struct_size");
+                  "substrata_shared_pages_count needs a memory and counts with their struct_size");
     const std::lock_guard<std::mutex> guard(pages->calls);
-    substrata_shared_pages_counts counts = pages->counts;
-    counts.struct_size = std::min<uint32_t>(out->struct_size, sizeof counts);
-    std::memcpy(static_cast<void*>(out), &counts, counts.struct_size);
+    substrata::hand_out(pages->counts, out);
     return 0;
   });
 }

@@ -16,8 +16,6 @@ constexpr Parameter kParameters[] = {
     {"quantum", "cycles one process may be charged ahead of another", 100'000, 0, 1'000'000'000},
 };
 
-int run_trivial(const char* workload, const substrata_run_options* options, substrata_run_result* result);
-
 // The workloads' entries, kept to the end of the process.
 struct Entries {
   std::deque<std::string> texts;
@@ -41,29 +39,21 @@ Entries& entries() {
   return *made;
 }
 
-substrata_machine& registration() {
-  static substrata_machine& entry =
-      machine_entry({.name = "trivial",
-                     .summary = "every operation takes one cycle of a nanosecond; no caches, no probe points",
-                     .parameters = kParameters,
-                     .default_processes = 1,
-                     .max_processes = kMostProcesses,
-                     .run = run_trivial});
-  return entry;
-}
-
-int run_trivial(const char* workload, const substrata_run_options* options, substrata_run_result* result) {
-  return run_registered(
-      registration(),
-      [](std::string_view text, std::uint64_t seed, ProcessId,
-         std::string& error) -> std::unique_ptr<Machine> {
-        Values values(kParameters);
-        if (!values.set(text, error)) return nullptr;
-        return std::make_unique<TrivialMachine>(
-            TrivialParameters{.jitter = values["jitter"], .quantum = values["quantum"], .seed = seed});
-      },
-      workload, options, result);
-}
+struct Trivial {
+  static MachineDescription description() {
+    return {.name = "trivial",
+            .summary = "every operation takes one cycle of a nanosecond; no caches, no probe points",
+            .parameters = kParameters,
+            .default_processes = 1,
+            .max_processes = kMostProcesses};
+  }
+  static std::unique_ptr<Machine> make(const Asked& asked, std::string& error) {
+    Values values(kParameters);
+    if (!values.set(asked.parameters, error)) return nullptr;
+    return std::make_unique<TrivialMachine>(
+        TrivialParameters{.jitter = values["jitter"], .quantum = values["quantum"], .seed = asked.seed});
+  }
+};
 
 }  // namespace
 
@@ -74,7 +64,7 @@ namespace substrata::built_in {
 void workloads() {
   workloads::Entries& all = workloads::entries();
   for (substrata_workload& workload : all.known) static_cast<void>(substrata_workload_add(&workload));
-  static_cast<void>(substrata_machine_add(&workloads::registration()));
+  workloads::ListedMachine<workloads::Trivial>::add();
 }
 
 }  // namespace substrata::built_in

@@ -13,8 +13,12 @@
 namespace substrata::workloads {
 namespace {
 
-const char* parameters_of(const substrata_run_options* options) noexcept {
-  return options != nullptr && options->parameters != nullptr ? options->parameters : "";
+Asked asked_by(const substrata_run_options* options) noexcept {
+  if (options == nullptr) return {};
+  return {.parameters = options->parameters != nullptr ? options->parameters : "",
+          .seed = options->seed,
+          .program = options->program,
+          .processes = options->processes};
 }
 
 }  // namespace
@@ -61,7 +65,8 @@ Report run_workload(std::string_view spec, std::uint64_t seed, Machine& machine,
   return report;
 }
 
-substrata_machine& machine_entry(const MachineDescription& machine) {
+substrata_machine& machine_entry(const MachineDescription& machine, decltype(substrata_machine::run) run,
+                                 decltype(substrata_machine::follow) follow, EndFollowing* end) {
   struct Kept {
     substrata_machine entry = client::sized<substrata_machine>();
     std::string parameters;
@@ -73,17 +78,18 @@ substrata_machine& machine_entry(const MachineDescription& machine) {
   kept->entry.name = machine.name;
   kept->entry.summary = machine.summary;
   kept->entry.parameters = kept->parameters.c_str();
-  kept->entry.run = machine.run;
-  kept->entry.follow = machine.follow;
-  kept->entry.unfollow = machine.unfollow;
+  kept->entry.run = run;
+  kept->entry.follow = follow;
+  kept->entry.unfollow = end;
   return kept->entry;
 }
 
-void* follow_registered(const char* name, const BeginFollowing& begin, const substrata_run_options* options,
-                        substrata_run_result* result) noexcept {
+void* follow_listed(const substrata_machine& entry, BeginFollowing* begin,
+                    const substrata_run_options* options, substrata_run_result* result) noexcept {
+  const char* const name = entry.name;
   try {
     std::string error;
-    void* const following = begin(parameters_of(options), error);
+    void* const following = begin(asked_by(options), error);
     if (following == nullptr)
       std::snprintf(result->message, sizeof result->message, "%s: %s", name, error.c_str());
     return following;
@@ -95,8 +101,8 @@ void* follow_registered(const char* name, const BeginFollowing& begin, const sub
   return nullptr;
 }
 
-int run_registered(const substrata_machine& entry, const MakeMachine& make, const char* workload,
-                   const substrata_run_options* options, substrata_run_result* result) noexcept {
+int run_listed(const substrata_machine& entry, MakeMachine* make, const char* workload,
+               const substrata_run_options* options, substrata_run_result* result) noexcept {
   constexpr int kInvalid = -1;
   constexpr int kNoMemory = -2;
   constexpr std::uint64_t kPicosecondsPerSecond = 1'000'000'000'000;
@@ -109,21 +115,21 @@ int run_registered(const substrata_machine& entry, const MakeMachine& make, cons
   };
   try {
     EngineSettings settings;
-    settings.processes =
-        options != nullptr && options->processes != 0 ? options->processes : entry.default_processes;
-    const std::uint64_t seed = options != nullptr ? options->seed : 0;
+    Asked asked = asked_by(options);
+    if (asked.processes == 0) asked.processes = entry.default_processes;
+    settings.processes = asked.processes;
     if (settings.processes > entry.max_processes) {
       set_message(std::string(entry.name) + " takes at most " + std::to_string(entry.max_processes) +
                   " processes, " + std::to_string(settings.processes) + " were asked for");
       return kInvalid;
     }
     std::string error;
-    const std::unique_ptr<Machine> machine = make(parameters_of(options), seed, settings.processes, error);
+    const std::unique_ptr<Machine> machine = make(asked, error);
     if (machine == nullptr) {
       set_message(std::string(entry.name) + ": " + error);
       return kInvalid;
     }
-    const Report report = run_workload(workload != nullptr ? workload : "", seed, *machine, settings);
+    const Report report = run_workload(workload != nullptr ? workload : "", asked.seed, *machine, settings);
     set_message(report.message);
     if (!report.ran) return kInvalid;
     out.correct = report.correct ? 1 : 0;

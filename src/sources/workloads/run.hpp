@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,33 +33,62 @@ struct Report {
 Report run_workload(std::string_view spec, std::uint64_t seed, Machine& machine,
                     const EngineSettings& settings);
 
-// What the registration of a machine states, without the fields of the feed's list.
+// What the feed's list of machines says of one.
 struct MachineDescription {
   const char* name;
   const char* summary;  // one line
   std::span<const Parameter> parameters;
   std::uint32_t default_processes;
   std::uint32_t max_processes;
-  decltype(substrata_machine::run) run;
-  decltype(substrata_machine::follow) follow = nullptr;
-  decltype(substrata_machine::unfollow) unfollow = nullptr;
 };
+
+// What a machine is made for.
+struct Asked {
+  std::string_view parameters;
+  std::uint64_t seed = 0;
+  std::uint16_t program = 0;
+  ProcessId processes = 0;  // of a run
+};
+
+// Makes the machine of a run; begins one that follows what is published, until `end` gets what `begin` returned. A bad
+// parameter: null, with a message in `error`.
+using MakeMachine = std::unique_ptr<Machine>(const Asked& asked, std::string& error);
+using BeginFollowing = void*(const Asked& asked, std::string& error);
+using EndFollowing = void(void* following);
+
 // What substrata_machine_add takes, a new one at each call, kept to the end of the process.
-substrata_machine& machine_entry(const MachineDescription& machine);
+substrata_machine& machine_entry(const MachineDescription& machine, decltype(substrata_machine::run) run,
+                                 decltype(substrata_machine::follow) follow, EndFollowing* end);
+// Makes the machine, runs the workload and fills in the result, as substrata_run does.
+int run_listed(const substrata_machine& entry, MakeMachine* make, const char* workload,
+               const substrata_run_options* options, substrata_run_result* result) noexcept;
+// Where `begin` returns null or throws: null, with the message in the result.
+void* follow_listed(const substrata_machine& entry, BeginFollowing* begin,
+                    const substrata_run_options* options, substrata_run_result* result) noexcept;
 
-// The body of such a machine's `run`: makes the machine,
-// runs the workload and fills in the result. `make` gets the machine's parameters (never null) and the number
-// of processes; on a bad parameter it returns null with a message in `error`. Returns 0, or a negative error
-// as substrata_run does.
-using MakeMachine = std::function<std::unique_ptr<Machine>(std::string_view parameters, std::uint64_t seed,
-                                                           ProcessId processes, std::string& error)>;
-int run_registered(const substrata_machine& entry, const MakeMachine& make, const char* workload,
-                   const substrata_run_options* options, substrata_run_result* result) noexcept;
+// A machine on the feed's list: `Model` has description and make, and begin and end where it can follow what is
+// published.
+template <class Model>
+class ListedMachine {
+ public:
+  static void add() { static_cast<void>(substrata_machine_add(&entry())); }
 
-// The body of its `follow`: what `begin` returns for the machine's parameters (never null). Where `begin` returns null,
-// with a message in `error`, or throws, null with the message in the result.
-using BeginFollowing = std::function<void*(std::string_view parameters, std::string& error)>;
-void* follow_registered(const char* name, const BeginFollowing& begin, const substrata_run_options* options,
-                        substrata_run_result* result) noexcept;
+ private:
+  static substrata_machine& entry() {
+    static substrata_machine& made = []() -> substrata_machine& {
+      if constexpr (requires { &Model::begin; })
+        return machine_entry(Model::description(), run, follow, Model::end);
+      else
+        return machine_entry(Model::description(), run, nullptr, nullptr);
+    }();
+    return made;
+  }
+  static int run(const char* workload, const substrata_run_options* options, substrata_run_result* result) {
+    return run_listed(entry(), Model::make, workload, options, result);
+  }
+  static void* follow(const substrata_run_options* options, substrata_run_result* result) {
+    return follow_listed(entry(), Model::begin, options, result);
+  }
+};
 
 }  // namespace substrata::workloads

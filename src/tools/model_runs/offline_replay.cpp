@@ -13,7 +13,7 @@
 namespace substrata::model_runs {
 namespace {
 
-constexpr int kNoRoom = -2;
+constexpr int kNoSpace = -2;
 
 void check(int result) {
   if (result != 0) throw std::runtime_error(substrata_myrinet_error());
@@ -39,7 +39,7 @@ OfflineReplay::OfflineReplay(MessageLog log) : log_(std::move(log)), phases_(log
   const auto begin = std::chrono::steady_clock::now();
   substrata_myrinet_carried* raw = nullptr;
   int result = substrata_myrinet_carry(begins.data(), counts.data(), &options, &raw);
-  if (result == kNoRoom && options.phases > 1) {
+  if (result == kNoSpace && options.phases > 1) {
     for (substrata_myrinet_operation& one : log_.operations) one.phase = 0;
     phases_.clear();
     options.phases = 1;
@@ -69,6 +69,16 @@ std::vector<substrata_myrinet_point> OfflineReplay::signature(std::uint32_t node
   check(substrata_myrinet_carried_signature(carried_.get(), node, phase, axis, nullptr, 0, &count));
   std::vector<substrata_myrinet_point> points(count);
   check(substrata_myrinet_carried_signature(carried_.get(), node, phase, axis, points.data(), count, &count));
+  return points;
+}
+
+std::vector<substrata_myrinet_operation_point> OfflineReplay::operations(std::uint32_t node,
+                                                                         std::uint32_t phase) const {
+  std::vector<substrata_myrinet_operation_point> points(SUBSTRATA_MYRINET_OPERATION_KINDS);
+  std::uint32_t count = 0;
+  check(substrata_myrinet_carried_operations(carried_.get(), node, phase, points.data(),
+                                             SUBSTRATA_MYRINET_OPERATION_KINDS, &count));
+  points.resize(count);
   return points;
 }
 

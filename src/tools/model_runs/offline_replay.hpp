@@ -26,6 +26,7 @@ class OfflineReplay {
   substrata_myrinet_outcome outcome() const;
   // Of a node and a phase, or of all (SUBSTRATA_MYRINET_ALL).
   substrata_myrinet_counts counts(std::uint32_t node, std::uint32_t phase) const;
+  std::vector<substrata_myrinet_operation_point> operations(std::uint32_t node, std::uint32_t phase) const;
   std::vector<substrata_myrinet_point> signature(std::uint32_t node, std::uint32_t phase,
                                                  substrata_myrinet_axis axis) const;
 

@@ -59,6 +59,22 @@ Json part_as_json(const ReplayPart& part) {
   return out;
 }
 
+// What began in a phase, or in all.
+Json operations_as_json(const OfflineReplay& run, std::uint32_t phase) {
+  Json out = Json::array();
+  for (const substrata_myrinet_operation_point& point : run.operations(SUBSTRATA_MYRINET_ALL, phase))
+    out.push_back({{"kind", substrata_myrinet_operation_name(point.kind)},
+                   {"number", point.count},
+                   {"packets", point.packets},
+                   {"bytes", point.bytes},
+                   {"average_ns", rounded(point.average_ns)},
+                   {"deviation_ns", rounded(point.deviation_ns)},
+                   {"median_ns", rounded(point.median_ns)},
+                   {"p99_ns", rounded(point.p99_ns)},
+                   {"longest_ns", rounded(point.longest_ns)}});
+  return out;
+}
+
 }  // namespace
 
 Json counts_as_json(const substrata_myrinet_counts& counts) {
@@ -161,7 +177,11 @@ void write_replay(const OfflineReplay& run, const std::string& folder) {
                  {"carried", outcome.messages},
                  {"unmatched_receives", outcome.unmatched}}},
                {"carried", counts_as_json(run.counts(SUBSTRATA_MYRINET_ALL, SUBSTRATA_MYRINET_ALL))},
+               {"operations", operations_as_json(run, SUBSTRATA_MYRINET_ALL)},
                {"ranks", Json::array()}};
+  for (std::uint32_t i = 0; i < run.phases().size(); ++i)
+    json["operations_by_phase"].push_back(
+        {{"name", run.phases()[i]}, {"operations", operations_as_json(run, i)}});
   for (std::uint32_t rank = 0; rank < header.operations.size(); ++rank) {
     std::vector<ReplayPart> parts = {part_of(run, rank, SUBSTRATA_MYRINET_ALL, "")};
     for (std::uint32_t i = 0; i < run.phases().size(); ++i)

@@ -45,13 +45,24 @@ std::string unescaped(std::string_view text) {
       continue;
     }
     const char what = text[++i];
-    if (what == 'x' && i + 2 < text.size()) {
+    if (what == 'x') {
+      if (i + 2 >= text.size() || std::isxdigit(static_cast<unsigned char>(text[i + 1])) == 0 ||
+          std::isxdigit(static_cast<unsigned char>(text[i + 2])) == 0)
+        throw std::runtime_error("two hexadecimal digits are missing after \\x: " + std::string(text));
       out += static_cast<char>(std::stoi(std::string(text.substr(i + 1, 2)), nullptr, 16));
       i += 2;
     } else {
       out += what == 'n' ? '\n' : what == 'r' ? '\r' : what;
     }
   }
+  return out;
+}
+
+// A file's name or a link's target, so that a line is read as it was written.
+std::string escaped_name(const std::string& name) {
+  std::string out;
+  for (const char c : escaped(name)) out += c == ' ' ? std::string("\\x20") : std::string(1, c);
+  if (out.ends_with(':')) out.replace(out.size() - 1, 1, "\\x3a");
   return out;
 }
 
@@ -81,12 +92,12 @@ struct Entry {
 
 Entry entry_of(const std::string& line) {
   if (const size_t at = line.find(" = "); at != std::string::npos)
-    return {Entry::Kind::kLine, line.substr(0, at), line.substr(at + 3)};
+    return {Entry::Kind::kLine, unescaped(line.substr(0, at)), line.substr(at + 3)};
   if (const size_t at = line.find(" -> "); at != std::string::npos)
-    return {Entry::Kind::kLink, line.substr(0, at), line.substr(at + 4)};
-  if (line.ends_with(" !")) return {Entry::Kind::kClosed, line.substr(0, line.size() - 2), ""};
-  if (line.ends_with(":")) return {Entry::Kind::kText, line.substr(0, line.size() - 1), ""};
-  if (line.ends_with("/")) return {Entry::Kind::kFolder, line.substr(0, line.size() - 1), ""};
+    return {Entry::Kind::kLink, unescaped(line.substr(0, at)), unescaped(line.substr(at + 4))};
+  if (line.ends_with(" !")) return {Entry::Kind::kClosed, unescaped(line.substr(0, line.size() - 2)), ""};
+  if (line.ends_with(":")) return {Entry::Kind::kText, unescaped(line.substr(0, line.size() - 1)), ""};
+  if (line.ends_with("/")) return {Entry::Kind::kFolder, unescaped(line.substr(0, line.size() - 1)), ""};
   throw std::runtime_error("not a line of a recorded machine: " + line);
 }
 
@@ -94,6 +105,10 @@ Entry entry_of(const std::string& line) {
 void stay_inside(const std::string& folder, const Entry& entry, const std::string& line) {
   const auto refuse = [&] { throw std::runtime_error("leads out of the machine's folder: " + line); };
   if (entry.path.empty() || entry.path.front() != '/') refuse();
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::any_of(entry.path.begin(), entry.path.end(), is_control) ||
+      (entry.kind == Entry::Kind::kLink && std::any_of(entry.value.begin(), entry.value.end(), is_control)))
+    throw std::runtime_error("a control character in the name of a file: " + escaped(line));
   int depth = -1;  // of the entry's folder
   fs::path at = folder;
   for (const fs::path& part : fs::path(entry.path).relative_path()) {
@@ -116,9 +131,9 @@ void stay_inside(const std::string& folder, const Entry& entry, const std::strin
 std::string as_text(const std::string& folder) {
   std::map<std::string, std::string> lines;  // by path
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    const std::string path = "/" + entry.path().lexically_relative(folder).string();
+    const std::string path = "/" + escaped_name(entry.path().lexically_relative(folder).string());
     if (entry.is_symlink()) {
-      lines[path] = path + " -> " + fs::read_symlink(entry.path()).string() + "\n";
+      lines[path] = path + " -> " + escaped_name(fs::read_symlink(entry.path()).string()) + "\n";
     } else if (entry.is_directory()) {
       if (fs::is_empty(entry.path())) lines[path] = path + "/\n";
     } else if ((entry.status().permissions() & fs::perms::owner_read) == fs::perms::none) {

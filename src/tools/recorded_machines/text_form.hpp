@@ -9,7 +9,8 @@
 //   /sys/class/powercap/intel-rapl:0/energy_uj !              a file that may not be read
 //   /sys/fs/lustre/llite/scratch-ffff88/                      a folder without files
 //
-// A backslash stands before n, r and itself, and before x with two hexadecimal digits for a byte that is no text; a line
+// A backslash stands before n, r and itself, and before x with two hexadecimal digits for a byte that is no text
+// (in names also a space, \x20, and a colon at the end, \x3a); a line
 // of a file that ends without a newline begins with "|\" in the place of "| ". Lines that begin with '#' are left out.
 #pragma once
 

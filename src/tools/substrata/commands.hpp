@@ -28,6 +28,7 @@ int stat(int argc, char** argv);
 int record(int argc, char** argv);
 int report(int argc, char** argv);
 int export_record(int argc, char** argv);
+int compare(int argc, char** argv);
 int correlate(int argc, char** argv);
 int top(int argc, char** argv);
 int serve(int argc, char** argv);

@@ -21,6 +21,7 @@ constexpr Command kCommands[] = {
     {"top", "Show current event rates and levels in the terminal", top},
     {"serve", "Serve current event values over HTTP, for Prometheus and other readers", serve},
     {"report", "Show a recording: provenance, series, regions", report},
+    {"compare", "Compare recordings before and after a change: findings, numbers, regions, noise", compare},
     {"export", "Write a recording as CSV, JSON, Perfetto trace, OpenMetrics or OTF2", export_record},
     {"correlate", "Correlate two series of a recording: lag, gain, significance", correlate},
     {"roofline", "Measure the machine's roofs and show a program and its regions below them", roofline},

@@ -115,7 +115,7 @@ std::string fitted(const std::string& text, std::size_t columns) {
   std::size_t used = 0;
   for (const char c : text) {
     if (!continues(c) && used++ == columns) return out;
-    out += (c >= 0 && c < ' ') || c == 0x7f ? '?' : c;
+    out += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? '?' : c;
   }
   return out + std::string(columns - used, ' ');
 }

@@ -194,6 +194,36 @@ TEST_F(AskedBridge, AComponentOfTheOtherPapiAnswersToItsOwnName) {
   EXPECT_FALSE(library_->event("bridge:::net:::lo")) << "of a component that was not chosen";
 }
 
+TEST_F(AskedBridge, APresetOfItsComponentAnswersToItsOwnName) {  // PA-46
+  ask(FAKE_PAPI);
+  int set = PAPI_NULL;
+  long long value = 0;
+  ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
+  ASSERT_EQ(PAPI_add_named_event(set, "PAPI_GPU_BYTES"), PAPI_OK) << substrata_last_error();
+  ASSERT_EQ(PAPI_start(set), PAPI_OK);
+  EXPECT_EQ(PAPI_stop(set, &value), PAPI_OK);
+  EXPECT_EQ(value, 100);
+  EXPECT_EQ(PAPI_query_named_event("PAPI_GPU_NONE"), PAPI_ENOEVNT);
+  EXPECT_EQ(PAPI_cleanup_eventset(set), PAPI_OK);
+  EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
+}
+
+// The other PAPI's call may wait, which a signal handler must not.
+TEST_F(AskedBridge, OverflowOfItsEventIsRefusedAndTheSetCounts) {
+  ask(FAKE_PAPI);
+  int set = PAPI_NULL, code = 0;
+  long long value = 0;
+  ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
+  ASSERT_EQ(PAPI_add_named_event(set, "gpu:::bytes"), PAPI_OK);
+  ASSERT_EQ(PAPI_event_name_to_code("gpu:::bytes", &code), PAPI_OK);
+  EXPECT_EQ(PAPI_overflow(set, code, 200, 0, [](int, void*, long long, void*) {}), PAPI_ECMP);
+  ASSERT_EQ(PAPI_start(set), PAPI_OK) << substrata_last_error();
+  EXPECT_EQ(PAPI_stop(set, &value), PAPI_OK);
+  EXPECT_EQ(value, 100);
+  EXPECT_EQ(PAPI_cleanup_eventset(set), PAPI_OK);
+  EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
+}
+
 // Ours has the kernel's events under that name, and knew no other.
 TEST_F(AskedBridge, AnEventThatOursLacksIsTheOtherPapisOfTheSameComponent) {
   ask(FAKE_PAPI);

@@ -16,6 +16,7 @@ static PAPI_component_info_t components[kComponents];
 static int initialised, lazy_asked;
 
 enum { kBusy, kBytes, kPackets, kLocked, kStuck, kLoopback, kReady, kMetric, kEvents, kDevice = 0x100 };
+enum { kPreset = PAPI_PRESET_MASK | 77 }; /* PAPI_GPU_BYTES: what gpu:::bytes counts */
 static const struct {
   const char* name;
   int component;
@@ -55,6 +56,7 @@ int fake_papi_running(void) {
 
 static int index_of(int code) {
   const int index = code & ~PAPI_NATIVE_MASK;
+  if (code == kPreset) return kBytes;
   return index >= kDevice ? kBytes : index < kEvents ? index : -1;
 }
 static int set_is(int set) { return set >= 0 && set < kMostSets && sets[set].used; }
@@ -128,6 +130,10 @@ int PAPI_event_name_to_code(const char* name, int* code) {
   int device = 0;
   if (sscanf(name, "gpu:::bytes:device=%d", &device) == 1) {
     *code = (kDevice + device) | PAPI_NATIVE_MASK;
+    return PAPI_OK;
+  }
+  if (strcmp(name, "PAPI_GPU_BYTES") == 0) {
+    *code = kPreset;
     return PAPI_OK;
   }
   for (int i = 0; i < kEvents; ++i)
@@ -205,8 +211,9 @@ int PAPI_read(int set, long long* values) {
                        (fake_papi_fabric_hangs != NULL && *fake_papi_fabric_hangs != 0)))
     usleep(1000);
   for (int i = 0; i < sets[set].count; ++i) {
-    const int device = (sets[set].codes[i] & ~PAPI_NATIVE_MASK) - kDevice;
+    const int device = sets[set].codes[i] == kPreset ? 0 : (sets[set].codes[i] & ~PAPI_NATIVE_MASK) - kDevice;
     const int index = index_of(sets[set].codes[i]);
+    if (index < 0) continue;
     sets[set].values[i] += device > 0 ? 1000LL * device : events[index].step;
     values[i] = index == kBusy            ? 37
                 : sets[set].attached != 0 ? (long long)sets[set].attached

@@ -392,6 +392,58 @@ TEST_F(Myrinet, TwoProgramsAtOnceHaveHistogramsOfTheirOwn) {  // MY-8
       << substrata_myrinet_error();
 }
 
+// How long a program's packets were in a node's interface, all together.
+double in_interface(uint32_t node, uint32_t program) {
+  uint32_t count = 0;
+  std::vector<substrata_myrinet_point> points(200);
+  EXPECT_EQ(substrata_myrinet_signature(node, program, SUBSTRATA_MYRINET_BY_SIZE, points.data(), 200, &count),
+            0);
+  double ns = 0;
+  for (uint32_t i = 0; i < count; ++i)
+    ns += static_cast<double>(points[i].sent) * points[i].average_ns[SUBSTRATA_MYRINET_SOURCE] +
+          static_cast<double>(points[i].received) * points[i].average_ns[SUBSTRATA_MYRINET_DEST];
+  return ns;
+}
+
+// Of three nodes two exchange messages, and the signatures say which: the second program's pair goes where one of the
+// nodes is idle.
+TEST_F(Myrinet, ASecondProgramIsPlacedWhereTheFirstsInterfacesAreIdle) {  // MY-44
+  auto shape = client::sized<substrata_myrinet_shape>();
+  ASSERT_EQ(substrata_myrinet_default_shape(&shape), 0);
+  shape.programs = 2;
+  ASSERT_EQ(substrata_myrinet_configure(&shape), 0);
+  // How much packets of both programs are in the same interfaces.
+  const auto met = [](uint32_t shift) {
+    EXPECT_EQ(substrata_myrinet_clear(), 0);
+    EXPECT_EQ(substrata_myrinet_start(), 0);
+    const std::string parameters = "slice_ms=0:shift=" + std::to_string(shift);
+    auto options = client::sized<substrata_run_options>();
+    options.processes = 3;
+    options.parameters = parameters.c_str();
+    auto first = client::sized<substrata_run_result>();
+    substrata_run_result second = first;
+    constexpr char kPair[] = "ping-pong:bytes=4000:rounds=40";
+    EXPECT_EQ(substrata_myrinet_run_together(kPair, kPair, &options, &first, &second), 0)
+        << substrata_myrinet_error();
+    EXPECT_EQ(substrata_myrinet_stop(), 0);
+    EXPECT_EQ(first.correct + second.correct, 2u);
+    double sum = 0;
+    for (uint32_t node = 0; node < 3; ++node) sum += in_interface(node, 0) * in_interface(node, 1);
+    return sum;
+  };
+  const double beside = met(0);
+  uint32_t shift = 99;
+  ASSERT_EQ(substrata_myrinet_placement(3, &shift), 0) << substrata_myrinet_error();
+  ASSERT_NE(shift, 0u);
+  EXPECT_LT(met(shift), beside);
+}
+
+TEST_F(Myrinet, APlacementNeedsTheStatisticsOfTwoPrograms) {  // MY-44
+  uint32_t shift = 0;
+  EXPECT_EQ(substrata_myrinet_placement(4, &shift), -1);
+  EXPECT_NE(std::string(substrata_myrinet_error()).find("two programs"), std::string::npos);
+}
+
 TEST_F(Myrinet, FaultsAreCountedWhereTheyAreFoundAsManyAsWereMade) {  // MY-22
   Counting set(table_, device_,
                {"PACKETS_SENT", "PACKETS_RECEIVED", "CHECKSUM_ERRORS", "DROPPED", "MISROUTED", "BYTES_SENT",
@@ -447,9 +499,11 @@ class Rank {
     EXPECT_EQ(kSource.try_publisher((prefix + ".send").c_str(), "", 64, &sends_), 0);
     EXPECT_EQ(kSource.try_publisher((prefix + ".receive").c_str(), "", 64, &receives_), 0);
   }
-  void send(uint32_t to, uint32_t bytes, uint64_t at_ns, uint16_t flags = 0) {
+  // `operation`: of a message inside a collective operation, its number.
+  void send(uint32_t to, uint32_t bytes, uint64_t at_ns, uint16_t flags = 0, uint64_t operation = 0) {
     substrata_transaction t = published_message(SUBSTRATA_SEND, rank_, to, bytes, at_ns);
     t.flags = flags;
+    t.address = operation;
     sends_.publish(t);
   }
   void receive(uint32_t from, uint32_t bytes, uint64_t sent_ns, uint64_t at_ns) {
@@ -506,6 +560,26 @@ TEST_F(Myrinet, MessagesOfALiveRankPassItsInterface) {  // MY-21, FE-4
   }
   options.parameters = "nodes=1";
   EXPECT_LT(substrata_follow("myrinet", &options, &following), 0);
+}
+
+// What a rank sends inside a collective operation was of no operation.
+TEST_F(Myrinet, TheMessagesOfALiveRankInACollectiveAreOneOperation) {  // MY-42
+  auto options = client::sized<substrata_run_options>();
+  options.parameters = "nodes=4";
+  substrata_following* following = nullptr;
+  ASSERT_EQ(substrata_follow("myrinet", &options, &following), 0) << substrata_feed_error();
+  Counting set(table_, device_,
+               {"OPERATIONS:kind=collective", "OPERATION_PACKETS:kind=collective", "PACKETS_SENT"});
+  {
+    Rank rank(2);
+    constexpr uint64_t kCollectives = 700;  // more messages than a batch has
+    for (uint64_t i = 0; i < kCollectives; ++i)
+      for (const uint32_t to : {0u, 1u, 3u})
+        rank.send(to, 5000, 1'000'000 + i * 500'000, SUBSTRATA_FLAG_COLLECTIVE, uint64_t{5} << 32 | (i + 1));
+    rank.receive(1, 500, 400'000'000, 400'020'000);
+    substrata_unfollow(following);
+    EXPECT_EQ(set.read(), (std::vector<int64_t>{kCollectives, kCollectives * 6, kCollectives * 6}));
+  }
 }
 
 TEST_F(Myrinet, SharedMemoryIsWhatAProgramExpects) {  // FE-10, MY-20

@@ -46,7 +46,7 @@ TEST(ClusterLog, KeepsTheOrderAndTheComputingBetween) {  // MY-21
   log.sent(0, 64, 2, false);
   log.computed(7);
   log.received(3, 9);
-  log.sent(2, 5000, 0, true);
+  log.sent(2, 5000, 0, true, uint64_t{6} << 32 | 5);
   const std::vector<substrata_myrinet_operation> all = all_of(log);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].compute_ns, 100u);
@@ -60,6 +60,8 @@ TEST(ClusterLog, KeepsTheOrderAndTheComputingBetween) {  // MY-21
   EXPECT_EQ(all[1].receives, 1);
   EXPECT_EQ(all[2].compute_ns, 0u);
   EXPECT_EQ(all[2].type, SUBSTRATA_MYRINET_COLLECTIVE);
+  EXPECT_EQ(all[2].group, 6u);
+  EXPECT_EQ(all[2].number, 5u);
 }
 
 TEST(ClusterLog, WhatPassesNoInterfaceIsCountedOnly) {  // MY-21

@@ -167,5 +167,17 @@ TEST(MyrinetFace, AProgramIsCarriedAndItsPhasesToldApart) {  // MY-21
   EXPECT_FALSE(refused.error().sentence.empty());
 }
 
+TEST(MyrinetFace, ACarriedCollectiveIsOneOperation) {  // MY-42
+  std::vector<Process> processes(3);
+  processes[0].send_collective(1, client::Bytes{100}, 3, 1).send_collective(2, client::Bytes{100}, 3, 1);
+  processes[1].send_collective(2, client::Bytes{100}, 3, 1);
+  const Carried ran = Carried::run(processes).value();
+  const std::vector<Operations> all = ran.operations().value();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].kind, OperationKind::kCollective);
+  EXPECT_EQ(all[0].ended, 1u);
+  EXPECT_EQ(all[0].packets, Packets{3});
+}
+
 }  // namespace
 }  // namespace substrata::myrinet_monitor

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -222,6 +223,25 @@ TEST_F(MyrinetLive, TheSameMessagesAreCarriedOnceMoreByAnotherMachine) {  // MY-
   EXPECT_EQ(lossy["parameters"], "drop_ppm=200000");
   EXPECT_GT(lossy["carried"]["dropped"], 0);
   EXPECT_EQ(lossy["carried"]["bytes_received"], bytes);
+}
+
+// Its messages belonged to no operation before.
+TEST_F(MyrinetLive, EachCollectiveOfAProgramIsOneOperation) {  // MY-42
+  for (const char* level : {"1", "2"}) {
+    launch("../components/myrinet_live/collectives.c", {{"SUBSTRATA_MPI_CLUSTER", "myrinet"},
+                                                        {"SUBSTRATA_MPI_LEVEL", level},
+                                                        {"SUBSTRATA_MPI_CLUSTER_OUT", file("figures")}});
+    if (IsSkipped() || HasFatalFailure()) return;
+    read_cluster();
+    if (HasFatalFailure()) return;
+    const size_t printed = output_.find("operations ");
+    ASSERT_NE(printed, std::string::npos) << output_;
+    const int expected = std::atoi(output_.c_str() + printed + sizeof "operations");
+    long found = 0;
+    for (const Json& one : cluster_["operations"])
+      if (one["kind"] == "collective") found = one["number"].get<long>();
+    EXPECT_EQ(found, expected) << "level " << level << ": " << cluster_["operations"];
+  }
 }
 
 TEST_F(MyrinetLive, OneCommandRunsTheProgramAndThenItsCluster) {

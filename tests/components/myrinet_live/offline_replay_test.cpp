@@ -77,6 +77,15 @@ struct Carried {
               0);
     return points;
   }
+  std::vector<substrata_myrinet_operation_point> operations(uint32_t node = SUBSTRATA_MYRINET_ALL) const {
+    std::vector<substrata_myrinet_operation_point> points(SUBSTRATA_MYRINET_OPERATION_KINDS);
+    uint32_t count = 0;
+    EXPECT_EQ(substrata_myrinet_carried_operations(carried, node, SUBSTRATA_MYRINET_ALL, points.data(),
+                                                   SUBSTRATA_MYRINET_OPERATION_KINDS, &count),
+              0);
+    points.resize(count);
+    return points;
+  }
   substrata_myrinet_carried* carried = nullptr;
   int status = 0;
   std::string error;
@@ -172,6 +181,82 @@ TEST(MyrinetOfflineReplay, AReceiveOfWhatNobodySentIsGivenUpWhenNothingElseGoesO
   ASSERT_EQ(ran.status, 0) << ran.error;
   EXPECT_EQ(ran.outcome().unmatched, 2u);
   EXPECT_EQ(ran.counts().packets_received, 2u);
+}
+
+Operation in_collective(uint32_t to, uint64_t bytes, uint32_t group, uint32_t number,
+                        uint64_t compute_ns = 0) {
+  Operation one = send(to, bytes, compute_ns);
+  one.type = SUBSTRATA_MYRINET_COLLECTIVE;
+  one.group = group;
+  one.number = number;
+  return one;
+}
+
+TEST(MyrinetOfflineReplay, ACollectiveIsOneOperationOfTheNodeThatSendsFirst) {  // MY-42
+  // A broadcast by a tree of four nodes, begun by node 2.
+  const Carried run({{receive(2, 1)},
+                     {receive(3, 1)},
+                     {in_collective(0, 5000, 9, 4), in_collective(3, 5000, 9, 4)},
+                     {receive(2, 1, 70'000), in_collective(1, 5000, 9, 4)}});
+  ASSERT_EQ(run.status, 0) << run.error;
+  const std::vector<substrata_myrinet_operation_point> all = run.operations();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_STREQ(substrata_myrinet_operation_name(all[0].kind), "collective");
+  EXPECT_EQ(all[0].count, 1u);
+  EXPECT_EQ(all[0].packets, 6u);
+  EXPECT_EQ(all[0].bytes, 15'000u);
+  EXPECT_EQ(all[0].longest_ns, static_cast<double>(run.outcome().simulated_ns));
+  EXPECT_GT(all[0].longest_ns, 70'000) << "the wait of the node that passes it on is a part of it";
+  EXPECT_EQ(run.operations(2)[0].count, 1u);
+  EXPECT_EQ(run.operations(3)[0].count, 0u);
+  EXPECT_EQ(run.operations(3)[0].packets, 2u) << "its own packets of it";
+}
+
+TEST(MyrinetOfflineReplay, CollectivesThatOverlapAreKeptApart) {  // MY-42
+  // Each of 50 of them, in two groups with the same numbers, sends from every node to the next.
+  std::vector<std::vector<Operation>> programs(4);
+  for (uint32_t number = 1; number <= 25; ++number)
+    for (uint32_t node = 0; node < 4; ++node)
+      for (const uint32_t group : {7u, 8u})
+        programs[node].push_back(in_collective((node + 1) % 4, 100 * number, group, number, 1000));
+  const Carried run(programs);
+  ASSERT_EQ(run.status, 0) << run.error;
+  const std::vector<substrata_myrinet_operation_point> all = run.operations();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].count, 50u);
+  EXPECT_EQ(all[0].packets, 200u);
+  EXPECT_LT(all[0].longest_ns, static_cast<double>(run.outcome().simulated_ns));
+}
+
+TEST(MyrinetOfflineReplay, WithFaultsEachCollectiveEndsOnce) {  // MY-42
+  std::vector<std::vector<Operation>> programs(4);
+  for (uint32_t number = 1; number <= 100; ++number)
+    for (uint32_t node = 0; node < 4; ++node)
+      programs[node].push_back(in_collective((node + 1) % 4, 3000, 1, number, 1000));
+  const Carried run(programs, "drop_ppm=100000:corrupt_ppm=100000");
+  ASSERT_EQ(run.status, 0) << run.error;
+  EXPECT_EQ(run.operations()[0].count, 100u);
+}
+
+TEST(MyrinetOfflineReplay, MessagesOfAnUnknownCollectiveBelongToNone) {  // MY-42
+  const Carried run({{in_collective(1, 5000, 0, 0)}, {receive(0, 1)}});
+  ASSERT_EQ(run.status, 0) << run.error;
+  EXPECT_TRUE(run.operations().empty());
+}
+
+TEST(MyrinetOfflineReplay, TheLargestClusterCarriesEveryMessage) {  // MY-20
+  constexpr uint32_t kNodes = 256;
+  std::vector<std::vector<Operation>> programs(kNodes);
+  for (uint32_t node = 0; node < kNodes; ++node)
+    for (const uint32_t further : {1u, 16u, 255u}) {
+      programs[node].push_back(send((node + further) % kNodes, 5000));
+      programs[node].push_back(receive((node + kNodes - further) % kNodes, 1));
+    }
+  const Carried run(programs);
+  ASSERT_EQ(run.status, 0) << run.error;
+  EXPECT_EQ(run.outcome().messages, 3u * kNodes);
+  EXPECT_EQ(run.outcome().unmatched, 0u);
+  for (uint32_t node = 0; node < kNodes; ++node) ASSERT_EQ(run.counts(node).packets_received, 6u) << node;
 }
 
 TEST(MyrinetOfflineReplay, TheOutcomeDependsOnTheSeedAlone) {  // MY-22

@@ -140,6 +140,34 @@ TEST_F(Events, PartByProcessorStationPhaseAndAddress) {
   EXPECT_GT(with_some, 1) << "radix has phases";
 }
 
+// What a card was given before a hit was missing in the instructions that were published with the next miss.
+TEST_F(Events, CountAllInstructionsWhileTheCardsCountToo) {
+  ASSERT_EQ(substrata_numachine_broadcast(4, SUBSTRATA_NUMACHINE_SCM, 5U << kEventShift), 0);
+  ASSERT_EQ(substrata_numachine_broadcast(4, SUBSTRATA_NUMACHINE_SRAMCE, 1), 0);
+  start({"INSTRUCTIONS", "LOADS", "STORES"});
+  Simulation run("radix:keys=4096:radix=64", 4);
+  const std::vector<int64_t> values = stop();
+  std::uint64_t instructions = 0;
+  for (std::uint32_t cpu = 0; cpu < 4; ++cpu) instructions += run.model().truth(cpu).instructions();
+  EXPECT_EQ(values[0], static_cast<int64_t>(instructions));
+  EXPECT_EQ(values[1], static_cast<int64_t>(run.sum(&Truth::loads)));
+  EXPECT_EQ(values[2], static_cast<int64_t>(run.sum(&Truth::stores)));
+}
+
+// TLB misses and branches are published with the instructions.
+TEST_F(Events, KnowTlbMissesOfAWorkload) {
+  start({"TLB_MISSES", "TLB_CYCLES", "INSTRUCTIONS"});
+  Simulation run("stream:elements=65536:rounds=1", 4, "tlb=48:mix_branches=100");
+  const std::vector<int64_t> values = stop();
+  EXPECT_EQ(values[0], static_cast<int64_t>(run.sum(&Truth::tlb_misses)));
+  EXPECT_EQ(values[1], static_cast<int64_t>(run.sum(&Truth::tlb_cycles)));
+  // Three arrays of 64 pairs of pages; each processor has a quarter.
+  EXPECT_GE(values[0], 3 * 64);
+  std::uint64_t instructions = 0;
+  for (std::uint32_t cpu = 0; cpu < 4; ++cpu) instructions += run.model().truth(cpu).instructions();
+  EXPECT_EQ(values[2], static_cast<int64_t>(instructions));
+}
+
 // FE-8: replay gives the same counts as the run
 TEST_F(Events, OfAReplayAreThoseOfTheRun) {
   const substrata::tests::TemporaryFolder folder;

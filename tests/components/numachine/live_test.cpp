@@ -137,6 +137,34 @@ TEST(LiveProgram, ReadsRegistersInOrderWithItsAccesses) {
   EXPECT_NE(text.find("read in order 1"), std::string::npos) << text;
 }
 
+// Items 6 and 22 of table 4.10, by the program's own branches. Each of 2000 rounds has two or more.
+TEST(LiveProgram, HasItsBranchesPredictedAndItsBasicBlocksCounted) {
+  if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
+  if (std::system("echo 'int main(void){return 0;}' | cc -fsanitize-coverage=trace-pc -c -x c -o /dev/null - "
+                  "2>/dev/null") != 0)
+    GTEST_SKIP() << "the C compiler does not trace basic blocks";
+  std::istringstream text(
+      run_probed("tests/components/numachine/branches.c", "-fsanitize-coverage=trace-pc"));
+  struct Kind {
+    long long branches = 0, mispredicted = 0, blocks = 0, instructions = 0;
+  };
+  Kind kinds[3];
+  for (int kind = 0, named = 0; kind < 3; ++kind) {
+    Kind& one = kinds[kind];
+    text >> named >> one.branches >> one.mispredicted >> one.blocks >> one.instructions;
+    ASSERT_EQ(named, kind) << text.str();
+    EXPECT_GE(one.branches, 2 * 2000);
+    EXPECT_NEAR(static_cast<double>(one.blocks), static_cast<double>(one.branches), 4)
+        << "each led to a block, whose store counted it; a few lie between the events and the machine's end";
+    EXPECT_GT(one.instructions, 2 * one.branches) << "a branch and a store for each block, and the accesses";
+  }
+  const auto& [same, in_turns, random] = kinds;
+  EXPECT_LT(same.mispredicted, 40);
+  // Two bits of trust foresee one of two ways in turns, and of two ways at random.
+  EXPECT_NEAR(static_cast<double>(in_turns.mispredicted), 1000, 600);
+  EXPECT_NEAR(static_cast<double>(random.mispredicted), 1000, 200);
+}
+
 // Polling a word takes nobody's copy of it away.
 TEST(LiveProgram, HasItsAtomicLoadsTakenForReadsAndItsAtomicStoresForWrites) {
   if (std::system("cc --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";

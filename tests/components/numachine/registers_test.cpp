@@ -50,7 +50,7 @@ TEST(RegisterFile, EveryBitOfTheTableIsKeptAndNoOther) {
 TEST(RegisterFile, ReservedAddressesAnswerWithAnErrorAndChangeNothing) {
   ProcessorCard card;
   std::uint32_t value = 77;
-  for (const std::uint32_t address : {0xdU, 0x19U, 0x1eU, 0x1fU, 0x20U, 0xffffU, kAddressEnd, ~0U}) {
+  for (const std::uint32_t address : {0xdU, 0x19U, 0x1eU, 0x1fU, 0x20U, 0x2dU, 0xffffU, kAddressEnd, ~0U}) {
     EXPECT_EQ(card.read(address, &value), Answer::kReserved) << address;
     EXPECT_EQ(card.write(address, 1), Answer::kReserved) << address;
   }

@@ -153,6 +153,24 @@ TEST_F(Transactions, AnUpdateReachesEveryCopyBeforeItIsAcknowledged) {
   EXPECT_EQ(latency(0, 0, kWrite), 1u + 2 + 4 + 1 + 1);
 }
 
+// Section 4.1: a program chooses the strategy for its types of data
+TEST_F(Transactions, UpdateTheDataThatHaveTheOtherProtocol) {
+  Parameters p = two_stations();
+  p.other_first = 0;
+  p.other_lines = 64;
+  begin(p);
+  for (const std::uint64_t line : {0, 128}) {
+    latency(0, line, kRead);
+    latency(1, line, kRead);
+    latency(0, line, kWrite);
+  }
+  EXPECT_EQ(model_->truth(0).updates, 1u);
+  EXPECT_EQ(model_->truth(0).upgrades, 1u);
+  EXPECT_EQ(latency(1, 0, kRead), 0u) << "its copy was updated";
+  EXPECT_GT(latency(1, 128, kRead), 0u) << "its copy was invalidated";
+  EXPECT_EQ(model_->truth(1).misses[static_cast<unsigned>(MissType::kInvalidation)], 1u);
+}
+
 // Processor 0 fetches what is dirty on station 1, which locks the block for 64 cycles; processor 1 asks for it 10
 // cycles later. Refused after 1 + 2 + 4 + 1 cycles, it asks again 16 later, at 34, and is refused at 42. At 58 the bus
 // carries the line to processor 0 until 64; then it takes 1 + 2 + 4 + 12 + 9, to 92.

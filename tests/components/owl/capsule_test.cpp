@@ -279,95 +279,31 @@ TEST(OwlCapsule, CountsAreExactWithPublishersInFourThreads) {
   EXPECT_EQ(capsule.metric("TRANSACTIONS"), 80'000u);
 }
 
-TEST(OwlRule, RecruitsWhenTheRatioRisesAndNamesThePairThatConflicts) {  // OW-11
-  Feed accesses("owl.test.rule.accesses", 64);
-  Feed fills("owl.test.rule.fills", 64);
-  TestCapsule background(accesses.name(), "counter", "", 4096, "rule-accesses");
-  TestCapsule misses(fills.name(), "counter", "", 4096, "rule-fills");
-  substrata_owl_objects_clear();
-  ASSERT_EQ(substrata_owl_object_add("left", 0x10000, 0x1000), 0);
-  ASSERT_EQ(substrata_owl_object_add("right", 0x20000, 0x1000), 0);
-  substrata_owl_rule* rule = nullptr;
-  ASSERT_EQ(
-      substrata_owl_recruit(
-          "# when half of the accesses fill\n"
-          "watch counter.TRANSACTIONS of rule-fills per counter.TRANSACTIONS of rule-accesses every 1000\n"
-          "when above 0.5\n"
-          "attach conflict at owl.test.rule.fills with sets=16:line=64\n"
-          "attach missrate at owl.test.rule.accesses,owl.test.rule.fills\n"
-          "for 5000\n"
-          "report conflicts\nreport objects\n",
-          &rule),
-      0)
+TEST_F(Owl, TheRingOfACapsuleThatANameAttachedStandsInItsPacketsText) {
+  Feed feed("owl.test.named");
+  const char* const name = "owl.test.named.sampler.PACKETS_INJECTED";
+  Event described{};
+  ASSERT_TRUE(table_.event_at(device_, event(name), &described).ok());
+  const std::string text = described.text;
+  const size_t ring = text.find(" Its ring: ");
+  ASSERT_NE(ring, std::string::npos) << text;
+  substrata_owl_reader* reader = nullptr;
+  ASSERT_EQ(substrata_owl_reader_open(text.substr(ring + 11).c_str(), 0, &reader), 0)
       << substrata_owl_error();
-  uint64_t times = 0;
-  const char* report = nullptr;
-  for (uint64_t i = 0; i < 10'000; ++i) accesses.access(0x10000 + i % 512 * 8);
-  ASSERT_EQ(substrata_owl_recruited(rule, &times, &report), 0);
-  EXPECT_EQ(times, 0u);
-  EXPECT_STREQ(report, "");
-  for (uint64_t i = 0; i < 10'000; ++i) {
-    const uint64_t address = (i % 2 == 0 ? 0x10000 : 0x20000) + i / 2 % 16 * 64;
-    accesses.access(address);
-    fills.access(address, SUBSTRATA_FILL, SUBSTRATA_HIT);
-  }
-  ASSERT_EQ(substrata_owl_recruited(rule, &times, &report), 0);
-  EXPECT_GE(times, 1u);
-  EXPECT_EQ(std::string(report).rfind("conflict left right ", 0), 0u) << report;
-  EXPECT_NE(std::string(report).find("object left accesses "), std::string::npos) << report;
-  substrata_owl_dismiss(rule);
-  substrata_owl_objects_clear();
-}
-
-// A condition, and of ten accesses how many fill when it is met; five do before.
-using RuleCondition = std::pair<const char*, uint64_t>;
-
-class OwlRuleCondition : public testing::TestWithParam<RuleCondition> {};
-
-TEST_P(OwlRuleCondition, RecruitsWhenItIsMetAndReportsWhatTheRecruitCounted) {  // OW-11
-  const auto [condition, filling] = GetParam();
-  Feed accesses("owl.test.condition.accesses", 16);
-  Feed fills("owl.test.condition.fills", 16);
-  TestCapsule background(accesses.name(), "counter", "", 4096, "condition-accesses");
-  TestCapsule misses(fills.name(), "counter", "", 4096, "condition-fills");
-  const std::string text =
-      std::string("watch counter.TRANSACTIONS of condition-fills per counter.TRANSACTIONS of ") +
-      "condition-accesses every 1000\nwhen " + condition +
-      "\nattach counter at owl.test.condition.fills\nfor 2000\nreport metrics\n";
-  substrata_owl_rule* rule = nullptr;
-  ASSERT_EQ(substrata_owl_recruit(text.c_str(), &rule), 0) << substrata_owl_error();
-  const auto run = [&](uint64_t of_ten) {
-    for (uint64_t i = 0; i < 6000; ++i) {
-      if (i % 10 < of_ten) fills.access(64 * i, SUBSTRATA_FILL);
-      accesses.access(64 * i);
-    }
-  };
-  uint64_t before = 0, times = 0;
-  const char* report = nullptr;
-  run(5);
-  ASSERT_EQ(substrata_owl_recruited(rule, &before, &report), 0);
-  run(filling);
-  ASSERT_EQ(substrata_owl_recruited(rule, &times, &report), 0);
-  EXPECT_EQ(before, 0u);
-  EXPECT_GE(times, 1u);
-  EXPECT_EQ(std::string(report).rfind("metrics counter owl.test.condition.fills TRANSACTIONS ", 0), 0u)
-      << report;
-  substrata_owl_dismiss(rule);
-}
-
-INSTANTIATE_TEST_SUITE_P(, OwlRuleCondition,
-                         testing::Values(RuleCondition{"above 0.7", 9}, RuleCondition{"below 0.3", 1},
-                                         RuleCondition{"rising 1.5", 9}, RuleCondition{"falling 0.5", 1}));
-
-TEST(OwlRule, WhatIsNotUnderstoodIsRefusedWithItsLine) {
-  substrata_owl_rule* rule = nullptr;
-  EXPECT_EQ(substrata_owl_recruit("", &rule), -1);
-  EXPECT_EQ(substrata_owl_recruit("\nwhenever", &rule), -1);
-  EXPECT_NE(std::string(substrata_owl_error()).find("line 2"), std::string::npos);
-  EXPECT_EQ(substrata_owl_recruit("watch a.B of c per d.E of f every 10", &rule), -7);
-  EXPECT_EQ(substrata_owl_recruit("attach nothing at x", &rule), -7);
-  EXPECT_EQ(substrata_owl_recruit("when above much", &rule), -1);
-  EXPECT_EQ(rule, nullptr);
+  ASSERT_EQ(substrata_owl_reader_write_register(reader, "period", 10), 0) << substrata_owl_error();
+  program({name});
+  set_->start();
+  for (uint64_t i = 0; i < 1000; ++i) feed.access(i);
+  set_->stop();
+  const int64_t packets = read()[0];
+  EXPECT_GE(packets, 99);
+  std::vector<unsigned char> data(SUBSTRATA_OWL_MOST_PACKET);
+  substrata_owl_packet packet{};
+  int64_t found = 0;
+  for (; substrata_owl_reader_peek(reader, &packet, data.data(), data.size()) == 1; ++found)
+    substrata_owl_reader_consume(reader);
+  EXPECT_EQ(found, packets);
+  substrata_owl_reader_close(reader);
 }
 
 TEST(OwlObjects, LaterOnesHideEarlierOnes) {

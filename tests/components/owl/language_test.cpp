@@ -291,6 +291,75 @@ TEST(OwlLanguage, PacketsOfAModuleWithoutDeclaredFieldsAreRefused) {
   EXPECT_NE(refusal("mem.*: guard -> packets(size = 1) -> count").find("declared fields"), std::string::npos);
 }
 
+// An '@' stands where the error is.
+struct Mistake {
+  const char* text;
+  const char* answer;
+};
+class OwlMistake : public testing::TestWithParam<Mistake> {};
+
+TEST_P(OwlMistake, IsAnsweredAtItsPlace) {
+  std::string text = GetParam().text;
+  const size_t at = text.find('@');
+  text.erase(at, 1);
+  const std::string said = refusal(text);
+  EXPECT_EQ(said.rfind("q:1:" + std::to_string(at + 1) + ": ", 0), 0u) << said;
+  EXPECT_NE(said.find(GetParam().answer), std::string::npos) << said;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    EachKind, OwlMistake,
+    testing::Values(
+        Mistake{"@", "nothing is asked"}, Mistake{"@: count", "probe points are missing before ':'"},
+        Mistake{"mem.* @count", "':' is missing behind the probe points"},
+        Mistake{"mem.*: count @count", "'->' or ';' is missing before 'c'"},
+        Mistake{"mem.*: @", "a sub-module is missing before the end of the text"},
+        Mistake{"mem.*: @cuont", "did you mean 'count'?"},
+        Mistake{"mem.*: @nothing(1)", "there are filter, map, trigger"},
+        Mistake{"mem.*: @Filter(1)", "written in small letters"},
+        Mistake{"mem.*: filter @count", "'(' is missing before 'c'"},
+        Mistake{"mem.*: filter(size > @) -> count", "a value is missing before ')'"},
+        Mistake{"mem.*: filter(size > 1 @-> count", "')' is missing before '-'"},
+        Mistake{"mem.*: filter(@adress) -> count", "did you mean 'address'?"},
+        Mistake{"mem.*: filter(object == @\"x) -> count", "has no closing"},
+        Mistake{"mem.*: filter(size == @\"x\") -> count", "compared with object or region"},
+        Mistake{"mem.*: filter(@line == 3) -> count", "use it behind 'by'"},
+        Mistake{"mem.*: filter(size > @99999999999999999999) -> count", "is not a number of 64 bits"},
+        Mistake{"mem.*: filter(min(1@) > 0) -> count", "',' is missing before ')'"},
+        Mistake{"mem.*: filter(@a[1] == 2) -> count", "'a' is never set: set(a[...] = ...)"},
+        Mistake{"mem.*: set(last[1] = 1); mem.*: filter(@lats[1]) -> count", "did you mean 'last'?"},
+        Mistake{"mem.*: set(a[1] = 1) -> filter(@a[1, 2]) -> count", "keys elsewhere, and 2 here"},
+        Mistake{"mem.*: filter(@size[1]) -> count", "which has no keys"},
+        Mistake{"mem.*: set(@a[1,1,1,1,1,1,1,1,1] = 1)", "at most 8 keys"},
+        Mistake{"mem.*: map(@adress = 1) -> count", "did you mean 'address'?"},
+        Mistake{"mem.*: map(size @1) -> count", "'=' is missing before '1'"},
+        Mistake{"mem.*: count, @summ(size)", "did you mean 'sum'?"},
+        Mistake{"mem.*: sum @size", "'(' is missing before 's'"},
+        Mistake{"mem.*: count by size every @0", "a period is a number"},
+        Mistake{"mem.*: count every @10weeks", "ns, us, ms or s"},
+        Mistake{"mem.*: count by 1,1,1,1,1,1,1,@1", "at most 7 keys"},
+        Mistake{"mem.*: count by size -> @counter", "put 'packets(...)' here"},
+        Mistake{"mem.*: @packets(size = 1) -> count", "stands behind a table"},
+        Mistake{"mem.*: histogram -> @counter", "hands no transactions on"},
+        Mistake{"mem.*: histogram(@counter = 4)", "did you mean 'counters'?"},
+        Mistake{"mem.*: histogram(counters = @0)", "'counters' takes 1 to"},
+        Mistake{"mem.*: histogram(counters = @many)", "neither a register"},
+        Mistake{"mem.*: @output", "put a sub-module between"},
+        Mistake{"mem.*: counter -> output @-> log", "nothing comes behind output"},
+        Mistake{"mem.*: kill(@SIGKIL)", "not a signal that can be sent"},
+        Mistake{"mem.*: kill(SIGUSR1, @tread)", "'thread' is missing before 't'"},
+        Mistake{"mem.*: mark(@text)", "'\"' is missing before 't'"},
+        Mistake{"mem.*: arm(@gate)", "a gate's name belongs here"},
+        Mistake{"mem.*: trigger(1, @before = 2)", "'after' is missing before 'b'"},
+        Mistake{"mem.*: set(a[1] = 1@, b[1] = 2)", "')' is missing before ','"}),
+    [](const testing::TestParamInfo<Mistake>& each) { return std::to_string(each.index); });
+
+TEST(OwlLanguage, StatesThatTakeMoreThanAGibibyteAreRefused) {
+  std::string text = "mem.*: set(s[size] = 1)";
+  for (int i = 0; i < 14; ++i) text += " -> set(s" + std::to_string(i) + "[1, 2, 3, 4, 5, 6, 7, 8] = 1)";
+  EXPECT_NE(refusal(text).find("more than 1 GiB"), std::string::npos) << substrata_owl_error();
+}
+
 TEST(OwlLanguage, QueriesOfAnyBytesAreReadOrRefused) {
   std::mt19937 random(7);
   const std::string words[] = {

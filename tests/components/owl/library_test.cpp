@@ -5,10 +5,12 @@
 #include <substrata/result.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "feeding.hpp"
 #include "support/temporary_folder.hpp"
@@ -32,7 +34,7 @@ TEST(OwlLibrary, ListsTheBuiltInModulesWithCostAndRegisters) {
   }
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
   for (const char* name : {"log", "histogram", "missrate", "pattern", "guard", "sampler", "reuse", "heavy",
-                           "sharing", "counter", "bins", "workingset", "conflict"}) {
+                           "lcs", "sharing", "counter", "bins", "workingset", "conflict"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   }
   auto pattern = client::sized<substrata_owl_module_info>();
@@ -54,6 +56,49 @@ TEST(OwlLibrary, LoadsASharedObjectAndRunsItsModule) {  // OW-3
   EXPECT_EQ(substrata_owl_write_register(capsule.get(), "limit", 1000), 0);
   feed.access(1, SUBSTRATA_READ, 0, 500);
   EXPECT_EQ(capsule.metric("LARGE"), 99u);
+}
+
+// Two threads publish all the while.
+TEST(OwlLibrary, AnotherFileAtTheSamePathReplacesItsModulesWhileTheirCapsulesRun) {
+  const tests::TemporaryFolder folder;
+  const std::string path = folder.file("exchanged.so");
+  const auto put = [&](const char* name) {
+    std::filesystem::copy_file(module_path(name), folder.file("next.so"));
+    std::filesystem::rename(folder.file("next.so"), path);
+    return substrata_owl_load(path.c_str());
+  };
+  ASSERT_EQ(put("before"), 0) << substrata_owl_error();
+  const uint32_t probe = add_probe("owl.test.exchanged");
+  std::atomic<bool> done{false};
+  std::atomic<uint64_t> sent{0};
+  std::vector<std::thread> threads;
+  TestCapsule old("owl.test.exchanged", "exchanged", "limit=0", 4096, "exchanged-old");
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      client::feed::Publisher publisher;
+      if (publisher.try_open(probe, 16) != 0) return;
+      substrata_transaction t{};
+      t.size = 8;
+      for (; !done; std::this_thread::yield()) {
+        publisher.publish(t);
+        ++sent;
+      }
+    });
+  }
+  const auto wait_for = [&](uint64_t more) {
+    for (const uint64_t until = sent + more; sent < until;) std::this_thread::yield();
+  };
+  wait_for(100);
+  EXPECT_EQ(substrata_owl_load(path.c_str()), -8) << "the file is the same";
+  EXPECT_EQ(put("after"), 0) << substrata_owl_error();
+  TestCapsule fresh("owl.test.exchanged", "exchanged", "limit=0", 4096, "exchanged-new");
+  wait_for(100);
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(old.metric("LARGE"), sent.load());
+  EXPECT_EQ(old.statistics().events_seen, sent.load());
+  EXPECT_GE(fresh.statistics().events_seen, 80u);
+  EXPECT_EQ(fresh.metric("LARGE"), 2 * fresh.statistics().events_seen);
 }
 
 TEST(OwlLibrary, RefusesBadSharedObjectsWithAReasonAndGoesOn) {  // OW-3

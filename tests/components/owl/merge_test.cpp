@@ -255,6 +255,18 @@ TEST(OwlPerThread, TheLogHoldsEveryTransactionOnce) {
   }
 }
 
+TEST(OwlPerThread, EveryThreadsViolationsAreSignalledAndCounted) {
+  const uint32_t probe = add_probe("owl-merge.guard");
+  const Owned apart = attach("owl-merge.guard", "guard", "low0=0:high0=4095:deny0=2", "merge-guard-apart",
+                             SUBSTRATA_OWL_PER_THREAD);
+  const Owned single = attach("owl-merge.guard", "guard", "low0=0:high0=4095:deny0=2", "merge-guard-one", 0);
+  publish_at_once(probe);
+  EXPECT_EQ(metric(apart, "CHECKED"), kThreads * kEach);
+  EXPECT_EQ(metric(apart, "VIOLATIONS"), metric(single, "VIOLATIONS"));
+  EXPECT_EQ(statistics(apart).signals, metric(single, "VIOLATIONS"));
+  EXPECT_GE(statistics(apart).cost.comparators, 2 * statistics(single).cost.comparators);
+}
+
 TEST(OwlPerThread, ABudgetForTwoInstancesMakesTwoAndStillCountsExactly) {
   const uint32_t probe = add_probe("owl-merge.budget");
   const Owned apart =

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -27,9 +29,9 @@ bool libpfm_knows_pmu(const std::string& name) {
   return false;
 }
 
-// The processor's presets by our own tables, and how many different events the largest formula has.
+// The processor's presets by our own tables, the events of their formulas, and how many different ones the largest has.
 struct OfProcessor {
-  std::set<std::string> presets;
+  std::set<std::string> presets, events;
   size_t most_events = 0;
 };
 
@@ -46,9 +48,11 @@ std::map<std::string, OfProcessor> by_processor() {
       OfProcessor& its = all[cpu];
       for (const auto& [name, lines] : presets) {
         its.presets.insert(name);
-        for (const perf::PresetLine& line : lines)
-          its.most_events =
-              std::max(its.most_events, std::set<std::string>(line.events.begin(), line.events.end()).size());
+        for (const perf::PresetLine& line : lines) {
+          const std::set<std::string> events(line.events.begin(), line.events.end());
+          its.most_events = std::max(its.most_events, events.size());
+          its.events.insert(events.begin(), events.end());
+        }
       }
     }
   }
@@ -132,11 +136,33 @@ TEST(OwnPresetTables, NeedNoMoreCountersThanTheProcessorHas) {
   }
 }
 
+// Of processors that this libpfm4 does not know: against the names in its sources (record_libpfm4_names).
+TEST(OwnPresetTables, NameEventsThatLibpfmHasOnOtherArchitectures) {  // PA-21
+  std::ifstream names(LIBPFM4_NAMES);
+  ASSERT_TRUE(names.is_open()) << LIBPFM4_NAMES;
+  std::map<std::string, OfProcessor> tables = by_processor();
+  for (std::string line; std::getline(names, line);) {
+    std::istringstream words(line);
+    std::string cpu;
+    words >> cpu;
+    const std::set<std::string> known{std::istream_iterator<std::string>(words), {}};
+    const auto table = tables.find(cpu);
+    ASSERT_NE(table, tables.end()) << "no table has " << cpu;
+    for (const std::string& event : table->second.events)
+      EXPECT_EQ(known.count(event.substr(0, event.find(':'))), 1u) << cpu << "::" << event;
+    tables.erase(table);
+  }
+  for (const auto& [cpu, its] : tables)
+    EXPECT_FALSE(cpu.starts_with("arm_") || cpu.starts_with("power"))
+        << cpu << " is not in the list of names";
+}
+
 TEST(OwnPresetTables, NameEventsThatLibpfmEncodes) {  // PA-21
   // The build sets LIBPFM_ENCODE_INACTIVE, so that other processors' events can be encoded here.
   if (std::getenv("LIBPFM_ENCODE_INACTIVE") == nullptr) GTEST_SKIP() << "needs LIBPFM_ENCODE_INACTIVE=1";
   ASSERT_EQ(pfm_initialize(), PFM_SUCCESS);
   uint32_t checked = 0;
+  std::set<std::string> processors;
   for (const perf::BuiltInPresets* table = perf::built_in_presets(); table->name != nullptr; ++table) {
     std::set<std::string> cpus;
     std::string_view text = table->text;
@@ -160,13 +186,17 @@ TEST(OwnPresetTables, NameEventsThatLibpfmEncodes) {  // PA-21
             std::free(argument.codes);
             EXPECT_EQ(result, PFM_SUCCESS) << line.source << ": " << full << ": " << pfm_strerror(result);
             ++checked;
+            processors.insert(cpu);
           }
         }
       }
     }
   }
+  std::printf("%u events of %zu processors\n", checked, processors.size());
 #if defined(__x86_64__)
   EXPECT_GT(checked, 1500u);
+#elif defined(__aarch64__)
+  EXPECT_GT(checked, 250u);
 #endif
 }
 

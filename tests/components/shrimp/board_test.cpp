@@ -1,6 +1,7 @@
 // The board against an oracle that knows nothing of its code: selections, histograms, edges, traces,
 // interrupts.
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -71,11 +72,23 @@ uint64_t oracle_latency(const Arrival& packet, const Settings& settings) {
   return ticks % 1048576;
 }
 
-uint32_t oracle_address(uint32_t nibbles, const Arrival& packet, const Settings& settings) {
+const std::vector<std::string> kSenderLastNames = {"L0", "L1", "L2", "L3", "L4", "S0",
+                                                   "S1", "S2", "T",  "C",  "N0", "N1"};
+
+std::vector<std::string> in_order(const std::vector<std::string>& chosen,
+                                  const std::vector<std::string>& order) {
+  std::vector<std::string> out;
+  for (const std::string& name : order)
+    if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) out.push_back(name);
+  return out;
+}
+
+uint32_t oracle_address(uint32_t nibbles, const Arrival& packet, const Settings& settings,
+                        const std::vector<std::string>& order = kNames) {
   const uint64_t latency = oracle_latency(packet, settings);
   uint32_t address = 0;
   uint32_t weight = 1;
-  for (const std::string& name : names_of(nibbles)) {
+  for (const std::string& name : in_order(names_of(nibbles), order)) {
     uint64_t value = 0;
     if (name[0] == 'L') value = latency;
     if (name[0] == 'S') value = packet.size % 4096;
@@ -133,18 +146,52 @@ TEST(Multiplexer, TakesTheHundredAndNinetyLegalSelectionsAndNamesTheRuleForTheOt
   EXPECT_NE(board.write(Register::kMultiplexer, 1u << 12 | 0xf), nullptr);
 }
 
-// The paper has at most 8 inputs each, and two multiplexers with 7; in our order of the nibbles one has 7.
-TEST(Multiplexer, NeedsNoMoreThanEightInputsAtAnyPlace) {  // SH-3
+// How many nibbles reach each of the five fields of the address, as the addresses themselves show it.
+std::vector<size_t> inputs_of(uint32_t variant) {
   std::array<std::set<unsigned>, kChosen> inputs;
   for (uint32_t nibbles = 0; nibbles < 1u << kNibbles; ++nibbles) {
-    if (Selection::objection(nibbles) != nullptr) continue;
-    unsigned place = 0;
+    if (Selection::objection(nibbles | variant) != nullptr) continue;
+    const Selection selection(nibbles | variant);
     for (unsigned i = 0; i < kNibbles; ++i)
-      if ((nibbles >> i & 1) != 0) inputs[place++].insert(i);
+      for (unsigned place = 0; place < kChosen; ++place)
+        if (selection.address(uint64_t{0xf} << (4 * i)) == 0xfu << (4 * place)) inputs[place].insert(i);
   }
   std::vector<size_t> numbers;
   for (const std::set<unsigned>& of_place : inputs) numbers.push_back(of_place.size());
-  EXPECT_EQ(numbers, (std::vector<size_t>{8, 8, 8, 8, 7}));
+  return numbers;
+}
+
+TEST(Multiplexer, NeedsNoMoreThanEightInputsAtAnyPlace) {  // SH-3
+  EXPECT_EQ(inputs_of(0), (std::vector<size_t>{8, 8, 8, 8, 7}));
+}
+
+// Section 3.3: none needs more than 8, and two have 7.
+TEST(Multiplexer, NeedsThePapersInputsWithTheSenderLast) {  // SH-3
+  EXPECT_EQ(inputs_of(Selection::kSenderLast), (std::vector<size_t>{8, 8, 8, 7, 7}));
+}
+
+TEST(Multiplexer, WithoutItsRestrictionsTakesAllSevenHundredAndNinetyTwo) {  // SH-3
+  int legal = 0;
+  for (uint32_t nibbles = 0; nibbles < 1u << kNibbles; ++nibbles)
+    if (Selection::objection(nibbles | Selection::kUnrestricted) == nullptr) ++legal;
+  EXPECT_EQ(legal, 792);
+  EXPECT_EQ(inputs_of(Selection::kUnrestricted), (std::vector<size_t>{8, 8, 8, 8, 8}));
+}
+
+TEST(Multiplexer, WithTheSenderLastAddressesAsTheOracleDoes) {  // SH-3
+  std::mt19937_64 random(42);
+  for (uint32_t nibbles = 0; nibbles < 1u << kNibbles; ++nibbles) {
+    const uint32_t variant = Selection::kSenderLast | Selection::kUnrestricted;
+    if (Selection::objection(nibbles | variant) != nullptr) continue;
+    Board board;
+    ASSERT_EQ(board.write(Register::kMultiplexer, nibbles | variant), nullptr);
+    for (int i = 0; i < 20; ++i) {
+      const Arrival packet = random_packet(random);
+      const uint32_t address = board.selection().address(board.variables(packet));
+      ASSERT_EQ(address, oracle_address(nibbles, packet, {}, kSenderLastNames)) << nibbles;
+      ASSERT_EQ(board.selection().address(board.selection().variables(address)), address) << nibbles;
+    }
+  }
 }
 
 TEST(Histogram, EqualsTheOracleForEachSelection) {  // SH-2, SH-3, SH-5
@@ -261,6 +308,18 @@ TEST(Histogram, TheExtensionAddsFourAddressBits) {  // SH-4
   EXPECT_NE(board.read(1u << 24, 1, &word), nullptr);
   ASSERT_EQ(board.write(Register::kJumper, Selection::kNoJumper), nullptr);
   EXPECT_NE(board.read(1u << 20, 1, &word), nullptr);
+}
+
+// Section 3.3: the jumpers may be connected to signals of the network interface.
+TEST(Histogram, TheExtensionCountsBySignalsOfTheInterface) {  // SH-4
+  for (unsigned signal = 0; signal < kSignals; ++signal) {
+    Board board;
+    ASSERT_EQ(board.write(Register::kJumper, kFirstSignal + signal), nullptr);
+    const auto value = static_cast<uint16_t>(5 + signal);
+    const Arrival packet{.size = 0x10, .sender = 2, .signals = static_cast<uint16_t>(value << (4 * signal))};
+    give(board, packet);
+    EXPECT_EQ(board.word(uint32_t{value} << 20 | 2u << 12 | 0x10), 1u) << signal;
+  }
 }
 
 TEST(Threshold, InterruptsOnEachIncrementAboveIt) {  // SH-6
@@ -384,7 +443,8 @@ TEST(Commands, AnIllegalValueIsRefusedAndNothingChanges) {  // SH-9
       {Register::kTraceBase, 1u << 20},
       {Register::kTraceLimit, (1u << 20) + 1},
       {Register::kTraceWrap, 2},
-      {Register::kJumper, 13},
+      {Register::kJumper, 16},
+      {Register::kSource, 2},
   };
   Board board;
   for (const auto& [which, value] : wrong) {

@@ -245,6 +245,58 @@ TEST_F(Shrimp, ARegionIsTheCategoryModuloSixteen) {
   EXPECT_EQ(stop(set), (std::vector<long long>{2, 1}));
 }
 
+// Section 3: the monitor can observe the EISA bus as well.
+TEST_F(Shrimp, AMonitorThatTakesInTheBusCountsItsUsesByUserAndWait) {  // SH-12
+  const uint32_t selection = SUBSTRATA_SHRIMP_LATENCY(0) | SUBSTRATA_SHRIMP_LATENCY(1) |
+                             SUBSTRATA_SHRIMP_SIZE(0) | SUBSTRATA_SHRIMP_SIZE(1) | SUBSTRATA_SHRIMP_TAG;
+  ASSERT_EQ(command(kAll, SUBSTRATA_SHRIMP_MULTIPLEXER, selection), 0) << substrata_shrimp_error();
+  ASSERT_EQ(command(1, SUBSTRATA_SHRIMP_SOURCE, 1), 0) << substrata_shrimp_error();
+  const int set = make_set({"PACKETS", "BIN:tag=1", "BIN:tag=3", "BIN:node=1", "BIN:latency=9"});
+  ASSERT_EQ(PAPI_start(set), PAPI_OK);
+  std::map<uint32_t, uint64_t> expected;
+  std::mt19937_64 random(5);
+  long long users[4] = {};
+  long long waited_nine = 0;
+  for (int i = 0; i < 2000; ++i) {
+    using substrata::shrimp::BusUse;
+    constexpr BusUse kUses[] = {BusUse::kOut, BusUse::kIn, BusUse::kCommand};
+    const uint64_t user = random() % 3;
+    const auto size = static_cast<uint32_t>(random() % 225);
+    const uint64_t wait = random() % 200;
+    time_ += 1000 * kTick;
+    probes_.bus(1, kUses[user], size, time_ - wait * kTick, time_, time_ + 5 * kTick);
+    probes_.bus(2, kUses[user], size, time_ - wait * kTick, time_,
+                time_ + 5 * kTick);  // whose monitor does not
+    ++expected[static_cast<uint32_t>(wait | size << 8 | (user + 1) << 16)];
+    ++users[user + 1];
+    waited_nine += wait == 9 ? 1 : 0;
+  }
+  packet(2, 1, 100);
+  EXPECT_EQ(stop(set), (std::vector<long long>{0, users[1], users[3], 2000, waited_nine}));
+  for (const auto& [address, count] : expected) ASSERT_EQ(word(1, address), count) << address;
+}
+
+TEST_F(Shrimp, AMonitorThatTookInTheBusTakesInPacketsAgain) {  // SH-12
+  ASSERT_EQ(command(kAll, SUBSTRATA_SHRIMP_SOURCE, 1), 0);
+  ASSERT_EQ(command(kAll, SUBSTRATA_SHRIMP_SOURCE, 0), 0);
+  const int set = make_set({"PACKETS", "BIN"});
+  ASSERT_EQ(PAPI_start(set), PAPI_OK);
+  packet(2, 1, 100);
+  probes_.bus(1, substrata::shrimp::BusUse::kIn, 4, time_, time_, time_ + kTick);
+  EXPECT_EQ(stop(set), (std::vector<long long>{1, 1}));
+}
+
+TEST_F(Shrimp, TheExtensionCountsPacketsByPage) {  // SH-4
+  ASSERT_EQ(command(kAll, SUBSTRATA_SHRIMP_JUMPER, SUBSTRATA_SHRIMP_JUMPER_PAGE), 0)
+      << substrata_shrimp_error();
+  const int set = make_set({"PACKETS"});
+  ASSERT_EQ(PAPI_start(set), PAPI_OK);
+  packet(2, 3, 0x20, 0x7123);
+  packet(2, 3, 0x20, 0x17123);
+  stop(set);
+  EXPECT_EQ(word(3, 7u << 20 | 2u << 12 | 0x20), 2u);
+}
+
 TEST_F(Shrimp, BadInputIsRefusedWithASentenceAndChangesNothing) {
   const auto refused = [](int status, const char* part) {
     EXPECT_EQ(status, PAPI_EINVAL);
@@ -261,7 +313,7 @@ TEST_F(Shrimp, BadInputIsRefusedWithASentenceAndChangesNothing) {
   EXPECT_EQ(before, after);
   refused(command(256, SUBSTRATA_SHRIMP_RUN, 1), "nodes 0 to 255");
   refused(substrata_shrimp_command(256, 0, SUBSTRATA_SHRIMP_RUN, 1), "nodes 0 to 255");
-  refused(command(0, 13, 1), "register");
+  refused(command(0, 14, 1), "register");
   refused(substrata_shrimp_set_tag(0, 1, 16), "4 bits");
   refused(substrata_shrimp_set_tag(300, 1, 1), "nodes");
   refused(substrata_shrimp_initialise(0, 0, SUBSTRATA_SHRIMP_WORDS, 1, 0), "beyond");

@@ -231,6 +231,15 @@ TEST_F(Machine, TheEisaBusOfANodeServesOneAfterTheOther) {  // SH-20
   EXPECT_EQ(values[2], values[0] * 500'000 + values[1] * 30'303);
 }
 
+TEST_F(Machine, TheMonitorsHistogramOfTheBusHoldsEachUse) {  // SH-12
+  ASSERT_EQ(substrata_shrimp_command(0, SUBSTRATA_SHRIMP_EVERY_NODE, SUBSTRATA_SHRIMP_SOURCE, 1), 0);
+  Counting set({"EISA_USES", "BIN", "PACKETS"});
+  ASSERT_EQ(run("fft:points=1024", 4, "").result.correct, 1u);
+  const std::vector<long long> values = set.stop();
+  EXPECT_EQ(values[0], values[1]);
+  EXPECT_EQ(values[2], 0);
+}
+
 TEST_F(Machine, ProceduresSplitTheHistogramByCategory) {
   Counting set(
       {"PACKETS", "PACKETS:category=0", "PACKETS:category=2", "PACKETS:category=3", "PACKETS:category=4"});

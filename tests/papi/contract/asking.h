@@ -46,6 +46,3 @@ static inline void tell_text(const char* call, const char* situation, const char
     else                                                              \
       tell_text(call, situation, "dies");                             \
   } while (0)
-
-/* Histograms of addresses, in profiles.c. */
-void profiles(void);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "asking.h"
+#include "questions.h"
 
 #define IN_SECTION(name) __attribute__((noinline, section(name)))
 extern char __start_first_loop[], __stop_first_loop[], __start_second_loop[], __stop_second_loop[];

@@ -3,7 +3,6 @@
 #include "samples/memory_samples.hpp"
 
 #include <gtest/gtest.h>
-#include <substrata/owl.h>
 #include <substrata/samples.h>
 #include <sys/mman.h>
 
@@ -13,6 +12,7 @@
 #include <substrata/result.hpp>
 #include <vector>
 
+#include "histogram_packets.hpp"
 #include "support/recorded_trees/recorded_tree.hpp"
 
 namespace {
@@ -188,29 +188,10 @@ TEST(MemorySamples, ReachAnOwlCapsuleAsLoadsByAddress) {
 
   pages::Observation observation;
   ASSERT_EQ(observation.open_probe(samples::kMemoryProbe, samples::kMemoryProbeText), 0);
-  auto options = client::sized<substrata_owl_capsule_options>();
-  options.probes = samples::kMemoryProbe;
-  options.module = "histogram";
-  options.registers = "key=0:block=4096";  // by page
-  substrata_owl_capsule* capsule = nullptr;
-  ASSERT_EQ(substrata_owl_attach(&options, &capsule), 0) << substrata_owl_error();
-  ASSERT_EQ(substrata_owl_start(capsule), 0) << substrata_owl_error();
+  owl_monitor::Capsule by_page(samples::kMemoryProbe, "histogram", "key=0:block=4096");
   observation.publish(taken, fill_memory_sample);
-  ASSERT_EQ(substrata_owl_stop(capsule), 0);
-  ASSERT_EQ(substrata_owl_write_back(capsule), 0);
-  substrata_owl_reader* reader = nullptr;
-  ASSERT_EQ(substrata_owl_reader_open(substrata_owl_ring_path(capsule), 0, &reader), 0);
-  uint64_t words[3];
-  substrata_owl_packet packet{};
-  std::vector<std::pair<uint64_t, uint64_t>> found;
-  while (substrata_owl_reader_peek(reader, &packet, words, sizeof words) == 1) {
-    found.emplace_back(words[0], words[1]);
-    substrata_owl_reader_consume(reader);
-  }
-  std::sort(found.begin(), found.end());
-  EXPECT_EQ(found, (std::vector<std::pair<uint64_t, uint64_t>>{{0x1000, 2}, {0x2000, 1}}));
-  substrata_owl_reader_close(reader);
-  substrata_owl_detach(capsule);
+  EXPECT_EQ(tests::counts_by_key(by_page),
+            (std::vector<std::pair<uint64_t, uint64_t>>{{0x1000, 2}, {0x2000, 1}}));
 }
 
 std::vector<Sample>& captured() {

@@ -2,7 +2,6 @@
 // has.
 #include <gtest/gtest.h>
 #include <substrata/feed.h>
-#include <substrata/owl.h>
 #include <substrata/samples.h>
 #include <unistd.h>
 #include <substrata/result.hpp>
@@ -10,6 +9,8 @@
 #include <cstdint>
 #include <thread>
 #include <vector>
+
+#include "histogram_packets.hpp"
 
 // The linker tells where a section with such a name begins and ends.
 extern "C" {
@@ -112,32 +113,17 @@ TEST_F(ProcessorSamples, OfAThreadStartedLaterCarryItsNumber) {  // OW-20
 TEST_F(ProcessorSamples, AreAProfileInAnOwlModule) {  // OW-2, OW-13, OW-20
   start();
   if (IsSkipped() || HasFatalFailure()) return;
-  auto options = substrata::client::sized<substrata_owl_capsule_options>();
-  options.probes = "os.processor-samples";
-  options.module = "histogram";
-  options.registers = "key=1:block=1";  // by instruction
-  substrata_owl_capsule* capsule = nullptr;
-  ASSERT_EQ(substrata_owl_attach(&options, &capsule), 0) << substrata_owl_error();
-  ASSERT_EQ(substrata_owl_start(capsule), 0) << substrata_owl_error();
+  substrata::owl_monitor::Capsule by_instruction("os.processor-samples", "histogram", "key=1:block=1");
   burn_until(5);
-  ASSERT_EQ(substrata_owl_stop(capsule), 0);
-  ASSERT_EQ(substrata_owl_write_back(capsule), 0);
-  substrata_owl_reader* reader = nullptr;
-  ASSERT_EQ(substrata_owl_reader_open(substrata_owl_ring_path(capsule), 0, &reader), 0);
-  uint64_t words[3];
-  substrata_owl_packet packet{};
   uint64_t in_function = 0, all = 0;
-  while (substrata_owl_reader_peek(reader, &packet, words, sizeof words) == 1) {
-    all += words[1];
-    if (in_burner(words[0])) in_function += words[1];
-    substrata_owl_reader_consume(reader);
+  for (const auto& [address, count] : substrata::tests::counts_by_key(by_instruction)) {
+    all += count;
+    if (in_burner(address)) in_function += count;
   }
   size_t met = 0;
   for (const substrata_transaction& each : seen_) met += in_burner(each.site) ? 1 : 0;
   EXPECT_EQ(in_function, met);
   EXPECT_EQ(all, seen_.size());
-  substrata_owl_reader_close(reader);
-  substrata_owl_detach(capsule);
 }
 
 TEST(ProcessorSamplesRefusals, SayWhatWasWrong) {

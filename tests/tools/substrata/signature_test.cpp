@@ -70,6 +70,31 @@ TEST(ToolSignature, AWorkloadsPointsLieOnOrAboveTheIdleClusters) {
   }
 }
 
+// Along other axes there was no idle cluster beside the points.
+TEST(ToolSignature, AlongEachAxisTheIdleClusterIsBesideThePoints) {  // MY-9
+  const TemporaryFolder folder;
+  const std::string run = "signature --workload ping-pong:bytes=2000:rounds=5 --nodes 4 --out ";
+  ASSERT_EQ(tool(run + folder.file("size")).status, 0);
+  const std::vector<double> of_length = table(folder.file("size") + "/baseline.dat")[62];
+  std::map<std::string, double> all_packets;  // what all of them would take, in us
+  bool found = false;
+  for (const char* axis : {"sender", "receiver", "type"}) {
+    const Ran ran = tool(run + folder.file(axis) + " --by " + axis);
+    ASSERT_EQ(ran.status, 0) << ran.errors;
+    const auto idle = table(folder.file(axis) + "/baseline.dat");
+    ASSERT_EQ(idle.size(), table(folder.file(axis) + "/signature.dat").size()) << axis;
+    for (const std::vector<double>& point : idle) {
+      all_packets[axis] += point[2] * point[4];
+      if (std::string(axis) != "type" || point[0] != 1)
+        continue;  // the program's messages, all of one length
+      found = true;
+      for (size_t latency = 4; latency < 8; ++latency) EXPECT_NEAR(point[latency], of_length[latency], 1e-3);
+    }
+  }
+  EXPECT_TRUE(found);
+  EXPECT_NEAR(all_packets["sender"], all_packets["type"], 0.1) << "the same packets along another axis";
+}
+
 // MY-9
 TEST(ToolSignature, ATraceGivesTheSignatureOfItsRun) {
   const TemporaryFolder folder;

@@ -253,6 +253,18 @@ TEST(StatMetrics, ThatDivideByNothingHaveNoNumber) {
   EXPECT_THAT(ran.errors, HasSubstr("divides by a count of nothing"));
 }
 
+// A group without a counter unit had a line of 200 characters for each of its metrics, all of the same reason.
+TEST(StatMetrics, WithoutANumberForOneReasonHaveItOnce) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("own.metrics")) << "metric ONE\n text x\n term a = no:::such\n formula a\n"
+                                               "metric TWO\n text x\n term a = no:::such\n formula 2 * a\n";
+  const Ran ran =
+      shell("SUBSTRATA_METRICS_DIR=" + folder.file("") + " " SUBSTRATA_TOOL " stat -g ONE,TWO -- true");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.errors, testing::ContainsRegex("<no number> +ONE +.*no:::such"));
+  EXPECT_THAT(ran.errors, testing::ContainsRegex("<no number> +TWO +as ONE\n"));
+}
+
 TEST(StatMetrics, WithAFaultAreNamedByFileLineAndColumn) {
   const TemporaryFolder folder;
   std::ofstream(folder.file("own.metrics")) << "metric BAD\n text x\n term a [s] = e\n formula a + 1\n";

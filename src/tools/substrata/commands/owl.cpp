@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -21,14 +20,13 @@
 #include "sampler/run.hpp"
 #include "substrata_tool/commands.hpp"
 #include "substrata_tool/commands/model_events.hpp"
+#include "substrata_tool/commands/owl_observing.hpp"
 #include "substrata_tool/commands/owl_tables.hpp"
 #include "terminal/progress.hpp"
 
 namespace substrata::tool {
 using namespace sampler;
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kProgressMs = 500;
 
@@ -43,36 +41,12 @@ constexpr const char* kUsage =
     "exit status is "
     "the command's.";
 
-struct Wishes {
-  std::string text;
-  std::string follow;
-  std::string counters;
-  std::uint64_t interval = 0;
-  bool progress = false;
-};
-
-bool names(const std::string& probes, const std::string& begin) {
-  return probes.starts_with(begin) || probes.find("," + begin) != std::string::npos;
-}
-
-// Accesses come with their code only where it is needed, since that takes longer.
-bool wants_sites(const std::string& text) {
-  return text.find("line") != std::string::npos || text.find("function") != std::string::npos ||
-         text.find("site") != std::string::npos;
-}
-
-std::vector<std::string> preloading(std::vector<std::string> command, const std::string& probes,
-                                    std::vector<std::pair<std::string, std::string>>* environment) {
-  const fs::path library = library_beside("libsubstrata_owl.so");
-  if (library.empty()) throw std::runtime_error("there is no libsubstrata_owl.so beside this program");
-  std::string preload = library.string();
-  if (names(probes, "io.")) {
-    const fs::path calls = library_beside("libsubstrata_appio.so");
-    if (!calls.empty()) preload += ":" + calls.string();
-  }
+std::vector<std::string> preloading(std::vector<std::string> command, const OwlObserving& observing,
+                                    OwlObserving::Environment* environment) {
+  std::string preload = observing.preload();
   const char* const others = std::getenv("LD_PRELOAD");
   if (others != nullptr && *others != '\0') preload += std::string(":") + others;
-  if (names(probes, "mpi.")) {
+  if (observing.observes("mpi.")) {
     if (is_mpi_launcher(command.front())) {
       setenv("LD_PRELOAD", preload.c_str(), 1);  // to be handed to the ranks
       command = preloading_command(command.front(), {command.begin() + 1, command.end()});
@@ -85,39 +59,18 @@ std::vector<std::string> preloading(std::vector<std::string> command, const std:
   return command;
 }
 
-// Takes what the processes wrote since; by file the place up to which it was taken.
-void take_files(const fs::path& folder, std::map<fs::path, std::streamoff>* taken, OwlTables* tables) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    std::streamoff& at = (*taken)[entry.path()];
-    std::ifstream file(entry.path(), std::ios::binary);
-    file.seekg(at);
-    std::string lines((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    lines.resize(lines.rfind('\n') == std::string::npos ? 0 : lines.rfind('\n') + 1);
-    at += static_cast<std::streamoff>(lines.size());
-    tables->take(lines);
-  }
-}
-
-int run_observed(const std::vector<std::string>& words, const Wishes& wishes, const std::string& probes,
-                 OwlTables* tables) {
-  const TemporaryFolder folder;
-  std::vector<std::pair<std::string, std::string>> environment{
-      {"SUBSTRATA_OWL_QUERY", wishes.text},
-      {"SUBSTRATA_OWL_OUT", folder.path().string()},
-      {"SUBSTRATA_OWL_FOLLOW", wishes.follow},
-      {"SUBSTRATA_OWL_COUNTERS", wishes.counters},
-      {"SUBSTRATA_OWL_INTERVAL", wishes.interval != 0 ? std::to_string(wishes.interval) : ""},
-      {"SUBSTRATA_MEMORY_SITES", wants_sites(wishes.text) ? "1" : ""},
-      {"SUBSTRATA_OWL_PROGRESS", wishes.progress ? std::to_string(kProgressMs) : ""}};
-  const std::vector<std::string> command = preloading(words, probes, &environment);
+int run_observed(const std::vector<std::string>& words, const OwlWishes& wishes, OwlTables* tables) {
+  OwlObserving observing(wishes);
+  OwlObserving::Environment environment = observing.environment();
+  const std::vector<std::string> command = preloading(words, observing, &environment);
   Child child(command, environment);
   child.go();
   pollfd end{child.signals(), POLLIN, 0};
-  std::map<fs::path, std::streamoff> taken;
+  const bool progress = wishes.progress_ms != 0;
   while (!child.take_signals()) {
-    poll(&end, 1, wishes.progress ? kProgressMs : -1);
-    if (!wishes.progress) continue;
-    take_files(folder.path(), &taken, tables);
+    poll(&end, 1, progress ? kProgressMs : -1);
+    if (!progress) continue;
+    observing.take(tables);
     if (isatty(STDERR_FILENO) != 0)
       show_progress(tables->progress());
     else
@@ -126,19 +79,20 @@ int run_observed(const std::vector<std::string>& words, const Wishes& wishes, co
   ProgressLine::clear();
   rusage used{};
   const int status = child.reap(&used);
-  take_files(folder.path(), &taken, tables);
+  observing.take(tables);
   return status;
 }
 
 // A workload on a machine model, in this process.
 int run_workload(const std::string& machine, const std::string& workload, std::uint64_t nodes,
-                 const Wishes& wishes, OwlTables* tables) {
+                 const OwlWishes& wishes, OwlTables* tables) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "rows").string();
   std::FILE* const file = std::fopen(path.c_str(), "w");
   if (file == nullptr) throw std::runtime_error("'" + path + "' cannot be written");
   substrata_owl_query* query = nullptr;
-  if (substrata_owl_query_start(wishes.text.data(), wishes.text.size(), "-e", fileno(file), &query) != 0) {
+  if (substrata_owl_query_start(wishes.text.data(), wishes.text.size(), wishes.origin.c_str(), fileno(file),
+                                &query) != 0) {
     std::fclose(file);
     throw std::runtime_error(substrata_owl_error());
   }
@@ -160,8 +114,7 @@ int run_workload(const std::string& machine, const std::string& workload, std::u
 void print_all(const OwlTables& tables, std::uint64_t rows, bool json) {
   std::fflush(stdout);
   if (json) {
-    std::printf("%s\n",
-                tables.as_json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    std::printf("%s\n", tables.as_text(SIZE_MAX, 2).c_str());
     return;
   }
   std::printf("\n");
@@ -173,28 +126,19 @@ void print_all(const OwlTables& tables, std::uint64_t rows, bool json) {
                  static_cast<unsigned long long>(tables.dropped()));
 }
 
-void explain_nothing(const std::string& probes) {
-  const char* const cure =
-      names(probes, "mem.")
-          ? ": compile it with substrata-cc, substrata-c++ or substrata-fc (docs/guide/memory_accesses.md)"
-      : names(probes, "mpi.") ? ": is it an MPI program, started by its launcher?"
-                              : "";
-  std::fprintf(stderr, "substrata owl: nothing passed at %s%s\n", probes.c_str(), cure);
-}
-
 }  // namespace
 
 int owl(int argc, char** argv) {
-  Wishes wishes;
+  OwlWishes wishes;
   std::string file, machine, workload;
   std::uint64_t nodes = 0, rows = 20;
-  bool json = false;
+  bool json = false, progress = false;
   Arguments arguments("substrata owl", kUsage);
   arguments.word("-e,--expression", wishes.text, "what to count: 'PROBES: filter(...) -> count by KEY, ...'");
   arguments.word("-f,--file", file, "file that holds it", Arguments::Value::kFile);
   arguments.number("--rows", rows, "rows to print of each table (default 20)");
   arguments.flag("--json", json, "print JSON, with all rows");
-  arguments.flag("--progress", wishes.progress, "show the greatest row while the program runs");
+  arguments.flag("--progress", progress, "show the greatest row while the program runs");
   arguments.word("--counters", wishes.counters,
                  "PAPI events that are read while the program runs, as the stream counters",
                  Arguments::Value::kEvents);
@@ -209,7 +153,10 @@ int owl(int argc, char** argv) {
   std::vector<char*> before(argv, argv + argc);
   if (split) before = split->before;
   if (const auto status = arguments.parse(static_cast<int>(before.size()), before.data())) return *status;
-  if (!file.empty()) wishes.text = contents_of(file);
+  if (!file.empty()) {
+    wishes.text = contents_of(file);
+    wishes.origin = file;
+  }
   const bool runs = split && !split->command.empty();
   if (wishes.text.empty() || runs != machine.empty() || machine.empty() != workload.empty()) {
     std::fprintf(
@@ -218,19 +165,22 @@ int owl(int argc, char** argv) {
         "--workload\n");
     return 2;
   }
-  char probes[4096];
-  if (substrata_owl_query_check(wishes.text.data(), wishes.text.size(), file.empty() ? "-e" : file.c_str(),
-                                probes, sizeof probes) != 0) {
-    std::fprintf(stderr, "%s\n", substrata_owl_error());
+  std::string probes;
+  try {
+    probes = probes_of_query(wishes);
+  } catch (const std::runtime_error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
     return 2;
   }
-  if (isatty(STDERR_FILENO) != 0) wishes.progress = true;
-  OwlTables tables;
-  const int status = runs ? run_observed(split->command, wishes, probes, &tables)
+  if (progress || isatty(STDERR_FILENO) != 0) wishes.progress_ms = kProgressMs;
+  OwlTables tables(wishes.text);
+  const int status = runs ? run_observed(split->command, wishes, &tables)
                           : run_workload(machine, workload, nodes, wishes, &tables);
   tables.resolve();
   print_all(tables, rows, json);
-  if (tables.seen() == 0) explain_nothing(probes);
+  if (tables.seen() == 0)
+    std::fprintf(stderr, "substrata owl: nothing passed at %s%s\n", probes.c_str(),
+                 cure_of_nothing(probes).c_str());
   return status;
 }
 

@@ -2,6 +2,7 @@
 #include "substrata_tool/commands/owl_tables.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -237,9 +238,14 @@ std::vector<const OwlTables::Row*> OwlTables::sorted(const Table& table) {
   return rows;
 }
 
+bool OwlTables::has_shares(const Table& table) {
+  return !table.keys.empty() && !table.values.empty() &&
+         (table.values[0].how == "count" || table.values[0].how == "sum");
+}
+
 void OwlTables::print(const Table& table, std::size_t most_rows) const {
   const std::vector<const Row*> rows = sorted(table);
-  const bool shares = (table.values[0].how == "count" || table.values[0].how == "sum") && !table.keys.empty();
+  const bool shares = has_shares(table);
   double all = 0;
   for (const Row* row : rows) all += rank_of(table.values[0], row->second[0]);
   std::vector<std::vector<std::string>> lines(1);
@@ -279,8 +285,7 @@ void OwlTables::print(const Table& table, std::size_t most_rows) const {
       std::uint64_t most = 1;
       for (const auto& [bucket, count] : row.second[i].buckets) most = std::max(most, count);
       for (const auto& [bucket, count] : row.second[i].buckets) {
-        const int length =
-            static_cast<int>(static_cast<double>(count) / static_cast<double>(most) * kBar + 0.5);
+        const long length = std::lround(static_cast<double>(count) / static_cast<double>(most) * kBar);
         std::printf("    %14s.. %14s |%s\n", grouped(begin_of_power(bucket)).c_str(), grouped(count).c_str(),
                     std::string(static_cast<std::size_t>(length), '#').c_str());
       }
@@ -302,25 +307,32 @@ void OwlTables::print(std::size_t most_rows) const {
   }
 }
 
-json OwlTables::as_json() const {
+json OwlTables::as_json(std::size_t most_rows) const {
   json tables = json::array();
   for (const auto& [number, table] : tables_) {
     json one = {{"keys", json::array()}, {"values", json::array()}, {"rows", json::array()}};
     for (const Column& key : table.keys) one["keys"].push_back(key.name);
     for (const Column& value : table.values) one["values"].push_back(value.name);
-    for (const Row* row : sorted(table)) {
+    const std::vector<const Row*> rows = sorted(table);
+    double all = 0;
+    for (const Row* row : rows) {
+      if (!table.values.empty()) all += rank_of(table.values[0], row->second[0]);
+      if (one["rows"].size() >= most_rows) continue;
       json values = json::array();
       for (std::size_t i = 0; i < row->second.size(); ++i)
         values.push_back(value_of(table.values[i], row->second[i]));
       one["rows"].push_back({{"keys", row->first}, {"values", values}});
     }
+    if (has_shares(table)) one["all"] = all;
+    one["left_out"] = rows.size() - one["rows"].size();
     tables.push_back(std::move(one));
   }
-  return {{"tables", tables},
-          {"processes", processes_},
-          {"transactions", seen_},
-          {"dropped", dropped_},
-          {"messages", messages_}};
+  return {{"query", query_},       {"tables", tables},    {"processes", processes_},
+          {"transactions", seen_}, {"dropped", dropped_}, {"messages", messages_}};
+}
+
+std::string OwlTables::as_text(std::size_t most_rows, int indent) const {
+  return as_json(most_rows).dump(indent, ' ', false, json::error_handler_t::replace);
 }
 
 std::string OwlTables::progress() const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace substrata::tool {
@@ -12,12 +13,16 @@ namespace substrata::tool {
 // The tables of a query, from the lines of JSON that substrata_owl_query_write writes. Thread-compatible.
 class OwlTables {
  public:
+  explicit OwlTables(std::string query) : query_(std::move(query)) {}
   // The lines of one process, whole or the part of them that is there so far; what is no line of a query is passed over.
   void take(const std::string& lines);
   // Instructions become lines and functions, by addr2line. Before the others.
   void resolve();
   void print(std::size_t most_rows) const;
-  nlohmann::json as_json() const;
+  // docs/reference/owl.md has its form. At most so many rows of each table.
+  nlohmann::json as_json(std::size_t most_rows = SIZE_MAX) const;
+  // The same as text.
+  std::string as_text(std::size_t most_rows = SIZE_MAX, int indent = -1) const;
   // "12,034 transactions, write(...): 3 rows": for a line that shows progress.
   std::string progress() const;
   const std::vector<std::string>& messages() const { return messages_; }
@@ -47,11 +52,14 @@ class OwlTables {
   void take_row(const nlohmann::json& row);
   void print(const Table& table, std::size_t most_rows) const;
   static void add(Table& table, const Keys& keys, const std::vector<Cell>& cells);
+  // Are the rows parts of a whole?
+  static bool has_shares(const Table& table);
   static std::vector<const Row*> sorted(const Table& table);
   static double rank_of(const Column& column, const Cell& cell);
   static nlohmann::json value_of(const Column& column, const Cell& cell);
   static std::string text_of(const Column& column, const Cell& cell);
 
+  std::string query_;
   std::map<unsigned, Table> tables_;
   std::vector<std::string> messages_;
   std::uint64_t seen_ = 0;

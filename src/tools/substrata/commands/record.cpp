@@ -14,6 +14,7 @@
 
 #include "arguments/arguments.hpp"
 #include "recording/placement.hpp"
+#include "recording/queries.hpp"
 #include "recording/reader.hpp"
 #include "sampler/child.hpp"
 #include "sampler/machine.hpp"
@@ -21,6 +22,8 @@
 #include "sampler/run.hpp"
 #include "substrata_tool/command_line.hpp"
 #include "substrata_tool/commands.hpp"
+#include "substrata_tool/commands/owl_observing.hpp"
+#include "substrata_tool/commands/owl_tables.hpp"
 
 namespace substrata::tool {
 using namespace sampler;
@@ -96,6 +99,9 @@ std::string with_host(std::string path) {
   return path;
 }
 
+// Of each table of a query.
+constexpr std::size_t kMostRows = 1000;
+
 constexpr const char* kUsage =
     "Runs a command, samples events on one clock and writes them to a file for `substrata report`.\n\n"
     "  substrata record -- make -j4\n"
@@ -103,7 +109,8 @@ constexpr const char* kUsage =
     "  substrata record -- mpirun -n 4 hpcc        one recorder for all ranks on this node, with their "
     "messages\n"
     "  mpirun -n 64 substrata record -- ./program  one recorder per rank, one file per node "
-    "(record.HOST.sub)\n\n"
+    "(record.HOST.sub)\n"
+    "  substrata record --owl 'mpi.send: sum(size) by region, size' -- mpirun -n 4 hpcc\n\n"
     "Processor and software events follow the command and its children; all other events (temperature, "
     "energy, network) are those of the whole node. The command may append lines `begin NAME`, `end NAME` and "
     "`mark NAME` to the file named in SUBSTRATA_MARKS. An earlier recording of the same name becomes "
@@ -114,6 +121,8 @@ constexpr const char* kUsage =
 int record(int argc, char** argv) {
   std::string out, interval = "100ms", flush = "1s";
   std::vector<std::string> event_specs;
+  OwlWishes wishes;
+  wishes.origin = "--owl";
   bool quiet = false, mpi = false, no_mpi = false;
   std::uint64_t pairs = 0;
   Arguments arguments("substrata record", kUsage);
@@ -134,6 +143,9 @@ int record(int argc, char** argv) {
   arguments.flag("--no-mpi", no_mpi, "do not preload the MPI shim");
   arguments.number("--overhead", pairs,
                    "first run the command N times without and with recording, and store the overhead");
+  arguments.word("--owl", wishes.text,
+                 "a line of the Owl language, as of `substrata owl -e`: what it counts meanwhile is kept and "
+                 "shown with the recording");
   arguments.flag("-q,--quiet", quiet, "print no summary line on standard error");
   std::vector<std::string> command;
   if (const auto status = parse_before_command(arguments, argc, argv, &command)) return *status;
@@ -165,6 +177,12 @@ int record(int argc, char** argv) {
   }
   plan.interval_ns = parse_duration(interval);
   plan.flush_ns = parse_duration(flush);
+  std::optional<OwlObserving> observing;
+  if (!wishes.text.empty()) {
+    observing.emplace(wishes);
+    plan.preload += (plan.preload.empty() ? "" : ":") + observing->preload();
+    plan.environment = observing->environment();
+  }
   if (out.empty()) out = rank ? "record.%h.sub" : "record.sub";
   out = with_host(out);
   if (rank) {
@@ -192,10 +210,20 @@ int record(int argc, char** argv) {
   destination.flush = [&] { file->flush(); };
   recording::Properties overhead;
   if (pairs != 0) overhead = measure_overhead(plan, pairs);
+  OwlTables counted(wishes.text);
+  if (observing) {
+    OwlTables before("");  // of the runs that measured the overhead
+    observing->take(&before);
+  }
   destination.end = [&](const Outcome& outcome, const recording::Properties& properties) {
     if (!outcome.mpi_summary.empty()) file->attach({"mpi-summary", "application/json", outcome.mpi_summary});
     if (!outcome.placement.empty())
       file->attach({recording::kPlacementName, "application/json", outcome.placement});
+    if (observing) {
+      observing->take(&counted);
+      counted.resolve();
+      file->attach({recording::kQueryName, "application/json", counted.as_text(kMostRows)});
+    }
     recording::Properties all = properties;
     all.insert(all.end(), overhead.begin(), overhead.end());
     file->end(outcome.end, all);
@@ -205,6 +233,9 @@ int record(int argc, char** argv) {
     std::fprintf(stderr, "substrata record: the recording is incomplete: %s\n", outcome.failure.c_str());
     return outcome.status != 0 ? outcome.status : 1;
   }
+  if (observing && counted.seen() == 0)
+    std::fprintf(stderr, "substrata record: nothing passed at %s%s\n", observing->probes().c_str(),
+                 cure_of_nothing(observing->probes()).c_str());
   if (!quiet && (!rank || rank->rank == "0"))
     std::fprintf(stderr,
                  "substrata record: %llu rows of %zu events in %s; `substrata report %s` shows them\n",

@@ -15,22 +15,11 @@
 #include "recording/statistics.hpp"
 #include "recording/text_report.hpp"
 #include "substrata_tool/commands.hpp"
+#include "substrata_tool/output.hpp"
 #include "terminal/progress.hpp"
 
 namespace substrata::tool {
 namespace {
-
-// To a file, or to standard output for "" and "-".
-template <typename Write>
-void write_to(const std::string& path, Write&& write) {
-  if (path.empty() || path == "-") {
-    write(std::cout);
-    std::cout.flush();
-    if (!std::cout) throw std::runtime_error("standard output cannot be written");
-    return;
-  }
-  write_whole(path, write);
-}
 
 std::string title_of(const std::vector<std::string>& files) {
   return files.size() == 1 ? files.front()

@@ -14,6 +14,7 @@
 
 #include "arguments/arguments.hpp"
 #include "base/whole_file.hpp"
+#include "model_runs/idle_signature.hpp"
 #include "model_runs/myrinet_run.hpp"
 #include "model_runs/offline_replay.hpp"
 #include "substrata_tool/commands.hpp"
@@ -226,6 +227,9 @@ int signature(int argc, char** argv) {
     carry_and_print(trace, parameters, by, axis, one, out);
     return 0;
   }
+  std::unique_ptr<model_runs::PacketLengths> lengths;
+  if (!out.empty() && axis != SUBSTRATA_MYRINET_BY_SIZE)
+    lengths = std::make_unique<model_runs::PacketLengths>(axis);
   model_runs::myrinet_begin(1);
   if (workload.empty()) {
     replay_into_monitor(trace);
@@ -242,11 +246,11 @@ int signature(int argc, char** argv) {
     std::printf("%llu stages of packets left out: node or program beyond the monitor's shape\n",
                 static_cast<unsigned long long>(left_out));
   if (!out.empty()) {
-    write_files(
-        out, workload.empty() ? trace : workload, by, points,
-        axis == SUBSTRATA_MYRINET_BY_SIZE
-            ? baseline_of(std::max(2u, workload.empty() ? 8u : static_cast<unsigned>(nodes)), parameters)
-            : model_runs::Signature{});
+    model_runs::Signature idle =
+        baseline_of(std::max(2u, workload.empty() ? 8u : static_cast<unsigned>(nodes)), parameters);
+    // Along another axis: of the same packets' lengths.
+    if (lengths != nullptr) idle = lengths->idle(points, idle, one);
+    write_files(out, workload.empty() ? trace : workload, by, points, idle);
     write_operations(out, operations);
   }
   return 0;

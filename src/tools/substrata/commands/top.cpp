@@ -111,10 +111,12 @@ class Looks {
     const std::string unit = gauge               ? std::string(base.unit)
                              : by_second.empty() ? std::string(base.unit) + "/s"
                                                  : std::string(by_second);
-    std::vector<std::string> lines =
-        line({about.name, row.present ? number(row.now) : "no value", unit, number(row.least),
-              number(row.most), gauge || !row.present ? "" : recording::exact_value(about, 0), origin},
-             columns, utf8, tall, &row);
+    const std::string total = gauge || !row.present ? ""
+                              : base.factor == 1    ? recording::exact_value(about, 0)
+                                                 : number(about.value_at(0)) + ' ' + std::string(base.unit);
+    std::vector<std::string> lines = line({about.name, row.present ? number(row.now) : "no value", unit,
+                                           number(row.least), number(row.most), total, origin},
+                                          columns, utf8, tall, &row);
     const bool idle = !row.present || row.now == 0;
     for (std::string& one : lines) one = coloured(one, about.modelled ? 33 : idle ? 2 : 36, colours);
     return lines;

@@ -31,7 +31,8 @@ void LiveValues::add(const recording::SeriesInfo& about, std::string_view scope,
   std::ostringstream out;
   out << (first_ ? "{" : ",\n{");
   recording::write_facts(out, named, scope);
-  out << ",\"value\":" << recording::json_number(base.factor * value) << '}';
+  out << ",\"origin\":" << recording::json_text(recording::origin_name(about))
+      << ",\"value\":" << recording::json_number(base.factor * value) << '}';
   text_ += out.str();
   first_ = false;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <ostream>
 #include <utility>
 
@@ -106,13 +107,18 @@ std::string remarks(const MetricLine& metric) {
 }
 
 void write_metrics(std::ostream& out, const Counts& counts, const std::string& before) {
+  std::map<std::string, std::string> reasons;  // and the first metric that has none for it
+  const auto why_none = [&](const MetricLine& metric) {
+    const std::string reason = reason_of(metric.why);
+    const auto [first, is_new] = reasons.try_emplace(reason, metric.name);
+    return is_new ? reason : "as " + first->second;
+  };
   for (const MetricLine& metric : counts.metrics) {
     char text[400];
     std::snprintf(text, sizeof text, "%20s %-14s %-24s ",
                   metric.present ? recording::compact(metric.value).c_str() : "<no number>",
                   metric.unit.c_str(), metric.name.c_str());
-    std::string row =
-        before + place_text(counts) + text + (metric.present ? metric.text : reason_of(metric.why));
+    std::string row = before + place_text(counts) + text + (metric.present ? metric.text : why_none(metric));
     if (metric.present && counts.runs > 1) {
       std::snprintf(text, sizeof text, " ( +- %.2f%% )", relative_error(metric.value, metric.deviation));
       row += text;

@@ -1,0 +1,32 @@
+// The times that this process's threads spend off their processors, at the probe point os.switches.
+#pragma once
+
+#include <substrata/feed.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "observation/perf_buffer.hpp"
+#include "observation/waits.hpp"
+
+namespace substrata::one_liner {
+
+// Thread-compatible.
+class Switches {
+ public:
+  // Empty: it is open. Else why not.
+  std::string open();
+  bool is_open() const { return !buffers_.empty(); }
+  // Publishes what ended since the last call.
+  void collect();
+  uint64_t lost() const;
+
+ private:
+  std::vector<pages::Buffer> buffers_;  // one for each processor
+  std::vector<pages::Sample> records_;
+  pages::Waits waits_{static_cast<uint32_t>(getpid())};
+  client::feed::Publisher publisher_;
+};
+
+}  // namespace substrata::one_liner

@@ -1,0 +1,77 @@
+// Prepares a command for a query, and reads the files of its processes.
+#include "substrata_tool/commands/owl_observing.hpp"
+
+#include <substrata/owl.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "sampler/mpi_launching.hpp"
+
+namespace substrata::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool names(const std::string& probes, const std::string& begin) {
+  return probes.starts_with(begin) || probes.find("," + begin) != std::string::npos;
+}
+
+// Accesses come with their code only where it is needed, since that takes longer.
+bool wants_sites(const std::string& text) {
+  return text.find("line") != std::string::npos || text.find("function") != std::string::npos ||
+         text.find("site") != std::string::npos;
+}
+
+}  // namespace
+
+std::string probes_of_query(const OwlWishes& wishes) {
+  char probes[4096];
+  if (substrata_owl_query_check(wishes.text.data(), wishes.text.size(), wishes.origin.c_str(), probes,
+                                sizeof probes) != 0)
+    throw std::runtime_error(substrata_owl_error());
+  return probes;
+}
+
+std::string cure_of_nothing(const std::string& probes) {
+  return names(probes, "mem.")
+             ? ": compile it with substrata-cc, substrata-c++ or substrata-fc (docs/guide/memory_accesses.md)"
+         : names(probes, "mpi.") ? ": is it an MPI program, started by its launcher?"
+                                 : "";
+}
+
+OwlObserving::OwlObserving(const OwlWishes& wishes)
+    : probes_(probes_of_query(wishes)),
+      environment_{
+          {"SUBSTRATA_OWL_QUERY", wishes.text},
+          {"SUBSTRATA_OWL_OUT", folder_.path().string()},
+          {"SUBSTRATA_OWL_FOLLOW", wishes.follow},
+          {"SUBSTRATA_OWL_COUNTERS", wishes.counters},
+          {"SUBSTRATA_OWL_INTERVAL", wishes.interval != 0 ? std::to_string(wishes.interval) : ""},
+          {"SUBSTRATA_MEMORY_SITES", wants_sites(wishes.text) ? "1" : ""},
+          {"SUBSTRATA_OWL_PROGRESS", wishes.progress_ms != 0 ? std::to_string(wishes.progress_ms) : ""}} {
+  const fs::path library = sampler::library_beside("libsubstrata_owl.so");
+  if (library.empty()) throw std::runtime_error("there is no libsubstrata_owl.so beside this program");
+  preload_ = library.string();
+  if (!observes("io.")) return;
+  const fs::path calls = sampler::library_beside("libsubstrata_appio.so");
+  if (!calls.empty()) preload_ += ":" + calls.string();
+}
+
+bool OwlObserving::observes(const std::string& stream) const { return names(probes_, stream); }
+
+void OwlObserving::take(OwlTables* tables) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_.path())) {
+    std::streamoff& at = taken_[entry.path()];
+    std::ifstream file(entry.path(), std::ios::binary);
+    file.seekg(at);
+    std::string lines((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    lines.resize(lines.rfind('\n') == std::string::npos ? 0 : lines.rfind('\n') + 1);
+    at += static_cast<std::streamoff>(lines.size());
+    tables->take(lines);
+  }
+}
+
+}  // namespace substrata::tool
