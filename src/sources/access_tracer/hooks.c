@@ -13,8 +13,8 @@ static struct substrata_memory_thread beginning;
 __thread struct substrata_memory_thread* substrata_memory_current __attribute__((tls_model("local-exec"))) =
     &beginning;
 /* Changed by the runtime whenever what an address belongs to may have changed, and by the feed whenever a
- * thread's probe point begins or ceases to be watched; no two values differ as two code addresses of one slot
- * may. */
+ * thread's probe point begins or ceases to be watched; no two of the first 2^32 values differ as two code
+ * addresses of a program may. */
 volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -55,7 +55,7 @@ struct substrata_memory_thread* substrata_memory_watched(void) {
 static __attribute__((noinline)) void miss(uintptr_t address, uintptr_t pc, unsigned kind, unsigned size,
                                            unsigned slot) {
   struct substrata_memory_thread* const thread = attached();
-  if (thread != NULL) substrata_memory_bind(thread, slot, pc, address, kind, size);
+  if (thread != NULL) substrata_memory_bind_slot(thread, slot, pc, address, kind, size);
 }
 
 /* A watched site has no length. */

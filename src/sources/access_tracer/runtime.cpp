@@ -308,9 +308,13 @@ substrata_memory_thread* substrata_memory_attach(substrata_memory_thread** place
   Entry().run([&] { table = Runtime::instance().attach(place); });
   return table;
 }
-void substrata_memory_bind(substrata_memory_thread* thread, unsigned slot, uintptr_t pc, uintptr_t address,
-                           unsigned kind, unsigned size) {
+void substrata_memory_bind_slot(substrata_memory_thread* thread, unsigned slot, uintptr_t pc,
+                                uintptr_t address, unsigned kind, unsigned size) {
   Entry().run([&] { Runtime::instance().bind(state_of(thread), slot, pc, address, kind, size); });
+}
+void substrata_memory_bind(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
+                           unsigned size) {
+  substrata_memory_bind_slot(thread, substrata_memory_slot(pc), pc, address, kind, size);
 }
 void substrata_memory_publish(substrata_memory_thread* thread, uintptr_t address, unsigned kind,
                               unsigned size) {

@@ -180,6 +180,43 @@ TEST(AccessTracer, CountsTheSameWhereItsHooksAreCalled) {
   EXPECT_EQ(counts[0], counts[1]);
 }
 
+// Its hooks are part of it: a new runtime took the place of the code for a slot, and the address for the place.
+TEST(AccessTracer, CountsAProgramThatWasLinkedWithEarlierHooks) {
+  const TemporaryFolder folder;
+  const std::string program = folder / "earlier", lib = std::string(SUBSTRATA_BUILD_DIR) + "/lib";
+  output_of("cc -o " + program + " " + kSources + "earlier_hooks.c -L" + lib + " -Wl,-rpath," + lib +
+            " -lsubstrata_memory");
+  const Json summary = summary_of(folder, program);
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(entry(summary["by_function"], "main")["writes"], 1);
+  EXPECT_EQ(entry(summary["by_object"], "written")["writes"], 1);
+}
+
+// The program's hooks are in its code, the library's are calls of the program's.
+TEST(AccessTracer, CountsALibraryThatTheProgramLoads) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "library.c")
+      << "volatile long there[10];\n"
+         "void fill_there(void) { for (int i = 0; i < 10; ++i) there[i] = i; }\n";
+  std::ofstream(folder / "program.c")
+      << "#include <dlfcn.h>\n#include <stdio.h>\n"
+         "volatile long here[10];\n"
+         "void fill_here(void) { for (int i = 0; i < 10; ++i) here[i] = i; }\n"
+         "int main(int count, char** given) {\n"
+         "  void* library = dlopen(given[count - 1], RTLD_NOW);\n"
+         "  void (*fill_there)(void) = library ? (void (*)(void))dlsym(library, \"fill_there\") : 0;\n"
+         "  if (fill_there == 0) return 1;\n"
+         "  for (int i = 0; i < 20; ++i) fill_here(), fill_there();\n"
+         "  return 0;\n"
+         "}\n";
+  const std::string library = folder / "library.so", program = folder / "program";
+  output_of(kBin + "substrata-cc -O2 -fPIC -shared -o " + library + " " + (folder / "library.c"));
+  output_of(kBin + "substrata-cc -O2 -o " + program + " " + (folder / "program.c"));
+  const Json functions = summary_of(folder, program + " " + library)["by_function"];
+  EXPECT_EQ(entry(functions, "fill_here")["writes"], 200);
+  EXPECT_EQ(entry(functions, "fill_there")["writes"], 200);
+}
+
 // FE-6: sites that were bound while nobody watched, and sites bound to an observer that has gone
 TEST(AccessTracer, AnObserverThatComesAndGoesIsGivenEveryAccessBetween) {
   TemporaryFolder folder;
