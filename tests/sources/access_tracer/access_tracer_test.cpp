@@ -133,6 +133,14 @@ TEST(AccessTracer, TakesTheTimesOfFunctionsWhereItIsAsked) {
   EXPECT_GE(thrice["ns"], fill["ns"]) << "calls of others are in it";
 }
 
+// GCC then gives the assembler the program by its standard input, which it did not read besides a file.
+TEST(AccessTracer, CompilesThroughPipes) {
+  const TemporaryFolder folder;
+  const Json summary = summary_of_source(folder, "substrata-cc -O2 -pipe", kSources + "objects.c");
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(entry(summary["by_function"], "fill")["writes"], 350);
+}
+
 TEST(AccessTracer, CompilesAndLinksInTwoSteps) {
   TemporaryFolder folder;
   output_of(kBin + "substrata-cc -O2 -c -o " + (folder / "objects.o") + " " + kSources + "objects.c");
