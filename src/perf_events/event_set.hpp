@@ -98,6 +98,7 @@ class EventSet {
     uint64_t ticks_mask = 0;  // bit i: event i is the processor's tick counter
     uint32_t generation = 0;
     bool plain = false;  // one group, one descriptor an event, nothing to extrapolate
+    bool lone = false;   // the same of one event, without a page to read it from
     // The kernel's own counts of this thread, which cost nothing while nobody reads them: once started they are left on,
     // and a start or stop is one read.
     bool stays_on = false;
@@ -142,6 +143,7 @@ class EventSet {
   bool pages_count_here() noexcept;
   bool read_pages(int64_t* values) const noexcept;
   bool rebase_by_pages(int64_t* values) noexcept;
+  [[gnu::noinline]] Status read_others(int64_t* values) noexcept;
   [[gnu::noinline]] Status read_totals(int64_t* values) noexcept;
   bool stale() noexcept { return opened_.generation != shared_.generation(); }
   int64_t value_of(const Total& total) const noexcept;

@@ -36,6 +36,13 @@ Status with_values(int handle, const void* values, const On& on) {
   });
 }
 
+[[gnu::noinline]] int read_failed(EventSet& set, const Status& status,
+                                  int (*refused)(int) noexcept) noexcept {
+  (void)keep_note(status);
+  set.lock.unlock_as_owner();
+  return refused(static_cast<int>(status.code));
+}
+
 [[gnu::noinline]] int read_set_slowly(int handle, int64_t* values, int (*refused)(int) noexcept) noexcept {
   const Status status = read_set(handle, values);
   return status.ok() ? static_cast<int>(Code::kOk) : refused(static_cast<int>(status.code));
@@ -62,9 +69,9 @@ int read_set(int handle, int64_t* values, int (*refused)(int) noexcept) noexcept
     if (set->handle == handle && set->running() && set->direct && values != nullptr) [[likely]] {
       const Status status = set->table->read(set->set, values);
       if (!status.ok()) [[unlikely]]
-        (void)keep_note(status);
+        return read_failed(*set, status, refused);
       set->lock.unlock_as_owner();
-      return status.ok() ? static_cast<int>(Code::kOk) : refused(static_cast<int>(status.code));
+      return static_cast<int>(Code::kOk);
     }
     set->lock.unlock_as_owner();
   }
