@@ -1,4 +1,5 @@
 // The system calls, instructions and allocations of calls that programs make often.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <papi.h>
 #include <sys/syscall.h>
@@ -10,6 +11,7 @@
 #include "cxx/allocations.hpp"
 #include "support/instructions.hpp"
 #include "support/kernel_events.hpp"
+#include "support/program.hpp"
 #include "support/system_calls.hpp"
 
 namespace {
@@ -72,6 +74,16 @@ TEST_F(Costs, StartAndStopOfTheKernelsOwnCountsMakeTwoSystemCalls) {
   SKIP_UNTRACED(seen);
   EXPECT_TRUE(seen.good);
   EXPECT_EQ(seen.calls.size(), 20u) << seen.numbers();
+}
+
+// libpfm4's tables took half of the time of loading ours, hwloc and Zstandard a fifth.
+TEST(Loading, BringsNoLibraryThatMostProgramsNeverNeed) {
+  Dl_info place{};
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(PAPI_library_init), &place), 0);
+  const std::string loaded = substrata::tests::output_of("ldd " + std::string(place.dli_fname));
+  ASSERT_NE(loaded.find("libsubstrata.so"), std::string::npos) << loaded;
+  for (const char* library : {"libpfm", "libhwloc", "libzstd", "libudev"})
+    EXPECT_EQ(loaded.find(library), std::string::npos) << loaded;
 }
 
 TEST_F(Costs, BringingTheLibraryUpOpensNoFile) {
