@@ -386,9 +386,8 @@ Status EventSet::read(int64_t* values) noexcept {
   if (!running_ || !opened_.lone) return read_others(values);
   const Counter& counter = *opened_.counters.data();
   uint64_t words[kSingleWords];
-  const ssize_t got = read_words(shared_.kernel, counter.descriptor, words, sizeof words);
-  if (got != static_cast<ssize_t>(sizeof words)) [[unlikely]]
-    return read_failure(got);
+  if (read_here(counter.descriptor, words, sizeof words) != static_cast<ssize_t>(sizeof words)) [[unlikely]]
+    return read_others(values);
   *values = static_cast<int64_t>(words[0] - counter.base);
   return kSuccess;
 }

@@ -2,7 +2,6 @@
 #include "eventset/measure.hpp"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/clock.hpp"
 #include "eventset/event_set_object.hpp"
@@ -18,12 +17,33 @@ Status no_component() noexcept {
   return refuse(Code::kNoComponent, "the eventset has no component and no events");
 }
 
+// A set's lock for one call, which its owner takes and gives back without looking whose it is again.
+class Hold {
+ public:
+  explicit Hold(OwnerLock& lock) noexcept : lock_(lock), as_owner_(lock.try_lock_as_owner()) {
+    if (!as_owner_) [[unlikely]]
+      lock_.lock();
+  }
+  ~Hold() {
+    if (as_owner_) [[likely]]
+      lock_.unlock_as_owner();
+    else
+      lock_.unlock();
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  OwnerLock& lock_;
+  const bool as_owner_;
+};
+
 // Calls `on` with the eventset, locked.
 template <typename On>
 Status with_set(int handle, const On& on) {
   EventSet* set = event_sets.find(handle);
   if (set == nullptr) return absent_set(handle);
-  const std::lock_guard guard(set->lock);
+  const Hold held(set->lock);
   return set->handle == handle ? on(*set) : absent_set(handle);
 }
 
@@ -36,8 +56,7 @@ Status with_values(int handle, const void* values, const On& on) {
   });
 }
 
-[[gnu::noinline]] int read_failed(EventSet& set, const Status& status,
-                                  int (*refused)(int) noexcept) noexcept {
+[[gnu::noinline]] int read_failed(EventSet& set, Status status, int (*refused)(int) noexcept) noexcept {
   (void)keep_note(status);
   set.lock.unlock_as_owner();
   return refused(static_cast<int>(status.code));

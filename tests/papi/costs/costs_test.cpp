@@ -143,13 +143,13 @@ struct Call {
 };
 
 const Call kCalls[] = {
-    {"ReadOfOneEvent", &Hot::one, [](Hot& h) { return PAPI_read(h.one, h.values) == PAPI_OK; }, 175, 0},
+    {"ReadOfOneEvent", &Hot::one, [](Hot& h) { return PAPI_read(h.one, h.values) == PAPI_OK; }, 101, 0},
     {"ReadOfTwoEvents", &Hot::two, [](Hot& h) { return PAPI_read(h.two, h.values) == PAPI_OK; }, 195, 0},
-    {"ReadInMemory", &Hot::memory, [](Hot& h) { return PAPI_read(h.memory, h.values) == PAPI_OK; }, 120, 0},
-    {"Accum", &Hot::two, [](Hot& h) { return PAPI_accum(h.two, h.values) == PAPI_OK; }, 311, 0},
-    {"Reset", &Hot::two, [](Hot& h) { return PAPI_reset(h.two) == PAPI_OK; }, 263, 0},
+    {"ReadInMemory", &Hot::memory, [](Hot& h) { return PAPI_read(h.memory, h.values) == PAPI_OK; }, 112, 0},
+    {"Accum", &Hot::two, [](Hot& h) { return PAPI_accum(h.two, h.values) == PAPI_OK; }, 305, 0},
+    {"Reset", &Hot::two, [](Hot& h) { return PAPI_reset(h.two) == PAPI_OK; }, 253, 0},
     {"StartAndStop", nullptr,
-     [](Hot& h) { return PAPI_start(h.two) == PAPI_OK && PAPI_stop(h.two, h.values) == PAPI_OK; }, 844, 0},
+     [](Hot& h) { return PAPI_start(h.two) == PAPI_OK && PAPI_stop(h.two, h.values) == PAPI_OK; }, 770, 0},
     {"NameToCode", nullptr,
      [](Hot& h) { return PAPI_event_name_to_code("perf::TASK-CLOCK", &h.code) == PAPI_OK; }, 380, 0},
     {"CodeToName", nullptr, [](Hot& h) { return PAPI_event_code_to_name(h.code, h.name) == PAPI_OK; }, 290,
