@@ -97,8 +97,8 @@ class EventSet {
     bool scales = false;      // the kernel may rotate: values are extrapolated
     uint64_t ticks_mask = 0;  // bit i: event i is the processor's tick counter
     uint32_t generation = 0;
+    uint32_t here = 0;   // events of a plain set of the running kernel, without pages to read them from
     bool plain = false;  // one group, one descriptor an event, nothing to extrapolate
-    bool lone = false;   // the same of one event, of the running kernel and without a page to read it from
     // The kernel's own counts of this thread, which cost nothing while nobody reads them: once started they are left on,
     // and a start or stop is one read.
     bool stays_on = false;
@@ -143,6 +143,7 @@ class EventSet {
   bool pages_count_here() noexcept;
   bool read_pages(int64_t* values) const noexcept;
   bool rebase_by_pages(int64_t* values) noexcept;
+  [[gnu::noinline]] Status read_together(int64_t* values) noexcept;
   [[gnu::noinline]] Status read_others(int64_t* values) noexcept;
   [[gnu::noinline]] Status read_totals(int64_t* values) noexcept;
   bool stale() noexcept { return opened_.generation != shared_.generation(); }
