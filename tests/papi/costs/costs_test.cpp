@@ -144,7 +144,7 @@ struct Call {
 
 const Call kCalls[] = {
     {"ReadOfOneEvent", &Hot::one, [](Hot& h) { return PAPI_read(h.one, h.values) == PAPI_OK; }, 101, 0},
-    {"ReadOfTwoEvents", &Hot::two, [](Hot& h) { return PAPI_read(h.two, h.values) == PAPI_OK; }, 195, 0},
+    {"ReadOfTwoEvents", &Hot::two, [](Hot& h) { return PAPI_read(h.two, h.values) == PAPI_OK; }, 145, 0},
     {"ReadInMemory", &Hot::memory, [](Hot& h) { return PAPI_read(h.memory, h.values) == PAPI_OK; }, 112, 0},
     {"Accum", &Hot::two, [](Hot& h) { return PAPI_accum(h.two, h.values) == PAPI_OK; }, 305, 0},
     {"Reset", &Hot::two, [](Hot& h) { return PAPI_reset(h.two) == PAPI_OK; }, 253, 0},
