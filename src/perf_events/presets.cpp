@@ -141,6 +141,41 @@ bool postfix_is_sound(std::string_view postfix, size_t terms) {
   return depth == 1;
 }
 
+bool infix_is_sound(std::string_view infix, size_t terms) {
+  size_t depth = 0;
+  bool operand_next = true;
+  for (size_t at = 0; at < infix.size();) {
+    const char c = infix[at];
+    if (c == ' ' || c == '\t') {
+      ++at;
+      continue;
+    }
+    const bool opens = c == '(', closes = c == ')', joins = std::strchr("+-*/", c) != nullptr;
+    if (!operand_next && (closes || joins)) {
+      if (closes && depth-- == 0) return false;
+      operand_next = joins;
+      ++at;
+    } else if (operand_next && (opens || c == '#')) {
+      depth += opens ? 1 : 0;
+      operand_next = opens;
+      ++at;
+    } else if (operand_next) {
+      const char* const begin = infix.data() + at + (c == 'N' ? 1 : 0);
+      const char* const end = infix.data() + infix.size();
+      uint32_t term = 0;
+      double number = 0;
+      const auto [stop, error] =
+          c == 'N' ? std::from_chars(begin, end, term) : std::from_chars(begin, end, number);
+      if (error != std::errc() || (c == 'N' && term >= terms)) return false;
+      at = static_cast<size_t>(stop - infix.data());
+      operand_next = false;
+    } else {
+      return false;
+    }
+  }
+  return depth == 0 && !operand_next;
+}
+
 uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cpus, const std::string& source,
                        PresetTable* table, std::vector<PresetFault>* faults) {
   uint32_t malformed = 0, number = 0;
@@ -192,7 +227,7 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
     preset.source = source + ":" + std::to_string(number);
     size_t at = 3;
     const bool postfix = is_word(preset.derived, "DERIVED_POSTFIX");
-    const bool infix = is_word(preset.derived, "DERIVED_INFIX");  // checked by who computes it
+    const bool infix = is_word(preset.derived, "DERIVED_INFIX");
     if (postfix || infix) preset.postfix = fields[at++];
     for (; at < fields.size(); ++at) {
       if (is_word(fields[at], "NOTE") || is_word(fields[at], "LDESC") || is_word(fields[at], "SDESC")) {
@@ -211,7 +246,8 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
     else if (preset.events.empty() || preset.events.size() > kMaxRecipeTerms)
       leave_out(fields.size(), preset.events.empty() ? "no events" : "too many events");
     else if (preset.postfix.size() >= sizeof(Recipe::postfix) ||
-             (postfix && !postfix_is_sound(preset.postfix, preset.events.size())))
+             (postfix && !postfix_is_sound(preset.postfix, preset.events.size())) ||
+             (infix && !infix_is_sound(preset.postfix, preset.events.size())))
       leave_out(3, "the formula is not one of these events");
     else
       (*table)[fields[1]].push_back(std::move(preset));

@@ -38,6 +38,9 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
 // Checks a postfix formula "N0|N1|+|": operands below `terms`, enough of them for each operator, one result.
 bool postfix_is_sound(std::string_view postfix, size_t terms);
 
+// The same of an infix one, "(N0+N1)*2".
+bool infix_is_sound(std::string_view infix, size_t terms);
+
 // The presets of this machine, read at the first question. Sources, first match wins:
 //   1. PAPI_CSV_EVENT_FILE: where set it is the whole table, as in PAPI;
 //   2. every *.csv of SUBSTRATA_PRESET_DIR, else of ~/.config/substrata/presets.d, in order of name;

@@ -72,6 +72,13 @@ TEST(PresetFormula, OnlySoundPostfixIsAccepted) {
   EXPECT_FALSE(perf::postfix_is_sound("N0|x|+|", 1));
 }
 
+TEST(PresetFormula, OnlySoundInfixIsAccepted) {
+  for (const char* good : {"N0", "N0+N1", "(N0+N1)*#/2", " N0 * ( 1e3 - N1 ) ", "N0*-2.5"})
+    EXPECT_TRUE(perf::infix_is_sound(good, 2)) << good;
+  for (const char* bad : {"", "N0+", "N0+(", "(N0", "N0)", "N2", "N", "N0 N1", "N0%N1", "()", "x"})
+    EXPECT_FALSE(perf::infix_is_sound(bad, 2)) << bad;
+}
+
 class PresetSources : public ::testing::Test {
  protected:
   PresetSources() : host(tree.path()) {}
@@ -120,12 +127,14 @@ TEST_F(PresetSources, LineThatWasLeftOutIsTheReasonWithFileLineAndColumn) {
              "PRESET,PAPI_TOT_INS,NOT_DERIVED\n"
              "PRESET,PAPI_TOT_CYC, SOMEHOW,CYCLES_DONE\n"
              "  PRESET,PAPI_FP_OPS,DERIVED_POSTFIX,N0|N7|+|,CYCLES_DONE\n"
-             "EVENT,PAPI_BR_INS,NOT_DERIVED,CYCLES_DONE\n");
+             "EVENT,PAPI_BR_INS,NOT_DERIVED,CYCLES_DONE\n"
+             "PRESET,PAPI_SP_OPS,DERIVED_INFIX,N0+(,CYCLES_DONE\n");
   host.settings["PAPI_CSV_EVENT_FILE"] = tree.path() + "/bad.csv";
   for (const auto& [preset, place] : {std::pair{"PAPI_TOT_INS", "/bad.csv:2:21: a preset needs"},
                                       std::pair{"PAPI_TOT_CYC", "/bad.csv:3:22: no such way"},
                                       std::pair{"PAPI_FP_OPS", "/bad.csv:4:38: the formula"},
-                                      std::pair{"PAPI_BR_INS", "/bad.csv:5:1: a line begins"}}) {
+                                      std::pair{"PAPI_BR_INS", "/bad.csv:5:1: a line begins"},
+                                      std::pair{"PAPI_SP_OPS", "/bad.csv:6:34: the formula"}}) {
     EXPECT_EQ(first_term(preset), "");
     EXPECT_NE(why.find(place), std::string::npos) << why;
   }
