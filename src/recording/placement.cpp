@@ -26,6 +26,10 @@ std::string percent(double share) {
   return text;
 }
 
+bool is_busy(const Task& task, const Placement& placement) {
+  return task.ran_s + task.waited_s >= AdviceRule("busy").number("share_at_least") * placement.seconds;
+}
+
 // "0 and 4", "0, 1 and 4".
 std::string listed(const std::vector<std::string>& words) {
   std::string out;
@@ -56,9 +60,8 @@ class Places {
       packages_.insert(one.package);
       fastest_ = std::max(fastest_, one.speed);
     }
-    const double share = AdviceRule("busy").number("share_at_least");
     for (const Task& task : placement.tasks)
-      if (task.ran_s + task.waited_s >= share * placement.seconds) busy_.push_back(&task);
+      if (is_busy(task, placement)) busy_.push_back(&task);
     std::sort(busy_.begin(), busy_.end(), [](const Task* a, const Task* b) {
       return std::pair(a->rank, a->tid) < std::pair(b->rank, b->tid);
     });
@@ -258,8 +261,7 @@ std::string task_name(const Task& task, const Placement& placement) {
   const std::string process = task.rank >= 0 ? "rank " + std::to_string(task.rank)
                                              : "process " + std::to_string(task.pid) + " (" + task.name + ")";
   std::size_t busy = 0;
-  for (const Task& other : placement.tasks)
-    busy += other.pid == task.pid && other.ran_s + other.waited_s >= kBusyShare * placement.seconds;
+  for (const Task& other : placement.tasks) busy += other.pid == task.pid && is_busy(other, placement);
   return task.tid == task.pid || busy < 2 ? process : process + ", thread " + std::to_string(task.tid);
 }
 
