@@ -49,13 +49,12 @@ void write_whole(const std::string& path, Write&& write) {
         ::unlink(path.c_str());  // std::filesystem may want memory, which may be what there is not
     }
   } unfinished{beside ? path + ".part" : std::string()};
+  failed.clear();
   errno = 0;
   std::ofstream file(beside ? unfinished.path : path, std::ios::binary);
   if (!file && errno != 0) failed.assign(errno, std::generic_category());
-  const std::error_code not_opened = failed;
   if (file) std::forward<Write>(write)(static_cast<std::ostream&>(file));
   file.close();
-  failed = not_opened;
   if (file && beside) {
     if (before.type() == fs::file_type::regular)
       fs::permissions(unfinished.path, before.permissions(), failed);

@@ -124,7 +124,7 @@ std::optional<int> Arguments::parse(int argc, char** argv) {
 // What is wrong with a command line, in a line.
 std::string Arguments::fault(const CLI::ParseError& error) const {
   const std::vector<std::string> left = app_->remaining();
-  if (error.get_name() == "ExtrasError" && !left.empty()) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !left.empty()) {
     const std::string& word = left.front();
     if (word.size() < 2 || word[0] != '-') return "'" + word + "' is a word too many";
     std::vector<std::string> names;
