@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,6 +19,18 @@ namespace substrata {
 inline std::string contents_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Before work whose result that file is to hold. Throws std::runtime_error where there is no folder for it that may be
+// written.
+inline void must_be_writable(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  fs::path written = path;
+  if (!fs::exists(written, ignored) || fs::is_regular_file(written, ignored)) written = written.parent_path();
+  if (written.empty()) written = ".";
+  if (::access(written.c_str(), W_OK) != 0)
+    throw std::runtime_error("'" + path + "' cannot be written: " + std::generic_category().message(errno));
 }
 
 // Calls write(std::ostream&) for a file beside that one, which takes its name only when all of it is written. What is not
@@ -36,10 +49,12 @@ void write_whole(const std::string& path, Write&& write) {
         ::unlink(path.c_str());  // std::filesystem may want memory, which may be what there is not
     }
   } unfinished{beside ? path + ".part" : std::string()};
+  failed.clear();
+  errno = 0;
   std::ofstream file(beside ? unfinished.path : path, std::ios::binary);
+  if (!file && errno != 0) failed.assign(errno, std::generic_category());
   if (file) std::forward<Write>(write)(static_cast<std::ostream&>(file));
   file.close();
-  failed.clear();
   if (file && beside) {
     if (before.type() == fs::file_type::regular)
       fs::permissions(unfinished.path, before.permissions(), failed);

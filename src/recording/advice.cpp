@@ -2,13 +2,12 @@
 #include "recording/advice.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <ostream>
-#include <stdexcept>
 
 #include "base/format.hpp"
 #include "base/parse.hpp"
@@ -24,26 +23,6 @@
 namespace substrata::recording {
 namespace {
 
-// One rule of the file: its numbers and texts by name.
-using Rule = std::map<std::string, std::string>;
-
-std::map<std::string, Rule> read_rules(const char* text) {
-  std::map<std::string, Rule> out;
-  std::string rule;
-  for (const std::string& raw : split_list(text, "\n")) {
-    const std::string line(trimmed(raw));
-    if (line.empty() || line[0] == '#') continue;
-    if (line.front() == '[' && line.back() == ']') {
-      rule = line.substr(1, line.size() - 2);
-      continue;
-    }
-    const std::size_t equals = line.find('=');
-    if (equals == std::string::npos || rule.empty()) throw std::runtime_error("advice.rules: '" + line + "'");
-    out[rule][std::string(trimmed(line.substr(0, equals)))] = std::string(trimmed(line.substr(equals + 1)));
-  }
-  return out;
-}
-
 std::string percent(double share) { return format("%.0f %%", 100 * share); }
 
 bool ends_with(const std::string& text, const std::string& end) {
@@ -57,15 +36,15 @@ double total_of(const Trace& trace) {
 // All rules over one timeline; what they find goes into `out`.
 class Rules {
  public:
-  Rules(const Timeline& timeline, Advice* out)
-      : timeline_(timeline), out_(*out), rules_(read_rules(kAdviceRules)) {}
+  Rules(const Timeline& timeline, Advice* out) : timeline_(timeline), out_(*out) {}
 
   void memory_bound() {
     begin("memory-bound");
     const double cycles = total("PAPI_TOT_CYC"), instructions = total("PAPI_TOT_INS");
-    const double misses = std::max(total("PAPI_L3_TCM"), total("PAPI_L2_TCM"));
+    const double third = total("PAPI_L3_TCM"), misses = std::isnan(third) ? total("PAPI_L2_TCM") : third;
     if (!(cycles > 0) || !(instructions > 0) || !(misses >= 0))
-      return lacks("PAPI_TOT_CYC, PAPI_TOT_INS and PAPI_L3_TCM");
+      return lacks(
+          "PAPI_TOT_CYC, PAPI_TOT_INS and PAPI_L3_TCM, or PAPI_L2_TCM where there is no third level");
     const double ipc = instructions / cycles, a_thousand = 1000 * misses / instructions;
     if (ipc > number("ipc_at_most") || a_thousand < number("misses_a_thousand_at_least")) return quiet();
     found("bound by memory: the processor waits for data",
@@ -184,20 +163,13 @@ class Rules {
   }
 
  private:
-  void begin(const char* rule) { rule_ = rule; }
-  double number(const char* name) const {
-    const std::string& text = rules_.at(rule_).at(name);
-    double out = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (read.ec != std::errc()) throw std::runtime_error("advice.rules: " + rule_ + " " + name);
-    return out;
-  }
+  void begin(const char* rule) { rule_.emplace(rule); }
+  double number(const char* name) const { return rule_->number(name); }
   void found(const std::string& text, const std::string& evidence) {
-    const Rule& rule = rules_.at(rule_);
-    out_.findings.push_back({rule_, text, evidence, rule.at("do"), rule.at("limits")});
+    out_.findings.push_back(finding_of(*rule_, text, evidence));
   }
-  void quiet() { out_.quiet.push_back(rule_); }
-  void lacks(const std::string& what) { out_.without.emplace_back(rule_, what); }
+  void quiet() { out_.quiet.push_back(rule_->name()); }
+  void lacks(const std::string& what) { out_.without.emplace_back(rule_->name(), what); }
 
   const Trace* trace(const std::string& name) const {
     for (const Trace& one : timeline_.traces)
@@ -264,8 +236,7 @@ class Rules {
 
   const Timeline& timeline_;
   Advice& out_;
-  const std::map<std::string, Rule> rules_;
-  std::string rule_;
+  std::optional<AdviceRule> rule_;
 };
 
 }  // namespace

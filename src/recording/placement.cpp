@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/parse.hpp"
+#include "recording/advice_rules.hpp"
 
 #ifdef SUBSTRATA_JSON
 #include <nlohmann/json.hpp>
@@ -16,17 +17,17 @@
 namespace substrata::recording {
 namespace {
 
-constexpr double kBusyShare = 0.25;    // of the time watched, that a task ran or waited
-constexpr double kMainShare = 0.7;     // of a task's time, on the core that is called its own
-constexpr double kWaitingShare = 0.1;  // of busy tasks' time, that they waited for a processor
-constexpr double kSlowShare = 0.5;     // of a task's time, on cores of the slower kind
-constexpr double kMovesPerSecond = 1;  // between packages or memory nodes
+constexpr double kSeenShare = 0.1;  // of a task's time, on a processor that the evidence names
 constexpr std::size_t kMostProcessors = 1U << 16;
 
 std::string percent(double share) {
   char text[32];
   std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
   return text;
+}
+
+bool is_busy(const Task& task, const Placement& placement) {
+  return task.ran_s + task.waited_s >= AdviceRule("busy").number("share_at_least") * placement.seconds;
 }
 
 // "0 and 4", "0, 1 and 4".
@@ -60,7 +61,7 @@ class Places {
       fastest_ = std::max(fastest_, one.speed);
     }
     for (const Task& task : placement.tasks)
-      if (task.ran_s + task.waited_s >= kBusyShare * placement.seconds) busy_.push_back(&task);
+      if (is_busy(task, placement)) busy_.push_back(&task);
     std::sort(busy_.begin(), busy_.end(), [](const Task* a, const Task* b) {
       return std::pair(a->rank, a->tid) < std::pair(b->rank, b->tid);
     });
@@ -114,47 +115,46 @@ double waiting_share(const std::vector<const Task*>& tasks) {
   return ran + waited > 0 ? waited / (ran + waited) : 0;
 }
 
-constexpr const char* kBind =
-    "give each a core of its own: mpirun --bind-to core --map-by core, or taskset and OMP_PLACES=cores with "
-    "OMP_PROC_BIND=close";
+std::string waited_for_a_processor(double share) {
+  return "they waited for a free processor " + percent(share) + " of their time";
+}
 
 void find_crowding(const Placement& placement, const Places& places, std::vector<Finding>* out) {
+  const AdviceRule crowded("oversubscribed"), shared("shared-core");
   const std::size_t cores = places.allowed_cores();
   const std::vector<const Task*>& busy = places.busy();
   const double waiting = waiting_share(busy);
   if (cores == 0 || busy.size() < 2) return;
   if (busy.size() > cores) {
-    if (waiting < kWaitingShare) return;
-    out->push_back({"oversubscribed",
-                    std::to_string(busy.size()) + " busy threads share " + std::to_string(cores) +
-                        (cores == 1 ? " core" : " cores"),
-                    "they waited for a free processor " + percent(waiting) + " of their time",
-                    "start no more ranks and threads than there are cores (mpirun -n, OMP_NUM_THREADS), or "
-                    "allow more cores",
-                    ""});
+    if (waiting < crowded.number("waiting_share_at_least")) return;
+    out->push_back(finding_of(crowded,
+                              std::to_string(busy.size()) + " busy threads share " + std::to_string(cores) +
+                                  (cores == 1 ? " core" : " cores"),
+                              waited_for_a_processor(waiting)));
     return;
   }
   // There is a core for each: sharing one can be avoided.
+  const double main_share = shared.number("share_on_core_at_least");
   std::map<int, std::vector<const Task*>> on_core;
   for (const Task* task : busy)
     for (const auto& [core, seconds] : places.by(*task, &ProcessorPlace::core))
-      if (task->ran_s > 0 && seconds >= kMainShare * task->ran_s) on_core[core].push_back(task);
+      if (task->ran_s > 0 && seconds >= main_share * task->ran_s) on_core[core].push_back(task);
   for (const auto& [core, tasks] : on_core) {
     if (tasks.size() < 2) continue;
     std::set<int> used;
     for (const Task* task : tasks)
       for (const auto& [processor, seconds] : task->ran)
-        if (seconds >= kWaitingShare * task->ran_s) used.insert(processor);
+        if (seconds >= kSeenShare * task->ran_s) used.insert(processor);
     const bool one = used.size() == 1;
-    out->push_back({"shared-core", names_of(tasks, placement) + " share " + places.core_text(core),
-                    std::string(one ? "all on processor " : "on its processors ") +
-                        numbers_text({used.begin(), used.end()}) + "; they waited for a free processor " +
-                        percent(waiting_share(tasks)) + " of their time",
-                    kBind, "between looks the time of a task is put where it was seen last"});
+    out->push_back(finding_of(shared, names_of(tasks, placement) + " share " + places.core_text(core),
+                              std::string(one ? "all on processor " : "on its processors ") +
+                                  numbers_text({used.begin(), used.end()}) + "; " +
+                                  waited_for_a_processor(waiting_share(tasks))));
   }
 }
 
 void find_confined(const Placement& placement, const Places& places, std::vector<Finding>* out) {
+  const AdviceRule rule("confined");
   std::map<std::int64_t, std::vector<const Task*>> by_process;
   for (const Task* task : places.busy()) by_process[task->pid].push_back(task);
   for (const auto& [pid, tasks] : by_process) {
@@ -164,17 +164,17 @@ void find_confined(const Placement& placement, const Places& places, std::vector
       continue;
     Task process = *tasks.front();
     process.tid = process.pid;
-    out->push_back({"confined",
-                    task_name(process, placement) + " has " + std::to_string(tasks.size()) +
-                        " busy threads and may use " +
-                        (allowed.size() == 1 ? "only processor " : "only processors ") +
-                        numbers_text({allowed.begin(), allowed.end()}),
-                    "they waited for a free processor " + percent(waiting_share(tasks)) + " of their time",
-                    "mpirun --bind-to none, or --map-by slot:PE=" + std::to_string(tasks.size()), ""});
+    out->push_back(finding_of(rule,
+                              task_name(process, placement) + " has " + std::to_string(tasks.size()) +
+                                  " busy threads and may use " +
+                                  (allowed.size() == 1 ? "only processor " : "only processors ") +
+                                  numbers_text({allowed.begin(), allowed.end()}),
+                              waited_for_a_processor(waiting_share(tasks))));
   }
 }
 
 void find_idle_packages(const Places& places, std::vector<Finding>* out) {
+  const AdviceRule rule("idle-package");
   if (places.packages() < 2 || places.busy().size() < 2) return;
   std::map<int, double> by_package;
   double all = 0;
@@ -184,49 +184,49 @@ void find_idle_packages(const Places& places, std::vector<Finding>* out) {
       all += seconds;
     }
   for (const auto& [package, seconds] : by_package)
-    if (all > 0 && seconds > 0.95 * all)
-      out->push_back({"idle-package",
-                      "all " + std::to_string(places.busy().size()) + " busy threads are on package " +
-                          std::to_string(package) + " of " + std::to_string(places.packages()),
-                      percent(seconds / all) + " of their time was spent there",
-                      "spread them, for the caches and memory channels of the others: mpirun --map-by "
-                      "package, OMP_PROC_BIND=spread",
-                      "right where they share data and do not need more memory bandwidth"});
+    if (all > 0 && seconds >= rule.number("share_on_one_at_least") * all)
+      out->push_back(finding_of(rule,
+                                "all " + std::to_string(places.busy().size()) +
+                                    " busy threads are on package " + std::to_string(package) + " of " +
+                                    std::to_string(places.packages()),
+                                percent(seconds / all) + " of their time was spent there"));
 }
 
 void find_slow_cores(const Placement& placement, const Places& places, std::vector<Finding>* out) {
+  const AdviceRule rule("slow-core");
+  const double share = rule.number("share_on_slow_at_least");
   if (places.fastest() == 0) return;
   std::vector<const Task*> slow;
   for (const Task* task : places.busy()) {
     double on_slow = 0;
     for (const auto& [speed, seconds] : places.by(*task, &ProcessorPlace::speed))
       if (speed < places.fastest()) on_slow += seconds;
-    if (task->ran_s > 0 && on_slow > kSlowShare * task->ran_s) slow.push_back(task);
+    if (task->ran_s > 0 && on_slow >= share * task->ran_s) slow.push_back(task);
   }
   if (slow.empty() || slow.size() == places.busy().size()) return;
   out->push_back(
-      {"slow-core", names_of(slow, placement) + (slow.size() > 1 ? " run" : " runs") + " on slower cores",
-       "more than half of the processor time there, while others had the faster cores",
-       "equal shares of work wait for the slowest: bind to the fast cores, or give the others less", ""});
+      finding_of(rule, names_of(slow, placement) + (slow.size() > 1 ? " run" : " runs") + " on slower cores",
+                 percent(share) + " of the processor time or more there, while others had the faster cores"));
 }
 
 void find_wandering(const Placement& placement, const Places& places, std::vector<Finding>* out) {
+  const AdviceRule rule("wandering");
   std::vector<const Task*> far;
   for (const Task* task : places.busy()) {
     std::size_t stayed = 0;
     for (const auto& [node, seconds] : places.by(*task, &ProcessorPlace::node))
-      stayed += seconds >= 0.1 * task->ran_s;
-    if (stayed > 1 && static_cast<double>(task->moves) >= kMovesPerSecond * placement.seconds)
+      stayed += seconds >= rule.number("share_on_each_node_at_least") * task->ran_s;
+    if (stayed > 1 &&
+        static_cast<double>(task->moves) >= rule.number("moves_a_second_at_least") * placement.seconds)
       far.push_back(task);
   }
   if (far.empty()) return;
   std::int64_t moves = 0;
   for (const Task* task : far) moves += task->moves;
-  out->push_back({"wandering",
-                  names_of(far, placement) + (far.size() > 1 ? " move" : " moves") + " between memory nodes",
-                  std::to_string(moves) + " moves in " + std::to_string(std::lround(placement.seconds)) +
-                      " s; memory that was touched first on one node is far from the other",
-                  kBind, ""});
+  out->push_back(finding_of(
+      rule, names_of(far, placement) + (far.size() > 1 ? " move" : " moves") + " between memory nodes",
+      std::to_string(moves) + " moves in " + std::to_string(std::lround(placement.seconds)) +
+          " s; memory that was touched first on one node is far from the other"));
 }
 
 }  // namespace
@@ -261,8 +261,7 @@ std::string task_name(const Task& task, const Placement& placement) {
   const std::string process = task.rank >= 0 ? "rank " + std::to_string(task.rank)
                                              : "process " + std::to_string(task.pid) + " (" + task.name + ")";
   std::size_t busy = 0;
-  for (const Task& other : placement.tasks)
-    busy += other.pid == task.pid && other.ran_s + other.waited_s >= kBusyShare * placement.seconds;
+  for (const Task& other : placement.tasks) busy += other.pid == task.pid && is_busy(other, placement);
   return task.tid == task.pid || busy < 2 ? process : process + ", thread " + std::to_string(task.tid);
 }
 

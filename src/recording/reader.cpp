@@ -324,7 +324,7 @@ Recording read_file(const std::string& path) {
   Recording read = parse(bytes.data(), bytes.size());
   if (read.writers.empty())
     throw std::runtime_error("'" + path +
-                             "' is not a recording of `substrata record`: it has no whole chunk");
+                             "' is not a recording of `substrata record`, or was cut off at its begin");
   const auto newer = [](const Writer& writer) { return writer.version > kFormatVersion; };
   if (std::all_of(read.writers.begin(), read.writers.end(), newer))
     throw std::runtime_error("'" + path + "' is of version " + std::to_string(read.writers.front().version) +

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <sstream>
 
 #include "page_data.hpp"
+#include "recording/advice_rules.hpp"
 #include "recording/base_unit.hpp"
 #include "recording/html_report.hpp"
 #include "recording/memory_sink.hpp"
@@ -113,6 +115,20 @@ TEST(Advice, AFastProgramOrOneWithoutMissesIsNotBoundByMemory) {
   EXPECT_THAT(counters(0.4, 1).rules(), Not(Contains("memory-bound")));
 }
 
+// The rule looked at misses of the second level only where those of the third were recorded too.
+TEST(Advice, WithoutAThirdLevelMissesOfTheSecondCount) {
+  Made run;
+  run.counts("PAPI_TOT_CYC", 3e9).counts("PAPI_TOT_INS", 1.2e9).counts("PAPI_L2_TCM", 3e7);
+  EXPECT_THAT(run.rules(), testing::ElementsAre("memory-bound"));
+}
+
+// The second level's misses, of which the third level serves nearly all, were taken for those of the last.
+TEST(Advice, MissesThatTheThirdLevelServesAreNotThoseOfTheLast) {
+  Made run = counters(0.4, 1);
+  run.counts("PAPI_L2_TCM", 3e7);
+  EXPECT_THAT(run.rules(), testing::IsEmpty());
+}
+
 TEST(Advice, ARankThatTakesLongerThanTheOthersIsNamed) {
   Made run;
   for (int rank = 0; rank < 4; ++rank) run.region("solve", rank, 1, rank == 2 ? 9 : 4);
@@ -209,6 +225,138 @@ TEST(Advice, RanksThatShareACoreAreNamed) {
   placement.tasks = {busy(0, 0), busy(4, 1)};
   EXPECT_THAT(Made().attached(kPlacementName, placement_as_json(placement)).rules(), testing::IsEmpty());
 }
+
+// Ten seconds of tasks on a machine whose processors are cores of their own.
+struct Placed {
+  int packages = 1, cores = 4, fast = 0;  // how many cores are faster than the others
+  std::vector<Task> tasks;
+
+  Made run() const {
+    Placement placement;
+    placement.seconds = 10;
+    for (int i = 0; i < cores; ++i) {
+      const int package = i * packages / cores;
+      placement.processors.push_back({i, i, package, package, i < fast ? 1 : 0});
+    }
+    placement.tasks = tasks;
+    for (Task& task : placement.tasks)
+      if (task.allowed.empty())
+        for (int i = 0; i < cores; ++i) task.allowed.push_back(i);
+    return Made().attached(kPlacementName, placement_as_json(placement));
+  }
+};
+Task task_on(int rank, int processor) {
+  Task out = busy(rank, processor);
+  out.allowed.clear();
+  out.ran_s = 10;
+  out.waited_s = 0;
+  out.ran = {{processor, 10}};
+  return out;
+}
+Task thread_of(int rank, int thread, int processor, std::vector<int> allowed) {
+  Task out = task_on(rank, processor);
+  out.tid += thread;
+  out.allowed = std::move(allowed);
+  return out;
+}
+Task moving(std::int64_t moves) {
+  Task out = task_on(3, 0);
+  out.ran = {{0, 5}, {3, 5}};
+  out.moves = moves;
+  return out;
+}
+Made loaded(double slowest) {
+  Made run;
+  for (int rank = 0; rank < 4; ++rank) run.region("solve", rank, 0, rank == 2 ? slowest : 5);
+  return run;
+}
+
+// For each rule of the file the weakest run of its ailment, and the nearest one without it.
+struct Ailment {
+  Made ill, well;
+};
+std::map<std::string, Ailment> ailments() {
+  const auto crowd = [&](double waited) {
+    Placed out{.cores = 1, .tasks = {task_on(0, 0), task_on(1, 0)}};
+    for (Task& task : out.tasks) {
+      task.ran_s = 10 - waited;
+      task.waited_s = waited;
+    }
+    return out.run();
+  };
+  return {
+      {"memory-bound", {counters(1.0, 10.01), counters(1.0, 9.9)}},
+      {"rank-imbalance", {loaded(6.9), loaded(6.5)}},
+      {"throttling", {clocked(3.0, 66), clocked(3.3, 66)}},
+      {"mpi-waiting",
+       {Made().attached("mpi-summary", ranks_of_mpi(6.9)),
+        Made().attached("mpi-summary", ranks_of_mpi(7.1))}},
+      {"hot-package", {Made().heat(50, 90), Made().heat(50, 89.9)}},
+      {"kernel-time", {Made().used("0.65", "0.35"), Made().used("0.75", "0.25")}},
+      {"oversubscribed", {crowd(1.1), crowd(0.9)}},
+      {"shared-core",
+       {Placed{.tasks = {task_on(0, 1), task_on(4, 1)}}.run(),
+        Placed{.tasks = {task_on(0, 1), task_on(4, 2)}}.run()}},
+      {"confined",
+       {Placed{.tasks = {thread_of(0, 0, 0, {0, 1}), thread_of(0, 1, 1, {0, 1}), thread_of(0, 2, 1, {0, 1})}}
+            .run(),
+        Placed{.tasks = {thread_of(0, 0, 0, {0, 1, 2}), thread_of(0, 1, 1, {0, 1, 2}),
+                         thread_of(0, 2, 2, {0, 1, 2})}}
+            .run()}},
+      {"idle-package",
+       {Placed{.packages = 2, .tasks = {task_on(0, 0), task_on(1, 1)}}.run(),
+        Placed{.packages = 2, .tasks = {task_on(0, 0), task_on(1, 2)}}.run()}},
+      {"slow-core",
+       {Placed{.fast = 2, .tasks = {task_on(0, 0), task_on(1, 2)}}.run(),
+        Placed{.fast = 2, .tasks = {task_on(0, 0), task_on(1, 1)}}.run()}},
+      {"wandering",
+       {Placed{.packages = 2, .tasks = {moving(10)}}.run(),
+        Placed{.packages = 2, .tasks = {moving(9)}}.run()}},
+  };
+}
+
+std::vector<std::string> rules_of_the_file() {
+  std::vector<std::string> out;
+  std::istringstream lines(kAdviceRules);
+  for (std::string line; std::getline(lines, line);)
+    if (line.size() > 2 && line.front() == '[' && line != "[busy]")
+      out.push_back(line.substr(1, line.size() - 2));
+  return out;
+}
+
+class EveryRule : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryRule, FiresOnItsAilmentAlone) {
+  const auto all = ailments();
+  const auto found = all.find(GetParam());
+  ASSERT_NE(found, all.end()) << "the rule has no run of its ailment";
+  EXPECT_THAT(found->second.ill.rules(), testing::ElementsAre(GetParam()));
+}
+
+TEST_P(EveryRule, IsQuietWithoutItsAilment) {
+  const auto all = ailments();
+  const auto found = all.find(GetParam());
+  ASSERT_NE(found, all.end()) << "the rule has no run without its ailment";
+  const Advice advice = found->second.well.advice();
+  EXPECT_THAT(found->second.well.rules(), testing::IsEmpty());
+  EXPECT_THAT(advice.quiet, testing::Not(testing::IsEmpty())) << "it looked";
+}
+
+TEST_P(EveryRule, SaysWhatToDo) {
+  const auto all = ailments();
+  const auto found = all.find(GetParam());
+  ASSERT_NE(found, all.end());
+  for (const Finding& one : found->second.ill.advice().findings) {
+    EXPECT_NE(one.cure, "");
+    EXPECT_NE(one.evidence, "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryRule, testing::ValuesIn(rules_of_the_file()), [](const auto& tested) {
+  std::string name = tested.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
 
 TEST(Advice, ARuleWithoutItsDataIsListedAndFindsNothing) {
   const Advice advice = Made().advice();

@@ -64,7 +64,7 @@ TEST(ReportCommand, ARooflineIsPartOfThePage) {
     FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
     writer.end(kSecond, {});
   }
-  std::ofstream(folder.file("roofs.json")) << R"({"processor":"the one of this test"})";
+  std::ofstream(folder.file("roofs.json")) << R"({"processor":"the one of this test","flops_per_second":[]})";
   const std::string page = " --html " + folder.file("r.html") + " --roofline " + folder.file("roofs.json");
   ASSERT_EQ(tool("report " + path + page).status, 0);
   EXPECT_THAT(contents(folder.file("r.html")), HasSubstr("the one of this test"));

@@ -76,6 +76,8 @@ Status Catalogue::unknown(std::string_view name, Component* only, std::string_vi
   if (list.empty() && !reason.empty()) {
     list = ": ";
     list += reason;
+  } else if (list.empty()) {
+    list = "; `substrata list` has those that open here";
   } else if (!list.empty()) {
     list += '?';
   }

@@ -3,8 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <string_view>
 #include <utility>
 
+#include "base/nearest.hpp"
 #include "failing.hpp"
 
 namespace substrata {
@@ -110,9 +113,30 @@ std::optional<int> Arguments::parse(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app_->exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app_->exit(error);
+    std::fprintf(stderr, "%s: %s; `%s --help` lists the options\n", app_->get_name().c_str(),
+                 fault(error).c_str(), app_->get_name().c_str());
+    return 2;
   }
   return std::nullopt;
+}
+
+// What is wrong with a command line, in a line.
+std::string Arguments::fault(const CLI::ParseError& error) const {
+  const std::vector<std::string> left = app_->remaining();
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !left.empty()) {
+    const std::string& word = left.front();
+    if (word.size() < 2 || word[0] != '-') return "'" + word + "' is a word too many";
+    std::vector<std::string> names;
+    for (const CLI::Option* option : std::as_const(*app_).get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    const std::string near(nearest(word.substr(0, word.find('=')), names));
+    return "there is no option '" + word + "'" + (near.empty() ? "" : "; did you mean " + near + "?");
+  }
+  const std::string text = error.what();
+  constexpr std::string_view kNoNumber = "Could not convert: ";  // only numbers are converted
+  if (text.rfind(kNoNumber, 0) == 0) return text.substr(kNoNumber.size()) + " is no whole number";
+  return text;
 }
 
 }  // namespace substrata

@@ -10,6 +10,7 @@
 namespace CLI {
 class App;
 class Option;
+class ParseError;
 }  // namespace CLI
 
 namespace substrata {
@@ -74,6 +75,7 @@ class Arguments {
 
  private:
   struct Kept;
+  std::string fault(const CLI::ParseError& error) const;
   void keep(CLI::Option* option, Value what, const std::vector<std::string>& choices);
   std::unique_ptr<CLI::App> app_;
   std::vector<Kept> kept_;

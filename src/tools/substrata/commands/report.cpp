@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -61,6 +63,14 @@ double seconds_of(const std::string& text, const char* option) {
   return seconds;
 }
 
+std::string names_of_regions(const recording::Timeline& timeline) {
+  std::set<std::string> names;
+  for (const recording::Region& region : timeline.regions) names.insert(region.name);
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out.empty() ? "none" : out;
+}
+
 // The part of a recording that was asked for; --from and --to narrow that of the region.
 std::pair<double, double> stretch(const recording::Timeline& timeline, const std::string& name,
                                   const std::string& from, const std::string& to) {
@@ -73,11 +83,19 @@ std::pair<double, double> stretch(const recording::Timeline& timeline, const std
       end = found ? std::max(end, region.end) : region.end;
       found = true;
     }
-    if (!found) throw std::runtime_error("there is no region '" + name + "' in the recording");
+    if (!found)
+      throw std::runtime_error("there is no region '" + name + "' in the recording; it has " +
+                               names_of_regions(timeline));
   }
   if (!from.empty()) begin = std::max(begin, seconds_of(from, "--from"));
   if (!to.empty()) end = std::min(end, seconds_of(to, "--to"));
-  if (!(begin < end)) throw std::runtime_error("the recording has no data in that interval");
+  if (!(begin < end)) {
+    char whole[64];
+    std::snprintf(whole, sizeof whole, "%.3f", timeline.seconds);
+    throw std::runtime_error(
+        std::string("nothing of the recording lies in that interval; it goes from 0 to ") + whole + " s" +
+        (name.empty() ? "" : ", and the region is a part of that"));
+  }
   return {begin, end};
 }
 
@@ -111,16 +129,30 @@ int report(int argc, char** argv) {
     std::fprintf(stderr, "substrata report: no recording is named\n");
     return 2;
   }
+  if (!roofline.empty() && page.empty()) {
+    std::fprintf(stderr, "substrata report: --roofline is a panel of the page; name one with --html FILE\n");
+    return 2;
+  }
   const ProgressLine line;
   recording::Recording recording = read_records(files);
   recording::Timeline timeline = recording::lay_out(recording);
-  const auto attach = [&](const char* name, const std::string& file) {
-    const std::string content = contents_of(file);
-    if (content.empty()) throw std::runtime_error("'" + file + "' cannot be read, or is empty");
+  const auto attach = [&](const char* name, const std::string& content) {
     recording.writers.front().attachments.push_back({name, "application/json", content});
   };
-  if (!roofline.empty()) attach("roofline", roofline);
-  for (const std::string& one : histograms) attach("histograms", one);
+  if (!roofline.empty()) {
+    const std::string content = contents_of(roofline);
+    const nlohmann::json all = nlohmann::json::parse(content, nullptr, false);
+    if (!all.is_object() || !all.contains("flops_per_second"))
+      throw std::runtime_error("'" + roofline +
+                               (content.empty() ? "' cannot be read, or is empty" : "' is no roofline") +
+                               "; write one with `substrata roofline --json -- COMMAND 2> FILE`");
+    attach("roofline", content);
+  }
+  for (const std::string& one : histograms) {
+    const std::string content = contents_of(one);
+    if (content.empty()) throw std::runtime_error("'" + one + "' cannot be read, or is empty");
+    attach("histograms", content);
+  }
   if (!from.empty() || !until.empty() || !region.empty()) {
     const auto [begin, end] = stretch(timeline, region, from, until);
     timeline = recording::cut_out(timeline, begin, end);

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -83,9 +82,12 @@ roofline::Peaks peaks_for(const std::string& file) {
                      peaks.processor.c_str());
       return peaks;
     } catch (const std::runtime_error& error) {
-      throw std::runtime_error("'" + file + "' holds no peaks: " + error.what());
+      throw std::runtime_error("'" + file + "' holds no roofs (" + error.what() +
+                               "); name a file that `substrata roofline --peaks` wrote, or one that is not "
+                               "there: the roofs are measured and written to it");
     }
   }
+  if (!file.empty()) must_be_writable(file);
   roofline::Peaks peaks;
   {
     const ProgressLine line;
@@ -93,12 +95,8 @@ roofline::Peaks peaks_for(const std::string& file) {
   }
   peaks.host = host_name();
   peaks.processor = processor;
-  if (!file.empty()) {
-    std::ofstream out(file);
-    out << roofline::peaks_as_json(peaks) << "\n";
-    out.close();
-    if (!out) throw std::runtime_error("the peaks cannot be written to '" + file + "'");
-  }
+  if (!file.empty())
+    write_whole(file, [&](std::ostream& to) { to << roofline::peaks_as_json(peaks) << "\n"; });
   return peaks;
 }
 
@@ -119,7 +117,7 @@ double seconds_in(const recording::RegionTotals& region) {
 class Run {
  public:
   Run(const std::vector<std::string>& command, roofline::Chosen chosen, bool model)
-      : chosen_(std::move(chosen)) {
+      : chosen_(std::move(chosen)), model_(model) {
     start_library();
     flops_ = first_available({{"PAPI_DP_OPS"}, {"PAPI_FP_OPS"}, {"PAPI_SP_OPS"}}, &why_no_flops_);
     bytes_ = first_available({{"PAPI_L3_TCM", 64, "64 bytes each, without what is written back"},
@@ -174,6 +172,11 @@ class Run {
       if (out[i].bytes.source == roofline::Source::kNone) out[i].bytes = found->second.bytes;
     }
     if (out[0].bytes.source == roofline::Source::kNone) out[0].bytes = modelled();
+    if (model_ && out[0].bytes.source != roofline::Source::kModelled)
+      notes->push_back(out[0].bytes.source == roofline::Source::kNone
+                           ? "--cache-model: the program wrote no trace of its accesses; compile it with "
+                             "substrata-cc"
+                           : "--cache-model was not needed: " + out[0].bytes.from + " are known");
     if (out[0].bytes.source == roofline::Source::kNone) out[0].bytes = traced();
     // A region of which nothing is known says nothing.
     out.erase(std::remove_if(out.begin() + 1, out.end(),
@@ -184,14 +187,15 @@ class Run {
               out.end());
     // Less than one and a half processors on the mean: hardly more than one at any time.
     for (roofline::Point& point : out) point.one_core = processor_seconds_ < 1.5 * seconds_;
+    const std::string flops = chosen_.flops.empty() ? "FLOP" : chosen_.flops;
     if (out[0].flops.source == roofline::Source::kNone)
       notes->push_back(
           "the operations of this program are not known: the processor's counters of them do not open here "
           "(" +
           (why_no_flops_.empty() ? std::string("no such preset for this processor") : why_no_flops_) +
-          "), and the program publishes none. Let it count them: papi_sde_register_counter(..., \"FLOP\", "
-          "...) and "
-          "-lsde of this project; or run where `substrata doctor` finds counters");
+          "), and the program publishes no event '" + flops +
+          "'. Let it count them: papi_sde_register_counter(..., \"" + flops +
+          "\", ...) and -lsde of this project; or run where `substrata doctor` finds counters");
     else if (out[0].bytes.source == roofline::Source::kNone)
       notes->push_back(
           "the bytes of this program are not known: let it publish MEM_BYTES beside FLOP, or compile it with "
@@ -264,6 +268,7 @@ class Run {
   }
 
   roofline::Chosen chosen_;
+  const bool model_;
   TemporaryFolder folder_;
   Event flops_, bytes_;
   std::string why_no_flops_;
@@ -296,6 +301,7 @@ int roofline(int argc, char** argv) {
       "model of the caches; the trace takes 8 bytes an access in the temporary folder");
   std::vector<std::string> command;
   if (const auto status = parse_before_command(arguments, argc, argv, &command)) return *status;
+  if (!svg.empty()) must_be_writable(svg);
   const roofline::Peaks peaks = peaks_for(file);
   std::vector<roofline::Point> points;
   std::vector<std::string> notes;
@@ -314,12 +320,7 @@ int roofline(int argc, char** argv) {
     roofline::write_points(out, peaks, points);
     for (const std::string& note : notes) out << "note: " << note << ".\n";
   }
-  if (!svg.empty()) {
-    std::ofstream picture(svg);
-    roofline::write_svg(picture, peaks, points);
-    picture.close();
-    if (!picture) throw std::runtime_error("'" + svg + "' cannot be written");
-  }
+  if (!svg.empty()) write_whole(svg, [&](std::ostream& to) { roofline::write_svg(to, peaks, points); });
   return status;
 }
 

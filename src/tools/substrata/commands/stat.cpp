@@ -12,6 +12,8 @@
 #include "arguments/arguments.hpp"
 #include "base/parse.hpp"
 #include "base/whole_file.hpp"
+#include "recording/placement.hpp"
+#include "sampler/live_events.hpp"
 #include "sampler/run.hpp"
 #include "substrata_tool/command_line.hpp"
 #include "substrata_tool/commands.hpp"
@@ -39,7 +41,9 @@ constexpr const char* kUsage =
 class Output {
  public:
   Output(const std::string& path, bool grows) : path_(path), grows_(grows) {
-    if (path.empty() || !grows) return;
+    if (path.empty()) return;
+    must_be_writable(path);
+    if (!grows) return;
     file_.open(path);
     check();
   }
@@ -223,6 +227,22 @@ Plan plan_of_command(const Request& request, const std::vector<std::string>& als
   return plan;
 }
 
+// Throws std::runtime_error where one of them is not there.
+std::vector<int> processors_of(const std::string& text) {
+  const std::vector<int> online = online_processors();
+  std::vector<int> out = parse_processors(text);
+  for (const int one : out)
+    if (std::find(online.begin(), online.end(), one) == online.end())
+      throw std::runtime_error("-C " + text + ": there is no processor " + std::to_string(one) +
+                               " online here; these are: " + recording::numbers_text(online));
+  return out;
+}
+
+bool has_ranks(const Counts& counts) {
+  return std::any_of(counts.lines.begin(), counts.lines.end(),
+                     [](const Line& line) { return recording::rank_of_scope(line.scope) >= 0; });
+}
+
 LivePlan plan_of_live(const Request& request, const std::vector<std::string>& also) {
   LivePlan plan;
   plan.target.also = also;
@@ -231,7 +251,7 @@ LivePlan plan_of_live(const Request& request, const std::vector<std::string>& al
   plan.event_specs = request.event_specs;
   plan.interval_ns = parse_duration(request.every.empty() ? request.interval : request.every);
   plan.target.apart = request.form.apart != Apart::kTogether;
-  if (!request.processors.empty()) plan.target.processors = parse_processors(request.processors);
+  if (!request.processors.empty()) plan.target.processors = processors_of(request.processors);
   if (!request.process.empty()) {
     plan.target.kind = LiveTarget::Kind::kProcess;
     if (!parse_number(request.process, &plan.target.pid) || plan.target.pid <= 0)
@@ -286,6 +306,11 @@ int stat(int argc, char** argv) {
     printing.complete(&all.back());
   }
   Counts counts = mean_of(all);
+  if (request.of_ranks && !has_ranks(counts))
+    counts.notes.emplace_back(
+        "--per-rank: no rank of an MPI program was seen; name its launcher: substrata stat --per-rank -- "
+        "mpirun "
+        "-n 4 ./program");
   for (const std::string& fault : metrics->faults()) counts.notes.push_back("left out: " + fault);
   // After intervals as fields or JSON nothing more: their readers want lines of one form.
   if (request.every.empty() || (form.separator.empty() && !form.json)) output.write(printing.whole(counts));

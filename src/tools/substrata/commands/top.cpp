@@ -279,7 +279,8 @@ int top(int argc, char** argv) {
   std::string interval = "1s";
   Target::What what;
   bool batch = false;
-  std::uint64_t most_looks = 0;
+  constexpr std::uint64_t kForEver = ~std::uint64_t{0};
+  std::uint64_t most_looks = kForEver;
   Arguments arguments("substrata top", kUsage);
   arguments.words("-e,--events", what.event_specs,
                   "events, separated by commas; '*' and '?' are wildcards (default: a standard set)",
@@ -293,6 +294,11 @@ int top(int argc, char** argv) {
   if (const auto status = parse_before_command(arguments, argc, argv, &what.command)) return *status;
   if (!what.command.empty() && !what.process.empty()) {
     std::fprintf(stderr, "substrata top: a command or a process, not both\n");
+    return 2;
+  }
+  if (most_looks == 0) {
+    std::fprintf(stderr,
+                 "substrata top: -n needs at least one update; without it the view goes on until q\n");
     return 2;
   }
 
@@ -384,7 +390,7 @@ int top(int argc, char** argv) {
     }
     if (ticks.take() && !asked_to_end) {
       look();
-      if (most_looks != 0 && looked >= most_looks && end()) return 0;
+      if (looked >= most_looks && end()) return 0;
     }
   }
 }

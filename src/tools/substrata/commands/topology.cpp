@@ -3,13 +3,13 @@
 #include <poll.h>
 
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <set>
 #include <stdexcept>
 
 #include "arguments/arguments.hpp"
+#include "base/whole_file.hpp"
 #include "recording/placement.hpp"
 #include "recording/reader.hpp"
 #include "sampler/child.hpp"
@@ -112,6 +112,7 @@ int topology(int argc, char** argv) {
     return 2;
   }
 
+  if (!svg.empty()) must_be_writable(svg);
   topology::Machine machine = topology::load(input);
   if (input.empty() && record.empty()) topology::place_sensors(sensors_here(), &machine);
   std::vector<recording::Placement> placements;
@@ -127,10 +128,9 @@ int topology(int argc, char** argv) {
   // What a command prints is its own: the report stands beside it, as that of `substrata stat`.
   std::ostream& out = runs ? std::cerr : std::cout;
   if (!svg.empty()) {
-    std::ofstream file(svg);
-    topology::write_svg(file, machine, placements.size() == 1 ? &placements.front() : nullptr);
-    file.close();
-    if (!file) throw std::runtime_error("'" + svg + "' cannot be written");
+    write_whole(svg, [&](std::ostream& to) {
+      topology::write_svg(to, machine, placements.size() == 1 ? &placements.front() : nullptr);
+    });
   }
   if (json) {
     out << "{\"machine\":\n";
