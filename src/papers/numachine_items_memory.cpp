@@ -167,7 +167,8 @@ Reading memory_queues(const Case& one) {
               " deep"};
 }
 
-// What requests wait on the way shows in their latency: of reads of one memory by all, the longest against the shortest.
+// What requests wait on the way shows in their latency: of reads of one memory by all, the longest against the
+// shortest.
 Reading network_queues(const Case& one) {
   reset_numachine();
   const std::uint32_t nodes = one.setting == kOneProcessor ? 1 : one.size.nodes + 8;
