@@ -44,7 +44,8 @@ class CommonSubsequences {
         lengths_(std::make_unique<uint16_t[]>(size_t{r.before + 1} * (2 * r.window + 1))) {
     pairs_.reserve(2 * window_);
   }
-  // `follows`: the access before it is the one that was fed before. Calls give(steps, count) for each subsequence found.
+  // `follows`: the access before it is the one that was fed before. Calls give(steps, count) for each subsequence
+  // found.
   template <typename Give>
   void feed(uint64_t address, bool follows, const Give& give) noexcept {
     if (held_ == accesses_.size()) {
@@ -74,8 +75,8 @@ class CommonSubsequences {
   bool same(uint32_t then, uint32_t now) const noexcept {
     return accesses_[then].step == accesses_[now].step && accesses_[then].step.symbol != kBreak;
   }
-  // The longest common subsequence of the steps [first, begun) and [begun, held_), with the latest of equal ones (Wagner
-  // and Fischer, "The string-to-string correction problem", Journal of the ACM 21(1), 1974).
+  // The longest common subsequence of the steps [first, begun) and [begun, held_), with the latest of equal ones
+  // (Wagner and Fischer, "The string-to-string correction problem", Journal of the ACM 21(1), 1974).
   void align(uint32_t first, uint32_t begun) noexcept {
     const uint32_t then_count = begun - first, now_count = held_ - begun, columns = now_count + 1;
     uint16_t* const length = lengths_.get();

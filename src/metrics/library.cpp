@@ -85,8 +85,8 @@ std::vector<const Definition*> first_of_each(const std::vector<Definition>& all)
 
 bool is_pattern(const std::string& event) { return event.find_first_of("*?") != std::string::npos; }
 
-// Takes the event if it can be counted; else the reason. What was `found` by a pattern must have the term's dimension; of
-// a named one that counts things (misses) the term may say how many bytes each is.
+// Takes the event if it can be counted; else the reason. What was `found` by a pattern must have the term's dimension;
+// of a named one that counts things (misses) the term may say how many bytes each is.
 std::string take(const std::string& event, const Term& term, const Countable& countable, bool found,
                  Bound::Term* out) {
   std::string unit_text;
