@@ -195,8 +195,8 @@ Readings measure(const Case& one) {
           std::to_string(loads.size()) + " loads, " + std::to_string(found.in_gaps) + " are in their gaps; " +
           std::to_string(found.rows) + " rows in use, " + std::to_string(found.row_bits) + " bits, " +
           std::to_string(found.evicted) + " freed"};
-  const double rate =
-      static_cast<double>(found.learned_packets) / (all - static_cast<double>(loads.size() / 16));
+  const size_t learned = loads.size() - loads.size() / 16;  // behind what taught the detector
+  const double rate = static_cast<double>(found.learned_packets) / static_cast<double>(learned);
   readings["rate"] = {rate, "1/" + digits(1 / rate, 2) + " behind the first sixteenth"};
   if (one.wants("gaps")) {
     const Reduction contiguous = reduced_by(loads, nullptr);
