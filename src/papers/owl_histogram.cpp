@@ -33,10 +33,8 @@ constexpr char kMachine[] = "l1=64k:l1_ways=2:l2=2m:l2_ways=1:line=64";
 constexpr struct {
   const char* id;
   const char* probe;
-  const char* text;
-} kPlaces[] = {{"accesses", "mem.cpu0.accesses", "before the first cache"},
-               {"l1-l2", "mem.cpu0.l1-l2", "between the caches"},
-               {"l2-memory", "mem.cpu0.l2-memory", "before memory"}};
+} kPlaces[] = {
+    {"accesses", "mem.cpu0.accesses"}, {"l1-l2", "mem.cpu0.l1-l2"}, {"l2-memory", "mem.cpu0.l2-memory"}};
 // Each seed is another part of a program's run.
 constexpr std::size_t kReducedMost = 60'000;  // accesses
 constexpr std::size_t kFullMost = 800'000;
@@ -300,26 +298,6 @@ void figures(const Setting& setting) {
     file << "block,object,accesses,misses\n";
     radix_objects(one, &file);
   });
-}
-
-std::vector<Claim> claims_about_rates() {
-  std::vector<Claim> claims;
-  const Mutant one_counter{kOneCounter, "the array of counters: there is one"};
-  const auto add = [&](const std::string& id, const std::string& text, const Criterion& criterion) {
-    claims.emplace_back(id, Statement{"5.1", text, "less than 1/8"}, criterion, Interval::kRange, "nothing",
-                        std::vector<Unsourced>{}, one_counter);
-  };
-  constexpr char kText[] = "32 to 128 counters are sufficient for an injection rate of less than 1/8, ";
-  for (const auto& place : kPlaces) {
-    const std::string id = place.id;
-    add("every-" + id, kText + std::string("for every program, ") + place.text,
-        {"programs below 1/8 with 128 counters", "%", 1, 1});
-    add("table1-" + id, kText + std::string("on average over table 1, ") + place.text,
-        {"mean of the rates with 128 counters", "", 0, kPaperRate});
-    add("splash-" + id, kText + std::string("on average over programs of SPLASH-2, ") + place.text,
-        {"mean of the rates with 128 counters", "", 0, kPaperRate});
-  }
-  return claims;
 }
 
 }  // namespace
