@@ -20,9 +20,9 @@ inline std::string contents_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// Calls write(std::ostream&) for a file beside that one, which takes its name only when all of it is written. What is not
-// a regular file, such as a pipe or a terminal, is written as it is. Throws std::runtime_error, and what `write` throws;
-// then there is no new file, and a former one is as it was.
+// Calls write(std::ostream&) for a file beside that one, which takes its name only when all of it is written. What is
+// not a regular file, such as a pipe or a terminal, is written as it is. Throws std::runtime_error, and what `write`
+// throws; then there is no new file, and a former one is as it was.
 template <typename Write>
 void write_whole(const std::string& path, Write&& write) {
   namespace fs = std::filesystem;

@@ -98,8 +98,8 @@ class EventSet {
     uint64_t ticks_mask = 0;  // bit i: event i is the processor's tick counter
     uint32_t generation = 0;
     bool plain = false;  // one group, one descriptor an event, nothing to extrapolate
-    // The kernel's own counts of this thread, which cost nothing while nobody reads them: once started they are left on,
-    // and a start or stop is one read.
+    // The kernel's own counts of this thread, which cost nothing while nobody reads them: once started they are left
+    // on, and a start or stop is one read.
     bool stays_on = false;
   };
   struct Total {
