@@ -31,7 +31,8 @@ Claim claim_from(const Json& json) {
   admit(json.at("mutant"), {"setting", "removes"});
   constexpr double kAny = std::numeric_limits<double>::infinity();
   std::vector<Unsourced> unsourced;
-  for (const auto& [parameter, settings] : json.value("unsourced", Json::object()).items())
+  const Json parameters = json.value("unsourced", Json::object());
+  for (const auto& [parameter, settings] : parameters.items())
     unsourced.push_back({parameter, settings.get<std::vector<std::string>>()});
   return {json.at("id"),
           {json.at("section"), json.at("claim"), json.at("paper")},
