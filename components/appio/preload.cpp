@@ -139,7 +139,8 @@ void publish(uint32_t kind, int file, bool is_socket, int64_t bytes, int64_t too
     substrata_appio_transfer(kind, file, is_socket, bytes > 0 ? bytes : 0, took_ns);
 }
 
-// Not noexcept: a thread may be cancelled inside the call. Makes a transfer and counts it, as `kind` and, on a socket, as `socket_kind`.
+// Not noexcept: a thread may be cancelled inside the call. Makes a transfer and counts it, as `kind` and, on a socket,
+// as `socket_kind`.
 template <typename Call>
 ssize_t transfer(int file, size_t wanted, short direction, uint32_t kind, uint32_t socket_kind, Call&& call) {
   const Before before = look_at(file, direction);

@@ -39,12 +39,13 @@ inline constexpr std::uint32_t kInterruptPending =
 inline constexpr std::uint32_t kTimestamp = 0x1a;  // bus cycles, upper word; lower word at 0x1b; read only
 inline constexpr std::uint32_t kTimestampReset = 0x1c;  // the same; a read of the lower word resets (3.4.1)
 // The registers that share the counters' circuit (section 4.3.3): a write sets bits, on all cards by a broadcast write,
-// and a processor spins on its own card; a one written to the clearing address takes a bit away. The interrupt registers
-// raise bit 5 of the pending interrupts.
+// and a processor spins on its own card; a one written to the clearing address takes a bit away. The interrupt
+// registers raise bit 5 of the pending interrupts.
 inline constexpr std::uint32_t kBarrierRegister = 0x21;
 inline constexpr std::uint32_t kBarrierRegisterClear = 0x22;
 inline constexpr std::uint32_t kInterruptRegisters = 0x23;  // two
-// Other circuits for the Configuration Controller (hard configurations, section 4.3.1), each off while its register is 0.
+// Other circuits for the Configuration Controller (hard configurations, section 4.3.1), each off while its register is
+// 0.
 inline constexpr std::uint32_t kTraceBuffer = 0x25;    // 1: the SRAM is a trace buffer (section 5.2)
 inline constexpr std::uint32_t kTracePosition = 0x26;  // words written; read only
 inline constexpr std::uint32_t kWatchdog = 0x27;       // misses of a line above the average (section 3.3.2)

@@ -1,5 +1,5 @@
-// Computes expressions for many transactions at once: each instruction runs over a column of values, so that finding out
-// which instruction comes next is paid once for up to 64 transactions.
+// Computes expressions for many transactions at once: each instruction runs over a column of values, so that finding
+// out which instruction comes next is paid once for up to 64 transactions.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -44,7 +43,8 @@ class CommonSubsequences {
         lengths_(std::make_unique<uint16_t[]>(size_t{r.before + 1} * (2 * r.window + 1))) {
     pairs_.reserve(2 * window_);
   }
-  // `follows`: the access before it is the one that was fed before. Calls give(steps, count) for each subsequence found.
+  // `follows`: the access before it is the one that was fed before. Calls give(steps, count) for each subsequence
+  // found.
   template <typename Give>
   void feed(uint64_t address, bool follows, const Give& give) noexcept {
     if (held_ == accesses_.size()) {
@@ -74,8 +74,8 @@ class CommonSubsequences {
   bool same(uint32_t then, uint32_t now) const noexcept {
     return accesses_[then].step == accesses_[now].step && accesses_[then].step.symbol != kBreak;
   }
-  // The longest common subsequence of the steps [first, begun) and [begun, held_), with the latest of equal ones (Wagner
-  // and Fischer, "The string-to-string correction problem", Journal of the ACM 21(1), 1974).
+  // The longest common subsequence of the steps [first, begun) and [begun, held_), with the latest of equal ones
+  // (Wagner and Fischer, "The string-to-string correction problem", Journal of the ACM 21(1), 1974).
   void align(uint32_t first, uint32_t begun) noexcept {
     const uint32_t then_count = begun - first, now_count = held_ - begun, columns = now_count + 1;
     uint16_t* const length = lengths_.get();
@@ -156,20 +156,18 @@ class Lcs {
           kMostWindow),
       reg("before", "accesses that they are compared with", 400, 8, kMostBefore),
       reg("gap", "other accesses that may stand among those of a pattern", 16, 0, kMostGap),
-      reg("dead_after", "accesses after which an unused row is dead", 100000, 1,
-          std::numeric_limits<uint64_t>::max()),
+      patterns::kDeadAfter,
   };
   static constexpr Metric kMetrics[] = {
-      count_metric("ACCESSES", "transactions reduced", "transactions"),
-      count_metric("POINTS", "patterns that became one point", "points"),
-      count_metric("COVERED", "transactions that these points stand for", "transactions"),
+      patterns::kAccesses,
+      patterns::kPoints,
+      patterns::kCovered,
       count_metric("GAPS", "transactions in the gaps of these patterns", "transactions"),
-      count_metric("LITERALS", "transactions in no pattern", "transactions"),
-      count_metric("DEFINITIONS", "patterns sent to the reader", "patterns"),
-      count_metric("EVICTED", "rows of the table that were freed", "patterns"),
-      gauge_metric("PATTERNS", "rows of the table in use", "patterns"),
-      gauge_metric("TABLE_BITS", "of these rows, each as wide as its largest difference needs", "bits"),
-  };
+      patterns::kLiterals,
+      patterns::kDefinitions,
+      patterns::kEvicted,
+      patterns::kPatterns,
+      gauge_metric("TABLE_BITS", "of these rows, each as wide as its largest difference needs", "bits")};
   static void cost(const uint64_t* r, Cost& out) noexcept {
     const PatternRegisters of(r);
     out = {9, uint64_t{of.rows} * of.length * 32 + (uint64_t{of.before} + 1) * (2 * of.window + 1) * 16,

@@ -1,7 +1,6 @@
 // Keeps the library, and loads shared objects after a trial in a child process.
 #include "library.hpp"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/folder.hpp"
 #include "base/parse.hpp"
 #include "base/shared_library.hpp"
 #include "base/trial.hpp"
@@ -271,20 +271,14 @@ int load_modules(const char* path) {
 }
 
 int load_folder(const char* folder) {
-  DIR* const open = opendir(folder);
-  if (open == nullptr) {
+  const auto names = try_names_in(folder);
+  if (!names) {
     return fail(Code::kSystem, "the module library's folder '%s' cannot be read: %s", folder,
                 std::strerror(errno));
   }
-  std::vector<std::string> files;
-  while (const dirent* entry = readdir(open)) {
-    const std::string_view name = entry->d_name;
-    if (name.size() > 4 && (name.ends_with(".owl") || name.ends_with(".so"))) files.emplace_back(name);
-  }
-  closedir(open);
-  std::sort(files.begin(), files.end());
   int added = 0;
-  for (const std::string& name : files) {
+  for (const std::string& name : *names) {
+    if (name.size() <= 4 || !(name.ends_with(".owl") || name.ends_with(".so"))) continue;
     const std::string path = std::string(folder) + "/" + name;
     int refused = 0;
     if (name.ends_with(".so")) {

@@ -122,18 +122,11 @@ class Pattern {
           1),
       reg("forward", "1: points and literals go to the next sub-module, with a point's number in detail", 0,
           0, 1),
-      reg("dead_after", "accesses after which an unused row is dead", 100000, 1,
-          std::numeric_limits<uint64_t>::max()),
+      patterns::kDeadAfter,
   };
-  static constexpr Metric kMetrics[] = {
-      count_metric("ACCESSES", "transactions reduced", "transactions"),
-      count_metric("POINTS", "patterns that became one point", "points"),
-      count_metric("COVERED", "transactions that these points stand for", "transactions"),
-      count_metric("LITERALS", "transactions in no pattern", "transactions"),
-      count_metric("DEFINITIONS", "patterns sent to the reader", "patterns"),
-      count_metric("EVICTED", "rows of the table that were freed", "patterns"),
-      gauge_metric("PATTERNS", "rows of the table in use", "patterns"),
-  };
+  static constexpr Metric kMetrics[] = {patterns::kAccesses, patterns::kPoints,      patterns::kCovered,
+                                        patterns::kLiterals, patterns::kDefinitions, patterns::kEvicted,
+                                        patterns::kPatterns};
   static void cost(const uint64_t* r, Cost& out) noexcept {
     // The paper's table is its rows of 32-bit distances; a row's steps are compared at once.
     out = {7, r[0] * r[1] * 32 * (r[2] != 0 ? 2 : 1) + kHistory * 32, r[1]};

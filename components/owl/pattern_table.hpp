@@ -6,11 +6,27 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <vector>
 
+#include "module.hpp"
 #include "pattern.hpp"
 
 namespace substrata::owl {
+
+// What the modules that find patterns count, and when they give up a row.
+namespace patterns {
+inline constexpr Register kDeadAfter = reg("dead_after", "accesses after which an unused row is dead", 100000,
+                                           1, std::numeric_limits<uint64_t>::max());
+inline constexpr Metric kAccesses = count_metric("ACCESSES", "transactions reduced", "transactions");
+inline constexpr Metric kPoints = count_metric("POINTS", "patterns that became one point", "points");
+inline constexpr Metric kCovered =
+    count_metric("COVERED", "transactions that these points stand for", "transactions");
+inline constexpr Metric kLiterals = count_metric("LITERALS", "transactions in no pattern", "transactions");
+inline constexpr Metric kDefinitions = count_metric("DEFINITIONS", "patterns sent to the reader", "patterns");
+inline constexpr Metric kEvicted = count_metric("EVICTED", "rows of the table that were freed", "patterns");
+inline constexpr Metric kPatterns = gauge_metric("PATTERNS", "rows of the table in use", "patterns");
+}  // namespace patterns
 
 inline constexpr uint32_t kBreak = 0xffffffff;  // the symbol of no step: something else stood between
 

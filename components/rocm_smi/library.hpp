@@ -1,5 +1,5 @@
-// AMD's library librocm_smi64, loaded at run time: the functions that give a number without a structure of the library's,
-// since those change between releases.
+// AMD's library librocm_smi64, loaded at run time: the functions that give a number without a structure of the
+// library's, since those change between releases.
 #pragma once
 
 #include <substrata/substrate.h>

@@ -1,5 +1,5 @@
-// gpu_node FOLDER: an MPI program that plays a node of eight GPUs. It computes and exchanges in turn, really, and writes
-// what the GPUs and adapters of such a node would show into FOLDER, a machine unfolded from
+// gpu_node FOLDER: an MPI program that plays a node of eight GPUs. It computes and exchanges in turn, really, and
+// writes what the GPUs and adapters of such a node would show into FOLDER, a machine unfolded from
 // tests/machines/eight_h200.txt: power and heat by a lag of first order towards those of the phase, port counters by
 // the bytes that the ranks exchanged. Nothing of it was measured on a GPU.
 #include <mpi.h>

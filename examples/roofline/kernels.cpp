@@ -131,8 +131,9 @@ void multiply(const Kernel& kernel, const double* a, const double* b, double* c,
     }
 }
 
-// c += a * b in blocks that stay in the near caches. Both matrices are first copied as the tiles read them; then of each
-// product of two blocks both are loaded, and a block of c is loaded and stored once for all products that go into it.
+// c += a * b in blocks that stay in the near caches. Both matrices are first copied as the tiles read them; then of
+// each product of two blocks both are loaded, and a block of c is loaded and stored once for all products that go into
+// it.
 void product(std::size_t size, std::size_t block, Counts& counts) {
   std::vector<double> a(size * size, 1.0), b(size * size, 0.5), c(size * size, 0.0);
   const Kernel kernel = kernel_here();

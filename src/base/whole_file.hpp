@@ -33,9 +33,9 @@ inline void must_be_writable(const std::string& path) {
     throw std::runtime_error("'" + path + "' cannot be written: " + std::generic_category().message(errno));
 }
 
-// Calls write(std::ostream&) for a file beside that one, which takes its name only when all of it is written. What is not
-// a regular file, such as a pipe or a terminal, is written as it is. Throws std::runtime_error, and what `write` throws;
-// then there is no new file, and a former one is as it was.
+// Calls write(std::ostream&) for a file beside that one, which takes its name only when all of it is written. What is
+// not a regular file, such as a pipe or a terminal, is written as it is. Throws std::runtime_error, and what `write`
+// throws; then there is no new file, and a former one is as it was.
 template <typename Write>
 void write_whole(const std::string& path, Write&& write) {
   namespace fs = std::filesystem;

@@ -194,8 +194,8 @@ function(substrata_write_modules)
 endfunction()
 cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL substrata_write_modules)
 
-# substrata_embed_texts(<variable> <delimiter> FILE...): the entries of an array of {name, text} with the files' contents,
-# which are configured anew when a file changes.
+# substrata_embed_texts(<variable> <delimiter> FILE...): the entries of an array of {name, text} with the files'
+# contents, which are configured anew when a file changes.
 function(substrata_embed_texts variable delimiter)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
   set(texts "")

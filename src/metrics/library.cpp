@@ -1,16 +1,14 @@
 // Files of metrics, and the choice among definitions of one name.
 #include "metrics/library.hpp"
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 
+#include "base/folder.hpp"
 #include "base/glob.hpp"
 #include "metrics/foreign.hpp"
 
@@ -22,18 +20,6 @@ constexpr std::string_view kLikwid = "likwid:";
 std::string in_lower_case(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
-}
-
-// Names in a folder, in order; none where it cannot be read.
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> out;
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()),
-                                                 [](DIR* one) { return ::closedir(one); });
-  if (!open) return out;
-  while (const dirent* entry = ::readdir(open.get()))
-    if (entry->d_name[0] != '.') out.emplace_back(entry->d_name);
-  std::sort(out.begin(), out.end());
-  return out;
 }
 
 // One byte more than is allowed at most, so that a longer file is refused where it is read.
@@ -85,8 +71,8 @@ std::vector<const Definition*> first_of_each(const std::vector<Definition>& all)
 
 bool is_pattern(const std::string& event) { return event.find_first_of("*?") != std::string::npos; }
 
-// Takes the event if it can be counted; else the reason. What was `found` by a pattern must have the term's dimension; of
-// a named one that counts things (misses) the term may say how many bytes each is.
+// Takes the event if it can be counted; else the reason. What was `found` by a pattern must have the term's dimension;
+// of a named one that counts things (misses) the term may say how many bytes each is.
 std::string take(const std::string& event, const Term& term, const Countable& countable, bool found,
                  Bound::Term* out) {
   std::string unit_text;

@@ -1,9 +1,9 @@
 // numachine-conflicts: conflict misses found in the profile of a cache by line, by its average and by
 // thresholds, and traced to data objects (Lemieux, section 3.3.2); the patterns of sharing distinguished.
 #include <algorithm>
-#include <limits>
 #include <ostream>
 
+#include "papers/claims.hpp"
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
@@ -13,7 +13,6 @@ namespace {
 constexpr char kNoConflict[] = "ways=1";
 constexpr char kNotPreloaded[] = "preload=0";
 constexpr char kConflictInstead[] = "program=conflict";
-constexpr char kUpdate[] = "protocol=update";
 
 // Every processor works in rounds on words that fall on one line of its cache; a size's amount is the rounds.
 std::string conflict_of(const Case& one) {
@@ -132,70 +131,6 @@ Readings measure(const Case& one) {
   return found;
 }
 
-Study study() {
-  constexpr double kAny = std::numeric_limits<double>::infinity();
-  constexpr char kNothing[] = "nothing";
-  constexpr char kThreshold[] = "nothing; 16 misses above the average stand out, which is ours";
-  const Mutant no_conflict{kNoConflict, "the words beyond the first, which fall on the same line"};
-  const std::vector<Unsourced> latencies = {{"memory's bus cycles", {"memory=6", "memory=24"}},
-                                            {"bus cycles until a retry", {"retry=8", "retry=32"}}};
-  return {
-      {{"spikes",
-        {"3.3.2", "sharp spikes in the profile indicate excessive conflicts at a cache line", "spikes"},
-        {"lines that stand out, by processor; each works on one line", "", 1, 1},
-        Interval::kRange,
-        kThreshold,
-        {},
-        no_conflict},
-       {"objects",
-        {"3.3.2", "conflicts can be traced back to the objects that map to the line", "a list of candidates"},
-        {"share of the lines at which the object in conflict is named", "%", 1, 1},
-        Interval::kRange,
-        kThreshold,
-        {},
-        no_conflict},
-       {"interrupts",
-        {"3.3.2, footnote 4", "an interrupt comes as soon as a line exceeds a number of misses",
-         "one for each such line"},
-        {"interrupts by processor; each has one line with more misses than the SRAM is preloaded with", "", 1,
-         1},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kNotPreloaded, "the SRAM's initial count"}},
-       {"capacity",
-        {"3.3.2", "a completely uniform profile primarily indicates capacity misses", "uniform"},
-        {"lines that stand out when arrays stream through a small cache", "", 0, 0},
-        Interval::kRange,
-        kThreshold,
-        {},
-        {kConflictInstead, "the capacity misses: conflicts come instead"}},
-       {"patterns",
-        {"3.3.2", "counts of invalidation, ownership and other misses characterise how data is shared",
-         "patterns distinguished"},
-        {"share of six programs, one of each pattern, whose object is classified rightly", "%", 1, 1},
-        Interval::kRange,
-        "nothing; the rules are ours",
-        latencies,
-        {kUpdate, "the invalidate-based protocol, and with it invalidation misses"}},
-       {"migratory",
-        {"3.3.2",
-         "when there are many more invalidation hits than misses, the data is likely to be migratory",
-         "many more (no figure given; taken as twice)"},
-        {"external invalidation hits by invalidation misses of migratory data", "", 2, kAny},
-        Interval::kRange,
-        kNothing,
-        latencies,
-        {kUpdate, "the invalidate-based protocol, and with it invalidation hits"}}},
-      {{"50 rounds, 8 processors", 50, 8},
-       {"50 rounds, 16 processors", 50, 16},
-       {"100 rounds, 16 processors", 100, 16}},
-      {{"200 rounds, 16 processors", 200, 16},
-       {"200 rounds, 32 processors", 200, 32},
-       {"200 rounds, 64 processors", 200, 64}},
-      measure};
-}
-
 void figures(const Setting& setting) {
   std::string table = "workload,object,cause,other,invalidation,ownership,invalidations\n";
   patterns({{"", 100, 16}, 1, "", {}}, &table);
@@ -204,10 +139,8 @@ void figures(const Setting& setting) {
 
 }  // namespace
 
-extern const Reproduction numachine_conflicts{
-    .id = "numachine-conflicts",
-    .title = "Lemieux, section 3.3.2: conflicts by cache line, thresholds, and data objects",
-    .study = study,
-    .figures = figures};
+extern const Reproduction numachine_conflicts =
+    stated("numachine-conflicts",
+           "Lemieux, section 3.3.2: conflicts by cache line, thresholds, and data objects", measure, figures);
 
 }  // namespace substrata::papers

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "papers/claims.hpp"
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
@@ -105,9 +106,7 @@ Sums sums_of(const std::string& workload, std::uint32_t processors, const std::s
 std::string count(double number) { return digits(number, 0); }
 
 constexpr char kWarm[] = "warm=1";
-constexpr char kUpdate[] = "protocol=update";
 constexpr char kTags[] = "tags=checked";
-constexpr char kLarge[] = "cache=16m";
 
 // The array is as long as the cache or longer, so that lines of other tags take the place of invalid ones.
 std::string conflicting(const Case& one) { return "fft:points=" + std::to_string(one.size.amount); }
@@ -141,42 +140,6 @@ Readings measure(const Case& one) {
   return found;
 }
 
-Study study() {
-  constexpr double kAny = std::numeric_limits<double>::infinity();
-  constexpr char kNothing[] = "nothing: the circuit is modelled as described";
-  return {
-      {{"others",
-        {"4.4.4, figure 4.8b", "invalidation misses are estimated, and other misses may be counted as such",
-         "may; the error is \"expected to be small\", without a figure, so that its size is not judged"},
-        {"invalidation misses estimated beyond those that there were", "", 1, kAny},
-        Interval::kRange,
-        kNothing,
-        {{"memory's bus cycles", {"memory=6", "memory=24"}}},
-        {kLarge, "the lines that take an invalid line's place: the cache holds all"}},
-       {"replaced",
-        {"4.4.4, figure 4.8b", "that is so because the tag is unknown and unchecked", "no figure given"},
-        {"the excess by the misses that took the place of an invalid line of another tag", "%", 0.99, 1.01},
-        Interval::kRange,
-        kNothing,
-        {{"bus cycles until a retry", {"retry=8", "retry=32"}}},
-        {kTags, "the tags' being unknown: misses whose tag does not match are left out"}},
-       {"more hits",
-        {"3.3.2", "there are always more external invalidation hits than invalidation misses",
-         "hits >= misses"},
-        {"least number of hits by misses, over six programs", "", 1, kAny},
-        Interval::kRange,
-        "nothing",
-        {{"bus cycles until a retry", {"retry=8", "retry=32"}}},
-        {kUpdate, "the invalidate-based protocol: nothing is invalidated"}}},
-      {{"65536 points, 4 processors", 65536, 4},
-       {"65536 points, 8 processors", 65536, 8},
-       {"65536 points, 16 processors", 65536, 16}},
-      {{"65536 points, 32 processors", 65536, 32},
-       {"262144 points, 16 processors", 262144, 16},
-       {"262144 points, 32 processors", 262144, 32}},
-      measure};
-}
-
 // The error by workload, from reset and in caches full of an earlier program's lines.
 void figures(const Setting& setting) {
   std::string table =
@@ -197,10 +160,8 @@ void figures(const Setting& setting) {
 
 }  // namespace
 
-extern const Reproduction numachine_estimates{
-    .id = "numachine-estimates",
-    .title = "Lemieux, section 4.4.4 and figure 4.8: the estimates of invalidation hits and misses",
-    .study = study,
-    .figures = figures};
+extern const Reproduction numachine_estimates = stated(
+    "numachine-estimates",
+    "Lemieux, section 4.4.4 and figure 4.8: the estimates of invalidation hits and misses", measure, figures);
 
 }  // namespace substrata::papers

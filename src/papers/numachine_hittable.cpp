@@ -1,10 +1,10 @@
 // numachine-hittable: the memory state hit table and the FIFO depths of the memory card (Lemieux, appendix A).
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <ostream>
 #include <stdexcept>
 
+#include "papers/claims.hpp"
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
@@ -134,45 +134,6 @@ Readings measure(const Case& one) {
   return found;
 }
 
-Study study() {
-  constexpr double kAny = std::numeric_limits<double>::infinity();
-  constexpr char kNothing[] = "nothing: the card is modelled as described";
-  return {{{"cells",
-            {"A, table A.1", "a table counts the request types that hit each memory state",
-             "4 states by 4 request types"},
-            {"share of the requests, one by one, in the cell of their type and state", "%", 1, 1},
-            Interval::kRange,
-            kNothing,
-            {},
-            {kMerged, "the distinction of states"}},
-           {"write-backs",
-            {"4.1", "a write-back meets a block that memory knows to be dirty", "LI or GI"},
-            {"share of the write-backs that meet LI or GI", "%", 1, 1},
-            Interval::kRange,
-            kNothing,
-            {{"memory's bus cycles", {"memory=6", "memory=24"}}},
-            {"protocol=update", "the invalidate-based write-back protocol, so that nothing is dirty"}},
-           {"time average",
-            {"A", "the depth accumulated by cycle, by the cycles, is the time-average queue length", "equal"},
-            {"the accumulator's average by that of Little's law, from each request's wait", "", 1 - 1e-9,
-             1 + 1e-9},
-            Interval::kRange,
-            kNothing,
-            {},
-            {kByChange, "accumulating in every cycle"}},
-           {"population average",
-            {"A", "accumulated after every change only, it is a population average instead",
-             "no figure given; taken as another number"},
-            {"the average by changes by that by cycles", "", 1.05, kAny},
-            Interval::kRange,
-            kNothing,
-            {},
-            {kByCycle, "accumulating only at changes"}}},
-          sorts(),
-          full_sorts(),
-          measure};
-}
-
 void figures(const Setting& setting) {
   reset_numachine();
   run_on_numachine("radix:keys=65536", 16, kSmall);
@@ -188,10 +149,8 @@ void figures(const Setting& setting) {
 
 }  // namespace
 
-extern const Reproduction numachine_hittable{
-    .id = "numachine-hittable",
-    .title = "Lemieux, appendix A: the memory state hit table and FIFO depths",
-    .study = study,
-    .figures = figures};
+extern const Reproduction numachine_hittable =
+    stated("numachine-hittable", "Lemieux, appendix A: the memory state hit table and FIFO depths", measure,
+           figures);
 
 }  // namespace substrata::papers

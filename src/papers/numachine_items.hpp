@@ -1,4 +1,4 @@
-// How each of the 23 recommended measurements is taken on the model, and what it is held against.
+// How each of the 23 recommended measurements is taken on the model.
 #pragma once
 
 #include <string>
@@ -8,15 +8,10 @@
 
 namespace substrata::papers {
 
-// One of them, as a claim: its number in table 4.10, or that and a letter where a row has two parts.
+// One of them, a claim of claims/numachine-table410.json: its number in table 4.10, or that and a word where a row has
+// several parts.
 struct Measurement {
   std::string id;
-  const char* text;
-  const char* thesis;    // the table's column "Implemented?"
-  const char* compared;  // with what is known
-  double least, most;
-  const char* mutant;   // a setting of the case
-  const char* removes;  // what is absent in it
   Reading (*take)(const Case& one);
 };
 

@@ -167,7 +167,8 @@ Reading memory_queues(const Case& one) {
               " deep"};
 }
 
-// What requests wait on the way shows in their latency: of reads of one memory by all, the longest against the shortest.
+// What requests wait on the way shows in their latency: of reads of one memory by all, the longest against the
+// shortest.
 Reading network_queues(const Case& one) {
   reset_numachine();
   const std::uint32_t nodes = one.setting == kOneProcessor ? 1 : one.size.nodes + 8;
@@ -251,45 +252,20 @@ Reading apparent(const Case& one) {
 
 }  // namespace
 
-const std::vector<Measurement> memory_measurements = {
-    {"8", "informing memory operations call a handler while the TRIGGER pin is active",
-     "no: the processor needs support; "
-     "the modelled one has it",
-     "handler calls of misses", 1, 1, kNoTrigger, "the active pin", informing},
-    {"9", "performance data are separated by PhaseID", "yes: 4 to 16 bits",
-     "instructions in the phases together; 0 when there is one", 1, 1, kNoPhases, "the program's phases",
-     by_phase},
-    {"9 travelling", "PhaseID accompanies transactions to the memories", "yes: 4 bits",
-     "requests at the memories with the bits of the register", 1, 1, kNotWritten, "the register's value",
-     travelling_phase},
-    {"10", "the SRAM counts misses by cache line", "yes", "misses counted of those known", 1, 1, kSramOff,
-     "the SRAM's enable", cache_profile},
-    {"11", "a threshold raises an interrupt for a cache line", "yes: preload and overflow",
-     "interrupts by lines beyond it", 1, 1, kNotPreloaded, "the SRAM's initial count", thresholds},
-    {"12", "invalidation misses are estimated", "yes: an estimate",
-     "misses counted of those known, in warm caches", 0.95, 1.05, kUpdate, "the invalidate-based protocol",
-     invalidation_misses},
-    {"13", "external invalidation hits are estimated", "yes: an estimate", "hits counted of those known",
-     0.95, 1.05, kUpdate, "the invalidate-based protocol", invalidation_hits},
-    {"14", "ownership misses are counted", "yes: an estimate", "successful misses counted of those known", 1,
-     1, kOff, "the counters' enable", ownership_misses},
-    {"14 cancelled", "cancelled ownership misses are counted", "yes: an estimate",
-     "misses counted of those known", 1, 1, kOff, "the counters' enable", cancelled_misses},
-    {"15 memory", "queue performance of the memories is measured", "no: future monitoring",
-     "transaction-cycles in the FIFOs of those by requests and waits", 0.999, 1.001, kOneProcessor,
-     "other processors", memory_queues},
-    {"15 network", "queue performance of the network is measured", "no: future monitoring",
-     "100 % when packets are seen to wait for rings", 1, 1, kOneProcessor, "other processors",
-     network_queues},
-    {"16", "local and remote references are separated by the response state", "yes",
-     "responses in their place's count", 1, 1, kNoMask, "the receiving mask", locality},
-    {"17", "the memory state comes with every response", "yes", "responses in the count of their state", 1, 1,
-     kNoMask, "the receiving mask", memory_states},
-    {"18", "pipeline counters are merged to count all cache miss stall cycles", "yes",
-     "cycles counted of those known; a counter loses up to three", 0.999, 1, kPrimaryOnly,
-     "the group of secondary cache stalls", miss_cycles},
-    {"19", "apparent miss cycles are measured (AMCPI)", "no: the R4400 hides no latency; the model may",
-     "AMCPI counted by that of the program", 0.999, 1.001, kNoOverlap, "what the processor does meanwhile",
-     apparent}};
+const std::vector<Measurement> memory_measurements = {{"8", informing},
+                                                      {"9", by_phase},
+                                                      {"9 travelling", travelling_phase},
+                                                      {"10", cache_profile},
+                                                      {"11", thresholds},
+                                                      {"12", invalidation_misses},
+                                                      {"13", invalidation_hits},
+                                                      {"14", ownership_misses},
+                                                      {"14 cancelled", cancelled_misses},
+                                                      {"15 memory", memory_queues},
+                                                      {"15 network", network_queues},
+                                                      {"16", locality},
+                                                      {"17", memory_states},
+                                                      {"18", miss_cycles},
+                                                      {"19", apparent}};
 
 }  // namespace substrata::papers

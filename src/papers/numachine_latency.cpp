@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <ostream>
 
+#include "papers/claims.hpp"
 #include "papers/numachine_runs.hpp"
 #include "papers/reproduction.hpp"
 
@@ -156,56 +156,6 @@ Readings measure(const Case& one) {
       {"variable", {ratio(high, low), std::to_string(low) + " cycles, " + std::to_string(high) + " cycles"}}};
 }
 
-Study study() {
-  constexpr double kNone = -std::numeric_limits<double>::infinity();
-  constexpr double kAny = std::numeric_limits<double>::infinity();
-  constexpr char kNothing[] = "nothing: the card is modelled bit by bit";
-  const Mutant unmasked{kNoMask, "the receiving mask, so that requests are counted before their response"};
-  return {{{"whole",
-            {"4.4.5", "the full-width timer's histogram shows how many requests took 0, 1, ..., 4095 cycles",
-             "exactly"},
-            {"share of the requests in the histogram at their time", "%", 1, 1},
-            Interval::kRange,
-            kNothing,
-            {},
-            unmasked},
-           {"compact",
-            {"4.4.5", "the compact timer divides the times into the printed intervals", "128 intervals"},
-            {"share of the requests in the histogram in their interval", "%", 1, 1},
-            Interval::kRange,
-            kNothing,
-            {},
-            unmasked},
-           {"moments",
-            {"4.4.5", "from either histogram the average and the variance of the latency can be constructed",
-             "no figure given; half of the widest interval is 1/32 of its time"},
-            {"largest error of average and standard deviation by either histogram", "%", kNone, 1.0 / 32},
-            Interval::kRange,
-            kNothing,
-            {},
-            unmasked},
-           {"states",
-            {"4.4.5, table 4.9", "the histograms can be separated by the response state register", "5 bits"},
-            {"share of the requests in the histogram of their response state", "%", 1, 1},
-            Interval::kRange,
-            kNothing,
-            {},
-            unmasked},
-           {"variable",
-            {"3.3.3", "in a NUMA system a cache miss has a highly variable service latency",
-             "no figure given; taken as the 95th percentile at twice the 5th"},
-            {"95th percentile of the latency of reads by the 5th", "", 2, kAny},
-            Interval::kRange,
-            "nothing",
-            {{"memory's bus cycles", {"memory=6", "memory=24"}},
-             {"look-up's bus cycles", {"lookup=2", "lookup=8"}},
-             {"bus cycles until a retry", {"retry=8", "retry=32"}}},
-            {kAlone, "other processors, their memories and their traffic"}}},
-          sorts(),
-          full_sorts(),
-          measure};
-}
-
 void figures(const Setting& setting) {
   const Histograms all = histograms_of({{"", 65536, 16}, 1, "", {}});
   setting.write("numachine-latency.csv", [&](std::ostream& file) {
@@ -218,10 +168,8 @@ void figures(const Setting& setting) {
 
 }  // namespace
 
-extern const Reproduction numachine_latency{
-    .id = "numachine-latency",
-    .title = "Lemieux, sections 4.3.6 and 4.4.5: latency histograms, whole and compact",
-    .study = study,
-    .figures = figures};
+extern const Reproduction numachine_latency =
+    stated("numachine-latency", "Lemieux, sections 4.3.6 and 4.4.5: latency histograms, whole and compact",
+           measure, figures);
 
 }  // namespace substrata::papers

@@ -1,9 +1,9 @@
-// numachine-overheads: what a program loses to its sequential part, to the timing of basic blocks, to miss handlers and to
-// the wrong protocol (Lemieux, sections 3.1.6, 3.3.1, 3.3.2 and 3.4.2, figures 3.1 to 3.3).
+// numachine-overheads: what a program loses to its sequential part, to the timing of basic blocks, to miss handlers and
+// to the wrong protocol (Lemieux, sections 3.1.6, 3.3.1, 3.3.2 and 3.4.2, figures 3.1 to 3.3).
 #include <algorithm>
-#include <limits>
 #include <ostream>
 
+#include "papers/claims.hpp"
 #include "papers/numachine_blocks.hpp"
 #include "papers/numachine_runs.hpp"
 #include "papers/plot.hpp"
@@ -162,80 +162,6 @@ Readings measure(const Case& one) {
   return found;
 }
 
-Study study() {
-  constexpr double kAny = std::numeric_limits<double>::infinity();
-  constexpr char kNothing[] = "nothing";
-  const Mutant invalidate{kInvalidate, "the update-based protocol"};
-  const Mutant no_blocks{kNoBlocks, "the instructions that take the time"};
-  const std::vector<Unsourced> latencies = {{"memory's bus cycles", {"memory=6", "memory=24"}},
-                                            {"look-up's bus cycles", {"lookup=2", "lookup=8"}}};
-  return {
-      {{"amdahl",
-        {"3.1.6, figure 3.1",
-         "the sequential part bounds the speedup: timing both parts gives the time on more",
-         "1.5 s on 16 processors where two take 5 s, of which 1 s is sequential; 0.625 s by linear speedup"},
-        {"time by that of the parts, timed on two processors", "", 0.98, 1.02},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kLinear, "the sequential part from the prediction"}},
-       {"five",
-        {"3.4.2, figure 3.2", "timing a basic block takes five instructions", "5 instructions a block"},
-        {"instructions a block more than without", "", 5, 5},
-        Interval::kRange,
-        kNothing,
-        {},
-        no_blocks},
-       {"three",
-        {"3.4.2, figure 3.3", "with a timestamp that resets itself it takes three", "3 instructions a block"},
-        {"instructions a block more than without", "", 3, 3},
-        Interval::kRange,
-        kNothing,
-        {},
-        no_blocks},
-       {"handler",
-        {"3.3.1", "a 10-cycle miss handler increases run time by no more than 30 % for most applications",
-         "at most 30 % for most"},
-        {"share of five applications that take at most 30 % longer", "%", 0.501, 1},
-        Interval::kRange,
-        kNothing,
-        latencies,
-        {kSlowHandler, "the fast mechanism: a trap of 1000 cycles comes instead"}},
-       {"true sharing",
-        {"3.3.2", "some types of true sharing are faster with updates", "faster (no figure given)"},
-        {"time with updates by time with invalidations, many readers and writers", "", 0, 0.999},
-        Interval::kRange,
-        kNothing,
-        latencies,
-        invalidate},
-       {"migratory",
-        {"3.3.2", "for migratory data updates are likely to perform worse", "slower (no figure given)"},
-        {"time with updates by time with invalidations, migratory data", "", 1.001, kAny},
-        Interval::kRange,
-        kNothing,
-        latencies,
-        invalidate},
-       {"no invalidation",
-        {"3.3.2", "there are no invalidation misses with an update protocol", "none"},
-        {"invalidation misses", "", 0, 0},
-        Interval::kRange,
-        kNothing,
-        {},
-        invalidate},
-       {"every write",
-        {"3.3.2", "update-based protocols have an ownership miss on every write", "every write"},
-        {"ownership misses by writes", "%", 1, 1},
-        Interval::kRange,
-        kNothing,
-        {},
-        invalidate}},
-      {{"2048, 4 processors", 2048, 4}, {"2048, 8 processors", 2048, 8}, {"4096, 16 processors", 4096, 16}},
-      {{"8192, 8 processors", 8192, 8},
-       {"8192, 16 processors", 8192, 16},
-       {"16384, 16 processors", 16384, 16}},
-      measure};
-}
-
 void figures(const Setting& setting) {
   const std::uint64_t amount = setting.paper_size ? 16384 : 2048;
   Series ideal{"linear", {}}, bound{"by the parts' times", {}},
@@ -295,11 +221,10 @@ void figures(const Setting& setting) {
 
 }  // namespace
 
-extern const Reproduction numachine_overheads{.id = "numachine-overheads",
-                                              .title =
-                                                  "Lemieux, figures 3.1 to 3.3, sections 3.3.1 and 3.3.2: "
-                                                  "sequential parts, block timing, handlers, updates",
-                                              .study = study,
-                                              .figures = figures};
+extern const Reproduction numachine_overheads =
+    stated("numachine-overheads",
+           "Lemieux, figures 3.1 to 3.3, sections 3.3.1 and 3.3.2: "
+           "sequential parts, block timing, handlers, updates",
+           measure, figures);
 
 }  // namespace substrata::papers

@@ -48,17 +48,6 @@ std::vector<std::uint32_t> read_sram(std::uint32_t processor) {
   return words;
 }
 
-std::vector<Size> sorts() {
-  return {{"4096 keys, 8 processors", 4096, 8},
-          {"4096 keys, 16 processors", 4096, 16},
-          {"16384 keys, 16 processors", 16384, 16}};
-}
-std::vector<Size> full_sorts() {
-  return {{"65536 keys, 16 processors", 65536, 16},
-          {"65536 keys, 32 processors", 65536, 32},
-          {"65536 keys, 64 processors", 65536, 64}};
-}
-
 void reset_numachine() { must(substrata_numachine_reset()); }
 
 substrata_numachine_truth known(std::uint32_t processor) {

@@ -9,13 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "papers/trial.hpp"
-
 namespace substrata::papers {
-
-// The sizes of what is tried with radix sorts: keys and processors, reduced and in full.
-std::vector<Size> sorts();
-std::vector<Size> full_sorts();
 
 // Runs a workload to its end; throws std::runtime_error when it does not run or its result is wrong. Gives
 // the simulated time in bus cycles of 20 ns.

@@ -10,6 +10,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "papers/claims.hpp"
 #include "papers/counted_set.hpp"
 #include "papers/owl_workloads.hpp"
 #include "papers/reproduction.hpp"
@@ -245,53 +246,9 @@ Readings measure(const Case& one) {
   return found;
 }
 
-Study study() {
-  constexpr char kNothing[] = "nothing: counts are compared with counts";
-  constexpr char kSuperset[] = "a true superset of extant monitoring functionality";
-  return {
-      {{"counter",
-        {"4", "existing hardware counters can be implemented as modules", kSuperset},
-        {"differences to the counters of the substrate memory, over accesses, reads, writes and bytes", "", 0,
-         0},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kBehind, "the capsule's view of every access: it sits behind the first cache"}},
-       {"profiler",
-        {"4", "sampling and profiling based on performance counters can be implemented inside the capsule",
-         "without the software component"},
-        {"cache lines with another number of samples than a profiler outside has", "", 0, 0},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kBehind, "the capsule's view of every access: it sits behind the first cache"}},
-       {"selections",
-        {"4", "the hardware monitors of the literature can be implemented: SHRIMP's histogram", kSuperset},
-        {"selections of the board's multiplexer under which a bin differs", "", 0, 0},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kFixed, "the configuration of the module by its registers"}},
-       {"threshold",
-        {"4", "the hardware monitors of the literature can be implemented: SHRIMP's threshold interrupt",
-         kSuperset},
-        {"interrupts and signals without a counterpart, by bin", "", 0, 0},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kNoThreshold, "the module's threshold"}}},
-      {{"16384 keys, 2 nodes", 16384, 2},
-       {"32768 keys, 2 nodes", 32768, 2},
-       {"32768 keys, 4 nodes", 32768, 4}},
-      {{"65536 keys, 8 nodes", 65536, 8},
-       {"262144 keys, 8 nodes", 262144, 8},
-       {"262144 keys, 16 nodes", 262144, 16}},
-      measure};
-}
-
 }  // namespace
 
-extern const Reproduction owl_compatible{
-    .id = "owl-compatible", .title = "Schulz et al., section 4: downward compatible", .study = study};
+extern const Reproduction owl_compatible =
+    stated("owl-compatible", "Schulz et al., section 4: downward compatible", measure);
 
 }  // namespace substrata::papers

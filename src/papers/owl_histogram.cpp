@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "papers/claims.hpp"
 #include "papers/owl_programs.hpp"
 #include "papers/owl_workloads.hpp"
 #include "papers/reproduction.hpp"
@@ -32,10 +33,8 @@ constexpr char kMachine[] = "l1=64k:l1_ways=2:l2=2m:l2_ways=1:line=64";
 constexpr struct {
   const char* id;
   const char* probe;
-  const char* text;
-} kPlaces[] = {{"accesses", "mem.cpu0.accesses", "before the first cache"},
-               {"l1-l2", "mem.cpu0.l1-l2", "between the caches"},
-               {"l2-memory", "mem.cpu0.l2-memory", "before memory"}};
+} kPlaces[] = {
+    {"accesses", "mem.cpu0.accesses"}, {"l1-l2", "mem.cpu0.l1-l2"}, {"l2-memory", "mem.cpu0.l2-memory"}};
 // Each seed is another part of a program's run.
 constexpr std::size_t kReducedMost = 60'000;  // accesses
 constexpr std::size_t kFullMost = 800'000;
@@ -301,79 +300,9 @@ void figures(const Setting& setting) {
   });
 }
 
-std::vector<Claim> claims_about_rates() {
-  std::vector<Claim> claims;
-  const Mutant one_counter{kOneCounter, "the array of counters: there is one"};
-  const auto add = [&](const std::string& id, const std::string& text, const Criterion& criterion) {
-    claims.emplace_back(id, Statement{"5.1", text, "less than 1/8"}, criterion, Interval::kRange, "nothing",
-                        std::vector<Unsourced>{}, one_counter);
-  };
-  constexpr char kText[] = "32 to 128 counters are sufficient for an injection rate of less than 1/8, ";
-  for (const auto& place : kPlaces) {
-    const std::string id = place.id;
-    add("every-" + id, kText + std::string("for every program, ") + place.text,
-        {"programs below 1/8 with 128 counters", "%", 1, 1});
-    add("table1-" + id, kText + std::string("on average over table 1, ") + place.text,
-        {"mean of the rates with 128 counters", "", 0, kPaperRate});
-    add("splash-" + id, kText + std::string("on average over programs of SPLASH-2, ") + place.text,
-        {"mean of the rates with 128 counters", "", 0, kPaperRate});
-  }
-  return claims;
-}
-
-Study study() {
-  const Unsourced caches{"the caches of the figure", {kSmallCache, kLongLines}};
-  std::vector<Claim> claims = claims_about_rates();
-  claims.push_back({"sums",
-                    {"5.1", "counters written back when they are freed are partial results of an exact count",
-                     "implied: written to main memory as a partial result"},
-                    {"blocks whose partial results do not add up to their accesses", "", 0, 0},
-                    Interval::kRange,
-                    "nothing",
-                    {},
-                    {kLastOnly, "the partial results: only what is left at the end is taken"}});
-  claims.push_back(
-      {"named",
-       {"4.2, figure 4 left", "the main arrays and the global data of a radix sort are distinguishable",
-        "clearly distinguishable"},
-       {"accesses that fall to an object by name", "%", 0.95, 1},
-       Interval::kRange,
-       "nothing",
-       {},
-       {kNoNames, "the reverse mapping of addresses to data structures"}});
-  claims.push_back(
-      {"height",
-       {"4.2, figure 4 right", "both arrays of a radix sort miss in the first level at around 30 %", "30 %"},
-       {"miss rate of the array that is farther from 30 %", "%", 0.25, 0.35},
-       Interval::kRange,
-       "nothing",
-       {caches},
-       {kFewBuckets, "the scatter: 16 buckets stay in the cache"}});
-  claims.push_back({"spikes",
-                    {"4.2, figure 4 right", "regular spikes to particular blocks with almost 100 % miss rate",
-                     "regular, no figure given"},
-                    {"blocks of the arrays that miss at more than 90 %", "%", 0.0005, 0.2},
-                    Interval::kRange,
-                    "nothing",
-                    {caches},
-                    {kFewBuckets, "the scatter: 16 buckets stay in the cache"}});
-  // `nodes` is the sort's number of keys: 8300 blocks an array in the figure are 132,800 keys of 4 bytes.
-  return {std::move(claims),
-          {{"15000 accesses, 16384 keys", 15'000, 16384},
-           {"30000 accesses, 32768 keys", 30'000, 32768},
-           {"60000 accesses, 65536 keys", kReducedMost, 65536}},
-          {{"200000 accesses, 65536 keys", 200'000, 65536},
-           {"400000 accesses, 262144 keys", 400'000, 262144},
-           {"800000 accesses, 131072 keys", kFullMost, 131072}},
-          measure};
-}
-
 }  // namespace
 
-extern const Reproduction owl_histogram{
-    .id = "owl-histogram",
-    .title = "Schulz et al., sections 4.2 and 5.1, figure 4: access histograms",
-    .study = study,
-    .figures = figures};
+extern const Reproduction owl_histogram = stated(
+    "owl-histogram", "Schulz et al., sections 4.2 and 5.1, figure 4: access histograms", measure, figures);
 
 }  // namespace substrata::papers

@@ -1,5 +1,5 @@
-// Owl, section 4.3 and figure 5: the loads of a molecular dynamics program through two pattern detectors, one by longest
-// common subsequences as in the paper, one by contiguous repetitions.
+// Owl, section 4.3 and figure 5: the loads of a molecular dynamics program through two pattern detectors, one by
+// longest common subsequences as in the paper, one by contiguous repetitions.
 #include <substrata/owl.hpp>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "papers/claims.hpp"
 #include "papers/molecules_loads.h"
 #include "papers/owl_loads.hpp"
 #include "papers/plot.hpp"
@@ -23,8 +24,6 @@ namespace {
 using owl_monitor::Capsule;
 using owl_monitor::Packet;
 
-// The paper's 1/72 is of one pattern; its section 5.2 takes 1/64 for pattern matching.
-constexpr double kPaperRate = 1.0 / 64;
 // Mutants.
 constexpr char kShuffled[] = "loads=in random order";
 constexpr char kNoGaps[] = "gap=0";
@@ -196,8 +195,8 @@ Readings measure(const Case& one) {
           std::to_string(loads.size()) + " loads, " + std::to_string(found.in_gaps) + " are in their gaps; " +
           std::to_string(found.rows) + " rows in use, " + std::to_string(found.row_bits) + " bits, " +
           std::to_string(found.evicted) + " freed"};
-  const double rate =
-      static_cast<double>(found.learned_packets) / (all - static_cast<double>(loads.size() / 16));
+  const size_t learned = loads.size() - loads.size() / 16;  // behind what taught the detector
+  const double rate = static_cast<double>(found.learned_packets) / static_cast<double>(learned);
   readings["rate"] = {rate, "1/" + digits(1 / rate, 2) + " behind the first sixteenth"};
   if (one.wants("gaps")) {
     const Reduction contiguous = reduced_by(loads, nullptr);
@@ -263,54 +262,11 @@ void figures(const Setting& setting) {
   setting.write("owl-molecules.svg", [&](std::ostream& file) { draw(loads, found, file); });
 }
 
-Study study() {
-  constexpr char kNothing[] = "nothing: the program is the list's stand-in for ammp";
-  constexpr char kRandom[] = "the order of the loads";
-  return {{{"recurring",
-            {"4.3, figure 5",
-             "applied to the trace of the forces' function, the module captures a number of recurring "
-             "patterns",
-             "no figure given"},
-            {"share of the loads that points of patterns stand for", "%", 0.5, 1},
-            Interval::kRange,
-            kNothing,
-            {},
-            {kShuffled, kRandom}},
-           {"rate",
-            {"4.3, 5.2",
-             "a pattern that became one access gives a rate of 1/72; 1/64 is taken for pattern matching",
-             "1/72, 1/64"},
-            {"packets for each load, behind the first sixteenth", "", 0, kPaperRate},
-            Interval::kRange,
-            kNothing,
-            {},
-            {kShuffled, kRandom}},
-           {"gaps",
-            {"4.3", "patterns are found by a longest common subsequence and are interrupted by gaps",
-             "no figure given"},
-            {"packets by subsequences, by those of contiguous repetitions", "", 0, 0.9},
-            Interval::kRange,
-            kNothing,
-            {},
-            {kNoGaps, "the gaps"}},
-           {"range",
-            {"4.3, figure 5", "the patterns iterate over a larger address space", "no figure given"},
-            {"range of the leading pattern's first loads, by that of all loads of atoms", "%", 0.5, 1},
-            Interval::kRange,
-            kNothing,
-            {},
-            {kOneAtom, "the loop over the atoms"}}},
-          {{"20000 loads", 20000, 1}, {"40000 loads", 40000, 1}, {"60000 loads", 60000, 1}},
-          {{"100000 loads", 100000, 1}, {"200000 loads", 200000, 1}, {"280000 loads", 280000, 1}},
-          measure};
-}
-
 }  // namespace
 
-extern const Reproduction owl_molecules{
-    .id = "owl-molecules",
-    .title = "Schulz et al., section 4.3, figure 5: pattern detection on a molecular dynamics program",
-    .study = study,
-    .figures = figures};
+extern const Reproduction owl_molecules =
+    stated("owl-molecules",
+           "Schulz et al., section 4.3, figure 5: pattern detection on a molecular dynamics program", measure,
+           figures);
 
 }  // namespace substrata::papers

@@ -8,6 +8,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "papers/claims.hpp"
 #include "papers/owl_loads.hpp"
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
@@ -161,51 +162,10 @@ void figures(const Setting& setting) {
   });
 }
 
-Study study() {
-  constexpr char kLoop[] =
-      "the number of loads of a pattern and the gaps between patterns, which the paper gives";
-  return {{{"reduced",
-            {"4.3", "the accesses of the recurring pattern are reduced to a single access to its base",
-             "72 to 1"},
-            {"loads that a point stands for, on average", "", 71.5, 72.5},
-            Interval::kRange,
-            kLoop,
-            {},
-            {kShuffled, "the repetition: each atom's loads come in an order of their own"}},
-           {"rate",
-            {"4.3", "this gives an injection rate of 1/72", "1/72"},
-            {"packets for each load once the pattern is known, by 1/72", "", 0.99, 1.01},
-            Interval::kRange,
-            kLoop,
-            {},
-            {kShuffled, "the repetition: each atom's loads come in an order of their own"}},
-           {"levels",
-            {"4.3", "a second round of pattern matching distils the loop body to only a few points",
-             "a few points, no figure given"},
-            {"packets after two rounds by those after one", "", 0, 0.5},
-            Interval::kRange,
-            kLoop,
-            {},
-            {kOtherWalk, "the repeated walk over the list: each step takes the atoms in another order"}},
-           {"table",
-            {"4.3", "a table of 200 x 100 entries of 32 bits is enough for the patterns",
-             "200 x 100 entries, 80 KB"},
-            {"share of the loads that whole patterns of 72 cover", "%", 0.9, 1},
-            Interval::kRange,
-            kLoop,
-            {},
-            {kShortRows, "the length of the rows: 64 entries instead of 100"}}},
-          {{"300 atoms", 300, 1}, {"600 atoms", 600, 1}, {"1200 atoms", 1200, 1}},
-          {{"1000 atoms", 1000, 1}, {"3000 atoms", 3000, 1}, {"6000 atoms", 6000, 1}},
-          measure};
-}
-
 }  // namespace
 
-extern const Reproduction owl_pattern{
-    .id = "owl-pattern",
-    .title = "Schulz et al., section 4.3, figure 5: pattern recognition and reduction",
-    .study = study,
-    .figures = figures};
+extern const Reproduction owl_pattern =
+    stated("owl-pattern", "Schulz et al., section 4.3, figure 5: pattern recognition and reduction", measure,
+           figures);
 
 }  // namespace substrata::papers

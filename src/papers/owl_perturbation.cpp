@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "papers/claims.hpp"
 #include "papers/monitored_memory.hpp"
 #include "papers/out_of_order.hpp"
 #include "papers/owl_programs.hpp"
@@ -34,7 +35,6 @@ constexpr size_t kEnough = 8;
 // seeds' windows end at equal distances. What was executed before a window fills the caches.
 constexpr size_t kReducedMost = 8'000;  // instructions timed
 constexpr size_t kReducedFollowed = 250'000;
-constexpr size_t kFullMost = 200'000;
 constexpr size_t kFullFollowed = 4'000'000;
 // Bytes of a capsule's ring. The paper leaves the size to the operating system (section 3.1).
 constexpr std::uint64_t kRings[] = {4 << 10, 64 << 10, 1 << 20};
@@ -282,61 +282,11 @@ void figures(const Setting& setting) {
   });
 }
 
-Study study() {
-  constexpr char kNothing[] = "nothing";
-  const Unsourced capsules{"how many of the capsules write at once", {kTwo}};
-  const Unsourced ring{"the size of the rings", {kSmall, kMiddle}};
-  const Mutant full_log{kFullLog, "the reduction of what is injected: every transaction is written whole"};
-  const auto most = [&](const char* id, const char* size) {
-    return Claim(
-        id,
-        {"5.2, figure 6",
-         std::string("most codes hide injection rates of 1/8 and less, with rings of ") + size, "most"},
-        {"programs of table 1 that lose at most 5 % at 1/8", "%", 0.501, 1}, Interval::kRange, kNothing,
-        {capsules}, full_log);
-  };
-  return {
-      {most("most-4k", "4 KiB"),
-       most("most-64k", "64 KiB"),
-       most("most-1m", "1 MiB"),
-       {"all-64th",
-        {"5.2, figure 6", "the codes that do not hide 1/8 require rates as low as 1/64", "as low as 1/64"},
-        {"programs of table 1 that lose at most 5 % at 1/64, rings of 1 MiB", "%", 1, 1},
-        Interval::kRange,
-        kNothing,
-        {capsules, ring},
-        full_log},
-       {"intensive",
-        {"5.2", "the codes that do not hide 1/8 are some of the more memory-intensive ones", "some"},
-        {"of the programs that lose more than 5 % at 1/8, those that keep a bus busy for half of the time",
-         "%", 0.5, 1},
-        Interval::kRange,
-        kNothing,
-        {capsules, ring},
-        {kLargeCaches, "the traffic to memory: the caches hold everything"}},
-       {"separate",
-        {"5.2", "a separate monitoring memory could eliminate most perturbation for higher injection rates",
-         "most"},
-        {"part of the summed losses at 1/1, 1/8 and 1/64 that it takes away", "%", 0.501, 1},
-        Interval::kRange,
-        kNothing,
-        {capsules, ring},
-        {kNotSeparate, "the separate memory"}}},
-      {{"2000 instructions", 2'000, 1},
-       {"4000 instructions", 4'000, 1},
-       {"8000 instructions", kReducedMost, 1}},
-      {{"50000 instructions", 50'000, 1},
-       {"100000 instructions", 100'000, 1},
-       {"200000 instructions", kFullMost, 1}},
-      measure};
-}
-
 }  // namespace
 
-extern const Reproduction owl_perturbation{
-    .id = "owl-perturbation",
-    .title = "Schulz et al., section 5.2, tables 1 and 2, figure 6: perturbation by injected results",
-    .study = study,
-    .figures = figures};
+extern const Reproduction owl_perturbation =
+    stated("owl-perturbation",
+           "Schulz et al., section 5.2, tables 1 and 2, figure 6: perturbation by injected results", measure,
+           figures);
 
 }  // namespace substrata::papers

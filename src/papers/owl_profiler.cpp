@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "papers/reproduction.hpp"
+#include "papers/claims.hpp"
 #include "sampler/measuring.hpp"
 
 namespace substrata::papers {
@@ -208,26 +208,9 @@ Readings measure(const Case& one) {
   return found;
 }
 
-Study study() {
-  return {
-      {{"samples",
-        {"4", "sampling and profiling based on performance counters can be implemented inside the capsule",
-         "without the software component"},
-        {"samples, as instruction and address, that only the capsule or only the kernel has", "", 0, 0},
-        Interval::kRange,
-        "nothing: samples are compared with samples",
-        {},
-        {kOtherPeriod, "the period: every eighth fault instead of every seventh"}}},
-      {{"1000 faults", 1000, 1}, {"2000 faults", 2000, 1}, {"4000 faults", 4000, 1}},
-      {{"10000 faults", 10000, 1}, {"20000 faults", 20000, 1}, {"40000 faults", 40000, 1}},
-      measure};
-}
-
 }  // namespace
 
-extern const Reproduction owl_profiler{
-    .id = "owl-profiler",
-    .title = "Schulz et al., section 4: a sampling profiler beside the kernel's samples",
-    .study = study};
+extern const Reproduction owl_profiler = stated(
+    "owl-profiler", "Schulz et al., section 4: a sampling profiler beside the kernel's samples", measure);
 
 }  // namespace substrata::papers

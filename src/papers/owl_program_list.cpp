@@ -202,15 +202,12 @@ std::vector<OwlProgram> owl_programs(const std::string& folder) {
     return OwlProgram{name, paper, paper[0] != '\0', our_program(name), "substrata's own programs",
                       what, {},    {{"idle"}}};
   };
+  const auto compressor = [&](const char* name) {
+    return OwlProgram{
+        name, name, false, find_program(name), name, "64 KiB of text", {{"-c", text}}, {{"-c", no_text}}};
+  };
   return {
-      {"gzip",
-       "gzip",
-       false,
-       find_program("gzip"),
-       "gzip",
-       "64 KiB of text",
-       {{"-c", text}},
-       {{"-c", no_text}}},
+      compressor("gzip"),
       ours("shallow", "swim", "240 x 240 points, 3 steps"),
       ours("router", "vpr", "1600 nets on 80 x 80 blocks"),
       {"gcc", "gcc", false, compiler_proper(), "gcc", "6 functions of C, -O2", compile(source),
@@ -227,14 +224,7 @@ std::vector<OwlProgram> owl_programs(const std::string& folder) {
        {{"-u"}, "quit\n"}},
       ours("molecules", "ammp", "2197 atoms, 6 steps"),
       {"gap", "gap", false, gap_kernel(), "gap-core", "an orbit of M24", gap(library), gap(no_library)},
-      {"bzip2",
-       "bzip2",
-       false,
-       find_program("bzip2"),
-       "bzip2",
-       "64 KiB of text",
-       {{"-c", text}},
-       {{"-c", no_text}}},
+      compressor("bzip2"),
       ours("fft", "", "65536 points"),
       ours("lu", "", "512 x 512 elements in blocks of 16 x 16"),
       ours("ocean", "", "258 x 258 points"),

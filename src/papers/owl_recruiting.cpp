@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "papers/reproduction.hpp"
+#include "papers/claims.hpp"
 #include "sampler/measuring.hpp"
 
 namespace substrata::papers {
@@ -168,46 +168,9 @@ Readings measure(const Case& one) {
   return readings;
 }
 
-Study study() {
-  constexpr char kNothing[] = "nothing";
-  constexpr char kThreshold[] = "the rule's threshold of 0.2 fills for each access is ours";
-  return {
-      {{"spike",
-        {"1", "a background monitor detects a spike of the cache miss rate, and only then instantiates more",
-         "might employ, no figure given"},
-        {"times that the rule recruits in the spike; 0 where it recruited before", "", 1, 1000},
-        Interval::kRange,
-        kThreshold,
-        {},
-        {kApart, "the spike: the arrays do not share the cache's sets"}},
-       {"pair",
-        {"1",
-         "monitors on the L1-L2 bus capture misses that are correlated: thrashing of specific data indicates "
-         "conflict misses",
-         "no figure given"},
-        {"of the conflicts in the report, those of the two arrays that share sets", "%", 0.9, 1},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kApart, "the conflict: the arrays do not share the cache's sets"}},
-       {"cure",
-        {"1", "this helps in selecting an optimisation, such as cache-conscious data placement",
-         "no figure given"},
-        {"fills for each access with one array moved, by those in the spike", "", 0, 0.25},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kWholeWay, "the placement: the array moves by the whole way and meets the same sets"}}},
-      {{"1024 elements", 1024, 1}, {"2048 elements", 2048, 1}, {"4096 elements", 4096, 1}},
-      {{"1536 elements", 1536, 1}, {"3072 elements", 3072, 1}, {"4096 elements", 4096, 1}},
-      measure};
-}
-
 }  // namespace
 
-extern const Reproduction owl_recruiting{
-    .id = "owl-recruiting",
-    .title = "Schulz et al., section 1: recruiting monitors to find a cause",
-    .study = study};
+extern const Reproduction owl_recruiting =
+    stated("owl-recruiting", "Schulz et al., section 1: recruiting monitors to find a cause", measure);
 
 }  // namespace substrata::papers

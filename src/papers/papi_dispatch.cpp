@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "papers/reproduction.hpp"
+#include "papers/claims.hpp"
 #include "sampler/measuring.hpp"
 
 namespace substrata::papers {
@@ -45,8 +45,6 @@ constexpr SubstrateTable kTable{.name = "dispatch",
                                 .reset = nothing};
 
 constexpr int kCalls = 1000;  // in one timed batch
-constexpr double kNegligibleNs = 2;
-constexpr double kNegligibleShare = 0.01;
 // Mutant.
 constexpr char kByName[] = "call=by name";
 
@@ -156,35 +154,9 @@ void figures(const Setting& setting) {
   });
 }
 
-Study study() {
-  constexpr double kNone = -std::numeric_limits<double>::infinity();
-  return {{{"call",
-            {"2", "the extra level of indirection adds a negligible overhead to the call time",
-             "negligible (no figure given; taken here as below 2 ns)"},
-            {"shortest call through the table less the shortest direct one", "ns", kNone, kNegligibleNs},
-            Interval::kRange,
-            "nothing",
-            {},
-            {kByName, "the table of function pointers: the substrate is looked up by its name"}},
-           {"read",
-            {"2", "this holds even in time-critical routines such as reading counter values",
-             "negligible (no figure given; taken here as below 1 % of the call)"},
-            {"that difference by the shortest PAPI_read of a running set", "%", kNone, kNegligibleShare},
-            Interval::kRange,
-            "nothing",
-            {},
-            {kByName, "the table of function pointers: the substrate is looked up by its name"}}},
-          {{"200 batches", 200, 1}, {"400 batches", 400, 1}, {"800 batches", 800, 1}},
-          {{"1000 batches", 1000, 1}, {"2000 batches", 2000, 1}, {"3000 batches", 3000, 1}},
-          measure};
-}
-
 }  // namespace
 
-extern const Reproduction papi_dispatch{
-    .id = "papi-dispatch",
-    .title = "Dongarra et al., section 2: calls through the table of a substrate",
-    .study = study,
-    .figures = figures};
+extern const Reproduction papi_dispatch = stated(
+    "papi-dispatch", "Dongarra et al., section 2: calls through the table of a substrate", measure, figures);
 
 }  // namespace substrata::papers

@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "papers/reproduction.hpp"
+#include "papers/claims.hpp"
 #include "sampler/measuring.hpp"
 
 namespace substrata::papers {
@@ -391,68 +391,10 @@ void figures(const Setting& setting) {
   });
 }
 
-Study study() {
-  constexpr char kNothing[] = "nothing";
-  return {
-      {{"search",
-        {"2", "events are searched across all substrates, and the substrate of each is identified",
-         "mechanisms have been added"},
-        {"events that are found with the substrate of their set", "%", 1, 1},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kFirstOnly, "the search across all substrates"}},
-       {"belongs",
-        {"2", "an eventset belongs to one substrate and can only contain its events", "only"},
-        {"events of another substrate that a set refuses", "%", 1, 1},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kOwn, "the difference of substrates: the events are those of the set's own"}},
-       {"at-once",
-        {"2", "sets of different substrates are active simultaneously", "multiple, no figure given"},
-        {"sets that run at once", "", 2, 1000},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kOneSubstrate, "the several substrates: all sets are of one"}},
-       {"one-each",
-        {"2", "only one eventset per substrate runs at a time", "one"},
-        {"second sets of a running substrate that are refused", "%", 1, 1},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kOther, "the common substrate: the second set is of another"}},
-       {"periods",
-        {"3, figure 1",
-         "the periods of computation and communication of an FFT show in the domains' counters",
-         "periodic, no figure given"},
-        {"phases that show in the counters of the domain at work", "%", 1, 1},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kMixed, "the phases: the program communicates while it computes"}},
-       {"undisturbed",
-        {"2",
-         "substrates do not disturb each other: values are those of separate runs, where the program alone "
-         "decides them",
-         "implied"},
-        {"difference of the counts at once and alone", "", 0, 0},
-        Interval::kRange,
-        kNothing,
-        {},
-        {kDisturbed, "the equality of the runs: one more read happens in the one alone"}}},
-      {{"1024 points", 1024, 1}, {"2048 points", 2048, 1}, {"4096 points", 4096, 1}},
-      {{"16384 points", 16384, 1}, {"32768 points", 32768, 1}, {"65536 points", 65536, 1}},
-      measure};
-}
-
 }  // namespace
 
-extern const Reproduction papi_domains{
-    .id = "papi-domains",
-    .title = "Dongarra et al., sections 2 and 3: several measurement domains at once",
-    .study = study,
-    .figures = figures};
+extern const Reproduction papi_domains =
+    stated("papi-domains", "Dongarra et al., sections 2 and 3: several measurement domains at once", measure,
+           figures);
 
 }  // namespace substrata::papers

@@ -42,7 +42,7 @@ struct Reproduction {
   const char* id;     // "papi-dispatch"
   const char* title;  // paper, figure or section
   std::vector<Observation> (*run)(const Setting& setting) = nullptr;
-  Study (*study)() = nullptr;
+  std::function<Study()> study = nullptr;
   void (*figures)(const Setting& setting) = nullptr;  // data and figures of a study, at the paper's size
 };
 

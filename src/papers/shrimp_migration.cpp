@@ -1,6 +1,6 @@
 // shrimp-migration, myrinet-migration: pages move to those who write them, on the monitors' interrupts (Martonosi et
-// al., section 4.4, which leaves the trade-off open), and by what the Myrinet monitor sees while the program runs (Liao,
-// Martonosi, Clark, section 6, which wishes for it).
+// al., section 4.4, which leaves the trade-off open), and by what the Myrinet monitor sees while the program runs
+// (Liao, Martonosi, Clark, section 6, which wishes for it).
 #include <algorithm>
 #include <iterator>
 #include <limits>

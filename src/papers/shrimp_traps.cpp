@@ -27,8 +27,8 @@ constexpr const char* kParameters = "homes=round-robin";
 constexpr std::uint32_t kSelection =
     SUBSTRATA_SHRIMP_SIZE(2) | SUBSTRATA_SHRIMP_SENDER | SUBSTRATA_SHRIMP_TAG | SUBSTRATA_SHRIMP_CATEGORY;
 
-// Who may update which page. The FFT's two arrays of complex numbers begin on page 1; each process owns an equal part of
-// each. Node 0's pages are left out, since tag 0 is that of everything else.
+// Who may update which page. The FFT's two arrays of complex numbers begin on page 1; each process owns an equal part
+// of each. Node 0's pages are left out, since tag 0 is that of everything else.
 struct Assertion {
   explicit Assertion(const Size& size)
       : nodes(size.nodes), array_pages(size.amount * kBytesOfPoint / kPageBytes) {}

@@ -160,8 +160,8 @@ int processor_value(const HardwareInfo& machine, int socket, PAPI_dev_attr_e att
 using namespace substrata;
 using namespace substrata::capi;
 
-// *handle: in, the kind before (none of ours, as PAPI's own program leaves it: none yet); out, the next kind, or null with
-// PAPI_EINVAL at the end, which is no error that a verbose program should print.
+// *handle: in, the kind before (none of ours, as PAPI's own program leaves it: none yet); out, the next kind, or null
+// with PAPI_EINVAL at the end, which is no error that a verbose program should print.
 CAPI int PAPI_enum_dev_type(int enum_modifier, void** handle) {
   return answered([&] {
     if (handle == nullptr) return answer(refuse(Code::kInvalid, "no place to put the handle"));

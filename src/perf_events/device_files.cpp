@@ -1,29 +1,17 @@
 // Reads and encodes what /sys/bus/event_source says of the kernel's PMUs.
 #include "device_files.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 
+#include "base/folder.hpp"
 #include "base/parse.hpp"
 #include "base/uninterrupted.hpp"
 
 namespace substrata::perf {
 namespace {
-
-std::vector<std::string> list_folder(const std::string& path) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()),
-                                                   [](DIR* d) { return ::closedir(d); });
-  if (!folder) return names;
-  while (const dirent* entry = ::readdir(folder.get()))
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
 
@@ -113,7 +101,7 @@ std::vector<int> parse_cpu_list(std::string_view text) {
 std::vector<Pmu> read_pmus(const std::string& root) {
   const std::string base = root + "/sys/bus/event_source/devices";
   std::vector<Pmu> pmus;
-  for (const std::string& name : list_folder(base)) {
+  for (const std::string& name : names_in(base)) {
     const std::string folder = base + "/" + name;
     Pmu pmu;
     pmu.name = name;
@@ -124,10 +112,10 @@ std::vector<Pmu> read_pmus(const std::string& root) {
     if (const auto mask = read_line(folder + "/cpumask")) pmu.cpumask = parse_cpu_list(*mask);
     pmu.core =
         name == "cpu" || cpus.has_value() || name.starts_with("armv8_pmu") || name.starts_with("armv7_");
-    for (const std::string& term : list_folder(folder + "/format"))
+    for (const std::string& term : names_in(folder + "/format"))
       if (const auto field = parse_format(read_line(folder + "/format/" + term).value_or("")))
         pmu.format.emplace(term, *field);
-    for (const std::string& file : list_folder(folder + "/events")) {
+    for (const std::string& file : names_in(folder + "/events")) {
       if (ends_with(file, ".snapshot") || ends_with(file, ".per-pkg")) continue;
       const std::string text(trimmed(read_line(folder + "/events/" + file).value_or("")));
       if (text.empty()) continue;

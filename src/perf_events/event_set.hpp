@@ -99,8 +99,8 @@ class EventSet {
     uint32_t generation = 0;
     uint32_t here = 0;   // events of a plain set of the running kernel, without pages to read them from
     bool plain = false;  // one group, one descriptor an event, nothing to extrapolate
-    // The kernel's own counts of this thread, which cost nothing while nobody reads them: once started they are left on,
-    // and a start or stop is one read.
+    // The kernel's own counts of this thread, which cost nothing while nobody reads them: once started they are left
+    // on, and a start or stop is one read.
     bool stays_on = false;
   };
   struct Total {

@@ -39,8 +39,8 @@ struct Kernel {
   bool running_kernel = false;
 };
 
-// read(2) of the running kernel, without a call where that is possible: after a system call every return is mispredicted,
-// some 10 ns each. Bytes or -errno.
+// read(2) of the running kernel, without a call where that is possible: after a system call every return is
+// mispredicted, some 10 ns each. Bytes or -errno.
 inline ssize_t read_here(int descriptor, uint64_t* to, size_t size) noexcept {
 #if defined(__x86_64__) && !defined(__ILP32__)
   ssize_t got = SYS_read;

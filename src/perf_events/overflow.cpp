@@ -166,8 +166,8 @@ BorrowedSignal& unqueued_signal() noexcept {
 }  // namespace
 
 int hold_overflow_signal() noexcept {
-  // A real-time signal that is not in use: each overflow is queued by itself and carries its descriptor. Another PAPI in
-  // the process takes SIGRTMIN + 2, whether or not it is in use.
+  // A real-time signal that is not in use: each overflow is queued by itself and carries its descriptor. Another PAPI
+  // in the process takes SIGRTMIN + 2, whether or not it is in use.
   const int number = overflow_signal().hold_free(SIGRTMIN + 3, SIGRTMAX);
   if (number < 0) return number;
   const std::lock_guard guard(lock());

@@ -1,5 +1,5 @@
-// The recording file's bytes: a sequence of chunks, each with its own check sums; docs/guide/recording.md describes them
-// in full.
+// The recording file's bytes: a sequence of chunks, each with its own check sums; docs/guide/recording.md describes
+// them in full.
 //
 //   file  = { chunk }
 //   chunk = 40-byte header, payload

@@ -31,8 +31,8 @@ json list(const json& object, const char* name) {
   return found != object.end() && found->is_array() ? *found : json::array();
 }
 
-// Of the one summary of the recording: what of(entry, rank, &part) makes of each object in the ranks' lists of that name;
-// nothing where it does not like one.
+// Of the one summary of the recording: what of(entry, rank, &part) makes of each object in the ranks' lists of that
+// name; nothing where it does not like one.
 template <typename Part, typename Of>
 std::vector<Part> parts_of(const Recording& recording, const char* name, const Of& of) {
   // Only the ranks of the node that printed a section's mark know that they are in it.

@@ -1,4 +1,5 @@
-// What lines of the Owl language counted while the command was recorded: attachments that `substrata record --owl` makes.
+// What lines of the Owl language counted while the command was recorded: attachments that `substrata record --owl`
+// makes.
 #pragma once
 
 #include <iosfwd>

@@ -1,5 +1,5 @@
-// AMD's GPUs as their kernel driver, amdgpu, shows them: where each is, events that are numbers in its files, and events
-// that only AMD's own library has.
+// AMD's GPUs as their kernel driver, amdgpu, shows them: where each is, events that are numbers in its files, and
+// events that only AMD's own library has.
 #pragma once
 
 #include <substrata/substrate.h>

@@ -1,7 +1,6 @@
 // Reads the kernel's text files: numbers from kept descriptors, folders in natural order, links.
 #include "sysfs.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/folder.hpp"
 #include "base/parse.hpp"
 #include "base/uninterrupted.hpp"
 
@@ -84,13 +84,7 @@ bool natural_less(std::string_view left, std::string_view right) noexcept {
 }
 
 std::vector<std::string> list_folder(const std::string& path) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
-  if (folder == nullptr) return names;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
+  std::vector<std::string> names = names_in(path);
   std::sort(names.begin(), names.end(),
             [](const std::string& a, const std::string& b) { return natural_less(a, b); });
   return names;

@@ -1,5 +1,5 @@
-// What a read through PAPI's interface costs of numbers that stand in the kernel's files, on a recorded machine, beside a
-// bare pread of the same file and its number. The files are on a disk, which answers faster than sysfs does.
+// What a read through PAPI's interface costs of numbers that stand in the kernel's files, on a recorded machine, beside
+// a bare pread of the same file and its number. The files are on a disk, which answers faster than sysfs does.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <papi.h>

@@ -23,7 +23,8 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-// A run of ten seconds, sampled every second: `work` done evenly, `heat` that stays, and a region from `begin` to `end`.
+// A run of ten seconds, sampled every second: `work` done evenly, `heat` that stays, and a region from `begin` to
+// `end`.
 struct RunOf {
   double work = 1000;
   double heat = 40;

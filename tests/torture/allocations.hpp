@@ -9,8 +9,8 @@ namespace substrata::torture {
 enum class Failing { kNone, kOnce, kFromThen };
 // From now on the calling thread's n-th allocation fails (n counts from 0), or every one from it on.
 void fail_allocation(std::int64_t n, Failing how) noexcept;
-// From now on the calling thread's allocations leave a number here that stands for their call stack, as many as there is
-// place for; null: no more.
+// From now on the calling thread's allocations leave a number here that stands for their call stack, as many as there
+// is place for; null: no more.
 void number_call_stacks(std::uint64_t* numbers, std::int64_t places) noexcept;
 // Whether the first failing allocation writes its callers to standard error.
 void show_failing_allocation(bool show) noexcept;

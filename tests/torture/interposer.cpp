@@ -1,5 +1,5 @@
-// A library to preload into a program: its malloc and relatives fail as the file that TORTURE_FAULTS names demands. Counted
-// are the allocations that this project's files ask for, directly or through the C and C++ libraries.
+// A library to preload into a program: its malloc and relatives fail as the file that TORTURE_FAULTS names demands.
+// Counted are the allocations that this project's files ask for, directly or through the C and C++ libraries.
 #include "interposer.hpp"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// A program that changes signal handlers while overflows are armed, and other PAPIs in the same process: a second copy of
-// the library, the other generation, a namespace of its own, and Debian's PAPI.
+// A program that changes signal handlers while overflows are armed, and other PAPIs in the same process: a second copy
+// of the library, the other generation, a namespace of its own, and Debian's PAPI.
 #include <dlfcn.h>
 #include <papi.h>
 
@@ -110,8 +110,8 @@ std::vector<int> changed(const Dispositions& before) {
   return numbers;
 }
 
-// Both count and overflow at once; either may end first. Libraries over one layer share its counters: there the second is
-// refused while the first runs.
+// Both count and overflow at once; either may end first. Libraries over one layer share its counters: there the second
+// is refused while the first runs.
 std::string side_by_side(void* library, int version, bool one_layer, int flags, bool second_ends_first) {
   Counting ours, other;
   other.which = 1;

@@ -41,8 +41,8 @@ Run run(const std::string& command, const TemporaryFolder& folder) {
   return result;
 }
 
-// What is wrong with the summary of so many ranks, by python's reader of JSON; "" when nothing is. Each of the 20 rounds
-// of exchange.c sends a message of every rank to the next, beside those of the collectives.
+// What is wrong with the summary of so many ranks, by python's reader of JSON; "" when nothing is. Each of the 20
+// rounds of exchange.c sends a message of every rank to the next, beside those of the collectives.
 std::string wrong_summary(std::int64_t ranks, const TemporaryFolder& folder) {
   const std::string check =
       "python3 -c \"import json; r = json.load(open('summary.json'))['ranks']; "

@@ -1,6 +1,6 @@
-// torture_rings rings [--iterations N] [--seed S]: records through rings whose consumers are killed, come late, come as a
-// second one, and scribble over everything that they may write. Prints what came of it as one line of JSON; ends with 1
-// if anything went wrong. See torture.cpp.
+// torture_rings rings [--iterations N] [--seed S]: records through rings whose consumers are killed, come late, come as
+// a second one, and scribble over everything that they may write. Prints what came of it as one line of JSON; ends with
+// 1 if anything went wrong. See torture.cpp.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

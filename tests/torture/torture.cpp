@@ -1,8 +1,8 @@
 // torture_driver EXPERIMENT [--iterations N | --stacks | --all [--part I/N] | --only PLACE] [--program NAME]
 // [--seconds S] [--seed S] [--verbose] [--hwloc]: does one kind of harm to the library, and prints what came of it as
-// one line of JSON. Ends with 1 if anything went wrong, 77 if it cannot be tried here. --stacks: one allocation for each
-// call stack that asks for one. --program: of the programs only those with this in their name. --hwloc: also inside
-// hwloc and libpfm, which do not bear it.
+// one line of JSON. Ends with 1 if anything went wrong, 77 if it cannot be tried here. --stacks: one allocation for
+// each call stack that asks for one. --program: of the programs only those with this in their name. --hwloc: also
+// inside hwloc and libpfm, which do not bear it.
 #include "torture.hpp"
 
 #include <dirent.h>

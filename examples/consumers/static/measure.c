@@ -1,5 +1,5 @@
-// A program that carries libpapi and libsde with it: publishes a counter of its own, and reads it and the page faults of
-// the pages that it touches.
+// A program that carries libpapi and libsde with it: publishes a counter of its own, and reads it and the page faults
+// of the pages that it touches.
 #include <papi.h>
 #include <sde_lib.h>
 #include <stdio.h>

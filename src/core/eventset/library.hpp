@@ -14,8 +14,8 @@
 
 namespace substrata {
 
-// One libpapi of those in a process that stand on this layer (a generation, a copy of the file): each brings the layer up
-// and down for itself. Constant-initialised; must be let go before its memory is.
+// One libpapi of those in a process that stand on this layer (a generation, a copy of the file): each brings the layer
+// up and down for itself. Constant-initialised; must be let go before its memory is.
 struct Face {
   std::atomic<uint64_t> up_since{0};  // the epoch in which it brought the layer up; 0: it has not
 };

@@ -1,5 +1,5 @@
-/* hwloc's archive asks udev for the names of disks, which are not asked for here, and udev has no archive. hwloc goes on
- * without when there is no udev. These names stay inside libpapi.a. */
+/* hwloc's archive asks udev for the names of disks, which are not asked for here, and udev has no archive. hwloc goes
+ * on without when there is no udev. These names stay inside libpapi.a. */
 #include <stddef.h>
 
 struct udev;

@@ -1,6 +1,6 @@
 # The library that draws the charts of the page, Apache ECharts, is fetched while the build runs: npm takes what
-# package-lock.json names, compares it with the hashes there, and esbuild joins the parts that charts.js uses to one file
-# in the build folder (docs/decisions/charts.md). Without npm or a network the page has tables only, and says so.
+# package-lock.json names, compares it with the hashes there, and esbuild joins the parts that charts.js uses to one
+# file in the build folder (docs/decisions/charts.md). Without npm or a network the page has tables only, and says so.
 option(SUBSTRATA_CHARTS "fetch the library of the page's charts with npm" ON)
 
 # substrata_embed_charts(<target> <source>): the source embeds that file.

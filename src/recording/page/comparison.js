@@ -1,4 +1,5 @@
-// Runs before and after a change: what came and went, the numbers of the head, tables of the whole run and of the regions.
+// Runs before and after a change: what came and went, the numbers of the head, tables of the whole run and of the
+// regions.
 function sideText(one, side) {
   if (!side.runs) return '–';
   if (side.least === side.most) return quantity(side.value, one.unit);

@@ -21,8 +21,8 @@ struct Drawn {
   Curve curve() const;
 };
 
-// Series of up to `most` samples one by one, longer ones and those of several writers by as many stretches, a thousand at
-// most. An interval
+// Series of up to `most` samples one by one, longer ones and those of several writers by as many stretches, a thousand
+// at most. An interval
 // shorter than half of the usual one, such as that before the end of the recording, is joined to the one before: alone
 // its rate would be a spike of the clock's making.
 Drawn draw(const Group& group, double seconds, std::size_t most);

@@ -29,7 +29,8 @@ bool interface_is_used(const std::string& name) {
   return bytes != 0 || name == "lo";
 }
 
-// Whether a component's values stand in the files of a recorded machine: all but those that look at the running process.
+// Whether a component's values stand in the files of a recorded machine: all but those that look at the running
+// process.
 bool is_recorded(std::string_view component) {
   constexpr std::string_view kOfTheProcess[] = {"appio", "bridge", "perf_event", "process", "sde"};
   return *machine_root() != '\0' &&

@@ -34,8 +34,8 @@ class Entry {
     skipped_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // While one of these is there, its thread gives accesses to observers: it holds no lock of the runtime, so they may ask
-  // what lies at an address.
+  // While one of these is there, its thread gives accesses to observers: it holds no lock of the runtime, so they may
+  // ask what lies at an address.
   class HandingOn {
    public:
     HandingOn() noexcept : before_(handing_on) { handing_on = true; }

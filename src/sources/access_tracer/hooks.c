@@ -215,8 +215,8 @@ int __wrap_pthread_barrier_wait(pthread_barrier_t* barrier) {
   return __real_pthread_barrier_wait(barrier);
 }
 
-/* The functions that this thread is in, the innermost last, where their times are taken. Of deeper ones none is: what lies
- * above a function that was left by longjmp is taken as left with the next one. */
+/* The functions that this thread is in, the innermost last, where their times are taken. Of deeper ones none is: what
+ * lies above a function that was left by longjmp is taken as left with the next one. */
 #define TIMED_DEPTH 64u
 int substrata_memory_times;
 static __thread struct {

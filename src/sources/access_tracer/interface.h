@@ -74,8 +74,8 @@ void substrata_memory_ran(struct substrata_memory_thread* thread, uintptr_t pc, 
 void substrata_memory_barrier_made(const void* barrier, unsigned threads);
 void substrata_memory_barrier(struct substrata_memory_thread* thread, uintptr_t pc, const void* barrier);
 /* Whether anything observes the thread. The rest of these are for a thread that is observed. It asks for a lock that
- * another has, or for a condition, or does not any more; it has the lock, alone or shared with others; it is about to give it back. The
- * lock's word is accessed by the last two. */
+ * another has, or for a condition, or does not any more; it has the lock, alone or shared with others; it is about to
+ * give it back. The lock's word is accessed by the last two. */
 int substrata_memory_is_observed(struct substrata_memory_thread* thread);
 void substrata_memory_asks(struct substrata_memory_thread* thread, uintptr_t pc, const void* lock);
 void substrata_memory_gives_up(struct substrata_memory_thread* thread, uintptr_t pc, const void* lock);

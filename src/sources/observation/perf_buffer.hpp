@@ -20,7 +20,8 @@
 
 namespace substrata::pages {
 
-// What the kernel writes for PERF_SAMPLE_IP | TID | TIME | ADDR | CPU, in its order, and DATA_SRC where it is asked for.
+// What the kernel writes for PERF_SAMPLE_IP | TID | TIME | ADDR | CPU, in its order, and DATA_SRC where it is asked
+// for.
 struct Sample {
   perf_event_header header;
   uint64_t instruction;

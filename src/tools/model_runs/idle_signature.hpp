@@ -18,8 +18,8 @@ class PacketLengths {
  public:
   // Throws std::runtime_error with the feed's message.
   explicit PacketLengths(substrata_myrinet_axis axis);
-  // For each of `points`, a signature of these packets along the axis, the average of what each packet's length takes by
-  // `idle`, the signature of an idle cluster by size. Of one node's interface, or of all (SUBSTRATA_MYRINET_ALL).
+  // For each of `points`, a signature of these packets along the axis, the average of what each packet's length takes
+  // by `idle`, the signature of an idle cluster by size. Of one node's interface, or of all (SUBSTRATA_MYRINET_ALL).
   Signature idle(const Signature& points, const Signature& idle, std::uint32_t node);
 
  private:

@@ -1,7 +1,6 @@
 // Walks the patterns of paths, follows each link below the root, and copies what it finds.
 #include "recorded_machines/saving.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/stat.h>
@@ -11,10 +10,11 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <set>
 #include <string_view>
 #include <system_error>
+
+#include "base/folder.hpp"
 
 namespace substrata::machines {
 namespace {
@@ -76,16 +76,6 @@ void expand(const std::string& pattern, std::vector<std::string>* out) {
     expand(pattern.substr(0, open) + pattern.substr(at, end - at) + pattern.substr(close + 1), out);
     at = end + 1;
   }
-}
-
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
-  if (open == nullptr) return names;
-  while (const dirent* entry = readdir(open.get()))
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 // 0, or errno.

@@ -46,8 +46,8 @@ class Screen {
 bool terminal_speaks_utf8();
 // The text in exactly that many columns: cut or filled up; control characters become '?'.
 std::string fitted(const std::string& text, std::size_t columns);
-// The last of the numbers as bars of that many rows, from the top one; `low` is the foot of the first row, `high` the top
-// of the last. NaN leaves a gap.
+// The last of the numbers as bars of that many rows, from the top one; `low` is the foot of the first row, `high` the
+// top of the last. NaN leaves a gap.
 std::vector<std::string> bars(const std::vector<double>& numbers, std::size_t columns, std::size_t rows,
                               double low, double high, bool utf8);
 

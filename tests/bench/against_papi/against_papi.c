@@ -1,7 +1,8 @@
-/* bench_against_papi [--rounds N] [--json FILE] [--libraries FOLDER]: what calls of PAPI cost with this project's library
-   and with the installed PAPI, by one client built against the installed PAPI's header, and beside the bare system calls.
-   Two processes, one on each library, run short blocks in turns, pinned to one processor; the ratios are of the blocks
-   of one round, and their medians are printed. FOLDER has this project's libpapi.so.7.0 (the build's lib). */
+/* bench_against_papi [--rounds N] [--json FILE] [--libraries FOLDER]: what calls of PAPI cost with this project's
+   library and with the installed PAPI, by one client built against the installed PAPI's header, and beside the bare
+   system calls. Two processes, one on each library, run short blocks in turns, pinned to one processor; the ratios are
+   of the blocks of one round, and their medians are printed. FOLDER has this project's libpapi.so.7.0 (the build's
+   lib). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +73,8 @@ static double median(const double* from, int count) {
   return count % 2 != 0 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-/* By measure, library and round; measure 0 is the library's start. And the floor of each, measured in the same rounds. */
+/* By measure, library and round; measure 0 is the library's start. And the floor of each, measured in the same
+ * rounds. */
 static double spent[kMostMeasures][kLibraries][kMostRounds];
 static double least[kMostMeasures][kMostRounds];
 static double quotient[kMostRounds];

@@ -1,4 +1,5 @@
-// powercap_ppc over a tree made from the kernel's documentation (Documentation/ABI/testing/sysfs-firmware-opal-powercap).
+// powercap_ppc over a tree made from the kernel's documentation
+// (Documentation/ABI/testing/sysfs-firmware-opal-powercap).
 #include <string>
 
 #include "support/recorded_trees/recorded_tree.hpp"

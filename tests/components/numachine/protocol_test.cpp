@@ -142,8 +142,8 @@ TEST(Protocol, KeepsItsInvariantsWithUpdates) {
              40, kReferences / 10, 3, 50'000);
 }
 
-// Two stations of two processors; line 0 is at home on station 0, line 1 on station 1, and both fall on one index of every
-// cache, so each drops the other.
+// Two stations of two processors; line 0 is at home on station 0, line 1 on station 1, and both fall on one index of
+// every cache, so each drops the other.
 ProtocolShape small_machine(bool update) {
   return {.stations = 2,
           .per_station = 2,
@@ -245,8 +245,8 @@ TEST(Protocol, DoesTheSameWhateverProcessorsAndStationsAreCalled) {
   }
 }
 
-// NU-22: every state that the small machine can come to, with a request of each processor on its way, and every step from
-// it; of states that differ by names only one is gone on from.
+// NU-22: every state that the small machine can come to, with a request of each processor on its way, and every step
+// from it; of states that differ by names only one is gone on from.
 TEST(Protocol, KeepsItsInvariantsInEveryStateOfASmallMachine) {
   for (const bool update : {false, true}) {
     Stepper start(small_machine(update));
@@ -297,8 +297,8 @@ struct Litmus {
   bool (*is_forbidden)(const std::vector<bool>& seen);
 };
 
-// Every interleaving of the threads' steps, a step being as in Stepper: requests of both may be on their way at once, and
-// a thread begins its next operation when the one before is done (sequential consistency).
+// Every interleaving of the threads' steps, a step being as in Stepper: requests of both may be on their way at once,
+// and a thread begins its next operation when the one before is done (sequential consistency).
 class LitmusRun {
  public:
   LitmusRun(const ProtocolShape& shape, const Litmus& test) : test_(test), start_(shape) {}
@@ -348,7 +348,8 @@ class LitmusRun {
   std::size_t forbidden_ = 0;
 };
 
-// The line's home and the processors in every arrangement: on one station, on two, the home with either or with neither.
+// The line's home and the processors in every arrangement: on one station, on two, the home with either or with
+// neither.
 std::size_t forbidden_everywhere(const std::function<Litmus(const std::vector<std::uint32_t>& cpus)>& test,
                                  std::size_t threads, std::size_t least_outcomes) {
   std::size_t forbidden = 0;

@@ -1,8 +1,9 @@
 // Single transactions on an idle machine, to the bus cycle: every latency and count is calculated by hand.
 //
-// A request takes its station's bus for 1 cycle and a FIFO for 2; a block's state is looked up in 4 and the block read or
-// written in 12; a dirty line is given up in 8; on and off a ring take 3 each, a link 1; a line is 9 packets. A ring has
-// five places, so that station 0's packets take one link to station 1, and four back. A retry comes after 16 cycles.
+// A request takes its station's bus for 1 cycle and a FIFO for 2; a block's state is looked up in 4 and the block read
+// or written in 12; a dirty line is given up in 8; on and off a ring take 3 each, a link 1; a line is 9 packets. A ring
+// has five places, so that station 0's packets take one link to station 1, and four back. A retry comes after 16
+// cycles.
 #include <gtest/gtest.h>
 #include <substrata/feed.hpp>
 

@@ -1,6 +1,6 @@
 /* Six threads and the first on four modelled processors, half of the six in a phase of their own, which meet at a
- * barrier again and again; prints the loads of each phase and what was seen of the barrier, and whether a register that is read in the
- * middle knows what the thread did just before. */
+ * barrier again and again; prints the loads of each phase and what was seen of the barrier, and whether a register that
+ * is read in the middle knows what the thread did just before. */
 #include <papi.h>
 #include <pthread.h>
 #include <stdint.h>

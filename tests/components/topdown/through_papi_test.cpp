@@ -31,7 +31,8 @@ const OnMachine kMachines[] = {
     {"intel_arc_b580", kIntel, 40, 10, 20, 30},
     {"intel_laptop_hybrid", kIntel, 40, 10, 20, 30},
     {"xeon_two_sockets", kIntel, 40, 10, 20, 30},
-    // 100 cycles of 8 slots; 240 stalled, 80 in front, 160 behind; of 500 operations 450 retired: 70 % of the slots used.
+    // 100 cycles of 8 slots; 240 stalled, 80 in front, 160 behind; of 500 operations 450 retired: 70 % of the slots
+    // used.
     {"grace", {{0x11, 100}, {0x3f, 240}, {0x3e, 80}, {0x3d, 160}, {0x3a, 450}, {0x3b, 500}}, 63, 7, 10, 20},
     // 100 cycles of 6 slots: 300 retired of 360 dispatched, 150 without work, 90 stalled.
     {"epyc_9654",

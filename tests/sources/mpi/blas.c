@@ -1,5 +1,5 @@
-/* An MPI program that computes with BLAS in a section, and the library: with -DLIBRARY its two products, of which the one
- * with C's name calls the one with Fortran's, as the reference implementation does. */
+/* An MPI program that computes with BLAS in a section, and the library: with -DLIBRARY its two products, of which the
+ * one with C's name calls the one with Fortran's, as the reference implementation does. */
 #include <stddef.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* An MPI program in which C++ finds no memory from MPI_Init to MPI_Finalize: none of MPI's own is. It sends, receives
- * and makes communicators; prints "whole" at the end. With NO_MEMORY_AT_END rank 1 finds none in MPI_Finalize either. */
+ * and makes communicators; prints "whole" at the end. With NO_MEMORY_AT_END rank 1 finds none in MPI_Finalize
+ * either. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

@@ -1,5 +1,5 @@
-// Sampled loads and stores: which event of a machine has them, what the kernel's records become, and that an Owl capsule
-// sees them. The records are in the kernel's form; where this kernel fills one itself its place is compared.
+// Sampled loads and stores: which event of a machine has them, what the kernel's records become, and that an Owl
+// capsule sees them. The records are in the kernel's form; where this kernel fills one itself its place is compared.
 #include "samples/memory_samples.hpp"
 
 #include <gtest/gtest.h>

@@ -230,8 +230,8 @@ double machine_load() {
   return load / static_cast<double>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-// Half of the roof above it: the criterion for "on the slope" and "near the roof". The roofs are measured first, the best
-// of a few runs counts; a machine that others use shows neither.
+// Half of the roof above it: the criterion for "on the slope" and "near the roof". The roofs are measured first, the
+// best of a few runs counts; a machine that others use shows neither.
 TEST(RooflineCommand, ATriadReachesTheSlopeAndAProductInBlocksTheFlatRoof) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "a build with a sanitizer computes slowly";

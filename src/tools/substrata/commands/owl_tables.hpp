@@ -14,7 +14,8 @@ namespace substrata::tool {
 class OwlTables {
  public:
   explicit OwlTables(std::string query) : query_(std::move(query)) {}
-  // The lines of one process, whole or the part of them that is there so far; what is no line of a query is passed over.
+  // The lines of one process, whole or the part of them that is there so far; what is no line of a query is passed
+  // over.
   void take(const std::string& lines);
   // Instructions become lines and functions, by addr2line. Before the others.
   void resolve();

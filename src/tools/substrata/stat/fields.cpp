@@ -1,6 +1,6 @@
 // A line of fields an event, in the order of `perf stat -x`: value, unit, event, variance of several runs, time
-// that it counted, share of the wanted time, what stands beside it and its unit; within a region, its name and how often
-// it was passed.
+// that it counted, share of the wanted time, what stands beside it and its unit; within a region, its name and how
+// often it was passed.
 #include <cstdio>
 #include <ostream>
 

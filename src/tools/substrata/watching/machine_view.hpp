@@ -14,8 +14,8 @@ class MachineView {
  public:
   // Takes a state in; processors are shown by what they did since the one before.
   void take(sampler::MachineState state);
-  // A bar for each processor, or a block where there are too many for that many rows; memory and load. Each line as wide
-  // as `columns`, with escapes for colours if they are wanted. Empty where nothing is known.
+  // A bar for each processor, or a block where there are too many for that many rows; memory and load. Each line as
+  // wide as `columns`, with escapes for colours if they are wanted. Empty where nothing is known.
   std::vector<std::string> lines(std::size_t columns, std::size_t rows, bool utf8, bool colours) const;
 
  private:
