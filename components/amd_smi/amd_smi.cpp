@@ -1,14 +1,17 @@
-// The substrate `amd_smi`: AMD's GPUs under the names of PAPI's amd_smi, from the kernel driver's files.
+// The substrate `amd_smi`: AMD's GPUs under the names of PAPI's amd_smi, from the kernel driver's files and AMD's
+// library.
 #include <substrata/substrate.h>
 
 #include <cstdint>
 
+#include "library.hpp"
 #include "sysfs/amd_gpus.hpp"
 
 namespace {
 
 using namespace substrata;
 using sysfs::AmdGpuNumber;
+using sysfs::AmdLibraryNumber;
 
 // In the unit of the file, or in one of `by` of them.
 constexpr AmdGpuNumber level(const char* name, const char* file, const char* unit, const char* text,
@@ -38,9 +41,21 @@ constexpr AmdGpuNumber kNumbers[] = {
     {"clk_freq_sys_current:device=*", "pp_dpm_sclk", nullptr, nullptr, "MHz", "clock of", 1, 1, true, false},
 };
 
-using Gpus = sysfs::AmdGpus<kNumbers>;
+// What the files lack.
+constexpr AmdLibraryNumber hot(const char* name, const char* text, int sensor) {
+  return {name, "degC", text, false, amd_smi::kTemperature, sensor};
+}
+constexpr AmdLibraryNumber kLibraryNumbers[] = {
+    {"energy_consumed:device=*", "uJ", "energy used by", true, amd_smi::kEnergy, 0},
+    hot("temp_current_sensor=3:device=*", "temperature of the first stack of memory of", 3),
+    hot("temp_current_sensor=4:device=*", "temperature of the second stack of memory of", 4),
+    hot("temp_current_sensor=5:device=*", "temperature of the third stack of memory of", 5),
+    hot("temp_current_sensor=6:device=*", "temperature of the fourth stack of memory of", 6),
+};
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<Gpus>::table({
+using Gpus = sysfs::AmdGpus<kNumbers, amd_smi::begin, kLibraryNumbers>;
+
+constexpr SubstrateTable kTable = sysfs::NumberSlots<Gpus, sysfs::AmdSampler>::table({
     .name = "amd_smi",
     .summary = "AMD's GPUs under the names of PAPI's amd_smi, from the driver amdgpu",
     .event_names = "*:device=[0-9]*",

@@ -28,6 +28,7 @@ constexpr Quantity kQuantities[] = {
     {"energy", "PM_ENERGY", "J", "energy used by", true},
     {"power_cap", "PM_POWER_CAP", "W", "power cap, 0 for none, of", false},
     {"power", "PM_POWER", "W", "power used by", false},
+    {"temp", "PM_TEMP", "degC", "temperature of", false},  // not one of HPE's names
 };
 
 // "" is NODE, "cpu" CPU, "memory" MEMORY, "accel" ACC and "accel2" ACC2; "" for anything else.
@@ -69,6 +70,7 @@ class Counters : public sysfs::NumberFiles {
         entry.flags = kEventScopeNode;
         sysfs::NumberSource source;
         source.path = folder + "/" + file;
+        source.renewed = folder + "/freshness";
         source.more_follows = true;  // the unit and the time
         add(std::move(entry), std::move(source));
       }

@@ -10,6 +10,7 @@
 #include "base/guard.hpp"
 #include "gpus.hpp"
 #include "perf_events/note.hpp"
+#include "sysfs/files_and.hpp"
 #include "sysfs/number_files.hpp"
 
 namespace {
@@ -43,12 +44,16 @@ class Counter {
     file_ = kernel.open(kernel.context, &attr, -1, event.cpu, -1, PERF_FLAG_FD_CLOEXEC);
     return file_ < 0 ? -file_ : 0;
   }
-  // 0, or errno.
-  int read(int64_t* value) const noexcept {
+  Status read(const char* name, int64_t* value) const noexcept {
     uint64_t word = 0;
     const ssize_t got = perf::read_words(*kernel_, file_, &word, sizeof word);
     *value = static_cast<int64_t>(word);
-    return got == sizeof word ? 0 : got < 0 ? static_cast<int>(-got) : ENODEV;
+    if (got == sizeof word) return kSuccess;
+    return refuse_system(got < 0 ? static_cast<int>(-got) : ENODEV,
+                         "%s cannot be read: its GPU or driver is gone", name);
+  }
+  Status fell(const char* name) const noexcept {
+    return refuse(Code::kCountersLost, "%s went backwards: the GPU was reset; start the set again", name);
   }
 
  private:
@@ -56,57 +61,7 @@ class Counter {
   int file_ = -1;
 };
 
-class Sampler {
- public:
-  Status add(const sysfs::Number& number, const char* name, bool counts) {
-    places_.push_back({name, files_.size(), false});
-    const Status status = files_.add(number, name, counts);
-    scratch_.resize(files_.size());
-    return status;
-  }
-  int add(const Kernel& kernel, const UnitEvent& event, const char* name) {
-    places_.push_back({name, static_cast<uint32_t>(counters_.size()), true});
-    counters_.emplace_back();
-    return counters_.back().open(kernel, event);
-  }
-
-  uint32_t size() const noexcept { return static_cast<uint32_t>(places_.size()); }
-  bool counts(uint32_t i) const noexcept { return places_[i].is_counter || files_.counts(places_[i].at); }
-
-  Status sample(int64_t* raw) noexcept {
-    if (files_.size() > 0)
-      if (const Status status = files_.sample(scratch_.data()); !status.ok()) return status;
-    for (uint32_t i = 0; i < size(); ++i) {
-      const Place& place = places_[i];
-      if (!place.is_counter) {
-        raw[i] = scratch_[place.at];
-      } else if (const int error = counters_[place.at].read(&raw[i]); error != 0) {
-        return refuse_system(error, "%s cannot be read: its GPU or driver is gone", place.name);
-      }
-    }
-    return kSuccess;
-  }
-
-  Status growth(uint32_t i, int64_t from, int64_t to, int64_t* out) const noexcept {
-    const Place& place = places_[i];
-    if (!place.is_counter) return files_.growth(place.at, from, to, out);
-    *out = to - from;
-    if (*out >= 0) return kSuccess;
-    return refuse(Code::kCountersLost, "%s went backwards: the GPU was reset; start the set again",
-                  place.name);
-  }
-
- private:
-  struct Place {
-    const char* name;
-    uint32_t at;  // in the files' numbers or in the counters
-    bool is_counter;
-  };
-  std::vector<Place> places_;
-  sysfs::NumberSampler files_;
-  std::vector<int64_t> scratch_;
-  std::vector<Counter> counters_;
-};
+using Sampler = sysfs::FilesAnd<Counter>;
 
 class Gpus : public sysfs::NumberFiles {
  public:
@@ -149,7 +104,8 @@ class Gpus : public sysfs::NumberFiles {
         const Status status =
             sampler.add(number(events[i]), entry.name.c_str(), entry.kind == ValueKind::kCount);
         if (!status.ok()) return status;
-      } else if (const int error = sampler.add(kernel_, *unit, entry.name.c_str()); error != 0) {
+      } else if (const int error = sampler.add_other(entry.name.c_str(), true).open(kernel_, *unit);
+                 error != 0) {
         return refuse(perf::code_of_refusal(error), error, perf::explain_refusal(host_.root, error, true));
       }
     }

@@ -67,9 +67,8 @@ class FileSystems : public sysfs::NumberFiles {
       return {Code::kPermission, 0,
               "a Lustre file system is mounted, but its statistics below /sys/kernel/debug/lustre cannot be "
               "seen: "
-              "debugfs is readable by root only; run as root (mount -t debugfs none /sys/kernel/debug where "
-              "it is "
-              "not mounted)"};
+              "debugfs is readable by root only; run as root, or let the administrator open it (chmod a+rx "
+              "/sys/kernel/debug; mount -t debugfs none /sys/kernel/debug where it is not mounted)"};
     }
     return {Code::kNoSupport, 0, "no Lustre file system is mounted on this node (mount -t lustre)"};
   }

@@ -1,6 +1,12 @@
 // The tables of the numbers of a GPU.
 #include "numbers.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
 namespace substrata::nvml {
 namespace {
 
@@ -138,16 +144,67 @@ int64_t integer_of(const Field& field) noexcept {
 constexpr int64_t kAllLinks = 0xffff;
 constexpr int64_t field_of(int64_t id, int64_t scope = 0) { return id | (scope << 16); }
 
+int ask_field(const Library& nvml, const Gpu& gpu, int64_t argument, Field* asked) noexcept {
+  *asked = Field{};
+  asked->id = static_cast<unsigned>(argument & 0xffff);
+  const int64_t scope = argument >> 16;
+  asked->scope = scope == kAllLinks ? ~0U : static_cast<unsigned>(scope);
+  const int answer = Library::call(nvml.fields, gpu.handle, 1, asked);
+  return answer == kDone ? asked->answer : answer;
+}
+
 template <int64_t Factor>
 int field(const Library& nvml, const Gpu& gpu, Pass*, int64_t argument, int64_t* value) noexcept {
-  Field asked{};
-  asked.id = static_cast<unsigned>(argument & 0xffff);
-  const int64_t scope = argument >> 16;
-  asked.scope = scope == kAllLinks ? ~0U : static_cast<unsigned>(scope);
-  int answer = Library::call(nvml.fields, gpu.handle, 1, &asked);
-  if (answer == kDone) answer = asked.answer;
+  Field asked;
+  const int answer = ask_field(nvml, gpu, argument, &asked);
   *value = integer_of(asked) * Factor;
   return answer;
+}
+
+// The driver says by the wall clock when it took a value.
+int field_age(const Library& nvml, const Gpu& gpu, Pass*, int64_t argument, int64_t* value) noexcept {
+  Field asked;
+  const int answer = ask_field(nvml, gpu, argument, &asked);
+  if (answer != kDone) return answer;
+  if (asked.time_us <= 0) return kUnsupported;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  *value = std::max<int64_t>(0, now.tv_sec * int64_t{1'000'000} + now.tv_nsec / 1000 - asked.time_us);
+  return kDone;
+}
+
+// The driver numbers processes as the machine does; a container's processes have other numbers.
+bool sees_numbers_of_the_machine() noexcept {
+  constexpr ino_t kFirstNamespace = 0xEFFFFFFC;
+  struct stat own {};
+  return ::stat("/proc/self/ns/pid", &own) == 0 && own.st_ino == kFirstNamespace;
+}
+
+constexpr int64_t kHowMany = 0;
+constexpr int64_t kMemoryOfAll = 1;
+constexpr int64_t kMemoryOfThis = 2;
+
+int processes(const Library& nvml, const Gpu& gpu, Pass*, int64_t what, int64_t* value) noexcept {
+  constexpr unsigned kMost = 256;
+  ProcessOnGpu all[kMost];
+  unsigned count = kMost;
+  const int answer = Library::call(nvml.processes, gpu.handle, &count, all);
+  *value = count;
+  if (what == kHowMany) return answer == kTooSmall ? static_cast<int>(kDone) : answer;
+  if (answer != kDone) return answer;
+  constexpr unsigned long long kNotKnown = ~0ULL;
+  const auto own = static_cast<unsigned>(::getpid());
+  bool found = false;
+  int64_t sum = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (what == kMemoryOfThis && all[i].process != own) continue;
+    if (all[i].memory == kNotKnown) return kUnsupported;
+    found = true;
+    sum += static_cast<int64_t>(all[i].memory);
+  }
+  *value = sum;
+  return what == kMemoryOfAll || found || sees_numbers_of_the_machine() ? static_cast<int>(kDone)
+                                                                        : static_cast<int>(kOtherNumbers);
 }
 
 constexpr int64_t kPowerAverage = 185;
@@ -164,10 +221,11 @@ constexpr int64_t kThermalReasons = 0x20 | 0x40;  // by software, by hardware
 
 constexpr Number kNumbers[] = {
     {"graphics_clock", nullptr, "MHz", "clock of the graphics domain", false, false, 64,
-     chosen<&Library::clock>, 0},
-    {"sm_clock", nullptr, "MHz", "clock of the multiprocessors", false, false, 64, chosen<&Library::clock>,
-     1},
-    {"memory_clock", nullptr, "MHz", "clock of the memory", false, false, 64, chosen<&Library::clock>, 2},
+     chosen<&Library::clock>, 0, Window::kMoment},
+    {"sm_clock", nullptr, "MHz", "clock of the multiprocessors", false, false, 64, chosen<&Library::clock>, 1,
+     Window::kMoment},
+    {"memory_clock", nullptr, "MHz", "clock of the memory", false, false, 64, chosen<&Library::clock>, 2,
+     Window::kMoment},
     {"graphics_max_clock", nullptr, "MHz", "highest clock of the graphics domain", false, false, 64,
      chosen<&Library::max_clock>, 0},
     {"sm_max_clock", nullptr, "MHz", "highest clock of the multiprocessors", false, false, 64,
@@ -175,35 +233,31 @@ constexpr Number kNumbers[] = {
     {"memory_max_clock", nullptr, "MHz", "highest clock of the memory", false, false, 64,
      chosen<&Library::max_clock>, 2},
     {"fan_speed", nullptr, "%", "speed that the fans are asked for, of the highest", false, false, 64,
-     one<&Library::fan_speed>, 0},
-    {"gpu_utilization", nullptr, "%",
-     "time in which a kernel ran, of the driver's last window (a sixth of a second to a second)", false,
-     false, 64, utilization, 0},
-    {"memory_utilization", nullptr, "%", "time in which memory was read or written, of the same window",
-     false, false, 64, utilization, 1},
+     one<&Library::fan_speed>, 0, Window::kMoment},
+    {"gpu_utilization", nullptr, "%", "time in which a kernel ran", false, false, 64, utilization, 0,
+     Window::kDriver},
+    {"memory_utilization", nullptr, "%", "time in which memory was read or written", false, false, 64,
+     utilization, 1, Window::kDriver},
     {"temperature", nullptr, "degC", "temperature of the GPU", false, false, 64,
-     chosen<&Library::temperature>, 0},
+     chosen<&Library::temperature>, 0, Window::kMoment},
     {"memory_temperature", nullptr, "degC", "temperature of the memory", false, false, 64, field<1>,
-     field_of(kMemoryTemperature)},
+     field_of(kMemoryTemperature), Window::kMoment},
     {"pstate", nullptr, "", "performance state, 0 the fastest, 15 the slowest", false, false, 64,
-     performance_state, 0},
+     performance_state, 0, Window::kMoment},
     {"total_memory", nullptr, "bytes", "memory installed", false, true, 64, memory, 0},
-    {"unallocated_memory", nullptr, "bytes", "memory free", false, true, 64, memory, 1},
+    {"unallocated_memory", nullptr, "bytes", "memory free", false, true, 64, memory, 1, Window::kMoment},
     {"allocated_memory", nullptr, "bytes", "memory in use, the driver's own included", false, true, 64,
-     memory, 2},
+     memory, 2, Window::kMoment},
     {"total_energy_consumption", nullptr, "mJ", "energy used since the driver was loaded", false, false, 64,
      energy, 0},
     {"energy", nullptr, "mJ", "energy used since the set started", true, false, 64, energy, 0},
-    {"power", nullptr, "mW",
-     "power of the board; since Ampere (but not its GA100) the mean of the last second, before that the "
-     "value of the moment",
-     false, false, 64, one<&Library::power>, 0},
-    {"gpu_inst_power", "power_instant", "mW", "power of the GPU at the moment", false, false, 64, field<1>,
-     field_of(kPowerInstant)},
-    {"power_average", nullptr, "mW", "power of the GPU, mean of the last second", false, false, 64, field<1>,
-     field_of(kPowerAverage)},
-    {"gpu_memory_avg_power", nullptr, "mW", "power of the memory, mean of the last second", false, false, 64,
-     field<1>, field_of(kPowerAverage, kMemoryScope)},
+    {"power", nullptr, "mW", "power of the board", false, false, 64, one<&Library::power>, 0, Window::kPower},
+    {"gpu_inst_power", "power_instant", "mW", "power of the GPU", false, false, 64, field<1>,
+     field_of(kPowerInstant), Window::kMoment},
+    {"power_average", nullptr, "mW", "power of the GPU", false, false, 64, field<1>, field_of(kPowerAverage),
+     Window::kSecond},
+    {"gpu_memory_avg_power", nullptr, "mW", "power of the memory", false, false, 64, field<1>,
+     field_of(kPowerAverage, kMemoryScope), Window::kSecond},
     {kPowerLimit, nullptr, "mW", "power limit; PAPI_write sets it, where permitted", false, false, 64,
      one<&Library::power_limit>, 0},
     {"power_management_limit_constraint_min", nullptr, "mW", "lowest power limit that can be set", false,
@@ -239,30 +293,43 @@ constexpr Number kNumbers[] = {
      field_of(kPcieSent)},
     {"pcie_rx_bytes", nullptr, "bytes", "received over PCI Express", true, false, 32, field<1>,
      field_of(kPcieReceived)},
-    {"pcie_tx_rate", nullptr, "bytes/s", "sent over PCI Express, mean of 20 ms in which the read waits",
-     false, false, 64, pcie_rate, 0},
-    {"pcie_rx_rate", nullptr, "bytes/s", "received over PCI Express, mean of 20 ms in which the read waits",
-     false, false, 64, pcie_rate, 1},
+    {"pcie_tx_rate", nullptr, "bytes/s", "sent over PCI Express", false, false, 64, pcie_rate, 0,
+     Window::kWhile},
+    {"pcie_rx_rate", nullptr, "bytes/s", "received over PCI Express", false, false, 64, pcie_rate, 1,
+     Window::kWhile},
     {"pcie_replays", nullptr, "", "PCI Express packets sent again", true, false, 32,
      one<&Library::pcie_replays>, 0},
     {"nvlink_tx_bytes", nullptr, "bytes", "sent over all NVLinks", true, false, 64, field<1024>,
      field_of(kLinkSent, kAllLinks)},
     {"nvlink_rx_bytes", nullptr, "bytes", "received over all NVLinks", true, false, 64, field<1024>,
      field_of(kLinkReceived, kAllLinks)},
-    {"encoder_utilization", nullptr, "%", "use of the video encoder in the driver's last window", false,
-     false, 64, first_of_two<&Library::encoder>, 0},
-    {"decoder_utilization", nullptr, "%", "use of the video decoder in the driver's last window", false,
-     false, 64, first_of_two<&Library::decoder>, 0},
+    {"encoder_utilization", nullptr, "%", "use of the video encoder", false, false, 64,
+     first_of_two<&Library::encoder>, 0, Window::kDriver},
+    {"decoder_utilization", nullptr, "%", "use of the video decoder", false, false, 64,
+     first_of_two<&Library::decoder>, 0, Window::kDriver},
     {"throttle_reasons", nullptr, "", "why the clocks are below their highest: NVML's bit mask", false, false,
-     64, throttled, 0},
+     64, throttled, 0, Window::kMoment},
     {"throttled_by_power", nullptr, "", "1 while the power limit or the power brake slows the clocks", false,
-     false, 64, throttled, kPowerReasons},
+     false, 64, throttled, kPowerReasons, Window::kMoment},
     {"throttled_by_heat", nullptr, "", "1 while the temperature slows the clocks", false, false, 64,
-     throttled, kThermalReasons},
+     throttled, kThermalReasons, Window::kMoment},
     {"time_throttled_by_power", nullptr, "ns", "time in which the power limit slowed the clocks", true, false,
      64, violation, 0},
     {"time_throttled_by_heat", nullptr, "ns", "time in which the temperature slowed the clocks", true, false,
      64, violation, 1},
+    {"gpu_inst_power_age", nullptr, "us", "time since the driver took the value that gpu_inst_power is",
+     false, false, 64, field_age, field_of(kPowerInstant)},
+    {"power_average_age", nullptr, "us", "time since the driver took the value that power_average is", false,
+     false, 64, field_age, field_of(kPowerAverage)},
+    {"memory_temperature_age", nullptr, "us",
+     "time since the driver took the value that memory_temperature is", false, false, 64, field_age,
+     field_of(kMemoryTemperature)},
+    {"compute_processes", nullptr, "", "processes that compute on the GPU", false, true, 64, processes,
+     kHowMany, Window::kMoment},
+    {"compute_processes_memory", nullptr, "bytes", "memory that all of these processes use", false, true, 64,
+     processes, kMemoryOfAll, Window::kMoment},
+    {"process_memory", nullptr, "bytes", "memory that the process that reads uses", false, true, 64,
+     processes, kMemoryOfThis, Window::kMoment},
 };
 
 constexpr double kThousandth = 1000.0;
@@ -276,6 +343,8 @@ constexpr Metric kMetrics[] = {
     {"gpm_tensor_utilization", "m%", "use of the tensor pipes", 5, kThousandth},
     {"gpm_fp64_tensor_utilization", "m%", "use of the FP64 tensor pipes", 6, kThousandth},
     {"gpm_half_tensor_utilization", "m%", "use of the half precision tensor pipes", 7, kThousandth},
+    {"gpm_double_matrix_utilization", "m%", "use of the double precision matrix instructions", 8,
+     kThousandth},
     {"gpm_integer_tensor_utilization", "m%", "use of the integer tensor pipes", 9, kThousandth},
     {"gpm_dram_bandwidth", "m%", "use of the memory's bandwidth", 10, kThousandth},
     {"gpm_fp64_utilization", "m%", "use of the FP64 pipes", 11, kThousandth},
@@ -288,6 +357,27 @@ constexpr Metric kMetrics[] = {
 };
 
 }  // namespace
+
+const char* words_for(Window window, int major, int minor) noexcept {
+  switch (window) {
+    case Window::kNone:
+      return "";
+    case Window::kMoment:
+      return ", value of the moment";
+    case Window::kSecond:
+      return ", mean of the last second";
+    case Window::kDriver:
+      return ", of the driver's last window (a sixth of a second to a second)";
+    case Window::kWhile:
+      return ", mean of 20 ms in which the read waits";
+    case Window::kPower:
+      break;
+  }
+  if (major == 0)
+    return ", since Ampere (but not its GA100) the mean of the last second, before that the value of the "
+           "moment";
+  return major > 8 || (major == 8 && minor > 0) ? ", mean of the last second" : ", value of the moment";
+}
 
 const Number* numbers(size_t* count) noexcept {
   *count = sizeof kNumbers / sizeof kNumbers[0];

@@ -16,6 +16,7 @@ struct Gpu {
   Handle whole = nullptr;                      // the GPU that this is a part of, null for a whole one
   std::string where;                           // the beginning of its events' names
   unsigned instance = 0;                       // of a part
+  int major = 0, minor = 0;                    // its compute capability
   unsigned first_limit = 0;                    // the power limit when it was found, in mW
   mutable std::atomic<unsigned> limit_set{0};  // the one that was written last, 0 for none
 };
@@ -32,6 +33,18 @@ struct Pass {
 // Reads one number; kDone or NVML's answer. `argument` is the row's.
 using ReadNumber = int(const Library&, const Gpu&, Pass*, int64_t argument, int64_t* value) noexcept;
 
+// What time a level's value is of.
+enum class Window : uint8_t {
+  kNone,    // constants, limits, counts
+  kMoment,  // the driver's value when it is read
+  kPower,   // a second since Ampere (but not its GA100), before that the moment
+  kSecond,  // the second before
+  kDriver,  // the driver's last window
+  kWhile,   // 20 ms in which the read waits
+};
+// In words; of kPower by the GPU's compute capability, 0.0 where it is not known.
+const char* words_for(Window window, int major, int minor) noexcept;
+
 struct Number {
   const char* name;
   const char* alias;  // a second name, or null
@@ -42,6 +55,7 @@ struct Number {
   uint32_t wraps_at_bits;  // of a count
   ReadNumber* read;
   int64_t argument;
+  Window window = Window::kNone;
 };
 
 const Number* numbers(size_t* count) noexcept;

@@ -255,6 +255,7 @@ class Gpus : public sysfs::SampledDevice {
     const std::string place = "device_" + std::to_string(index);
     auto gpu = std::make_unique<Gpu>();
     gpu->handle = handle;
+    Library::call(library_.capability, handle, &gpu->major, &gpu->minor);
     Library::call(library_.power_limit, handle, &gpu->first_limit);
     const std::string product = product_of(handle);
     gpu->where = product + ":" + place;
@@ -297,7 +298,9 @@ class Gpus : public sysfs::SampledDevice {
       int64_t value = 0;
       const int answer = number.read(library_, *gpu, &pass, number.argument, &value);
       sysfs::CatalogueEntry entry =
-          describe(gpu->where + ":" + number.name, number.text, number.unit, answer);
+          describe(gpu->where + ":" + number.name,
+                   std::string(number.text) + nvml::words_for(number.window, gpu->major, gpu->minor),
+                   number.unit, answer);
       if (number.alias != nullptr) entry.aliases.push_back(gpu->where + ":" + number.alias);
       if (number.counts) entry.kind = ValueKind::kCount;
       catalogue_.add(std::move(entry));

@@ -42,6 +42,20 @@ constexpr Limit kLimits[] = {
     {"constraint_1_max_power_uw", "MAXIMUM_POWER", "highest power limit of"},
 };
 
+// What PAPI reads from registers that the kernel's zones do not show.
+constexpr const char* kRegistersOnly =
+    "only the processor's registers have it (/dev/cpu/*/msr, for root), which this substrate does not read; "
+    "energies are here in nJ";
+struct Register {
+  const char* event;
+  const char* unit;
+  const char* text;
+};
+constexpr Register kRegisters[] = {
+    {"MINIMUM_POWER", "W", "lowest power limit of"},
+    {"MAXIMUM_TIME_WINDOW", "s", "longest time window of a power limit of"},
+};
+
 class Packages : public sysfs::NumberFiles {
  public:
   using NumberFiles::NumberFiles;
@@ -58,8 +72,7 @@ class Packages : public sysfs::NumberFiles {
       if (zone.control != "intel-rapl") continue;
       if (zone.path.size() == 1) package = place_of(zone);
       add_energy(zone, package);
-      if (zone.path.size() == 1 && zone.name.starts_with("package-"))
-        for (const Limit& limit : kLimits) add_limit(zone, package, limit);
+      if (zone.path.size() == 1 && zone.name.starts_with("package-")) add_package(zone, package);
     }
     return kSuccess;
   }
@@ -73,16 +86,30 @@ class Packages : public sysfs::NumberFiles {
     return "PACKAGE" + parts[1] + (parts.size() > 3 ? "_DIE" + parts[3] : "");
   }
 
+  void add_package(const EnergyZone& zone, const std::string& package) {
+    for (const Limit& limit : kLimits) add_limit(zone, package, limit);
+    for (const Register& one : kRegisters)
+      add_unavailable(described(std::string(one.event) + ":" + package, one.text, one.unit, package),
+                      kRegistersOnly);
+  }
+
+  static sysfs::CatalogueEntry described(std::string name, const char* text, const char* unit,
+                                         const std::string& package) {
+    sysfs::CatalogueEntry entry;
+    entry.name = std::move(name);
+    entry.text = std::string(text) + " " + package;
+    entry.unit = unit;
+    entry.flags = kEventScopePackage;
+    return entry;
+  }
+
   void add_energy(const EnergyZone& zone, const std::string& package) {
     const std::string_view kind = std::string_view(zone.name).substr(0, zone.name.find('-'));
     for (const Domain& domain : kDomains) {
       if (kind != domain.zone) continue;
-      sysfs::CatalogueEntry entry;
-      entry.name = std::string(domain.event) + ":" + package;
-      entry.text = std::string(domain.text) + " " + package;
-      entry.unit = "nJ";
+      sysfs::CatalogueEntry entry =
+          described(std::string(domain.event) + ":" + package, domain.text, "nJ", package);
       entry.kind = ValueKind::kCount;
-      entry.flags = kEventScopePackage;
       sysfs::NumberSource source;
       source.path = zone.folder + "/energy_uj";
       source.times = 1000;
@@ -92,6 +119,8 @@ class Packages : public sysfs::NumberFiles {
         source.range = static_cast<uint64_t>(zone.range_uj) * 1000;
       }
       add(std::move(entry), std::move(source));
+      add_unavailable(described(std::string(domain.event) + "_CNT:" + package, domain.text, "", package),
+                      kRegistersOnly);
     }
   }
 
@@ -100,19 +129,14 @@ class Packages : public sysfs::NumberFiles {
     source.path = zone.folder + "/" + limit.file;
     source.unit = 1e-6;
     if (int64_t there = 0; !sysfs::read_integer(source.path, &there)) return;
-    sysfs::CatalogueEntry entry;
-    entry.name = std::string(limit.event) + ":" + package;
-    entry.text = std::string(limit.text) + " " + package;
-    entry.unit = "W";
-    entry.flags = kEventScopePackage;
-    add(std::move(entry), std::move(source));
+    add(described(std::string(limit.event) + ":" + package, limit.text, "W", package), std::move(source));
   }
 };
 
 constexpr SubstrateTable kTable = sysfs::NumberSlots<Packages>::table({
     .name = "rapl",
     .summary = "Energy of processor packages under the names of PAPI's rapl, from /sys/class/powercap",
-    .event_names = "*_ENERGY:PACKAGE*,THERMAL_SPEC:PACKAGE*,MAXIMUM_POWER:PACKAGE*",
+    .event_names = "*_ENERGY:PACKAGE*,*_ENERGY_CNT:PACKAGE*,THERMAL_SPEC:PACKAGE*,M??IMUM_*:PACKAGE*",
 });
 
 }  // namespace

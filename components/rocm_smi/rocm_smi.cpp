@@ -1,12 +1,15 @@
-// The substrate `rocm_smi`: AMD's GPUs under the names of PAPI's rocm_smi, from the kernel driver's files.
+// The substrate `rocm_smi`: AMD's GPUs under the names of PAPI's rocm_smi, from the kernel driver's files and AMD's
+// library.
 #include <substrata/substrate.h>
 
+#include "library.hpp"
 #include "sysfs/amd_gpus.hpp"
 
 namespace {
 
 using namespace substrata;
 using sysfs::AmdGpuNumber;
+using sysfs::AmdLibraryNumber;
 
 constexpr AmdGpuNumber level(const char* name, const char* file, const char* unit, const char* text) {
   return {name, file, nullptr, nullptr, unit, text, 1, 1, false, false};
@@ -14,8 +17,12 @@ constexpr AmdGpuNumber level(const char* name, const char* file, const char* uni
 constexpr AmdGpuNumber temperature(const char* name, const char* file, const char* label, const char* text) {
   return {name, file, label, nullptr, "mdegC", text, 1, 1, false, false};
 }
-constexpr AmdGpuNumber clock(const char* name, const char* file, const char* text) {
-  return {name, file, nullptr, nullptr, "Hz", text, 1'000'000, 1, true, false};
+constexpr AmdGpuNumber clock(const char* name, const char* levels, const char* file, const char* text) {
+  return {name, file, nullptr, nullptr, "Hz", text, 1'000'000, 1, true, false, levels};
+}
+// The driver counts for a second when the file is read: "<received> <sent> <largest packet>".
+constexpr AmdGpuNumber throughput(const char* name, const char* unit, const char* text, uint32_t word) {
+  return {name, "pcie_bw", nullptr, nullptr, unit, text, 1, 1, false, false, nullptr, word, true, false};
 }
 
 constexpr AmdGpuNumber kNumbers[] = {
@@ -47,17 +54,49 @@ constexpr AmdGpuNumber kNumbers[] = {
                 "critical memory temperature of"),
     level("fan_rpms:device=*:sensor=0", "sensor/fan1_input", "RPM", "fan speed of"),
     level("fan_speed:device=*:sensor=0", "sensor/pwm1", "", "fan speed, 0 to 255, of"),
-    clock("gpu_clk_freq_System:device=*:current", "pp_dpm_sclk", "clock of"),
-    clock("gpu_clk_freq_Memory:device=*:current", "pp_dpm_mclk", "memory clock of"),
-    clock("gpu_clk_freq_SOC:device=*:current", "pp_dpm_socclk", "clock of the parts around the cores of"),
-    clock("gpu_clk_freq_DataFabric:device=*:current", "pp_dpm_fclk", "clock of the data fabric of"),
+    clock("gpu_clk_freq_System:device=*:current", "gpu_clk_freq_System:device=*:idx=@", "pp_dpm_sclk",
+          "clock of"),
+    clock("gpu_clk_freq_Memory:device=*:current", "gpu_clk_freq_Memory:device=*:idx=@", "pp_dpm_mclk",
+          "memory clock of"),
+    clock("gpu_clk_freq_SOC:device=*:current", "gpu_clk_freq_SOC:device=*:idx=@", "pp_dpm_socclk",
+          "clock of the parts around the cores of"),
+    clock("gpu_clk_freq_DataFabric:device=*:current", "gpu_clk_freq_DataFabric:device=*:idx=@", "pp_dpm_fclk",
+          "clock of the data fabric of"),
+    throughput("pci_throughput_received:device=*", "packets/s",
+               "packets received over PCI Express, in a second that the read waits, by", 0),
+    throughput("pci_throughput_sent:device=*", "packets/s",
+               "packets sent over PCI Express, in a second that the read waits, by", 1),
+    throughput("pci_throughput_max_packet:device=*", "bytes", "largest packet over PCI Express of", 2),
+    {"pci_replay_counter:device=*", "pcie_replay_count", nullptr, nullptr, "",
+     "PCI Express packets sent again by", 1, 1, false, false, nullptr, 0, false, true},
 };
 
-using Gpus = sysfs::AmdGpus<kNumbers>;
+// What the files lack.
+constexpr AmdLibraryNumber hot(const char* name, const char* text, int sensor, int metric) {
+  return {name, "mdegC", text, false, rocm_smi::kTemperature, rocm_smi::temperature_of(sensor, metric)};
+}
+constexpr AmdLibraryNumber kLibraryNumbers[] = {
+    {"energy_count:device=*", "uJ", "energy used by", true, rocm_smi::kEnergy, 0},
+    hot("temp_max:device=*:sensor=0", "highest allowed edge temperature of", 0, rocm_smi::kHighest),
+    hot("temp_max:device=*:sensor=1", "highest allowed junction temperature of", 1, rocm_smi::kHighest),
+    hot("temp_max:device=*:sensor=2", "highest allowed memory temperature of", 2, rocm_smi::kHighest),
+    hot("temp_current:device=*:sensor=3", "temperature of the first stack of memory of", 3,
+        rocm_smi::kCurrent),
+    hot("temp_current:device=*:sensor=4", "temperature of the second stack of memory of", 4,
+        rocm_smi::kCurrent),
+    hot("temp_current:device=*:sensor=5", "temperature of the third stack of memory of", 5,
+        rocm_smi::kCurrent),
+    hot("temp_current:device=*:sensor=6", "temperature of the fourth stack of memory of", 6,
+        rocm_smi::kCurrent),
+};
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<Gpus>::table({
+using Gpus = sysfs::AmdGpus<kNumbers, rocm_smi::begin, kLibraryNumbers>;
+
+constexpr SubstrateTable kTable = sysfs::NumberSlots<Gpus, sysfs::AmdSampler>::table({
     .name = "rocm_smi",
     .summary = "AMD's GPUs under the names of PAPI's rocm_smi, from the driver amdgpu",
+    .traits = kReadBlocks,
+    .read_bound_ns = 10'000'000'000,
     .event_names = "*:device=*:*,*_percent:device=*,mem_*:device=*",
 });
 

@@ -59,6 +59,8 @@ bool Library::find_functions() {
   in.find("nvmlDeviceGetCurrentClocksThrottleReasons", &throttle_reasons);
   in.find("nvmlDeviceGetViolationStatus", &violation);
   in.find("nvmlDeviceGetFieldValues", &fields);
+  if (!in.find("nvmlDeviceGetComputeRunningProcesses_v3", &processes))
+    in.find("nvmlDeviceGetComputeRunningProcesses_v2", &processes);
   in.find("nvmlDeviceGetMigMode", &mig_mode);
   in.find("nvmlDeviceGetMaxMigDeviceCount", &mig_most);
   in.find("nvmlDeviceGetMigDeviceHandleByIndex", &mig_handle);
@@ -99,6 +101,9 @@ const char* Library::text(int answer) const noexcept {
     case kMismatch:
       return "the library and the loaded driver are of different versions; load the driver again or restart "
              "the machine";
+    case kOtherNumbers:
+      return "a container's processes have other numbers than the driver gives; let it see the machine's "
+             "(docker run --pid=host)";
     default:
       return error_string_ != nullptr ? error_string_(answer) : "the library gives no reason";
   }

@@ -15,12 +15,14 @@ enum Answer : int {
   kDone = 0,
   kUnsupported = 3,
   kForbidden = 4,
+  kTooSmall = 7,
   kNoDriver = 9,
   kNoLibrary = 12,
   kNoFunction = 13,
   kGpuLost = 15,
   kBlocked = 17,
   kMismatch = 18,
+  kOtherNumbers = -1,  // none of NVML's: a container's processes cannot be found in its lists
 };
 
 using Handle = void*;  // nvmlDevice_t
@@ -31,6 +33,13 @@ struct Utilization {
 struct Memory {
   unsigned long long total, free, used;  // bytes
 };
+// nvmlProcessInfo_t since its second version.
+struct ProcessOnGpu {
+  unsigned process;
+  unsigned long long memory;  // bytes
+  unsigned gpu_instance, compute_instance;
+};
+static_assert(sizeof(ProcessOnGpu) == 24);
 struct Violation {
   unsigned long long reference_us, violation_ns;
 };
@@ -123,6 +132,7 @@ class Library {
   int (*throttle_reasons)(Handle, unsigned long long*) = nullptr;
   int (*violation)(Handle, int, Violation*) = nullptr;
   int (*fields)(Handle, int, Field*) = nullptr;
+  int (*processes)(Handle, unsigned*, ProcessOnGpu*) = nullptr;
   int (*mig_mode)(Handle, unsigned*, unsigned*) = nullptr;
   int (*mig_most)(Handle, unsigned*) = nullptr;
   int (*mig_handle)(Handle, unsigned, Handle*) = nullptr;

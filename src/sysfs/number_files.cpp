@@ -169,6 +169,8 @@ Status NumberSampler::add(const Number& number, const char* name, bool counts) {
     }
     files_.push_back(std::move(file));
     its = &files_.back();
+    const std::string& renewed = number.source.renewed;
+    if (files_.size() > 1 && !renewed.empty() && !renewed_.is_open()) renewed_.open(renewed);
   }
   size_t capacity = kFirstLine;
   if (needs_whole(number.source)) {
@@ -201,7 +203,24 @@ uint32_t NumberSampler::take_from(const File& file, std::string_view text, bool 
   return kAllThere;
 }
 
+// Values of several files are of one moment if they were not renewed meanwhile.
 Status NumberSampler::sample(int64_t* raw) noexcept {
+  if (!renewed_.is_open()) return sample_once(raw);
+  constexpr int kMostTries = 8;  // the values are renewed some times a second
+  for (int tried = 0; tried < kMostTries; ++tried) {
+    char before[kFirstLine], after[kFirstLine];
+    const int64_t length = renewed_.read_some(before, sizeof before, 0);
+    if (length < 0) return failed(selected_[0].name, static_cast<int>(-length));
+    if (const Status status = sample_once(raw); !status.ok()) return status;
+    if (renewed_.read_some(after, sizeof after, 0) == length &&
+        std::memcmp(before, after, static_cast<size_t>(length)) == 0)
+      return kSuccess;
+  }
+  return refuse_system(EAGAIN, "%s and the set's other values were renewed each time they were read",
+                       selected_[0].name);
+}
+
+Status NumberSampler::sample_once(int64_t* raw) noexcept {
   for (const File& file : files_) {
     const size_t capacity = file.whole ? text_.size() : kFirstLine;
     size_t have = 0;

@@ -28,6 +28,7 @@ enum class Wrap : uint8_t {
 // Where a number stands and what is made of it.
 struct NumberSource {
   std::string path;                // the file, root included
+  std::string renewed;             // a file that changes when this value and others are renewed, "": none
   std::string key;                 // the beginning of the number's line; "": the first line
   std::string other_key;           // how other kernels write that beginning, "": as `key`
   uint32_t word = 0;               // which of the words behind it starts with the number
@@ -90,11 +91,13 @@ class NumberSampler {
     std::vector<uint32_t> events;  // positions in selected_
   };
   static constexpr uint32_t kAllThere = UINT32_MAX;
+  Status sample_once(int64_t* raw) noexcept;
   uint32_t take_from(const File& file, std::string_view text, bool whole, int64_t* raw) const noexcept;
   Status failed(const char* name, int error) const noexcept;
 
   std::vector<Selected> selected_;
   std::vector<File> files_;
+  KeptFile renewed_;  // open where values of several files must be of one moment
   std::vector<char> text_;
   std::vector<int64_t> now_;  // the values before a write
 };
@@ -124,9 +127,9 @@ class NumberFiles : public SampledDevice {
 };
 
 // The table of a substrate that is a NumberFiles with a scan().
-template <typename DeviceT>
-struct NumberSlots : SampledSlots<DeviceT, NumberSampler> {
-  using Slots = SampledSlots<DeviceT, NumberSampler>;
+template <typename DeviceT, typename SamplerT = NumberSampler>
+struct NumberSlots : SampledSlots<DeviceT, SamplerT> {
+  using Slots = SampledSlots<DeviceT, SamplerT>;
 
   static Status write(Set* set, const int64_t* values) noexcept {
     return guarded([&] { return Slots::state_of(set)->measurement.sampler().write(values); });

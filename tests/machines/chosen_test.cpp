@@ -59,7 +59,7 @@ TEST(ChosenByDefault, PowerUseAndMemoryOfEachGpu) {
   const std::string answers = std::string(MACHINES) + "/eight_h200/events.txt";
   const std::string nvidia = series_on(
       "eight_h200", "PAPI_NVML_MAIN=" + std::string(NVML_STAND_IN) + " FAKE_NVML_ANSWERS=" + answers + " ");
-  for (const char* const what : {"power", "gpu_utilization", "temperature", "allocated_memory"})
+  for (const char* const what : {"power,", "energy,", "gpu_utilization", "temperature", "allocated_memory"})
     EXPECT_THAT(nvidia, HasSubstr(std::string("nvml:::NVIDIA_H200:device_7:") + what));
 }
 
@@ -113,6 +113,20 @@ TEST(PapiProgram, CountsTheNamesItAsksForOnRecordedMachines) {
   EXPECT_THAT(
       counted("eight_h200", "topdown:::TOPDOWN_RETIRING_PERC nvml:::NVIDIA_H200:device_3:power 2>&1; true"),
       ::testing::AllOf(HasSubstr("Failed adding: topdown:::TOPDOWN_RETIRING_PERC"), HasSubstr("655003")));
+}
+
+// What a vendor's library answered where the machine was saved is what its stand-in answers on the saved one.
+TEST(SavedMachine, HasTheAnswersOfVendorsLibraries) {
+  substrata::tests::TemporaryFolder folder;
+  const std::string saved = folder.path() + "/saved", tool = SUBSTRATA_TOOL;
+  const std::string library = "PAPI_NVML_MAIN=" + std::string(NVML_STAND_IN) + " ";
+  substrata::tests::output_of(library + tool + " machine save " + saved + " 2>&1");
+  EXPECT_THAT(substrata::tests::output_of("grep nvml:::NVIDIA_H200:device_3:power " + saved + "/events.txt"),
+              HasSubstr("mW 300003"));
+  EXPECT_THAT(substrata::tests::output_of(library + "FAKE_NVML_ANSWERS=" + saved + "/events.txt " + tool +
+                                          " machine run " + saved + " -- " + COMMAND_LINE +
+                                          " nvml:::NVIDIA_H200:device_3:power"),
+              HasSubstr("300003"));
 }
 
 }  // namespace

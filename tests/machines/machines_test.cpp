@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -131,6 +132,45 @@ TEST_P(OnMachine, SavedCopyHasTheSameEventsAndValues) {
   EXPECT_EQ(refused, expected_refused);
 }
 
+// What reads files that a device has. A file system's statistics without a line count 0, so lustre is not one of them.
+const std::set<std::string> kOfFiles = {"amd_smi",      "coretemp", "cpufreq",   "cray_pm",     "cxi",
+                                        "infiniband",   "io",       "intel_gpu", "net",         "powercap",
+                                        "powercap_ppc", "rapl",     "rocm_smi",  "sensors_ppc", "stealtime"};
+
+// Of each of them one event counts when the machine's files are emptied, as those of a device are that has gone.
+TEST_P(OnMachine, DeviceThatVanishesIsAnErrorAndNoNumber) {
+  namespace fs = std::filesystem;
+  tests::TemporaryFolder folder;
+  const std::string copy = folder.path() + "/copy";
+  fs::copy(root, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  FakeHost host(copy);
+  std::vector<std::unique_ptr<Substrate>> substrates;
+  std::vector<std::unique_ptr<EventSet>> sets;
+  std::vector<std::string> names;
+  for (const BuiltIn* const item : substrates_of_machines()) {
+    if (kOfFiles.count(item->name) == 0) continue;
+    auto substrate = std::make_unique<Substrate>(item->entry, host);
+    if (!substrate->detect().ok() || !substrate->open().ok()) continue;
+    for (const Event& event : substrate->events()) {
+      if ((event.flags & kEventUnavailable) != 0) continue;
+      auto set = std::make_unique<EventSet>(*substrate, std::vector<std::string>{event.name});
+      if (!set->start().ok()) continue;
+      names.push_back(std::string(item->name) + ":::" + event.name);
+      sets.push_back(std::move(set));
+      break;
+    }
+    substrates.push_back(std::move(substrate));
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(copy))
+    if (entry.is_regular_file() && !entry.is_symlink()) fs::resize_file(entry.path(), 0);
+  EXPECT_FALSE(sets.empty());
+  for (size_t i = 0; i < sets.size(); ++i) {
+    const Status status = sets[i]->refused_read();
+    EXPECT_FALSE(status.ok()) << names[i];
+  }
+  sets.clear();
+}
+
 INSTANTIATE_TEST_SUITE_P(Recorded, OnMachine, ::testing::ValuesIn(machines()),
                          [](const auto& tested) { return tested.param; });
 
@@ -193,6 +233,8 @@ constexpr Level kLevels[] = {
     {"grace", "cpufreq:::cpu0:frequency:highest", 3'402'000'000},
     {"a64fx", "cpufreq:::cpu1:frequency", 2'201'000'000},
     {"power9", "powercap_ppc:::CURRENT_POWER", 2550},
+    {"power9", "sensors_ppc:::PWRSYS:occ=0", 596},
+    {"power9", "sensors_ppc:::TEMPPROCTHRMC0:occ=0:max", 95},
     {"cray_ex", "cray_pm:::PM_POWER:ACC3", 403},
     {"cray_ex", "cxi:::cxi1:rh:nacks", 0},
     {"lustre_client", "lustre:::scratch-ffff9a1c40d52800/stats_llread", 0},

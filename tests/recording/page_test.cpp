@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "browser.hpp"
@@ -144,6 +146,60 @@ TEST(ReportPage, ItsHeadHasTheNumbersOfTheRun) {
   EXPECT_EQ(job.found.at("longest"), "solve4 s, 40.0 %");
   EXPECT_EQ(job.found.at("command"), "mpirun -n 3 solver");
   EXPECT_EQ(job.found.at("first"), "overview");
+}
+
+// Ten seconds in which each of these counters of energy grew evenly: the number of the head, as the page has it.
+std::string power_of(const std::vector<std::pair<SeriesInfo, std::int64_t>>& energies) {
+  MemorySink sink(machine("node1", "boot"));
+  std::vector<SeriesInfo> series;
+  for (const auto& [info, each] : energies) series.push_back(info);
+  const std::uint32_t set = sink.declare(series);
+  for (int i = 0; i <= 100; ++i) {
+    std::vector<std::int64_t> values;
+    for (const auto& [info, each] : energies) values.push_back(each * i);
+    const std::vector<std::uint8_t> flags(values.size(), 0);
+    sink.sample(set, kSecond + i * kSecond / 10, 1000, values.data(), flags.data());
+  }
+  sink.end(11 * kSecond, {});
+  std::ostringstream out;
+  write_html_report(out, lay_out(sink.recording()), "run.sub");
+  const std::string page = out.str(), begin = "{\"name\":\"Power\",";
+  const std::size_t at = page.find(begin);
+  if (at == std::string::npos) return "";
+  const json tile = json::parse(page.substr(at, page.find('}', at) + 1 - at));
+  return std::to_string(std::lround(tile.at("value").get<double>())) + " W, " +
+         std::to_string(std::lround(tile.at("also").get<double>())) + " J, " +
+         tile.at("note").get<std::string>();
+}
+
+SeriesInfo energy_series(const char* name, const char* unit, const char* text) {
+  SeriesInfo info = in_component(count_series(name, unit),
+                                 std::string(name).substr(0, std::string(name).find(':')), "node");
+  info.text = text;
+  return info;
+}
+
+// Parts of a package are in it, and a machine's zone has the packages in it, too.
+TEST(ReportPage, ItsHeadHasThePowerOfTheZonesOfPackages) {
+  EXPECT_EQ(
+      power_of({{energy_series("powercap:::ENERGY_UJ:ZONE0", "uJ", "energy used by psys (intel-rapl:0)"),
+                 90'000'000},
+                {energy_series("powercap:::ENERGY_UJ:ZONE1", "uJ", "energy used by package-0 (intel-rapl:1)"),
+                 20'000'000},
+                {energy_series("powercap:::ENERGY_UJ:ZONE1_SUBZONE0", "uJ",
+                               "energy used by package-0/dram (intel-rapl:1:0)"),
+                 5'000'000},
+                {energy_series("powercap:::ENERGY_UJ:ZONE2", "uJ", "energy used by package-1 (intel-rapl:2)"),
+                 10'000'000}}),
+      "300 W, 3000 J, processors");
+}
+
+TEST(ReportPage, ItsHeadHasThePowerOfAWholeNodeBeforeThatOfItsProcessors) {
+  EXPECT_EQ(power_of({{energy_series("rapl:::PACKAGE_ENERGY:PACKAGE0", "nJ",
+                                     "energy used by the whole of PACKAGE0"),
+                       20'000'000'000},
+                      {energy_series("cray_pm:::PM_ENERGY:NODE", "J", "energy used by NODE"), 90}}),
+            "900 W, 9000 J, whole node");
 }
 
 TEST(ReportPage, AtFirstItShowsWhereTimeBytesAndHeatGo) {

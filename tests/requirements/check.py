@@ -12,8 +12,9 @@ import subprocess
 import sys
 
 PAGE = "docs/reference/requirements.md"
-PROOFS = ["docs/results/reliability.md", "docs/results/reliability_lost.md", "docs/security.md"]
-NAMED = re.compile(r"`([A-Z]\w+\.(?:[A-Z]\w*\*?|[a-z]\w*|\*))`")
+PROOFS = ["docs/results/reliability.md", "docs/results/reliability_lost.md", "docs/security.md",
+          "docs/results/hardware.md"]
+NAMED = re.compile(r"`([A-Z]\w+\.(?:[A-Z]\w*\*?|[a-z]\w*|\*)|conformance\.\w+|\w+\.conformance)`")
 ENTRY = re.compile(r"- \*\*([A-Z]{2})-(\d+)\*\* ")
 PART = re.compile(r"  - (Tests|Also|Differs|Not proven): ")
 TEST = re.compile(r"^[ \t]*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)", re.M)

@@ -136,24 +136,30 @@ class Overview {
     }
     if (hottest != nullptr) add("Hottest", most, "degC", hottest->series->name, hottest->series);
   }
+  // Of one scheme, the first that is there: the whole node, or packages, which have all that is in them.
+  static bool has_energy(const SeriesInfo& info, int scheme) {
+    if (info.unit != "J" || info.kind == Kind::kGauge) return false;
+    const std::string& name = info.name;
+    const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+    if (scheme == 0) return has("PM_ENERGY:NODE");
+    if (scheme == 1) return has("PACKAGE_ENERGY:") || has("ENERGY_PKG") || has("energy-pkg");
+    return has("ENERGY_UJ:ZONE") && !has("SUBZONE") && info.text.find("package") != std::string::npos;
+  }
+
   void energy() {
-    double sum = NAN;
-    const SeriesInfo* about = nullptr;
-    for (const Group& one : groups_) {
-      // Of one scheme: packages have all that is in them.
-      const std::string& name = one.about->name;
-      if (one.about->unit != "J" || one.about->kind == Kind::kGauge ||
-          (name.find("PACKAGE_ENERGY") == std::string::npos && name.find("ENERGY_PKG") == std::string::npos &&
-           name.find("energy-pkg") == std::string::npos))
-        continue;
-      const double total = total_of(one);
-      if (!std::isfinite(total)) continue;
-      sum = (std::isnan(sum) ? 0 : sum) + total;
-      if (about == nullptr || one.about->modelled) about = one.about;
-    }
-    if (timeline_.seconds > 0) {
-      add("Power", sum / timeline_.seconds, "W", {}, about);
-      if (std::isfinite(sum)) also(sum, "J");
+    for (int scheme = 0; scheme < 3; ++scheme) {
+      double sum = NAN;
+      const SeriesInfo* about = nullptr;
+      for (const Group& one : groups_) {
+        if (!has_energy(*one.about, scheme)) continue;
+        const double total = total_of(one);
+        if (!std::isfinite(total)) continue;
+        sum = (std::isnan(sum) ? 0 : sum) + total;
+        if (about == nullptr || one.about->modelled) about = one.about;
+      }
+      if (!std::isfinite(sum) || timeline_.seconds <= 0) continue;
+      add("Power", sum / timeline_.seconds, "W", scheme == 0 ? "whole node" : "processors", about);
+      return also(sum, "J");
     }
   }
   void ranks() {

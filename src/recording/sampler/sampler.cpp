@@ -382,8 +382,10 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Ref
       {"powercap", {"ENERGY_UJ:*"}},
       // Grace, POWER and EPYC without powercap show their power as sensors.
       {"coretemp", {"*Power_Socket_*:average", "ibmpowernv-*:System", "amd_energy-*:Esocket*"}},
-      {"nvml", {"*:power", "*:gpu_utilization", "*:temperature", "*:allocated_memory"}},
-      {"rocm_smi", {"power_average:*", "busy_percent:*", "temp_current:*:sensor=1", "mem_usage_VRAM:*"}},
+      {"nvml", {"*:power", "*:energy", "*:gpu_utilization", "*:temperature", "*:allocated_memory"}},
+      {"rocm_smi",
+       {"power_average:*", "energy_count:*", "busy_percent:*", "temp_current:*:sensor=1",
+        "mem_usage_VRAM:*"}},
       {"intel_gpu", {"*-busy:*", "*-active-ticks:*", "frequency:*", "energy*:device=*"}},
       {"infiniband", {"*_[0-9]:port_xmit_data", "*_[0-9]:port_rcv_data"}},
       {"cxi", {"*_ok_octets"}},

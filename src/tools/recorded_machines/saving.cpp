@@ -51,7 +51,7 @@ constexpr const char* kPatterns[] = {
     "/{proc/fs,sys/kernel/debug}/lustre/llite/*/{stats,read_ahead_stats}",
     // GPUs
     "/sys/class/drm/card*/device/{vendor,device,product_name,gpu_busy_percent,mem_busy_percent}",
-    "/sys/class/drm/card*/device/{mem_info_*,pp_dpm_*,driver}",
+    "/sys/class/drm/card*/device/{mem_info_*,pp_dpm_*,pcie_bw,pcie_replay_count,driver}",
     "/sys/class/drm/card*/device/hwmon/hwmon*/{name,*_input,*_average,*_label,*_cap,*_cap_*,*_crit,*_max}",
     "/sys/class/drm/card*/device/hwmon/hwmon*/pwm1", "/sys/class/drm/card*/gt/gt*/*",
     "/sys/class/drm/card*/device/tile*/gt*/{freq0,gtidle}/*",

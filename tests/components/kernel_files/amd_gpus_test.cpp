@@ -22,6 +22,8 @@ void record_node(RecordedTree& tree) {
     tree.write(device + "mem_info_vram_total", 68702699520);
     tree.write(device + "mem_info_vram_used", 11141120);
     tree.write(device + "pp_dpm_sclk", "0: 500Mhz\n1: 800Mhz\n2: 1700Mhz *\n");
+    tree.write(device + "pcie_bw", "129 52 256\n");
+    tree.write(device + "pcie_replay_count", 4);
     const std::string sensors = device + "hwmon/hwmon5/";
     tree.write(sensors + (card == "card1" ? "power1_average" : "power1_input"), 312'500'000);
     tree.write(sensors + "power1_cap", 560'000'000);
@@ -45,13 +47,24 @@ TEST_F(RocmSmi, NumbersOfEachGpuStandUnderItsNamesInItsUnits) {
   ASSERT_TRUE(set.program({"busy_percent:device=1", "memory_busy_percent:device=0", "mem_usage_VRAM:device=0",
                            "power_average:device=0:sensor=0", "power_average:device=1:sensor=0",
                            "temp_current:device=1:sensor=1", "temp_critical:device=0:sensor=1",
-                           "gpu_clk_freq_System:device=0:current"})
+                           "gpu_clk_freq_System:device=0:current", "gpu_clk_freq_System:device=1:idx=0",
+                           "gpu_clk_freq_System:device=1:idx=1"})
                   .ok());
   ASSERT_TRUE(set.start().ok());
-  EXPECT_THAT(set.read(),
-              ElementsAre(87, 45, 11141120, 312'500'000, 312'500'000, 52900, 100000, 1'700'000'000));
+  EXPECT_THAT(set.read(), ElementsAre(87, 45, 11141120, 312'500'000, 312'500'000, 52900, 100000,
+                                      1'700'000'000, 500'000'000, 800'000'000));
+  EXPECT_EQ(substrate.find("gpu_clk_freq_System:device=0:idx=3"), -1);
   EXPECT_THAT(substrate.names(), Not(Contains("temp_current:device=0:sensor=2")));
   EXPECT_THAT(substrate.names(), Not(Contains("busy_percent:device=2")));
+}
+
+TEST_F(RocmSmi, PciExpressIsOfTheKernelsFilesAndReplaysCountFromTheStart) {
+  record_node(tree);
+  open();
+  RunningSet set(substrate, {"pci_throughput_sent:device=1", "pci_throughput_received:device=1",
+                             "pci_throughput_max_packet:device=1", "pci_replay_counter:device=1"});
+  tree.write(kDrm + "card2/device/pcie_replay_count", 7);
+  EXPECT_THAT(set.read(), ElementsAre(52, 129, 256, 3));
 }
 
 TEST_F(RocmSmi, PowerCapIsWrittenWithinTheGpusRangeAndGivenBack) {

@@ -1,4 +1,6 @@
 // cray_pm and cxi over trees made from HPE's documentation.
+#include <cerrno>
+#include <filesystem>
 #include <string>
 
 #include "support/recorded_trees/recorded_tree.hpp"
@@ -21,6 +23,7 @@ class CrayPm : public SubstrateOnTree<substrata_entry_cray_pm> {
     record("power_cap", 0, "W");
     record("cpu_energy", 500, "J");
     record("memory_power", 40, "W");
+    record("cpu_temp", 61, "C");
     record("accel_energy", 900, "J");
     record("accel3_energy", 225, "J");
     record("accel3_power_cap", 560, "W");
@@ -34,8 +37,8 @@ TEST_F(CrayPm, EventsNameTheQuantityAndThePartOfTheNode) {
   open();
   EXPECT_THAT(substrate.names(),
               ::testing::UnorderedElementsAre("PM_ENERGY:NODE", "PM_POWER:NODE", "PM_POWER_CAP:NODE",
-                                              "PM_ENERGY:CPU", "PM_POWER:MEMORY", "PM_ENERGY:ACC",
-                                              "PM_ENERGY:ACC3", "PM_POWER_CAP:ACC3"));
+                                              "PM_ENERGY:CPU", "PM_TEMP:CPU", "PM_POWER:MEMORY",
+                                              "PM_ENERGY:ACC", "PM_ENERGY:ACC3", "PM_POWER_CAP:ACC3"));
   EXPECT_STREQ(substrate.event("PM_ENERGY:NODE").unit, "J");
 }
 
@@ -47,6 +50,21 @@ TEST_F(CrayPm, EnergyCountsFromTheStartAndPowerIsALevel) {
   record("power", 455, "W");
   record("accel3_energy", 226, "J");
   EXPECT_THAT(set.read(), ElementsAre(33, 455, 1));
+}
+
+// The controller renews all values at once; here it does so whenever anything is read.
+TEST_F(CrayPm, ValuesOfDifferentRenewalsAreNotGivenAsOneReading) {
+  record_node();
+  tree.remove(kCounters + "freshness");
+  std::filesystem::create_symlink("/proc/sys/kernel/random/uuid", tree.root() + kCounters + "freshness");
+  open();
+  EventSet one(substrate, {"PM_POWER:NODE"});
+  ASSERT_TRUE(one.start().ok());
+  EXPECT_THAT(one.read(), ElementsAre(450));
+  ASSERT_TRUE(one.stop().ok());
+  EventSet two(substrate, {"PM_POWER:NODE", "PM_ENERGY:NODE"});
+  const Status status = two.start();
+  EXPECT_EQ(status.os_error, EAGAIN) << note_of(status);
 }
 
 TEST_F(CrayPm, EnergyThatBeganAnewIsAnError) {

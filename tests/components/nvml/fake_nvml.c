@@ -79,6 +79,7 @@ __attribute__((constructor)) void fake_node_as_new(void) {
     gpu->temperature = 40 + i;
     gpu->corrected = 3;
     gpu->uncorrected = 1;
+    gpu->capability[0] = 9;
   }
   taken.tv_sec = 0;
   take_recorded_answers();
@@ -141,8 +142,8 @@ int nvmlDeviceGetPciInfo_v3(Device device, struct Place* place) {
 }
 int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
   if (refuses(device)) return 15;
-  *major = 9;
-  *minor = 0;
+  *major = device->capability[0];
+  *minor = device->capability[1];
   return 0;
 }
 
@@ -242,7 +243,20 @@ int nvmlDeviceGetEncoderUtilization(Device device, unsigned* percent, unsigned* 
   return 0;
 }
 
+int nvmlDeviceGetComputeRunningProcesses_v2(Device device, unsigned* count, void* out) {
+  const int refused = refuses(device);
+  if (refused) return refused;
+  const unsigned place = *count;
+  *count = device->processes;
+  if (device->processes > place) return 7;
+  memcpy(out, device->process, device->processes * sizeof device->process[0]);
+  return 0;
+}
+
 #ifndef FAKE_OLD_DRIVER
+int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count, void* out) {
+  return nvmlDeviceGetComputeRunningProcesses_v2(device, count, out);
+}
 int nvmlDeviceGetTotalEnergyConsumption(Device device, unsigned long long* out) {
   const int refused = refuses(device);
   if (!refused) *out = device->energy_mj;
@@ -272,6 +286,7 @@ int nvmlDeviceGetFieldValues(Device device, int count, struct Field* fields) {
     struct Field* field = &fields[i];
     field->answer = 0;
     field->type = 1;
+    field->time_us = device->field_time_us;
     switch (field->id) {
       case 82:
         field->value.u32 = device->temperature + 10;

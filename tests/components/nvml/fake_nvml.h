@@ -28,6 +28,14 @@ struct FakeGpu {
   unsigned pcie_bytes[2];
   unsigned long long nvlink_kib[2];
   unsigned long long throttle_reasons, throttled_ns[2];
+  long long field_time_us;  // when a field's value was taken
+  unsigned processes;       // each of `process`
+  struct {
+    unsigned number;
+    unsigned long long memory;
+    unsigned instances[2];
+  } process[4];
+  int capability[2];
   unsigned long long gpm_total;  // grows with work; a metric is its difference
   unsigned parts;                // more than 0: divided
 };

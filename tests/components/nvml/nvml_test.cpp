@@ -2,9 +2,11 @@
 // happens where a GPU, a function or a permission is missing.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,8 +18,12 @@ namespace {
 
 using namespace substrata;
 using namespace substrata::testing;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Le;
 
 class Nvml : public ::testing::Test {
  protected:
@@ -207,6 +213,61 @@ TEST_F(Nvml, NumbersOfOneCallAreAskedForOnce) {
   const unsigned before = node->calls;
   set.read();
   EXPECT_EQ(node->calls - before, 1u);
+}
+
+TEST_F(Nvml, MemoryOfItsProcessesIsThatOfAllAndOfTheOneThatReads) {
+  FakeGpu& gpu = node->gpu[3];
+  gpu.processes = 3;
+  gpu.process[0] = {1, 500, {0, 0}};
+  gpu.process[1] = {static_cast<unsigned>(::getpid()), 70, {0, 0}};
+  gpu.process[2] = {2, 3000, {0, 0}};
+  open();
+  EXPECT_THAT(read_once({of_device(3, "compute_processes"), of_device(3, "compute_processes_memory"),
+                         of_device(3, "process_memory")}),
+              ElementsAre(3, 3570, 70));
+  EXPECT_STREQ(nvml->event(of_device(3, "process_memory")).unit, "bytes");
+}
+
+// The driver's lists have the machine's numbers of processes.
+TEST_F(Nvml, ProcessThatIsNotInTheListHasNoMemoryOrCannotBeKnownInAContainer) {
+  node->gpu[0].processes = 1;
+  node->gpu[0].process[0] = {1, 500, {0, 0}};
+  open();
+  const Event event = nvml->event(of_device(0, "process_memory"));
+  if ((event.flags & kEventUnavailable) == 0)
+    EXPECT_THAT(read_once({of_device(0, "process_memory")}), ElementsAre(0));
+  else
+    EXPECT_THAT(event.why, HasSubstr("--pid=host"));
+}
+
+TEST_F(Nvml, MemoryThatTheDriverDoesNotKnowIsAnErrorAndNoNumber) {
+  node->gpu[0].processes = 1;
+  node->gpu[0].process[0] = {1, 500, {0, 0}};
+  open();
+  EventSet set(*nvml);
+  ASSERT_TRUE(set.program({of_device(0, "compute_processes_memory")}).ok());
+  ASSERT_TRUE(set.start().ok());
+  node->gpu[0].process[0].memory = ~0ULL;
+  EXPECT_EQ(set.refused_read().code, Code::kNoSupport);
+}
+
+TEST_F(Nvml, EachLevelSaysWhatTimeItIsOf) {
+  node->gpu[1].capability[0] = node->gpu[2].capability[0] = 8;  // GA100, and
+  node->gpu[2].capability[1] = 6;                               // its smaller sisters
+  open();
+  EXPECT_THAT(nvml->event(of_device(0, "power")).text, EndsWith("mean of the last second"));
+  EXPECT_THAT(nvml->event(of_device(1, "power")).text, EndsWith("value of the moment"));
+  EXPECT_THAT(nvml->event(of_device(2, "power")).text, EndsWith("mean of the last second"));
+  EXPECT_THAT(nvml->event(of_device(0, "temperature")).text, EndsWith("value of the moment"));
+  EXPECT_THAT(nvml->event(of_device(0, "memory_utilization")).text,
+              EndsWith("(a sixth of a second to a second)"));
+}
+
+TEST_F(Nvml, AgeOfAValueIsTheTimeSinceTheDriverTookIt) {
+  for (FakeGpu& gpu : node->gpu) gpu.field_time_us = ::time(nullptr) * 1'000'000LL - 3'600'000'000LL;
+  open();
+  EXPECT_THAT(read_once({of_device(0, "gpu_inst_power_age")}),
+              ElementsAre(AllOf(Ge(3'600'000'000LL), Le(3'900'000'000LL))));
 }
 
 TEST_F(Nvml, GpuThatFallsOffTheBusIsAnErrorAndNoNumber) {
