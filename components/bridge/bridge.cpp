@@ -113,7 +113,10 @@ struct Slots {
       if (!settings.asked) {
         return {Code::kDisabled, 0,
                 "off unless asked for: SUBSTRATA_BRIDGE=1 offers the components of the installed PAPI, "
-                "SUBSTRATA_BRIDGE=/path/to/libpapi.so those of another one"};
+                "SUBSTRATA_BRIDGE=/path/to/libpapi.so those of another one; counters of GPUs need a PAPI "
+                "configured "
+                "--with-components='cuda rocp_sdk intel_gpu' (what there is) and the vendor's toolkit: "
+                "PAPI_CUDA_ROOT, PAPI_ROCP_SDK_ROOT, or libze_loader.so"};
       }
       if (settings.libraries.empty()) {
         return {Code::kNoSupport, 0,

@@ -184,27 +184,38 @@ constexpr int64_t kHowMany = 0;
 constexpr int64_t kMemoryOfAll = 1;
 constexpr int64_t kMemoryOfThis = 2;
 
-int processes(const Library& nvml, const Gpu& gpu, Pass*, int64_t what, int64_t* value) noexcept {
+Processes list_processes(const Library& nvml, const Gpu& gpu) noexcept {
   constexpr unsigned kMost = 256;
+  constexpr unsigned long long kNotKnown = ~0ULL;
   ProcessOnGpu all[kMost];
   unsigned count = kMost;
-  const int answer = Library::call(nvml.processes, gpu.handle, &count, all);
-  *value = count;
-  if (what == kHowMany) return answer == kTooSmall ? static_cast<int>(kDone) : answer;
-  if (answer != kDone) return answer;
-  constexpr unsigned long long kNotKnown = ~0ULL;
+  Processes out;
+  out.answer = Library::call(nvml.processes, gpu.handle, &count, all);
+  out.count = count;
   const auto own = static_cast<unsigned>(::getpid());
-  bool found = false;
-  int64_t sum = 0;
-  for (unsigned i = 0; i < count; ++i) {
-    if (what == kMemoryOfThis && all[i].process != own) continue;
-    if (all[i].memory == kNotKnown) return kUnsupported;
-    found = true;
-    sum += static_cast<int64_t>(all[i].memory);
+  for (unsigned i = 0; out.answer == kDone && i < std::min(count, kMost); ++i) {
+    const bool known = all[i].memory != kNotKnown, is_own = all[i].process == own;
+    const int64_t memory = known ? static_cast<int64_t>(all[i].memory) : 0;
+    out.memory += memory;
+    out.all_known = out.all_known && known;
+    if (!is_own) continue;
+    out.own_found = true;
+    out.own_memory += memory;
+    out.own_known = out.own_known && known;
   }
-  *value = sum;
-  return what == kMemoryOfAll || found || sees_numbers_of_the_machine() ? static_cast<int>(kDone)
-                                                                        : static_cast<int>(kOtherNumbers);
+  return out;
+}
+
+int processes(const Library& nvml, const Gpu& gpu, Pass* pass, int64_t what, int64_t* value) noexcept {
+  if (!pass->has_processes) pass->processes = list_processes(nvml, gpu);
+  pass->has_processes = true;
+  const Processes& all = pass->processes;
+  *value = what == kHowMany ? all.count : what == kMemoryOfAll ? all.memory : all.own_memory;
+  if (what == kHowMany && all.answer == kTooSmall) return kDone;
+  if (all.answer != kDone || what == kHowMany) return all.answer;
+  if (what == kMemoryOfAll) return all.all_known ? kDone : kUnsupported;
+  if (!all.own_known) return kUnsupported;
+  return all.own_found || sees_numbers_of_the_machine() ? kDone : kOtherNumbers;
 }
 
 constexpr int64_t kPowerAverage = 185;

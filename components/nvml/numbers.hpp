@@ -21,13 +21,24 @@ struct Gpu {
   mutable std::atomic<unsigned> limit_set{0};  // the one that was written last, 0 for none
 };
 
+// Those that compute on a GPU, and the memory that they use.
+struct Processes {
+  int answer = 0;         // NVML's for the list
+  bool all_known = true;  // the memory of each
+  bool own_known = true;
+  bool own_found = false;
+  int64_t count = 0, memory = 0, own_memory = 0;
+};
+
 // Answers that several numbers share, so that those of one pass come from one call.
 struct Pass {
   const Gpu* gpu = nullptr;
   bool has_utilization = false;
   bool has_memory = false;
+  bool has_processes = false;
   Utilization utilization{};
   Memory memory{};
+  Processes processes{};
 };
 
 // Reads one number; kDone or NVML's answer. `argument` is the row's.

@@ -52,10 +52,11 @@ class OwnerLock {
   // Without waiting (a hot path, a signal handler): enters only as the owner, and only where neither the
   // interrupted code nor a stranger is inside. Left by unlock_as_owner().
   bool try_lock_as_owner() noexcept {
-    if (this_thread_number() != owner_.load(std::memory_order_relaxed) ||
+    const uint64_t number = thread_number_storage;
+    if (number == 0 || number != owner_.load(std::memory_order_relaxed) ||
         busy_.load(std::memory_order_relaxed) != 0)
       return false;
-    if (cheap_.load(std::memory_order_relaxed)) {
+    if (cheap_.load(std::memory_order_relaxed)) [[likely]] {
       busy_.store(1, std::memory_order_relaxed);
       std::atomic_signal_fence(std::memory_order_seq_cst);
     } else {

@@ -28,6 +28,8 @@ inline int64_t* values_of(long long* values) noexcept { return reinterpret_cast<
 
 // Keeps the number for PAPI_perror and does what PAPI_set_debug asked for; returns it. Thread-safe.
 int refused(int code) noexcept;
+// The debug handler of a program that set none: prints the error and what was wrong to standard error.
+int print_refusal(int code) noexcept;
 
 // What a C function returns for a status.
 inline int answer(const Status& status) noexcept {

@@ -53,6 +53,13 @@ thread_local int last_error __attribute__((tls_model("initial-exec"))) = PAPI_OK
 
 }  // namespace
 
+int print_refusal(int code) noexcept {
+  const char* text = text_of(code);
+  std::fprintf(stderr, "PAPI Error Code %d: %s (%s)\n", code, text != nullptr ? text : "unknown",
+               last_refusal());
+  return code;
+}
+
 int refused(int code) noexcept {
   last_error = code;
   const int level = debug_level();
@@ -61,9 +68,7 @@ int refused(int code) noexcept {
   if (const DebugHandler handler = debug_handler()) {
     handler(code);
   } else {
-    const char* text = text_of(code);
-    std::fprintf(stderr, "PAPI Error Code %d: %s (%s)\n", code, text != nullptr ? text : "unknown",
-                 last_refusal());
+    print_refusal(code);
   }
   return code;
 }

@@ -53,7 +53,10 @@ CAPI int PAPI_cleanup_eventset(int EventSet) {
 }
 
 CAPI int PAPI_assign_eventset_component(int EventSet, int cidx) {
-  return answered([&] { return answer(assign_component(EventSet, cidx)); });
+  return answered([&] {
+    const Status assigned = assign_component(EventSet, cidx);
+    return assigned.code == Code::kRunning ? answer(Code::kInvalid) : answer(assigned);  // as in PAPI
+  });
 }
 
 CAPI int PAPI_get_eventset_component(int EventSet) {

@@ -199,6 +199,8 @@ CAPI int PAPI_enum_event(int* EventCode, int modifier) {
   return answered([&] {
     if (EventCode == nullptr) return answer(refuse(Code::kInvalid, "no event code to start from"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
+    if (*EventCode >= 0 && (*EventCode & PAPI_NATIVE_MASK) == 0)
+      return answer(refuse(Code::kNoComponent, "no event has the code 0x%x", *EventCode));
     const std::optional<Enumerate> how = enumerate_of(modifier);
     if (!how) return answer(refuse(Code::kInvalid, "%d is not a way to enumerate", modifier));
     const Result<uint32_t> next = library().catalogue().next(static_cast<uint32_t>(*EventCode), *how);

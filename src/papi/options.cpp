@@ -79,10 +79,11 @@ int get_set_option(int option, PAPI_option_t* ptr) {
     case PAPI_CPU_ATTACH:
       ptr->cpu.cpu_num = now->target == Target::kCpu ? static_cast<unsigned>(now->target_id) : 0;
       return PAPI_OK;
-    default:  // PAPI_ATTACH, PAPI_DETACH
-      ptr->attach.tid =
-          now->target == Target::kThreadOrProcess ? static_cast<unsigned long>(now->target_id) : 0;
-      return PAPI_OK;
+    default: {  // whether it is attached (PAPI_ATTACH), or is not (PAPI_DETACH)
+      const bool attached = now->target == Target::kThreadOrProcess;
+      ptr->attach.tid = attached ? static_cast<unsigned long>(now->target_id) : 0;
+      return attached == (option == PAPI_ATTACH) ? 1 : 0;
+    }
   }
 }
 
@@ -100,7 +101,7 @@ int get_structure(int option, PAPI_option_t* ptr) {
       return PAPI_OK;
     case PAPI_DEBUG:
       ptr->debug.level = debug_level();
-      ptr->debug.handler = debug_handler();
+      ptr->debug.handler = debug_handler() != nullptr ? debug_handler() : print_refusal;
       return PAPI_OK;
     case PAPI_DEF_MPX_NS:
       ptr->multiplex.ns = as_ns(static_cast<int64_t>(default_multiplex_ns()));

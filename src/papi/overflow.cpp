@@ -25,12 +25,9 @@ CAPI int PAPI_overflow(int EventSet, int EventCode, int threshold, int flags,
   return answered([&] {
     const auto code = static_cast<uint32_t>(EventCode);
     if (threshold == 0) return answer(clear_overflow(EventSet, code));
-    constexpr int kKnown = PAPI_OVERFLOW_FORCE_SW | PAPI_OVERFLOW_HARDWARE;
-    if ((flags & ~kKnown) != 0 || (flags & kKnown) == kKnown)
-      return answer(refuse(Code::kInvalid, "overflow flags 0x%x; one of FORCE_SW, HARDWARE, or 0", flags));
-    OverflowBy by = OverflowBy::kEither;
-    if ((flags & PAPI_OVERFLOW_FORCE_SW) != 0) by = OverflowBy::kTimer;
+    OverflowBy by = OverflowBy::kEither;  // as in PAPI, other bits mean nothing and FORCE_SW goes first
     if ((flags & PAPI_OVERFLOW_HARDWARE) != 0) by = OverflowBy::kSubstrate;
+    if ((flags & PAPI_OVERFLOW_FORCE_SW) != 0) by = OverflowBy::kTimer;
     return answer(set_overflow(EventSet, code, threshold, by, handler));
   });
 }

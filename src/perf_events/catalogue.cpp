@@ -318,6 +318,14 @@ std::vector<std::string> Catalogue::pmu_names() {
   return names;
 }
 
+std::vector<std::string> Catalogue::preset_sections() {
+  std::vector<std::string> names = pmu_names();
+  const std::lock_guard guard(lock_);
+  for (const Pmu& pmu : pmus())
+    if (pmu.core && !pmu.model.empty()) names.push_back(pmu.model);
+  return names;
+}
+
 bool Catalogue::has_core_pmu() {
   const std::lock_guard guard(lock_);
   return std::any_of(pmus().begin(), pmus().end(), [](const Pmu& pmu) { return pmu.core; });

@@ -37,8 +37,10 @@ class Catalogue {
   // What to open for an event. The result lives as long as the catalogue.
   Status encoding(uint32_t index, const Encoding** out);
 
-  // Names a preset table may call this machine: libpfm4's PMUs, then the kernel's core PMUs.
+  // libpfm4's PMUs, then the kernel's core PMUs.
   std::vector<std::string> pmu_names();
+  // Names a preset table may call this machine: those, then what the kernel calls its processor.
+  std::vector<std::string> preset_sections();
   // Has the kernel a PMU for programs here?
   bool has_core_pmu();
   // The message for a refused perf_event_open.

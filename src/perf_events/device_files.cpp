@@ -118,6 +118,7 @@ std::vector<Pmu> read_pmus(const std::string& root) {
     Pmu pmu;
     pmu.name = name;
     if (!parse_number(std::string_view(read_line(folder + "/type").value_or("")), &pmu.type)) continue;
+    pmu.model = read_line(folder + "/caps/pmu_name").value_or("");
     const std::optional<std::string> cpus = read_line(folder + "/cpus");
     if (cpus) pmu.cpus = parse_cpu_list(*cpus);
     if (const auto mask = read_line(folder + "/cpumask")) pmu.cpumask = parse_cpu_list(*mask);

@@ -97,6 +97,7 @@ class EventSet {
     bool scales = false;      // the kernel may rotate: values are extrapolated
     uint64_t ticks_mask = 0;  // bit i: event i is the processor's tick counter
     uint32_t generation = 0;
+    uint32_t here = 0;   // events of a plain set of the running kernel, without pages to read them from
     bool plain = false;  // one group, one descriptor an event, nothing to extrapolate
     // The kernel's own counts of this thread, which cost nothing while nobody reads them: once started they are left on,
     // and a start or stop is one read.
@@ -136,10 +137,14 @@ class EventSet {
                  std::vector<Sampling> sampling);
   template <typename Use>
   Status for_each_value(Use use) noexcept;
+  template <typename Use>
+  Status rebase_plain(Use use) noexcept;
   Status take_totals(Total* totals, bool rebase) noexcept;
   bool pages_count_here() noexcept;
   bool read_pages(int64_t* values) const noexcept;
   bool rebase_by_pages(int64_t* values) noexcept;
+  [[gnu::noinline]] Status read_together(int64_t* values) noexcept;
+  [[gnu::noinline]] Status read_others(int64_t* values) noexcept;
   [[gnu::noinline]] Status read_totals(int64_t* values) noexcept;
   bool stale() noexcept { return opened_.generation != shared_.generation(); }
   int64_t value_of(const Total& total) const noexcept;

@@ -4,7 +4,9 @@
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -37,29 +39,32 @@ struct Kernel {
   bool running_kernel = false;
 };
 
-// kernel.read, without a call where that is possible: after a system call every return is mispredicted, some
-// 10 ns each.
-inline ssize_t read_words_once(const Kernel& kernel, int descriptor, uint64_t* to, size_t size) noexcept {
+// read(2) of the running kernel, without a call where that is possible: after a system call every return is mispredicted,
+// some 10 ns each. Bytes or -errno.
+inline ssize_t read_here(int descriptor, uint64_t* to, size_t size) noexcept {
 #if defined(__x86_64__) && !defined(__ILP32__)
-  if (kernel.running_kernel) {
-    ssize_t got = SYS_read;
-    asm volatile("syscall"
-                 : "+a"(got)
-                 : "D"(static_cast<long>(descriptor)), "S"(to), "d"(size)
-                 : "rcx", "r11", "memory");
-    return got;
-  }
+  ssize_t got = SYS_read;
+  asm volatile("syscall"
+               : "+a"(got)
+               : "D"(static_cast<long>(descriptor)), "S"(to), "d"(size)
+               : "rcx", "r11", "memory");
+  return got;
 #elif defined(__aarch64__)
-  if (kernel.running_kernel) {
-    register long number asm("x8") = SYS_read;
-    register long first asm("x0") = descriptor;
-    register uint64_t* second asm("x1") = to;
-    register size_t third asm("x2") = size;
-    asm volatile("svc #0" : "+r"(first) : "r"(number), "r"(second), "r"(third) : "memory");
-    return first;
-  }
+  register long number asm("x8") = SYS_read;
+  register long first asm("x0") = descriptor;
+  register uint64_t* second asm("x1") = to;
+  register size_t third asm("x2") = size;
+  asm volatile("svc #0" : "+r"(first) : "r"(number), "r"(second), "r"(third) : "memory");
+  return first;
+#else
+  const ssize_t got = ::read(descriptor, to, size);
+  return got < 0 ? -errno : got;
 #endif
-  return kernel.read(kernel.context, descriptor, to, size);
+}
+
+inline ssize_t read_words_once(const Kernel& kernel, int descriptor, uint64_t* to, size_t size) noexcept {
+  return kernel.running_kernel ? read_here(descriptor, to, size)
+                               : kernel.read(kernel.context, descriptor, to, size);
 }
 
 // The same, done again where a signal interrupts it.

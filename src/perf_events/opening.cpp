@@ -239,6 +239,8 @@ Status EventSet::open_all(const std::vector<uint32_t>& events, const Configurati
   if (out->counters.empty()) out->all_mapped = false;
   out->plain = status.ok() && out->groups.size() == 1 && out->counters.size() == events.size() &&
                !out->scales && out->ticks_mask == 0 && (events.size() == 1 || out->groups.front().together);
+  const bool here = out->plain && !out->all_mapped && shared_.kernel.running_kernel;
+  out->here = here ? static_cast<uint32_t>(events.size()) : 0;
   out->stays_on = out->plain && configuration.target == Target::kSelf && configuration.inherit == 0 &&
                   configuration.granularity == kGranularityThread &&
                   std::all_of(items.begin(), items.end(), [&](const Item& item) {

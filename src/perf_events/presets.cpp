@@ -22,12 +22,14 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Fields of one line; a field in single or double quotes may hold commas.
-std::vector<std::string> split_fields(std::string_view line) {
+// Fields of one line, and where each begins, from 1; a field in single or double quotes may hold commas.
+std::vector<std::string> split_fields(std::string_view line, std::vector<size_t>* columns) {
   std::vector<std::string> fields;
   std::string field;
   char quote = 0;
-  for (const char c : line) {
+  columns->assign(1, 1);
+  for (size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
     if (quote != 0) {
       if (c == quote)
         quote = 0;
@@ -39,6 +41,7 @@ std::vector<std::string> split_fields(std::string_view line) {
     } else if (c == ',') {
       fields.emplace_back(trimmed(field));
       field.clear();
+      columns->push_back(std::min(line.find_first_not_of(" \t", at + 1), line.size()) + 1);
     } else {
       field += c;
     }
@@ -139,20 +142,32 @@ bool postfix_is_sound(std::string_view postfix, size_t terms) {
 }
 
 uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cpus, const std::string& source,
-                       PresetTable* table) {
+                       PresetTable* table, std::vector<PresetFault>* faults) {
   uint32_t malformed = 0, number = 0;
+  size_t indent = 0;
+  std::vector<size_t> columns;
+  std::vector<std::string> fields;
+  const auto leave_out = [&](size_t field, const char* reason) {
+    ++malformed;
+    if (faults == nullptr) return;
+    const bool of_a_preset = fields.size() > 1 && is_word(fields[0], "PRESET");
+    const size_t column = indent + (field < columns.size() ? columns[field] : columns.back());
+    faults->push_back({of_a_preset ? fields[1] : "",
+                       source + ":" + std::to_string(number) + ":" + std::to_string(column) + ": " + reason});
+  };
   bool applies = false, in_header = false;
   while (!text.empty()) {
     const size_t end = text.find('\n');
     const std::string_view line = trimmed(text.substr(0, end));
+    indent = line.empty() ? 0 : static_cast<size_t>(line.data() - text.data());
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     ++number;
     if (line.empty() || line.front() == '#') continue;
-    const std::vector<std::string> fields = split_fields(line);
+    fields = split_fields(line, &columns);
     if (fields.empty()) continue;
     if (is_word(fields[0], "CPU")) {
       if (fields.size() < 2) {
-        ++malformed;
+        leave_out(0, "no processor is named");
         continue;
       }
       if (!in_header) applies = false;  // consecutive CPU lines name one block
@@ -164,12 +179,12 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
     }
     in_header = false;
     if (!is_word(fields[0], "PRESET")) {
-      ++malformed;
+      leave_out(0, "a line begins with CPU or PRESET");
       continue;
     }
     if (!applies) continue;
     if (fields.size() < 4 || fields[1].empty()) {
-      ++malformed;
+      leave_out(fields.size(), "a preset needs a name, how it is derived, and events");
       continue;
     }
     PresetLine preset;
@@ -191,13 +206,15 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
                        is_word(preset.derived, "DERIVED_SUB") || is_word(preset.derived, "DERIVED_PS") ||
                        is_word(preset.derived, "DERIVED_ADD_PS") || is_word(preset.derived, "DERIVED_CMPD") ||
                        postfix || infix;
-    if (!known || preset.events.empty() || preset.events.size() > kMaxRecipeTerms ||
-        preset.postfix.size() >= sizeof(Recipe::postfix) ||
-        (postfix && !postfix_is_sound(preset.postfix, preset.events.size()))) {
-      ++malformed;
-      continue;
-    }
-    (*table)[fields[1]].push_back(std::move(preset));
+    if (!known)
+      leave_out(2, "no such way to derive a preset");
+    else if (preset.events.empty() || preset.events.size() > kMaxRecipeTerms)
+      leave_out(fields.size(), preset.events.empty() ? "no events" : "too many events");
+    else if (preset.postfix.size() >= sizeof(Recipe::postfix) ||
+             (postfix && !postfix_is_sound(preset.postfix, preset.events.size())))
+      leave_out(3, "the formula is not one of these events");
+    else
+      (*table)[fields[1]].push_back(std::move(preset));
   }
   return malformed;
 }
@@ -205,12 +222,13 @@ uint32_t parse_presets(std::string_view text, const std::vector<std::string>& cp
 void Presets::load() {
   if (loaded_) return;
   sources_.clear();  // of a load for which there was no memory
+  faults_.clear();
   load_sources();
   loaded_ = true;
 }
 
 void Presets::load_sources() {
-  const std::vector<std::string> cpus = catalogue_.pmu_names();
+  const std::vector<std::string> cpus = catalogue_.preset_sections();
   const std::string root = host_.root == nullptr ? "" : host_.root;
   const auto setting = [this](const char* name) -> std::string {
     const char* const value = host_.setting == nullptr ? nullptr : host_.setting(host_.context, name);
@@ -221,7 +239,7 @@ void Presets::load_sources() {
     bool read = true;
     for (const std::string& file : files) {
       const auto text = read_file(file, size_t{16} << 20);
-      if (text) parse_presets(*text, cpus, file, &table);
+      if (text) parse_presets(*text, cpus, file, &table, &faults_);
       read = read && text;
     }
     if (!table.empty()) sources_.push_back(std::move(table));
@@ -279,7 +297,12 @@ Status Presets::recipe(const std::string& preset, Recipe* out) {
       return kSuccess;
     }
   }
+  for (const PresetFault& fault : faults_)
+    if (reason.empty() && same_name(fault.preset, preset))
+      reason = preset + ": its line was left out: " + fault.what;
   if (reason.empty() && !why_empty_.empty()) reason = preset + ": " + why_empty_;
+  for (const PresetFault& fault : faults_)
+    if (reason.empty() && fault.preset.empty()) reason = preset + ": no table defines it; " + fault.what;
   if (reason.empty())
     reason = preset +
              ": no table defines it for this processor; add a line to ~/.config/substrata/presets.d/*.csv";

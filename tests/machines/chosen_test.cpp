@@ -1,6 +1,7 @@
 // What is recorded without a list of events, on recorded machines: what of their devices is there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
@@ -120,13 +121,41 @@ TEST(SavedMachine, HasTheAnswersOfVendorsLibraries) {
   substrata::tests::TemporaryFolder folder;
   const std::string saved = folder.path() + "/saved", tool = SUBSTRATA_TOOL;
   const std::string library = "PAPI_NVML_MAIN=" + std::string(NVML_STAND_IN) + " ";
-  substrata::tests::output_of(library + tool + " machine save " + saved + " 2>&1");
+  const std::string answers = std::string(MACHINES) + "/eight_h200/events.txt ";
+  substrata::tests::output_of("FAKE_NVML_ANSWERS=" + answers + library + tool + " machine save " + saved +
+                              " 2>&1");
   EXPECT_THAT(substrata::tests::output_of("grep nvml:::NVIDIA_H200:device_3:power " + saved + "/events.txt"),
-              HasSubstr("mW 300003"));
+              HasSubstr("mW 655003"));
   EXPECT_THAT(substrata::tests::output_of(library + "FAKE_NVML_ANSWERS=" + saved + "/events.txt " + tool +
                                           " machine run " + saved + " -- " + COMMAND_LINE +
                                           " nvml:::NVIDIA_H200:device_3:power"),
-              HasSubstr("300003"));
+              HasSubstr("655003"));
+}
+
+TEST(Doctor, SaysWhatTheCountersOfGpusThatOnlyAnotherPapiHasNeed) {
+  const std::string tool = SUBSTRATA_TOOL;
+  EXPECT_THAT(substrata::tests::output_of(tool + " doctor 2>&1 | grep -A1 '^bridge '"),
+              ContainsRegex("SUBSTRATA_BRIDGE=/path/to/libpapi.so.*cuda rocp_sdk intel_gpu.*PAPI_CUDA_ROOT"));
+  EXPECT_THAT(substrata::tests::output_of(
+                  tool + " stat -e cuda:::dram__bytes:stat=sum:device=0 -- true 2>&1 || true"),
+              HasSubstr("no component is called \"cuda\"; SUBSTRATA_BRIDGE=/path/to/libpapi.so asks a PAPI"));
+}
+
+// In a mount namespace of its own, as a container is: refused with the cure, which is then tried.
+TEST(Doctor, InAContainerWithoutProcSubstratesCountOnceItIsMounted) {
+  if (geteuid() != 0 || std::system("unshare -m mount -t tmpfs none /proc 2>/dev/null") != 0)
+    GTEST_SKIP() << "only root can make a mount namespace, and not everywhere";
+  const auto said = [](const std::string& mounts) {
+    return substrata::tests::output_of("LD_LIBRARY_PATH=" + std::string(LIBRARIES) + " unshare -m sh -c '" +
+                                       mounts + SUBSTRATA_TOOL +
+                                       " doctor 2>&1 | grep -A1 -E \"^(io|net|stealtime) \"'");
+  };
+  const std::string hidden = said("mount -t tmpfs none /proc && ");
+  const std::string mounted = said("mount -t tmpfs none /proc && mount -t proc proc /proc && ");
+  for (const char* const name : {"io", "net", "stealtime"}) {
+    EXPECT_THAT(hidden, ContainsRegex(std::string(name) + " [^\n]*\n *not available: [^\n]*mount /proc"));
+    EXPECT_THAT(mounted, ContainsRegex(std::string(name) + " [^\n]*\n *ok: [0-9]+ events"));
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -103,6 +104,18 @@ class Packaging : public testing::Test {
     EXPECT_EQ(needed.find("INTERP") == std::string::npos, whole) << needed;
     for (const char* library : {"libpapi", "libsde", "libsubstrata", "libstdc++", "libhwloc"})
       EXPECT_EQ(needed.find(library), std::string::npos) << needed;
+  }
+
+  // What cpack makes, by the packages' names.
+  std::map<std::string, fs::path> packed(const std::string& options) {
+    const Ran made = run("cd " + shell_word(BUILD) + " && " + shell_word(CPACK) + " -G DEB " + options +
+                         " -B " + shell_word(folder_ / "packed"));
+    EXPECT_EQ(made.status, 0) << made.out;
+    std::map<std::string, fs::path> packages;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder_ / "packed"))
+      if (const std::string name = entry.path().filename().string(); name.ends_with(".deb"))
+        packages[name.substr(0, name.find('_'))] = entry.path();
+    return packages;
   }
 
   std::string pkg_config_path() const { return (prefix_ / "lib/pkgconfig").string(); }
@@ -320,19 +333,13 @@ TEST_F(Packaging, FortranConsumerIsBuiltAndRuns) {
 
 // The package stands beside the real PAPI: all its files below a prefix of its own, nothing provided or
 // replaced, no script run at its installation. It is looked into, not installed.
-TEST_F(Packaging, DebianPackageHoldsTheTreeAndConflictsWithNothing) {
+TEST_F(Packaging, DebianPackagesHoldTheTreeAndConflictWithNothing) {
   if (!has_tool("dpkg-deb")) GTEST_SKIP() << "dpkg-deb is missing";
-  const Ran packed = run("cd " + shell_word(BUILD) + " && " + shell_word(CPACK) + " -G DEB -B " +
-                         shell_word(folder_ / "packed"));
-  ASSERT_EQ(packed.status, 0) << packed.out;
-  std::vector<fs::path> packages;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_ / "packed"))
-    if (entry.path().extension() == ".deb") packages.push_back(entry.path());
-  ASSERT_EQ(packages.size(), 1u) << packed.out;
-  const std::string package = shell_word(packages.front());
+  const std::map<std::string, fs::path> packages = packed("");
+  ASSERT_EQ(packages.size(), 2u);
+  const std::string package = shell_word(packages.at("substrata"));
 
   const std::string fields = run("dpkg-deb --field " + package).out;
-  EXPECT_NE(fields.find("Package: substrata\n"), std::string::npos) << fields;
   for (const char* field : {"Conflicts", "Provides", "Replaces", "Breaks"})
     EXPECT_EQ(fields.find(field), std::string::npos) << fields;
   if (has_tool("dpkg-shlibdeps")) {
@@ -349,11 +356,13 @@ TEST_F(Packaging, DebianPackageHoldsTheTreeAndConflictsWithNothing) {
   EXPECT_EQ(control_files, (std::set<std::string>{"control", "md5sums"}));
 
   const fs::path root = folder_ / "root";
-  ASSERT_EQ(run("dpkg-deb --extract " + package + " " + shell_word(root)).status, 0);
+  for (const auto& [name, file] : packages)
+    ASSERT_EQ(run("dpkg-deb --extract " + shell_word(file) + " " + shell_word(root)).status, 0) << name;
   std::set<std::string> names;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root))
     if (!entry.is_directory() || entry.is_symlink())
       names.insert("/" + entry.path().lexically_relative(root).string());
+  EXPECT_EQ(names.erase("/usr/lib/python3/dist-packages/substrata.pth"), 1u);
   for (const std::string& name : names) EXPECT_TRUE(name.starts_with("/opt/substrata/")) << name;
   for (const char* name :
        {"lib/libpapi.so.7.0", "lib/libpapi.so.7.1", "lib/libpapi.so.7.2", "lib/libpapi.so.7.3",
@@ -361,13 +370,46 @@ TEST_F(Packaging, DebianPackageHoldsTheTreeAndConflictsWithNothing) {
         "lib/cmake/PAPI/PAPIConfig.cmake", "share/doc/substrata/LICENSE"})
     EXPECT_EQ(names.count("/opt/substrata/" + std::string(name)), 1u) << name;
 
-  // What the package holds is what is installed.
+  // What the packages hold is what is installed.
   ASSERT_NO_FATAL_FAILURE(install());
   std::set<std::string> installed;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(prefix_))
     if (!entry.is_directory() || entry.is_symlink())
       installed.insert("/opt/substrata/" + entry.path().lexically_relative(prefix_).string());
   EXPECT_EQ(names, installed);
+}
+
+// The system's Python finds the packages, and they find the library of the package that theirs depends on.
+TEST_F(Packaging, DebianPackageOfPythonMeasuresWithTheLibraryOfTheOther) {
+  for (const char* tool : {"dpkg-deb", "python3"})
+    if (!has_tool(tool)) GTEST_SKIP() << tool << " is missing";
+  const std::map<std::string, fs::path> packages = packed("-D CPACK_COMPONENTS_ALL=python");
+  ASSERT_EQ(packages.count("python3-substrata"), 1u);
+  const std::string package = shell_word(packages.at("python3-substrata"));
+  const std::string fields = run("dpkg-deb --field " + package).out;
+  EXPECT_NE(fields.find("Architecture: all\n"), std::string::npos) << fields;
+  EXPECT_NE(fields.find("Depends: python3 (>= 3.9), substrata (= "), std::string::npos) << fields;
+
+  const fs::path root = folder_ / "root";
+  ASSERT_EQ(run("dpkg-deb --extract " + package + " " + shell_word(root)).status, 0);
+  const Ran installed = run(shell_word(CMAKE) + " --install " + shell_word(BUILD) +
+                            " --component Unspecified --prefix " + shell_word(root / "opt/substrata"));
+  ASSERT_EQ(installed.status, 0) << installed.out;
+  std::ifstream path_file(root / "usr/lib/python3/dist-packages/substrata.pth");
+  std::string path;
+  ASSERT_TRUE(std::getline(path_file, path));
+  EXPECT_EQ(path, "/opt/substrata/share/substrata/python");
+
+  std::ofstream(folder_ / "count.py") << "import pypapi.papi_low, substrata, substrata_recording\n"
+                                         "with substrata.measure('example:::ticks') as counted:\n"
+                                         "    counted.read()\n"
+                                         "print(counted.values)\n"
+                                         "print(open('/proc/self/maps').read())\n";
+  const Ran ran = run("env -u SUBSTRATA_PAPI_LIBRARY PYTHONPATH=" + shell_word(root.string() + path) +
+                      " python3 -B " + shell_word(folder_ / "count.py"));
+  EXPECT_EQ(ran.status, 0) << ran.out;
+  EXPECT_TRUE(ran.out.starts_with("{'example:::ticks': ")) << ran.out;
+  EXPECT_NE(ran.out.find((root / "opt/substrata/lib/libpapi.so.7.3").string()), std::string::npos) << ran.out;
 }
 
 }  // namespace

@@ -1,13 +1,17 @@
 // What it costs to bring many ranks down to one report: time, memory and sizes for 16 to 1024 simulated ranks
-// of 600 rows and eight series each, as a minute of `substrata record -i 100ms` gives.
+// of 600 rows and eight series each, as a minute of `substrata record -i 100ms` gives; and what a report of one long
+// recording costs. bench_reduction [--json FILE]
 #include <sys/resource.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "recording/html_report.hpp"
 #include "recording/memory_sink.hpp"
@@ -23,7 +27,7 @@ using namespace substrata::recording;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr int kSeries = 8, kRows = 600;
 
-void write_rank(const std::string& path, int rank) {
+void write_rank(const std::string& path, int rank, int rows = kRows) {
   FileWriter file(path, FileWriter::Mode::kAppend,
                   {{"host", "node"},
                    {"machine.boot_id", "boot"},
@@ -43,7 +47,7 @@ void write_rank(const std::string& path, int rank) {
   std::uint64_t random = static_cast<std::uint64_t>(rank) + 1;
   std::int64_t values[kSeries] = {};
   const std::uint8_t flags[kSeries] = {};
-  for (int row = 0; row < kRows; ++row) {
+  for (int row = 0; row < rows; ++row) {
     for (int i = 0; i < kSeries; ++i) {
       random = random * 6364136223846793005u + 1442695040888963407u;
       const auto step = static_cast<std::int64_t>(random >> 40);
@@ -51,7 +55,7 @@ void write_rank(const std::string& path, int rank) {
     }
     file.sample(set, kSecond + row * (kSecond / 10), 1000, values, flags);
   }
-  file.end(62 * kSecond, {});
+  file.end(kSecond + rows * (kSecond / 10) + kSecond, {});
 }
 
 double seconds() {
@@ -65,10 +69,24 @@ double memory_mb() {
   return static_cast<double>(used.ru_maxrss) / 1024;
 }
 
-}  // namespace
+// One cost of one size, for tests/bench/run.
+struct Row {
+  const char* study;
+  double of, value;
+  const char* unit;
+};
+std::vector<Row> rows;
 
-int main() {
-  const substrata::tests::TemporaryFolder folder;
+// The report of a recording, as text and as a page; gives the page's bytes.
+size_t report(const Recording& read) {
+  const Timeline timeline = lay_out(read);
+  std::ostringstream text, page;
+  write_text_report(text, timeline, "sum");
+  write_html_report(page, timeline, "sum");
+  return page.str().size();
+}
+
+void of_ranks(const substrata::tests::TemporaryFolder& folder) {
   std::printf("one file a rank, reduced one after the other; then the report of the result\n");
   std::printf("%6s %10s %12s %10s %12s %10s %10s %10s\n", "ranks", "files [kB]", "reduce [s]", "a rank [ms]",
               "reports [s]", "memory [MB]", "record [kB]", "page [kB]");
@@ -89,14 +107,57 @@ int main() {
     sum.write(folder.file("sum"));
     const double reduced = seconds();
     const Recording read = read_file(folder.file("sum"));
-    const Timeline timeline = lay_out(read);
-    std::ostringstream text, page;
-    write_text_report(text, timeline, "sum");
-    write_html_report(page, timeline, "sum");
+    const size_t page = report(read);
     const double reported = seconds();
     std::printf("%6d %10.0f %12.3f %10.2f %12.3f %10.1f %10.1f %10.1f\n", ranks, input / 1e3, reduced - begin,
                 1e3 * (reduced - begin) / ranks, reported - reduced, memory_mb(),
-                static_cast<double>(read.file_bytes) / 1e3, static_cast<double>(page.str().size()) / 1e3);
+                static_cast<double>(read.file_bytes) / 1e3, static_cast<double>(page) / 1e3);
+    rows.push_back({"bringing down one of so many ranks", static_cast<double>(ranks),
+                    1e3 * (reduced - begin) / ranks, "ms"});
+    rows.push_back({"most memory of bringing ranks down", static_cast<double>(ranks), memory_mb(), "MB"});
+    rows.push_back({"page of ranks", static_cast<double>(ranks), static_cast<double>(page) / 1e3, "kB"});
   }
-  return 0;
+}
+
+void of_history(const substrata::tests::TemporaryFolder& folder) {
+  std::printf("one file of so many samples: read, and its report as text and as a page\n");
+  std::printf("%9s %10s %16s %10s %10s\n", "samples", "report [s]", "a sample [ns]", "memory [MB]",
+              "page [kB]");
+  for (const int count : {1'000, 10'000, 100'000}) {
+    const std::string path = folder.file("history");
+    std::filesystem::remove(path);
+    write_rank(path, 0, count);
+    const double begin = seconds();
+    const size_t page = report(read_file(path));
+    const double took = seconds() - begin, samples = double{kSeries} * count;
+    std::printf("%9.0f %10.3f %16.0f %10.1f %10.1f\n", samples, took, 1e9 * took / samples, memory_mb(),
+                static_cast<double>(page) / 1e3);
+    rows.push_back(
+        {"report of a recording, by its samples, for one of them", samples, 1e9 * took / samples, "ns"});
+    rows.push_back({"most memory of that report, by its samples", samples, memory_mb(), "MB"});
+    rows.push_back({"page of that report, by its samples", samples, static_cast<double>(page) / 1e3, "kB"});
+  }
+}
+
+bool write_json(const char* path) {
+  std::ofstream file(path);
+  file << "{\"rows\": [";
+  for (size_t i = 0; i < rows.size(); ++i)
+    file << (i == 0 ? "\n" : ",\n") << "  {\"study\": \"" << rows[i].study << "\", \"of\": " << rows[i].of
+         << ", \"value\": " << rows[i].value << ", \"unit\": \"" << rows[i].unit << "\"}";
+  file << "\n]}\n";
+  return file.good();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 1 && (argc != 3 || std::strcmp(argv[1], "--json") != 0)) {
+    std::fprintf(stderr, "usage: bench_reduction [--json FILE]\n");
+    return 2;
+  }
+  const substrata::tests::TemporaryFolder folder;
+  of_ranks(folder);
+  of_history(folder);
+  return argc == 3 && !write_json(argv[2]) ? 1 : 0;
 }

@@ -43,7 +43,7 @@ Status unknown_component(Registry& registry, const EventSpec& spec) {
   return refuse(Code::kNoComponent, "no component is called \"%.*s\"%s%s%s",
                 static_cast<int>(spec.component.size()), spec.component.data(),
                 best.empty() ? "" : "; did you mean ", best.empty() ? "" : best[0].c_str(),
-                best.empty() ? "" : "?");
+                best.empty() ? "; SUBSTRATA_BRIDGE=/path/to/libpapi.so asks a PAPI that has it" : "?");
 }
 
 }  // namespace

@@ -272,10 +272,17 @@ Status EventSet::stop(int64_t* out) noexcept {
   if (!running()) return refuse(Code::kNotRunning, "the eventset does not run");
   // In a forked child the counters are still the parent's: they are read, not stopped.
   const bool ours = fork_count == substrata::fork_count();
-  Status status = ours ? keep_note(table->stop(set)) : kSuccess;
-  stop_watching();
-  if (status.ok()) status = current_values(values.data());
-  if (status.ok()) last.swap(values);
+  Status status = ours ? table->stop(set) : kSuccess;
+  if (overflow != nullptr) stop_watching();
+  if (status.ok()) {
+    int64_t* const from = direct ? values.data() : native_values.data();
+    status = table->read(set, from);
+    if (status.ok() && !direct) evaluate(from, values.data());
+  }
+  if (status.ok())
+    last.swap(values);
+  else
+    status = keep_note(status);
   lost = status.code;
   state = (state & ~static_cast<uint32_t>(kSetRunning)) | kSetStopped;
   if (configuration.target == Target::kSelf && !beneath)

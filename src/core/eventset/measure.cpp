@@ -2,7 +2,6 @@
 #include "eventset/measure.hpp"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/clock.hpp"
 #include "eventset/event_set_object.hpp"
@@ -18,12 +17,33 @@ Status no_component() noexcept {
   return refuse(Code::kNoComponent, "the eventset has no component and no events");
 }
 
+// A set's lock for one call, which its owner takes and gives back without looking whose it is again.
+class Hold {
+ public:
+  explicit Hold(OwnerLock& lock) noexcept : lock_(lock), as_owner_(lock.try_lock_as_owner()) {
+    if (!as_owner_) [[unlikely]]
+      lock_.lock();
+  }
+  ~Hold() {
+    if (as_owner_) [[likely]]
+      lock_.unlock_as_owner();
+    else
+      lock_.unlock();
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  OwnerLock& lock_;
+  const bool as_owner_;
+};
+
 // Calls `on` with the eventset, locked.
 template <typename On>
 Status with_set(int handle, const On& on) {
   EventSet* set = event_sets.find(handle);
   if (set == nullptr) return absent_set(handle);
-  const std::lock_guard guard(set->lock);
+  const Hold held(set->lock);
   return set->handle == handle ? on(*set) : absent_set(handle);
 }
 
@@ -34,6 +54,12 @@ Status with_values(int handle, const void* values, const On& on) {
     if (set.component == nullptr) return no_component();
     return values == nullptr ? no_values() : on(set);
   });
+}
+
+[[gnu::noinline]] int read_failed(EventSet& set, Status status, int (*refused)(int) noexcept) noexcept {
+  (void)keep_note(status);
+  set.lock.unlock_as_owner();
+  return refused(static_cast<int>(status.code));
 }
 
 [[gnu::noinline]] int read_set_slowly(int handle, int64_t* values, int (*refused)(int) noexcept) noexcept {
@@ -62,9 +88,9 @@ int read_set(int handle, int64_t* values, int (*refused)(int) noexcept) noexcept
     if (set->handle == handle && set->running() && set->direct && values != nullptr) [[likely]] {
       const Status status = set->table->read(set->set, values);
       if (!status.ok()) [[unlikely]]
-        (void)keep_note(status);
+        return read_failed(*set, status, refused);
       set->lock.unlock_as_owner();
-      return status.ok() ? static_cast<int>(Code::kOk) : refused(static_cast<int>(status.code));
+      return static_cast<int>(Code::kOk);
     }
     set->lock.unlock_as_owner();
   }

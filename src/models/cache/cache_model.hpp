@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <vector>
+
+#include "cache/cache_array.hpp"
 
 namespace substrata::memory {
 
@@ -69,59 +70,6 @@ struct NoTraffic {
   void l1_invalidate(uint64_t) noexcept {}
   void l2_fill(uint64_t) noexcept {}
   void l2_write_back(uint64_t) noexcept {}
-};
-
-// One set-associative array; the lines of a set stand in the order of their last use. A word is the line
-// number with its dirty bit below it.
-class CacheArray {
- public:
-  static constexpr uint64_t kEmpty = ~uint64_t{0};
-
-  CacheArray(uint64_t bytes, uint64_t ways, uint64_t line_bytes)
-      : ways_(ways), mask_(bytes / (ways * line_bytes) - 1), words_(bytes / line_bytes, kEmpty) {}
-  // Makes the line the most recent of its set and dirty if asked; false: it is not there.
-  bool use(uint64_t line, bool dirty) noexcept {
-    uint64_t* const row = row_of(line);
-    uint64_t previous = row[0];
-    if (previous >> 1 == line) {  // the usual case
-      row[0] = previous | static_cast<uint64_t>(dirty);
-      return true;
-    }
-    for (uint64_t i = 1; i < ways_; ++i) {
-      const uint64_t word = row[i];
-      if (word >> 1 != line) continue;
-      for (uint64_t k = i; k > 0; --k) row[k] = row[k - 1];
-      row[0] = word | static_cast<uint64_t>(dirty);
-      return true;
-    }
-    return false;
-  }
-  // Puts a line that is not there in front; gives the word that had to leave, or kEmpty.
-  uint64_t insert(uint64_t line, bool dirty) noexcept {
-    uint64_t* const row = row_of(line);
-    const uint64_t victim = row[ways_ - 1];
-    for (uint64_t k = ways_ - 1; k > 0; --k) row[k] = row[k - 1];
-    row[0] = line << 1 | static_cast<uint64_t>(dirty);
-    return victim;
-  }
-  // Takes the line out; gives its word, or kEmpty.
-  uint64_t remove(uint64_t line) noexcept {
-    uint64_t* const row = row_of(line);
-    for (uint64_t i = 0; i < ways_; ++i) {
-      const uint64_t word = row[i];
-      if (word >> 1 != line) continue;
-      for (uint64_t k = i; k + 1 < ways_; ++k) row[k] = row[k + 1];
-      row[ways_ - 1] = kEmpty;
-      return word;
-    }
-    return kEmpty;
-  }
-
- private:
-  uint64_t* row_of(uint64_t line) noexcept { return words_.data() + (line & mask_) * ways_; }
-  uint64_t ways_;
-  uint64_t mask_;
-  std::vector<uint64_t> words_;
 };
 
 // The two levels of one processor. Thread-compatible.

@@ -218,6 +218,9 @@ Status Regions::prepare(Face& face) {
     pid_ = getpid();
   }
   if (planned_) return kSuccess;
+  // As in PAPI, regions make threads known: PAPI_thread_id answers from then on.
+  if (!thread_id_function_set())
+    if (const Status known = set_thread_id_function(nullptr); !known.ok()) return known;
   verbose_ = environment("PAPI_HL_VERBOSE") != nullptr;
   only_sums_ = summary_only();
   if (verbose_) std::printf("PAPI-HL Info: PAPI has been initiated!\n");

@@ -10,12 +10,12 @@
 
 /* Every thread begins with this table, in which no site matches: its first access attaches it. */
 static struct substrata_memory_thread beginning;
-static __thread struct substrata_memory_thread* substrata_memory_current
-    __attribute__((tls_model("local-exec"))) = &beginning;
+__thread struct substrata_memory_thread* substrata_memory_current __attribute__((tls_model("local-exec"))) =
+    &beginning;
 /* Changed by the runtime whenever what an address belongs to may have changed, and by the feed whenever a
- * thread's probe point begins or ceases to be watched; no two values differ as two code addresses of one slot
- * may. */
-static volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
+ * thread's probe point begins or ceases to be watched; no two of the first 2^32 values differ as two code
+ * addresses of a program may. */
+volatile uint64_t substrata_memory_salt = UINT64_C(0x9e3779b97f4a7c15);
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
@@ -52,15 +52,16 @@ struct substrata_memory_thread* substrata_memory_watched(void) {
 }
 
 /* The site's object is another one, or unknown. */
-static __attribute__((noinline)) void miss(uintptr_t address, uintptr_t pc, unsigned kind, unsigned size) {
+static __attribute__((noinline)) void miss(uintptr_t address, uintptr_t pc, unsigned kind, unsigned size,
+                                           unsigned slot) {
   struct substrata_memory_thread* const thread = attached();
-  if (thread != NULL) substrata_memory_bind(thread, pc, address, kind, size);
+  if (thread != NULL) substrata_memory_bind_slot(thread, slot, pc, address, kind, size);
 }
 
 /* A watched site has no length. */
-static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t address, unsigned kind,
-                                                       unsigned size) {
-  struct substrata_memory_site* const site = &substrata_memory_current->sites[substrata_memory_slot(pc)];
+static inline __attribute__((always_inline)) void seen_at(unsigned slot, uintptr_t pc, uintptr_t address,
+                                                          unsigned kind, unsigned size) {
+  struct substrata_memory_site* const site = &substrata_memory_current->sites[slot];
   if (LIKELY(site->key == (pc ^ substrata_memory_salt))) {
     const uintptr_t offset = address - site->low;
     if (LIKELY(offset < site->length)) {
@@ -84,8 +85,35 @@ static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t a
       return;
     }
   }
-  miss(address, pc, kind, size);
+  miss(address, pc, kind, size, slot);
 }
+static inline __attribute__((always_inline)) void seen(uintptr_t pc, uintptr_t address, unsigned kind,
+                                                       unsigned size) {
+  seen_at(substrata_memory_slot(pc), pc, address, kind, size);
+}
+
+/* What the hooks that are part of the program's code (inlined_hooks.s) do not do themselves. They know of the
+ * table of sites that each takes one cache line and that the first comes one line after the table's begin. */
+_Static_assert(offsetof(struct substrata_memory_thread, sites) == 64, "inlined_hooks.s");
+_Static_assert(sizeof(struct substrata_memory_site) == 64, "inlined_hooks.s");
+_Static_assert(offsetof(struct substrata_memory_site, low) == 8, "inlined_hooks.s");
+_Static_assert(offsetof(struct substrata_memory_site, length) == 16, "inlined_hooks.s");
+_Static_assert(offsetof(struct substrata_memory_site, count) == 24, "inlined_hooks.s");
+_Static_assert(SUBSTRATA_MEMORY_SITES == 8192, "inlined_hooks.s");
+#define INLINED(name, kind, size)                                                      \
+  void substrata_memory_##name##size(uintptr_t address, uintptr_t pc, unsigned slot) { \
+    seen_at(slot, pc, address, kind, size);                                            \
+  }
+INLINED(read, SUBSTRATA_MEMORY_READ, 1)
+INLINED(read, SUBSTRATA_MEMORY_READ, 2)
+INLINED(read, SUBSTRATA_MEMORY_READ, 4)
+INLINED(read, SUBSTRATA_MEMORY_READ, 8)
+INLINED(read, SUBSTRATA_MEMORY_READ, 16)
+INLINED(write, SUBSTRATA_MEMORY_WRITE, 1)
+INLINED(write, SUBSTRATA_MEMORY_WRITE, 2)
+INLINED(write, SUBSTRATA_MEMORY_WRITE, 4)
+INLINED(write, SUBSTRATA_MEMORY_WRITE, 8)
+INLINED(write, SUBSTRATA_MEMORY_WRITE, 16)
 
 /* Sites are distinguished by their return address; volatile and unaligned accesses count as what they are. */
 #define ACCESS(name, kind, size) \
@@ -190,7 +218,7 @@ int __wrap_pthread_barrier_wait(pthread_barrier_t* barrier) {
 /* The functions that this thread is in, the innermost last, where their times are taken. Of deeper ones none is: what lies
  * above a function that was left by longjmp is taken as left with the next one. */
 #define TIMED_DEPTH 64u
-static int takes_times;
+int substrata_memory_times;
 static __thread struct {
   uintptr_t pc;
   uint64_t begin;
@@ -220,10 +248,14 @@ static __attribute__((noinline)) void left(void) {
 void __tsan_func_entry(void* caller) {
   (void)caller;
   seen(PC, PC, SUBSTRATA_MEMORY_CALL, 0);
-  if (!LIKELY(takes_times == 0)) entered(PC);
+  if (!LIKELY(substrata_memory_times == 0)) entered(PC);
+}
+void substrata_memory_entry(uintptr_t pc, unsigned slot) {
+  seen_at(slot, pc, pc, SUBSTRATA_MEMORY_CALL, 0);
+  if (!LIKELY(substrata_memory_times == 0)) entered(pc);
 }
 void __tsan_func_exit(void) {
-  if (!LIKELY(takes_times == 0)) left();
+  if (!LIKELY(substrata_memory_times == 0)) left();
 }
 
 /* Called where a basic block begins, in what is compiled with -fsanitize-coverage=trace-pc besides. A program may have
@@ -317,5 +349,5 @@ void __tsan_init(void) {
   if (begun) return;
   begun = 1;
   substrata_memory_begin(&substrata_memory_salt, &beginning);
-  takes_times = substrata_memory_takes_times();
+  substrata_memory_times = substrata_memory_takes_times();
 }

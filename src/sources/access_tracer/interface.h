@@ -45,13 +45,16 @@ struct substrata_memory_thread {
 };
 
 #pragma GCC visibility push(default)
-/* In the runtime. begin is called once, before any access; bind when a site does not match; publish for an
+/* In the runtime. begin is called once, before any access; bind_slot when a site does not match; publish for an
  * access whose site is watched and that the hooks do not put into a record themselves; range for block
  * operations of any length. attach gives the thread a table, which *place has until the thread ends and then
  * `first` again. Null: not now (a signal handler interrupted it, there is no memory, or the thread is over),
  * and the access is counted as skipped. None of them waits for what the interrupted thread itself holds. */
 void substrata_memory_begin(volatile uint64_t* salt, struct substrata_memory_thread* first);
 struct substrata_memory_thread* substrata_memory_attach(struct substrata_memory_thread** place);
+void substrata_memory_bind_slot(struct substrata_memory_thread* thread, unsigned slot, uintptr_t pc,
+                                uintptr_t address, unsigned kind, unsigned size);
+/* The same in the slot of a hook that is called, for programs whose hooks know no other. */
 void substrata_memory_bind(struct substrata_memory_thread* thread, uintptr_t pc, uintptr_t address,
                            unsigned kind, unsigned size);
 void substrata_memory_publish(struct substrata_memory_thread* thread, uintptr_t address, unsigned kind,
@@ -86,7 +89,7 @@ void substrata_memory_meets(struct substrata_memory_thread* thread, uintptr_t pc
 
 #define SUBSTRATA_MEMORY_LOCK_BYTES 4u /* of a lock, its first: what is accessed to take it */
 
-/* Sites of 8 KiB of code do not meet. */
+/* Of a hook that is called: those of 8 KiB of code do not meet. */
 static inline uint32_t substrata_memory_slot(uintptr_t pc) {
   return (uint32_t)pc & (SUBSTRATA_MEMORY_SITES - 1u);
 }

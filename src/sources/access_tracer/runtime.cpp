@@ -129,17 +129,19 @@ void Runtime::detach(ThreadState& state) {
   free_numbers_.insert(state.number);
 }
 
-void Runtime::bind(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size) {
+void Runtime::bind(ThreadState& state, unsigned slot, uintptr_t pc, uintptr_t address, unsigned kind,
+                   unsigned size) {
   bool wanted = false;
   {
     const std::lock_guard guard(lock_);
-    wanted = bind_locked(state, pc, address, kind, size);
+    wanted = bind_locked(state, slot, pc, address, kind, size);
   }
   if (wanted) state.publisher.access(pc, address, kind, size);
 }
 
-bool Runtime::bind_locked(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size) {
-  substrata_memory_site& site = state.table.sites[substrata_memory_slot(pc)];
+bool Runtime::bind_locked(ThreadState& state, unsigned slot, uintptr_t pc, uintptr_t address, unsigned kind,
+                          unsigned size) {
+  substrata_memory_site& site = state.table.sites[slot];
   move_away(state.moved, site);
   // Before the question whether it is observed: an observer that comes after it makes the key stale.
   const uint64_t key = salt_.key_of(pc);
@@ -306,9 +308,13 @@ substrata_memory_thread* substrata_memory_attach(substrata_memory_thread** place
   Entry().run([&] { table = Runtime::instance().attach(place); });
   return table;
 }
+void substrata_memory_bind_slot(substrata_memory_thread* thread, unsigned slot, uintptr_t pc,
+                                uintptr_t address, unsigned kind, unsigned size) {
+  Entry().run([&] { Runtime::instance().bind(state_of(thread), slot, pc, address, kind, size); });
+}
 void substrata_memory_bind(substrata_memory_thread* thread, uintptr_t pc, uintptr_t address, unsigned kind,
                            unsigned size) {
-  Entry().run([&] { Runtime::instance().bind(state_of(thread), pc, address, kind, size); });
+  substrata_memory_bind_slot(thread, substrata_memory_slot(pc), pc, address, kind, size);
 }
 void substrata_memory_publish(substrata_memory_thread* thread, uintptr_t address, unsigned kind,
                               unsigned size) {

@@ -30,7 +30,7 @@ class Runtime {
 
   // The hooks' (interface.h).
   substrata_memory_thread* attach(substrata_memory_thread** place);
-  void bind(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size);
+  void bind(ThreadState& state, unsigned slot, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size);
   void range(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size);
   void ran(uintptr_t pc, uint64_t ns);
   void barrier_made(uintptr_t barrier, unsigned threads);
@@ -62,7 +62,8 @@ class Runtime {
 
   Runtime();
   // True: the access is observed, and the filter lets it through.
-  bool bind_locked(ThreadState& state, uintptr_t pc, uintptr_t address, unsigned kind, unsigned size);
+  bool bind_locked(ThreadState& state, unsigned slot, uintptr_t pc, uintptr_t address, unsigned kind,
+                   unsigned size);
   bool takes(uintptr_t pc, uint32_t object, uintptr_t address);
   void after_fork_in_child();
 

@@ -70,6 +70,37 @@ TEST(Caches, EndAnAccessAtTheEndOfTheAddressSpace) {
   EXPECT_EQ(caches.access(~uint64_t{0}, 1, false, counts, none), Found::kL1);
 }
 
+// The same uses, insertions and removals of random lines in both kinds of rows.
+TEST(CacheArrays, KeepTheSameLinesByTagsAsInOrder) {
+  if (RowsByTags::kMostWays == 0) GTEST_SKIP() << "this processor's programs have no vectors";
+  std::mt19937_64 random(7);
+  for (uint64_t ways = 1; ways <= RowsByTags::kMostWays; ++ways) {
+    RowsByTags tags(4, ways);
+    RowsInOrder order(4, ways);
+    for (int i = 0; i < 20000; ++i) {
+      // Some tags are those of other lines: lines far from each other are among these.
+      const uint64_t line = random() % (8 * ways) + (random() % 4 << 40);
+      const bool dirty = random() % 2 == 0;
+      if (random() % 10 == 0) {
+        ASSERT_EQ(tags.remove(line), order.remove(line)) << ways << " ways, step " << i;
+      } else if (const bool there = order.use(line, dirty); there) {
+        ASSERT_TRUE(tags.use(line, dirty)) << ways << " ways, step " << i;
+      } else {
+        ASSERT_FALSE(tags.use(line, dirty)) << ways << " ways, step " << i;
+        ASSERT_EQ(tags.insert(line, dirty), order.insert(line, dirty)) << ways << " ways, step " << i;
+      }
+    }
+  }
+}
+
+TEST(CacheArrays, AreNotChangedByTheUseOfTheirCopies) {
+  CacheArray one(2048, 8, 64);
+  one.insert(5, false);
+  CacheArray copy = one;
+  EXPECT_TRUE(copy.use(5, true));
+  EXPECT_EQ(one.remove(5), 5u << 1) << "not dirty";
+}
+
 TEST(Geometry, ThatCannotBeBuiltIsObjectedTo) {
   EXPECT_EQ(objection({}), nullptr);
   EXPECT_NE(objection({.line_bytes = 48}), nullptr);

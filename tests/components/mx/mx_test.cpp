@@ -32,6 +32,13 @@ TEST_F(Mx, IsOffUnlessAskedForAndCallsItselfAModel) {
   EXPECT_TRUE(table_.detect(&host_).ok());
 }
 
+TEST_F(Mx, CounterOfTheDriverThatTheModelLacksIsRefusedWithThoseThatItHas) {
+  uint32_t index = 0;
+  const Status status = table_.find_event(device_, "LANAI_UPTIME", &index);
+  EXPECT_EQ(status.code, Code::kNoEvent);
+  EXPECT_NE(std::strstr(status.note, "RAW_SENDS"), nullptr);
+}
+
 TEST_F(Mx, CountsWhatTheModelledInterfacesCount) {
   SubstrateTable other;
   ASSERT_EQ(substrata_entry_myrinet(&host_, &other), 0);

@@ -30,6 +30,7 @@ static void take_recorded_answers(void) {
   unsigned number;
   unsigned long long value;
   fake_node.gpus = 0;
+  for (unsigned i = 0; i < FAKE_MOST_GPUS; ++i) fake_node.gpu[i].has_gpm = 0;  // its means take 100 ms each
   for (char line[1024]; fgets(line, sizeof line, file) != NULL;) {
     if (sscanf(line, "nvml:::%95[^:]:device_%u:%63s %*s %llu", name, &number, what, &value) != 4) continue;
     if (number >= FAKE_MOST_GPUS) continue;

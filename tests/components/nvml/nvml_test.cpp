@@ -270,6 +270,17 @@ TEST_F(Nvml, AgeOfAValueIsTheTimeSinceTheDriverTookIt) {
               ElementsAre(AllOf(Ge(3'600'000'000LL), Le(3'900'000'000LL))));
 }
 
+TEST_F(Nvml, ProcessesAreListedOnceForAllTheirNumbers) {
+  open();
+  EventSet set(*nvml);
+  ASSERT_TRUE(
+      set.program({of_device(0, "compute_processes"), of_device(0, "compute_processes_memory")}).ok());
+  ASSERT_TRUE(set.start().ok());
+  const unsigned before = node->calls;
+  set.read();
+  EXPECT_EQ(node->calls - before, 1u);
+}
+
 TEST_F(Nvml, GpuThatFallsOffTheBusIsAnErrorAndNoNumber) {
   open();
   EventSet set(*nvml);

@@ -4,8 +4,7 @@
 #include <cerrno>
 #include <string>
 
-#include "driver.hpp"
-#include "fake_kernel.hpp"
+#include "fake_machine.hpp"
 
 namespace substrata::test {
 namespace {
@@ -115,6 +114,23 @@ TEST_F(PresetSources, UnreadableTableIsTheReasonWhyThereAreNoPresets) {
   EXPECT_NE(why.find("none.csv: the file cannot be read"), std::string::npos) << why;
 }
 
+TEST_F(PresetSources, LineThatWasLeftOutIsTheReasonWithFileLineAndColumn) {
+  tree.write("bad.csv",
+             "CPU,fake\n"
+             "PRESET,PAPI_TOT_INS,NOT_DERIVED\n"
+             "PRESET,PAPI_TOT_CYC, SOMEHOW,CYCLES_DONE\n"
+             "  PRESET,PAPI_FP_OPS,DERIVED_POSTFIX,N0|N7|+|,CYCLES_DONE\n"
+             "EVENT,PAPI_BR_INS,NOT_DERIVED,CYCLES_DONE\n");
+  host.settings["PAPI_CSV_EVENT_FILE"] = tree.path() + "/bad.csv";
+  for (const auto& [preset, place] : {std::pair{"PAPI_TOT_INS", "/bad.csv:2:21: a preset needs"},
+                                      std::pair{"PAPI_TOT_CYC", "/bad.csv:3:22: no such way"},
+                                      std::pair{"PAPI_FP_OPS", "/bad.csv:4:38: the formula"},
+                                      std::pair{"PAPI_BR_INS", "/bad.csv:5:1: a line begins"}}) {
+    EXPECT_EQ(first_term(preset), "");
+    EXPECT_NE(why.find(place), std::string::npos) << why;
+  }
+}
+
 TEST_F(PresetSources, LaterLinesReplaceEarlierOnes) {
   tree.write("t.csv",
              "CPU,fake\nPRESET,PAPI_TOT_INS,NOT_DERIVED,CYCLES_DONE\nCPU,fake\nPRESET,PAPI_TOT_INS,NOT_"
@@ -136,6 +152,46 @@ TEST_F(PresetSources, PresetWhoseEventDoesNotOpenIsNotAPresetHere) {  // PA-23
   EXPECT_NE(why.find("NO_SUCH"), std::string::npos) << why;
   EXPECT_EQ(first_term("PAPI_FP_OPS"), "");
   EXPECT_NE(why.find("presets.d"), std::string::npos) << why;
+}
+
+// What our own tables say of processors that libpfm4 does not know, on the kernel's trees of such processors.
+class PresetsByTheKernelsNames : public FakeMachine {
+ protected:
+  void give(const std::string& pmu, const std::string& type, const std::string& cpus) {
+    const std::string folder = "sys/bus/event_source/devices/" + pmu;
+    tree.write(folder + "/type", type);
+    tree.write(folder + "/format/event", "config:0-7\n");
+    tree.write(folder + "/format/umask", "config:8-15\n");
+    if (!cpus.empty()) tree.write(folder + "/cpus", cpus);
+  }
+  // Every preset of a section of a table opens on this machine, by the section's own lines.
+  void expect_all_open(const std::string& table_name, const std::string& section) {
+    perf::PresetTable presets;
+    for (const perf::BuiltInPresets* table = perf::built_in_presets(); table->name != nullptr; ++table)
+      if (table->name == table_name) perf::parse_presets(table->text, {section}, table->name, &presets);
+    ASSERT_FALSE(presets.empty());
+    Driver driver(host, fake.kernel(), fake_encoder(false));
+    for (const auto& [preset, lines] : presets) {
+      Recipe recipe;
+      const Status status = driver.table.recipe(driver.device, preset.c_str(), &recipe);
+      ASSERT_TRUE(status.ok()) << preset << ": " << text_of(status);
+      ASSERT_EQ(recipe.term_count, lines.back().events.size()) << preset;
+      for (uint32_t term = 0; term < recipe.term_count; ++term)
+        EXPECT_EQ(driver.at(recipe.terms[term]).name, lines.back().events[term]) << preset;
+    }
+  }
+};
+
+TEST_F(PresetsByTheKernelsNames, OpenOnSierraForest) {  // PA-21
+  give("cpu", "4\n", "");
+  tree.write("sys/bus/event_source/devices/cpu/caps/pmu_name", "crestmont\n");
+  expect_all_open("intel_crestmont.csv", "crestmont");
+}
+
+TEST_F(PresetsByTheKernelsNames, OpenOnAHybrid) {  // PA-21
+  give("cpu_core", "4\n", "0-1\n");
+  give("cpu_atom", "10\n", "2-3\n");
+  expect_all_open("hybrid.csv", "cpu_core");
 }
 
 TEST(OwnPresetTables, HaveNoMalformedLine) {

@@ -70,6 +70,23 @@ TEST_F(SampledAddress, OfAnAttachedProcessIsThatProcesss) {
   EXPECT_GT(in_spin * 2, calls.load()) << in_spin << " of " << calls;
 }
 
+// PAPI answers a truth value here: 1 where the set is attached (PAPI_ATTACH), or is not (PAPI_DETACH).
+TEST_F(SampledAddress, OptionsSayWhetherTheSetIsAttached) {
+  add("perf::TASK-CLOCK");
+  PAPI_option_t option = {};
+  const auto said = [&](int which) {
+    option.attach.eventset = set_;
+    return PAPI_get_opt(which, &option);
+  };
+  EXPECT_EQ(said(PAPI_ATTACH), 0);
+  EXPECT_EQ(said(PAPI_DETACH), 1);
+  const auto self = static_cast<unsigned long>(getpid());
+  ASSERT_EQ(PAPI_attach(set_, self), PAPI_OK);
+  EXPECT_EQ(said(PAPI_ATTACH), 1);
+  EXPECT_EQ(option.attach.tid, self);
+  EXPECT_EQ(said(PAPI_DETACH), 0);
+}
+
 TEST_F(SampledAddress, OfTheKernelIsAKernelAddress) {
   PAPI_option_t option = {};
   const int clock = add("perf::TASK-CLOCK");

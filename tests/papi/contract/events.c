@@ -21,7 +21,7 @@ void events(void) {
                                    "perf::TASK-CLOCK:cpu=0"};
   chapter = "events";
   for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
-    ASK("PAPI_event_name_to_code", spellings[i], PAPI_event_name_to_code((char*)spellings[i], &code));
+    ASK_ASIDE("PAPI_event_name_to_code", spellings[i], PAPI_event_name_to_code((char*)spellings[i], &code));
   ASK_ASIDE("PAPI_event_name_to_code", "NULL name", PAPI_event_name_to_code(NULL, &code));
   ASK_ASIDE("PAPI_event_name_to_code", "NULL code", PAPI_event_name_to_code("PAPI_TOT_CYC", NULL));
   ASK("PAPI_event_code_to_name", "0", PAPI_event_code_to_name(0, name));
@@ -52,6 +52,8 @@ void events(void) {
   ASK("PAPI_query_named_event", "no such name", PAPI_query_named_event("NOPE"));
   ASK_ASIDE("PAPI_query_named_event", "NULL", PAPI_query_named_event(NULL));
   ASK_ASIDE("PAPI_enum_event", "NULL", PAPI_enum_event(NULL, PAPI_ENUM_FIRST));
+  code = 0x20000000;
+  ASK("PAPI_enum_event", "no event's code", PAPI_enum_event(&code, PAPI_ENUM_EVENTS));
   code = PAPI_PRESET_MASK;
   ASK("PAPI_enum_event", "first preset", PAPI_enum_event(&code, PAPI_ENUM_FIRST));
   for (count = 1; PAPI_enum_event(&code, PAPI_ENUM_EVENTS) == PAPI_OK;) count++;

@@ -111,6 +111,7 @@ void eventsets(void) {
   ASK("PAPI_remove_event", "running", PAPI_remove_event(set, faults_code));
   ASK("PAPI_remove_named_event", "running", PAPI_remove_named_event(set, kFaults));
   ASK("PAPI_remove_events", "running", PAPI_remove_events(set, &faults_code, 1));
+  ASK("PAPI_assign_eventset_component", "running", PAPI_assign_eventset_component(set, 0));
   ASK("PAPI_cleanup_eventset", "running", PAPI_cleanup_eventset(set));
   handle = set;
   ASK("PAPI_destroy_eventset", "running", PAPI_destroy_eventset(&handle));

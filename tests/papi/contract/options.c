@@ -44,6 +44,7 @@ void options(void) {
   ASK("lib_dir_sep", "", option.preload.lib_dir_sep);
   ASK("PAPI_get_opt(DEBUG)", "", PAPI_get_opt(PAPI_DEBUG, &option));
   ASK("debug level", "", option.debug.level);
+  ASK("a debug handler", "", option.debug.handler != NULL);
   ASK("PAPI_get_opt(DEF_ITIMER)", "", PAPI_get_opt(PAPI_DEF_ITIMER, &option));
   ASK("itimer_num", "", option.itimer.itimer_num);
   ASK("itimer_sig", "", option.itimer.itimer_sig);
@@ -79,6 +80,9 @@ void options(void) {
   ASK("PAPI_attach", "own process", PAPI_attach(clock_set(), (unsigned long)getpid()));
   ASK("PAPI_attach", "no component", PAPI_attach(empty_set(), (unsigned long)getpid()));
   ASK("PAPI_detach", "not attached", PAPI_detach(clock_set()));
+  option.attach.eventset = clock_set();
+  ASK("PAPI_get_opt(ATTACH)", "not attached", PAPI_get_opt(PAPI_ATTACH, &option));
+  ASK("PAPI_get_opt(DETACH)", "not attached", PAPI_get_opt(PAPI_DETACH, &option));
   ASK("PAPI_multiplex_init", "", PAPI_multiplex_init());
   ASK("PAPI_set_multiplex", "no component", PAPI_set_multiplex(empty_set()));
   ASK("PAPI_set_multiplex", "assigned", PAPI_set_multiplex(bound_set()));
@@ -92,6 +96,9 @@ void options(void) {
   ASK("PAPI_overflow", "event not in the set", PAPI_overflow(set, faults_code, 1000, 0, on_overflow));
   ASK("PAPI_overflow", "no handler", PAPI_overflow(set, clock_code, 1000, 0, NULL));
   ASK("PAPI_overflow", "threshold -1", PAPI_overflow(set, clock_code, -1, 0, on_overflow));
+  ASK("PAPI_overflow", "a flag of profil's", PAPI_overflow(set, clock_code, 1000000, 1, on_overflow));
+  ASK("PAPI_overflow", "off with it", PAPI_overflow(set, clock_code, 0, 1, on_overflow));
+  ASK("PAPI_overflow", "both ways", PAPI_overflow(clock_set(), clock_code, 1000000, 0xc0, on_overflow));
   ASK("PAPI_overflow", "remove what was never set", PAPI_overflow(set, clock_code, 0, 0, on_overflow));
   unsigned short buckets[16];
   ASK("PAPI_profil", "event not in the set",

@@ -69,6 +69,14 @@ class Regions : public testing::Test {
 #define SKIP_UNDER_THREAD_SANITIZER()
 #endif
 
+TEST_F(Regions, ThreadsHaveIdsFromTheFirstRegionOn) {
+  reports_of("example:::ticks", [] {
+    return PAPI_hl_region_begin("first") == PAPI_OK && PAPI_hl_region_end("first") == PAPI_OK &&
+           PAPI_is_initialized() == (PAPI_LOW_LEVEL_INITED | PAPI_THREAD_LEVEL_INITED) &&
+           PAPI_thread_id() == static_cast<unsigned long>(getpid());
+  });
+}
+
 // PA-24: the file is written without a PMU, and in the first call of the program.
 TEST_F(Regions, OfAGroupOfMetricsReportTheMetricsAndTheirEvents) {
   if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT ||

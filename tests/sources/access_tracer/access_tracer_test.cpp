@@ -133,6 +133,14 @@ TEST(AccessTracer, TakesTheTimesOfFunctionsWhereItIsAsked) {
   EXPECT_GE(thrice["ns"], fill["ns"]) << "calls of others are in it";
 }
 
+// GCC then gives the assembler the program by its standard input, which it did not read besides a file.
+TEST(AccessTracer, CompilesThroughPipes) {
+  const TemporaryFolder folder;
+  const Json summary = summary_of_source(folder, "substrata-cc -O2 -pipe", kSources + "objects.c");
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(entry(summary["by_function"], "fill")["writes"], 350);
+}
+
 TEST(AccessTracer, CompilesAndLinksInTwoSteps) {
   TemporaryFolder folder;
   output_of(kBin + "substrata-cc -O2 -c -o " + (folder / "objects.o") + " " + kSources + "objects.c");
@@ -140,6 +148,82 @@ TEST(AccessTracer, CompilesAndLinksInTwoSteps) {
   const Json summary = summary_of(folder, folder / "objects");
   ASSERT_TRUE(summary.is_object());
   EXPECT_GT(summary["writes"], 350);
+}
+
+// Instructions of a function of an object file up to its return, what is called not counted.
+long instructions_of(const std::string& object, const std::string& function) {
+  return std::stol(
+      output_of("objdump -d --no-show-raw-insn --disassemble=" + function + " " + object +
+                " | awk '/>:$/{p=1;n=0;next} p&&/^ +[0-9a-f]+:/{++n} p&&/\\tret/{exit} END{print n}'"));
+}
+
+// Each was a call, which with its return was sixteen instructions.
+TEST(AccessTracer, AnAccessIsTenInstructionsOfTheProgramsOwnCode) {
+#ifndef __x86_64__
+  GTEST_SKIP() << "the hooks are called on this processor";
+#endif
+  if (!can_run("gcc") || !can_run("objdump")) GTEST_SKIP() << "no gcc or no objdump here";
+  const TemporaryFolder folder;
+  std::ofstream(folder / "writes.c")
+      << "void one(volatile long* p, long v) { p[0] = v; }\n"
+         "void three(volatile long* p, long v) { p[0] = v, p[1] = v, p[2] = v; }\n";
+  output_of("SUBSTRATA_CC=gcc " + kBin + "substrata-cc -O2 -c -o " + (folder / "traced.o") + " " +
+            (folder / "writes.c"));
+  const long more =
+      instructions_of(folder / "traced.o", "three") - instructions_of(folder / "traced.o", "one");
+  // Besides the hook: the address into its register, and the access.
+  EXPECT_EQ(more, 2 * (10 + 2)) << output_of("objdump -d " + (folder / "traced.o"));
+}
+
+TEST(AccessTracer, CountsTheSameWhereItsHooksAreCalled) {
+  const TemporaryFolder folder;
+  Json counts[2];
+  for (const bool called : {false, true}) {
+    output_of(kBin + "substrata-cc -O2 " + (called ? "-fPIC" : "") + " -o " + (folder / "sort") + " " +
+              kSources + "kernels.c -lm");
+    for (const char* name : {"keys", "other", "digits"})
+      counts[called][name] = entry(summary_of(folder, (folder / "sort") + " sort 2")["by_object"], name);
+    ASSERT_GT(counts[called]["keys"]["reads"], 40000);
+  }
+  EXPECT_EQ(counts[0], counts[1]);
+}
+
+// Its hooks are part of it: a new runtime took the place of the code for a slot, and the address for the place.
+TEST(AccessTracer, CountsAProgramThatWasLinkedWithEarlierHooks) {
+  const TemporaryFolder folder;
+  const std::string program = folder / "earlier", lib = std::string(SUBSTRATA_BUILD_DIR) + "/lib";
+  output_of("cc -o " + program + " " + kSources + "earlier_hooks.c -L" + lib + " -Wl,-rpath," + lib +
+            " -lsubstrata_memory");
+  const Json summary = summary_of(folder, program);
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(entry(summary["by_function"], "main")["writes"], 1);
+  EXPECT_EQ(entry(summary["by_object"], "written")["writes"], 1);
+}
+
+// The program's hooks are in its code, the library's are calls of the program's.
+TEST(AccessTracer, CountsALibraryThatTheProgramLoads) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "library.c")
+      << "volatile long there[10];\n"
+         "void fill_there(void) { for (int i = 0; i < 10; ++i) there[i] = i; }\n";
+  std::ofstream(folder / "program.c")
+      << "#include <dlfcn.h>\n#include <stdio.h>\n"
+         "volatile long here[10];\n"
+         "__attribute__((noinline)) void fill_here(void) { for (int i = 0; i < 10; ++i) here[i] = i; }\n"
+         "int main(int count, char** given) {\n"
+         "  void* library = dlopen(given[count - 1], RTLD_NOW);\n"
+         "  void (*fill_there)(void) = library ? (void (*)(void))dlsym(library, \"fill_there\") : 0;\n"
+         "  if (fill_there == 0) return 1;\n"
+         "  for (int i = 0; i < 20; ++i) fill_here(), fill_there();\n"
+         "  return 0;\n"
+         "}\n";
+  const std::string library = folder / "library.so", program = folder / "program";
+  output_of(kBin + "substrata-cc -O2 -fPIC -shared -o " + library + " " + (folder / "library.c"));
+  output_of(kBin + "substrata-cc -O2 -o " + program + " " + (folder / "program.c"));
+  const Json summary = summary_of(folder, program + " " + library);
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(entry(summary["by_function"], "fill_here")["writes"], 200);
+  EXPECT_EQ(summary["writes"], 200 + 200);
 }
 
 // FE-6: sites that were bound while nobody watched, and sites bound to an observer that has gone

@@ -1,0 +1,103 @@
+# Read by the assembler before what GCC makes of a file of the program: puts the hooks of plain accesses, and of a
+# function's begin and end, into the program's code in place of their calls. Anything but the usual case is a call
+# of the program's part of the tracer (hooks.c), out of the way. .Lsubstrata_first numbers the file's first site.
+
+	.set .Lsubstrata_site, 0
+
+	.macro call target:vararg
+	.set .Lsubstrata_is_inlined, 0
+	.irp name, read, unaligned_read, volatile_read, unaligned_volatile_read
+	.irp size, 1, 2, 4, 8, 16
+	.ifc \target, __tsan_\name\size@PLT
+	substrata_access read\size
+	.endif
+	.ifc \target, __tsan_\name\size
+	substrata_access read\size
+	.endif
+	.endr
+	.endr
+	.irp name, write, unaligned_write, volatile_write, unaligned_volatile_write
+	.irp size, 1, 2, 4, 8, 16
+	.ifc \target, __tsan_\name\size@PLT
+	substrata_access write\size
+	.endif
+	.ifc \target, __tsan_\name\size
+	substrata_access write\size
+	.endif
+	.endr
+	.endr
+	.ifc \target, __tsan_func_entry@PLT
+	substrata_entry
+	.endif
+	.ifc \target, __tsan_func_entry
+	substrata_entry
+	.endif
+	.ifc \target, __tsan_func_exit@PLT
+	substrata_exit
+	.endif
+	.ifc \target, __tsan_func_exit
+	substrata_exit
+	.endif
+	.if .Lsubstrata_is_inlined == 0
+	{load} call \target
+	.endif
+	.endm
+
+# The address is in rdi. A hook may change what a function may.
+	.macro substrata_access name
+	.set .Lsubstrata_is_inlined, 1
+	.set .Lsubstrata_site, .Lsubstrata_site + 1
+	.set .Lsubstrata_slot, (.Lsubstrata_first + .Lsubstrata_site) & 8191
+	mov %fs:substrata_memory_current@tpoff, %rax
+	lea .Lsubstrata_after\@(%rip), %rdx
+	xor substrata_memory_salt(%rip), %rdx
+	cmp %rdx, 64 * .Lsubstrata_slot + 64(%rax)
+	jne .Lsubstrata_other\@
+	mov %rdi, %rdx
+	sub 64 * .Lsubstrata_slot + 72(%rax), %rdx
+	cmp 64 * .Lsubstrata_slot + 80(%rax), %rdx
+	jae .Lsubstrata_other\@
+	addq $1, 64 * .Lsubstrata_slot + 88(%rax)
+.Lsubstrata_after\@:
+	.subsection 1
+.Lsubstrata_other\@:
+	lea .Lsubstrata_after\@(%rip), %rsi
+	mov $.Lsubstrata_slot, %edx
+	{load} call substrata_memory_\name
+	jmp .Lsubstrata_after\@
+	.subsection 0
+	.endm
+
+	.macro substrata_entry
+	.set .Lsubstrata_is_inlined, 1
+	.set .Lsubstrata_site, .Lsubstrata_site + 1
+	.set .Lsubstrata_slot, (.Lsubstrata_first + .Lsubstrata_site) & 8191
+	mov %fs:substrata_memory_current@tpoff, %rax
+	lea .Lsubstrata_after\@(%rip), %rdi
+	mov substrata_memory_salt(%rip), %rdx
+	xor %rdi, %rdx
+	cmp %rdx, 64 * .Lsubstrata_slot + 64(%rax)
+	jne .Lsubstrata_other\@
+	cmpl $0, substrata_memory_times(%rip)
+	jne .Lsubstrata_other\@
+	addq $1, 64 * .Lsubstrata_slot + 88(%rax)
+.Lsubstrata_after\@:
+	.subsection 1
+.Lsubstrata_other\@:
+	mov $.Lsubstrata_slot, %esi
+	{load} call substrata_memory_entry
+	jmp .Lsubstrata_after\@
+	.subsection 0
+	.endm
+
+	.macro substrata_exit
+	.set .Lsubstrata_is_inlined, 1
+	cmpl $0, substrata_memory_times(%rip)
+	jne .Lsubstrata_other\@
+.Lsubstrata_after\@:
+	.subsection 1
+.Lsubstrata_other\@:
+	{load} call __tsan_func_exit
+	jmp .Lsubstrata_after\@
+	.subsection 0
+	.endm
