@@ -4,9 +4,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 
+#include "base/fork_lock.hpp"
 #include "event_set.hpp"
 #include "presets.hpp"
 
@@ -18,8 +19,9 @@ struct DeviceState {
       : shared(host, kernel, std::move(encoder), kind), presets(shared.host, shared.catalogue) {}
   Shared shared;
   Presets presets;
-  std::once_flag units_known;
-  std::string units;
+  // An exception does not pass std::call_once where memory is exhausted: the GNU C library ends the program.
+  ForkLock units_lock;
+  std::optional<std::string> units;
   std::atomic<uint32_t> counters{0};  // what hardware_counters found, 0 so far
 };
 

@@ -1,6 +1,7 @@
 #include "slots.hpp"
 
 #include <mutex>
+#include <utility>
 
 #include "base/guard.hpp"
 #include "base/table_of.hpp"
@@ -34,19 +35,24 @@ Status Slots::find_event(Device* device, const char* name, uint32_t* index) noex
 }
 
 const char* Slots::units(Device* device) noexcept {
+  const char* units = "";
   guarded([&]() -> Status {
     DeviceState& self = state(device);
-    std::call_once(self.units_known, [&] {
+    const std::lock_guard guard(self.units_lock);
+    if (!self.units) {
+      std::string names;
       for (const std::string& name : self.shared.catalogue.pmu_names()) {
         // The kernel's own events have their prefixes.
         if (name == "perf" || name == "perf_raw") continue;
-        if (!self.units.empty()) self.units += ',';
-        self.units += name;
+        if (!names.empty()) names += ',';
+        names += name;
       }
-    });
+      self.units = std::move(names);
+    }
+    units = self.units->c_str();
     return kSuccess;
   });
-  return state(device).units.c_str();
+  return units;
 }
 
 Status Slots::create_set(Device* device, Thread*, Set** out) noexcept {

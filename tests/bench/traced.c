@@ -1,6 +1,6 @@
 /* Two kernels whose every access the access tracer sees: a radix sort of two million keys and an FFT of 2^18 points.
- * traced sort|fft ROUNDS [LESS] prints the processor time of the fastest round, in milliseconds; LESS divides the size.
- * */
+ * traced sort|fft ROUNDS [LESS] prints the processor time of the fastest round, in milliseconds; LESS divides the
+ * size. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -30,6 +30,8 @@ class RunningProgram {
       dup2(nowhere, STDIN_FILENO);
       dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), STDOUT_FILENO);
       dup2(errors[1], STDERR_FILENO);
+      // Tests that run in the background inherit these ignored, and so would the program and its command.
+      for (const int number : {SIGHUP, SIGINT, SIGQUIT}) std::signal(number, SIG_DFL);
       execv(arguments[0], arguments.data());
       _exit(127);
     }

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <papi.h>
 #include <pthread.h>
+#include <sde_lib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -120,6 +121,42 @@ std::string blocked_signals() {
   return stopped == PAPI_OK ? "" : "PAPI_stop gives " + std::to_string(stopped);
 }
 
+// Each event of a component, with what is known of it.
+void list_events() {
+  PAPI_event_info_t info;
+  for (const char* component : {"example", "perf_event", "owl"}) {
+    const int number = PAPI_get_component_index(component);
+    int code = PAPI_NATIVE_MASK;
+    for (int how = PAPI_ENUM_FIRST, i = 0; i < 20 && PAPI_enum_cmp_event(&code, how, number) == PAPI_OK;
+         ++i) {
+      PAPI_get_event_info(code, &info);
+      how = PAPI_ENUM_EVENTS;
+    }
+  }
+}
+
+// A library that publishes a counter, and withdraws it.
+void publish() {
+  static constinit thread_local long long value = 0;
+  const papi_handle_t library = papi_sde_init("among forks");
+  papi_sde_register_counter(library, "value", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_long_long, &value);
+  papi_sde_unregister_counter(library, "value");
+  papi_sde_shutdown(library);
+}
+
+void arm_an_overflow() {
+  int set = PAPI_NULL, code = 0;
+  const auto handler = [](int, void*, long long, void*) {};
+  if (PAPI_create_eventset(&set) != PAPI_OK) return;
+  PAPI_event_name_to_code("perf::TASK-CLOCK", &code);
+  PAPI_add_event(set, code);
+  PAPI_overflow(set, code, 1'000'000, 0, handler);
+  if (PAPI_start(set) == PAPI_OK) PAPI_stop(set, nullptr);
+  PAPI_overflow(set, code, 0, 0, handler);
+  PAPI_cleanup_eventset(set);
+  PAPI_destroy_eventset(&set);
+}
+
 // Threads inside calls of each kind, until `ended`.
 void keep_calling(unsigned which) {
   PAPI_register_thread();
@@ -127,7 +164,7 @@ void keep_calling(unsigned which) {
   int code = 0;
   char name[PAPI_MAX_STR_LEN];
   while (!ended.load(std::memory_order_relaxed)) {
-    switch (which % 4) {
+    switch (which % 8) {
       case 0:
         PAPI_event_name_to_code("example:::ticks", &code);
         PAPI_event_code_to_name(code, name);
@@ -143,8 +180,24 @@ void keep_calling(unsigned which) {
         PAPI_get_component_index("sde");
         PAPI_read(12345, values);
         break;
-      default:
+      case 3:
         if (const int set = start_a_set("perf::TASK-CLOCK"); set != PAPI_NULL) stop_and_destroy(set);
+        break;
+      case 4:
+        list_events();
+        break;
+      case 5:
+        PAPI_hl_region_begin("among forks");
+        PAPI_hl_read("among forks");
+        PAPI_hl_region_end("among forks");
+        break;
+      case 6:
+        publish();
+        break;
+      default:
+        arm_an_overflow();
+        PAPI_get_executable_info();
+        PAPI_get_hardware_info();
         break;
     }
   }
@@ -163,7 +216,8 @@ std::string fork_among(std::int64_t forks) {
       alarm(20);  // its default action ends a child that hangs
       Script script;
       const std::vector<Call> first = script.pass();
-      _exit(difference(first, script.pass()).empty() ? 0 : 1);
+      leave_text(difference(first, script.pass()));
+      _exit(shared_text()[0] == '\0' ? 0 : 1);
     }
     int status = 0;
     waitpid(child, &status, 0);
@@ -172,7 +226,7 @@ std::string fork_among(std::int64_t forks) {
                   ? "the child hangs"
                   : "the child is ended by signal " + std::to_string(WTERMSIG(status));
     else if (WEXITSTATUS(status) != 0)
-      wrong = "the script answers otherwise the second time in the child";
+      wrong = std::string("the script answers otherwise the second time in the child: ") + shared_text();
     if (!wrong.empty()) wrong += ", fork " + std::to_string(i);
   }
   ended = true;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -16,6 +17,13 @@ long long published = 7;
 long long called_back(void*) { return 9; }
 void overflowed(int, void*, long long, void*) {}
 unsigned long number_of_thread() { return static_cast<unsigned long>(gettid()); }
+
+// Standard error, which PAPI_perror writes to, goes nowhere for as long as this lives; opened with the program.
+std::FILE* nowhere = std::fopen("/dev/null", "we");
+struct Silence {
+  Silence() { std::swap(stderr, nowhere); }
+  ~Silence() { std::swap(stderr, nowhere); }
+};
 
 }  // namespace
 
@@ -38,6 +46,7 @@ std::vector<Call> Script::pass() {
   CALL(papi_sde_add_counter_to_group, sde_, "variable", "group", PAPI_SDE_SUM);
   CALL(papi_sde_create_counter, sde_, "counter", PAPI_SDE_RO | PAPI_SDE_DELTA, &counter);
   CALL(papi_sde_inc_counter, counter, 5);
+  note("papi_sde_get_counter_handle", papi_sde_get_counter_handle(sde_, "counter") == counter);
   CALL(papi_sde_create_recorder, sde_, "recorder", sizeof(long long), papi_sde_compare_long_long, &recorder);
   for (long long value = 0; value < 300; ++value) CALL(papi_sde_record, recorder, sizeof value, &value);
   CALL(papi_sde_create_counting_set, sde_, "set", &counting_set);
@@ -46,16 +55,23 @@ std::vector<Call> Script::pass() {
   const int removed = 3;
   CALL(papi_sde_counting_set_remove, counting_set, sizeof removed, &removed, 1);
 
+  // For the time before the library is initialised; refused with one number there and with another in a forked child,
+  // which has its parent's.
+  note("PAPI_disable_component_by_name", PAPI_disable_component_by_name("no such component") != PAPI_OK);
+  note("PAPI_disable_component", PAPI_disable_component(1000) != PAPI_OK);
   note("PAPI_library_init", PAPI_library_init(PAPI_VER_CURRENT) == PAPI_VER_CURRENT ? PAPI_OK : PAPI_EMISC);
   note("PAPI_is_initialized", PAPI_is_initialized() != PAPI_NOT_INITED);
   CALL(PAPI_thread_init, number_of_thread);
   CALL(PAPI_multiplex_init);
+  CALL(PAPI_set_debug, PAPI_QUIET);
   CALL(PAPI_register_thread);
+  note("PAPI_thread_id", PAPI_thread_id() == number_of_thread());
   note("PAPI_num_components", PAPI_num_components() > 0);
   const int example = PAPI_get_component_index("example");
   note("PAPI_get_component_index", example >= 0);
   note("PAPI_get_component_info", PAPI_get_component_info(example) != nullptr);
   note("PAPI_num_cmp_hwctrs", PAPI_num_cmp_hwctrs(example) > 0);
+  note("PAPI_num_hwctrs", std::min(PAPI_num_hwctrs(), 1));
   FIND(PAPI_get_hardware_info);
   FIND(PAPI_get_executable_info);
   FIND(PAPI_get_shared_lib_info);
@@ -66,9 +82,22 @@ std::vector<Call> Script::pass() {
     PAPI_option_t value;
     std::memset(&value, 0, sizeof value);
     note("PAPI_get_opt", std::min(PAPI_get_opt(option, &value), 1));
+    note("PAPI_get_cmp_opt", std::min(PAPI_get_cmp_opt(option, &value, example), 1));
   }
+  CALL(PAPI_set_domain, PAPI_DOM_USER);
+  CALL(PAPI_set_cmp_domain, PAPI_DOM_USER, 0);
+  CALL(PAPI_set_granularity, PAPI_GRN_THR);
+  CALL(PAPI_set_cmp_granularity, PAPI_GRN_THR, 0);
   void* devices = nullptr;
+  const void* attribute = nullptr;
   CALL(PAPI_enum_dev_type, PAPI_DEV_TYPE_ENUM__CPU, &devices);
+  if (devices != nullptr) {
+    CALL(PAPI_get_dev_type_attr, devices, PAPI_DEV_TYPE_ATTR__CHAR_NAME, &attribute);
+    CALL(PAPI_get_dev_attr, devices, 0, PAPI_DEV_ATTR__CPU_CHAR_NAME, &attribute);
+    CALL(PAPI_get_dev_attr, devices, 0, PAPI_DEV_ATTR__CPU_UINT_L1D_CACHE_SIZE, &attribute);
+  } else {
+    for (int i = 0; i < 3; ++i) note("without devices", 0);  // as many answers in every pass
+  }
 
   int owl = PAPI_NATIVE_MASK;
   CALL(PAPI_enum_cmp_event, &owl, PAPI_ENUM_FIRST, PAPI_get_component_index("owl"));
@@ -118,6 +147,8 @@ std::vector<Call> Script::pass() {
   int both[2] = {reads, constant};
   CALL(PAPI_add_events, set_, both, 2);
   CALL(PAPI_overflow, set_, reads, 1000, PAPI_OVERFLOW_FORCE_SW, overflowed);
+  number = 8;
+  CALL(PAPI_get_overflow_event_index, set_, 1, codes, &number);
   CALL(PAPI_start, set_);
   CALL(PAPI_stop, set_, nullptr);
   CALL(PAPI_overflow, set_, reads, 0, 0, nullptr);
@@ -125,7 +156,35 @@ std::vector<Call> Script::pass() {
   CALL(PAPI_cleanup_eventset, set_);
   CALL(PAPI_destroy_eventset, &set_);
 
-  // The kernel's events, where there are any: two eventsets, one multiplexed.
+  // The kernel's events, where there are any. One eventset attached and profiled, with options of its own; the period
+  // is one that is not reached.
+  constexpr int kNever = 1'000'000'000;
+  profiled_ = PAPI_NULL;
+  CALL(PAPI_create_eventset, &profiled_);
+  CALL(PAPI_assign_eventset_component, profiled_, 0);
+  PAPI_option_t of_set;
+  std::memset(&of_set, 0, sizeof of_set);
+  of_set.domain = {0, profiled_, PAPI_DOM_ALL};
+  CALL(PAPI_set_opt, PAPI_DOMAIN, &of_set);
+  CALL(PAPI_attach, profiled_, static_cast<unsigned long>(getpid()));
+  CALL(PAPI_add_named_event, profiled_, "perf::TASK-CLOCK");
+  CALL(PAPI_start, profiled_);
+  CALL(PAPI_stop, profiled_, values);
+  CALL(PAPI_detach, profiled_);
+  int clock = 0;
+  CALL(PAPI_event_name_to_code, "perf::TASK-CLOCK", &clock);
+  CALL(PAPI_profil, buckets_, sizeof buckets_, nullptr, 65536, profiled_, clock, kNever, PAPI_PROFIL_POSIX);
+  CALL(PAPI_start, profiled_);
+  CALL(PAPI_stop, profiled_, values);
+  CALL(PAPI_profil, buckets_, sizeof buckets_, nullptr, 65536, profiled_, clock, 0, PAPI_PROFIL_POSIX);
+  PAPI_sprofil_t regions[2] = {{buckets_, sizeof buckets_ / 2, nullptr, 65536},
+                               {buckets_ + kBuckets / 2, sizeof buckets_ / 2, nullptr, 2}};
+  CALL(PAPI_sprofil, regions, 2, profiled_, clock, kNever, PAPI_PROFIL_POSIX);
+  CALL(PAPI_sprofil, regions, 2, profiled_, clock, 0, PAPI_PROFIL_POSIX);
+  CALL(PAPI_cleanup_eventset, profiled_);
+  CALL(PAPI_destroy_eventset, &profiled_);
+
+  // One multiplexed.
   software_ = PAPI_NULL;
   CALL(PAPI_create_eventset, &software_);
   CALL(PAPI_assign_eventset_component, software_, 0);
@@ -162,11 +221,25 @@ std::vector<Call> Script::pass() {
   CALL(PAPI_unlock, 0);
   note("PAPI_get_real_nsec", PAPI_get_real_nsec() > 0);
   note("PAPI_get_virt_nsec", PAPI_get_virt_nsec() >= 0);
+  note("PAPI_get_real_cyc", PAPI_get_real_cyc() > 0);
+  note("PAPI_get_virt_cyc", PAPI_get_virt_cyc() >= 0);
+  note("PAPI_get_real_usec", PAPI_get_real_usec() > 0);
+  note("PAPI_get_virt_usec", PAPI_get_virt_usec() >= 0);
   note("PAPI_strerror", PAPI_strerror(PAPI_EINVAL) != nullptr);
   float real = 0, process = 0, rate = 0;
+  const auto stop_rate = [&] { note("PAPI_rate_stop", std::min(PAPI_rate_stop(), 0) == 0); };
   CALL(PAPI_flops_rate, PAPI_FP_OPS, &real, &process, values, &rate);
   CALL(PAPI_ipc, &real, &process, values, &rate);
-  note("PAPI_rate_stop", std::min(PAPI_rate_stop(), 0) == 0);
+  stop_rate();
+  CALL(PAPI_flips_rate, PAPI_FP_INS, &real, &process, values, &rate);
+  stop_rate();
+  CALL(PAPI_epc, clock, &real, &process, values, values + 1, values + 2, &rate);
+  CALL(PAPI_epc, clock, &real, &process, values, values + 1, values + 2, &rate);
+  stop_rate();
+  {
+    const Silence silence;
+    PAPI_perror("torture");
+  }
 
   // Regions; their report is written when the program ends.
   CALL(PAPI_hl_region_begin, "torture");
@@ -192,7 +265,7 @@ std::string Script::put_right() {
   const auto expect_ok = [&](const char* what, int code) {
     if (code != PAPI_OK && wrong.empty()) wrong = std::string(what) + " gives " + std::to_string(code);
   };
-  for (int* set : {&set_, &other_, &software_}) {
+  for (int* set : {&set_, &other_, &software_, &profiled_}) {
     if (*set == PAPI_NULL || PAPI_is_initialized() == PAPI_NOT_INITED) continue;
     int state = 0;
     if (PAPI_state(*set, &state) == PAPI_ENOEVST) continue;  // given up by PAPI_shutdown

@@ -23,9 +23,11 @@ class Script {
   std::string put_right();
 
  private:
-  static constexpr std::size_t kRoom = 512;
+  static constexpr std::size_t kRoom = 1024;
   std::vector<Call> room_;  // for the next pass's answers: this program's own allocation is not to fail
-  int set_ = -1, other_ = -1, software_ = -1;
+  static constexpr std::size_t kBuckets = 64;
+  unsigned short buckets_[kBuckets] = {};
+  int set_ = -1, other_ = -1, software_ = -1, profiled_ = -1;
   void* sde_ = nullptr;
 };
 

@@ -41,7 +41,10 @@ constexpr const char* kUsage =
     "is "
     "left out, and substrata_event_readable is 0; modelled values carry origin=\"modelled\"; "
     "substrata_event_scaled marks extrapolated ones. The address is printed on standard error. SIGTERM and "
-    "SIGINT end the server and its command. There is neither encryption nor a password: use addresses other "
+    "SIGINT end the server and its command. A request has ten seconds and 16 KiB; where there are 200 "
+    "clients, "
+    "a new one takes the place of the oldest; at a loopback address requests for other hosts are refused. "
+    "There is neither encryption nor a password: use addresses other "
     "than loopback only in networks where everyone may see the values.";
 
 // One event of one writer.
