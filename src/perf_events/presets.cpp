@@ -340,7 +340,9 @@ Status Presets::recipe(const std::string& preset, Recipe* out) {
   if (reason.empty() && !why_empty_.empty()) reason = preset + ": " + why_empty_;
   for (const PresetFault& fault : faults_)
     if (reason.empty() && fault.preset.empty()) reason = preset + ": no table defines it; " + fault.what;
-  if (reason.empty() && !catalogue_.has_core_pmu()) reason = preset + ": " + catalogue_.explain(ENODEV);
+  const bool recorded = host_.root != nullptr && *host_.root != '\0';
+  if (reason.empty() && !recorded && !catalogue_.has_core_pmu())
+    reason = preset + ": " + catalogue_.explain(ENODEV);
   if (reason.empty())
     reason = preset +
              ": no table defines it for this processor; add a line to ~/.config/substrata/presets.d/*.csv";
