@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <new>
+#include <string_view>
 
 #include "torture.hpp"
 
@@ -34,18 +35,32 @@ Result inside(Result (*function)(Arguments...), Arguments... arguments) {
   return function(arguments...);
 }
 
-template <class Function>
-Function* real(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+int (*real_init)(void**) = nullptr;
+int (*real_load)(void*) = nullptr;
+void (*real_destroy)(void*) = nullptr;
+int (*real_initialize)() = nullptr;
+
+int marked_init(void** topology) { return inside(real_init, topology); }
+int marked_load(void* topology) { return inside(real_load, topology); }
+void marked_destroy(void* topology) { inside(real_destroy, topology); }
+int marked_initialize() {
+  const Mark mark(state->inside_libpfm);
+  return real_initialize();
 }
 
-// Found before main(), while nothing fails.
-int (*const real_init)(void**) = real<int(void**)>("hwloc_topology_init");
-int (*const real_load)(void*) = real<int(void*)>("hwloc_topology_load");
-void (*const real_destroy)(void*) = real<void(void*)>("hwloc_topology_destroy");
-int (*const real_initialize)() = real<int()>("pfm_initialize");
+// The function that marks instead of the library's, which it calls.
+template <class Function>
+void* instead(void* found, Function*& real, Function* marked) {
+  real = reinterpret_cast<Function*>(found);
+  return reinterpret_cast<void*>(marked);
+}
 
 }  // namespace
+
+void load_what_comes_late() {
+  for (const char* library : {"libhwloc.so.15", "libpfm.so.4", "libzstd.so.1"})
+    dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+}
 
 void try_hwloc_too() { state->tried_too = true; }
 
@@ -67,16 +82,24 @@ std::int64_t faults_left_to_libpfm() { return state->left_out_to_libpfm.exchange
 
 }  // namespace substrata::torture
 
-using namespace substrata::torture;
-
-extern "C" {
-
-int hwloc_topology_init(void** topology) { return inside(real_init, topology); }
-int hwloc_topology_load(void* topology) { return inside(real_load, topology); }
-void hwloc_topology_destroy(void* topology) { inside(real_destroy, topology); }
-int pfm_initialize() {
-  const Mark mark(state->inside_libpfm);
-  return real_initialize();
+// The library loads hwloc and libpfm4 late, and asks the dynamic linker for their functions.
+#ifndef TORTURE_SANITIZED
+extern "C" void* dlsym(void* library, const char* name) noexcept {
+  using namespace substrata::torture;
+  using Find = void*(void*, const char*);
+  static Find* const find = [] {
+    void* found = nullptr;
+    for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"})
+      if (found == nullptr) found = dlvsym(RTLD_NEXT, "dlsym", version);
+    return reinterpret_cast<Find*>(found);
+  }();
+  void* const found = find(library, name);
+  if (found == nullptr) return nullptr;
+  const std::string_view asked = name;
+  if (asked == "hwloc_topology_init") return instead(found, real_init, marked_init);
+  if (asked == "hwloc_topology_load") return instead(found, real_load, marked_load);
+  if (asked == "hwloc_topology_destroy") return instead(found, real_destroy, marked_destroy);
+  if (asked == "pfm_initialize") return instead(found, real_initialize, marked_initialize);
+  return found;
 }
-
-}  // extern "C"
+#endif

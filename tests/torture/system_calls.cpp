@@ -146,6 +146,7 @@ Outcome failing_system_calls(const Options& options) {
 }
 
 Outcome short_transfers(const Options& options) {
+  load_what_comes_late();
   Outcome outcome;
   Expected expected;
   if (!passes_without_a_fault(&expected, &outcome)) return outcome;

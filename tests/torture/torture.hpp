@@ -63,6 +63,8 @@ void choose(const Options& options, std::size_t wanted, std::vector<T>* list) {
   list->resize(kept);
 }
 
+// What the library loads at a first call is there before: the dynamic linker takes a short read for a broken file.
+void load_what_comes_late();
 // Whether a fault here would be hwloc's to bear, because a function of hwloc runs: it is left out, and counted.
 bool left_to_hwloc();
 std::int64_t faults_left_to_hwloc();  // since the last call
