@@ -159,7 +159,7 @@ std::string Model::change() {
       const bool good = dice(2) == 0;
       int expected = changeable();
       if (expected == PAPI_OK && !good) expected = PAPI_ENOCMP;
-      if (expected == PAPI_OK && set_->bound) expected = PAPI_EINVAL;
+      if ((expected == PAPI_OK && set_->bound) || expected == PAPI_EISRUN) expected = PAPI_EINVAL;
       if (expected == PAPI_OK) set_->bound = true;
       return expect("PAPI_assign_eventset_component", expected,
                     PAPI_assign_eventset_component(handle_, good ? component_ : 9999));

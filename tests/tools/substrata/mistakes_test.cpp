@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <ostream>
 #include <string>
@@ -144,6 +145,8 @@ TEST(StatOptions, RanksApartOfAProgramWithoutRanksAreANote) {
 TEST(StatMetrics, WithoutACounterUnitHaveThatReason) {
   if (shell(SUBSTRATA_TOOL " doctor").out.find("PERF_COUNT_HW") != std::string::npos)
     GTEST_SKIP() << "this machine has a counter unit";
+  if (std::getenv("OTHER_FAMILY_VENDOR") != nullptr)
+    GTEST_SKIP() << "libpfm4 knows one of the processor's units here, and the table names another's event";
   const Ran ran = shell(SUBSTRATA_TOOL " stat -g MEM true");
   EXPECT_THAT(ran.errors, HasSubstr("PAPI_L3_TCM: no hardware PMU is visible here"));
 }
