@@ -68,7 +68,8 @@ bool left_to_hwloc();
 std::int64_t faults_left_to_hwloc();  // since the last call
 bool left_to_libpfm();                // the same of a system call in pfm_initialize
 std::int64_t faults_left_to_libpfm();
-void try_hwloc_too();  // from now on none is left out
+bool left_to_linker();  // a short read in dlopen, which does not go on with the rest
+void try_hwloc_too();   // from now on none is left out
 
 int open_descriptors();
 std::string last_descriptors(int count);  // what those with the highest numbers refer to
