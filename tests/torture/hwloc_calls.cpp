@@ -1,13 +1,15 @@
 // hwloc's functions that allocate or read, as the library calls them: while one of them runs, this file says so.
 // hwloc 2.9 ends the program where an allocation of its own fails, and leaves a folder's descriptor open that
 // fdopendir refuses; such faults show nothing about this library. Likewise pfm_initialize for system calls: libpfm 4.13
-// ends the program where the read fails that begins in the middle of a line of /proc/mounts.
+// ends the program where the read fails that begins in the middle of a line of /proc/mounts. Both are loaded at their
+// first call, so it is dlsym that gives a function of this file in the place of theirs. And dlopen for short reads, as
+// the dynamic linker does not ask for the rest of a file's head.
 #include <dlfcn.h>
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstring>
 #include <new>
-#include <string_view>
 
 #include "torture.hpp"
 
@@ -15,7 +17,7 @@ namespace substrata::torture {
 namespace {
 
 struct State {
-  std::atomic<bool> inside{false}, inside_libpfm{false}, tried_too{false};
+  std::atomic<bool> inside{false}, inside_libpfm{false}, inside_linker{false}, tried_too{false};
   std::atomic<std::int64_t> left_out{0}, left_out_to_libpfm{0};
 };
 
@@ -29,38 +31,7 @@ struct Mark {
   std::atomic<bool>& marked;
 };
 
-template <class Result, class... Arguments>
-Result inside(Result (*function)(Arguments...), Arguments... arguments) {
-  const Mark mark(state->inside);
-  return function(arguments...);
-}
-
-int (*real_init)(void**) = nullptr;
-int (*real_load)(void*) = nullptr;
-void (*real_destroy)(void*) = nullptr;
-int (*real_initialize)() = nullptr;
-
-int marked_init(void** topology) { return inside(real_init, topology); }
-int marked_load(void* topology) { return inside(real_load, topology); }
-void marked_destroy(void* topology) { inside(real_destroy, topology); }
-int marked_initialize() {
-  const Mark mark(state->inside_libpfm);
-  return real_initialize();
-}
-
-// The function that marks instead of the library's, which it calls.
-template <class Function>
-void* instead(void* found, Function*& real, Function* marked) {
-  real = reinterpret_cast<Function*>(found);
-  return reinterpret_cast<void*>(marked);
-}
-
 }  // namespace
-
-void load_what_comes_late() {
-  for (const char* library : {"libhwloc.so.15", "libpfm.so.4", "libzstd.so.1"})
-    dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-}
 
 void try_hwloc_too() { state->tried_too = true; }
 
@@ -78,28 +49,73 @@ bool left_to_libpfm() {
   return true;
 }
 
+bool left_to_linker() { return state->inside_linker.load(std::memory_order_relaxed); }
+
 std::int64_t faults_left_to_libpfm() { return state->left_out_to_libpfm.exchange(0); }
 
 }  // namespace substrata::torture
 
-// The library loads hwloc and libpfm4 late, and asks the dynamic linker for their functions.
+// A sanitizer calls dlsym before anything here is ready; no fault is made there.
 #ifndef TORTURE_SANITIZED
-extern "C" void* dlsym(void* library, const char* name) noexcept {
-  using namespace substrata::torture;
-  using Find = void*(void*, const char*);
-  static Find* const find = [] {
-    void* found = nullptr;
-    for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"})
-      if (found == nullptr) found = dlvsym(RTLD_NEXT, "dlsym", version);
-    return reinterpret_cast<Find*>(found);
-  }();
-  void* const found = find(library, name);
+
+namespace substrata::torture {
+namespace {
+
+// The C library's own.
+template <class Function>
+Function* real(const char* name) {
+  for (const char* const version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"})
+    if (void* const found = dlvsym(RTLD_NEXT, name, version); found != nullptr)
+      return reinterpret_cast<Function*>(found);
+  return nullptr;
+}
+
+// What stands for a function of a library that is loaded late, and that function.
+struct StandIn {
+  const char* name;
+  void* own;
+  void* theirs;
+};
+template <int kWhich, class Result, class... Arguments>
+Result marked(Arguments... arguments);
+
+StandIn stand_ins[] = {
+    {"hwloc_topology_init", reinterpret_cast<void*>(marked<0, int, void**>), nullptr},
+    {"hwloc_topology_load", reinterpret_cast<void*>(marked<1, int, void*>), nullptr},
+    {"hwloc_topology_destroy", reinterpret_cast<void*>(marked<2, void, void*>), nullptr},
+    {"pfm_initialize", reinterpret_cast<void*>(marked<3, int>), nullptr},
+};
+template <int kWhich, class Result, class... Arguments>
+Result marked(Arguments... arguments) {
+  const Mark mark(kWhich == 3 ? state->inside_libpfm : state->inside);
+  return reinterpret_cast<Result (*)(Arguments...)>(stand_ins[kWhich].theirs)(arguments...);
+}
+
+}  // namespace
+}  // namespace substrata::torture
+
+using namespace substrata::torture;
+
+extern "C" {
+
+// The library asks these for the functions of a library that it loads late.
+void* dlsym(void* handle, const char* name) noexcept {
+  static auto* const theirs = real<void*(void*, const char*)>("dlsym");
+  void* const found = theirs(handle, name);
   if (found == nullptr) return nullptr;
-  const std::string_view asked = name;
-  if (asked == "hwloc_topology_init") return instead(found, real_init, marked_init);
-  if (asked == "hwloc_topology_load") return instead(found, real_load, marked_load);
-  if (asked == "hwloc_topology_destroy") return instead(found, real_destroy, marked_destroy);
-  if (asked == "pfm_initialize") return instead(found, real_initialize, marked_initialize);
+  for (StandIn& one : stand_ins)
+    if (std::strcmp(one.name, name) == 0) {
+      one.theirs = found;
+      return one.own;
+    }
   return found;
 }
+void* dlopen(const char* name, int how) noexcept {
+  static auto* const theirs = real<void*(const char*, int)>("dlopen");
+  if (state == nullptr) return theirs(name, how);  // before main()
+  const Mark mark(state->inside_linker);
+  return theirs(name, how);
+}
+
+}  // extern "C"
 #endif

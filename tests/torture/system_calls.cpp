@@ -146,7 +146,6 @@ Outcome failing_system_calls(const Options& options) {
 }
 
 Outcome short_transfers(const Options& options) {
-  load_what_comes_late();
   Outcome outcome;
   Expected expected;
   if (!passes_without_a_fault(&expected, &outcome)) return outcome;
@@ -156,16 +155,16 @@ Outcome short_transfers(const Options& options) {
     ++outcome.tried;
     if (!wrong.empty()) outcome.failures.push_back(what + ": " + wrong);
   };
-  tried("every read and write of a file is short",
-        [&](const seccomp_notif& call, int process) -> std::int64_t {
-          const std::int64_t result = transfers(call.data.nr) ? part_of(call, process) : 0;
-          touched += result > 0;
-          return result;
-        });
+  tried(
+      "every read and write of a file is short", [&](const seccomp_notif& call, int process) -> std::int64_t {
+        const std::int64_t result = transfers(call.data.nr) && !left_to_linker() ? part_of(call, process) : 0;
+        touched += result > 0;
+        return result;
+      });
   bool interrupted = false;
   tried("every read and write is interrupted once",
         [&](const seccomp_notif& call, int process) -> std::int64_t {
-          if (!transfers(call.data.nr) || !interruptible(call, process)) return 0;
+          if (!transfers(call.data.nr) || left_to_linker() || !interruptible(call, process)) return 0;
           interrupted = !interrupted;
           touched += interrupted;
           return interrupted ? -EINTR : 0;
@@ -181,7 +180,7 @@ Outcome short_transfers(const Options& options) {
       tried((cut ? "a short transfer, system call " : "an interrupted transfer, system call ") +
                 std::to_string(place),
             [&](const seccomp_notif& call, int process) -> std::int64_t {
-              if (seen++ != place || !transfers(call.data.nr)) return 0;
+              if (seen++ != place || !transfers(call.data.nr) || left_to_linker()) return 0;
               ++touched;
               if (cut) return part_of(call, process);
               return interruptible(call, process) ? -EINTR : 0;

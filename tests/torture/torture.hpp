@@ -63,14 +63,13 @@ void choose(const Options& options, std::size_t wanted, std::vector<T>* list) {
   list->resize(kept);
 }
 
-// What the library loads at a first call is there before: the dynamic linker takes a short read for a broken file.
-void load_what_comes_late();
 // Whether a fault here would be hwloc's to bear, because a function of hwloc runs: it is left out, and counted.
 bool left_to_hwloc();
 std::int64_t faults_left_to_hwloc();  // since the last call
 bool left_to_libpfm();                // the same of a system call in pfm_initialize
 std::int64_t faults_left_to_libpfm();
-void try_hwloc_too();  // from now on none is left out
+bool left_to_linker();  // a short read in dlopen, which does not go on with the rest
+void try_hwloc_too();   // from now on none is left out
 
 int open_descriptors();
 std::string last_descriptors(int count);  // what those with the highest numbers refer to
