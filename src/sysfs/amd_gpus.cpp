@@ -70,6 +70,18 @@ uint32_t number_in(const AmdLibrary& library, const AmdGpu& gpu, uint32_t index)
   return index;
 }
 
+// Of an AmdGpuNumber or an AmdLibraryNumber, of the GPU with that number.
+template <class Number>
+CatalogueEntry entry_of(const Number& number, const std::string& gpu) {
+  CatalogueEntry entry;
+  entry.name = replaced(number.name, '*', gpu);
+  entry.text = std::string(number.text) + " GPU " + gpu;
+  entry.unit = number.unit;
+  entry.kind = number.counts ? ValueKind::kCount : ValueKind::kGauge;
+  entry.flags = kEventScopeNode;
+  return entry;
+}
+
 }  // namespace
 
 Status AmdLibraryValue::read(const char* name, int64_t* value) const noexcept {
@@ -168,12 +180,7 @@ Status AmdGpuNumbers::scan(const AmdGpuNumber* numbers, size_t count) {
         read_integer(source.path + "_min", &source.least);
         read_integer(source.path + "_max", &source.most);
       }
-      CatalogueEntry entry;
-      entry.name = replaced(number.name, '*', which);
-      entry.text = std::string(number.text) + " GPU " + which;
-      entry.unit = number.unit;
-      entry.kind = number.counts ? ValueKind::kCount : ValueKind::kGauge;
-      entry.flags = kEventScopeNode;
+      CatalogueEntry entry = entry_of(number, which);
       const std::string path = source.path;
       add(std::move(entry), std::move(source));
       if (number.levels != nullptr) add_levels(number, path, which);
@@ -213,12 +220,7 @@ void AmdGpuNumbers::scan(std::unique_ptr<AmdLibrary> library, const std::string&
     const std::string which = std::to_string(index++);
     for (size_t i = 0; i < count; ++i) {
       const AmdLibraryNumber& number = numbers[i];
-      CatalogueEntry entry;
-      entry.name = replaced(number.name, '*', which);
-      entry.text = std::string(number.text) + " GPU " + which;
-      entry.unit = number.unit;
-      entry.kind = number.counts ? ValueKind::kCount : ValueKind::kGauge;
-      entry.flags = kEventScopeNode;
+      CatalogueEntry entry = entry_of(number, which);
       calls_.push_back({&number, in_library});
       int64_t value = 0;
       const int answer =

@@ -342,23 +342,27 @@ TEST(ReportPage, AChartOfAKindThatIsNotInThePageIsAnErrorInThePage) {
   EXPECT_THAT(job.said, HasSubstr("series bar"));
 }
 
-TEST(ReportPage, ARooflineInTheRecordingIsAPanel) {
-  NEEDS_CHARTS();
+// The captions of the figures of a recording that carries `content` by that name.
+Browsed captions_with(const char* name, const char* content) {
   MemorySink sink(machine("a", "boot"));
   sample_functions(
       sink, 50, 0.1, [](double t) { return 1000 * t * t; }, [](double t) { return 40000 + 500 * t; });
   sink.end(6 * kSecond, {});
   Recording recording = sink.recording();
-  recording.writers[0].attachments.push_back(
-      {"roofline", "application/json",
-       R"({"processor":"a processor","flops_per_second":[{"name":"AVX2","one":1e10,"all":2e10}],)"
-       R"("bytes_per_second":[{"name":"memory","one":1e10,"all":1e10}],)"
-       R"("points":[{"name":"solve","flops_per_second":1e9,"flops_per_byte":0.25}]})"});
+  recording.writers[0].attachments.push_back({name, "application/json", content});
   std::ostringstream page;
-  write_html_report(page, lay_out(recording), "roofs");
-  const Browsed seen =
-      browse(page.str(), 1200,
-             "out.captions = Array.from(document.querySelectorAll('figcaption'), (one) => one.textContent);");
+  write_html_report(page, lay_out(recording), name);
+  return browse(
+      page.str(), 1200,
+      "out.captions = Array.from(document.querySelectorAll('figcaption'), (one) => one.textContent);");
+}
+
+TEST(ReportPage, ARooflineInTheRecordingIsAPanel) {
+  NEEDS_CHARTS();
+  const Browsed seen = captions_with(
+      "roofline", R"({"processor":"a processor","flops_per_second":[{"name":"AVX2","one":1e10,"all":2e10}],)"
+                  R"("bytes_per_second":[{"name":"memory","one":1e10,"all":1e10}],)"
+                  R"("points":[{"name":"solve","flops_per_second":1e9,"flops_per_byte":0.25}]})");
   SKIP_WITHOUT_BROWSER(seen);
   ASSERT_TRUE(seen.found.is_object()) << seen.said;
   EXPECT_THAT(seen.said, Not(HasSubstr("CONSOLE")));
@@ -367,20 +371,10 @@ TEST(ReportPage, ARooflineInTheRecordingIsAPanel) {
 
 TEST(ReportPage, AHistogramOfAModelledMonitorIsAPanel) {
   NEEDS_CHARTS();
-  MemorySink sink(machine("a", "boot"));
-  sample_functions(
-      sink, 50, 0.1, [](double t) { return 1000 * t * t; }, [](double t) { return 40000 + 500 * t; });
-  sink.end(6 * kSecond, {});
-  Recording recording = sink.recording();
-  recording.writers[0].attachments.push_back(
-      {"histograms", "application/json",
-       R"({"histograms":[{"title":"senders by size","modelled":true,"columns":["0","16"],"rows":["rank 0","rank 1"],)"
-       R"("counts":[[0,7],[3,0]]},{"title":"nothing","modelled":true,"columns":["0"],"rows":[],"counts":[]}]})"});
-  std::ostringstream page;
-  write_html_report(page, lay_out(recording), "histograms");
-  const Browsed seen =
-      browse(page.str(), 1200,
-             "out.captions = Array.from(document.querySelectorAll('figcaption'), (one) => one.textContent);");
+  const Browsed seen = captions_with(
+      "histograms",
+      R"({"histograms":[{"title":"senders by size","modelled":true,"columns":["0","16"],"rows":["rank 0","rank 1"],)"
+      R"("counts":[[0,7],[3,0]]},{"title":"nothing","modelled":true,"columns":["0"],"rows":[],"counts":[]}]})");
   SKIP_WITHOUT_BROWSER(seen);
   ASSERT_TRUE(seen.found.is_object()) << seen.said;
   EXPECT_THAT(seen.said, Not(HasSubstr("CONSOLE")));
