@@ -173,22 +173,9 @@ std::optional<Method> arm_method(const Pmu& pmu, const std::string& root) {
   return method;
 }
 
-// The number behind "name\t: " in the first processor's lines, or -1.
-int64_t number_of(const std::string& text, const std::string& name) {
-  const size_t at = text.find("\n" + name + "\t");
-  const size_t colon = at == std::string::npos ? at : text.find(": ", at);
-  return colon == std::string::npos ? -1 : std::strtol(text.c_str() + colon + 2, nullptr, 10);
-}
-
-std::optional<Method> zen_method(const Pmu& pmu, const std::string& root) {
-  const std::string text = perf::read_file(root + "/proc/cpuinfo", 4096).value_or("");
-  if (text.find("AuthenticAMD") == std::string::npos) return std::nullopt;
-  const int64_t family = number_of(text, "cpu family");
-  const int64_t model = number_of(text, "model\t");
-  const bool zen4 = family == 25 && ((model >= 0x10 && model <= 0x1f) || (model >= 0x60 && model <= 0x7f) ||
-                                     (model >= 0xa0 && model <= 0xaf));
-  const bool zen5 = family == 26;
-  if (!zen4 && !zen5) return std::nullopt;
+std::optional<Method> zen_method(const Pmu& pmu) {
+  const bool zen4 = pmu.model == "zen4";
+  if (!zen4 && pmu.model != "zen5") return std::nullopt;
   Method method;
   method.source = "AMD's processor programming reference";
   for (const uint64_t event : kZenEvents) method.counters.push_back(counter_of(pmu, event));
@@ -206,7 +193,7 @@ Method find_method(const std::string& root, std::string* why) {
     has_pmu = true;
     if (auto method = intel_method(pmu)) return *method;
     if (auto method = arm_method(pmu, root)) return *method;
-    if (auto method = zen_method(pmu, root)) return *method;
+    if (auto method = zen_method(pmu)) return *method;
   }
   *why = has_pmu
              ? "this processor does not count slots as top-down analysis needs: Intel's do since Ice Lake, "

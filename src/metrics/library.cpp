@@ -196,7 +196,10 @@ std::vector<Fault> Library::parse(const std::string& file, Definitions* out) con
 
 void Library::take(Definitions&& some) {
   for (Metric& one : some.metrics)
-    if (applies(one.processors, units_)) all_.metrics.push_back(std::move(one));
+    if (applies(one.processors, units_))
+      all_.metrics.push_back(std::move(one));
+    else
+      elsewhere_.insert(std::move(one.name));
   for (Group& one : some.groups)
     if (applies(one.processors, units_)) all_.groups.push_back(std::move(one));
 }
@@ -248,6 +251,11 @@ std::optional<Bound> Library::bind(const std::string& name, const Countable& cou
     }
     if (refused.empty()) return bound;
     if (why->empty()) *why = refused + (metric->needs.empty() ? "" : "; it needs " + metric->needs);
+  }
+  if (why->empty() && elsewhere_.count(name) != 0) {
+    *why = "the files have " + name + " for other processors only; here: ";
+    if (units_.empty()) *why += "no counter unit whose name is known";
+    for (std::size_t i = 0; i < units_.size(); ++i) *why += (i == 0 ? "" : ", ") + units_[i];
   }
   if (why->empty()) *why = "no file defines the metric " + name;
   return std::nullopt;

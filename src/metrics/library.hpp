@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,7 @@ class Library {
   Definitions all_;
   std::vector<Fault> faults_, likwid_faults_;
   std::vector<std::string> units_;
+  std::set<std::string> elsewhere_;  // metrics of other processors
   ClockRate clock_rate_;
 };
 

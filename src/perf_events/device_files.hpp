@@ -34,7 +34,9 @@ struct ConfigWords {
 // One PMU of the kernel. Thread-compatible.
 struct Pmu {
   std::string name;
-  std::string model;  // what the kernel calls the processor ("crestmont"), empty where it does not say
+  // What the kernel calls the processor ("crestmont"); of AMD's, which it does not name, "zen4" or "zen5" by family and
+  // model; empty for others.
+  std::string model;
   uint32_t type = 0;
   bool core = false;         // counts the program running on a processor (cpu, cpu_core, armv8_...)
   std::vector<int> cpus;     // of a core PMU: where it counts; empty when it does everywhere

@@ -73,6 +73,11 @@ Number counted(double value) {
   return out;
 }
 
+// Groups of a LIKWID that knows Zen 5 were not read there.
+TEST(LikwidFolders, OfZen5AreForItByBothOfItsNames) {
+  EXPECT_THAT(processors_of_likwid("zen5"), ElementsAre("amd64_fam1ah_zen5", "zen5"));
+}
+
 TEST(LikwidGroups, BecomeAGroupOfItsMetricsByName) {
   const Read read(kGroup);
   ASSERT_EQ(read.all.groups.size(), 1u);

@@ -157,6 +157,48 @@ TEST(OwnPresetTables, NameEventsThatLibpfmHasOnOtherArchitectures) {  // PA-21
         << cpu << " is not in the list of names";
 }
 
+// An event of a core PMU of AMD's in the kernel's form, from libpfm4's code: bits 0 to 7 and 32 to 35 are the event, 8 to
+// 15 its mask.
+std::string kernels_form(const std::string& full) {
+  pfm_pmu_encode_arg_t argument{};
+  argument.size = sizeof argument;
+  const int result = pfm_get_os_event_encoding(full.c_str(), PFM_PLM3, PFM_OS_NONE, &argument);
+  const uint64_t code = result == PFM_SUCCESS && argument.count > 0 ? argument.codes[0] : 0;
+  std::free(argument.codes);
+  if (result != PFM_SUCCESS) return full + ": " + pfm_strerror(result);
+  const auto event = static_cast<unsigned>((code & 0xff) | (code >> 24 & 0xf00));
+  const auto mask = static_cast<unsigned>(code >> 8 & 0xff);
+  char text[64];
+  if (mask == 0)
+    std::snprintf(text, sizeof text, "cpu/event=0x%x/", event);
+  else
+    std::snprintf(text, sizeof text, "cpu/event=0x%x,umask=0x%x/", event, mask);
+  return text;
+}
+
+TEST(OwnPresetTables, CodesOfZen5AreThoseOfItsNames) {
+  if (std::getenv("LIBPFM_ENCODE_INACTIVE") == nullptr) GTEST_SKIP() << "needs LIBPFM_ENCODE_INACTIVE=1";
+  ASSERT_EQ(pfm_initialize(), PFM_SUCCESS);
+  const std::string unit = "amd64_fam1ah_zen5";
+  perf::PresetTable by_name, by_code;
+  for (const perf::BuiltInPresets* table = perf::built_in_presets(); table->name != nullptr; ++table) {
+    if (std::string_view(table->name) != "amd.csv") continue;
+    perf::parse_presets(table->text, {unit}, table->name, &by_name);
+    perf::parse_presets(table->text, {"zen5"}, table->name, &by_code);
+  }
+  ASSERT_EQ(by_name.size(), by_code.size());
+  for (const auto& [name, lines] : by_name) {
+    ASSERT_EQ(by_code.count(name), 1u) << name;
+    EXPECT_EQ(by_code.at(name).back().derived, lines.back().derived) << name;
+  }
+  if (!libpfm_knows_pmu(unit)) GTEST_SKIP() << "this libpfm4 does not know Zen 5: codes are not compared";
+  for (const auto& [name, lines] : by_name) {
+    std::vector<std::string> codes;
+    for (const std::string& event : lines.back().events) codes.push_back(kernels_form(unit + "::" + event));
+    EXPECT_EQ(by_code.at(name).back().events, codes) << name;
+  }
+}
+
 TEST(OwnPresetTables, NameEventsThatLibpfmEncodes) {  // PA-21
   // The build sets LIBPFM_ENCODE_INACTIVE, so that other processors' events can be encoded here.
   if (std::getenv("LIBPFM_ENCODE_INACTIVE") == nullptr) GTEST_SKIP() << "needs LIBPFM_ENCODE_INACTIVE=1";

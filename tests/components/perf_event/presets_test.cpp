@@ -197,6 +197,14 @@ TEST_F(PresetsByTheKernelsNames, OpenOnSierraForest) {  // PA-21
   expect_all_open("intel_crestmont.csv", "crestmont");
 }
 
+// The kernel gives AMD's PMU no name, and Debian's libpfm4 4.13 does not know Zen 5: it had only the generic presets.
+TEST_F(PresetsByTheKernelsNames, OpenOnZen5WhoseLibpfmDoesNotKnowIt) {
+  give("cpu", "4\n", "");
+  tree.write("sys/bus/event_source/devices/cpu/format/event", "config:0-7,32-35\n");
+  tree.write("proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\n");
+  expect_all_open("amd.csv", "zen5");
+}
+
 TEST_F(PresetsByTheKernelsNames, OpenOnAHybrid) {  // PA-21
   give("cpu_core", "4\n", "0-1\n");
   give("cpu_atom", "10\n", "2-3\n");
