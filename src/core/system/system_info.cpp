@@ -16,6 +16,7 @@
 #include "base/environment.hpp"
 #include "base/immortal.hpp"
 #include "base/kept.hpp"
+#include "base/parse.hpp"
 #include "sysfs/sysfs.hpp"
 #include "system/amd_tlbs.hpp"
 #include "system/timers.hpp"
@@ -219,7 +220,7 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   hwloc_obj_t package = hwloc_get_obj_by_type(raw, HWLOC_OBJ_PACKAGE, 0);
   if (package == nullptr) package = hwloc_get_root_obj(raw);
   info->vendor_name = text_of(package, "CPUVendor");
-  info->model_name = text_of(package, "CPUModel");
+  info->model_name = trimmed(text_of(package, "CPUModel"));  // CPUID fills it up with blanks
   info->family = std::atoi(text_of(package, "CPUFamilyNumber"));
   info->family_model = std::atoi(text_of(package, "CPUModelNumber"));
   info->stepping = std::atoi(text_of(package, "CPUStepping"));
