@@ -157,8 +157,8 @@ TEST(OwnPresetTables, NameEventsThatLibpfmHasOnOtherArchitectures) {  // PA-21
         << cpu << " is not in the list of names";
 }
 
-// An event of a core PMU of AMD's in the kernel's form, from libpfm4's code: bits 0 to 7 and 32 to 35 are the event, 8 to
-// 15 its mask.
+// An event of a core PMU of AMD's in the kernel's form, from libpfm4's code: bits 0 to 7 and 32 to 35 are the event,
+// 8 to 15 its mask.
 std::string kernels_form(const std::string& full) {
   pfm_pmu_encode_arg_t argument{};
   argument.size = sizeof argument;
