@@ -31,9 +31,8 @@ using Histogram = std::vector<std::vector<std::uint64_t>>;
 class Kinds {
  public:
   Kinds() {
-    if (observer_.try_create<&Kinds::take>(*this) != 0 ||
-        observer_.try_subscribe("shrimp.node*.receive") != 0)
-      throw std::runtime_error(substrata_feed_error());
+    client::feed::demand(observer_.try_create<&Kinds::take>(*this));
+    client::feed::demand(observer_.try_subscribe("shrimp.node*.receive"));
   }
   struct Parts {
     std::uint64_t all = 0, synchronising = 0, homes = 0, pages = 0;
