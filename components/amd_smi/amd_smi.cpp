@@ -55,8 +55,11 @@ constexpr AmdLibraryNumber kLibraryNumbers[] = {
 
 using Gpus = sysfs::AmdGpus<kNumbers, amd_smi::begin, kLibraryNumbers>;
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<Gpus, sysfs::AmdSampler>::table(
-    "amd_smi", "AMD's GPUs under the names of PAPI's amd_smi, from the driver amdgpu", "*:device=[0-9]*");
+constexpr SubstrateTable kTable = sysfs::NumberSlots<Gpus, sysfs::AmdSampler>::table({
+    .name = "amd_smi",
+    .summary = "AMD's GPUs under the names of PAPI's amd_smi, from the driver amdgpu",
+    .event_names = "*:device=[0-9]*",
+});
 
 }  // namespace
 

@@ -74,8 +74,11 @@ class Interfaces : public sysfs::NumberFiles {
   }
 };
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<Interfaces>::table(
-    "cxi", "Counters of HPE Slingshot interfaces, from /sys/class/cxi", "cxi[0-9]*:*");
+constexpr SubstrateTable kTable = sysfs::NumberSlots<Interfaces>::table({
+    .name = "cxi",
+    .summary = "Counters of HPE Slingshot interfaces, from /sys/class/cxi",
+    .event_names = "cxi[0-9]*:*",
+});
 
 }  // namespace
 

@@ -133,9 +133,11 @@ class Packages : public sysfs::NumberFiles {
   }
 };
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<Packages>::table(
-    "rapl", "Energy of processor packages under the names of PAPI's rapl, from /sys/class/powercap",
-    "*_ENERGY:PACKAGE*,*_ENERGY_CNT:PACKAGE*,THERMAL_SPEC:PACKAGE*,M??IMUM_*:PACKAGE*");
+constexpr SubstrateTable kTable = sysfs::NumberSlots<Packages>::table({
+    .name = "rapl",
+    .summary = "Energy of processor packages under the names of PAPI's rapl, from /sys/class/powercap",
+    .event_names = "*_ENERGY:PACKAGE*,*_ENERGY_CNT:PACKAGE*,THERMAL_SPEC:PACKAGE*,M??IMUM_*:PACKAGE*",
+});
 
 }  // namespace
 
