@@ -25,7 +25,7 @@ class Board {
  public:
   explicit Board(std::uint32_t station) {
     EXPECT_EQ(observer_.try_create<&Board::take>(*this), 0);
-    EXPECT_EQ(observer_.try_subscribe(("numachine.st" + std::to_string(station) + ".bus").c_str()), 0);
+    EXPECT_EQ(observer_.try_subscribe(("numachine.st" + std::to_string(station) + ".bus*").c_str()), 0);
   }
   std::vector<Grant> grants;
 
