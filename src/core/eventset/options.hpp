@@ -24,8 +24,8 @@ constexpr uint32_t known_domain(const SubstrateTable& table, uint32_t domain) no
 
 // All thread-safe. Setters answer kNotInitialised before initialisation and kNoComponent for a bad component.
 
-// For sets made later. Every bit must be one of PAPI's (kInvalid); a component must be able to (kNoSupport for a domain,
-// kInvalid for a granularity).
+// For sets made later. Every bit must be one of PAPI's (kInvalid); a component must be able to (kNoSupport for a
+// domain, kInvalid for a granularity).
 SUBSTRATA_PRIVATE_API Status set_default_domain(uint32_t domain, int component = 0);
 SUBSTRATA_PRIVATE_API Status set_default_granularity(uint32_t granularity, int component = 0);
 SUBSTRATA_PRIVATE_API Result<uint32_t> default_domain(int component = 0);
