@@ -58,7 +58,8 @@ auto answered(Body&& body) noexcept -> decltype(body()) {
   return guarded(std::forward<Body>(body),
                  [](const Status& why) { return static_cast<decltype(body())>(answer(why)); });
 }
-// The same for what measures: there substrates themselves see to cancellation (base/table_of.hpp).
+// The same for what measures, where substrates themselves see to cancellation (base/table_of.hpp), and for what the
+// catalogue mostly knows, which sees to it where it does not.
 template <class Body>
 auto answered_quickly(Body&& body) noexcept -> decltype(body()) {
   return guarded_quickly(std::forward<Body>(body),
