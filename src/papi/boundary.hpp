@@ -52,7 +52,8 @@ int answer_into(const Result<T>& result, Out* out) noexcept {
   return PAPI_OK;
 }
 
-// Runs the body of a C function; what it throws leaves as an error number. The calling thread is not cancelled meanwhile.
+// Runs the body of a C function; what it throws leaves as an error number. The calling thread is not cancelled
+// meanwhile.
 template <class Body>
 auto answered(Body&& body) noexcept -> decltype(body()) {
   return guarded(std::forward<Body>(body),

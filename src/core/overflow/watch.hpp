@@ -49,8 +49,8 @@ struct Watch {
   uint32_t sample_flags() const noexcept {
     return profile != nullptr && profile->of_data() ? static_cast<uint32_t>(kSampleDataAddress) : 0u;
   }
-  // No overflow is delivered any more. Waits for a handler that runs in another thread, for one of the program's a second
-  // at most; one in this thread is the caller. `forks_now`: as `forks`, in this process.
+  // No overflow is delivered any more. Waits for a handler that runs in another thread, for one of the program's a
+  // second at most; one in this thread is the caller. `forks_now`: as `forks`, in this process.
   void retire(uint64_t forks_now) noexcept;
   int64_t value_from(const int64_t* natives) const noexcept;
   // Whether the event went beyond its threshold since the last look, and by how much. Signal-safe.

@@ -213,8 +213,8 @@ class FileText {
   rlim_t left_ = RLIM_INFINITY;
 };
 
-// An open folder, locked against other processes until the end of the scope. The processes of a job hold it for a moment
-// each; anyone who may read the folder can hold it for ever, so it is not waited for longer than a second.
+// An open folder, locked against other processes until the end of the scope. The processes of a job hold it for a
+// moment each; anyone who may read the folder can hold it for ever, so it is not waited for longer than a second.
 class LockedFolder {
  public:
   explicit LockedFolder(const std::string& path)

@@ -208,8 +208,8 @@ Json summary(const std::vector<RankReport>& ranks, bool derived) {
 
 constexpr int kDeepest = 16;  // a report's numbers of reads lie at 6
 
-// How deeply lists lie in lists: what is copied and written list by list goes down so far. The library's own way to look
-// at it, a function called for each value, takes quadratic time.
+// How deeply lists lie in lists: what is copied and written list by list goes down so far. The library's own way to
+// look at it, a function called for each value, takes quadratic time.
 int depth_of(const std::string& json) {
   int depth = 0, deepest = 0;
   bool quoted = false;

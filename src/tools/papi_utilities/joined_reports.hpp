@@ -82,8 +82,8 @@ Json read_report(std::istream& text);
 
 enum class Joining { kDetail, kSummary };
 
-// Every passage, or sums by region, of all ranks; derived: times in seconds, rates and IPC in place of what was counted.
-// JSON. Throws a std::exception where a report lacks something or a number is none.
+// Every passage, or sums by region, of all ranks; derived: times in seconds, rates and IPC in place of what was
+// counted. JSON. Throws a std::exception where a report lacks something or a number is none.
 std::string join_reports(const std::vector<RankReport>& ranks, Joining how, bool derived);
 
 }  // namespace substrata::utilities

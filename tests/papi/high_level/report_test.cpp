@@ -280,7 +280,7 @@ TEST_F(ReportPlace, AReportLargerThanAFileMayBeIsRefusedAndTheProgramLives) {
     EXPECT_TRUE(entry.is_directory()) << entry.path() << " is left over";
 }
 
-TEST_F(ReportPlace, AFolderThatSomebodyElseKeepsLockedDoesNotHoldTheProgramUp) {
+TEST_F(ReportPlace, AFolderThatAnotherKeepsLockedDoesNotHoldTheProgramUp) {
   const int other = open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_EQ(flock(other, LOCK_EX), 0);
   const pid_t child = fork();
