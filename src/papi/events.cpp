@@ -150,7 +150,7 @@ Status not_a_preset(int code) noexcept {
 }  // namespace
 
 CAPI int PAPI_event_name_to_code(const char* in, int* out) {
-  return answered([&] {
+  return answered_quickly([&] {
     if (in == nullptr || out == nullptr)
       return answer(refuse(Code::kInvalid, "a name and a place for its code"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
@@ -164,7 +164,7 @@ CAPI int PAPI_event_name_to_code(const char* in, int* out) {
 }
 
 CAPI int PAPI_event_code_to_name(int EventCode, char* out) {
-  return answered([&] {
+  return answered_quickly([&] {
     if (out == nullptr) return answer(refuse(Code::kInvalid, "no place to put the name"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     if (EventCode == 0) return answer(refuse(Code::kNoEvent, "0 is not an event code"));

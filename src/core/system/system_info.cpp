@@ -27,10 +27,10 @@
 namespace substrata {
 namespace {
 
-Result<std::string> whole_file(const char* path) {
+Result<std::string> whole_file(const std::string& path) {
   std::string text;
   if (!sysfs::read_text(path, &text))
-    return refuse(Code::kSystem, "%s cannot be read: %s", path, std::strerror(errno));
+    return refuse(Code::kSystem, "%s cannot be read: %s", path.c_str(), std::strerror(errno));
   return text;
 }
 
@@ -330,15 +330,23 @@ Result<std::vector<AddressMap>> parse_maps(const std::string& text) {
   return objects;
 }
 
+// Where the first thread has ended before the process, /proc/self shows no memory any more; that of the calling thread
+// does (since Linux 3.17).
+constexpr const char* kOwnFolders[] = {"/proc/self/", "/proc/thread-self/"};
+
 Result<std::vector<AddressMap>> shared_libraries() {
-  const Result<std::string> text = whole_file("/proc/self/maps");
+  Result<std::string> text = std::string();
+  for (const std::string folder : kOwnFolders)
+    if (text = whole_file(folder + "maps"); !text || !text->empty()) break;
   if (!text) return text.error();
   return parse_maps(*text);
 }
 
 Result<AddressMap> executable_info() {
   char path[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  ssize_t length = 0;
+  for (const std::string folder : kOwnFolders)
+    if (length = readlink((folder + "exe").c_str(), path, sizeof path - 1); length > 0) break;
   if (length <= 0) return refuse(Code::kSystem, "/proc/self/exe cannot be read");
   path[length] = '\0';
   const Result<std::vector<AddressMap>> objects = shared_libraries();
@@ -371,9 +379,14 @@ Result<MemoryInfo> parse_status(const std::string& text) {
 }
 
 Result<MemoryInfo> memory_info() {
-  const Result<std::string> text = whole_file("/proc/self/status");
-  if (!text) return text.error();
-  return parse_status(*text);
+  Result<MemoryInfo> info = MemoryInfo();
+  for (const std::string folder : kOwnFolders) {
+    const Result<std::string> text = whole_file(folder + "status");
+    if (!text) return text.error();
+    info = parse_status(*text);
+    if (info) break;
+  }
+  return info;
 }
 
 }  // namespace substrata
