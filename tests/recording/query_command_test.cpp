@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -50,6 +51,28 @@ TEST(OwlCommand, ShowsItsGreatestRowWhileTheProgramRuns) {
             kThreeWrites + "; until grep -q \"sum(size) 3,000 write\" " + shown +
             "; do sleep 0.1; done' 2> " + shown);
   EXPECT_EQ(ran.status, 0);
+}
+
+TEST(OwlCommand, NamesObjectsThatAreFreedAtOnceAndKnowsWhatIsWrittenLast) {
+  const std::string compiler = std::string(SUBSTRATA_TOOL) + "-cc";
+  if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("freed.c")) << R"(
+#include <stdlib.h>
+__attribute__((noinline)) static void use(long* a) { for (int i = 0; i < 20; ++i) a[i] = i + 5; }
+int main(void) {
+  for (int i = 0; i < 10; ++i) { long* a = malloc(20 * sizeof *a); use(a); free(a); }
+  return 0;
+})";
+  ASSERT_EQ(shell(compiler + " -g -O2 -o " + folder.file("freed") + " " + folder.file("freed.c")).status, 0);
+  const Ran ran =
+      tool("owl --json -e 'mem.accesses: filter(write) -> count, sum(value), sum(valued) by object' -- " +
+           folder.file("freed"));
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json rows = json::parse(ran.out).at("tables")[0].at("rows");
+  ASSERT_EQ(rows.size(), 1u) << rows.dump(1);
+  EXPECT_THAT(rows[0].at("keys")[0].get<std::string>(), HasSubstr("heap of main"));
+  EXPECT_EQ(rows[0].at("values"), json::array({200, 10 * (20 * 5 + 190), 200}));
 }
 
 TEST(OwlCommand, AForkedChildThatEndsByItselfIsNotAborted) {

@@ -21,7 +21,7 @@ void note_freed(const Entry& entry, void* memory) {
   if (memory == nullptr) return;
   entry.run([&] {
     auto& runtime = substrata::access_tracer::Runtime::instance();
-    runtime.hand_on();
+    runtime.before_free();
     runtime.freed(memory);
   });
 }

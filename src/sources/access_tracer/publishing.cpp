@@ -45,6 +45,7 @@ void ThreadPublisher::open(uint32_t number, const Burst& burst, uint64_t* salt) 
   burst_ = burst;
   number_ = number;
   keeps_sites_ = is_set("SUBSTRATA_MEMORY_SITES");
+  delivers_before_frees_ = is_set("SUBSTRATA_MEMORY_OBJECTS");
   keeps_values_ = is_set("SUBSTRATA_MEMORY_VALUES") && whole_.try_open(probe) == 0;
   keep_all();  // the hooks do not count bursts
   substrata_publisher_epoch(publisher_.get(), salt);
@@ -147,6 +148,14 @@ void ThreadPublisher::deliver() {
   settle();
   const Entry::HandingOn handing_on;
   (whole_ ? whole_ : publisher_).deliver();
+}
+
+void ThreadPublisher::before_free() {
+  if (!is_observed()) return;
+  if (delivers_before_frees_)
+    deliver();
+  else
+    settle();
 }
 
 void ThreadPublisher::close() {

@@ -30,6 +30,9 @@ class ThreadPublisher {
   bool keeps_sites() const { return keeps_sites_; }
   // What the thread published goes to its observers now, its last write with the value that lies there now.
   void deliver();
+  // The thread is about to free something. SUBSTRATA_MEMORY_OBJECTS: observers are told before, while the object has
+  // its name.
+  void before_free();
   // Arrival at a barrier; what the thread did before goes at once: the others wait for it, in a model too.
   void barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening, uint32_t threads);
   // A lock, or a wait for one; goes at once, so that it is known before what other threads do next.
@@ -62,6 +65,7 @@ class ThreadPublisher {
 
   bool keeps_sites_ = false;
   bool keeps_values_ = false;
+  bool delivers_before_frees_ = false;
   bool has_written_ = false;
   substrata_transaction written_{};  // a write whose value is not known yet
   uint32_t number_ = 0;

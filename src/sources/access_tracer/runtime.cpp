@@ -247,6 +247,11 @@ void Runtime::freed(void* memory) {
   if (objects_.freed(reinterpret_cast<uintptr_t>(memory))) salt_.forget_bindings();
 }
 
+void Runtime::before_free() {
+  auto* const state = static_cast<ThreadState*>(pthread_getspecific(thread_end));
+  if (state != nullptr && !state->is_parents) state->publisher.before_free();
+}
+
 void Runtime::hand_on() {
   auto* const state = static_cast<ThreadState*>(pthread_getspecific(thread_end));
   if (state != nullptr && !state->is_parents && state->publisher.is_observed()) state->publisher.deliver();

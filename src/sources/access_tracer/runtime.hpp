@@ -44,7 +44,9 @@ class Runtime {
   // The program's heap.
   void allocated(void* memory, size_t size, uintptr_t site);
   void freed(void* memory);
-  // The calling thread's accesses so far go to their observers: what they are about is there yet.
+  // The calling thread is about to free something.
+  void before_free();
+  // Its accesses so far go to their observers.
   void hand_on();
 
   // For the feed: what lies at an address. False: another thread is in here, which the caller's thread may hold up.

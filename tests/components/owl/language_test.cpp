@@ -325,7 +325,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"mem.*: filter(size > 1 @-> count", "')' is missing before '-'"},
         Mistake{"mem.*: filter(@adress) -> count", "did you mean 'address'?"},
         Mistake{"mem.*: filter(object == @\"x) -> count", "has no closing"},
-        Mistake{"mem.*: filter(size == @\"x\") -> count", "compared with object or region"},
+        Mistake{"mem.*: filter(size == @\"x\") -> count", "compared with object, region or call"},
         Mistake{"mem.*: filter(@line == 3) -> count", "use it behind 'by'"},
         Mistake{"mem.*: filter(size > @99999999999999999999) -> count", "is not a number of 64 bits"},
         Mistake{"mem.*: filter(min(1@) > 0) -> count", "',' is missing before ')'"},

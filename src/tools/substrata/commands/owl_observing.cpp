@@ -69,6 +69,7 @@ OwlObserving::OwlObserving(const OwlWishes& wishes)
           {"SUBSTRATA_OWL_COUNTERS", wishes.counters},
           {"SUBSTRATA_OWL_INTERVAL", wishes.interval != 0 ? std::to_string(wishes.interval) : ""},
           {"SUBSTRATA_MEMORY_SITES", wants_sites(wishes.text) ? "1" : ""},
+          {"SUBSTRATA_MEMORY_OBJECTS", has_any(wishes.text, {"object"}) ? "1" : ""},
           {"SUBSTRATA_MEMORY_VALUES", wants_values(wishes.text) ? "1" : ""},
           {"SUBSTRATA_OWL_PROGRESS", wishes.progress_ms != 0 ? std::to_string(wishes.progress_ms) : ""}} {
   const fs::path library = sampler::library_beside("libsubstrata_owl.so");
