@@ -42,7 +42,7 @@ struct RawField {
 
   uint64_t of(const RawSample& sample, size_t available) const noexcept {
     uint64_t value = 0;
-    if (bytes == 0 || bytes > sizeof value || offset + bytes > available) return 0;
+    if (bytes == 0 || bytes > sizeof value || uint64_t{offset} + bytes > available) return 0;
     std::memcpy(&value, sample.raw + offset, bytes);
     const unsigned unused = 64 - 8 * bytes;
     return is_signed ? static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused) : value;

@@ -105,6 +105,13 @@ TEST(TracepointFields, OfARecordThatIsCutShortAreZero) {
   EXPECT_EQ(RawFields::of("").detail.bytes, 0u);
 }
 
+TEST(TracepointFields, WhoseOffsetWrapsAreNotRead) {
+  const RawFields fields = RawFields::of("\tfield:int x;\toffset:4294967295;\tsize:4;\tsigned:1;\n");
+  const RawSample one = sample(1, 1, {~uint64_t{0}});
+  EXPECT_EQ(fields.detail.offset, 0xffff'ffffu);
+  EXPECT_EQ(fields.detail.of(one, one.bytes(kWhole)), 0u);
+}
+
 TEST(TracepointFields, KeepTheirSign) {
   const RawFields fields = RawFields::of("\tfield:int ret;\toffset:8;\tsize:4;\tsigned:1;\n");
   const RawSample one = sample(1, 1, {0xffff'fffe});
