@@ -30,7 +30,7 @@ class ThreadPublisher {
   bool keeps_sites() const { return keeps_sites_; }
   // What the thread published goes to its observers now, its last write with the value that lies there now.
   void deliver();
-  // The thread is about to free something. SUBSTRATA_MEMORY_OBJECTS: observers are told before, while the object has
+  // The thread is about to free something. SUBSTRATA_MEMORY_OBJECTS: observers get its accesses before, while the object has
   // its name.
   void before_free();
   // Arrival at a barrier; what the thread did before goes at once: the others wait for it, in a model too.
