@@ -30,8 +30,8 @@ class ThreadPublisher {
   bool keeps_sites() const { return keeps_sites_; }
   // What the thread published goes to its observers now, its last write with the value that lies there now.
   void deliver();
-  // The thread is about to free something. SUBSTRATA_MEMORY_OBJECTS: observers get its accesses before, while the object has
-  // its name.
+  // The thread is about to free something. SUBSTRATA_MEMORY_OBJECTS: observers get its accesses before, while what it
+  // frees has its name.
   void before_free();
   // Arrival at a barrier; what the thread did before goes at once: the others wait for it, in a model too.
   void barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening, uint32_t threads);
