@@ -68,7 +68,11 @@ class Packages : public sysfs::NumberFilesAnd<RegisterValue> {
     const rapl::Packages registers = rapl::packages(host);
     if (!registers.packages.empty()) return kSuccess;
     if (registers.forbidden) return refuse(Code::kPermission, 0, registers.why);
-    return {Code::kNoSupport, 0, sysfs::kNoEnergyZone};
+    return {
+        Code::kNoSupport, 0,
+        "neither an energy zone below /sys/class/powercap nor a processor's registers below /dev/cpu: load a "
+        "driver (modprobe intel_rapl_msr, Intel and AMD processors; or, for root, modprobe msr); a virtual "
+        "machine has none"};
   }
 
   Status scan() {
