@@ -42,7 +42,7 @@ struct PciExpressFields {
 };
 static_assert(offsetof(PciExpressFields, lanes) == 96 && offsetof(PciExpressFields, replays) == 112);
 
-// A structure with room for what later releases have put behind.
+// A structure with space for what later releases have put behind.
 template <typename Fields>
 struct Roomy {
   Fields fields{};

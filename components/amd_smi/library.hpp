@@ -1,6 +1,6 @@
 // AMD's library libamd_smi, loaded at run time. Declared here are functions that give plain numbers, and of its
 // structures those whose fields have had the same places in every public header since ROCm 6.1 (amdsmi.h of 6.1.0 to
-// 6.2.2 and of 2026); they are handed out with room behind them, for later releases have made some longer. The
+// 6.2.2 and of 2026); they are handed out with space behind them, for later releases have made some longer. The
 // structure of power has changed its places and is not used.
 #pragma once
 

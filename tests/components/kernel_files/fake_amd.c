@@ -135,10 +135,20 @@ struct PciExpress {
   uint64_t more[44];
 };
 int amdsmi_get_pcie_info(void* gpu, struct PciExpress* out) {
-  *out = (struct PciExpress){.most_width = 16, .most_speed = 32000, .version = 5, .slot = 1, .most_version = 5,
-                             .width = 16,      .speed = 16000,      .bandwidth = 812,
-                             .replays = 3 + fake_amd.energy[gpu_of(gpu)], .recoveries = 4, .rollovers = 5,
-                             .naks_sent = 6,   .naks_received = 7,  .others = 8};
+  *out = (struct PciExpress){.most_width = 16,
+                             .most_speed = 32000,
+                             .version = 5,
+                             .slot = 1,
+                             .most_version = 5,
+                             .width = 16,
+                             .speed = 16000,
+                             .bandwidth = 812,
+                             .replays = 3 + fake_amd.energy[gpu_of(gpu)],
+                             .recoveries = 4,
+                             .rollovers = 5,
+                             .naks_sent = 6,
+                             .naks_received = 7,
+                             .others = 8};
   return 0;
 }
 int amdsmi_get_gpu_subsystem_id(void* gpu, uint16_t* id) {
