@@ -173,21 +173,14 @@ std::optional<Method> arm_method(const Pmu& pmu, const std::string& root) {
   return method;
 }
 
-// The number behind "name\t: " in the first processor's lines, or -1.
-int64_t number_of(const std::string& text, const std::string& name) {
-  const size_t at = text.find("\n" + name + "\t");
-  const size_t colon = at == std::string::npos ? at : text.find(": ", at);
-  return colon == std::string::npos ? -1 : std::strtol(text.c_str() + colon + 2, nullptr, 10);
-}
-
 std::optional<Method> zen_method(const Pmu& pmu, const std::string& root) {
-  const std::string text = perf::read_file(root + "/proc/cpuinfo", 4096).value_or("");
-  if (text.find("AuthenticAMD") == std::string::npos) return std::nullopt;
-  const int64_t family = number_of(text, "cpu family");
-  const int64_t model = number_of(text, "model\t");
-  const bool zen4 = family == 25 && ((model >= 0x10 && model <= 0x1f) || (model >= 0x60 && model <= 0x7f) ||
-                                     (model >= 0xa0 && model <= 0xaf));
-  const bool zen5 = family == 26;
+  const auto processor = perf::x86_model(root);
+  if (!processor || processor->vendor != "AuthenticAMD") return std::nullopt;
+  const long model = processor->model;
+  const bool zen4 =
+      processor->family == 25 && ((model >= 0x10 && model <= 0x1f) || (model >= 0x60 && model <= 0x7f) ||
+                                  (model >= 0xa0 && model <= 0xaf));
+  const bool zen5 = processor->family == 26;
   if (!zen4 && !zen5) return std::nullopt;
   Method method;
   method.source = "AMD's processor programming reference";

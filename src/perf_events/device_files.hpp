@@ -48,6 +48,13 @@ struct Pmu {
 // The PMUs of the kernel below `root`, sorted by name. An unreadable tree gives an empty list.
 std::vector<Pmu> read_pmus(const std::string& root);
 
+// What /proc/cpuinfo below `root` says of its first processor, an x86; nothing elsewhere.
+struct X86Model {
+  std::string vendor;  // "AuthenticAMD"
+  long family, model;
+};
+std::optional<X86Model> x86_model(const std::string& root);
+
 // The processors of a list such as "0-3,8"; empty when malformed.
 std::vector<int> parse_cpu_list(std::string_view text);
 

@@ -40,6 +40,19 @@ std::string first_line(const std::string& path) {
   return text.substr(0, text.find('\n'));
 }
 
+// How the kernel names the first processor; empty where /proc/cpuinfo says nothing. A hypervisor may give the kernel
+// another name than the processor gives itself (CPUID), which is what hwloc has.
+std::string kernels_model_name() {
+  std::string text;
+  sysfs::read_text(machine_root() + std::string("/proc/cpuinfo"), &text);
+  const size_t key = text.find("model name");
+  const size_t colon = key == std::string::npos ? key : text.find(':', key);
+  if (colon == std::string::npos) return {};
+  const size_t begin = text.find_first_not_of(" \t", colon + 1);
+  const size_t end = std::min(text.find('\n', colon), text.size());
+  return begin < end ? text.substr(begin, end - begin) : std::string();
+}
+
 const char* text_of(hwloc_obj_t object, const char* key) {
   const char* text = object != nullptr ? hwloc_obj_get_info_by_name(object, key) : nullptr;
   return text != nullptr ? text : "";
@@ -159,9 +172,11 @@ void add_caches(hwloc_topology_t topology, HardwareInfo* info) {
     if (info->levels.size() < item.depth) info->levels.resize(item.depth);
     info->levels[item.depth - 1].caches.push_back(item.cache);
   }
+  // Data before instructions, as PAPI and the kernel have them.
   for (MemoryLevel& level : info->levels)
-    std::stable_sort(level.caches.begin(), level.caches.end(),
-                     [](const CacheInfo& a, const CacheInfo& b) { return a.type < b.type; });
+    std::stable_sort(level.caches.begin(), level.caches.end(), [](const CacheInfo& a, const CacheInfo& b) {
+      return b.type == kMemoryInstruction && a.type != kMemoryInstruction;
+    });
 }
 
 void add_nodes(hwloc_topology_t topology, HardwareInfo* info) {
@@ -230,7 +245,9 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   hwloc_obj_t package = hwloc_get_obj_by_type(raw, HWLOC_OBJ_PACKAGE, 0);
   if (package == nullptr) package = hwloc_get_root_obj(raw);
   info->vendor_name = text_of(package, "CPUVendor");
-  info->model_name = text_of(package, "CPUModel");
+  info->own_name = text_of(package, "CPUModel");
+  info->model_name = kernels_model_name();
+  if (info->model_name.empty()) info->model_name = info->own_name;
   info->family = std::atoi(text_of(package, "CPUFamilyNumber"));
   info->family_model = std::atoi(text_of(package, "CPUModelNumber"));
   info->stepping = std::atoi(text_of(package, "CPUStepping"));
