@@ -31,9 +31,8 @@ struct Sums {
 class Frames {
  public:
   Frames() : lines_(kMostProcessors, std::vector<Frame>(kFrames)) {
-    if (observer_.try_create<&Frames::observe>(*this) != 0 ||
-        observer_.try_subscribe("numachine.st*.cpu*.bus") != 0)
-      throw std::runtime_error(substrata_feed_error());
+    client::feed::demand(observer_.try_create<&Frames::observe>(*this));
+    client::feed::demand(observer_.try_subscribe("numachine.st*.cpu*.bus"));
   }
 
   // Misses on a frame whose line was invalidated and is not the one that is wanted.
