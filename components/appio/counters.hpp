@@ -47,8 +47,8 @@ inline constexpr uint32_t kVersion = 1;
 inline constexpr const char* kTableSymbol = "substrata_appio_table";
 
 // A library that is preloaded beside this one and has a function of this name is given each transfer: its kind (kRead,
-// kWrite or kReceive), its descriptor, the bytes that came or 0, and how long it took.
+// kWrite or kReceive), its descriptor, the bytes that came or 0, how long it took, and the code that called.
 extern "C" void substrata_appio_transfer(uint32_t kind, int file, bool is_socket, int64_t bytes,
-                                         int64_t took_ns);
+                                         int64_t took_ns, const void* site);
 
 }  // namespace substrata::appio

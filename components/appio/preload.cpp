@@ -8,6 +8,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -132,17 +133,20 @@ void count_call(Counters* counters, uint32_t kind, int64_t wanted, int64_t got, 
 }
 
 extern "C" __attribute__((weak)) void substrata_appio_transfer(uint32_t kind, int file, bool is_socket,
-                                                               int64_t bytes, int64_t took_ns);
+                                                               int64_t bytes, int64_t took_ns,
+                                                               const void* site);
 
-void publish(uint32_t kind, int file, bool is_socket, int64_t bytes, int64_t took_ns) noexcept {
+void publish(uint32_t kind, int file, bool is_socket, int64_t bytes, int64_t took_ns,
+             const void* site) noexcept {
   if (substrata_appio_transfer != nullptr)
-    substrata_appio_transfer(kind, file, is_socket, bytes > 0 ? bytes : 0, took_ns);
+    substrata_appio_transfer(kind, file, is_socket, bytes > 0 ? bytes : 0, took_ns, site);
 }
 
 // Not noexcept: a thread may be cancelled inside the call. Makes a transfer and counts it, as `kind` and, on a socket,
 // as `socket_kind`.
 template <typename Call>
-ssize_t transfer(int file, size_t wanted, short direction, uint32_t kind, uint32_t socket_kind, Call&& call) {
+ssize_t transfer(const void* site, int file, size_t wanted, short direction, uint32_t kind,
+                 uint32_t socket_kind, Call&& call) {
   const Before before = look_at(file, direction);
   const int64_t begun = now_ns();
   const ssize_t got = call();
@@ -152,13 +156,14 @@ ssize_t transfer(int file, size_t wanted, short direction, uint32_t kind, uint32
   count_call(counters, kind, static_cast<int64_t>(wanted), got, before.would_block, took, error);
   if (before.is_socket)
     count_call(counters, socket_kind, static_cast<int64_t>(wanted), got, before.would_block, took, error);
-  publish(kind, file, before.is_socket, got, took);
+  publish(kind, file, before.is_socket, got, took, site);
   errno = error;
   return got;
 }
 
 template <typename Call>
-size_t transfer_items(size_t size, size_t count, std::FILE* stream, uint32_t kind, Call&& call) {
+size_t transfer_items(const void* site, size_t size, size_t count, std::FILE* stream, uint32_t kind,
+                      Call&& call) {
   const int64_t begun = now_ns();
   const size_t got = call();
   const int error = errno;
@@ -167,7 +172,32 @@ size_t transfer_items(size_t size, size_t count, std::FILE* stream, uint32_t kin
   const int64_t bytes = static_cast<int64_t>(got * size);
   count_call(mine(), kind, static_cast<int64_t>(count * size), failed && got == 0 ? -1 : bytes, false, took,
              error);
-  publish(kind, ::fileno(stream), false, bytes, took);
+  publish(kind, ::fileno(stream), false, bytes, took, site);
+  errno = error;
+  return got;
+}
+
+// Of a call that PAPI's component does not count: for who is given transfers alone.
+template <typename Call>
+ssize_t pass_on(const void* site, int file, uint32_t kind, Call&& call) {
+  if (substrata_appio_transfer == nullptr) return call();
+  const int64_t begun = now_ns();
+  const ssize_t got = call();
+  const int error = errno;
+  const int64_t took = now_ns() - begun;
+  struct stat status {};
+  publish(kind, file, ::fstat(file, &status) == 0 && S_ISSOCK(status.st_mode), got, took, site);
+  errno = error;
+  return got;
+}
+
+template <typename Call>
+size_t pass_items_on(const void* site, size_t size, std::FILE* stream, uint32_t kind, Call&& call) {
+  if (substrata_appio_transfer == nullptr) return call();
+  const int64_t begun = now_ns();
+  const size_t got = call();
+  const int error = errno;
+  publish(kind, ::fileno(stream), false, static_cast<int64_t>(got * size), now_ns() - begun, site);
   errno = error;
   return got;
 }
@@ -203,6 +233,7 @@ auto count_seek(Ask&& ask, Seek&& seek) noexcept {
 
 bool has_mode(int flags) noexcept { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
 
+#define SITE __builtin_return_address(0)
 #define SUBSTRATA_NEXT(function)                           \
   (*[]() noexcept {                                        \
     static constinit std::atomic<void*> place{nullptr};    \
@@ -240,28 +271,60 @@ int close(int file) {
 }
 
 ssize_t read(int file, void* buffer, size_t size) {
-  return transfer(file, size, POLLIN, kRead, kSocketRead,
+  return transfer(SITE, file, size, POLLIN, kRead, kSocketRead,
                   [&] { return SUBSTRATA_NEXT(read)(file, buffer, size); });
 }
 
 ssize_t write(int file, const void* buffer, size_t size) {
-  return transfer(file, size, POLLOUT, kWrite, kSocketWrite,
+  return transfer(SITE, file, size, POLLOUT, kWrite, kSocketWrite,
                   [&] { return SUBSTRATA_NEXT(write)(file, buffer, size); });
 }
 
 ssize_t recv(int file, void* buffer, size_t size, int flags) {
-  return transfer(file, size, POLLIN, kReceive, kSocketRead,
+  return transfer(SITE, file, size, POLLIN, kReceive, kSocketRead,
                   [&] { return SUBSTRATA_NEXT(recv)(file, buffer, size, flags); });
 }
 
 size_t fread(void* buffer, size_t size, size_t count, FILE* stream) {
-  return transfer_items(size, count, stream, kRead,
+  return transfer_items(SITE, size, count, stream, kRead,
                         [&] { return SUBSTRATA_NEXT(fread)(buffer, size, count, stream); });
 }
 
 size_t fwrite(const void* buffer, size_t size, size_t count, FILE* stream) {
-  return transfer_items(size, count, stream, kWrite,
+  return transfer_items(SITE, size, count, stream, kWrite,
                         [&] { return SUBSTRATA_NEXT(fwrite)(buffer, size, count, stream); });
+}
+
+#define SUBSTRATA_PASS_ON(function, kind, parameters, arguments)                          \
+  ssize_t function parameters {                                                           \
+    return pass_on(SITE, file, kind, [&] { return SUBSTRATA_NEXT(function) arguments; }); \
+  }
+SUBSTRATA_PASS_ON(pread, kRead, (int file, void* buffer, size_t size, off_t at), (file, buffer, size, at))
+SUBSTRATA_PASS_ON(pread64, kRead, (int file, void* buffer, size_t size, off64_t at), (file, buffer, size, at))
+SUBSTRATA_PASS_ON(pwrite, kWrite, (int file, const void* buffer, size_t size, off_t at),
+                  (file, buffer, size, at))
+SUBSTRATA_PASS_ON(pwrite64, kWrite, (int file, const void* buffer, size_t size, off64_t at),
+                  (file, buffer, size, at))
+SUBSTRATA_PASS_ON(readv, kRead, (int file, const iovec* parts, int count), (file, parts, count))
+SUBSTRATA_PASS_ON(writev, kWrite, (int file, const iovec* parts, int count), (file, parts, count))
+SUBSTRATA_PASS_ON(send, kWrite, (int file, const void* buffer, size_t size, int flags),
+                  (file, buffer, size, flags))
+SUBSTRATA_PASS_ON(sendto, kWrite,
+                  (int file, const void* buffer, size_t size, int flags, const sockaddr* to,
+                   socklen_t length),
+                  (file, buffer, size, flags, to, length))
+SUBSTRATA_PASS_ON(recvfrom, kReceive,
+                  (int file, void* buffer, size_t size, int flags, sockaddr* from, socklen_t* length),
+                  (file, buffer, size, flags, from, length))
+
+size_t fread_unlocked(void* buffer, size_t size, size_t count, FILE* stream) {
+  return pass_items_on(SITE, size, stream, kRead,
+                       [&] { return SUBSTRATA_NEXT(fread_unlocked)(buffer, size, count, stream); });
+}
+
+size_t fwrite_unlocked(const void* buffer, size_t size, size_t count, FILE* stream) {
+  return pass_items_on(SITE, size, stream, kWrite,
+                       [&] { return SUBSTRATA_NEXT(fwrite_unlocked)(buffer, size, count, stream); });
 }
 
 off_t lseek(int file, off_t offset, int whence) noexcept {

@@ -33,51 +33,82 @@ struct Bridge {
 // An eventset of that PAPI: like ours it belongs to one component. Its values go to places of our set.
 class Part {
  public:
-  Part(const ForeignPapi& papi, int component) noexcept : papi_(&papi), component_(component) {}
-  Part(Part&& other) noexcept
-      : papi_(other.papi_),
-        component_(other.component_),
-        handle_(std::exchange(other.handle_, PAPI_NULL)),
-        places_(std::move(other.places_)),
-        values_(std::move(other.values_)) {}
+  Part(Bridge& bridge, int component) : bridge_(&bridge), component_(component) {
+    held_ = std::make_shared<Held>();
+    held_->papi = &bridge.papi;
+  }
+  Part(Part&& other) noexcept = default;
   Part& operator=(Part&&) = delete;
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
   ~Part() {
-    if (handle_ == PAPI_NULL) return;
-    papi_->cleanup_eventset(handle_);
-    papi_->destroy_eventset(&handle_);
+    if (held_ == nullptr || held_->handle == PAPI_NULL) return;
+    made([](void* given) {
+      Held& held = of(given);
+      held.papi->cleanup_eventset(held.handle);
+      return held.papi->destroy_eventset(&held.handle);
+    });
   }
 
   int component() const noexcept { return component_; }
 
-  // PAPI's error number.
+  // PAPI's error numbers, or kNeverCame.
   int add(int code, uint32_t place) {
-    if (handle_ == PAPI_NULL) {
-      if (const int error = papi_->create_eventset(&handle_); error != PAPI_OK) return error;
-    }
     places_.reserve(places_.size() + 1);
-    values_.reserve(places_.size() + 1);
-    if (const int error = papi_->add_event(handle_, code); error != PAPI_OK) return error;
+    held_->values.reserve(places_.size() + 1);
+    held_->argument = static_cast<unsigned>(code);
+    const int error = made([](void* given) {
+      Held& held = of(given);
+      if (held.handle == PAPI_NULL)
+        if (const int failed = held.papi->create_eventset(&held.handle); failed != PAPI_OK) return failed;
+      return held.papi->add_event(held.handle, static_cast<int>(held.argument));
+    });
+    if (error != PAPI_OK) return error;
     places_.push_back(place);
-    values_.push_back(0);
+    held_->values.push_back(0);
     return PAPI_OK;
   }
-  int attach(int64_t id) noexcept { return papi_->attach(handle_, static_cast<unsigned long>(id)); }
-  int start() noexcept { return papi_->start(handle_); }
-  int stop() noexcept { return papi_->stop(handle_, values_.data()); }
-  int read() noexcept { return papi_->read(handle_, values_.data()); }
-  int reset() noexcept { return papi_->reset(handle_); }
+  int attach(int64_t id) {
+    held_->argument = static_cast<unsigned long>(id);
+    return made([](void* given) { return of(given).papi->attach(of(given).handle, of(given).argument); });
+  }
+  int start() {
+    return made([](void* given) { return of(given).papi->start(of(given).handle); });
+  }
+  int stop() {
+    return made([](void* given) { return of(given).papi->stop(of(given).handle, of(given).values.data()); });
+  }
+  int read() {
+    return made([](void* given) { return of(given).papi->read(of(given).handle, of(given).values.data()); });
+  }
+  int reset() {
+    return made([](void* given) { return of(given).papi->reset(of(given).handle); });
+  }
   void give(int64_t* values) const noexcept {
-    for (size_t i = 0; i < places_.size(); ++i) values[places_[i]] = values_[i];
+    for (size_t i = 0; i < places_.size(); ++i) values[places_[i]] = held_->values[i];
   }
 
  private:
-  const ForeignPapi* papi_;
+  // What a call of that PAPI works with; it keeps this if it never returns.
+  struct Held {
+    const ForeignPapi* papi = nullptr;
+    int handle = PAPI_NULL;
+    unsigned long argument = 0;
+    std::vector<long long> values;
+  };
+
+  static Held& of(void* given) noexcept { return *static_cast<Held*>(given); }
+
+  // After a call that never came nothing of `held_` is looked at: it belongs to that call.
+  int made(int (*call)(void*)) noexcept {
+    return guarded([&]() -> int { return bridge_->events.call_for(component_, held_, call); },
+                   [](const Status&) -> int { return PAPI_ENOMEM; });
+  }
+
+  Bridge* bridge_;
   int component_;
-  int handle_ = PAPI_NULL;
   std::vector<uint32_t> places_;
-  std::vector<long long> values_;
+  std::shared_ptr<Held> held_;
 };
 
 struct BridgeSet {
@@ -95,6 +126,11 @@ Bridge* bridge_of(Device* device) noexcept { return reinterpret_cast<Bridge*>(de
 BridgeSet* set_of(Set* set) noexcept { return reinterpret_cast<BridgeSet*>(set); }
 
 Status refused(const ForeignPapi& papi, int error, const char* what) noexcept {
+  if (error == bridge::kNeverCame)
+    return refuse(
+        Code::kSystem,
+        "PAPI at %s did not come back when it was asked %s; this component of it is left out from now on",
+        papi.path().c_str(), what);
   return refuse(bridge::code_of(error), "PAPI at %s refuses %s: %s", papi.path().c_str(), what,
                 papi.error_text(error));
 }
@@ -196,7 +232,7 @@ struct Slots {
         auto part = std::find_if(parts.begin(), parts.end(),
                                  [&](const Part& known) { return known.component() == event.component; });
         if (part == parts.end()) {
-          parts.emplace_back(papi, event.component);
+          parts.emplace_back(self.bridge, event.component);
           part = parts.end() - 1;
         }
         if (const int error = part->add(event.code, i); error != PAPI_OK)
@@ -246,7 +282,7 @@ struct Slots {
     for (Part& part : self.parts) {
       const int error = part.stop();
       if (first == PAPI_OK) first = error;
-      part.give(self.last.data());
+      if (error != bridge::kNeverCame) part.give(self.last.data());
     }
     return first == PAPI_OK ? kSuccess : refused(self.bridge.papi, first, "to stop");
   }

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "base/error.hpp"
+#include "companion.hpp"
 #include "sysfs/sysfs.hpp"
 
 namespace substrata::bridge {
@@ -32,7 +35,19 @@ ValueType type_of(int data_type) noexcept {
   }
 }
 
+// Components whose counts are those of the thread that asks. What they ask is the kernel or the program itself.
+constexpr std::string_view kCountTheirCaller[] = {"perf_event", "topdown", "appio", "sde"};
+
 }  // namespace
+
+int ForeignEvents::call_for(int component, std::shared_ptr<void> given, int (*call)(void* given)) {
+  if (papi_.lost(component)) return kNeverCame;
+  const auto at = static_cast<size_t>(component);
+  if (at < counts_its_caller_.size() && counts_its_caller_[at]) return call(given.get());
+  if (const auto gave = call_beside(settings_.seconds, std::move(given), call)) return *gave;
+  papi_.lose(component);
+  return kNeverCame;
+}
 
 Suspect::Suspect() noexcept {
   void* const shared = ::mmap(nullptr, kCapacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -59,9 +74,12 @@ bool ForeignEvents::scan(const Settings& settings, std::string* why, Suspect* su
   settings_ = settings;
   std::string reasons;
   for (int component = 0; component < papi_.num_components(); ++component) {
+    counts_its_caller_.resize(static_cast<size_t>(component));
     const PAPI_component_info_t* info = papi_.get_component_info(component);
     if (info == nullptr) continue;
     const std::string name = text_of(info->name);
+    counts_its_caller_.push_back(std::find(std::begin(kCountTheirCaller), std::end(kCountTheirCaller),
+                                           name) != std::end(kCountTheirCaller));
     if (!reasons.empty()) reasons += "; ";
     reasons += name + ": ";
     const char* const harm = settings_.harm_of(name);
@@ -146,15 +164,24 @@ bool ForeignEvents::enter(int code, const std::string& asked, uint32_t* index) {
   return true;
 }
 
-void ForeignEvents::try_out(ForeignEvent* event) const {
-  int set = PAPI_NULL;
-  int error = papi_.create_eventset(&set);
-  if (error == PAPI_OK) {
-    error = papi_.add_event(set, event->code);
-    papi_.cleanup_eventset(set);
-    papi_.destroy_eventset(&set);
-  }
-  if (error != PAPI_OK)
+void ForeignEvents::try_out(ForeignEvent* event) {
+  struct Question {
+    const ForeignPapi* papi;
+    int code;
+  };
+  const int error =
+      call_for(event->component, std::make_shared<Question>(Question{&papi_, event->code}), [](void* given) {
+        const Question& asked = *static_cast<Question*>(given);
+        int set = PAPI_NULL;
+        int gave = asked.papi->create_eventset(&set);
+        if (gave == PAPI_OK) {
+          gave = asked.papi->add_event(set, asked.code);
+          asked.papi->cleanup_eventset(set);
+          asked.papi->destroy_eventset(&set);
+        }
+        return gave;
+      });
+  if (error != PAPI_OK && error != kNeverCame)
     event->why = "PAPI " + papi_.version_text() + " refuses it: " + papi_.error_text(error);
   event->tried = true;
 }
@@ -164,6 +191,8 @@ Status ForeignEvents::at(uint32_t index, Event* out) {
   if (index >= events_.size()) return {Code::kNoEvent, 0, "the bridge has no event of this number"};
   ForeignEvent& event = events_[index];
   if (!event.tried) try_out(&event);
+  if (papi_.lost(event.component))
+    event.why = "its component did not come back when it was asked, and is left out";
   *out = Event{};
   out->name = event.name.c_str();
   out->text = event.text.c_str();

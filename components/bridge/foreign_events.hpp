@@ -4,11 +4,14 @@
 #include <substrata/substrate.h>
 
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/fork_lock.hpp"
 #include "foreign_papi.hpp"
@@ -44,7 +47,9 @@ class Suspect {
   char* name_;  // ends in a zero; null where there was no memory
 };
 
-// Thread-safe; nothing here is on a read path.
+constexpr int kNeverCame = INT_MIN;  // beside that PAPI's error numbers: a call did not return in time
+
+// Thread-safe; of it only call_for is on a read path.
 class ForeignEvents {
  public:
   explicit ForeignEvents(const ForeignPapi& papi) noexcept : papi_(papi) {}
@@ -68,6 +73,11 @@ class ForeignEvents {
 
   const ForeignEvent& event(uint32_t index) const;
 
+  // Makes a call of that PAPI for one of its components: beside the calling thread, so that one which does not return
+  // within Settings::seconds (kNeverCame) harms only its component. That one is asked nothing any more, and its events
+  // are unavailable. Components that count the calling thread itself are asked in it.
+  int call_for(int component, std::shared_ptr<void> given, int (*call)(void* given));
+
   // The components that have events or are left out for what they did in a trial, separated by commas.
   const char* components() const noexcept { return offered_.c_str(); }
 
@@ -75,11 +85,13 @@ class ForeignEvents {
   // The event of a code, entered if it is new; false where that PAPI does not describe it or it is of a
   // component that was not chosen. With lock_ held.
   bool enter(int code, const std::string& asked, uint32_t* index);
-  void try_out(ForeignEvent* event) const;
+  void try_out(ForeignEvent* event);
 
   const ForeignPapi& papi_;
   Settings settings_;
   std::string offered_;
+  // By that PAPI's number of a component, from the scan.
+  std::vector<bool> counts_its_caller_;
   mutable ForkLock lock_;
   std::deque<ForeignEvent> events_;
   std::unordered_map<std::string, uint32_t> by_name_;

@@ -4,6 +4,7 @@
 #include <papi.h>
 #include <substrata/substrate.h>
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,6 +69,14 @@ class ForeignPapi {
   decltype(&::PAPI_reset) reset = nullptr;
   decltype(&::PAPI_strerror) strerror = nullptr;
 
+  // Leaves a component out for the rest of the process: a call for it did not return, and perhaps never will.
+  void lose(int component) const noexcept {
+    if (component >= 0 && component < kMostComponents) lost_[component].store(true);
+  }
+  bool lost(int component) const noexcept {
+    return component >= 0 && component < kMostComponents && lost_[component].load();
+  }
+
   // What an error number of that PAPI says; never null.
   const char* error_text(int error) const noexcept;
 
@@ -79,6 +88,8 @@ class ForeignPapi {
   std::string load(const std::string& path);
   std::string initialise(const Settings& settings);
 
+  static constexpr int kMostComponents = 256;
+  mutable std::atomic<bool> lost_[kMostComponents] = {};
   void* handle_ = nullptr;
   int version_ = 0;
   std::string path_;

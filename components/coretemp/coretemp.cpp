@@ -132,11 +132,9 @@ class Monitors : public sysfs::SampledDevice {
 
 using Slots = sysfs::SampledSlots<Monitors, Sampler>;
 
-constexpr SubstrateTable kTable = Slots::table({
-    .name = "coretemp",
-    .summary = "Temperatures, fans, voltages and power from the kernel's hwmon chips and thermal zones",
-    .event_names = "*-*:*,*-*.*.*,hwmon*:*,thermal*:*",
-});
+constexpr SubstrateTable kTable = Slots::table(
+    "coretemp", "Temperatures, fans, voltages and power from the kernel's hwmon chips and thermal zones",
+    "*-*:*,*-*.*.*,hwmon*:*,thermal*:*");
 
 }  // namespace
 

@@ -112,11 +112,9 @@ class Processors : public sysfs::NumberFiles {
   }
 };
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<Processors>::table({
-    .name = "cpufreq",
-    .summary = "Frequency, idle states and throttling of each processor, from /sys/devices/system/cpu",
-    .event_names = "cpu[0-9]*:*",
-});
+constexpr SubstrateTable kTable = sysfs::NumberSlots<Processors>::table(
+    "cpufreq", "Frequency, idle states and throttling of each processor, from /sys/devices/system/cpu",
+    "cpu[0-9]*:*");
 
 }  // namespace
 

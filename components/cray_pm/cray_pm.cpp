@@ -79,11 +79,8 @@ class Counters : public sysfs::NumberFiles {
   }
 };
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<Counters>::table({
-    .name = "cray_pm",
-    .summary = "Power and energy of a node of an HPE Cray machine, from /sys/cray/pm_counters",
-    .event_names = "PM_*:*",
-});
+constexpr SubstrateTable kTable = sysfs::NumberSlots<Counters>::table(
+    "cray_pm", "Power and energy of a node of an HPE Cray machine, from /sys/cray/pm_counters", "PM_*:*");
 
 }  // namespace
 

@@ -104,11 +104,10 @@ class Ports : public sysfs::NumberFiles {
   }
 };
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<Ports>::table({
-    .name = "infiniband",
-    .summary = "Counters of the ports of InfiniBand, RoCE and Omni-Path adapters, from /sys/class/infiniband",
-    .event_names = "*_[0-9]*:*",
-});
+constexpr SubstrateTable kTable = sysfs::NumberSlots<Ports>::table(
+    "infiniband",
+    "Counters of the ports of InfiniBand, RoCE and Omni-Path adapters, from /sys/class/infiniband",
+    "*_[0-9]*:*");
 
 }  // namespace
 

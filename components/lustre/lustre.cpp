@@ -100,11 +100,9 @@ class FileSystems : public sysfs::NumberFiles {
   }
 };
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<FileSystems>::table({
-    .name = "lustre",
-    .summary = "What this node reads from and writes to Lustre file systems, from llite statistics",
-    .event_names = "*_llread,*_llwrite,*_wrong_readahead",
-});
+constexpr SubstrateTable kTable = sysfs::NumberSlots<FileSystems>::table(
+    "lustre", "What this node reads from and writes to Lustre file systems, from llite statistics",
+    "*_llread,*_llwrite,*_wrong_readahead");
 
 }  // namespace
 

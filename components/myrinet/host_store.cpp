@@ -90,6 +90,7 @@ HostStore::Forced HostStore::keep(uint32_t node, const substrata_transaction& st
   const Statistics::Sample sample = memory_.layout().sample(
       sorted.latency, sorted.bytes, sorted.peer, sorted.type, sorted.ps / kPicosecondsPerNanosecond);
   sorted.cell->add_sums(sample);
+  if (sample.beyond) sorted.cell->keep_longest(sample, sorted.latency, sorted.peer, sorted.type);
   for (const uint32_t sums : sample.sums) count_one(node, stage.program, sums + sample.to_count, &forced);
   if (sample.by_both != memory_.layout().size()) count_one(node, stage.program, sample.by_both, &forced);
   memory_.count_packet(sorted);

@@ -96,6 +96,7 @@ class Layout {
     uint32_t sums[3];   // by length, peer, type
     uint32_t to_count;  // from each of them to its count
     uint32_t by_both;   // the count by length and peer
+    uint16_t length;    // the bin of the length
     bool beyond;        // in the last bin, which has no end
   };
   // A packet's latency; peer is the node at the other end. Types beyond kTypes and peers beyond the shape's
@@ -112,6 +113,7 @@ class Layout {
              types_ + type * row_words_ + kind.sums},
             kind.to_counts + bin,
             kind.both + kind.counts_both * (length * shape_.nodes + peer),
+            static_cast<uint16_t>(length),
             bin + 1 == shape_.latency_bins};
   }
   uint32_t count_in_row(uint32_t latency, uint32_t bin) const noexcept {
@@ -124,11 +126,13 @@ class Layout {
   uint32_t lengths_at(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
     return lengths_ + ((received ? shape_.length_bins : 0) + length_bin) * shape_.nodes + peer;
   }
-  // Where the longest of what is in the last bin is, as the number of its duration's bin and 1: bytes from the begin
-  // of the block; of the row and latency whose sums are there.
-  uint32_t longest_at(uint32_t sums) const noexcept {
-    return longest_ * uint32_t{sizeof(uint32_t)} + sums / row_words_ * kLatencies +
-           sums % row_words_ / kSumWords;
+  // Where the longest latencies of a row that are in a last bin are, one byte each: the number of their duration's bin
+  // and 1. Bytes from the begin of the block.
+  uint32_t longest_at(Group group, uint32_t x) const noexcept {
+    const uint32_t before = group == Group::kLength ? 0
+                            : group == Group::kPeer ? shape_.length_bins
+                                                    : shape_.length_bins + shape_.nodes;
+    return longest_ * uint32_t{sizeof(uint32_t)} + (before + x) * kLatencies;
   }
   // Words of 32 bits; the one after the last takes what is not counted by both.
   uint32_t size() const noexcept { return size_; }
@@ -165,7 +169,9 @@ class Statistics {
   // Throws std::length_error for more than 16 GB.
   explicit Statistics(const Shape& shape);
   void add(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) noexcept {
-    add(layout_.sample(latency, bytes, peer, type, ns));
+    const Sample sample = layout_.sample(latency, bytes, peer, type, ns);
+    add(sample);
+    if (sample.beyond) keep_longest(sample, latency, peer, type);
   }
   // Has the processor fetch what the sample changes.
   void await(const Sample& sample) const noexcept {
@@ -174,6 +180,7 @@ class Statistics {
     __builtin_prefetch(sums + sample.to_count, 1);
     __builtin_prefetch(words_.get() + sample.by_both, 1);
   }
+  // All but the longest latency, so that it has no branch on the latency.
   void add(const Sample& sample) noexcept {
     uint32_t* const words = words_.get();
     uint32_t* const counts = words + sample.to_count;
@@ -183,12 +190,19 @@ class Statistics {
       add_sum(words + place, sample.ns, squared);
     }
     ++words[sample.by_both];
-    if (sample.beyond) keep_longest(sample);
   }
   // The sums alone, and so many more in a place of a count.
   void add_sums(const Sample& sample) noexcept {
     for (const uint32_t place : sample.sums) add_sum(words_.get() + place, sample.ns, square(sample.ns));
-    if (sample.beyond) keep_longest(sample);
+  }
+  // Of a sample that is in a last bin.
+  void keep_longest(const Sample& sample, uint32_t latency, uint32_t peer, uint32_t type) noexcept {
+    const auto bin = static_cast<uint8_t>(operation_bin(static_cast<uint64_t>(sample.ns)) + 1);
+    uint8_t* const longest = bytes_at() + latency;
+    for (const uint32_t row :
+         {layout_.longest_at(Group::kLength, sample.length), layout_.longest_at(Group::kPeer, peer),
+          layout_.longest_at(Group::kType, type)})
+      longest[row] = std::max(longest[row], bin);
   }
   void add_count(uint32_t place, uint32_t more) noexcept { words_[place] += more; }
   void clear() noexcept;
@@ -199,8 +213,7 @@ class Statistics {
   LatencySums sums(Group group, uint32_t x, uint32_t latency) const noexcept;
   // The longest latency in the last bin, ns, up to a quarter more; 0: none is there.
   uint64_t longest(Group group, uint32_t x, uint32_t latency) const noexcept {
-    const uint8_t bin =
-        bytes_at()[layout_.longest_at(layout_.row_at(group, x) + Layout::sums_in_row(latency))];
+    const uint8_t bin = bytes_at()[layout_.longest_at(group, x) + latency];
     return bin == 0 ? 0 : operation_bin_begin(bin);
   }
   // Packets by length and peer: sent to it, or received from it.
@@ -211,13 +224,6 @@ class Statistics {
   const Shape& shape() const noexcept { return layout_.shape(); }
 
  private:
-  [[gnu::cold]] void keep_longest(const Sample& sample) noexcept {
-    const auto bin = static_cast<uint8_t>(operation_bin(static_cast<uint64_t>(sample.ns)) + 1);
-    for (const uint32_t place : sample.sums) {
-      uint8_t& longest = bytes_at()[layout_.longest_at(place)];
-      longest = std::max(longest, bin);
-    }
-  }
   uint8_t* bytes_at() const noexcept { return reinterpret_cast<uint8_t*>(words_.get()); }
   static double square(int64_t ns) noexcept { return static_cast<double>(ns) * static_cast<double>(ns); }
   static void add_sum(uint32_t* place, int64_t ns, double squared) noexcept {

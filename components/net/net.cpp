@@ -241,11 +241,8 @@ class Interfaces : public sysfs::SampledDevice {
 
 using Slots = sysfs::SampledSlots<Interfaces, Sampler>;
 
-constexpr SubstrateTable kTable = Slots::table({
-    .name = "net",
-    .summary = "Packets, bytes and errors of the network interfaces, from /proc/net/dev",
-    .event_names = "*:[rt]x:*,*.[rt]x.*",
-});
+constexpr SubstrateTable kTable = Slots::table(
+    "net", "Packets, bytes and errors of the network interfaces, from /proc/net/dev", "*:[rt]x:*,*.[rt]x.*");
 
 }  // namespace
 

@@ -56,7 +56,7 @@ void Model::translate(std::uint32_t cpu, std::uint64_t address, unsigned size, T
     if (e.tlb.map(pair)) continue;
     const Time before = now;
     flush(c);
-    c.card->at(cycle(now));
+    bring_card(c, now);
     take_exception(c, now);
     execute(c, Pipeline::kOtherInteger, p_.execution.refill_cycles);
     now += p_.execution.refill_cycles * p_.processor_ps;
@@ -126,7 +126,7 @@ void Model::enter_block(std::uint32_t cpu, std::uint32_t number, Time& now) {
   Execution& e = executions_[cpu];
   Cpu& c = cpus_[cpu];
   flush(c);
-  c.card->at(cycle(now));
+  bring_card(c, now);
   std::uint64_t integers = 0;
   if (profile == BlockProfile::kCount) {
     c.card->write(kProfilingStore + number, 0);

@@ -30,10 +30,11 @@ const Instrument::Place& Instrument::place_of(std::uint16_t probe) {
   unsigned station = 0;
   unsigned cpu = 0;
   if (std::sscanf(info.name, "numachine.st%u.cpu%u.bus", &station, &cpu) == 2) {
+    place.counted = true;
     place.station = station;
     place.cpu = station * kProcessorsPerStation + cpu;
   } else if (std::sscanf(info.name, "numachine.st%u.memory", &station) == 1) {
-    place.memory = true;
+    place.counted = place.memory = true;
     place.station = station;
   }
   return place;
@@ -78,6 +79,13 @@ void Instrument::count(const substrata_transaction& t, const Place& place, Selec
       return;
     case SUBSTRATA_WRITE_BACK:
       c[kWriteBacks].add(1);
+      return;
+    case kUncachedRead:
+      c[kUncachedReads].add(1);
+      c[kUncachedCycles].add(t.detail);
+      return;
+    case kUncachedWrite:
+      c[kUncachedWrites].add(1);
       return;
     case SUBSTRATA_READ:
       c[kReads].add(1);
@@ -124,6 +132,7 @@ void Instrument::count(const substrata_transaction& t, const Place& place, Selec
 void Instrument::observe(const substrata_transaction* batch, size_t count_of) noexcept {
   try {
     const Place& place = place_of(batch[0].probe);
+    if (!place.counted) return;
     const bool alarms = alarms_running_.load(std::memory_order_acquire) != 0;
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < count_of; ++i) {

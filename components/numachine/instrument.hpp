@@ -54,6 +54,9 @@ enum Count : std::uint32_t {
   kTlbCycles,
   kBranches,
   kBranchesMispredicted,
+  kUncachedReads,
+  kUncachedWrites,
+  kUncachedCycles,
   kCounts
 };
 
@@ -103,6 +106,7 @@ class Instrument final : public counting::ObservingInstrument {
   };
   struct Place {
     bool known = false;
+    bool counted = false;  // else a probe point that is only traced
     bool memory = false;
     std::uint32_t cpu = 0;
     std::uint32_t station = 0;

@@ -40,6 +40,9 @@ class InvalidationHitEstimate {
 // invalidation miss; writes in between may be older than the miss and are let pass.
 class InvalidationMissEstimate {
  public:
+  InvalidationMissEstimate() = default;
+  // Whether a write is let pass; else it ends the wait, as a circuit without that state would.
+  explicit InvalidationMissEstimate(bool waits) noexcept : waits_(waits) {}
   void access(std::uint32_t index, bool valid) noexcept {
     if (valid) return;
     waiting_ = true;
@@ -52,9 +55,10 @@ class InvalidationMissEstimate {
     return counted;
   }
   void uncached_read() noexcept { waiting_ = false; }
-  void write() noexcept {}
+  void write() noexcept { waiting_ = waiting_ && waits_; }
 
  private:
+  bool waits_ = true;
   bool waiting_ = false;
   std::uint32_t index_ = 0;
 };

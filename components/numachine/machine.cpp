@@ -64,6 +64,45 @@ constexpr Parameter kParameters[] = {
      .fallback = 0,
      .least = 0,
      .most = std::uint64_t{1} << 48},
+    {.name = "uncached_from",
+     .text = "first byte of the data that are not cached",
+     .fallback = 0,
+     .least = 0,
+     .most = std::uint64_t{1} << 48},
+    {.name = "uncached_to",
+     .text = "the byte after the last of them; 0: there are none",
+     .fallback = 0,
+     .least = 0,
+     .most = std::uint64_t{1} << 48},
+    {.name = "intent_from",
+     .text = "first byte of the data whose loads say that a store is likely and come with ownership",
+     .fallback = 0,
+     .least = 0,
+     .most = std::uint64_t{1} << 48},
+    {.name = "intent_to",
+     .text = "the byte after the last of them; 0: there are none",
+     .fallback = 0,
+     .least = 0,
+     .most = std::uint64_t{1} << 48},
+    {.name = "consistency",
+     .text = "weak: computation goes on while a write asks for ownership",
+     .fallback = 0,
+     .least = 0,
+     .most = 1,
+     .power_of_two = false,
+     .choices = "sequential|weak"},
+    {.name = "between",
+     .text = "what the circuit that estimates invalidation misses does at a write between probe and read",
+     .fallback = 0,
+     .least = 0,
+     .most = 1,
+     .power_of_two = false,
+     .choices = "wait|reset"},
+    {.name = "bus_trace",
+     .text = "1: what has a station's bus is published at numachine.st<s>.bus",
+     .fallback = 0,
+     .least = 0,
+     .most = 1},
     {.name = "split",
      .text = "1: instructions have the upper half of the secondary cache",
      .fallback = 0,
@@ -210,14 +249,20 @@ bool parse_parameters(std::string_view text, std::uint32_t processors, Parameter
   p.shape.line_bytes = values["line"];
   p.shape.page_bytes = values["page"];
   p.shape.update = values["protocol"] == 1;
-  p.other_first = values["other_from"] / p.shape.line_bytes;
-  p.other_lines =
-      std::max(p.other_first, (values["other_to"] + p.shape.line_bytes - 1) / p.shape.line_bytes) -
-      p.other_first;
+  const auto lines = [&](const char* from, const char* to, std::uint64_t* first, std::uint64_t* count) {
+    *first = values[from] / p.shape.line_bytes;
+    *count = std::max(*first, (values[to] + p.shape.line_bytes - 1) / p.shape.line_bytes) - *first;
+  };
+  lines("other_from", "other_to", &p.other_first, &p.other_lines);
+  lines("uncached_from", "uncached_to", &p.uncached_first, &p.uncached_lines);
+  lines("intent_from", "intent_to", &p.intent_first, &p.intent_lines);
+  p.weak_consistency = values["consistency"] == 1;
+  p.waits_for_writes = values["between"] == 0;
+  p.traces_buses = values["bus_trace"] == 1;
   p.cache_bytes = values["cache"];
   p.network_bytes = values["network_cache"];
   p.stations_per_ring = static_cast<std::uint32_t>(values["ring"]);
-  p.split = values["split"] == 1;
+  p.shape.split = values["split"] == 1;
   p.overlap_cycles = values["overlap"];
   p.warm = values["warm"] == 1;
   p.slip_cycles = values["slip"];

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "queue_monitor.hpp"
+
 // Source: Lemieux's thesis, appendix A.
 namespace substrata::numachine {
 
@@ -22,9 +24,6 @@ enum class BlockState : std::uint8_t {
 
 // Columns of table A.1. An upgrade, which asks for ownership without data, counts as an update request.
 enum class RequestType : std::uint8_t { kRead = 0, kReadExclusive = 1, kUpdate = 2, kWriteBack = 3 };
-
-// The bits of PhaseID that travel with a transaction (table 4.1).
-inline constexpr std::uint16_t kTravellingPhase = 0xf;
 
 // The most stations of a machine.
 inline constexpr std::uint32_t kMostStations = 64;
@@ -97,23 +96,8 @@ class MemoryCard {
     return all;
   }
 
-  // Bus cycles (section 3.3.3): how long a transaction waited in the incoming FIFO and was served then.
-  struct Times {
-    std::uint64_t total = 0;
-    std::uint64_t maximum = 0;
-    std::uint64_t count = 0;
-    void add(std::uint64_t cycles) noexcept {
-      total += cycles;
-      maximum = std::max(maximum, cycles);
-      ++count;
-    }
-  };
-  void served(std::uint64_t waited, std::uint64_t service) noexcept {
-    waits_.add(waited);
-    services_.add(service);
-  }
-  const Times& waits() const noexcept { return waits_; }
-  const Times& services() const noexcept { return services_; }
+  // How long transactions waited in the incoming FIFO and were served then (section 3.3.3).
+  QueueMonitor queue;
 
   // A station's request for a page of this memory ("frequent flyer miles").
   void page_use(std::uint64_t page, std::uint32_t station) {
@@ -138,7 +122,7 @@ class MemoryCard {
   // In that cycle; nothing is under way.
   void reset(std::uint64_t cycle = 0) noexcept {
     table_ = {};
-    waits_ = services_ = {};
+    queue = QueueMonitor(cycle);
     pages_.clear();
     lately_.clear();
     incoming = outgoing = {FifoDepth(cycle), FifoDepth(cycle)};
@@ -146,7 +130,6 @@ class MemoryCard {
 
  private:
   std::array<std::array<std::array<std::uint64_t, 4>, 4>, kTravellingPhase + 1> table_{};
-  Times waits_, services_;
   std::unordered_map<std::uint64_t, PageUse> pages_;
   // Pages used lately; a map's elements stay where they are.
   struct KnownPage {

@@ -67,6 +67,7 @@ Model::Model(const Parameters& parameters, std::uint16_t program)
       c.phase = c.card->phase();
       c.interrupts = c.card->interrupts();
       c.profile.assign(protocol_.shape().cache_lines, 0);
+      c.miss_estimate = InvalidationMissEstimate(p_.waits_for_writes);
     }
     if (p_.execution.any()) executions_.assign(cpus_.size(), Execution(p_.execution));
     lines_.reserve(std::size_t{1} << 16);
@@ -89,17 +90,23 @@ Model::Model(const Parameters& parameters, std::uint16_t program)
                    .owner = &rack_.informer()};
     }
   } catch (...) {
-    for (Cpu& c : cpus_) c.bus.close();
-    for (Station& s : stations_) s.memory.close();
+    close_probes();
     rack_.vacate();
     throw;
   }
 }
 
 Model::~Model() {
-  for (Cpu& c : cpus_) c.bus.close();
-  for (Station& s : stations_) s.memory.close();
+  close_probes();
   rack_.vacate();
+}
+
+void Model::close_probes() {
+  for (Cpu& c : cpus_) c.bus.close();
+  for (Station& s : stations_) {
+    s.memory.close();
+    s.bus_trace.close();
+  }
 }
 
 void Model::open_probes() {
@@ -119,6 +126,13 @@ void Model::open_probes() {
     std::snprintf(name, sizeof name, "numachine.st%u.memory", station);
     open(name, "requests as they meet a block of this memory; initiator: the processor, target: the station",
          &stations_[station].memory);
+    if (!p_.traces_buses) continue;
+    std::snprintf(name, sizeof name, "numachine.st%u.bus", station);
+    open(name,
+         "what has the station's bus, at its grant (start: when it was asked for); detail: packets, command "
+         "in the "
+         "upper half; initiator: the processor whose request it belongs to, target: the home station",
+         &stations_[station].bus_trace);
   }
 }
 
@@ -133,7 +147,8 @@ std::uint64_t Model::bus_address(std::uint64_t line, std::uint32_t cpu) const no
                          .station = static_cast<std::uint8_t>(home & 0xfU),
                          .magic = 0,
                          .reserved = 0,
-                         .physical = static_cast<std::uint32_t>((line * p_.shape.line_bytes) & 0x0fffffffU)});
+                         .physical = static_cast<std::uint32_t>(
+                             (Protocol::physical(line) * p_.shape.line_bytes) & 0x0fffffffU)});
 }
 
 void Model::charge(Cpu& c, Pipeline state, std::uint64_t cycles) {
@@ -211,7 +226,7 @@ void Model::add_unpublished(const Cpu& c, substrata_transaction& instructions) n
 void Model::set_phase(std::uint32_t cpu, std::uint16_t phase, Time now) {
   Cpu& c = cpus_[cpu];
   flush_instructions(c, cpu, now);
-  c.card->at(cycle(now));
+  bring_card(c, now);
   c.card->set_phase(phase);
   c.phase = phase;
 }
@@ -247,10 +262,11 @@ void Model::settle(Time now) {
     Cpu& c = cpus_[cpu];
     flush_instructions(c, cpu, now);
     probe_invalidation(c, now);
-    c.card->at(cycle(now));
+    bring_card(c, now);
   }
   for (std::uint32_t station = 0; station < stations_.size(); ++station) {
     apply_changes(station, now);
+    if (p_.traces_buses) publish_traced(stations_[station], now);
     MemoryCard& memory = rack_.memory(station);
     for (FifoDepth* fifo : {&memory.incoming.packets, &memory.incoming.transactions, &memory.outgoing.packets,
                             &memory.outgoing.transactions}) {
@@ -262,6 +278,7 @@ void Model::settle(Time now) {
 
 // The primary cache holds a subset of the secondary one (inclusion, section 4.1).
 void Model::drop_primary(Cpu& c, std::uint64_t line, bool only_writable) noexcept {
+  if ((line & kInstructionLine) != 0) return;  // the primary cache of data is modelled
   const std::uint64_t first = line * p_.shape.line_bytes >> primary_shift_;
   const std::uint64_t count = std::max<std::uint64_t>(1, p_.shape.line_bytes >> primary_shift_);
   for (std::uint64_t own = first; own < first + count; ++own) {

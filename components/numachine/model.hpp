@@ -36,8 +36,15 @@ struct Parameters {
   std::uint64_t primary_line = 32;         // own
   // Lines whose data have the other of the two protocols (section 4.1).
   std::uint64_t other_first = 0, other_lines = 0;
-  bool warm = false;   // caches begin full of an earlier program's lines
-  bool split = false;  // instructions in the upper half of the secondary cache (section 4.2)
+  bool warm = false;  // caches begin full of an earlier program's lines
+  // Lines that are not cached: their words are read and written in memory (section 3.3.2).
+  std::uint64_t uncached_first = 0, uncached_lines = 0;
+  // Lines whose loads say that a store is likely, and come with ownership (section 3.3.2).
+  std::uint64_t intent_first = 0, intent_lines = 0;
+  // The time of a write that lacks ownership may be filled with computation, as under weak consistency (section 3.3.2).
+  bool weak_consistency = false;
+  bool waits_for_writes = true;  // figure 4.8b's circuit lets a write between probe and read pass
+  bool traces_buses = false;     // the bus-transaction tracing board (section 5.2)
   // Processor cycles that a store right after a load waits for it; off, as workloads do not report what depends
   // on what.
   std::uint64_t slip_cycles = 0;
@@ -117,6 +124,9 @@ struct Truth {
   std::uint64_t profiling_instructions = 0;
   std::uint64_t informed = 0;    // miss handlers called
   std::uint64_t bus_errors = 0;  // requests that a time-out ended
+  std::uint64_t uncached_reads = 0;
+  std::uint64_t uncached_writes = 0;
+  std::uint64_t uncached_cycles = 0;  // bus cycles of the reads
 
   std::uint64_t instructions() const noexcept {
     return pipeline[0] + pipeline[1] + pipeline[2] + pipeline[3] + pipeline[4] + pipeline[12];
@@ -211,7 +221,8 @@ class Model {
             std::uint64_t site, Time& now);
   // An access that the caches do not serve will be stepped soon. Changes nothing.
   void expect(std::uint32_t cpu, std::uint64_t address) {
-    if (!p_.split && cpus_[cpu].stage == Stage::kIdle) protocol_.expect(cpu, protocol_.line_of(address));
+    if (!p_.shape.split && cpus_[cpu].stage == Stage::kIdle)
+      protocol_.expect(cpu, protocol_.line_of(address));
   }
   void compute(std::uint32_t cpu, std::uint64_t cycles, Time& now) noexcept {
     Cpu& c = cpus_[cpu];
@@ -254,7 +265,7 @@ class Model {
  private:
   static constexpr std::uint64_t kNoPrimary = ~std::uint64_t{0};  // no line's number
 
-  enum class Stage : std::uint8_t { kIdle, kIssue, kNetworkCache, kHome, kDone };
+  enum class Stage : std::uint8_t { kIdle, kIssue, kNetworkCache, kHome, kDone, kUncached, kWord };
   struct Cpu {
     // The inner loop's.
     std::vector<std::uint64_t> primary;  // the line that may be read, and the one that may be written
@@ -274,6 +285,8 @@ class Model {
     bool missed_estimate = false;
     bool restarts = false;       // after a bus error: it was counted already
     bool was_refused = false;    // since the last time it had the bus
+    bool overtaken = false;      // another's update of the line came after its own was sent
+    bool goes_again = false;     // the update it was overtaken with
     std::int32_t supplier = -1;  // processor that gave up its dirty line
     std::uint64_t address = 0;
     std::uint64_t site = 0;
@@ -286,6 +299,15 @@ class Model {
     std::uint32_t bus_wait = 0, bus_busy = 0;
     std::uint8_t response_state = 0;
     BlockState met = BlockState::kNotIn;
+    // An uncached write leaves the processor when it gets the bus; until then the next ones wait behind it.
+    Time write_starts = 0, write_left = 0;
+    struct Later {
+      Time at = 0;
+      std::uint32_t packets = 0;  // 0: none
+      std::uint16_t command = 0;
+      std::uint64_t line = 0;
+    };
+    Later later;  // what its card sees when that comes
     // Around it.
     std::uint32_t station = 0;
     ProcessorCard* card = nullptr;
@@ -323,6 +345,15 @@ class Model {
     std::uint64_t requests = 0;
     client::feed::Publisher memory;
     std::vector<FifoChange> changes;  // to come, the last first; few
+    client::feed::Publisher bus_trace;
+    std::vector<substrata_transaction> traced;  // to be published, in the order of time
+  };
+  // What a transaction on a bus or ring says of itself (table 4.1).
+  struct Carried {
+    std::uint32_t cpu;
+    std::uint64_t line;
+    std::uint16_t command;
+    std::uint16_t phase;
   };
 
   template <typename Record>
@@ -361,7 +392,7 @@ class Model {
   }
   // May hits in the secondary cache be served without a step: no observer, nothing in between.
   bool secondary_serves_unseen(const Cpu& c) const noexcept {
-    return c.stage == Stage::kIdle && c.debt == 0 && c.offset == 0 && c.probe_at == 0 && !p_.split &&
+    return c.stage == Stage::kIdle && c.debt == 0 && c.offset == 0 && c.probe_at == 0 && !p_.shape.split &&
            !c.card->enabled();
   }
   bool serve_by_secondary(Cpu& c, std::uint32_t cpu, std::uint64_t address, unsigned size, bool write,
@@ -420,21 +451,44 @@ class Model {
   void at_home(std::uint32_t cpu, Time& now);
   bool complete(std::uint32_t cpu, Time& now);
   void refuse(std::uint32_t cpu, Time returned, Time& now);
+  void turn_back(std::uint32_t cpu, Time returned, Time& now);
   bool check_ownership(Cpu& c, std::uint32_t cpu, Time now);
+  bool is_uncached(std::uint64_t line) const noexcept { return line - p_.uncached_first < p_.uncached_lines; }
+  bool begin_uncached(std::uint32_t cpu, Time& now);
+  void write_uncached(Cpu& c, std::uint32_t cpu, Time& now);
+  void at_memory(std::uint32_t cpu, Time& now);
+  void complete_uncached(std::uint32_t cpu, Time& now);
+  void publish_uncached(Cpu& c, std::uint32_t cpu, Time now, std::uint16_t kind, std::uint64_t detail);
   void bus_error(Cpu& c, Time& now);
   void lower_levels(Cpu& c);
-  Time send_from_memory(std::uint32_t home, Time now, Time ready, std::uint64_t packets, Cpu& c);
+  Time send_from_memory(std::uint32_t home, Time now, Time ready, std::uint64_t packets, Cpu& c,
+                        std::uint16_t command);
   Time queue_at_memory(std::uint32_t home, Time now, Time arrived, std::uint64_t packets,
-                       std::uint64_t service);
-  void write_home(std::uint64_t line, std::uint32_t from, BlockState met, std::uint16_t phase, Time now,
-                  Time sent);
+                       std::uint64_t service, std::uint16_t phase);
+  void write_home(const Carried& what, std::uint32_t from, BlockState met, Time now, Time sent);
   void write_back(const Step& step, std::uint32_t cpu, Time now);
 
-  Time reserve_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles,
+  Carried carried(const Cpu& c, std::uint16_t command) const noexcept {
+    return {static_cast<std::uint32_t>(&c - cpus_.data()), c.line, command, c.phase};
+  }
+  Time reserve_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles, const Carried& what,
                    std::uint64_t* waited);
-  Time take_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles, Cpu& c);
+  Time take_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles, Cpu& c,
+                std::uint16_t command);
   Time over_ring(std::uint32_t from, std::uint32_t to, Time now, Time earliest, std::uint64_t packets,
-                 std::uint64_t* waited);
+                 std::uint16_t phase, std::uint64_t* waited);
+  void note(QueueMonitor& queue, Time now, Time asked, Time begun, std::uint64_t service,
+            std::uint16_t phase);
+  void trace_bus(std::uint32_t station, Time now, Time asked, Time start, std::uint64_t packets,
+                 const Carried& what);
+  void publish_traced(Station& s, Time upto);
+  // Its card, at that time; what it was to see before comes first.
+  void bring_card(Cpu& c, Time now) {
+    if (c.later.packets != 0 && c.later.at <= now) [[unlikely]]
+      show_later(c);
+    c.card->at(cycle(now));
+  }
+  void show_later(Cpu& c);
   void after_step(const Step& step, std::uint32_t cpu, Time now);
   void deliver(const Delivery& delivery, std::uint32_t by, Time now);
   void probe_invalidation(Cpu& c, Time now);
@@ -453,6 +507,7 @@ class Model {
   void take_exception(Cpu& c, Time& now);
   void follow_phase(Cpu& c, std::uint32_t cpu, Time now);
   void open_probes();
+  void close_probes();
 
   const Parameters p_;
   const std::uint16_t program_;

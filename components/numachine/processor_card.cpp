@@ -33,7 +33,49 @@ void ProcessorCard::refresh_enabled() noexcept {
   bool any = false;
   for (unsigned i = 0; i < 4; ++i) any = any || counter_on(i);
   const bool sram = sram_enable_ && sram_event_of(sram_mode_) != SramEvent::kNothing;
-  enabled_ = any || sram || traces_ || slow_ != 0;
+  enabled_ = any || sram || traces_ || slow_ != 0 || circuit_ != nullptr;
+}
+
+void ProcessorCard::configure(Circuit circuit) {
+  circuit_ = circuit.empty() ? nullptr : std::make_unique<Circuit>(std::move(circuit));
+  refresh_enabled();
+}
+
+void ProcessorCard::drive(Circuit::Event event, bool sending, std::uint32_t packets) {
+  Circuit::Signals signals{};
+  signals[Circuit::kAddress] = address_;
+  signals[Circuit::kCommand] = command_;
+  signals[Circuit::kPhase] = phase_;
+  signals[Circuit::kCycle] = now_;
+  signals[Circuit::kLatency] = latency_timer();
+  signals[Circuit::kIndex] = secondary_index_;
+  signals[Circuit::kMiss] = last_miss_ ? 1 : 0;
+  signals[Circuit::kWrite] = last_write_ ? 1 : 0;
+  signals[Circuit::kSending] = sending ? 1 : 0;
+  signals[Circuit::kPackets] = packets;
+  signals[Circuit::kMissType] = static_cast<std::uint64_t>(miss_type_);
+  signals[Circuit::kResponseState] = response_state_;
+  circuit_->drive(event, signals, *this);
+}
+
+void ProcessorCard::write_sram(std::uint64_t word, std::uint64_t value, bool adds) {
+  if (!sram_enable_) return;
+  const auto place = static_cast<std::uint32_t>(word & (kSramWords - 1));
+  if (adds) {
+    count_sram(place, value & 0xffffffffU, false);
+  } else {
+    sram_[place] = static_cast<std::uint32_t>(value);
+  }
+}
+
+void ProcessorCard::write_counter(std::uint64_t number, std::uint64_t value, bool adds) {
+  if (!general_enable_) return;
+  const auto which = static_cast<unsigned>(number & 3U);
+  if (adds) {
+    add(which, value & 0xffffffffU);
+  } else {
+    counters_[which].set(value & 0xffffffffU);
+  }
 }
 
 // Figure 4.7. Bit 9 enables the masks below it; the enabled comparisons, each inverted or not, are combined
@@ -93,6 +135,7 @@ std::uint64_t ProcessorCard::cycles_to_overflow() const noexcept {
 }
 
 void ProcessorCard::count_cycle(std::uint16_t levels, std::uint64_t from, std::uint64_t cycles, bool first) {
+  if (circuit_ != nullptr) return;
   const Terms now = terms();
   const auto rising = static_cast<std::uint16_t>(levels & ~previous_);
   for (unsigned i = 0; i < 4; ++i) {
@@ -185,6 +228,7 @@ void ProcessorCard::packet(std::uint16_t command, std::uint64_t address, bool se
   (sending ? sending_ : receiving_) = true;
   if (traces_) [[unlikely]]
     trace(sending);
+  if (circuit_ != nullptr) return drive(Circuit::kPacket, sending, packets);
   // Several may share a cycle, so each is held against the masks by itself.
   Terms own = terms();
   own.sending = sending;
@@ -197,7 +241,7 @@ void ProcessorCard::packet(std::uint16_t command, std::uint64_t address, bool se
 }
 
 void ProcessorCard::pipeline(Pipeline state, std::uint64_t cycles) {
-  if (!general_enable_ || cycles == 0) return;
+  if (!general_enable_ || cycles == 0 || circuit_ != nullptr) return;
   for (unsigned i = 0; i < 4; ++i) {
     const std::uint32_t mode = modes_[i];
     if (!counter_on(i) || event_of(mode) != CounterEvent::kPipeline) continue;
@@ -210,6 +254,9 @@ void ProcessorCard::pipeline(Pipeline state, std::uint64_t cycles) {
 
 void ProcessorCard::secondary_access(std::uint32_t index, bool write, bool miss) {
   secondary_index_ = index & (kSramWords - 1);
+  last_write_ = write;
+  last_miss_ = miss;
+  if (circuit_ != nullptr) return drive(Circuit::kAccess, false, 0);
   if (!sram_enable_ || sram_mode_of(sram_mode_) != SramMode::kSecondaryCache) return;
   bool wanted = false;
   switch (sram_event_of(sram_mode_)) {
@@ -256,6 +303,7 @@ void ProcessorCard::trace(bool sending) {
 // Without the receiving mask the request counts as well, before the response state is known: the mistake
 // that section 4.4.5 warns of. Without a direction, bit 10 decides between transactions and their latency.
 void ProcessorCard::count_transaction() {
+  if (circuit_ != nullptr) return;
   if (!sram_enable_ || sram_event_of(sram_mode_) != SramEvent::kTransaction) return;
   if ((sram_mode_ & kTransitions) == 0 && !selects_direction(sram_mode_)) return;
   if (passes(sram_mode_, terms())) count_sram(sram_address(), 1, true);
@@ -265,6 +313,7 @@ void ProcessorCard::request(std::uint16_t command, std::uint64_t address) {
   packet(command, address, true);
   outstanding_ = true;
   request_cycle_ = now_;
+  if (circuit_ != nullptr) drive(Circuit::kRequest, true, 1);
   count_transaction();
 }
 
@@ -275,6 +324,7 @@ void ProcessorCard::response(std::uint16_t command, std::uint64_t address, MissT
   outstanding_ = false;
   miss_type_ = type;
   response_state_ = response_state & 0x1fU;
+  if (circuit_ != nullptr) drive(Circuit::kResponse, false, packets);
   if (slow_ != 0 && last_latency_ >= slow_) [[unlikely]] {
     slow_address_ = address_;
     slow_latency_ = last_latency_;

@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "circuit.hpp"
 #include "counting/counter.hpp"
 
 // Source of everything here: G. Lemieux, "Hardware Performance Monitoring in Multiprocessors", M.A.Sc.
@@ -219,7 +221,7 @@ enum class Answer : std::uint8_t { kDone, kReserved, kReadOnly, kMisaligned };
 // One monitor. What happens around it is reported in the order of bus cycles: at() moves time; then levels,
 // pulses and registers of that cycle are set; the cycle is counted when time moves on. Counters can be looked
 // at from any thread (counter()); everything else is thread-bound.
-class ProcessorCard {
+class ProcessorCard final : private Circuit::Outputs {
  public:
   ProcessorCard() : sram_(kSramWords) {}
 
@@ -275,6 +277,9 @@ class ProcessorCard {
   std::uint32_t sram_address() const noexcept;
   // Lines of the secondary cache, for the watchdog's average; 65536 as made.
   void set_cache_lines(std::uint64_t lines) noexcept { cache_lines_ = lines; }
+  // A hard configuration: the circuit counts in place of the Master Configuration Controller, gated by its master
+  // enables. One without statements: that controller again.
+  void configure(Circuit circuit);
   // As made, time and the sink excepted.
   void power_up();
   // Called when an enabled overflow interrupt comes up; may be null.
@@ -307,6 +312,14 @@ class ProcessorCard {
   void count_sram(std::uint32_t address, std::uint64_t amount, bool gated);
   void interrupt(std::uint8_t which);
   void trace(bool sending);
+  void drive(Circuit::Event event, bool sending, std::uint32_t packets);
+  std::uint64_t sram_word(std::uint64_t word) const override {
+    return sram(static_cast<std::uint32_t>(word));
+  }
+  std::uint64_t counter_value(std::uint64_t number) const override { return counters_[number & 3U].value(); }
+  void write_sram(std::uint64_t word, std::uint64_t value, bool adds) override;
+  void write_counter(std::uint64_t number, std::uint64_t value, bool adds) override;
+  void raise_interrupt() override { interrupt(1U << 4); }
   void watch(std::uint32_t index);
   void refresh_enabled() noexcept;
 
@@ -361,6 +374,8 @@ class ProcessorCard {
   std::uint32_t slow_ = 0;
   std::uint64_t slow_address_ = 0;
   std::uint32_t slow_latency_ = 0;
+  std::unique_ptr<Circuit> circuit_;  // null: the Master Configuration Controller
+  bool last_write_ = false, last_miss_ = false;
   std::vector<std::uint32_t> sram_;
   InterruptSink sink_;
 };

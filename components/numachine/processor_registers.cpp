@@ -10,6 +10,7 @@ constexpr std::uint32_t kModeBits = (1U << 24) - 1;
 constexpr std::uint32_t kSramModeBits = (1U << 23) - 1;
 constexpr std::uint16_t kCommandBits = (1U << 13) - 1;
 constexpr std::uint8_t kRegisterInterrupt = 1U << 5;
+constexpr std::uint32_t kInterruptPackets = 2;  // a header and the word that is written
 
 }  // namespace
 
@@ -191,6 +192,7 @@ Answer ProcessorCard::write(std::uint32_t address, std::uint32_t value) {
     case kInterruptRegisters:
     case kInterruptRegisters + 1:
       interrupt_registers_[address - kInterruptRegisters] |= value;
+      packet(kCommandInterrupt | kCommandData, address, false, kInterruptPackets);
       if (value != 0) interrupt(kRegisterInterrupt);
       break;
     case kTraceBuffer:
@@ -267,6 +269,8 @@ void ProcessorCard::power_up() {
   interrupt_registers_ = {};
   traces_ = false;
   watched_misses_ = slow_address_ = 0;
+  circuit_.reset();
+  last_write_ = last_miss_ = false;
   std::fill(sram_.begin(), sram_.end(), 0);
 }
 

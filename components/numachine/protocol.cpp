@@ -13,6 +13,8 @@ Protocol::Protocol(const ProtocolShape& shape)
       line_shift_(static_cast<unsigned>(std::countr_zero(shape.line_bytes))),
       page_shift_(static_cast<unsigned>(std::countr_zero(shape.page_bytes / shape.line_bytes))),
       lines_mask_(shape.page_bytes / shape.line_bytes - 1),
+      data_mask_((shape.split ? shape.cache_lines / 2 : shape.cache_lines) - 1),
+      half_shift_(static_cast<unsigned>(std::countr_zero(shape.cache_lines / 2))),
       caches_(std::size_t{shape.stations} * shape.per_station * shape.cache_lines),
       networks_(std::size_t{shape.stations} * shape.network_lines),
       lately_(std::clamp<std::uint64_t>(shape.cache_lines / 4, 1, 4096)) {}
@@ -24,6 +26,8 @@ Protocol::Protocol(const Protocol& other)
       line_shift_(other.line_shift_),
       page_shift_(other.page_shift_),
       lines_mask_(other.lines_mask_),
+      data_mask_(other.data_mask_),
+      half_shift_(other.half_shift_),
       caches_(other.caches_),
       networks_(other.networks_),
       lately_(other.lately_.size()) {

@@ -28,7 +28,13 @@ struct ProtocolShape {
   std::uint64_t cache_lines = 16384;
   std::uint64_t network_lines = 65536;
   bool update = false;  // update-based instead of invalidate-based (section 3.3.2)
+  bool split = false;   // instructions have the upper half of the processors' caches (section 4.2)
 };
+
+// Of a split cache, the number of a line of instructions has this bit, so that it is another than that of the same
+// bytes as data.
+inline constexpr unsigned kInstructionBit = 57;
+inline constexpr std::uint64_t kInstructionLine = std::uint64_t{1} << kInstructionBit;
 
 // What a processor wants of a line it could not use as it is.
 enum class Want : std::uint8_t { kRead, kExclusive, kUpgrade, kUpdate };
@@ -113,11 +119,15 @@ class Protocol {
     return static_cast<std::uint32_t>(per_station_.quotient(cpu));
   }
   std::uint32_t home_of(std::uint64_t line) const noexcept {
-    return static_cast<std::uint32_t>(stations_.rest(page_of(line)));
+    return static_cast<std::uint32_t>(stations_.rest(page_of(physical(line))));
   }
   std::uint64_t line_of(std::uint64_t address) const noexcept { return address >> line_shift_; }
   std::uint64_t page_of(std::uint64_t line) const noexcept { return line >> page_shift_; }
-  std::uint64_t index_of(std::uint64_t line) const noexcept { return line & (shape_.cache_lines - 1); }
+  std::uint64_t index_of(std::uint64_t line) const noexcept {
+    return (line & data_mask_) | (line >> kInstructionBit & 1U) << half_shift_;
+  }
+  // Where it is in memory.
+  static std::uint64_t physical(std::uint64_t line) noexcept { return line & ~kInstructionLine; }
 
   Found find(std::uint32_t cpu, std::uint64_t line, bool write) const noexcept {
     const Line& own = cache_line(cpu, line);
@@ -220,6 +230,8 @@ class Protocol {
   const unsigned line_shift_;
   const unsigned page_shift_;                                   // from a line's number
   const std::uint64_t lines_mask_;                              // of a page
+  const std::uint64_t data_mask_;                               // of the lines of a cache that data may have
+  const unsigned half_shift_;                                   // half the lines
   std::vector<Line, LargePages<Line>> caches_;                  // of each processor in turn
   std::vector<NetworkLine, LargePages<NetworkLine>> networks_;  // of each station in turn
   std::vector<Chunk> chunks_;                                   // the blocks of many pages each

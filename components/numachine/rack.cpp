@@ -4,6 +4,8 @@
 #include <substrata/numachine.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/guard.hpp"
@@ -64,6 +66,8 @@ void Rack::reset() {
     if (seat != nullptr) seat->card.power_up();
   }
   for (MemoryCard& card : memories_) card.reset(cycle_);
+  const QueueMonitor fresh(cycle_);
+  queues_.fill({fresh, fresh, fresh});
 }
 
 namespace {
@@ -116,6 +120,19 @@ substrata_numachine_fifo fifo_of(const FifoDepth& fifo) {
           .cycles = fifo.cycles(),
           .by_change = fifo.accumulated_by_change(),
           .changes = fifo.changes()};
+}
+
+substrata_numachine_queue queue_of(const QueueMonitor& queue, std::int32_t phase, std::uint64_t cycle) {
+  const auto number = static_cast<std::uint16_t>(phase);
+  const QueueMonitor::Times waits = phase < 0 ? queue.waits() : queue.waits(number);
+  const QueueMonitor::Times services = phase < 0 ? queue.services() : queue.services(number);
+  return {.transactions = waits.count,
+          .wait_cycles = waits.total,
+          .longest_wait = waits.maximum,
+          .service_cycles = services.total,
+          .longest_service = services.maximum,
+          .longest_queue = queue.longest(),
+          .cycles = queue.cycles(cycle)};
 }
 
 }  // namespace
@@ -193,6 +210,17 @@ int substrata_numachine_bucket(uint32_t compact, uint32_t* first, uint32_t* last
   return 0;
 }
 
+int substrata_numachine_configure(uint32_t cpu, const char* text) {
+  return with_card(cpu, [&](ProcessorCard& card) {
+    Circuit circuit;
+    std::string error;
+    if (text != nullptr && !Circuit::compile(text, &circuit, error))
+      return fail(Code::kInvalid, "the counter circuit cannot be read: %s", error.c_str());
+    card.configure(std::move(circuit));
+    return 0;
+  });
+}
+
 int substrata_numachine_reset(void) {
   return guarded([] {
     Rack& rack = Rack::instance();
@@ -224,6 +252,7 @@ int substrata_numachine_on_miss(substrata_numachine_trigger trigger, substrata_n
 int substrata_numachine_fifos(uint32_t station, struct substrata_numachine_fifo fifos[4]) {
   if (station >= kMostStations) return no_station(station);
   return guarded([&] {
+    drain_live();
     Rack& rack = Rack::instance();
     const Rack::Use use(rack);
     MemoryCard& card = rack.memory(station);
@@ -237,9 +266,27 @@ int substrata_numachine_fifos(uint32_t station, struct substrata_numachine_fifo 
   });
 }
 
+int substrata_numachine_queues(uint32_t station, int32_t phase, struct substrata_numachine_queue queues[4]) {
+  if (station >= kMostStations) return no_station(station);
+  if (phase < -1 || phase > kTravellingPhase)
+    return fail(Code::kInvalid, "phases 0 to %u travel with transactions, %d was asked for; -1: all",
+                kTravellingPhase, phase);
+  if (queues == nullptr) return fail(Code::kInvalid, "no place for the queues that are to be read");
+  return guarded([&] {
+    drain_live();
+    Rack& rack = Rack::instance();
+    const Rack::Use use(rack);
+    const StationQueues& own = rack.queues(station);
+    const QueueMonitor* const all[4] = {&rack.memory(station).queue, &own.network_cache, &own.bus, &own.link};
+    for (unsigned i = 0; i < 4; ++i) queues[i] = queue_of(*all[i], phase, rack.cycle());
+    return 0;
+  });
+}
+
 int substrata_numachine_state_hits(uint32_t station, uint64_t table[4][4]) {
   if (station >= kMostStations) return no_station(station);
   return guarded([&] {
+    drain_live();
     Rack& rack = Rack::instance();
     const Rack::Use use(rack);
     for (unsigned state = 0; state < 4; ++state) {
@@ -257,6 +304,7 @@ int substrata_numachine_pages(uint32_t station, struct substrata_numachine_page*
   if (count == nullptr || (pages == nullptr && *count != 0))
     return fail(Code::kInvalid, "no place for the pages that are to be read");
   return guarded([&] {
+    drain_live();
     Rack& rack = Rack::instance();
     const Rack::Use use(rack);
     const MemoryCard& card = rack.memory(station);

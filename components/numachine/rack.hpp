@@ -44,6 +44,7 @@ class Rack {
   // Only inside a Use.
   ProcessorCard& processor(std::uint32_t cpu);
   MemoryCard& memory(std::uint32_t station) { return memories_[station]; }
+  StationQueues& queues(std::uint32_t station) { return queues_[station]; }
   void reset();
   void on_interrupt(void (*call)(void*, std::uint32_t, std::uint32_t), void* owner) noexcept {
     interrupt_ = call;
@@ -80,6 +81,7 @@ class Rack {
   std::atomic<bool> occupied_{false};
   std::array<std::unique_ptr<Seat>, kMostProcessors> processors_;
   std::array<MemoryCard, kMostStations> memories_;
+  std::array<StationQueues, kMostStations> queues_;
   std::uint64_t cycle_ = 0;
   void (*interrupt_)(void*, std::uint32_t, std::uint32_t) = nullptr;
   void* interrupt_owner_ = nullptr;

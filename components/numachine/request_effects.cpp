@@ -16,7 +16,7 @@ void Model::after_step(const Step& step, std::uint32_t cpu, Time now) {
     owner.debt += p_.snoop_stall;
     c.supplier = step.owner;
     if (owner.card->enabled()) {
-      owner.card->at(cycle(now));
+      bring_card(owner, now);
       owner.card->packet(kCommandIntervention | kCommandCacheLine, bus_address(c.line, cpu), false);
     }
   }
@@ -26,7 +26,7 @@ void Model::after_step(const Step& step, std::uint32_t cpu, Time now) {
     if (step.evicted_dirty) write_back(step, cpu, now);
   }
   if (step.network_evicted != Protocol::kNoLine)
-    write_home(step.network_evicted, c.station, step.network_evicted_met, 0, now, now);
+    write_home({cpu, step.network_evicted, kWrittenBack, 0}, c.station, step.network_evicted_met, now, now);
 }
 
 // A dirty line follows the request out of the processor; nothing waits for it.
@@ -36,25 +36,25 @@ void Model::write_back(const Step& step, std::uint32_t cpu, Time now) {
   c.miss_estimate.write();
   const std::uint32_t home = protocol_.home_of(step.evicted);
   std::uint64_t waited = 0;
-  const Time start = reserve_bus(c.station, now, now, kLinePackets, &waited);
+  const Carried what{cpu, step.evicted, kWrittenBack, c.phase};
+  const Time start = reserve_bus(c.station, now, now, kLinePackets, what, &waited);
   const Time sent = start + kLinePackets * p_.bus_ps;
   if (step.evicted_met != BlockState::kNotIn) {
-    write_home(step.evicted, c.station, step.evicted_met, c.phase, now, sent);
+    write_home(what, c.station, step.evicted_met, now, sent);
   } else {
     stations_[c.station].network_cache.reserve(now, sent + p_.fifo_cycles * p_.bus_ps,
                                                (p_.lookup_cycles + p_.memory_cycles) * p_.bus_ps);
   }
   if (c.card->enabled()) {
-    c.card->at(cycle(now));
-    c.card->packet(kCommandWriteBack | kCommandCacheLine | kCommandData, bus_address(step.evicted, cpu), true,
-                   kLinePackets);
+    bring_card(c, now);
+    c.card->packet(kWrittenBack, bus_address(step.evicted, cpu), true, kLinePackets);
     c.card->charge(CounterEvent::kBusRequest, static_cast<std::uint32_t>(waited) + 1);
   }
   substrata_transaction* const slot = c.bus.reserve();
   if (slot == nullptr) return;
   *slot = {};
   slot->time = now;
-  slot->address = step.evicted * p_.shape.line_bytes;
+  slot->address = Protocol::physical(step.evicted) * p_.shape.line_bytes;
   slot->initiator = cpu;
   slot->target = home;
   slot->size = static_cast<std::uint32_t>(p_.shape.line_bytes);
@@ -69,21 +69,18 @@ void Model::write_back(const Step& step, std::uint32_t cpu, Time now) {
 
 // A line goes home from a station, of which it has left the bus if that is its home: over the rings and the home's
 // bus into the memory's FIFO, and is written.
-void Model::write_home(std::uint64_t line, std::uint32_t from, BlockState met, std::uint16_t phase, Time now,
-                       Time sent) {
-  const std::uint32_t home = protocol_.home_of(line);
+void Model::write_home(const Carried& what, std::uint32_t from, BlockState met, Time now, Time sent) {
+  const std::uint32_t home = protocol_.home_of(what.line);
   Time at = sent;
   if (home != from) {
-    at = over_ring(from, home, now, sent, kLinePackets, nullptr);
+    at = over_ring(from, home, now, sent, kLinePackets, what.phase, nullptr);
     std::uint64_t waited = 0;
-    at = reserve_bus(home, now, at, kLinePackets, &waited) + kLinePackets * p_.bus_ps;
+    at = reserve_bus(home, now, at, kLinePackets, what, &waited) + kLinePackets * p_.bus_ps;
   }
   const Time arrived = at + p_.fifo_cycles * p_.bus_ps;
   const std::uint64_t service = p_.lookup_cycles + p_.memory_cycles;
-  const Time begun = queue_at_memory(home, now, arrived, kLinePackets, service);
-  MemoryCard& card = rack_.memory(home);
-  card.hit(met, RequestType::kWriteBack, phase);
-  card.served((begun - arrived) / p_.bus_ps, service);
+  queue_at_memory(home, now, arrived, kLinePackets, service, what.phase);
+  rack_.memory(home).hit(met, RequestType::kWriteBack, what.phase);
 }
 
 void Model::deliver(const Delivery& delivery, std::uint32_t by, Time now) {
@@ -93,7 +90,15 @@ void Model::deliver(const Delivery& delivery, std::uint32_t by, Time now) {
     if (!update) drop_primary(c, delivery.line, false);
     c.debt += p_.snoop_stall;
   }
-  if (update) return;
+  if (update) {
+    // Its own update of the line is on the way, or was refused and is sent again anyway.
+    const bool sent = c.stage == Stage::kNetworkCache || c.stage == Stage::kHome;
+    if (delivery.hit && c.want == Want::kUpdate && c.line == delivery.line) {
+      c.overtaken = c.overtaken || sent;
+      if (c.stage == Stage::kIssue && c.was_refused) c.type = MissType::kOwnershipCancelled;
+    }
+    return;
+  }
   const std::uint64_t index = protocol_.index_of(delivery.line);
   if (c.probe_at != 0) probe_invalidation(c, now);
   c.hit_estimate.external_invalidate(static_cast<std::uint32_t>(index));
@@ -108,13 +113,13 @@ void Model::deliver(const Delivery& delivery, std::uint32_t by, Time now) {
   }
   if (c.card->enabled()) {
     flush(c);
-    c.card->at(cycle(now));
+    bring_card(c, now);
     c.card->packet(kCommandInvalidate, bus_address(delivery.line, by), false);
   }
   if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
     *slot = {};
     slot->time = now;
-    slot->address = delivery.line * p_.shape.line_bytes;
+    slot->address = Protocol::physical(delivery.line) * p_.shape.line_bytes;
     slot->initiator = by;
     slot->target = protocol_.home_of(delivery.line);
     slot->size = static_cast<std::uint32_t>(p_.shape.line_bytes);
@@ -141,7 +146,7 @@ void Model::probe_invalidation(Cpu& c, Time now) {
   if (!c.probe_valid || !c.hit_estimate.made_invalid(index)) return;
   ++c.truth.invalidation_hits_estimated;
   if (c.card->enabled()) {
-    c.card->at(cycle(now));
+    bring_card(c, now);
     c.card->pulse(CounterEvent::kInvalidationHit);
   }
 }
@@ -242,7 +247,7 @@ bool Model::complete(std::uint32_t cpu, Time& now) {
   Truth& t = c.truth;
   const auto latency = static_cast<std::uint32_t>((now - c.issued) / p_.bus_ps);
   if (c.card->enabled()) {
-    c.card->at(cycle(now));
+    bring_card(c, now);
     lower_levels(c);
     const bool data = c.want == Want::kRead || c.want == Want::kExclusive;
     c.card->response(
@@ -255,7 +260,7 @@ bool Model::complete(std::uint32_t cpu, Time& now) {
   if (c.supplier >= 0) {
     ProcessorCard& owner = *cpus_[static_cast<std::uint32_t>(c.supplier)].card;
     if (owner.enabled()) {
-      owner.at(cycle(now));
+      bring_card(cpus_[static_cast<std::uint32_t>(c.supplier)], now);
       owner.packet(kCommandIntervention | kCommandCacheLine | kCommandResponse | kCommandData,
                    bus_address(c.line, cpu), true, kLinePackets);
     }
@@ -291,8 +296,11 @@ bool Model::complete(std::uint32_t cpu, Time& now) {
   ++t.responses[c.response_state & 0x1fU];
   // The processor stalls until the response, less what it could do meanwhile.
   const std::uint64_t whole = (now - c.issued) / p_.processor_ps;
-  const std::uint64_t hidden =
-      c.want == Want::kRead ? std::min(whole, p_.overlap_cycles * p_.bus_ps / p_.processor_ps) : 0;
+  const bool owns = c.want == Want::kUpgrade || c.want == Want::kUpdate;
+  const std::uint64_t most = p_.weak_consistency && owns ? whole
+                             : c.want == Want::kRead     ? p_.overlap_cycles * p_.bus_ps / p_.processor_ps
+                                                         : 0;
+  const std::uint64_t hidden = std::min(whole, most);
   t.whole_miss_cycles += whole;
   t.apparent_miss_cycles += whole - hidden;
   charge(c, Pipeline::kSecondaryStall, whole - hidden);
@@ -307,8 +315,7 @@ bool Model::complete(std::uint32_t cpu, Time& now) {
     look_up(cpu, now);
     return false;
   }
-  if (!p_.split && !c.is_fetch)
-    fill_primary(c, c.address, c.want == Want::kExclusive || c.want == Want::kUpgrade);
+  if (!c.is_fetch) fill_primary(c, c.address, c.want == Want::kExclusive || c.want == Want::kUpgrade);
   return true;
 }
 

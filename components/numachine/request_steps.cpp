@@ -39,7 +39,11 @@ bool Model::step(std::uint32_t cpu, std::uint64_t address, unsigned size, bool w
       write ? ++c.stores : ++c.loads;
       now += p_.processor_ps;
     }
-    if (!look_up(cpu, now)) return false;
+    if (is_uncached(c.line)) [[unlikely]] {
+      if (!begin_uncached(cpu, now)) return false;
+    } else if (!look_up(cpu, now)) {
+      return false;
+    }
   } else {
     switch (c.stage) {
       case Stage::kIssue:
@@ -53,6 +57,12 @@ bool Model::step(std::uint32_t cpu, std::uint64_t address, unsigned size, bool w
         return false;
       case Stage::kDone:
         if (!complete(cpu, now)) return false;
+        break;
+      case Stage::kUncached:
+        at_memory(cpu, now);
+        return false;
+      case Stage::kWord:
+        complete_uncached(cpu, now);
         break;
       case Stage::kIdle:
         break;
@@ -73,11 +83,7 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   if (c.probe_at != 0 && c.probe_at <= now) probe_invalidation(c, now);
   follow_phase(c, cpu, now);
   c.restarts = false;
-  // In a split cache the upper half is the instructions'; the model keeps the line's number apart for it.
-  if (p_.split) {
-    const std::uint64_t half = protocol_.shape().cache_lines / 2;
-    c.line = c.line / half * 2 * half + c.line % half + (c.is_fetch ? half : 0);
-  }
+  if (p_.shape.split && c.is_fetch) c.line |= kInstructionLine;
   const std::uint64_t index = protocol_.index_of(c.line);
   const Found found = protocol_.find(cpu, c.line, c.is_write);
   const bool valid = protocol_.state_at(cpu, index) != CacheState::kInvalid;
@@ -87,7 +93,7 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   const bool missed = found == Found::kInvalidation || found == Found::kOther;
   if (c.card->enabled()) {
     flush(c);
-    c.card->at(cycle(now));
+    bring_card(c, now);
     c.card->secondary_access(static_cast<std::uint32_t>(index), c.is_write, missed);
   }
   if (found == Found::kHit) {
@@ -95,7 +101,7 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
     charge(c, state, p_.secondary_stall);
     c.stalled += p_.secondary_stall;
     now += p_.secondary_stall * p_.processor_ps;
-    if (!p_.split && !c.is_fetch)
+    if (!c.is_fetch)
       fill_primary(c, c.address, c.is_write || protocol_.find(cpu, c.line, true) == Found::kHit);
     serve_interrupts(c, now);
     return true;
@@ -104,17 +110,20 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
            : found == Found::kInvalidation ? MissType::kInvalidation
                                            : MissType::kOther;
   const bool update = p_.shape.update != (c.line - p_.other_first < p_.other_lines);
-  c.want = !c.is_write || (update && found != Found::kOwnership) ? Want::kRead
-           : found == Found::kOwnership                          ? (update ? Want::kUpdate : Want::kUpgrade)
-                                                                 : Want::kExclusive;
+  const bool intends = !c.is_write && !update && c.line - p_.intent_first < p_.intent_lines;
+  c.want = intends                                                 ? Want::kExclusive
+           : !c.is_write || (update && found != Found::kOwnership) ? Want::kRead
+           : found == Found::kOwnership                            ? (update ? Want::kUpdate : Want::kUpgrade)
+                                                                   : Want::kExclusive;
   // Its next steps will look at these.
   const LineProfile& line = profile_of(c.line);
   __builtin_prefetch(&line, 1);
   __builtin_prefetch(reinterpret_cast<const char*>(&line) + sizeof line / 2, 1);
   __builtin_prefetch(&c.profile[index], 1);
-  rack_.memory(protocol_.home_of(c.line)).expect(protocol_.page_of(c.line), c.station);
+  rack_.memory(protocol_.home_of(c.line)).expect(protocol_.page_of(Protocol::physical(c.line)), c.station);
   flush_instructions(c, cpu, now);
   c.missed_estimate = false;
+  if (c.write_starts > now) c.miss_estimate.write();  // it leaves between this look and the request
   if (c.want == Want::kRead || c.want == Want::kExclusive) {
     c.missed_estimate = c.miss_estimate.read(static_cast<std::uint32_t>(index));
     if (c.missed_estimate) ++c.truth.invalidation_misses_estimated;
@@ -124,12 +133,12 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   now = whole_cycle(now);
   c.issued = c.exclusive_since = now;
   c.nacks = 0;
-  c.was_refused = false;
+  c.was_refused = c.overtaken = c.goes_again = false;
   c.bus_wait = c.bus_busy = 0;
   c.ring_wait = 0;
   c.supplier = -1;
   if (c.card->enabled()) {
-    c.card->at(cycle(now));
+    bring_card(c, now);
     c.card->raise(CounterEvent::kMostRecent);
     if (c.want == Want::kRead) c.card->raise(CounterEvent::kRead);
     if (c.want == Want::kExclusive) c.card->raise(CounterEvent::kReadExclusive);
@@ -141,21 +150,32 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   return false;
 }
 
+void Model::note(QueueMonitor& queue, Time now, Time asked, Time begun, std::uint64_t service,
+                 std::uint16_t phase) {
+  const std::uint64_t waited = (begun - asked) / p_.bus_ps;
+  queue.served(waited, service, phase);
+  if (waited != 0) queue.waited(cycle(now), cycle(asked), cycle(begun));
+}
+
 // Bus cycles from the time it is asked for.
 Time Model::reserve_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles,
-                        std::uint64_t* waited) {
+                        const Carried& what, std::uint64_t* waited) {
   Station& s = stations_[station];
   const Time asked = whole_cycle(earliest);
   const Time start = s.bus.reserve(now, asked, cycles * p_.bus_ps);
   s.bus_busy += cycles;
   *waited = (start - asked) / p_.bus_ps;
+  note(rack_.queues(station).bus, now, asked, start, cycles, what.phase);
+  if (p_.traces_buses) [[unlikely]]
+    trace_bus(station, now, asked, start, cycles, what);
   return start;
 }
 
 // For a request of that processor.
-Time Model::take_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles, Cpu& c) {
+Time Model::take_bus(std::uint32_t station, Time now, Time earliest, std::uint64_t cycles, Cpu& c,
+                     std::uint16_t command) {
   std::uint64_t waited = 0;
-  const Time start = reserve_bus(station, now, earliest, cycles, &waited);
+  const Time start = reserve_bus(station, now, earliest, cycles, carried(c, command), &waited);
   c.bus_busy += static_cast<std::uint32_t>(cycles);
   c.bus_wait += static_cast<std::uint32_t>(waited);
   return start;
@@ -164,7 +184,7 @@ Time Model::take_bus(std::uint32_t station, Time now, Time earliest, std::uint64
 // Links are slots that move on each cycle; a packet waits until its first link is free, and holds each link
 // on its way for a cycle.
 Time Model::over_ring(std::uint32_t from, std::uint32_t to, Time now, Time earliest, std::uint64_t packets,
-                      std::uint64_t* waited) {
+                      std::uint16_t phase, std::uint64_t* waited) {
   const std::uint32_t per_ring = p_.stations_per_ring;
   const std::uint32_t places = per_ring + 1;
   const std::uint32_t rings = (p_.shape.stations + per_ring - 1) / per_ring;
@@ -173,6 +193,11 @@ Time Model::over_ring(std::uint32_t from, std::uint32_t to, Time now, Time earli
     for (std::uint32_t place = begin; place != end; place = (place + 1) % size) {
       const Time start = links_[first + place].reserve(now, at, packets * p_.bus_ps);
       if (waited != nullptr) *waited += (start - at) / p_.bus_ps;
+      // The ring that connects the others comes last, and its links belong to no station.
+      if (first < std::size_t{rings} * places && place < per_ring) {
+        const auto station = static_cast<std::uint32_t>(first / places * per_ring + place);
+        if (station < p_.shape.stations) note(rack_.queues(station).link, now, at, start, packets, phase);
+      }
       at = start + p_.bus_ps;
     }
   };
@@ -190,19 +215,20 @@ Time Model::over_ring(std::uint32_t from, std::uint32_t to, Time now, Time earli
 
 void Model::issue(std::uint32_t cpu, Time& now) {
   Cpu& c = cpus_[cpu];
-  const Time start = take_bus(c.station, now, now, 1, c);
+  // What it wrote before, uncached, leaves before.
+  const Time start = take_bus(c.station, now, std::max(now, c.write_left), 1, c, command_of(c.want));
   if (c.was_refused && c.nacks == 1) c.first_retry = now;
   if (c.card->enabled()) {
-    c.card->at(cycle(now));
+    bring_card(c, now);
+    if (c.was_refused || c.goes_again) c.card->packet(command_of(c.want), bus_address(c.line, cpu), true);
     if (c.was_refused) {
-      c.card->packet(command_of(c.want), bus_address(c.line, cpu), true);
       c.card->pulse(CounterEvent::kNackRetry);
       c.card->raise(CounterEvent::kNackCycles);
     }
     // Up in the cycle of the grant too.
     c.card->charge(CounterEvent::kBusRequest, static_cast<std::uint32_t>((start - now) / p_.bus_ps) + 1);
   }
-  c.was_refused = false;
+  c.was_refused = c.goes_again = false;
   c.stage = protocol_.home_of(c.line) == c.station ? Stage::kHome : Stage::kNetworkCache;
   now = start + (1 + p_.fifo_cycles) * p_.bus_ps;
 }
@@ -215,23 +241,42 @@ bool Model::check_ownership(Cpu& c, std::uint32_t cpu, Time now) {
   c.type = MissType::kOwnershipCancelled;
   c.exclusive_since = whole_cycle(now);
   if (c.card->enabled()) {
-    c.card->at(cycle(c.exclusive_since));
+    bring_card(c, c.exclusive_since);
     c.card->raise(CounterEvent::kReadExclusive);
     c.card->raise(CounterEvent::kReadOrExclusive);
   }
   return true;
 }
 
+// A cancelled update: the processor takes another's, which came after it sent its own, and sends that again (section
+// 3.3.2).
+void Model::turn_back(std::uint32_t cpu, Time returned, Time& now) {
+  Cpu& c = cpus_[cpu];
+  const auto command = static_cast<std::uint16_t>(command_of(c.want) | kCommandResponse);
+  now = take_bus(c.station, now, returned, 1, c, command) + p_.bus_ps;
+  if (c.card->enabled()) {
+    bring_card(c, now);
+    c.card->packet(command, bus_address(c.line, cpu), false);
+  }
+  c.type = MissType::kOwnershipCancelled;
+  c.overtaken = false;
+  c.goes_again = true;
+  c.stage = Stage::kIssue;
+}
+
 void Model::refuse(std::uint32_t cpu, Time returned, Time& now) {
   Cpu& c = cpus_[cpu];
   ++c.nacks;
   ++profile_of(c.line).nacks;
-  const Time back = take_bus(c.station, now, returned, 1, c) + p_.bus_ps;
+  const auto command = static_cast<std::uint16_t>(command_of(c.want) | kCommandNack | kCommandResponse);
+  const Time back = take_bus(c.station, now, returned, 1, c, command) + p_.bus_ps;
   if (c.card->enabled()) {
-    c.card->at(cycle(back));
-    c.card->packet(static_cast<std::uint16_t>(command_of(c.want) | kCommandNack | kCommandResponse),
-                   bus_address(c.line, cpu), false);
+    bring_card(c, back);
+    c.card->packet(command, bus_address(c.line, cpu), false);
   }
+  // Sent again anyway.
+  if (c.overtaken) c.type = MissType::kOwnershipCancelled;
+  c.overtaken = false;
   c.was_refused = true;
   c.stage = Stage::kIssue;
   now = back + p_.retry_cycles * p_.bus_ps;
@@ -246,7 +291,7 @@ void Model::bus_error(Cpu& c, Time& now) {
   if (c.type == MissType::kOwnershipSuccessful) ++c.truth.ownership_unsuccessful;
   ++c.truth.bus_errors;
   if (c.card->enabled()) {
-    c.card->at(cycle(now));
+    bring_card(c, now);
     lower_levels(c);
     c.card->bus_error();
   }
@@ -264,8 +309,9 @@ void Model::bus_error(Cpu& c, Time& now) {
 void Model::at_network_cache(std::uint32_t cpu, Time& now) {
   Cpu& c = cpus_[cpu];
   Station& s = stations_[c.station];
-  const Time looked =
-      s.network_cache.reserve(now, now, p_.lookup_cycles * p_.bus_ps) + p_.lookup_cycles * p_.bus_ps;
+  const Time begun = s.network_cache.reserve(now, now, p_.lookup_cycles * p_.bus_ps);
+  note(rack_.queues(c.station).network_cache, now, now, begun, p_.lookup_cycles, c.phase);
+  const Time looked = begun + p_.lookup_cycles * p_.bus_ps;
   // A line that a processor of this station requests from its home is locked.
   const std::uint32_t first = c.station * p_.shape.per_station;
   for (std::uint32_t other = first; other < first + p_.shape.per_station; ++other) {
@@ -277,7 +323,7 @@ void Model::at_network_cache(std::uint32_t cpu, Time& now) {
   check_ownership(c, cpu, now);
   const Step step = protocol_.at_network_cache(cpu, c.line, c.want);
   if (!step.served) {
-    now = over_ring(c.station, protocol_.home_of(c.line), now, looked, 1, &c.ring_wait);
+    now = over_ring(c.station, protocol_.home_of(c.line), now, looked, 1, c.phase, &c.ring_wait);
     c.stage = Stage::kHome;
     return;
   }
@@ -288,12 +334,13 @@ void Model::at_network_cache(std::uint32_t cpu, Time& now) {
   after_step(step, cpu, now);
   Time done = looked;
   if (step.owner >= 0) {
-    done = take_bus(c.station, now, done, 1, c) + (1 + p_.intervention_cycles) * p_.bus_ps;
+    done = take_bus(c.station, now, done, 1, c, kCommandIntervention | kCommandCacheLine) +
+           (1 + p_.intervention_cycles) * p_.bus_ps;
   } else if (step.data) {
     done += p_.memory_cycles * p_.bus_ps;
   }
   const std::uint64_t packets = step.data ? kLinePackets : 1;
-  done = take_bus(c.station, now, done, packets, c) + packets * p_.bus_ps;
+  done = take_bus(c.station, now, done, packets, c, response_to(c.want, step.data)) + packets * p_.bus_ps;
   c.stage = Stage::kDone;
   now = done;
 }
@@ -319,8 +366,9 @@ void Model::apply_changes(std::uint32_t station, Time upto) {
 
 // A block's memory takes what is in its incoming FIFO one after the other. Gives when it begins with this.
 Time Model::queue_at_memory(std::uint32_t home, Time now, Time arrived, std::uint64_t packets,
-                            std::uint64_t service) {
+                            std::uint64_t service, std::uint16_t phase) {
   const Time begun = stations_[home].block_memory.reserve(now, arrived, service * p_.bus_ps);
+  note(rack_.memory(home).queue, now, arrived, begun, service, phase);
   const auto count = static_cast<std::int32_t>(packets);
   apply_changes(home, now);
   change_fifo(home, {arrived, 1, count, false});
@@ -329,8 +377,9 @@ Time Model::queue_at_memory(std::uint32_t home, Time now, Time arrived, std::uin
 }
 
 // Through the outgoing FIFO onto the home's bus, where the ring interface is too. Gives when the last packet is there.
-Time Model::send_from_memory(std::uint32_t home, Time now, Time ready, std::uint64_t packets, Cpu& c) {
-  const Time start = take_bus(home, now, ready, packets, c);
+Time Model::send_from_memory(std::uint32_t home, Time now, Time ready, std::uint64_t packets, Cpu& c,
+                             std::uint16_t command) {
+  const Time start = take_bus(home, now, ready, packets, c, command);
   const auto count = static_cast<std::int32_t>(packets);
   change_fifo(home, {ready, 1, count, true});
   change_fifo(home, {start + p_.bus_ps, -1, -count, true});
@@ -345,14 +394,17 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
   const bool remote = home != c.station;
   Time arrived = whole_cycle(now);
   // From the ring interface over the home's bus.
-  if (remote) arrived = take_bus(home, now, now, 1, c) + (1 + p_.fifo_cycles) * p_.bus_ps;
-  if (block.locked_until > now) {
+  if (remote) arrived = take_bus(home, now, now, 1, c, command_of(c.want)) + (1 + p_.fifo_cycles) * p_.bus_ps;
+  const bool locked = block.locked_until > now;
+  if (locked || c.overtaken) {
     Time returned = arrived + p_.lookup_cycles * p_.bus_ps;
     if (remote) {
-      returned = send_from_memory(home, now, returned, 1, c);
-      returned = over_ring(home, c.station, now, returned, 1, &c.ring_wait);
+      const auto command =
+          static_cast<std::uint16_t>(command_of(c.want) | kCommandResponse | (locked ? kCommandNack : 0));
+      returned = send_from_memory(home, now, returned, 1, c, command);
+      returned = over_ring(home, c.station, now, returned, 1, c.phase, &c.ring_wait);
     }
-    refuse(cpu, returned, now);
+    locked ? refuse(cpu, returned, now) : turn_back(cpu, returned, now);
     return;
   }
   check_ownership(c, cpu, now);
@@ -360,13 +412,12 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
   const Step step = protocol_.at_home(cpu, c.line, c.want);
   const bool from_memory = step.data && step.owner < 0 && step.owner_station < 0;
   const std::uint64_t service = p_.lookup_cycles + (from_memory ? p_.memory_cycles : 0);
-  const Time begun = queue_at_memory(home, now, arrived, 1, service);
+  const Time begun = queue_at_memory(home, now, arrived, 1, service, c.phase);
   const std::uint64_t waited = (begun - arrived) / p_.bus_ps;
   Time ready = begun + service * p_.bus_ps;
   ++s.requests;
   card.hit(step.met, type_of(c.want), c.phase);
-  card.served(waited, service);
-  card.page_use(protocol_.page_of(c.line), c.station);
+  card.page_use(protocol_.page_of(Protocol::physical(c.line)), c.station);
   profile_of(c.line).queue_cycles += waited;
   c.met = step.met;
   c.response_state = static_cast<std::uint8_t>(
@@ -377,42 +428,49 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
   // Where the data or the acknowledgement starts its way back.
   std::uint32_t from = home;
   const std::uint64_t packets = step.data ? kLinePackets : 1;
+  constexpr auto kIntervention = static_cast<std::uint16_t>(kCommandIntervention | kCommandCacheLine);
+  constexpr auto kGivenUp = static_cast<std::uint16_t>(kIntervention | kCommandResponse | kCommandData);
   if (step.owner_station >= 0) {
     const auto owner_station = static_cast<std::uint32_t>(step.owner_station);
-    ready = send_from_memory(home, now, ready, 1, c);
-    ready = over_ring(home, owner_station, now, ready, 1, &c.ring_wait) + p_.lookup_cycles * p_.bus_ps;
+    ready = send_from_memory(home, now, ready, 1, c, kIntervention);
+    ready =
+        over_ring(home, owner_station, now, ready, 1, c.phase, &c.ring_wait) + p_.lookup_cycles * p_.bus_ps;
     if (step.owner >= 0) {
-      ready = take_bus(owner_station, now, ready, 1, c) + (1 + p_.intervention_cycles) * p_.bus_ps;
+      ready =
+          take_bus(owner_station, now, ready, 1, c, kIntervention) + (1 + p_.intervention_cycles) * p_.bus_ps;
     } else {
       ready += p_.memory_cycles * p_.bus_ps;
     }
-    ready = take_bus(owner_station, now, ready, kLinePackets, c) + kLinePackets * p_.bus_ps;
+    ready = take_bus(owner_station, now, ready, kLinePackets, c, kGivenUp) + kLinePackets * p_.bus_ps;
     from = owner_station;
   } else if (step.owner >= 0) {
-    ready = send_from_memory(home, now, ready, 1, c) + p_.intervention_cycles * p_.bus_ps;
-    ready = take_bus(home, now, ready, kLinePackets, c) + kLinePackets * p_.bus_ps;
+    ready = send_from_memory(home, now, ready, 1, c, kIntervention) + p_.intervention_cycles * p_.bus_ps;
+    ready = take_bus(home, now, ready, kLinePackets, c, kGivenUp) + kLinePackets * p_.bus_ps;
   }
   // Sequential consistency: ownership only when every copy is gone, an update only when every copy has it.
   const Time looked = begun + p_.lookup_cycles * p_.bus_ps;
   Time agreed = looked;
+  const auto notice =
+      static_cast<std::uint16_t>(c.want == Want::kUpdate ? kCommandUpdate : kCommandInvalidate);
   if (step.stations != 0) {
-    const Time sent = send_from_memory(home, now, looked, 1, c);
+    const Time sent = send_from_memory(home, now, looked, 1, c, notice);
     for (std::uint32_t other = 0; other < p_.shape.stations; ++other) {
       if (((step.stations >> other) & 1U) == 0) continue;
-      const Time there = over_ring(home, other, now, sent, 1, &c.ring_wait);
-      agreed = std::max(agreed, take_bus(other, now, there, 1, c) + p_.bus_ps);
+      const Time there = over_ring(home, other, now, sent, 1, c.phase, &c.ring_wait);
+      agreed = std::max(agreed, take_bus(other, now, there, 1, c, notice) + p_.bus_ps);
     }
   }
   // Copies on the home's own station hear of it there; an intervention says it by itself.
   if (c.want != Want::kRead && step.owner < 0 && step.owner_station < 0 && step.stations == 0 &&
       !protocol_.deliveries().empty())
-    agreed = send_from_memory(home, now, looked, 1, c);
+    agreed = send_from_memory(home, now, looked, 1, c, notice);
   ready = std::max(ready, agreed);
   Time done = ready;
-  if (from == home) done = send_from_memory(home, now, ready, packets, c);
+  const std::uint16_t answer = response_to(c.want, step.data);
+  if (from == home) done = send_from_memory(home, now, ready, packets, c, answer);
   if (from != c.station) {
-    done = over_ring(from, c.station, now, done, packets, &c.ring_wait);
-    done = take_bus(c.station, now, done, packets, c) + packets * p_.bus_ps;
+    done = over_ring(from, c.station, now, done, packets, c.phase, &c.ring_wait);
+    done = take_bus(c.station, now, done, packets, c, answer) + packets * p_.bus_ps;
   }
   // Until other stations have answered, memory can serve no other request for this block.
   const bool long_way = step.owner_station >= 0 || step.owner >= 0 || step.stations != 0;
@@ -421,7 +479,7 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
   if (substrata_transaction* const slot = s.memory.reserve(); slot != nullptr) {
     *slot = {};
     slot->time = now;
-    slot->address = c.line * p_.shape.line_bytes;
+    slot->address = Protocol::physical(c.line) * p_.shape.line_bytes;
     slot->detail = pair(waited, c.ring_wait);
     slot->initiator = cpu;
     slot->target = home;

@@ -9,6 +9,8 @@
 namespace substrata::numachine {
 
 inline constexpr std::uint64_t kLinePackets = 9;  // a header and 64 bytes on a bus of 8 bytes
+inline constexpr std::uint64_t kWordPackets = 2;  // a header and an uncached word
+inline constexpr std::uint16_t kWrittenBack = kCommandWriteBack | kCommandCacheLine | kCommandData;
 
 inline std::uint16_t command_of(Want want) noexcept {
   switch (want) {
@@ -22,6 +24,10 @@ inline std::uint16_t command_of(Want want) noexcept {
       break;
   }
   return kCommandUpdate;
+}
+
+inline std::uint16_t response_to(Want want, bool data) noexcept {
+  return static_cast<std::uint16_t>(command_of(want) | kCommandResponse | (data ? kCommandData : 0));
 }
 
 inline RequestType type_of(Want want) noexcept {

@@ -43,7 +43,7 @@ Cause cause_of_line(const LineProfile& line, bool has_lock) {
 std::uint64_t address_in(const LineProfile& line, std::uint64_t line_bytes) {
   std::uint64_t word = 0;
   while (word < line.words.size() - 1 && line.words[word] == 0) ++word;
-  return line.line * line_bytes + word * line_bytes / line.words.size();
+  return Protocol::physical(line.line) * line_bytes + word * line_bytes / line.words.size();
 }
 
 }  // namespace

@@ -44,6 +44,10 @@ inline RequestDetail unpack_request(std::uint64_t bits) noexcept {
           .nack_cycles = field(51, 12)};
 }
 
+// Kinds of our own at that probe point: uncached accesses. The detail of a read is its latency in bus cycles.
+inline constexpr std::uint16_t kUncachedRead = SUBSTRATA_KIND_OWN;
+inline constexpr std::uint16_t kUncachedWrite = SUBSTRATA_KIND_OWN + 1;
+
 // The detail of SUBSTRATA_INSTRUCTIONS at the same probe point: since the last one, instructions and stall
 // cycles of the processor, 32 bits each; its address has loads and stores, 32 bits each, its start apparent
 // miss cycles (processor cycles in which nothing useful was done because of misses), its site branches that the program

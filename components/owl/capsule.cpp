@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "assignments.hpp"
 #include "base/error.hpp"
 #include "base/glob.hpp"
 #include "base/parse.hpp"
@@ -76,7 +77,7 @@ int Capsule::build(const substrata_owl_capsule_options& options) {
     RingHeader::Register& each = header.registers[i];
     std::strncpy(each.name, module.registers[i].name, sizeof each.name - 1);
     each.live = is_live(module, i) ? 1 : 0;
-    each.value = registers_[i];
+    header.values[0][i] = registers_[i];
     each.least = module.registers[i].least;
     each.most = module.registers[i].most;
   }
@@ -183,13 +184,20 @@ bool Capsule::accepts(std::vector<uint8_t>& known, uint16_t probe) const {
 
 void Capsule::take_registers() noexcept {
   RingHeader& header = ring_.memory().header();
-  register_changes_ = header.register_changes.load(std::memory_order_acquire);
   const Module& module = *entry_.module;
+  const uint64_t changes = header.register_changes.load(std::memory_order_acquire);
+  uint64_t values[SUBSTRATA_OWL_MOST_REGISTERS];
+  for (uint32_t i = 0; i < module.register_count; ++i)
+    values[i] = header.values[changes & 1][i].load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  // Written over meanwhile: the next batch takes them.
+  if (header.register_changes.load(std::memory_order_relaxed) != changes) return;
+  register_changes_ = changes;
   if (module.configure == nullptr) return;
   bool changed = false;
   for (uint32_t i = 0; i < module.register_count; ++i) {
     if (!is_live(module, i)) continue;
-    const uint64_t value = header.registers[i].value.load(std::memory_order_relaxed);
+    const uint64_t value = values[i];
     if (value == registers_[i] || value < module.registers[i].least || value > module.registers[i].most)
       continue;
     registers_[i] = value;
@@ -288,13 +296,13 @@ int Capsule::read_register(const char* name, uint64_t* value) {
   const Module& module = *entry_.module;
   for (uint32_t i = 0; i < module.register_count; ++i) {
     if (std::strcmp(module.registers[i].name, name) != 0) continue;
-    *value = ring_.memory().header().registers[i].value.load(std::memory_order_relaxed);
+    *value = ring_.memory().register_value(i);
     return 0;
   }
   return fail(Code::kNoEvent, "the module '%s' has no register '%.80s'", module.name, name);
 }
 
-int Capsule::write_register(const char* name, uint64_t value) {
+int Capsule::check_register(const char* name, uint64_t value, RegisterValue* out) const {
   const Module& module = *entry_.module;
   for (uint32_t i = 0; i < module.register_count; ++i) {
     const Register& r = module.registers[i];
@@ -303,16 +311,28 @@ int Capsule::write_register(const char* name, uint64_t value) {
       return fail(Code::kInvalid, "register '%s' takes %llu to %llu", name,
                   static_cast<unsigned long long>(r.least), static_cast<unsigned long long>(r.most));
     }
-    RingHeader& header = ring_.memory().header();
     if (!is_live(module, i)) {
       return fail(Code::kConflict, "register '%s' of the module '%s' is fixed when its capsule is attached",
                   name, module.name);
     }
-    header.registers[i].value.store(value);
-    header.register_changes.fetch_add(1, std::memory_order_release);
+    *out = {i, value};
     return 0;
   }
   return fail(Code::kNoEvent, "the module '%s' has no register '%.80s'", module.name, name);
+}
+
+int Capsule::write_register(const char* name, uint64_t value) {
+  RegisterValue made{};
+  const int refused = check_register(name, value, &made);
+  return refused != 0 ? refused : ring_.memory().write_registers(&made, 1);
+}
+
+int Capsule::write_registers(const char* assignments) {
+  std::vector<RegisterValue> made;
+  const int refused = for_each_assignment(assignments, [&](const char* name, uint64_t value) {
+    return check_register(name, value, &made.emplace_back());
+  });
+  return refused != 0 ? refused : ring_.memory().write_registers(made.data(), made.size());
 }
 
 int Capsule::metric(const char* name, uint64_t* value) {

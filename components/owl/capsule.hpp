@@ -104,6 +104,8 @@ class Capsule {
   int write_back();
   int read_register(const char* name, uint64_t* value);
   int write_register(const char* name, uint64_t value);
+  // "NAME=NUMBER:NAME=NUMBER", all at once.
+  int write_registers(const char* assignments);
   int metric(const char* name, uint64_t* value);
   void statistics(substrata_owl_statistics* out) noexcept;
   void on_near_full(void (*call)(void*, substrata_owl_capsule*), void* owner);
@@ -127,6 +129,8 @@ class Capsule {
   Seat* seat() noexcept;
   bool accepts(std::vector<uint8_t>& known, uint16_t probe) const;
   void take_registers() noexcept;
+  // 0 where the register may have that value.
+  int check_register(const char* name, uint64_t value, RegisterValue* out) const;
   void publish_numbers() noexcept;
   // With the seat's mutex: what its module counted since goes to the record.
   void publish(Seat& seat, const uint64_t* metrics) noexcept;

@@ -4,11 +4,21 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "table.hpp"
 
 namespace substrata::owl {
 namespace {
+
+// The value as the bits of a double, where as many bytes are a floating-point number.
+uint64_t real_of(const Transaction& t) noexcept {
+  if (!has_value(t) || (t.size != sizeof(float) && t.size < sizeof(double)))
+    return std::bit_cast<uint64_t>(std::numeric_limits<double>::quiet_NaN());
+  return t.size == sizeof(float)
+             ? std::bit_cast<uint64_t>(double{std::bit_cast<float>(static_cast<uint32_t>(t.detail))})
+             : t.detail;
+}
 
 template <typename Get>
 void load(uint64_t* out, const View& view, const Get& get) noexcept {
@@ -59,6 +69,12 @@ void load_field(uint64_t* out, const View& view, Field field, ObjectNames* objec
     case Field::kObject:
       return load(out, view,
                   [&](const T& t) { return objects != nullptr ? objects->at(t.address) : uint64_t{0}; });
+    case Field::kValue:
+      return load(out, view, [](const T& t) { return has_value(t) ? t.detail : uint64_t{0}; });
+    case Field::kValued:
+      return load(out, view, [](const T& t) { return uint64_t{has_value(t)}; });
+    case Field::kReal:
+      return load(out, view, real_of);
     case Field::kFields:
       break;
   }

@@ -3,6 +3,7 @@
 
 #include "base/parse.hpp"
 #include "names.hpp"
+#include "system_call_names.hpp"
 #include "table.hpp"
 
 namespace substrata::owl {
@@ -65,6 +66,7 @@ void ExpressionParser::binary(Expression& out, unsigned level) {
   while (true) {
     here();
     const Operator* const found = operator_at(text_.substr(at_));
+    if (found == nullptr && peek() == '=') throw SyntaxError{here(), "'=' compares nothing: write '=='"};
     if (found == nullptr || found->level != level) return;
     at_ += found->text.size();
     binary(out, level + 1);
@@ -96,6 +98,13 @@ void ExpressionParser::unary(Expression& out) {
   --nesting_;
 }
 
+uint64_t system_call(const std::string& name, size_t at) {
+  uint64_t number = 0;
+  if (!system_call_number(name, &number))
+    throw SyntaxError{at, "there is no system call '" + name + "'" + suggestion(name, system_call_names())};
+  return number;
+}
+
 // A text means the number that the field before it has for it.
 void ExpressionParser::compared_text(Expression& out, size_t at) {
   const std::string text = string();
@@ -104,8 +113,10 @@ void ExpressionParser::compared_text(Expression& out, size_t at) {
     out.code.push_back({Op::kNumber, number_of(text)});
   else if (before != nullptr && before->op == Op::kField && before->operand == uint64_t(Field::kPhase))
     out.code.push_back({Op::kNumber, substrata_region(text.c_str())});
+  else if (before != nullptr && before->op == Op::kField && before->operand == uint64_t(Field::kDetail))
+    out.code.push_back({Op::kNumber, system_call(text, at)});
   else
-    throw SyntaxError{at, "a text is compared with object or region: object == \"" + text + "\""};
+    throw SyntaxError{at, "a text is compared with object, region or call: object == \"" + text + "\""};
 }
 
 uint32_t ExpressionParser::state_keys(std::string_view name, size_t at, std::vector<Expression>* keys) {
@@ -164,6 +175,8 @@ void ExpressionParser::name(Expression& out, size_t at) {
   } else if (const uint32_t own = find_register(found); own != kNoRegister) {
     out.code.push_back({Op::kRegister, own});
   } else if (const FieldName* const field = find_field(found)) {
+    if (field->shown == Shown::kReal)
+      throw SyntaxError{at, "'real' shows a value as a floating-point number: use it behind 'by'"};
     if (field->shown == Shown::kLine || field->shown == Shown::kFunction)
       throw SyntaxError{at, "'" + std::string(found) + "' is known at the end only: use it behind 'by'"};
     out.code.push_back({Op::kField, static_cast<uint64_t>(field->field)});

@@ -16,10 +16,13 @@ constexpr std::pair<std::string_view, std::string_view> kShort[] = {
     {"mem.l2-memory", "mem.cpu*.l2-memory"},
     {"mpi.send", "mpi.rank*.send"},
     {"mpi.receive", "mpi.rank*.receive"},
+    {"mpi.contents", "mpi-contents.rank*"},
     {"mpi", "mpi.rank*"},
     {"page-faults", "os.page-faults"},
     {"samples", "os.processor-samples"},
     {"switches", "os.switches"},
+    {"syscalls", "os.system-calls"},
+    {"memory-samples", "os.memory-samples"},
     {"io", "io.calls"},
     {"counters", "counter.*"},
 };

@@ -1,6 +1,8 @@
 // Evaluates expressions, and knows the names of fields, kinds and states.
 #include "expression.hpp"
 
+#include <substrata/values.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -18,7 +20,9 @@ constexpr FieldName kFieldNames[] = {
     {"thread", Field::kThread, Shown::kNumber},    {"took", Field::kTook, Shown::kNumber},
     {"page", Field::kPage, Shown::kAddress},       {"object", Field::kObject, Shown::kObject},
     {"region", Field::kPhase, Shown::kRegion},     {"line", Field::kSite, Shown::kLine},
-    {"function", Field::kSite, Shown::kFunction},
+    {"function", Field::kSite, Shown::kFunction},  {"value", Field::kValue, Shown::kNumber},
+    {"valued", Field::kValued, Shown::kNumber},    {"call", Field::kDetail, Shown::kCall},
+    {"real", Field::kReal, Shown::kReal},
 };
 
 struct Constant {
@@ -68,6 +72,8 @@ constexpr Constant kConstants[] = {
     {"WAIT", SUBSTRATA_WAIT},
     {"SAMPLE", SUBSTRATA_SAMPLE},
     {"COMMAND", SUBSTRATA_COMMAND},
+    {"SYSTEM_CALL", SUBSTRATA_SYSTEM_CALL},
+    {"TRACEPOINT", SUBSTRATA_TRACEPOINT},
     {"HIT", SUBSTRATA_HIT},
     {"MISS", SUBSTRATA_MISS},
     {"CLEAN", SUBSTRATA_CLEAN},

@@ -30,11 +30,26 @@ enum class Field : uint8_t {
   kTook,
   kPage,
   kObject,
+  kValue,
+  kValued,
+  kReal,
   kFields
 };
 inline constexpr Field kLastAssignable = Field::kFlags;
 // How a value is shown as a key.
-enum class Shown : uint8_t { kNumber, kAddress, kKind, kState, kProbe, kObject, kRegion, kLine, kFunction };
+enum class Shown : uint8_t {
+  kNumber,
+  kAddress,
+  kKind,
+  kState,
+  kProbe,
+  kObject,
+  kRegion,
+  kLine,
+  kFunction,
+  kCall,
+  kReal
+};
 
 struct FieldName {
   std::string_view name;

@@ -1,4 +1,4 @@
-// Module guard: address-range assertions.
+// Module guard: assertions about addresses and values.
 #include <algorithm>
 #include <limits>
 
@@ -9,7 +9,8 @@ namespace {
 
 constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
 
-// Address-range assertions on every access. A range with low > high is empty.
+// Assertions on every access: ranges of addresses, and bounds of the values that lie in one. A range with low > high
+// is empty.
 class Guard {
  public:
   static constexpr Register kRegisters[] = {
@@ -27,12 +28,20 @@ class Guard {
       reg("deny3", "what is forbidden there", 2, 0, 7, true),
       reg("within_low", "every access must be from this address on", 0, 0, kAll, true),
       reg("within_high", "up to this one", kAll, 0, kAll, true),
+      reg("values_low", "bounds of values: of accesses from this address on, where they carry a value", kAll,
+          0, kAll, true),
+      reg("values_high", "up to this one", 0, 0, kAll, true),
+      reg("value_low", "the least value allowed there", 0, 0, kAll, true),
+      reg("value_high", "the greatest", kAll, 0, kAll, true),
   };
+  enum Index { kWithinLow = 12, kWithinHigh, kValuesLow, kValuesHigh, kValueLow, kValueHigh };
   static constexpr Metric kMetrics[] = {
       count_metric("CHECKED", "accesses checked", "accesses"),
       count_metric("VIOLATIONS", "accesses that an assertion forbids", "accesses"),
   };
-  static void cost(const uint64_t*, Cost& out) noexcept { out = {2, 14 * 64, 14}; }
+  static void cost(const uint64_t*, Cost& out) noexcept {
+    out = {2, std::size(kRegisters) * 64, std::size(kRegisters)};
+  }
   static bool forwards(const uint64_t*) noexcept { return true; }
   Guard(const uint64_t* r, const Services& services) : services_(services) { configure(r); }
   void configure(const uint64_t* r) noexcept { std::copy_n(r, std::size(kRegisters), r_); }
@@ -47,7 +56,10 @@ class Guard {
                             : t.kind == SUBSTRATA_WRITE ? 2
                             : t.kind == SUBSTRATA_FETCH ? 4
                                                         : 3;
-      uint32_t broken = t.address < r_[12] || last > r_[13] ? 5 : 0;
+      uint32_t broken = t.address < r_[kWithinLow] || last > r_[kWithinHigh] ? 5 : 0;
+      if (has_value(t) && t.address >= r_[kValuesLow] && t.address <= r_[kValuesHigh] &&
+          (t.detail < r_[kValueLow] || t.detail > r_[kValueHigh]))
+        broken = 6;
       for (uint32_t range = 0; range < 4 && broken == 0; ++range) {
         const uint64_t* const at = r_ + 3 * range;
         if (at[0] <= at[1] && last >= at[0] && t.address <= at[1] && (does & at[2]) != 0) broken = range + 1;
@@ -74,7 +86,8 @@ class Guard {
 }  // namespace
 
 constexpr Module kGuardModule = make_module<Guard>(
-    "guard", "address-range assertions on every access; a violation is signalled on the access itself",
+    "guard",
+    "assertions about the addresses and values of accesses; a violation is signalled on the access itself",
     "the access that violates an assertion");
 
 }  // namespace substrata::owl

@@ -26,7 +26,12 @@ class Log {
     kKind,
     kKeep,
     kTriggerLow,
-    kTriggerHigh
+    kTriggerHigh,
+    kTriggerKind,
+    kTriggerSiteLow,
+    kTriggerSiteHigh,
+    kTriggerValueLow,
+    kTriggerValueHigh
   };
   static constexpr Register kRegisters[] = {
       reg("format", "0 raw records, 1 runs of constant steps, 2 value prediction", 2, 0, 2),
@@ -42,6 +47,12 @@ class Log {
           65536),
       reg("trigger_low", "a trigger: an access from this address on", kAll, 0, kAll, true),
       reg("trigger_high", "up to this address", 0, 0, kAll, true),
+      reg("trigger_kind", "of this kind only; 0: of any", 0, 0, 65535, true),
+      reg("trigger_site_low", "from this code address on", 0, 0, kAll, true),
+      reg("trigger_site_high", "up to this code address", kAll, 0, kAll, true),
+      reg("trigger_value_low", "with a value from this one on, where not every value is allowed", 0, 0, kAll,
+          true),
+      reg("trigger_value_high", "up to this value", kAll, 0, kAll, true),
   };
   static constexpr Metric kMetrics[] = {
       count_metric("LOGGED", "transactions logged", "transactions"),
@@ -53,7 +64,7 @@ class Log {
     // 14 fields with last value and step; with prediction three tables of 1024 steps; the short log's
     // records.
     out = {6, 14 * 2 * 64 + (r[kFormat] == 2 ? uint64_t{3} * 1024 * 64 : 0) + r[kPacket] * 8 + r[kKeep] * 512,
-           10};
+           15};
   }
   static uint32_t longest_packet(const uint64_t* r) noexcept { return static_cast<uint32_t>(r[kPacket]); }
   Log(const uint64_t* r, const Services& services)
@@ -79,7 +90,7 @@ class Log {
       }
       kept_[next_ % kept_.size()] = t;
       ++next_;
-      if (t.address >= registers_[kTriggerLow] && t.address <= registers_[kTriggerHigh]) deliver(t);
+      if (is_trigger(t)) deliver(t);
     }
   }
   void write_back() noexcept { send(); }
@@ -95,6 +106,15 @@ class Log {
   struct Counts {
     uint64_t logged, filtered, bytes, triggers;
   };
+  bool lies(uint64_t what, Index low) const noexcept {
+    return what >= registers_[low] && what <= registers_[low + 1];
+  }
+  bool is_trigger(const Transaction& t) const noexcept {
+    const bool any_value = registers_[kTriggerValueLow] == 0 && registers_[kTriggerValueHigh] == kAll;
+    return lies(t.address, kTriggerLow) && lies(t.site, kTriggerSiteLow) &&
+           (registers_[kTriggerKind] == 0 || registers_[kTriggerKind] == t.kind) &&
+           (any_value || (has_value(t) && lies(t.detail, kTriggerValueLow)));
+  }
   void log(const Transaction& t) noexcept {
     if (!encoder_.add(t)) {
       send();

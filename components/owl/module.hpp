@@ -2,6 +2,7 @@
 #pragma once
 
 #include <substrata/owl_module.h>
+#include <substrata/values.h>
 
 #include <algorithm>
 #include <bit>
@@ -42,6 +43,8 @@ class Services {
 constexpr bool is_access(const Transaction& t) noexcept {
   return t.kind >= SUBSTRATA_READ && t.kind <= SUBSTRATA_FETCH;
 }
+
+constexpr bool has_value(const Transaction& t) noexcept { return (t.flags & SUBSTRATA_FLAG_VALUE) != 0; }
 
 constexpr Register reg(const char* name, const char* text, uint64_t initial, uint64_t least, uint64_t most,
                        bool live = false) {

@@ -173,6 +173,14 @@ int substrata_owl_write_register(substrata_owl_capsule* capsule, const char* nam
   return capsule->write_register(name, value);
 }
 
+int substrata_owl_write_registers(substrata_owl_capsule* capsule, const char* assignments) {
+  return guarded([&] {
+    if (capsule == nullptr) return need_capsule();
+    if (assignments == nullptr) return fail(Code::kInvalid, "values for registers are needed");
+    return capsule->write_registers(assignments);
+  });
+}
+
 int substrata_owl_read_statistics(substrata_owl_capsule* capsule, substrata_owl_statistics* out) {
   if (capsule == nullptr) return need_capsule();
   substrata_owl_statistics filled{};
@@ -243,6 +251,14 @@ int substrata_owl_reader_write_register(substrata_owl_reader* reader, const char
   if (reader == nullptr) return need_reader();
   if (name == nullptr) return fail(Code::kInvalid, "a register's name is needed");
   return reader->write_register(name, value);
+}
+
+int substrata_owl_reader_write_registers(substrata_owl_reader* reader, const char* assignments) {
+  return guarded([&] {
+    if (reader == nullptr) return need_reader();
+    if (assignments == nullptr) return fail(Code::kInvalid, "values for registers are needed");
+    return reader->write_registers(assignments);
+  });
 }
 
 int substrata_owl_object_add(const char* name, uint64_t address, uint64_t bytes) {

@@ -3,7 +3,9 @@
 #include <substrata/owl.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -18,6 +20,7 @@
 #include "composition_parts.hpp"
 #include "names.hpp"
 #include "objects.hpp"
+#include "system_call_names.hpp"
 
 using namespace substrata;
 using namespace substrata::owl;
@@ -56,6 +59,8 @@ std::string in_hexadecimal(uint64_t value) {
 
 // An instruction as the file it was loaded from and the address in there.
 std::string place_of_code(uint64_t address) {
+  constexpr uint64_t kKernel = uint64_t{1} << 63;
+  if (address >= kKernel) return "\"[kernel]\"";
   Dl_info info{};
   // A return address may be the first of the next function.
   if (address == 0 || dladdr(reinterpret_cast<const void*>(address - 1), &info) == 0 ||
@@ -65,6 +70,13 @@ std::string place_of_code(uint64_t address) {
   append(out, address - 1 - reinterpret_cast<uint64_t>(info.dli_fbase));
   out += ",\"symbol\":" + json_quoted(info.dli_sname != nullptr ? info.dli_sname : "") + "}";
   return out;
+}
+
+// JSON has no number for what is not finite.
+std::string real_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, std::isfinite(value) ? "%.17g" : "\"%g\"", value);
+  return text;
 }
 
 std::string key_text(Shown shown, uint64_t value) {
@@ -89,6 +101,12 @@ std::string key_text(Shown shown, uint64_t value) {
       const char* const name = substrata_region_name(static_cast<uint16_t>(value));
       return json_quoted(name != nullptr ? name : "");
     }
+    case Shown::kCall: {
+      const std::string_view name = system_call_name(value);
+      return name.empty() ? std::to_string(value) : json_quoted(std::string(name));
+    }
+    case Shown::kReal:
+      return real_text(std::bit_cast<double>(value));
     case Shown::kLine:
     case Shown::kFunction:
       return place_of_code(value);

@@ -10,7 +10,9 @@
 #include <climits>
 #include <cstring>
 #include <ctime>
+#include <vector>
 
+#include "assignments.hpp"
 #include "base/error.hpp"
 
 namespace substrata::owl {
@@ -280,7 +282,8 @@ int substrata_owl_reader::wait(uint32_t milliseconds) noexcept {
   return given ? 1 : 0;
 }
 
-int substrata_owl_reader::write_register(const char* name, uint64_t value) noexcept {
+int substrata_owl_reader::check_register(const char* name, uint64_t value,
+                                         RegisterValue* out) const noexcept {
   RingHeader& header = memory_.header();
   for (uint32_t i = 0; i < memory_.register_count(); ++i) {
     RingHeader::Register& each = header.registers[i];
@@ -292,9 +295,22 @@ int substrata_owl_reader::write_register(const char* name, uint64_t value) noexc
                   static_cast<unsigned long long>(each.least.load()),
                   static_cast<unsigned long long>(each.most.load()));
     }
-    each.value.store(value);
-    header.register_changes.fetch_add(1, std::memory_order_release);
+    *out = {i, value};
     return 0;
   }
   return fail(Code::kNoEvent, "the ring '%s' has no register '%s'", memory_.path().c_str(), name);
+}
+
+int substrata_owl_reader::write_register(const char* name, uint64_t value) noexcept {
+  RegisterValue made{};
+  const int refused = check_register(name, value, &made);
+  return refused != 0 ? refused : memory_.write_registers(&made, 1);
+}
+
+int substrata_owl_reader::write_registers(const char* assignments) {
+  std::vector<RegisterValue> made;
+  const int refused = for_each_assignment(assignments, [&](const char* name, uint64_t value) {
+    return check_register(name, value, &made.emplace_back());
+  });
+  return refused != 0 ? refused : memory_.write_registers(made.data(), made.size());
 }

@@ -102,6 +102,8 @@ struct substrata_owl_reader {
   uint64_t lost() const noexcept { return lost_; }
   int wait(uint32_t milliseconds) noexcept;
   int write_register(const char* name, uint64_t value) noexcept;
+  // "NAME=NUMBER:NAME=NUMBER", all at once.
+  int write_registers(const char* assignments);
 
  private:
   void copy(void* to, uint64_t from, uint32_t bytes) const noexcept;
@@ -113,6 +115,8 @@ struct substrata_owl_reader {
   // False: the producer has taken the packet away.
   bool claim(uint64_t sequence) noexcept;
   int damaged() const noexcept;
+  // 0 where the register may have that value.
+  int check_register(const char* name, uint64_t value, substrata::owl::RegisterValue* out) const noexcept;
   substrata::owl::RingMemory memory_;
   uint64_t mask_ = 0;
   uint64_t position_ = 0;

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <ctime>
 #include <new>
 
 #include "base/error.hpp"
@@ -124,6 +125,32 @@ int RingMemory::open(const char* path, bool consumer) {
                 path);
   }
   path_ = path;
+  return 0;
+}
+
+// The system gives the lock back when its holder is killed; one that is stopped is not waited for.
+int RingMemory::write_registers(const RegisterValue* values, size_t count) noexcept {
+  constexpr int kTries = 200;
+  constexpr timespec kPause{0, 1'000'000};
+  const std::lock_guard mine(writing_registers_);
+  struct flock place {};
+  place.l_type = F_WRLCK;
+  place.l_whence = SEEK_SET;
+  place.l_len = 1;
+  for (int i = 0; fcntl(file_, F_OFD_SETLK, &place) != 0; ++i) {
+    if ((errno != EAGAIN && errno != EACCES) || i == kTries)
+      return fail(Code::kSystem, "the registers of the ring '%s' are locked by another process: %s",
+                  path_.c_str(), std::strerror(errno));
+    nanosleep(&kPause, nullptr);
+  }
+  const uint64_t before = header_->register_changes.load(std::memory_order_acquire);
+  Shared<uint64_t>* const now = header_->values[before & 1];
+  Shared<uint64_t>* const next = header_->values[(before + 1) & 1];
+  for (uint32_t i = 0; i < SUBSTRATA_OWL_MOST_REGISTERS; ++i) next[i].store(now[i].load());
+  for (size_t i = 0; i < count; ++i) next[values[i].number].store(values[i].value);
+  header_->register_changes.store(before + 1, std::memory_order_release);
+  place.l_type = F_UNLCK;
+  fcntl(file_, F_OFD_SETLK, &place);
   return 0;
 }
 

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 namespace substrata::owl {
@@ -24,11 +26,10 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(Shared<uint64
 // beginning, sequence numbers count packets, and neither wraps. Words of different writers lie in different
 // lines.
 struct RingHeader {
-  static constexpr uint64_t kMagic = 0x676e6972'6c776f33;  // "3owlring"
+  static constexpr uint64_t kMagic = 0x676e6972'6c776f34;  // "4owlring"
   struct Register {
     char name[40];
     Shared<uint64_t> live;
-    Shared<uint64_t> value;
     Shared<uint64_t> least;
     Shared<uint64_t> most;
   };
@@ -51,9 +52,15 @@ struct RingHeader {
   // neither given to a consumer nor taken away by the producer, plus 1 where the one before it was given. Who
   // moves it past a packet first has that packet.
   Shared<uint64_t> next;
-  // Written by anyone.
+  // Written by anyone, one at a time: how often registers were written so far. The lowest bit says which of the two
+  // rows of values holds; the other one is written meanwhile.
   alignas(64) Shared<uint64_t> register_changes;
+  Shared<uint64_t> values[2][SUBSTRATA_OWL_MOST_REGISTERS];
   Register registers[SUBSTRATA_OWL_MOST_REGISTERS];
+};
+struct RegisterValue {
+  uint32_t number;
+  uint64_t value;
 };
 inline constexpr uint64_t kRingOffset = 4096;
 static_assert(sizeof(RingHeader) <= kRingOffset);
@@ -74,6 +81,13 @@ class RingMemory {
   int open(const char* path, bool consumer);
   RingHeader& header() const noexcept { return *header_; }
   Shared<uint64_t>* words() const noexcept { return words_; }
+  uint64_t register_value(uint32_t number) const noexcept {
+    return header_->values[header_->register_changes.load(std::memory_order_acquire) & 1][number].load(
+        std::memory_order_relaxed);
+  }
+  // All of them at once: who reads the registers sees none of these values, or all. A writer that is killed changes
+  // none. 0, or a negative number with its message. Thread-safe.
+  int write_registers(const RegisterValue* values, size_t count) noexcept;
   // As its header says, checked against the memory's size when it was opened.
   uint64_t word_count() const noexcept { return word_count_; }
   uint32_t register_count() const noexcept { return register_count_; }
@@ -88,6 +102,7 @@ class RingMemory {
   uint64_t word_count_ = 0;
   uint32_t register_count_ = 0;
   int file_ = -1;
+  std::mutex writing_registers_;
   std::string path_;
   std::string target_;  // of the link; "": there is none
 };

@@ -58,11 +58,9 @@ class Cap : public sysfs::NumberFiles {
   }
 };
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<Cap>::table({
-    .name = "powercap_ppc",
-    .summary = "The power cap of a POWER machine, from its OPAL firmware",
-    .event_names = "MIN_POWER,MAX_POWER,CURRENT_POWER",
-});
+constexpr SubstrateTable kTable =
+    sysfs::NumberSlots<Cap>::table("powercap_ppc", "The power cap of a POWER machine, from its OPAL firmware",
+                                   "MIN_POWER,MAX_POWER,CURRENT_POWER");
 
 }  // namespace
 

@@ -85,10 +85,14 @@ int own_usage(bool descendants, Usage* out) noexcept {
     out->of[kCpuTime] = int64_t{clock.tv_sec} * 1'000'000'000 + clock.tv_nsec;
   if (descendants && getrusage(RUSAGE_CHILDREN, &used) == 0) add(used, out);
   char text[4096];
-  if (const int64_t size = read_file("/proc/self/status", text, sizeof text); size > 0) {
+  // Where the first thread has ended before the process, the calling thread's file has the memory.
+  for (const char* const file : {"/proc/self/status", "/proc/thread-self/status"}) {
+    const int64_t size = read_file(file, text, sizeof text);
+    if (size <= 0) continue;
     const std::string_view lines(text, static_cast<size_t>(size));
     out->of[kResident] = number_of(lines, "VmRSS:") * 1024;
     out->of[kThreads] = number_of(lines, "Threads:");
+    if (out->of[kResident] != 0) break;
   }
   if (const int64_t size = read_file("/proc/self/io", text, sizeof text); size > 0)
     add_transfer_lines({text, static_cast<size_t>(size)}, out);

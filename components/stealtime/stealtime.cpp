@@ -67,11 +67,8 @@ class Processors : public sysfs::NumberFiles {
   }
 };
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<Processors>::table({
-    .name = "stealtime",
-    .summary = "Time that a hypervisor took from this machine's processors, from /proc/stat",
-    .event_names = "TOTAL,CPU*",
-});
+constexpr SubstrateTable kTable = sysfs::NumberSlots<Processors>::table(
+    "stealtime", "Time that a hypervisor took from this machine's processors, from /proc/stat", "TOTAL,CPU*");
 
 }  // namespace
 

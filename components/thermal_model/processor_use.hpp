@@ -10,8 +10,7 @@ namespace substrata::thermal_model {
 // (steal) and waiting for input count as not busy.
 struct ProcessorTime {
   uint32_t processor = 0;
-  int64_t busy = 0;
-  int64_t total = 0;
+  int64_t busy = 0, total = 0;
 };
 
 // Takes the next processor's line off the front of *text; false at the end of the table or at a line that is

@@ -173,9 +173,15 @@ std::optional<Method> arm_method(const Pmu& pmu, const std::string& root) {
   return method;
 }
 
-std::optional<Method> zen_method(const Pmu& pmu) {
-  const bool zen4 = pmu.model == "zen4";
-  if (!zen4 && pmu.model != "zen5") return std::nullopt;
+std::optional<Method> zen_method(const Pmu& pmu, const std::string& root) {
+  const auto processor = perf::x86_model(root);
+  if (!processor || processor->vendor != "AuthenticAMD") return std::nullopt;
+  const long model = processor->model;
+  const bool zen4 =
+      processor->family == 25 && ((model >= 0x10 && model <= 0x1f) || (model >= 0x60 && model <= 0x7f) ||
+                                  (model >= 0xa0 && model <= 0xaf));
+  const bool zen5 = processor->family == 26;
+  if (!zen4 && !zen5) return std::nullopt;
   Method method;
   method.source = "AMD's processor programming reference";
   for (const uint64_t event : kZenEvents) method.counters.push_back(counter_of(pmu, event));
@@ -193,7 +199,7 @@ Method find_method(const std::string& root, std::string* why) {
     has_pmu = true;
     if (auto method = intel_method(pmu)) return *method;
     if (auto method = arm_method(pmu, root)) return *method;
-    if (auto method = zen_method(pmu)) return *method;
+    if (auto method = zen_method(pmu, root)) return *method;
   }
   *why = has_pmu
              ? "this processor does not count slots as top-down analysis needs: Intel's do since Ice Lake, "

@@ -48,9 +48,20 @@ enum substrata_numachine_register {
   SUBSTRATA_NUMACHINE_INTERRUPTS = 0x18,     /* bits 0-3 counters, 4 SRAM; a one written clears */
   SUBSTRATA_NUMACHINE_TIMESTAMP = 0x1a,      /* two words, upper first; bus cycles of 20 ns */
   SUBSTRATA_NUMACHINE_TIMESTAMP_RESET = 0x1c,
+  SUBSTRATA_NUMACHINE_BARRIER = 0x21, /* a write sets bits (section 4.3.3) */
+  SUBSTRATA_NUMACHINE_BARRIER_CLEAR = 0x22,
+  SUBSTRATA_NUMACHINE_INTERRUPT = 0x23, /* two; a write sets bits and raises bit 5 of the interrupts */
+  SUBSTRATA_NUMACHINE_TRACE = 0x25,     /* 1: the SRAM holds packets, four words each (section 5.2) */
+  SUBSTRATA_NUMACHINE_TRACED = 0x26,
+  SUBSTRATA_NUMACHINE_WATCHDOG = 0x27, /* misses of a line above the average, bit 6 (section 3.3.2) */
+  SUBSTRATA_NUMACHINE_WATCHED = 0x28,
+  SUBSTRATA_NUMACHINE_SLOW = 0x29,         /* latency of a request in bus cycles, bit 7 */
+  SUBSTRATA_NUMACHINE_SLOW_ADDRESS = 0x2a, /* two words, upper first */
+  SUBSTRATA_NUMACHINE_SLOW_LATENCY = 0x2c,
   SUBSTRATA_NUMACHINE_SRAM = 0x10000,       /* 65536 words */
   SUBSTRATA_NUMACHINE_ACCUMULATE = 0x20000, /* a word written is added to the SRAM word */
-  SUBSTRATA_NUMACHINE_PROFILE = 0x30000     /* a store sets PR and counts one in the SRAM word */
+  SUBSTRATA_NUMACHINE_PROFILE = 0x30000,    /* a store sets PR and counts one in the SRAM word */
+  SUBSTRATA_NUMACHINE_PHASE_READ = 0x40000  /* a read sets PR and gives what it was (section 3.3.1) */
 };
 
 /* Word and doubleword access. A doubleword takes an even address and has its upper half there. -1: no such
@@ -67,6 +78,11 @@ SUBSTRATA_API int substrata_numachine_read_sram(uint32_t cpu, uint32_t first, ui
 SUBSTRATA_API int substrata_numachine_fill_sram(uint32_t cpu, uint32_t first, uint32_t count, uint32_t value);
 /* The latencies, in bus cycles, of one of the compact latency timer's 128 values (section 4.4.5). */
 SUBSTRATA_API int substrata_numachine_bucket(uint32_t compact, uint32_t* first, uint32_t* last);
+/* A hard configuration (section 4.3.1): loads a counter circuit, given as text, in place of the Master Configuration
+ * Controller, while a machine runs too. GPCE and SRAMCE still enable the counters and the SRAM. Null, or a text without
+ * statements: that controller again, with its registers as they were. docs/reference/numachine.md has the language. -1:
+ * the text is no circuit or does not fit; the message says line and column. */
+SUBSTRATA_API int substrata_numachine_configure(uint32_t cpu, const char* text);
 /* Every card of processors and memories as it was at the first call. */
 SUBSTRATA_API int substrata_numachine_reset(void);
 
@@ -87,6 +103,20 @@ struct substrata_numachine_fifo {
 };
 /* A memory card's four: incoming transactions, incoming packets, outgoing transactions, outgoing packets. */
 SUBSTRATA_API int substrata_numachine_fifos(uint32_t station, struct substrata_numachine_fifo fifos[4]);
+/* One queue by the metrics of section 3.3.3, since the last reset. wait_cycles / cycles is the time-average length. */
+struct substrata_numachine_queue {
+  uint64_t transactions;
+  uint64_t wait_cycles; /* bus cycles, as all here: of all transactions together */
+  uint64_t longest_wait;
+  uint64_t service_cycles;
+  uint64_t longest_service;
+  uint64_t longest_queue; /* the most that waited in one cycle, of all phases */
+  uint64_t cycles;
+};
+/* A station's four: of its memory, its network cache, its bus, its outgoing link on its ring. phase: 0 to 15, the bits
+ * of PhaseID that travel with transactions (table 4.1); -1: all. */
+SUBSTRATA_API int substrata_numachine_queues(uint32_t station, int32_t phase,
+                                             struct substrata_numachine_queue queues[4]);
 /* The memory state hit table (table A.1): rows LV, LI, GV, GI; columns read, read exclusive, update (with
  * upgrades), write-back. */
 SUBSTRATA_API int substrata_numachine_state_hits(uint32_t station, uint64_t table[4][4]);

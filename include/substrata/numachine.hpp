@@ -244,6 +244,10 @@ class Card {
   Result<void> fill_sram(std::uint32_t first, std::uint32_t count, std::uint32_t value) const {
     return detail::outcome(substrata_numachine_fill_sram(cpu_, first, count, value));
   }
+  // A counter circuit as text in place of the Master Configuration Controller (section 4.3.1); "": that one again.
+  Result<void> configure(const std::string& circuit) const {
+    return detail::outcome(substrata_numachine_configure(cpu_, circuit.c_str()));
+  }
 
  private:
   explicit Card(std::uint32_t cpu) noexcept : cpu_(cpu) {}
@@ -392,6 +396,17 @@ inline Result<std::array<Fifo, 4>> fifos(std::uint32_t station) {
   if (const int code = substrata_numachine_fifos(station, all.data()); code != 0)
     return detail::refusal(code);
   return all;
+}
+// Of a station's memory, network cache, bus and outgoing link; of one phase of 16, or of all (section 3.3.3).
+using Queue = substrata_numachine_queue;
+struct Queues {
+  Queue memory{}, network_cache{}, bus{}, link{};
+};
+inline Result<Queues> queues(std::uint32_t station, std::int32_t phase = -1) {
+  Queue all[4] = {};
+  if (const int code = substrata_numachine_queues(station, phase, all); code != 0)
+    return detail::refusal(code);
+  return Queues{all[0], all[1], all[2], all[3]};
 }
 // Rows LV, LI, GV, GI; columns read, read exclusive, update, write-back.
 using StateHits = std::array<std::array<std::uint64_t, 4>, 4>;

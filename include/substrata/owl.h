@@ -123,11 +123,16 @@ SUBSTRATA_API void substrata_owl_detach(struct substrata_owl_capsule* capsule);
 SUBSTRATA_API int substrata_owl_write_back(struct substrata_owl_capsule* capsule);
 
 /* Configuration registers. They lie in the ring's shared memory, so a reader in another process can write
- * them too (substrata_owl_reader_write_register). -8: the register is not live and the capsule runs. */
+ * them too (substrata_owl_reader_write_register). -8: the register is not live: it keeps the value it was attached
+ * with. -3: a writer in another process is stopped while it writes. */
 SUBSTRATA_API int substrata_owl_read_register(struct substrata_owl_capsule* capsule, const char* name,
                                               uint64_t* value);
 SUBSTRATA_API int substrata_owl_write_register(struct substrata_owl_capsule* capsule, const char* name,
                                                uint64_t value);
+/* Several of them, "low0=4096:high0=8191", at once: the module never sees some of the new values with others of the old
+ * ones. Of several wrong ones the first is refused, and none is written. */
+SUBSTRATA_API int substrata_owl_write_registers(struct substrata_owl_capsule* capsule,
+                                                const char* assignments);
 
 struct substrata_owl_statistics {
   uint32_t struct_size;
@@ -211,6 +216,9 @@ SUBSTRATA_API int substrata_owl_reader_wait(struct substrata_owl_reader* reader,
 /* The capsule takes the value with its next batch. -7: no such register, -8: it is not live. */
 SUBSTRATA_API int substrata_owl_reader_write_register(struct substrata_owl_reader* reader, const char* name,
                                                       uint64_t value);
+/* Several, at once. */
+SUBSTRATA_API int substrata_owl_reader_write_registers(struct substrata_owl_reader* reader,
+                                                       const char* assignments);
 
 /* ---------------------------------------------------------------------------------------- objects by name */
 

@@ -105,6 +105,10 @@ class Capsule {
   void write_register(const char* name, uint64_t value) {
     demand(substrata_owl_write_register(capsule_, name, value));
   }
+  // "low0=4096:high0=8191", all at once.
+  void write_registers(const char* assignments) {
+    demand(substrata_owl_write_registers(capsule_, assignments));
+  }
   Reader reader() const { return Reader(substrata_owl_ring_path(capsule_)); }
   substrata_owl_capsule* get() const noexcept { return capsule_; }
 

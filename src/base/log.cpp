@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "base/uncancelled.hpp"
 
 namespace substrata {
 namespace {
@@ -49,6 +50,7 @@ bool log_wanted(uint32_t topic) noexcept { return (wanted.load(std::memory_order
 
 void log_line(uint32_t topic, const char* format, ...) noexcept {
   if (!log_wanted(topic)) return;
+  const Uncancelled here;
   // One write, so that lines of several threads do not mix.
   char line[1024];
   int length = std::snprintf(line, sizeof line, "substrata[%d]: ", static_cast<int>(getpid()));

@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <time.h>
 
+#include "base/uncancelled.hpp"
+
 namespace substrata {
 
 // Between two looks. Yields at first, then sleeps: a thread of a real-time policy that only yields keeps its
@@ -16,6 +18,7 @@ class Pause {
       sched_yield();
       return;
     }
+    const Uncancelled here;  // the waiting thread may hold what others wait for
     const timespec pause{0, 50'000};
     nanosleep(&pause, nullptr);
   }

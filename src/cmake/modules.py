@@ -27,6 +27,7 @@ OTHER_LOCKS = {
     "src/models/": FEED_STAYS,
     "src/papers/": FEED_STAYS,
     "src/sources/": FEED_STAYS,
+    "components/bridge/companion.cpp": "a forked child leaves it alone and makes one of its own",
     "components/memory/": FEED_STAYS,
     "components/myrinet/": FEED_STAYS,
     "components/numachine/": FEED_STAYS,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -110,6 +111,13 @@ std::string bind_term(const Term& term, const Countable& countable, Bound::Term*
 }
 
 }  // namespace
+
+std::string x86_unit(const std::string& vendor, int family, int model) {
+  char name[64];
+  std::snprintf(name, sizeof name, "%.40s-%02X-%02X", vendor.c_str(), static_cast<unsigned>(family),
+                static_cast<unsigned>(model));
+  return name;
+}
 
 Library::Library(const std::vector<std::string>& units, const Setting& setting, ClockRate clock_rate)
     : units_(units), clock_rate_(std::move(clock_rate)) {

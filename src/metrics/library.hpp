@@ -29,6 +29,9 @@ struct Countable {
   std::function<std::vector<std::string>(const std::string& pattern)> expand;
 };
 
+// The name of a processor that libpfm4 does not know, by what its CPUID says: "AuthenticAMD-1A-02".
+std::string x86_unit(const std::string& vendor, int family, int model);
+
 // Definitions in order of precedence: the user's folder (SUBSTRATA_METRICS_DIR, else
 // ~/.config/substrata/metrics.d) with files of our form (*.metrics), groups of LIKWID (*.txt) and metrics of vendors
 // (*.json), then those of the library, for named processors before those for all, then the groups of an installed

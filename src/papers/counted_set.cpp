@@ -3,8 +3,11 @@
 
 #include <papi.h>
 
+#include <map>
 #include <stdexcept>
+#include <tuple>
 
+#include "model_runs/workload_run.hpp"
 #include "sampler/measuring.hpp"
 
 namespace substrata::papers {
@@ -41,6 +44,22 @@ std::vector<long long> CountedSet::stop() {
   if (const int status = PAPI_stop(set_, values.data()); status != PAPI_OK)
     throw std::runtime_error(refusal(status));
   return values;
+}
+
+CountedRun counted_run(const std::string& machine, const std::string& event, const std::string& workload,
+                       std::uint32_t nodes, const std::string& parameters, std::uint64_t seed) {
+  using Run = std::tuple<std::string, std::string, std::string, std::uint32_t, std::string, std::uint64_t>;
+  static std::map<Run, CountedRun> known;
+  const Run asked{machine, event, workload, nodes, parameters, seed};
+  if (const auto found = known.find(asked); found != known.end()) return found->second;
+  CountedSet set(machine, {event});
+  set.start();
+  CountedRun run;
+  run.seconds =
+      model_runs::seconds_of(model_runs::run_workload(machine.c_str(), workload, nodes, parameters, seed));
+  run.count = set.stop().front();
+  known.emplace(asked, run);
+  return run;
 }
 
 }  // namespace substrata::papers

@@ -1,6 +1,7 @@
 // An eventset around a run.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,15 @@ class CountedSet {
  private:
   int set_;
 };
+
+// What a workload took on a modelled machine, in simulated seconds, and what its component's event counted.
+struct CountedRun {
+  double seconds = 0;
+  long long count = 0;
+};
+// Runs it to its end, the first time that it is asked for: a model gives the same for the same. Throws
+// std::runtime_error when it does not run or its result is wrong. `machine` is the component's name, too. Thread-bound.
+CountedRun counted_run(const std::string& machine, const std::string& event, const std::string& workload,
+                       std::uint32_t nodes, const std::string& parameters, std::uint64_t seed);
 
 }  // namespace substrata::papers

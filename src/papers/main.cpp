@@ -31,7 +31,7 @@ void list_all(const std::vector<Reproduction>& all, bool json) {
   nlohmann::ordered_json listed = nlohmann::ordered_json::array();
   for (const Reproduction& one : all) {
     if (!json) std::printf("%-24s %s\n", one.id, one.title);
-    listed.push_back({{"id", one.id}, {"title", one.title}, {"study", one.study != nullptr}});
+    listed.push_back({{"id", one.id}, {"title", one.title}});
   }
   if (json) std::printf("%s\n", listed.dump(1).c_str());
 }

@@ -54,9 +54,8 @@ substrata_myrinet_clock_options options_of(const Case& one) {
 class PairLatencies {
  public:
   PairLatencies() {
-    if (observer_.try_create<&PairLatencies::take>(*this) != 0 ||
-        observer_.try_subscribe("myrinet.node*.lanai.receive") != 0)
-      throw std::runtime_error(substrata_feed_error());
+    client::feed::demand(observer_.try_create<&PairLatencies::take>(*this));
+    client::feed::demand(observer_.try_subscribe("myrinet.node*.lanai.receive"));
   }
   // The largest that one direction of a pair was measured to take longer than the other in one round, in microseconds.
   // Half of it is what the two clocks differ by.

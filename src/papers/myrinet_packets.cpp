@@ -12,9 +12,8 @@ constexpr unsigned kWordBehindPage = 4;  // bytes
 }  // namespace
 
 PacketLatencies::PacketLatencies() {
-  if (observer_.try_create<&PacketLatencies::take>(*this) != 0 ||
-      observer_.try_subscribe("myrinet.node*.lanai.*") != 0)
-    throw std::runtime_error(substrata_feed_error());
+  client::feed::demand(observer_.try_create<&PacketLatencies::take>(*this));
+  client::feed::demand(observer_.try_subscribe("myrinet.node*.lanai.*"));
 }
 
 void PacketLatencies::take(const substrata_transaction* batch, std::size_t count) {

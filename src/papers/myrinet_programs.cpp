@@ -380,7 +380,8 @@ void draw_fft(const Setting& setting) {
   const std::uint64_t points = drawn_points(setting);
   draw(setting, "myrinet-fft", "Figure 6: FFT, " + std::to_string(points) + " points", fft(points),
        {"Section 4.2: NetLatency less LANaiLatency about 9 us; below 128 bytes",
-        "SourceLatency over 20 us and DestLatency about 16 us."});
+        "SourceLatency over 20 us and DestLatency about 16 us. Section 2.4: tens of",
+        "thousands of packets of 128 bytes, several hundred of 640."});
   draw_histogram(setting, points);
 }
 void draw_radix(const Setting& setting) {

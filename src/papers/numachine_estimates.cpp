@@ -12,6 +12,7 @@
 
 #include "papers/claims.hpp"
 #include "papers/numachine_runs.hpp"
+#include "papers/plot.hpp"
 #include "papers/reproduction.hpp"
 
 namespace substrata::papers {
@@ -30,9 +31,8 @@ struct Sums {
 class Frames {
  public:
   Frames() : lines_(kMostProcessors, std::vector<Frame>(kFrames)) {
-    if (observer_.try_create<&Frames::observe>(*this) != 0 ||
-        observer_.try_subscribe("numachine.st*.cpu*.bus") != 0)
-      throw std::runtime_error(substrata_feed_error());
+    client::feed::demand(observer_.try_create<&Frames::observe>(*this));
+    client::feed::demand(observer_.try_subscribe("numachine.st*.cpu*.bus"));
   }
 
   // Misses on a frame whose line was invalidated and is not the one that is wanted.
@@ -145,6 +145,9 @@ void figures(const Setting& setting) {
   std::string table =
       "workload,hits,hits estimated,misses,misses estimated,invalid lines replaced before reuse,"
       "misses from reset,misses estimated from reset\n";
+  Series known{"known", {}, Series::Style::kImpulses}, warm{"estimated, warm", {}, Series::Style::kDots},
+      cold{"estimated, from reset", {}, Series::Style::kDots};
+  std::string names;
   for (const char* workload :
        {"radix:keys=65536", "lu:n=128", "fft:points=16384", "ocean:n=66", "false-sharing:rounds=500",
         "true-sharing:rounds=200", "migratory:rounds=50", "producer-consumer:words=2048", "hot-spot:rounds=8",
@@ -154,7 +157,18 @@ void figures(const Setting& setting) {
     table += std::string(workload) + "," + count(s.hits) + "," + count(s.hits_estimated) + "," +
              count(s.misses) + "," + count(s.misses_estimated) + "," + count(s.replaced) + "," +
              count(reset.misses) + "," + count(reset.misses_estimated) + "\n";
+    const auto at = static_cast<double>(known.points.size() + 1);
+    known.points.emplace_back(at, s.misses);
+    warm.points.emplace_back(at, s.misses_estimated);
+    cold.points.emplace_back(at, reset.misses_estimated);
+    names += (names.empty() ? "" : ", ") + std::string(workload);
   }
+  setting.write("numachine-estimates.svg", [&](std::ostream& file) {
+    write_panels(file, "Figure 4.8b: invalidation misses, known and estimated",
+                 {panel("", {"workload", false, 0.0}, {"invalidation misses", false, 0.0},
+                        {known, warm, cold}, {"in this order: " + names})},
+                 1);
+  });
   setting.write("numachine-estimates.csv", [&](std::ostream& file) { file << table; });
 }
 

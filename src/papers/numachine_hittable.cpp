@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <ostream>
-#include <stdexcept>
 
 #include "papers/claims.hpp"
 #include "papers/numachine_runs.hpp"
@@ -35,9 +34,8 @@ Table table_of_machine(std::uint32_t stations) {
 class Onlooker {
  public:
   Onlooker() {
-    if (observer_.try_create<&Onlooker::take>(*this) != 0 ||
-        observer_.try_subscribe("numachine.st*.memory") != 0)
-      throw std::runtime_error(substrata_feed_error());
+    client::feed::demand(observer_.try_create<&Onlooker::take>(*this));
+    client::feed::demand(observer_.try_subscribe("numachine.st*.memory"));
   }
   Table table{};
   std::uint64_t requests = 0;

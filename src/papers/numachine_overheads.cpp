@@ -1,5 +1,6 @@
 // numachine-overheads: what a program loses to its sequential part, to the timing of basic blocks, to miss handlers and
-// to the wrong protocol (Lemieux, sections 3.1.6, 3.3.1, 3.3.2 and 3.4.2, figures 3.1 to 3.3).
+// to the wrong protocol, and what hints and weak consistency save of ownership misses (Lemieux, sections 3.1.6, 3.3.1,
+// 3.3.2 and 3.4.2, figures 3.1 to 3.3).
 #include <algorithm>
 #include <ostream>
 
@@ -16,6 +17,10 @@ constexpr char kLinear[] = "speedup=linear";
 constexpr char kNoBlocks[] = "blocks=none";
 constexpr char kSlowHandler[] = "handler=1000";
 constexpr char kInvalidate[] = "protocol=invalidate";
+constexpr char kNoHints[] = "intent_to=0";
+constexpr char kSequential[] = "consistency=sequential";
+constexpr char kHints[] = "intent_to=281474976710656";  // of all data
+constexpr char kWeak[] = "consistency=weak";
 
 // A part that one processor executes and eight as long that all share; bus cycles. 1 : 4 on two processors, as in the
 // example of section 3.1.6.
@@ -83,13 +88,18 @@ constexpr Program kApplications[] = {{"fft", "fft:points=", 1024},
 
 // A setting of the machine; those of the mutants are not.
 std::string swept(const Case& one) {
-  return one.setting == kSlowHandler || one.setting == kInvalidate ? "" : one.setting;
+  const bool is_mutant = one.setting == kSlowHandler || one.setting == kInvalidate ||
+                         one.setting == kNoHints || one.setting == kSequential;
+  return is_mutant ? "" : one.setting;
+}
+
+std::string workload_of(const Program& program, const Case& one) {
+  const bool doubles = program.least == 1024 || program.least == 4096;
+  return program.workload + std::to_string(doubles ? program.least * one.size.amount / 2048 : program.least);
 }
 
 double slowdown(const Program& program, const Case& one) {
-  const bool doubles = program.least == 1024 || program.least == 4096;
-  const std::string workload =
-      program.workload + std::to_string(doubles ? program.least * one.size.amount / 2048 : program.least);
+  const std::string workload = workload_of(program, one);
   const auto run = [&](const std::string& parameters) {
     return static_cast<double>(run_on_numachine(workload, one.size.nodes, parameters, one.seed));
   };
@@ -113,7 +123,7 @@ Reading handlers(const Case& one) {
 }
 
 struct Shared {
-  double time, invalidation, ownership, stores;
+  double time, invalidation, ownership, ownership_cycles, stores;
 };
 Shared shared(const std::string& workload, const Case& one, const std::string& parameters) {
   reset_numachine();
@@ -122,7 +132,9 @@ Shared shared(const std::string& workload, const Case& one, const std::string& p
   for (std::uint32_t p = 0; p < one.size.nodes; ++p) {
     const substrata_numachine_truth truth = known(p);
     all.invalidation += static_cast<double>(truth.misses[2]);
-    all.ownership += static_cast<double>(truth.misses[0]);
+    // Cancelled ones too (section 4.4.4: the total is the sum).
+    all.ownership += static_cast<double>(truth.misses[0] + truth.misses[1]);
+    all.ownership_cycles += static_cast<double>(truth.miss_cycles[0]);
     all.stores += static_cast<double>(truth.stores);
   }
   return all;
@@ -149,6 +161,35 @@ Reading every_write(const Case& one) {
           digits(update.ownership, 0) + " ownership misses, " + digits(update.stores, 0) + " writes"};
 }
 
+// Loads of all data say that a store is likely.
+Reading hints(const Case& one) {
+  const Shared plain = shared(rounds("migratory", one), one, swept(one));
+  const Shared hinted =
+      shared(rounds("migratory", one), one, with(one.setting == kNoHints ? kNoHints : kHints, swept(one)));
+  return {hinted.time / plain.time, digits(hinted.time, 0) + " bus cycles and " +
+                                        digits(hinted.ownership, 0) + " ownership misses with hints, " +
+                                        digits(plain.time, 0) + " and " + digits(plain.ownership, 0) +
+                                        " without"};
+}
+// What all processors together save when no write waits for ownership, by the latency of their ownership misses.
+double saved(const Program& program, const Case& one) {
+  const std::string workload = workload_of(program, one);
+  const Shared sequential = shared(workload, one, swept(one));
+  const Shared weak =
+      shared(workload, one, with(one.setting == kSequential ? kSequential : kWeak, swept(one)));
+  return ratio((sequential.time - weak.time) * one.size.nodes, sequential.ownership_cycles);
+}
+Reading ownership(const Case& one) {
+  double most = 0;
+  std::string all;
+  for (const Program& program : kApplications) {
+    const double by = saved(program, one);
+    most = std::max(most, by);
+    all += (all.empty() ? "" : ", ") + std::string(program.name) + " " + digits(by, 2);
+  }
+  return {most, all};
+}
+
 Readings measure(const Case& one) {
   Readings found;
   if (one.wants("amdahl")) found["amdahl"] = amdahl(one);
@@ -159,6 +200,8 @@ Readings measure(const Case& one) {
   if (one.wants("migratory")) found["migratory"] = compared("migratory", one);
   if (one.wants("no invalidation")) found["no invalidation"] = no_invalidation(one);
   if (one.wants("every write")) found["every write"] = every_write(one);
+  if (one.wants("hints")) found["hints"] = hints(one);
+  if (one.wants("ownership")) found["ownership"] = ownership(one);
   return found;
 }
 
@@ -191,12 +234,15 @@ void figures(const Setting& setting) {
   });
   Series slower{"", {}, Series::Style::kBars}, limit{"30 %", {}, Series::Style::kPaper};
   Series update{"", {}, Series::Style::kBars}, equal{"as fast", {}, Series::Style::kPaper};
+  Series weak{"", {}, Series::Style::kBars}, bound_by{"all of it", {}, Series::Style::kPaper};
   const Case one{{"", setting.paper_size ? std::uint64_t{8192} : std::uint64_t{2048}, 16}, 1, "", {}};
   std::string applications, patterns;
   for (const Program& program : kApplications) {
     const auto at = static_cast<double>(slower.points.size() + 1);
     slower.points.emplace_back(at, (slowdown(program, one) - 1) * 100);
     limit.points.emplace_back(at, 30);
+    weak.points.emplace_back(at, saved(program, one));
+    bound_by.points.emplace_back(at, 1);
     applications += (applications.empty() ? "" : ", ") + std::string(program.name);
   }
   for (const char* workload :
@@ -209,6 +255,12 @@ void figures(const Setting& setting) {
   setting.write("numachine-handlers.svg", [&](std::ostream& file) {
     write_panels(file, "Section 3.3.1: a miss handler of ten cycles",
                  {panel("", {applications, false, 0.0, 6.0}, {"% more time", false, 0.0}, {slower, limit})},
+                 1);
+  });
+  setting.write("numachine-ownership.svg", [&](std::ostream& file) {
+    write_panels(file, "Section 3.3.2: weak consistency, and the latency of ownership misses as its bound",
+                 {panel("", {applications, false, 0.0, 6.0},
+                        {"time saved by the latency of ownership misses", false, 0.0}, {weak, bound_by})},
                  1);
   });
   setting.write("numachine-update.svg", [&](std::ostream& file) {
@@ -224,7 +276,7 @@ void figures(const Setting& setting) {
 extern const Reproduction numachine_overheads =
     stated("numachine-overheads",
            "Lemieux, figures 3.1 to 3.3, sections 3.3.1 and 3.3.2: "
-           "sequential parts, block timing, handlers, updates",
+           "sequential parts, block timing, handlers, updates, ownership",
            measure, figures);
 
 }  // namespace substrata::papers

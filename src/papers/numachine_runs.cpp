@@ -1,26 +1,21 @@
 // Runs on the machine numachine, and what is read from it.
 #include "papers/numachine_runs.hpp"
 
-#include <stdexcept>
-
 #include "model_runs/workload_run.hpp"
 #include "papers/reproduction.hpp"
 
 namespace substrata::papers {
+using client::feed::demand;
 using namespace model_runs;
 namespace {
-
-void must(int code) {
-  if (code != 0) throw std::runtime_error(substrata_feed_error());
-}
 
 // As many as the call says there are.
 template <typename Entry>
 std::vector<Entry> all_of(int (*call)(Entry*, std::uint32_t*)) {
   std::uint32_t count = 0;
-  must(call(nullptr, &count));
+  demand(call(nullptr, &count));
   std::vector<Entry> all(count);
-  must(call(all.data(), &count));
+  demand(call(all.data(), &count));
   return all;
 }
 
@@ -33,26 +28,26 @@ std::uint64_t run_on_numachine(const std::string& workload, std::uint32_t proces
 }
 
 void write_all(std::uint32_t processors, std::uint32_t address, std::uint32_t value) {
-  must(substrata_numachine_broadcast(processors, address, value));
+  demand(substrata_numachine_broadcast(processors, address, value));
 }
 
 std::uint32_t read_word(std::uint32_t processor, std::uint32_t address) {
   std::uint32_t value = 0;
-  must(substrata_numachine_read(processor, address, &value));
+  demand(substrata_numachine_read(processor, address, &value));
   return value;
 }
 
 std::vector<std::uint32_t> read_sram(std::uint32_t processor) {
   std::vector<std::uint32_t> words(65536);
-  must(substrata_numachine_read_sram(processor, 0, 65536, words.data()));
+  demand(substrata_numachine_read_sram(processor, 0, 65536, words.data()));
   return words;
 }
 
-void reset_numachine() { must(substrata_numachine_reset()); }
+void reset_numachine() { demand(substrata_numachine_reset()); }
 
 substrata_numachine_truth known(std::uint32_t processor) {
   substrata_numachine_truth truth{};
-  must(substrata_numachine_known(processor, &truth));
+  demand(substrata_numachine_known(processor, &truth));
   return truth;
 }
 
@@ -68,7 +63,7 @@ std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_m
                                 const std::string& workload, std::uint32_t processors,
                                 const std::string& parameters, std::uint64_t seed) {
   for (std::uint32_t p = 0; p < processors; ++p)
-    must(substrata_numachine_fill_sram(p, 0, 65536, 0U - threshold));
+    demand(substrata_numachine_fill_sram(p, 0, 65536, 0U - threshold));
   write_all(processors, SUBSTRATA_NUMACHINE_SCM, counter_mode);
   write_all(processors, SUBSTRATA_NUMACHINE_SRAMCE, 1);
   std::uint64_t interrupts = 0;
@@ -84,8 +79,8 @@ std::uint64_t interrupts_beyond(std::uint32_t threshold, std::uint32_t counter_m
 }
 
 LatencyList::LatencyList() {
-  must(observer_.try_create<&LatencyList::take>(*this));
-  must(observer_.try_subscribe("numachine.st*.cpu*.bus"));
+  demand(observer_.try_create<&LatencyList::take>(*this));
+  demand(observer_.try_subscribe("numachine.st*.cpu*.bus"));
 }
 
 void LatencyList::take(const substrata_transaction* batch, std::size_t count) {

@@ -60,20 +60,6 @@ Json json_of(const Claim& claim, const Trial& trial) {
           {"mutant", mutant}};
 }
 
-Json json_of(const Observation& observation, std::size_t number) {
-  const bool fitted = observation.kind == Observation::Kind::kFitted;
-  return {{"id", std::to_string(number)},
-          {"claim", observation.claim},
-          {"paper", observation.paper},
-          {"ours", observation.ours},
-          {"verdict", name_of(verdict(observation))},
-          {"holds", observation.holds},
-          {"why", observation.note},
-          {"fitted", fitted ? "this figure" : "nothing"},
-          {"interval", nullptr},
-          {"mutant", nullptr}};
-}
-
 std::string line(const char* name, const std::string& text) {
   return text.empty() ? text : std::string("  ") + name + text + "\n";
 }
@@ -96,11 +82,6 @@ Json report_of(const Reproduction& reproduction, bool full, const Setting& setti
                  {"title", reproduction.title},
                  {"sizes", full ? "full" : "reduced"},
                  {"claims", Json::array()}};
-  if (reproduction.study == nullptr) {
-    const std::vector<Observation> found = reproduction.run(setting);
-    for (std::size_t i = 0; i < found.size(); ++i) report["claims"].push_back(json_of(found[i], i + 1));
-    return report;
-  }
   const Study study = reproduction.study();
   const std::vector<Trial> trials = try_claims(study, full);
   for (std::size_t i = 0; i < trials.size(); ++i)

@@ -14,11 +14,6 @@ void Setting::write(const std::string& name, const std::function<void(std::ostre
   if (!file.flush()) throw std::runtime_error("cannot write " + out + "/" + name);
 }
 
-Verdict verdict(const Observation& observation) {
-  if (!observation.holds) return Verdict::kDiffers;
-  return observation.kind == Observation::Kind::kUnresolved ? Verdict::kUndecided : Verdict::kHolds;
-}
-
 std::string digits(double number, int after_point) {
   char text[48];
   std::snprintf(text, sizeof text, "%.*f", after_point, number);

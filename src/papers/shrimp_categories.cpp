@@ -5,7 +5,6 @@
 
 #include "papers/counted_set.hpp"
 #include "papers/reproduction.hpp"
-#include "papers/shrimp_runs.hpp"
 #include "sampler/measuring.hpp"
 
 namespace substrata::papers {
@@ -44,11 +43,11 @@ struct Overhead {
 
 Overhead measure_with(const std::string& workload, const std::string& parameters, unsigned nodes,
                       std::uint64_t seed) {
-  const double bare = run_on_shrimp(workload, nodes, "categories=off", seed);
-  CountedSet set("shrimp", {"COMMANDS"});
-  set.start();
-  const double named = run_on_shrimp(workload, nodes, parameters, seed);
-  return {named / bare - 1, set.stop().front()};
+  const auto run = [&](const std::string& setting) {
+    return counted_run("shrimp", "COMMANDS", workload, nodes, setting, seed);
+  };
+  const CountedRun named = run(parameters);
+  return {named.seconds / run("categories=off").seconds - 1, named.count};
 }
 Overhead measure(const std::string& workload, const std::string& bus, unsigned nodes, std::uint64_t seed) {
   return measure_with(workload, "categories=" + bus, nodes, seed);

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include "model_runs/workload_run.hpp"
 #include "papers/counted_set.hpp"
 #include "papers/reproduction.hpp"
 #include "sampler/measuring.hpp"
@@ -27,20 +26,9 @@ struct Machine {
   std::size_t programs;  // of those below
 };
 
-struct Traffic {
-  double seconds = 0;
-  long long packets = 0;
-};
-
-Traffic measure(const Machine& machine, const std::string& workload, const Case& one,
-                const std::string& parameters) {
-  Traffic found;
-  CountedSet set(machine.name, {machine.counted});
-  set.start();
-  found.seconds = model_runs::seconds_of(
-      model_runs::run_workload(machine.name, workload, one.size.nodes, parameters, one.seed));
-  found.packets = set.stop().front();
-  return found;
+CountedRun measure(const Machine& machine, const std::string& workload, const Case& one,
+                   const std::string& parameters) {
+  return counted_run(machine.name, machine.counted, workload, one.size.nodes, parameters, one.seed);
 }
 
 struct Program {
@@ -74,13 +62,13 @@ Readings measure_all(const Machine& machine, const Case& one) {
     if (!one.wants(dealt) && !one.wants(best)) continue;
     const std::string workload = workload_of(program, one.size.amount);
     const bool wrong = migration.ends_with(kToOther);
-    const Traffic fixed = measure(machine, workload, one, "homes=round-robin");
-    const Traffic first = measure(machine, workload, one, "homes=first-touch");
-    const Traffic moved = measure(machine, workload, one, "homes=round-robin:" + migration);
-    const Traffic other =
+    const CountedRun fixed = measure(machine, workload, one, "homes=round-robin");
+    const CountedRun first = measure(machine, workload, one, "homes=first-touch");
+    const CountedRun moved = measure(machine, workload, one, "homes=round-robin:" + migration);
+    const CountedRun other =
         wrong ? moved : measure(machine, workload, one, "homes=round-robin:" + migration + kToOther);
-    const auto text = [](const Traffic& traffic) {
-      return digits(1e3 * traffic.seconds, 1) + " ms, " + std::to_string(traffic.packets) + " packets";
+    const auto text = [](const CountedRun& traffic) {
+      return digits(1e3 * traffic.seconds, 1) + " ms, " + std::to_string(traffic.count) + " packets";
     };
     const std::string shown = workload + ": " + text(moved) + "; to the node after " + text(other) +
                               "; dealt out " + text(fixed) + "; first touch " + text(first);

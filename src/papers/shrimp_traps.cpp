@@ -71,9 +71,8 @@ void on_trap(int, void* address, long long vector, void*) {
 class Onlooker {
  public:
   explicit Onlooker(const Assertion& assertion) : assertion_(assertion) {
-    if (observer_.try_create<&Onlooker::take>(*this) != 0 ||
-        observer_.try_subscribe("shrimp.node*.receive") != 0)
-      throw std::runtime_error(substrata_feed_error());
+    client::feed::demand(observer_.try_create<&Onlooker::take>(*this));
+    client::feed::demand(observer_.try_subscribe("shrimp.node*.receive"));
   }
   std::map<Pair, std::uint64_t> illegal;
   std::uint64_t asserted = 0;  // packets into asserted pages at their homes

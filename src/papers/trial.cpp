@@ -59,17 +59,8 @@ Position position_of(const Span& span, const Criterion& criterion) {
 }
 
 const char* name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kHolds:
-      return "holds";
-    case Verdict::kDiffers:
-      return "differs";
-    case Verdict::kUndecided:
-      return "undecided";
-    case Verdict::kRefused:
-      break;
-  }
-  return "refused";
+  constexpr const char* kNames[] = {"holds", "differs", "undecided", "refused"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 std::string shown(double value, const std::string& unit) {

@@ -52,11 +52,19 @@ int answer_into(const Result<T>& result, Out* out) noexcept {
   return PAPI_OK;
 }
 
-// Runs the body of a C function; what it throws leaves as an error number.
+// Runs the body of a C function; what it throws leaves as an error number. The calling thread is not cancelled
+// meanwhile.
 template <class Body>
 auto answered(Body&& body) noexcept -> decltype(body()) {
   return guarded(std::forward<Body>(body),
                  [](const Status& why) { return static_cast<decltype(body())>(answer(why)); });
+}
+// The same for what measures, where substrates themselves see to cancellation (base/table_of.hpp), and for what the
+// catalogue mostly knows, which sees to it where it does not.
+template <class Body>
+auto answered_quickly(Body&& body) noexcept -> decltype(body()) {
+  return guarded_quickly(std::forward<Body>(body),
+                         [](const Status& why) { return static_cast<decltype(body())>(answer(why)); });
 }
 
 inline Library& library() noexcept { return Library::instance(); }

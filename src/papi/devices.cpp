@@ -215,7 +215,7 @@ CAPI int PAPI_get_dev_attr(void* handle, int id, PAPI_dev_attr_e attr, void* val
     if (kind->gpus != nullptr) return gpu_value(*kind, id, attr, val);
     const HardwareInfo* const machine = hardware_info();
     if (attr == PAPI_DEV_ATTR__CPU_CHAR_NAME) {
-      *static_cast<const char**>(val) = machine->model_name.c_str();
+      *static_cast<const char**>(val) = machine->own_name.c_str();
       return PAPI_OK;
     }
     return processor_value(*machine, id, attr, static_cast<unsigned*>(val));

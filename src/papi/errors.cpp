@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "base/uncancelled.hpp"
 #include "eventset/options.hpp"
 #include "papi/boundary.hpp"
 
@@ -54,6 +55,7 @@ thread_local int last_error __attribute__((tls_model("initial-exec"))) = PAPI_OK
 }  // namespace
 
 int print_refusal(int code) noexcept {
+  const Uncancelled here;
   const char* text = text_of(code);
   std::fprintf(stderr, "PAPI Error Code %d: %s (%s)\n", code, text != nullptr ? text : "unknown",
                last_refusal());
@@ -81,6 +83,7 @@ using namespace substrata::capi;
 CAPI char* PAPI_strerror(int code) { return const_cast<char*>(text_of(code)); }
 
 CAPI void PAPI_perror(const char* msg) {
+  const Uncancelled here;
   const char* text = text_of(last_error);
   if (text == nullptr) text = "Unknown error code";
   if (msg != nullptr && *msg != '\0')

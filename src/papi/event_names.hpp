@@ -9,7 +9,10 @@ namespace substrata::capi {
 
 // Generation 7.0 says PAPI_ECMP for an unknown name without a component or PMU in front, and PAPI_ENOEVNT for
 // an unknown component; 7.3 says PAPI_ENOEVNT and PAPI_ENOCMP (both observed).
+// Both say PAPI_ENOEVNT for a mask or a modifier that an event of the processor does not have.
 inline int answer_for_name(Status status, std::string_view name) noexcept {
+  const bool of_processor = name.find(":::") == std::string_view::npos || name.starts_with("perf_event");
+  if (status.code == Code::kAttribute && of_processor) status.code = Code::kNoEvent;
   if constexpr (kGeneration70) {
     if (status.code == Code::kNoEvent && name.find(':') == std::string_view::npos &&
         !name.starts_with("PAPI_"))

@@ -77,6 +77,8 @@ CAPI int PAPI_add_named_event(int EventSet, const char* EventName) {
   return answered([&] {
     if (EventName == nullptr) return answer(refuse(Code::kInvalid, "no event name given"));
     const Status status = add_named_event(EventSet, EventName);
+    // A known event that cannot be counted here is refused as by its code.
+    if (status.code == Code::kNoEvent && library().catalogue().find(EventName)) return answer(status);
     return answer_for_name(status, EventName);
   });
 }

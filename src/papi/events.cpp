@@ -150,7 +150,7 @@ Status not_a_preset(int code) noexcept {
 }  // namespace
 
 CAPI int PAPI_event_name_to_code(const char* in, int* out) {
-  return answered([&] {
+  return answered_quickly([&] {
     if (in == nullptr || out == nullptr)
       return answer(refuse(Code::kInvalid, "a name and a place for its code"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
@@ -164,7 +164,7 @@ CAPI int PAPI_event_name_to_code(const char* in, int* out) {
 }
 
 CAPI int PAPI_event_code_to_name(int EventCode, char* out) {
-  return answered([&] {
+  return answered_quickly([&] {
     if (out == nullptr) return answer(refuse(Code::kInvalid, "no place to put the name"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     if (EventCode == 0) return answer(refuse(Code::kNoEvent, "0 is not an event code"));
@@ -206,8 +206,10 @@ CAPI int PAPI_enum_event(int* EventCode, int modifier) {
     const Result<uint32_t> next = library().catalogue().next(static_cast<uint32_t>(*EventCode), *how);
     const bool at_end =
         next ? unknown_to_generation(static_cast<int>(*next)) : next.status().code == Code::kInvalid;
-    // At the end 7.0 says that no event is left, 7.3 that the question makes no sense.
-    if (at_end) return at_its_end(kGeneration70 && IS_PRESET(*EventCode) ? Code::kNoEvent : Code::kInvalid);
+    // At the end of the presets 7.0 says that no event is left, 7.3 that the question makes no sense; both say the
+    // former of the user's events.
+    const bool none_left = IS_USER_DEFINED(*EventCode) || (kGeneration70 && IS_PRESET(*EventCode));
+    if (at_end) return at_its_end(none_left ? Code::kNoEvent : Code::kInvalid);
     return answer_into(next, EventCode);
   });
 }

@@ -8,33 +8,33 @@ using namespace substrata;
 using namespace substrata::capi;
 
 CAPI int PAPI_start(int EventSet) {
-  return answered([&] { return answer(start_set(EventSet)); });
+  return answered_quickly([&] { return answer(start_set(EventSet)); });
 }
 
 CAPI int PAPI_stop(int EventSet, long long* values) {
-  return answered([&] { return answer(stop_set(EventSet, values_of(values))); });
+  return answered_quickly([&] { return answer(stop_set(EventSet, values_of(values))); });
 }
 
 CAPI int PAPI_read(int EventSet, long long* values) { return read_set(EventSet, values_of(values), refused); }
 
 CAPI int PAPI_read_ts(int EventSet, long long* values, long long* cyc) {
-  return answered([&] { return answer(read_set_ts(EventSet, values_of(values), values_of(cyc))); });
+  return answered_quickly([&] { return answer(read_set_ts(EventSet, values_of(values), values_of(cyc))); });
 }
 
 CAPI int PAPI_accum(int EventSet, long long* values) {
-  return answered([&] { return answer(accumulate_set(EventSet, values_of(values))); });
+  return answered_quickly([&] { return answer(accumulate_set(EventSet, values_of(values))); });
 }
 
 CAPI int PAPI_reset(int EventSet) {
-  return answered([&] { return answer(reset_set(EventSet)); });
+  return answered_quickly([&] { return answer(reset_set(EventSet)); });
 }
 
 CAPI int PAPI_write(int EventSet, long long* values) {
-  return answered([&] { return answer(write_set(EventSet, values_of(values))); });
+  return answered_quickly([&] { return answer(write_set(EventSet, values_of(values))); });
 }
 
 CAPI int PAPI_state(int EventSet, int* status) {
-  return answered([&] {
+  return answered_quickly([&] {
     const Result<uint32_t> state = state_of(EventSet);
     if (!state) return answer(state.status());
     if (status == nullptr) return answer(Code::kInvalid);

@@ -58,13 +58,17 @@ int get_set_option(int option, PAPI_option_t* ptr) {
   if (option == PAPI_MULTIPLEX) {
     const Result<MultiplexOption> multiplex = multiplex_of(ptr->multiplex.eventset);
     if (!multiplex) return answer(multiplex.status());
-    ptr->multiplex.ns = as_ns(static_cast<int64_t>(multiplex->period_ns));
+    ptr->multiplex.ns = multiplex->on ? as_ns(static_cast<int64_t>(multiplex->period_ns)) : 0;
     ptr->multiplex.flags = multiplex->software ? PAPI_MULTIPLEX_FORCE_SW : PAPI_MULTIPLEX_DEFAULT;
-    return PAPI_OK;
+    return multiplex->on ? 1 : 0;
   }
   const bool domain_like = option == PAPI_DOMAIN || option == PAPI_GRANUL;
   const int set = domain_like ? ptr->domain.eventset : ptr->attach.eventset;
-  const Result<Configuration> now = configuration_of(set);
+  Result<Configuration> now = configuration_of(set);
+  if (!now && now.status().code == Code::kNoComponent) {  // nothing is chosen yet
+    now = Configuration{};
+    now->domain = now->granularity = 0;
+  }
   if (!now) return answer(now.status());
   switch (option) {
     case PAPI_DOMAIN:
@@ -139,6 +143,12 @@ int get_structure(int option, PAPI_option_t* ptr) {
   }
 }
 
+Status multiplex_once(int set, uint64_t ns, bool software) {
+  if (const Result<MultiplexOption> now = multiplex_of(set); now && now->on)
+    return refuse(Code::kInvalid, "eventset %d is multiplexed already", set);
+  return set_multiplex(set, ns, software);
+}
+
 Status set_option(int option, const PAPI_option_t& value) {
   switch (option) {
     case PAPI_DEBUG: {
@@ -153,9 +163,9 @@ Status set_option(int option, const PAPI_option_t& value) {
     case PAPI_CPU_ATTACH:
       return bind_set_to_cpu(value.cpu.eventset, static_cast<int>(value.cpu.cpu_num));
     case PAPI_MULTIPLEX:
-      return set_multiplex(value.multiplex.eventset,
-                           value.multiplex.ns > 0 ? static_cast<uint64_t>(value.multiplex.ns) : 0,
-                           (value.multiplex.flags & PAPI_MULTIPLEX_FORCE_SW) != 0);
+      if (value.multiplex.ns < 0) return refuse(Code::kInvalid, "a period of %d ns", value.multiplex.ns);
+      return multiplex_once(value.multiplex.eventset, static_cast<uint64_t>(value.multiplex.ns),
+                            (value.multiplex.flags & PAPI_MULTIPLEX_FORCE_SW) != 0);
     case PAPI_DEFDOM:
       return set_default_domain(static_cast<uint32_t>(value.defdomain.domain), value.defdomain.def_cidx);
     case PAPI_DEFGRN:
@@ -211,6 +221,8 @@ CAPI int PAPI_get_cmp_opt(int option, PAPI_option_t* ptr, int cidx) {
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
     if (library().registry().at(cidx) == nullptr)
       return answer(refuse(Code::kComponent, "no component %d", cidx));
+    if (option == PAPI_SHLIBINFO && ptr != nullptr)
+      return get_structure(option, ptr);  // PAPI's is a component's
     if (option == PAPI_COMPONENTINFO && ptr != nullptr) {
       ptr->cmp_info = const_cast<PAPI_component_info_t*>(component_info(cidx));
       return PAPI_OK;
@@ -254,7 +266,7 @@ CAPI int PAPI_detach(int EventSet) {
 CAPI int PAPI_multiplex_init(void) { return PAPI_OK; }
 
 CAPI int PAPI_set_multiplex(int EventSet) {
-  return answered([&] { return answer(set_multiplex(EventSet, 0, false)); });
+  return answered([&] { return answer(multiplex_once(EventSet, 0, false)); });
 }
 
 // PAPI answers 0 for a handle it does not know.

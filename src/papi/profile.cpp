@@ -43,7 +43,7 @@ size_t bucket_bytes_of(int flags) {
 int profile_event(std::vector<ProfileSegment> segments, int set, int event, int threshold, int flags) {
   const auto code = static_cast<uint32_t>(event);
   if (threshold == 0) return answer(clear_overflow(set, code));
-  if ((flags & PAPI_PROFIL_INST_EAR) != 0)
+  if ((flags & PAPI_PROFIL_INST_EAR) != 0 && bucket_bytes_of(flags) != 0)
     return answer(refuse(Code::kNoSupport, "instruction address registers are of Itanium processors only"));
   Result<std::unique_ptr<Profile>> profile =
       Profile::make(std::move(segments), bucket_bytes_of(flags), static_cast<uint32_t>(flags), threshold);

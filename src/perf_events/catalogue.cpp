@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 
@@ -323,6 +324,12 @@ std::vector<std::string> Catalogue::preset_sections() {
   const std::lock_guard guard(lock_);
   for (const Pmu& pmu : pmus())
     if (pmu.core && !pmu.model.empty()) names.push_back(pmu.model);
+  if (const auto processor = x86_model(root_)) {  // the kernel's name for AMD's is one for all
+    char name[64];
+    std::snprintf(name, sizeof name, "%.40s-%02lX-%02lX", processor->vendor.c_str(), processor->family,
+                  processor->model);
+    names.emplace_back(name);
+  }
   return names;
 }
 

@@ -39,7 +39,8 @@ class Catalogue {
 
   // libpfm4's PMUs, then the kernel's core PMUs.
   std::vector<std::string> pmu_names();
-  // Names a preset table may call this machine: those, then what the kernel calls its processor.
+  // Names a preset table may call this machine: those, then what the kernel calls its processor, then, of an x86,
+  // vendor, family and model ("AuthenticAMD-1A-02").
   std::vector<std::string> preset_sections();
   // Has the kernel a PMU for programs here?
   bool has_core_pmu();

@@ -240,6 +240,10 @@ Code Catalogue::encode_name(std::string_view name, Encoding* out, std::string* c
     *error = "an empty event name";
     return Code::kNoEvent;
   }
+  if (name.back() == ':') {
+    *error = "'" + std::string(name) + "' ends in a colon with nothing behind it";
+    return Code::kAttribute;
+  }
   if (kind_ == PmuKind::kCore) {
     if (same_name(name, kTicksName) && kernel_.ticks != nullptr) {
       out->ticks = true;

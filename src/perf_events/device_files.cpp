@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/folder.hpp"
 #include "base/parse.hpp"
@@ -15,25 +14,6 @@ namespace substrata::perf {
 namespace {
 
 bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
-
-// The number behind "name\t: " in the first processor's lines of /proc/cpuinfo, or -1.
-int64_t number_of(const std::string& text, const std::string& name) {
-  const size_t at = text.find("\n" + name + "\t");
-  const size_t colon = at == std::string::npos ? at : text.find(": ", at);
-  return colon == std::string::npos ? -1 : std::strtol(text.c_str() + colon + 2, nullptr, 10);
-}
-
-// The generation of a core of AMD's, whose PMU the kernel gives no name; empty for what is not one of these.
-// Source: families and models as in Linux' arch/x86/kernel/cpu/amd.c.
-std::string zen_of(const std::string& root) {
-  const std::string text = read_file(root + "/proc/cpuinfo", 4096).value_or("");
-  if (text.find("AuthenticAMD") == std::string::npos) return {};
-  const int64_t family = number_of(text, "cpu family"), model = number_of(text, "model");
-  const auto between = [model](int64_t low, int64_t high) { return model >= low && model <= high; };
-  if (family == 25 && (between(0x10, 0x1f) || between(0x60, 0x7f) || between(0xa0, 0xaf))) return "zen4";
-  if (family == 26 && (between(0, 0x2f) || between(0x40, 0x4f) || between(0x60, 0x7f))) return "zen5";
-  return {};
-}
 
 }  // namespace
 
@@ -127,7 +107,6 @@ std::vector<Pmu> read_pmus(const std::string& root) {
     pmu.name = name;
     if (!parse_number(std::string_view(read_line(folder + "/type").value_or("")), &pmu.type)) continue;
     pmu.model = read_line(folder + "/caps/pmu_name").value_or("");
-    if (pmu.model.empty() && name == "cpu") pmu.model = zen_of(root);
     const std::optional<std::string> cpus = read_line(folder + "/cpus");
     if (cpus) pmu.cpus = parse_cpu_list(*cpus);
     if (const auto mask = read_line(folder + "/cpumask")) pmu.cpumask = parse_cpu_list(*mask);
@@ -150,6 +129,32 @@ std::vector<Pmu> read_pmus(const std::string& root) {
     pmus.push_back(std::move(pmu));
   }
   return pmus;
+}
+
+namespace {
+
+// What stands behind "name\t: " in the first processor's lines, empty where it does not.
+std::string_view first_of(std::string_view text, std::string_view name) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const size_t colon = line.find(':');
+    if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == name)
+      return trimmed(line.substr(colon + 1));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<X86Model> x86_model(const std::string& root) {
+  const std::string text = read_file(root + "/proc/cpuinfo", 4096).value_or("");
+  X86Model found;
+  found.vendor = first_of(text, "vendor_id");
+  if (found.vendor.empty() || !parse_number(first_of(text, "cpu family"), &found.family) ||
+      !parse_number(first_of(text, "model"), &found.model))
+    return std::nullopt;
+  return found;
 }
 
 namespace {

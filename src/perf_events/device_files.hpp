@@ -34,9 +34,7 @@ struct ConfigWords {
 // One PMU of the kernel. Thread-compatible.
 struct Pmu {
   std::string name;
-  // What the kernel calls the processor ("crestmont"); of AMD's, which it does not name, "zen4" or "zen5" by family and
-  // model; empty for others.
-  std::string model;
+  std::string model;  // what the kernel calls the processor ("crestmont"), empty where it does not say
   uint32_t type = 0;
   bool core = false;         // counts the program running on a processor (cpu, cpu_core, armv8_...)
   std::vector<int> cpus;     // of a core PMU: where it counts; empty when it does everywhere
@@ -49,6 +47,13 @@ struct Pmu {
 
 // The PMUs of the kernel below `root`, sorted by name. An unreadable tree gives an empty list.
 std::vector<Pmu> read_pmus(const std::string& root);
+
+// What /proc/cpuinfo below `root` says of its first processor, an x86; nothing elsewhere.
+struct X86Model {
+  std::string vendor;  // "AuthenticAMD"
+  long family, model;
+};
+std::optional<X86Model> x86_model(const std::string& root);
 
 // The processors of a list such as "0-3,8"; empty when malformed.
 std::vector<int> parse_cpu_list(std::string_view text);

@@ -252,6 +252,7 @@ bool apply_qualifiers(std::string_view qualifiers, bool cache_umasks, Encoding* 
   bool user = false, kernel = false, hypervisor = false, domain = false;
   bool guest = false, host = false, virtualised = false;
   bool masked = false;
+  bool by_period = false, by_frequency = false;
   uint64_t operation = PERF_COUNT_HW_CACHE_OP_READ, result = PERF_COUNT_HW_CACHE_RESULT_ACCESS;
   while (!qualifiers.empty()) {
     const size_t colon = qualifiers.find(':');
@@ -283,9 +284,11 @@ bool apply_qualifiers(std::string_view qualifiers, bool cache_umasks, Encoding* 
     } else if (is("mh") && flag) {
       host = value != 0;
       virtualised = true;
-    } else if (is("period")) {
+    } else if (is("period") && !by_frequency) {
+      by_period = true;
       for (Leg& leg : encoding->legs) leg.attr.sample_period = value;
-    } else if (is("freq")) {
+    } else if (is("freq") && !by_period) {
+      by_frequency = true;
       for (Leg& leg : encoding->legs) {
         leg.attr.freq = value != 0;
         leg.attr.sample_freq = value;
@@ -309,10 +312,10 @@ bool apply_qualifiers(std::string_view qualifiers, bool cache_umasks, Encoding* 
       result = is("MISS") ? PERF_COUNT_HW_CACHE_RESULT_MISS : PERF_COUNT_HW_CACHE_RESULT_ACCESS;
       masked = true;
     } else {
-      *error =
-          "the qualifier '" + std::string(item) +
-          "' is unknown or out of range; known are u k h mg mh excl pinned (0, 1), period freq precise cpu" +
-          (cache_umasks ? ", READ WRITE PREFETCH ACCESS MISS" : "");
+      *error = "the qualifier '" + std::string(item) +
+               "' is unknown or out of range; known are u k h mg mh excl pinned (0, 1), period or freq, "
+               "precise, cpu" +
+               (cache_umasks ? ", READ WRITE PREFETCH ACCESS MISS" : "");
       return false;
     }
   }

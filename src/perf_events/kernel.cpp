@@ -13,6 +13,8 @@
 #include <x86intrin.h>
 #endif
 
+#include "base/uncancelled.hpp"
+
 namespace substrata::perf {
 namespace {
 
@@ -22,14 +24,17 @@ int open_event(void*, perf_event_attr* attr, pid_t pid, int cpu, int group, unsi
 }
 
 ssize_t read_event(void*, int descriptor, void* to, size_t size) noexcept {
-  return result_or_error(::read(descriptor, to, size));
+  return result_or_error(::syscall(SYS_read, descriptor, to, size));  // read() is a cancellation point
 }
 
 int control_event(void*, int descriptor, unsigned long request, unsigned long argument) noexcept {
   return ::ioctl(descriptor, request, argument) < 0 ? -errno : 0;
 }
 
-void close_event(void*, int descriptor) noexcept { ::close(descriptor); }
+void close_event(void*, int descriptor) noexcept {
+  const Uncancelled here;
+  ::close(descriptor);
+}
 
 size_t page_size() noexcept { return static_cast<size_t>(::sysconf(_SC_PAGESIZE)); }
 

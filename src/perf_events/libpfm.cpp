@@ -27,6 +27,10 @@ struct PerfArgument {
 };
 static_assert(sizeof(void*) != 8 || sizeof(PerfArgument) == 40);
 
+// More than any libpfm4 has. PFM_PMU_MAX is that of the library we were built with, and one that is newer knows
+// processors beyond it.
+constexpr int kMostPmus = 1024;
+
 ForkLock& library_lock() {
   static Immortal<ForkLock> lock;
   return *lock;
@@ -133,7 +137,7 @@ class LibpfmEncoder final : public Encoder {
   std::vector<pfm_pmu_info_t> present() {
     std::vector<pfm_pmu_info_t> found;
     if (!initialise()) return found;
-    for (int id = 0; id < PFM_PMU_MAX; ++id) {
+    for (int id = 0; id < kMostPmus; ++id) {
       pfm_pmu_info_t pmu{};
       pmu.size = sizeof pmu;
       if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(id), &pmu) != PFM_SUCCESS || !pmu.is_present || !mine(pmu))

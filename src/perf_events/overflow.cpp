@@ -1,6 +1,7 @@
 // The process's one handler of counter overflows and its table of routes.
 #include "overflow.hpp"
 
+#include <pthread.h>
 #include <signal.h>
 #include <time.h>
 
@@ -11,10 +12,9 @@
 
 #include "base/borrowed_signal.hpp"
 #include "base/immortal.hpp"
-#include "base/owner_lock.hpp"
-#include "base/pause.hpp"
 #include "base/program_counter.hpp"
 #include "base/sample_ring.hpp"
+#include "base/visitors.hpp"
 
 namespace substrata::perf {
 namespace {
@@ -29,9 +29,7 @@ struct Route {
   std::atomic<uint64_t> mask{0};
   std::atomic<perf_event_mmap_page*> ring{nullptr};
   std::atomic<bool> by_data_address{false};
-  // Handlers inside, and the thread of the last one: only the thread that armed the event gets its signals.
-  std::atomic<int> busy{0};
-  std::atomic<uint64_t> busy_thread{0};
+  Visitors visitors;  // handlers; only the thread that armed the event gets its signals
   // How fast overflows come, where there is no ring.
   std::atomic<uint32_t> too_many{0};  // within a window
   std::atomic<uint32_t> in_window{0};
@@ -50,6 +48,7 @@ ForkLock& lock() noexcept {
 uint32_t holders = 0;
 bool holds_unqueued = false;
 std::atomic<uint64_t> lost{0};
+std::atomic<uint32_t> forks{0};  // that lie behind this process; it has no rings of before
 
 // A free place is -1 where a search may end, -2 where a removed route was and searches go on.
 constexpr int kNever = -1, kRemoved = -2;
@@ -94,20 +93,24 @@ uint64_t address_of(const SampleRecord& record, size_t size, bool by_data_addres
 
 // What the kernel put into the ring before this signal. Signals may be fewer than samples: the ones that were taken
 // here have no signal, or one that finds nothing.
-void take_samples(Route& route, uint32_t sequence, const SampleSink& sink, perf_event_mmap_page* page,
-                  void* context) noexcept {
+void take_samples(Route& route, Visitors::Visit visit, uint32_t sequence, const SampleSink& sink,
+                  perf_event_mmap_page* page, void* context) noexcept {
+  const uint32_t forks_before = forks.load(std::memory_order_relaxed);
   const SampleRing ring = SampleRing::of(page);
   const uint64_t head = ring.head();
   const uint64_t mask = route.mask.load(std::memory_order_relaxed);
   const bool by_data_address = route.by_data_address.load(std::memory_order_relaxed);
-  // The sink may have disarmed the event: the ring is gone then.
-  while (route.sequence.load(std::memory_order_acquire) == sequence) {
+  // The sink may have disarmed the event, or be back in a child that the program forked there: the ring is gone then.
+  while (route.sequence.load(std::memory_order_acquire) == sequence &&
+         forks.load(std::memory_order_relaxed) == forks_before) {
     SampleRecord record{};
     const size_t size = ring.take(head, &record, sizeof record);
     if (size == 0) break;
     if (record.header.type == PERF_RECORD_SAMPLE) {
       const Sample sample{address_of(record, size, by_data_address), mask, context};
+      route.visitors.begin_call(visit);
       sink.call(sink.owner, &sample);
+      route.visitors.end_call(visit);
     } else if (record.header.type == PERF_RECORD_LOST || record.header.type == PERF_RECORD_THROTTLE) {
       route.missing.store(true, std::memory_order_relaxed);
     }
@@ -117,8 +120,7 @@ void take_samples(Route& route, uint32_t sequence, const SampleSink& sink, perf_
 void on_overflow(int, siginfo_t* info, void* context) noexcept {
   const int saved = errno;
   if (Route* const route = info->si_fd < 0 ? nullptr : find_route(info->si_fd); route != nullptr) {
-    route->busy.fetch_add(1, std::memory_order_seq_cst);
-    route->busy_thread.store(this_thread_number(), std::memory_order_seq_cst);
+    const Visitors::Visit visit = route->visitors.enter();
     const uint32_t before = route->sequence.load(std::memory_order_seq_cst);
     const SampleSink sink{route->call.load(std::memory_order_acquire),
                           route->owner.load(std::memory_order_acquire)};
@@ -127,13 +129,15 @@ void on_overflow(int, siginfo_t* info, void* context) noexcept {
     // Else it was just disarmed.
     if (before == route->sequence.load(std::memory_order_seq_cst) && sink.call != nullptr) {
       if (ring != nullptr) {
-        take_samples(*route, before, sink, ring, context);
+        take_samples(*route, visit, before, sink, ring, context);
       } else {
         note_rate(*route);
+        route->visitors.begin_call(visit);
         sink.call(sink.owner, &sample);
+        route->visitors.end_call(visit);
       }
     }
-    route->busy.fetch_sub(1, std::memory_order_seq_cst);
+    route->visitors.leave(visit);
   }
   errno = saved;
 }
@@ -166,6 +170,8 @@ BorrowedSignal& unqueued_signal() noexcept {
 }  // namespace
 
 int hold_overflow_signal() noexcept {
+  [[maybe_unused]] static const int kCounted =
+      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
   // A real-time signal that is not in use: each overflow is queued by itself and carries its descriptor. Another PAPI
   // in the process takes SIGRTMIN + 2, whether or not it is in use.
   const int number = overflow_signal().hold_free(SIGRTMIN + 3, SIGRTMAX);
@@ -197,7 +203,7 @@ bool add_route(const SampleRoute& added) noexcept {
     route.mask.store(added.mask, std::memory_order_release);
     route.ring.store(added.ring, std::memory_order_release);
     route.by_data_address.store(added.by_data_address, std::memory_order_release);
-    route.busy.store(0, std::memory_order_relaxed);
+    route.visitors.forget();
     // The window may begin anywhere in the kernel's, so half of what fits into one.
     const uint64_t too_many = added.most_each_second / (2 * 1'000'000'000 / kWindowNs);
     route.too_many.store(static_cast<uint32_t>(std::clamp<uint64_t>(too_many, 2, UINT32_MAX)),
@@ -219,9 +225,7 @@ void remove_route(int descriptor, bool ours) noexcept {
     route->call.store(nullptr, std::memory_order_release);
   }
   // Unlocked, since the sink may change routes. What other threads were doing at a fork, they do not end in the child.
-  for (Pause pause; ours && route->busy.load(std::memory_order_seq_cst) != 0 &&
-                    route->busy_thread.load(std::memory_order_seq_cst) != this_thread_number();)
-    pause.once();
+  if (ours) route->visitors.wait();
   route->descriptor.store(kRemoved, std::memory_order_release);
 }
 

@@ -41,7 +41,7 @@ const char* Slots::units(Device* device) noexcept {
     const std::lock_guard guard(self.units_lock);
     if (!self.units) {
       std::string names;
-      for (const std::string& name : self.shared.catalogue.preset_sections()) {
+      for (const std::string& name : self.shared.catalogue.pmu_names()) {
         // The kernel's own events have their prefixes.
         if (name == "perf" || name == "perf_raw") continue;
         if (!names.empty()) names += ',';

@@ -9,6 +9,7 @@
 namespace substrata::perf {
 
 struct Slots {
+  static constexpr bool kReachesNoCancellationPoint = true;
   static void close(Device* device) noexcept;
   static uint32_t event_count(Device* device) noexcept;
   static Status event_at(Device* device, uint32_t index, Event* out) noexcept;

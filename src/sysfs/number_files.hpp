@@ -138,6 +138,10 @@ struct NumberSlots : SampledSlots<DeviceT, SamplerT> {
     own.write = write;
     return Slots::table(own);
   }
+  static constexpr SubstrateTable table(const char* name, const char* summary,
+                                        const char* event_names) noexcept {
+    return table({.name = name, .summary = summary, .event_names = event_names});
+  }
 };
 
 }  // namespace substrata::sysfs

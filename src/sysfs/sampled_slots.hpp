@@ -143,6 +143,11 @@ struct SampledSlots {
     if (close != nullptr) own.close = close;
     return own;
   }
+  // Of a substrate that says no more than this.
+  static constexpr SubstrateTable table(const char* name, const char* summary,
+                                        const char* event_names) noexcept {
+    return table({.name = name, .summary = summary, .event_names = event_names});
+  }
 };
 
 }  // namespace substrata::sysfs

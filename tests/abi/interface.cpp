@@ -14,6 +14,7 @@
 #include <substrata/shared_pages.h>
 #include <substrata/shrimp.h>
 #include <substrata/substrate.h>
+#include <substrata/values.h>
 
 using namespace substrata;
 

@@ -12,25 +12,22 @@ using substrata::tests::run;
 
 const std::string kClient = REFUSED_CLIENT;
 
-TEST(Refusal, AfterTheDestructorsOfAThreadWritesNoFreedMemory) {
-  const Ran ended = run(kClient + " late");
+void expect_success(const std::string& command) {
+  const Ran ended = run(command);
   EXPECT_EQ(ended.status, 0) << ended.out;
 }
 
+TEST(Refusal, AfterTheDestructorsOfAThreadWritesNoFreedMemory) { expect_success(kClient + " late"); }
+
 TEST(Refusal, OfTheReportAtExitWritesNoFreedMemory) {
-  const Ran ended = run("PAPI_OUTPUT_DIRECTORY=/proc/version/below_a_file " + kClient + " region");
-  EXPECT_EQ(ended.status, 0) << ended.out;
+  expect_success("PAPI_OUTPUT_DIRECTORY=/proc/version/below_a_file " + kClient + " region");
 }
 
 TEST(Refusal, IsAThreadsFirstCallWithMemoryExhaustedAndDoesNotEndTheProcess) {
-  const Ran ended = run("PAPI_OUTPUT_DIRECTORY=/proc/version/below_a_file " + kClient + " threads");
-  EXPECT_EQ(ended.status, 0) << ended.out;
+  expect_success("PAPI_OUTPUT_DIRECTORY=/proc/version/below_a_file " + kClient + " threads");
 }
 
-TEST(Refusal, OfAStartWithMemoryExhaustedDoesNotEndTheProcess) {
-  const Ran ended = run(kClient + " start");
-  EXPECT_EQ(ended.status, 0) << ended.out;
-}
+TEST(Refusal, OfAStartWithMemoryExhaustedDoesNotEndTheProcess) { expect_success(kClient + " start"); }
 
 TEST(Refusal, OfAKernelsEventWithMemoryExhaustedLeavesNoDescriptorOpen) {
   const Ran ended = run(kClient + " kernel");
@@ -38,14 +35,10 @@ TEST(Refusal, OfAKernelsEventWithMemoryExhaustedLeavesNoDescriptorOpen) {
   EXPECT_EQ(ended.status, 0) << ended.out;
 }
 
-TEST(Refusal, OfARateWithMemoryExhaustedLeavesNoEventset) {
-  const Ran ended = run(kClient + " rates");
-  EXPECT_EQ(ended.status, 0) << ended.out;
-}
+TEST(Refusal, OfARateWithMemoryExhaustedLeavesNoEventset) { expect_success(kClient + " rates"); }
 
 TEST(Refusal, OfAListOfOwlsEventsWithMemoryExhaustedListsNoneTwiceAfterwards) {
-  const Ran ended = run(kClient + " owl");
-  EXPECT_EQ(ended.status, 0) << ended.out;
+  expect_success(kClient + " owl");
 }
 
 }  // namespace

@@ -185,8 +185,9 @@ TEST(Definitions, OfAPatternTakeOnlyWhatMeasuresTheSame) {
 // The file was left out with "expected names of events": a comma ended the name.
 TEST(Binding, TakesAnEventInTheKernelsFormWhereLibpfmHasNoName) {
   std::string why;
-  const auto bound = built_in({"zen5"}).bind(
-      "TMA_FRONTEND_BOUND", countable({{"cpu/event=0x1a0,umask=0x1/", ""}, {"PAPI_TOT_CYC", ""}}), &why);
+  const auto bound = built_in({"AuthenticAMD-1A-02"})
+                         .bind("TMA_FRONTEND_BOUND",
+                               countable({{"cpu/event=0x1a0,umask=0x1/", ""}, {"PAPI_TOT_CYC", ""}}), &why);
   ASSERT_TRUE(bound) << why;
   EXPECT_EQ(bound->terms[0].events, std::vector<std::string>{"cpu/event=0x1a0,umask=0x1/"});
 }

@@ -1,4 +1,4 @@
-// What a reproduction calls its observations, and how a report is compared with the recorded one.
+// How a report is compared with the recorded one.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -9,20 +9,6 @@ namespace substrata::papers {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// A cost of -0.42 ns was said to hold.
-TEST(ReproductionVerdict, OfWhatCannotBeResolvedIsUndecided) {
-  Observation observation;
-  observation.holds = true;
-  observation.kind = Observation::Kind::kUnresolved;
-  EXPECT_EQ(verdict(observation), Verdict::kUndecided);
-}
-
-TEST(ReproductionVerdict, OfAFittedObservationThatMissesIsThatItDiffers) {
-  Observation observation;
-  observation.kind = Observation::Kind::kFitted;
-  EXPECT_EQ(verdict(observation), Verdict::kDiffers);
-}
 
 Json report_with(const char* verdict) {
   return {{"sizes", "reduced"}, {"claims", {{{"id", "peak"}, {"verdict", verdict}}}}};

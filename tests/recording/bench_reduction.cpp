@@ -6,9 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -18,6 +16,7 @@
 #include "recording/reader.hpp"
 #include "recording/reduction.hpp"
 #include "recording/text_report.hpp"
+#include "support/measured_rows.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {
@@ -69,13 +68,8 @@ double memory_mb() {
   return static_cast<double>(used.ru_maxrss) / 1024;
 }
 
-// One cost of one size, for tests/bench/run.
-struct Row {
-  const char* study;
-  double of, value;
-  const char* unit;
-};
-std::vector<Row> rows;
+// For tests/bench/run.
+substrata::tests::MeasuredRows rows(1);
 
 // The report of a recording, as text and as a page; gives the page's bytes.
 size_t report(const Recording& read) {
@@ -112,10 +106,10 @@ void of_ranks(const substrata::tests::TemporaryFolder& folder) {
     std::printf("%6d %10.0f %12.3f %10.2f %12.3f %10.1f %10.1f %10.1f\n", ranks, input / 1e3, reduced - begin,
                 1e3 * (reduced - begin) / ranks, reported - reduced, memory_mb(),
                 static_cast<double>(read.file_bytes) / 1e3, static_cast<double>(page) / 1e3);
-    rows.push_back({"bringing down one of so many ranks", static_cast<double>(ranks),
-                    1e3 * (reduced - begin) / ranks, "ms"});
-    rows.push_back({"most memory of bringing ranks down", static_cast<double>(ranks), memory_mb(), "MB"});
-    rows.push_back({"page of ranks", static_cast<double>(ranks), static_cast<double>(page) / 1e3, "kB"});
+    rows.add("bringing down one of so many ranks", static_cast<double>(ranks),
+             1e3 * (reduced - begin) / ranks, "ms");
+    rows.add("most memory of bringing ranks down", static_cast<double>(ranks), memory_mb(), "MB");
+    rows.add("page of ranks", static_cast<double>(ranks), static_cast<double>(page) / 1e3, "kB");
   }
 }
 
@@ -132,32 +126,19 @@ void of_history(const substrata::tests::TemporaryFolder& folder) {
     const double took = seconds() - begin, samples = double{kSeries} * count;
     std::printf("%9.0f %10.3f %16.0f %10.1f %10.1f\n", samples, took, 1e9 * took / samples, memory_mb(),
                 static_cast<double>(page) / 1e3);
-    rows.push_back(
-        {"report of a recording, by its samples, for one of them", samples, 1e9 * took / samples, "ns"});
-    rows.push_back({"most memory of that report, by its samples", samples, memory_mb(), "MB"});
-    rows.push_back({"page of that report, by its samples", samples, static_cast<double>(page) / 1e3, "kB"});
+    rows.add("report of a recording, by its samples, for one of them", samples, 1e9 * took / samples, "ns");
+    rows.add("most memory of that report, by its samples", samples, memory_mb(), "MB");
+    rows.add("page of that report, by its samples", samples, static_cast<double>(page) / 1e3, "kB");
   }
-}
-
-bool write_json(const char* path) {
-  std::ofstream file(path);
-  file << "{\"rows\": [";
-  for (size_t i = 0; i < rows.size(); ++i)
-    file << (i == 0 ? "\n" : ",\n") << "  {\"study\": \"" << rows[i].study << "\", \"of\": " << rows[i].of
-         << ", \"value\": " << rows[i].value << ", \"unit\": \"" << rows[i].unit << "\"}";
-  file << "\n]}\n";
-  return file.good();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 1 && (argc != 3 || std::strcmp(argv[1], "--json") != 0)) {
-    std::fprintf(stderr, "usage: bench_reduction [--json FILE]\n");
-    return 2;
-  }
-  const substrata::tests::TemporaryFolder folder;
-  of_ranks(folder);
-  of_history(folder);
-  return argc == 3 && !write_json(argv[2]) ? 1 : 0;
+  return rows.run(argc, argv, [] {
+    const substrata::tests::TemporaryFolder folder;
+    of_ranks(folder);
+    of_history(folder);
+    return true;
+  });
 }

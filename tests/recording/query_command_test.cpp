@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -50,6 +51,74 @@ TEST(OwlCommand, ShowsItsGreatestRowWhileTheProgramRuns) {
             kThreeWrites + "; until grep -q \"sum(size) 3,000 write\" " + shown +
             "; do sleep 0.1; done' 2> " + shown);
   EXPECT_EQ(ran.status, 0);
+}
+
+TEST(OwlCommand, NamesObjectsThatAreFreedAtOnceAndKnowsWhatIsWrittenLast) {
+  const std::string compiler = std::string(SUBSTRATA_TOOL) + "-cc";
+  if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("freed.c")) << R"(
+#include <stdlib.h>
+__attribute__((noinline)) static void use(long* a) { for (int i = 0; i < 20; ++i) a[i] = i + 5; }
+int main(void) {
+  for (int i = 0; i < 10; ++i) { long* a = malloc(20 * sizeof *a); use(a); free(a); }
+  return 0;
+})";
+  ASSERT_EQ(shell(compiler + " -g -O2 -o " + folder.file("freed") + " " + folder.file("freed.c")).status, 0);
+  const Ran ran =
+      tool("owl --json -e 'mem.accesses: filter(write) -> count, sum(value), sum(valued) by object' -- " +
+           folder.file("freed"));
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json rows = json::parse(ran.out).at("tables")[0].at("rows");
+  ASSERT_EQ(rows.size(), 1u) << rows.dump(1);
+  EXPECT_THAT(rows[0].at("keys")[0].get<std::string>(), HasSubstr("heap of main"));
+  EXPECT_EQ(rows[0].at("values"), json::array({200, 10 * (20 * 5 + 190), 200}));
+}
+
+TEST(OwlCommand, AForkedChildThatEndsByItselfIsNotAborted) {
+  if (!has_tool("bash")) GTEST_SKIP() << "bash is not installed";  // its subshells run the handlers of exit()
+  const Ran ran = tool("owl -e 'page-faults: count' -- bash -c '(exit 3); echo ended with $?'");
+  EXPECT_THAT(ran.out, HasSubstr("ended with 3\n"));
+  EXPECT_THAT(ran.errors, testing::Not(HasSubstr("terminate called")));
+}
+
+TEST(OwlCommand, WritesItsTablesIntoAFileBesideTheProgramsOutput) {
+  const TemporaryFolder folder;
+  const Ran ran =
+      tool("owl -o " + folder.file("tables") + " -e 'io: filter(write) -> count by size' -- sh -c '" +
+           kThreeWrites + "; echo program'");
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_EQ(ran.out, "program\n");
+  EXPECT_THAT(contents(folder.file("tables")), testing::ContainsRegex("3 +[0-9.]+ % +1000"));
+  EXPECT_EQ(tool("owl -o /no/such/folder/file -e 'io: count' -- true").status, 1);
+}
+
+TEST(OwlCommand, AWordThatIsNoStreamIsAnsweredWithTheNearest) {
+  const Ran ran = tool("owl -e 'swiches: count' -- true");
+  EXPECT_THAT(ran.errors, HasSubstr("nothing passed at swiches; did you mean 'switches'?"));
+}
+
+TEST(OwlCommand, ItsOwnThreadIsNotAmongThoseThatWait) {
+  const Ran ran = tool("owl --json -e 'switches: count by thread' -- sleep 0.3");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json found = json::parse(ran.out);
+  if (!found.at("messages").empty()) GTEST_SKIP() << found.at("messages");
+  EXPECT_EQ(found.at("tables")[0].at("rows").size(), 1u) << found.dump(1);
+}
+
+TEST(OwlCommand, SeesWhatIsWrittenAtAPlaceOfAFileAndIntoASocket) {
+  if (!has_tool("python3")) GTEST_SKIP() << "python3 is not installed";
+  const Ran ran = tool(
+      "owl --json -e 'io: filter(size == 1234) -> count by kind' -- python3 -S -E -c 'import os, _socket\n"
+      "file = os.open(\"/dev/zero\", os.O_RDWR)\n"
+      "os.pwrite(file, b\"x\" * 1234, 5)\n"
+      "os.pread(file, 1234, 5)\n"
+      "one, other = _socket.socketpair()\n"
+      "one.send(b\"y\" * 1234)\n"
+      "other.recv(2000)'");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json found = json::parse(ran.out);
+  EXPECT_EQ(found.at("tables")[0].at("rows").size(), 4u) << found.dump(1);  // read, write, send, receive
 }
 
 TEST(OwlCommand, AnErrorHasItsPlaceAndEndsWithStatusTwo) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/uncancelled.hpp"
 #include "events/preset.hpp"
 
 namespace substrata {
@@ -72,6 +73,7 @@ Status Catalogue::copy_name(uint32_t code, char* to, size_t capacity) {
     return kSuccess;
   };
   if (const auto known = known_names_.find(code); known != known_names_.end()) return copy(known->second);
+  const Uncancelled here;
   Result<std::string> name = name_of(code);
   if (!name) return name.status();
   if (const Result<NativeEvent> native = codes_.at(code); native && stays(code, native->component))

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/uncancelled.hpp"
 #include "events/catalogue.hpp"
 #include "events/event_spec.hpp"
 #include "events/near_names.hpp"
@@ -169,6 +170,7 @@ Result<uint32_t> Catalogue::find(std::string_view name) {
   constexpr size_t kMostNames = 10'000;  // of all spellings
   const std::lock_guard guard(lock_);
   if (const auto known = found_names_.find(name); known != found_names_.end()) return known->second;
+  const Uncancelled here;
   const Result<Found> found = look_up(name);
   if (!found) return found.error();
   if (stays(found->code, found->native.component)) {

@@ -69,11 +69,12 @@ Status set_default_domain(uint32_t domain, int index) {
   const Result<Component*> component = component_at(index);
   if (!component) return component.error();
   const SubstrateTable& table = (*component)->table();
-  if (domain == 0 || (domain & ~static_cast<uint32_t>(kDomainAll)) != 0 || (domain & table.domains) == 0)
-    return refuse(Code::kInvalid, "%s has domains 0x%x; 0x%x was asked for", table.name, table.domains,
-                  domain);
+  const uint32_t known = known_domain(table, domain);
+  if (known == 0)
+    return refuse(is_domain(domain) ? Code::kNoSupport : Code::kInvalid,
+                  "%s has domains 0x%x; 0x%x was asked for", table.name, table.domains, domain);
   const std::lock_guard guard(options().lock);
-  options().domain[index] = domain & table.domains;
+  options().domain[index] = known;
   return kSuccess;
 }
 

@@ -1,6 +1,8 @@
 // Defaults and limits that are not one eventset's: domains, granularities, multiplex period, debug level.
 #pragma once
 
+#include <substrata/substrate.h>
+
 #include <cstdint>
 #include <string>
 
@@ -9,9 +11,21 @@
 
 namespace substrata {
 
+// Bits of domains and nothing else.
+constexpr bool is_domain(uint32_t domain) noexcept {
+  return domain != 0 && (domain & ~static_cast<uint32_t>(kDomainAll)) == 0;
+}
+// What a substrate counts of a domain: all that it has where all is asked for, else what is asked for; 0 where it
+// lacks a part of that.
+constexpr uint32_t known_domain(const SubstrateTable& table, uint32_t domain) noexcept {
+  if (domain == kDomainAll) return table.domains;
+  return is_domain(domain) && (domain & ~table.domains) == 0 ? domain : 0;
+}
+
 // All thread-safe. Setters answer kNotInitialised before initialisation and kNoComponent for a bad component.
 
-// For sets made later. Every bit must be one of PAPI's (kInvalid); a component must be able to (kInvalid).
+// For sets made later. Every bit must be one of PAPI's (kInvalid); a component must be able to (kNoSupport for a
+// domain, kInvalid for a granularity).
 SUBSTRATA_PRIVATE_API Status set_default_domain(uint32_t domain, int component = 0);
 SUBSTRATA_PRIVATE_API Status set_default_granularity(uint32_t granularity, int component = 0);
 SUBSTRATA_PRIVATE_API Result<uint32_t> default_domain(int component = 0);

@@ -16,10 +16,9 @@ bool single_bit(uint32_t value) { return value != 0 && (value & (value - 1)) == 
 
 Status set_domain(int handle, uint32_t domain) {
   SUBSTRATA_LOCK_STOPPED_SET(set, handle);
-  if (domain == 0 || (domain & ~static_cast<uint32_t>(kDomainAll)) != 0)
-    return refuse(Code::kInvalidDomain, "0x%x is not a domain", domain);
+  if (!is_domain(domain)) return refuse(Code::kInvalidDomain, "0x%x is not a domain", domain);
   if (set->component == nullptr) return no_component();
-  const uint32_t known = domain & set->table->domains;
+  const uint32_t known = known_domain(*set->table, domain);
   if (known == 0)
     return refuse(Code::kInvalidDomain, "%s has domains 0x%x; 0x%x was asked for", set->component->name(),
                   set->table->domains, domain);

@@ -16,10 +16,12 @@ Watch* OverflowPlan::unused() noexcept {
   for (Watch& watch : watches) {
     if (watch.live.load(std::memory_order_relaxed))
       ++live;
-    else if (watch.busy.load(std::memory_order_seq_cst) == 0)
+    else if (watch.visitors.only_caller())
       free = &watch;
   }
-  return live > kMaxWatches ? nullptr : free;
+  if (live > kMaxWatches || free == nullptr) return nullptr;
+  free->visitors.forget();  // a handler of this thread's that was left by a jump
+  return free;
 }
 
 void OverflowPlan::take_baseline() noexcept {

@@ -8,6 +8,7 @@ namespace substrata {
 namespace {
 
 constexpr uint32_t kAllInOne = 2;
+constexpr uint32_t kTwoToOne = 0x10000;  // bytes to a bucket
 constexpr uint32_t kOneToOne = 0x20000;
 
 }  // namespace
@@ -28,8 +29,9 @@ Result<std::unique_ptr<Profile>> Profile::make(std::vector<ProfileSegment> segme
     return refuse(Code::kInvalid, "a profile has buckets of 2, 4 or 8 bytes, not of %u",
                   static_cast<unsigned>(bucket_bytes));
   for (const ProfileSegment& segment : segments) {
-    if (segment.scale < kAllInOne || segment.scale > kOneToOne)
-      return refuse(Code::kInvalid, "a profile's scale lies between 2 and 0x20000; 0x%x was given",
+    if (segment.scale < kAllInOne || (segment.scale > kTwoToOne && segment.scale != kOneToOne))
+      return refuse(Code::kInvalid,
+                    "a profile's scale lies between 2 and 0x10000 or is 0x20000; 0x%x was given",
                     segment.scale);
     if (segment.base == nullptr || reinterpret_cast<uintptr_t>(segment.base) % bucket_bytes != 0)
       return refuse(Code::kInvalid, "a profile's buffer must be there and aligned to its buckets of %u bytes",

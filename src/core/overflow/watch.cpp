@@ -1,24 +1,23 @@
 // Delivery of one event's overflows, and the arithmetic of its threshold.
 #include "overflow/watch.hpp"
 
-#include "base/owner_lock.hpp"
-#include "base/pause.hpp"
-
 namespace substrata {
 namespace {
 
 void deliver(void* owner, const Sample* sample) noexcept {
   Watch& watch = *static_cast<Watch*>(owner);
-  watch.busy.fetch_add(1, std::memory_order_seq_cst);
-  watch.busy_thread.store(this_thread_number(), std::memory_order_seq_cst);
+  const Visitors::Visit visit = watch.visitors.enter();
   if (watch.live.load(std::memory_order_seq_cst)) {
-    if (watch.profile == nullptr)
+    if (watch.profile == nullptr) {
+      watch.visitors.begin_call(visit);
       watch.handler(watch.handle, reinterpret_cast<void*>(sample->address),
                     static_cast<long long>(sample->event_mask), sample->context);
-    else if (sample->address != 0)
+      watch.visitors.end_call(visit);
+    } else if (sample->address != 0) {
       watch.profile->count(sample->address, 0);
+    }
   }
-  watch.busy.fetch_sub(1, std::memory_order_seq_cst);
+  watch.visitors.leave(visit);
 }
 
 }  // namespace
@@ -28,10 +27,8 @@ SampleSink Watch::sink() noexcept { return {deliver, this}; }
 void Watch::retire(uint64_t forks_now) noexcept {
   live.store(false, std::memory_order_seq_cst);
   // What other threads were doing at a fork, they do not end in the child.
-  if (forks != forks_now) busy.store(0, std::memory_order_seq_cst);
-  for (Pause pause; busy.load(std::memory_order_seq_cst) != 0 &&
-                    busy_thread.load(std::memory_order_seq_cst) != this_thread_number();)
-    pause.once();
+  if (forks != forks_now) visitors.forget();
+  visitors.wait();
   profile.reset();
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/visitors.hpp"
 #include "events/derived.hpp"
 #include "overflow/profile.hpp"
 
@@ -23,11 +24,10 @@ enum class OverflowBy {
 };
 
 // Written under the set's lock while no reader is active: `live` is published last and taken back first, and
-// `busy` counts readers in signal handlers.
+// `visitors` counts readers in signal handlers.
 struct Watch {
   std::atomic<bool> live{false};
-  std::atomic<int> busy{0};
-  std::atomic<uint64_t> busy_thread{0};
+  Visitors visitors;
   uint64_t forks = 0;  // how many forks lay behind the process when it was set
   int handle = -1;
   uint32_t code = 0;
@@ -49,8 +49,8 @@ struct Watch {
   uint32_t sample_flags() const noexcept {
     return profile != nullptr && profile->of_data() ? static_cast<uint32_t>(kSampleDataAddress) : 0u;
   }
-  // No overflow is delivered any more. Waits for a handler that runs in another thread; one in this thread is
-  // the caller. `forks_now`: as `forks`, in this process.
+  // No overflow is delivered any more. Waits for a handler that runs in another thread, for one of the program's a
+  // second at most; one in this thread is the caller. `forks_now`: as `forks`, in this process.
   void retire(uint64_t forks_now) noexcept;
   int64_t value_from(const int64_t* natives) const noexcept;
   // Whether the event went beyond its threshold since the last look, and by how much. Signal-safe.

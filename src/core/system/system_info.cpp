@@ -16,7 +16,6 @@
 #include "base/environment.hpp"
 #include "base/immortal.hpp"
 #include "base/kept.hpp"
-#include "base/parse.hpp"
 #include "sysfs/sysfs.hpp"
 #include "system/amd_tlbs.hpp"
 #include "system/timers.hpp"
@@ -28,10 +27,10 @@
 namespace substrata {
 namespace {
 
-Result<std::string> whole_file(const char* path) {
+Result<std::string> whole_file(const std::string& path) {
   std::string text;
   if (!sysfs::read_text(path, &text))
-    return refuse(Code::kSystem, "%s cannot be read: %s", path, std::strerror(errno));
+    return refuse(Code::kSystem, "%s cannot be read: %s", path.c_str(), std::strerror(errno));
   return text;
 }
 
@@ -39,6 +38,19 @@ std::string first_line(const std::string& path) {
   std::string text;
   sysfs::read_text(path, &text);
   return text.substr(0, text.find('\n'));
+}
+
+// How the kernel names the first processor; empty where /proc/cpuinfo says nothing. A hypervisor may give the kernel
+// another name than the processor gives itself (CPUID), which is what hwloc has.
+std::string kernels_model_name() {
+  std::string text;
+  sysfs::read_text(machine_root() + std::string("/proc/cpuinfo"), &text);
+  const size_t key = text.find("model name");
+  const size_t colon = key == std::string::npos ? key : text.find(':', key);
+  if (colon == std::string::npos) return {};
+  const size_t begin = text.find_first_not_of(" \t", colon + 1);
+  const size_t end = std::min(text.find('\n', colon), text.size());
+  return begin < end ? text.substr(begin, end - begin) : std::string();
 }
 
 const char* text_of(hwloc_obj_t object, const char* key) {
@@ -160,9 +172,11 @@ void add_caches(hwloc_topology_t topology, HardwareInfo* info) {
     if (info->levels.size() < item.depth) info->levels.resize(item.depth);
     info->levels[item.depth - 1].caches.push_back(item.cache);
   }
+  // Data before instructions, as PAPI and the kernel have them.
   for (MemoryLevel& level : info->levels)
-    std::stable_sort(level.caches.begin(), level.caches.end(),
-                     [](const CacheInfo& a, const CacheInfo& b) { return a.type < b.type; });
+    std::stable_sort(level.caches.begin(), level.caches.end(), [](const CacheInfo& a, const CacheInfo& b) {
+      return b.type == kMemoryInstruction && a.type != kMemoryInstruction;
+    });
 }
 
 void add_nodes(hwloc_topology_t topology, HardwareInfo* info) {
@@ -220,7 +234,9 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   hwloc_obj_t package = hwloc_get_obj_by_type(raw, HWLOC_OBJ_PACKAGE, 0);
   if (package == nullptr) package = hwloc_get_root_obj(raw);
   info->vendor_name = text_of(package, "CPUVendor");
-  info->model_name = trimmed(text_of(package, "CPUModel"));  // CPUID fills it up with blanks
+  info->own_name = text_of(package, "CPUModel");
+  info->model_name = kernels_model_name();
+  if (info->model_name.empty()) info->model_name = info->own_name;
   info->family = std::atoi(text_of(package, "CPUFamilyNumber"));
   info->family_model = std::atoi(text_of(package, "CPUModelNumber"));
   info->stepping = std::atoi(text_of(package, "CPUStepping"));
@@ -314,15 +330,23 @@ Result<std::vector<AddressMap>> parse_maps(const std::string& text) {
   return objects;
 }
 
+// Where the first thread has ended before the process, /proc/self shows no memory any more; that of the calling thread
+// does (since Linux 3.17).
+constexpr const char* kOwnFolders[] = {"/proc/self/", "/proc/thread-self/"};
+
 Result<std::vector<AddressMap>> shared_libraries() {
-  const Result<std::string> text = whole_file("/proc/self/maps");
+  Result<std::string> text = std::string();
+  for (const std::string folder : kOwnFolders)
+    if (text = whole_file(folder + "maps"); !text || !text->empty()) break;
   if (!text) return text.error();
   return parse_maps(*text);
 }
 
 Result<AddressMap> executable_info() {
   char path[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  ssize_t length = 0;
+  for (const std::string folder : kOwnFolders)
+    if (length = readlink((folder + "exe").c_str(), path, sizeof path - 1); length > 0) break;
   if (length <= 0) return refuse(Code::kSystem, "/proc/self/exe cannot be read");
   path[length] = '\0';
   const Result<std::vector<AddressMap>> objects = shared_libraries();
@@ -355,9 +379,14 @@ Result<MemoryInfo> parse_status(const std::string& text) {
 }
 
 Result<MemoryInfo> memory_info() {
-  const Result<std::string> text = whole_file("/proc/self/status");
-  if (!text) return text.error();
-  return parse_status(*text);
+  Result<MemoryInfo> info = MemoryInfo();
+  for (const std::string folder : kOwnFolders) {
+    const Result<std::string> text = whole_file(folder + "status");
+    if (!text) return text.error();
+    info = parse_status(*text);
+    if (info) break;
+  }
+  return info;
 }
 
 }  // namespace substrata

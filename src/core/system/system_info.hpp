@@ -52,7 +52,8 @@ struct HardwareInfo {
   int vendor = 0;  // PAPI_VENDOR_*
   std::string vendor_name;
   int model = 0;
-  std::string model_name;
+  std::string model_name;  // as the kernel names it
+  std::string own_name;    // as the processor names itself
   float revision = 0;
   int family = 0, family_model = 0, stepping = 0;
   int max_mhz = 0, min_mhz = 0;  // 0: unknown

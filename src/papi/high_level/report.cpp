@@ -22,6 +22,7 @@
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/json.hpp"
+#include "base/pause.hpp"
 #include "high_level/job_start.hpp"
 #include "high_level/metric_columns.hpp"
 
@@ -212,12 +213,21 @@ class FileText {
   rlim_t left_ = RLIM_INFINITY;
 };
 
-// An open folder, locked against other processes until the end of the scope.
+// An open folder, locked against other processes until the end of the scope. The processes of a job hold it for a
+// moment each; anyone who may read the folder can hold it for ever, so it is not waited for longer than a second.
 class LockedFolder {
  public:
   explicit LockedFolder(const std::string& path)
       : descriptor_(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (descriptor_ >= 0) locked_ = flock(descriptor_, LOCK_EX) == 0;
+    if (descriptor_ < 0) return;
+    constexpr int64_t kLongestWaitNs = 1'000'000'000;
+    const int64_t end = clock_now_ns() + kLongestWaitNs;
+    Pause pause;
+    while (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      if (clock_now_ns() >= end) return;
+      pause.once();
+    }
+    locked_ = true;
   }
   ~LockedFolder() {
     if (descriptor_ >= 0) ::close(descriptor_);

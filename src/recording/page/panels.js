@@ -74,12 +74,16 @@ function correlations(box) {
   return '';
 }
 
+// What the recording carries under this name, where it can be read.
+function attached(name) {
+  return data.attachments.filter((one) => one.name === name).flatMap((one) => {
+    try { return [JSON.parse(one.content)]; } catch (error) { return []; }
+  });
+}
+
 // Message sizes by phase, from the summary of the MPI shim.
 function messages(box) {
-  for (const attachment of data.attachments) {
-    if (attachment.name !== 'mpi-summary') continue;
-    let summary = null;
-    try { summary = JSON.parse(attachment.content); } catch (error) { continue; }
+  for (const summary of attached('mpi-summary')) {
     const phases = new Map(), powers = new Set();
     for (const rank of summary.ranks || [])
       for (const phase of rank.phases || []) {
@@ -103,10 +107,7 @@ function messages(box) {
 
 // Histograms that modelled monitors kept of the command's messages, where the recording carries them.
 function monitorHistograms(box) {
-  for (const attachment of data.attachments) {
-    if (attachment.name !== 'histograms') continue;
-    let kept = null;
-    try { kept = JSON.parse(attachment.content); } catch (error) { continue; }
+  for (const kept of attached('histograms')) {
     for (const one of kept && Array.isArray(kept.histograms) ? kept.histograms : []) {
       const values = one.counts.map((row) => row.map((count) => count || null)), most = Math.max(1, ...one.counts.flat());
       if (!values.length) continue;
@@ -119,10 +120,7 @@ function monitorHistograms(box) {
 
 // Roofs of all cores and points, where the recording carries what `substrata roofline --json` wrote.
 function roofline(box) {
-  for (const attachment of data.attachments) {
-    if (attachment.name !== 'roofline') continue;
-    let roofs = null;
-    try { roofs = JSON.parse(attachment.content); } catch (error) { continue; }
+  for (const roofs of attached('roofline')) {
     const points = (roofs.points || []).filter((one) => one.flops_per_second && one.flops_per_byte);
     const ratesOf = (list) => (list || []).filter((one) => one.all > 0).map((one) => ({ name: one.name, value: one.all }));
     const peaks = ratesOf(roofs.flops_per_second), slopes = ratesOf(roofs.bytes_per_second);

@@ -19,7 +19,11 @@ void note_allocated(const Entry& entry, void* memory, size_t size, uintptr_t sit
 }
 void note_freed(const Entry& entry, void* memory) {
   if (memory == nullptr) return;
-  entry.run([&] { substrata::access_tracer::Runtime::instance().freed(memory); });
+  entry.run([&] {
+    auto& runtime = substrata::access_tracer::Runtime::instance();
+    runtime.before_free();
+    runtime.freed(memory);
+  });
 }
 
 }  // namespace

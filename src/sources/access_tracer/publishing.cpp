@@ -1,11 +1,15 @@
 // Adds the source "memory-probe" with a probe point for each thread, and fills in transactions.
 #include "publishing.hpp"
 
+#include <substrata/values.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 
+#include "base/own_memory.hpp"
 #include "entry.hpp"
 #include "report.hpp"
 
@@ -19,6 +23,15 @@ constexpr client::feed::Source kSource{
     .time_base = SUBSTRATA_TIME_NONE,
     .ticks_per_second = 0};
 
+bool is_set(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && value[0] == '1';
+}
+
+size_t value_bytes(const substrata_transaction& access) {
+  return std::min<size_t>(access.size, sizeof access.detail);
+}
+
 }  // namespace
 
 void ThreadPublisher::open(uint32_t number, const Burst& burst, uint64_t* salt) {
@@ -30,8 +43,10 @@ void ThreadPublisher::open(uint32_t number, const Burst& burst, uint64_t* salt) 
       publisher_.try_open_compact(probe, number, &table_.records) != 0)
     return;
   burst_ = burst;
-  const char* const sites = std::getenv("SUBSTRATA_MEMORY_SITES");
-  keeps_sites_ = sites != nullptr && sites[0] == '1';
+  number_ = number;
+  keeps_sites_ = is_set("SUBSTRATA_MEMORY_SITES");
+  delivers_before_frees_ = is_set("SUBSTRATA_MEMORY_OBJECTS");
+  keeps_values_ = is_set("SUBSTRATA_MEMORY_VALUES") && whole_.try_open(probe) == 0;
   keep_all();  // the hooks do not count bursts
   substrata_publisher_epoch(publisher_.get(), salt);
 }
@@ -45,16 +60,41 @@ void ThreadPublisher::put(uintptr_t pc, uintptr_t address, unsigned kind, uint64
     access.site = pc;
     access.size = part;
     access.kind = kKinds[kind];
-    put(access);
+    access.phase = phase();
+    settle();
     address += part;
     size -= part;
+    if (!keeps_values_) {
+      append(access);
+    } else if (kind == SUBSTRATA_MEMORY_READ) {
+      // The program is about to do the same.
+      std::memcpy(&access.detail, reinterpret_cast<const void*>(access.address), value_bytes(access));
+      access.flags = SUBSTRATA_FLAG_VALUE;
+      append(access);
+    } else {
+      written_ = access;
+      has_written_ = true;
+    }
   }
+}
+
+// The place may be gone by now, so that the system is asked for it.
+void ThreadPublisher::settle() {
+  if (!has_written_) return;
+  has_written_ = false;
+  if (copy_own_memory(&written_.detail, reinterpret_cast<const void*>(written_.address),
+                      value_bytes(written_)))
+    written_.flags = SUBSTRATA_FLAG_VALUE;
+  else
+    written_.detail = 0;
+  append(written_);
 }
 
 void ThreadPublisher::branch(uintptr_t block) {
   if (!is_observed()) return;
   substrata_transaction branch{};
   branch.address = block;
+  if (keeps_sites_) branch.site = block;
   branch.kind = SUBSTRATA_BRANCH;
   branch.state = SUBSTRATA_HIT;
   put(branch);
@@ -69,8 +109,7 @@ void ThreadPublisher::barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening,
   arrival.size = threads;
   arrival.kind = SUBSTRATA_BARRIER;
   put(arrival);
-  const Entry::HandingOn handing_on;
-  publisher_.deliver();
+  deliver();
 }
 
 void ThreadPublisher::lock(uint16_t kind, uintptr_t pc, uintptr_t lock, uint64_t number, uint16_t state) {
@@ -82,23 +121,53 @@ void ThreadPublisher::lock(uint16_t kind, uintptr_t pc, uintptr_t lock, uint64_t
   change.size = SUBSTRATA_MEMORY_LOCK_BYTES;
   change.kind = kind;
   change.state = state;
-  put(change);  // the format has no record for it, so it is delivered here
+  put(change);
+  deliver();
 }
 
 void ThreadPublisher::put(const substrata_transaction& transaction) {
+  settle();
   substrata_transaction with_phase = transaction;
-  with_phase.phase = __atomic_load_n(*table_.phase, __ATOMIC_RELAXED);
+  with_phase.phase = phase();
+  append(with_phase);
+}
+
+void ThreadPublisher::append(substrata_transaction transaction) {
   const Entry::HandingOn handing_on;
-  publisher_.put(with_phase);
+  if (whole_) {
+    transaction.initiator = number_;
+    transaction.time = ++sequence_;
+    whole_.publish(transaction);
+  } else {
+    publisher_.put(transaction);
+  }
   keep_all();
 }
 
-void ThreadPublisher::close() {
+void ThreadPublisher::deliver() {
+  settle();
   const Entry::HandingOn handing_on;
+  (whole_ ? whole_ : publisher_).deliver();
+}
+
+void ThreadPublisher::before_free() {
+  if (!is_observed()) return;
+  if (delivers_before_frees_)
+    deliver();
+  else
+    settle();
+}
+
+void ThreadPublisher::close() {
+  if (publisher_) settle();
+  const Entry::HandingOn handing_on;
+  whole_.close();
   publisher_.close();
 }
 
 void ThreadPublisher::after_fork() {
+  has_written_ = false;
+  whole_.release();
   publisher_.release();
   table_.records.end = table_.records.next;
 }

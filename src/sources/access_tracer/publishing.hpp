@@ -28,6 +28,11 @@ class ThreadPublisher {
   void branch(uintptr_t block);
   // SUBSTRATA_MEMORY_SITES: each access comes with its site, so that the hooks write none of them themselves.
   bool keeps_sites() const { return keeps_sites_; }
+  // What the thread published goes to its observers now, its last write with the value that lies there now.
+  void deliver();
+  // The thread is about to free something. SUBSTRATA_MEMORY_OBJECTS: observers get its accesses before, while what it
+  // frees has its name.
+  void before_free();
   // Arrival at a barrier; what the thread did before goes at once: the others wait for it, in a model too.
   void barrier(uintptr_t pc, uintptr_t barrier, uint64_t opening, uint32_t threads);
   // A lock, or a wait for one; goes at once, so that it is known before what other threads do next.
@@ -44,15 +49,27 @@ class ThreadPublisher {
   bool in_burst() { return position_++ % (burst_.on + burst_.off) < burst_.on; }
   void put(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size);
   void put(const substrata_transaction& transaction);
+  void append(substrata_transaction transaction);
+  uint16_t phase() const { return __atomic_load_n(*table_.phase, __ATOMIC_RELAXED); }
+  // Puts the write that waits for its value, which the program has stored by now.
+  void settle();
 
   substrata_memory_thread& table_;
   client::feed::Publisher publisher_;
+  // In its place where accesses come with values, which compact records do not hold.
+  client::feed::Publisher whole_;
   // The hooks write no record.
   void keep_all() {
-    if (burst_.on != 0 || keeps_sites_) table_.records.end = table_.records.next;
+    if (burst_.on != 0 || keeps_sites_ || keeps_values_) table_.records.end = table_.records.next;
   }
 
   bool keeps_sites_ = false;
+  bool keeps_values_ = false;
+  bool delivers_before_frees_ = false;
+  bool has_written_ = false;
+  substrata_transaction written_{};  // a write whose value is not known yet
+  uint32_t number_ = 0;
+  uint64_t sequence_ = 0;
   Burst burst_;
   uint64_t position_ = 0;  // in bursts and between them
 };

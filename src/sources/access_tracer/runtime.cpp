@@ -69,6 +69,8 @@ void Runtime::begin(volatile uint64_t* salt, substrata_memory_thread* first) {
   salt_.begin(salt);
   first_table_ = first;
   pthread_atfork(nullptr, nullptr, [] { instance().after_fork_in_child(); });
+  // Before the libraries end: a query in one of them is still open.
+  std::atexit([] { Entry().run([] { instance().hand_on(); }); });
 }
 
 void Runtime::end() {
@@ -243,6 +245,16 @@ void Runtime::freed(void* memory) {
   if (memory == nullptr) return;
   const std::lock_guard guard(lock_);
   if (objects_.freed(reinterpret_cast<uintptr_t>(memory))) salt_.forget_bindings();
+}
+
+void Runtime::before_free() {
+  auto* const state = static_cast<ThreadState*>(pthread_getspecific(thread_end));
+  if (state != nullptr && !state->is_parents) state->publisher.before_free();
+}
+
+void Runtime::hand_on() {
+  auto* const state = static_cast<ThreadState*>(pthread_getspecific(thread_end));
+  if (state != nullptr && !state->is_parents && state->publisher.is_observed()) state->publisher.deliver();
 }
 
 // Gives up while another thread stays in here: the caller may hold what that one waits for.

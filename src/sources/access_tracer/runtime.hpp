@@ -44,6 +44,10 @@ class Runtime {
   // The program's heap.
   void allocated(void* memory, size_t size, uintptr_t site);
   void freed(void* memory);
+  // The calling thread is about to free something.
+  void before_free();
+  // Its accesses so far go to their observers.
+  void hand_on();
 
   // For the feed: what lies at an address. False: another thread is in here, which the caller's thread may hold up.
   bool place_at(uint64_t address, substrata_place* out);

@@ -8,7 +8,9 @@ using namespace substrata::mpi;
 // clang-format off
 #define SENDS(name)                                                                                           \
   CALL_AFTER(name, (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm),          \
-             (data, count, type, to, tag, comm), called(comm, to, static_cast<size_t>(count), type, tag, site))
+             (data, count, type, to, tag, comm),                                                              \
+             (called(comm, to, static_cast<size_t>(count), type, tag, site),                                  \
+              show_contents(data, comm, to, static_cast<size_t>(count), type, site)))
 SENDS(Send)
 SENDS(Ssend)
 SENDS(Bsend)
@@ -17,7 +19,8 @@ SENDS(Rsend)
   CALL_AFTER(name, (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,           \
                     MPI_Request* request),                                                                    \
              (data, count, type, to, tag, comm, request),                                                     \
-             called(comm, to, static_cast<size_t>(count), type, tag, site))
+             (called(comm, to, static_cast<size_t>(count), type, tag, site),                                  \
+              show_contents(data, comm, to, static_cast<size_t>(count), type, site)))
 ISENDS(Isend)
 ISENDS(Issend)
 ISENDS(Ibsend)
@@ -75,6 +78,7 @@ CALL(Sendrecv, (const void* data, int count, MPI_Datatype type, int to, int tag,
                 MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status* status),
      (data, count, type, to, tag, in, in_count, in_type, from, in_tag, comm, status), {
        called(comm, to, static_cast<size_t>(count), type, tag, site);
+       show_contents(data, comm, to, static_cast<size_t>(count), type, site);
        const PostedReceive one = posted(comm, from, in_tag, site);
        MPI_Status own;
        MPI_Status* const out = status == MPI_STATUS_IGNORE ? &own : status;
@@ -86,6 +90,7 @@ CALL(Sendrecv_replace, (void* data, int count, MPI_Datatype type, int to, int ta
                         MPI_Comm comm, MPI_Status* status),
      (data, count, type, to, tag, from, in_tag, comm, status), {
        called(comm, to, static_cast<size_t>(count), type, tag, site);
+       show_contents(data, comm, to, static_cast<size_t>(count), type, site);
        const PostedReceive one = posted(comm, from, in_tag, site);
        MPI_Status own;
        MPI_Status* const out = status == MPI_STATUS_IGNORE ? &own : status;

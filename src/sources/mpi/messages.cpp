@@ -1,10 +1,13 @@
 // Accounts messages one by one: counts, stamps, the modelled cluster's log, and the transactions of the feed.
 #include "messages.hpp"
 
+#include <substrata/values.h>
+
 #include <algorithm>
 #include <climits>
 #include <mutex>
 
+#include "base/own_memory.hpp"
 #include "call_time.hpp"
 #include "shim.hpp"
 
@@ -190,6 +193,32 @@ void called(MPI_Comm comm, int to, size_t count, MPI_Datatype type, int tag, voi
     Shim& self = shim();
     const std::lock_guard guard(self.lock);
     account(self, comm, to, bytes_of(count, type), tag, 0, site);
+  });
+}
+
+// Not those of a type that the program made: where its first bytes lie is not asked. A buffer may be a GPU's.
+void show_contents(const void* data, MPI_Comm comm, int to, size_t count, MPI_Datatype type, void* site) {
+  Shim& self = shim();
+  const client::feed::Publisher& publisher = self.publishing.contents;
+  if (!self.counting || to == MPI_PROC_NULL || !publisher || !publisher.observed()) return;
+  unharmed([&] {
+    const std::lock_guard guard(self.lock);
+    int integers = 0, addresses = 0, types = 0, combiner = 0;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    const uint64_t bytes = bytes_of(count, type);
+    publish(self, publisher, [&](substrata_transaction& slot) {
+      slot.time =
+          static_cast<uint64_t>(self.virtual_time ? self.clock.now() : self.real_time.at(real_cycles()));
+      slot.address = reinterpret_cast<uint64_t>(data);
+      slot.site = reinterpret_cast<uint64_t>(site);
+      slot.initiator = static_cast<uint32_t>(self.rank);
+      slot.target = static_cast<uint32_t>(world_rank(self.channels.communicator(comm), to));
+      slot.size = size_field(bytes);
+      slot.kind = SUBSTRATA_SEND;
+      if (combiner == MPI_COMBINER_NAMED && bytes != 0 &&
+          copy_own_memory(&slot.detail, data, std::min<uint64_t>(bytes, sizeof slot.detail)))
+        slot.flags = SUBSTRATA_FLAG_VALUE;
+    });
   });
 }
 

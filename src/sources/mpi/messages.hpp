@@ -61,6 +61,8 @@ bool level_one();
 // A collective operation begins; where a cluster is modelled it gets a number.
 void begin_collective(MPI_Comm comm, bool blocking);
 void called(MPI_Comm comm, int to, size_t count, MPI_Datatype type, int tag, void* site);
+// What a call is to send, where someone observes contents.
+void show_contents(const void* data, MPI_Comm comm, int to, size_t count, MPI_Datatype type, void* site);
 void called_collective(Collective operation, MPI_Comm comm, int root, uint64_t bytes, void* site);
 void called_collective(MPI_Comm comm, const std::vector<ModelledMessage>& messages,
                        const std::vector<int>& sources, void* site);

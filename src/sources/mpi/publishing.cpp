@@ -1,4 +1,5 @@
-// Adds the source "mpi" and the probe points mpi.rank<N>.send and .receive, and records them where asked.
+// Adds the source "mpi" and its probe points (mpi.rank<N>.send and .receive, mpi-contents.rank<N>), and records
+// messages where asked.
 #include "publishing.hpp"
 
 #include <cstdio>
@@ -49,6 +50,11 @@ void open_publishing(Shim& self) {
                        "Messages this rank has received; initiator the sender, start its time stamp, "
                        "detail the message's number between the two",
                        kSlots, &self.publishing.arrivals);
+  source.try_publisher(
+      ("mpi-contents.rank" + std::to_string(self.rank)).c_str(),
+      "Messages this rank sends to another one, with their first bytes as value; initiator and "
+      "target are ranks of the world, address is the buffer",
+      kSlots, &self.publishing.contents);
   begin_trace(self);
 }
 
@@ -56,6 +62,7 @@ void close_publishing(Publishing& publishing) {
   if (publishing.recorder) static_cast<void>(publishing.recorder.stop());
   publishing.sends.close();
   publishing.arrivals.close();
+  publishing.contents.close();
 }
 
 }  // namespace substrata::mpi

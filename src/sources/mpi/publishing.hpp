@@ -10,6 +10,7 @@ struct Shim;
 struct Publishing {
   client::feed::Publisher sends;
   client::feed::Publisher arrivals;
+  client::feed::Publisher contents;
   client::feed::Recorder recorder;
 };
 void open_publishing(Shim& self);

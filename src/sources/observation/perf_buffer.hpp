@@ -98,6 +98,25 @@ class Buffer {
                  lost_in_records_);
   }
 
+  // Takes everything out; `take` is given each record, its first `Record` bytes, and its size.
+  template <typename Record, typename Take>
+  void drain_as(const Take& take) {
+    if (memory_ == nullptr) return;
+    const SampleRing ring = SampleRing::of(static_cast<perf_event_mmap_page*>(memory_));
+    const uint64_t head = ring.head();
+    union {
+      Record record;
+      LostSamples lost;
+    } each;
+    while (const size_t size = ring.take(head, &each, sizeof each)) {
+      if (each.lost.header.type == PERF_RECORD_LOST && size >= sizeof(LostSamples))
+        lost_in_records_ += each.lost.lost;
+      else
+        take(each.record, size);
+    }
+    ring.give_back(head);
+  }
+
   // Takes the records out of a ring; what follows a record that cannot be one is left out.
   static void take_records(const SampleRing& ring, std::vector<Sample>& to, uint64_t& lost) {
     union {

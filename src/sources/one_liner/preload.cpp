@@ -39,9 +39,10 @@ class Observation {
     begin(text);
   }
   ~Observation() {
-    if (file_ < 0 || getpid() != process_) return;  // a forked child: the feed is its parent's
-    end();
+    if (file_ >= 0) end();
   }
+  // Not a forked child, where the feed and the thread that collects are its parent's.
+  bool is_of_this_process() const { return getpid() == process_; }
   Observation(const Observation&) = delete;
   Observation& operator=(const Observation&) = delete;
 
@@ -66,8 +67,10 @@ class Observation {
     if (!parse_number(setting("SUBSTRATA_OWL_INTERVAL"), &interval_ms_) || interval_ms_ == 0)
       interval_ms_ = progress_ ? ms : 20;
     if (progress_ || streams_.wanted()) start_thread();
+    streams_.program_begins();
   }
   void end() {
+    streams_.program_ends();
     if (thread_.joinable()) {
       {
         const std::lock_guard lock(mutex_);
@@ -97,6 +100,7 @@ class Observation {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   void tick() {
+    streams_.ignore_this_thread();
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, std::chrono::milliseconds(interval_ms_), [this] { return over_; })) {
       streams_.collect();
@@ -130,7 +134,9 @@ __attribute__((constructor)) void at_begin() {
     observation = nullptr;  // no memory: the program runs unobserved
   }
 }
-__attribute__((destructor)) void at_end() { delete observation; }
+__attribute__((destructor)) void at_end() {
+  if (observation != nullptr && observation->is_of_this_process()) delete observation;
+}
 
 }  // namespace
 }  // namespace substrata::one_liner

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "switches.hpp"
+#include "tracepoints.hpp"
 
 namespace substrata::one_liner {
 
@@ -19,16 +20,27 @@ class Streams {
  public:
   // `counters`: PAPI events, with commas. What cannot be opened is said in why_not().
   void open(const std::string& patterns, const std::string& counters);
+  // The program begins, and is over: calls of this library's own are not taken.
+  void program_begins() const { tracepoints_.enable(); }
+  void program_ends() const { tracepoints_.disable(); }
+  // The calling thread, which collects, is not one of the program's.
+  void ignore_this_thread() {
+    switches_.ignore(gettid());
+    tracepoints_.ignore(gettid());
+  }
   // Publishes what came since the last call.
   void collect();
   // Collects once more.
   void close();
   // Is collect() to be called from time to time?
   bool wanted() const {
-    return faults_ != nullptr || samples_ != nullptr || switches_.is_open() || set_ >= 0;
+    return faults_ != nullptr || samples_ != nullptr || memory_samples_ != nullptr || switches_.is_open() ||
+           tracepoints_.is_open() || set_ >= 0;
   }
   const std::string& why_not() const { return why_not_; }
-  uint64_t lost() const { return lost_faults_ + lost_samples_ + switches_.lost(); }
+  uint64_t lost() const {
+    return lost_faults_ + lost_samples_ + lost_memory_samples_ + switches_.lost() + tracepoints_.lost();
+  }
 
  private:
   void open_counters(const std::string& names);
@@ -37,12 +49,21 @@ class Streams {
 
   substrata_page_faults* faults_ = nullptr;
   substrata_samples* samples_ = nullptr;
+  substrata_samples* memory_samples_ = nullptr;
   Switches switches_;
+  Tracepoints tracepoints_;
   uint64_t lost_faults_ = 0;
   uint64_t lost_samples_ = 0;
+  uint64_t lost_memory_samples_ = 0;
   int set_ = -1;
-  std::vector<client::feed::Publisher> counters_;
-  std::vector<long long> last_;
+  struct Counter {
+    client::feed::Publisher publisher;
+    bool is_gauge = false;
+    bool is_double = false;
+    long long last = 0;
+  };
+  std::vector<Counter> counters_;
+  uint64_t last_reading_ = 0;  // when
   std::string why_not_;
 };
 

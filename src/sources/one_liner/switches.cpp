@@ -72,6 +72,7 @@ void Switches::collect() {
   clock_gettime(CLOCK_MONOTONIC_RAW, &now);
   records_.clear();
   for (pages::Buffer& each : buffers_) each.drain(records_);
+  std::erase_if(records_, [this](const pages::Sample& each) { return each.thread == ignored_; });
   waits_.take(records_,
               static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec),
               [&](const substrata_transaction& wait) { publisher_.publish(wait); });

@@ -18,6 +18,8 @@ class Switches {
   // Empty: it is open. Else why not.
   std::string open();
   bool is_open() const { return !buffers_.empty(); }
+  // What this thread does is not the program's.
+  void ignore(pid_t thread) { ignored_ = static_cast<uint32_t>(thread); }
   // Publishes what ended since the last call.
   void collect();
   uint64_t lost() const;
@@ -27,6 +29,7 @@ class Switches {
   std::vector<pages::Sample> records_;
   pages::Waits waits_{static_cast<uint32_t>(getpid())};
   client::feed::Publisher publisher_;
+  uint32_t ignored_ = 0;
 };
 
 }  // namespace substrata::one_liner

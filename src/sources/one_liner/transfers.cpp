@@ -1,6 +1,8 @@
 // The program's transfers of data, as libsubstrata_appio.so sees them, at the probe point io.calls.
 #include <substrata/feed.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <ctime>
 
@@ -33,18 +35,19 @@ void publish_transfers(bool on) { wanted = on; }
 
 extern "C" __attribute__((visibility("default"))) void substrata_appio_transfer(uint32_t kind, int file,
                                                                                 bool is_socket, int64_t bytes,
-                                                                                int64_t took_ns) {
+                                                                                int64_t took_ns,
+                                                                                const void* site) {
   using namespace substrata::one_liner;
   if (!wanted.load(std::memory_order_relaxed)) return;
   Mine& own = mine();
   if (own.busy) return;
   own.busy = true;
   if (!own.publisher)
-    static_cast<void>(kSource.try_publisher(
-        "io.calls",
-        "Calls that transfer data; target and detail are the descriptor, start the begin "
-        "of the call",
-        0, &own.publisher));
+    static_cast<void>(kSource.try_publisher("io.calls",
+                                            "Calls that transfer data; initiator the thread, target and "
+                                            "detail the descriptor, start the begin of the "
+                                            "call",
+                                            0, &own.publisher));
   if (own.publisher) {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC_RAW, &now);
@@ -57,6 +60,8 @@ extern "C" __attribute__((visibility("default"))) void substrata_appio_transfer(
     const bool writes = kind == kTransferWrite;
     call.kind = is_socket ? (writes ? SUBSTRATA_SEND : SUBSTRATA_RECEIVE)
                           : (writes ? SUBSTRATA_WRITE : SUBSTRATA_READ);
+    call.site = reinterpret_cast<uint64_t>(site);
+    call.initiator = static_cast<uint32_t>(gettid());
     call.phase = substrata_phase();
     own.publisher.publish(call);
   }

@@ -13,8 +13,7 @@
 namespace substrata::pages {
 
 struct Geometry {
-  uint32_t processes = 0;
-  uint32_t page_bytes = 0;
+  uint32_t processes = 0, page_bytes = 0;
   uint64_t pages = 0;
   uint64_t bytes() const noexcept { return pages * page_bytes; }
   // By block.

@@ -2,7 +2,6 @@
 #include "model_runs/idle_signature.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace substrata::model_runs {
 namespace {
@@ -36,9 +35,8 @@ const substrata_myrinet_point& point_of(const Signature& idle, std::uint32_t byt
 }  // namespace
 
 PacketLengths::PacketLengths(substrata_myrinet_axis axis) : axis_(axis) {
-  if (observer_.try_create<&PacketLengths::take>(*this) != 0 ||
-      observer_.try_subscribe("myrinet.node*.lanai.*") != 0)
-    throw std::runtime_error(substrata_feed_error());
+  client::feed::demand(observer_.try_create<&PacketLengths::take>(*this));
+  client::feed::demand(observer_.try_subscribe("myrinet.node*.lanai.*"));
 }
 
 void PacketLengths::take(const substrata_transaction* batch, std::size_t count) {

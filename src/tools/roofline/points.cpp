@@ -26,19 +26,9 @@ void add(Amount* amount, double value, const std::string& event) {
 }  // namespace
 
 const char* source_name(Source source) {
-  switch (source) {
-    case Source::kMeasured:
-      return "measured";
-    case Source::kCounted:
-      return "counted by the program";
-    case Source::kModelled:
-      return "modelled";
-    case Source::kTraced:
-      return "counted by the access tracer";
-    case Source::kNone:
-      break;
-  }
-  return "not known";
+  constexpr const char* kNames[] = {"not known", "measured", "counted by the program", "modelled",
+                                    "counted by the access tracer"};
+  return kNames[static_cast<std::size_t>(source)];
 }
 
 double roof_above(const Peaks& peaks, double intensity, bool one_core) {

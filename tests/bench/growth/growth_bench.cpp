@@ -16,19 +16,16 @@
 #include <thread>
 #include <vector>
 
+#include "support/measured_rows.hpp"
+
 namespace {
 
 constexpr int kRounds = 11;
 
-struct Row {
-  std::string study, of;
-  double value;
-  std::string unit;
-};
-std::vector<Row> rows;
+substrata::tests::MeasuredRows rows(kRounds);
 
 void put(const std::string& study, const std::string& of, double value, const char* unit) {
-  rows.push_back({study, of, value, unit});
+  rows.add(study, of, value, unit);
   std::printf("%s, %s: %.1f %s\n", study.c_str(), of.c_str(), value, unit);
 }
 
@@ -179,32 +176,21 @@ void with_substrates() {
   end_set(set);
 }
 
-bool write_json(const char* path) {
-  std::ofstream file(path);
-  file << "{\"rounds\": " << kRounds << ", \"rows\": [\n";
-  for (size_t i = 0; i < rows.size(); ++i)
-    file << (i == 0 ? "" : ",\n") << "  {\"study\": \"" << rows[i].study << "\", \"of\": " << rows[i].of
-         << ", \"value\": " << rows[i].value << ", \"unit\": \"" << rows[i].unit << "\"}";
-  file << "\n]}\n";
-  return file.good();
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 1 && (argc != 3 || std::strcmp(argv[1], "--json") != 0)) {
-    std::fprintf(stderr, "usage: bench_growth [--json FILE]\n");
-    return 2;
-  }
-  if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT || PAPI_thread_init(pthread_self) != PAPI_OK) {
-    std::fputs("the library does not come up\n", stderr);
-    return 1;
-  }
-  with_events();
-  with_sets();
-  memory_of_sets();
-  with_threads();
-  with_substrates();
-  PAPI_shutdown();
-  return argc == 3 && !write_json(argv[2]) ? 1 : 0;
+  return rows.run(argc, argv, [] {
+    if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT ||
+        PAPI_thread_init(pthread_self) != PAPI_OK) {
+      std::fputs("the library does not come up\n", stderr);
+      return false;
+    }
+    with_events();
+    with_sets();
+    memory_of_sets();
+    with_threads();
+    with_substrates();
+    PAPI_shutdown();
+    return true;
+  });
 }

@@ -322,7 +322,66 @@ TEST_F(BridgeDeathTest, AComponentThatHangsInAReadIsLeftOutAndTheOthersCount) {
   EXPECT_EXIT(ask_where_the_fabric_hangs(), testing::ExitedWithCode(0), "");
 }
 
-// Nothing ends a call of a foreign library: its caller waits. No one else does.
+// A component that hangs in a later read held its caller for ever.
+void ask_where_the_fabric_hangs_later() {
+  setenv("SUBSTRATA_BRIDGE", FAKE_PAPI, 1);
+  setenv("SUBSTRATA_BRIDGE_SECONDS", "1", 1);
+  alarm(20);
+  if (PAPI_library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT) _exit(2);
+  int fabric = PAPI_NULL, gpu = PAPI_NULL;
+  long long value = 0, values[2] = {0, 0};
+  if (PAPI_create_eventset(&fabric) != PAPI_OK || PAPI_create_eventset(&gpu) != PAPI_OK ||
+      PAPI_add_named_event(fabric, "gpu:::bytes") != PAPI_OK ||
+      PAPI_add_named_event(fabric, "fabric:::packets") != PAPI_OK ||
+      PAPI_add_named_event(gpu, "gpu:::bytes") != PAPI_OK || PAPI_start(fabric) != PAPI_OK ||
+      PAPI_read(fabric, values) != PAPI_OK || values[1] != 10)
+    _exit(3);
+  static volatile int holds = 1;
+  *static_cast<volatile int**>(dlsym(dlopen(FAKE_PAPI, RTLD_NOW | RTLD_NOLOAD), "fake_papi_fabric_hangs")) =
+      &holds;
+  if (PAPI_read(fabric, values) != PAPI_ESYS ||
+      std::strstr(substrata_last_error(), "did not come back") == nullptr)
+    _exit(4);
+  // At once, from now on: alarm would come.
+  for (int i = 0; i < 30; ++i)
+    if (PAPI_read(fabric, values) != PAPI_ESYS) _exit(5);
+  if (PAPI_stop(fabric, values) != PAPI_ESYS) _exit(6);
+  if (PAPI_start(gpu) != PAPI_OK || PAPI_read(gpu, &value) != PAPI_OK || value != 100 ||
+      PAPI_stop(gpu, &value) != PAPI_OK)
+    _exit(7);
+  int other = PAPI_NULL;
+  if (PAPI_create_eventset(&other) != PAPI_OK || PAPI_add_named_event(other, "fabric:::packets") == PAPI_OK)
+    _exit(8);
+  if (PAPI_cleanup_eventset(fabric) != PAPI_OK || PAPI_destroy_eventset(&fabric) != PAPI_OK) _exit(9);
+  PAPI_shutdown();
+  _exit(0);
+}
+
+TEST_F(BridgeDeathTest, AComponentThatHangsInALaterReadHarmsNobody) {
+  library_.reset();
+  EXPECT_EXIT(ask_where_the_fabric_hangs_later(), testing::ExitedWithCode(0), "");
+}
+
+// The thread beside the parent's is not in its child.
+TEST_F(AskedBridge, AForkedChildCountsWithAThreadOfItsOwn) {
+  ask(FAKE_PAPI);
+  EventSet set = library_->event_set("bridge").value();
+  const auto bytes = set.add<Bytes>("bridge:::gpu:::bytes").value();
+  EXPECT_EQ(set.start().value().stop().value()[bytes].amount, Bytes{100});
+  EXPECT_EXIT(
+      {
+        alarm(20);
+        int own = PAPI_NULL;
+        long long value = 0;
+        const bool counted = PAPI_create_eventset(&own) == PAPI_OK &&
+                             PAPI_add_named_event(own, "gpu:::bytes") == PAPI_OK &&
+                             PAPI_start(own) == PAPI_OK && PAPI_stop(own, &value) == PAPI_OK && value == 100;
+        _exit(counted ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+// A read that hangs for a while: no one else waits.
 TEST_F(AskedBridge, WhileAReadHangsOtherThreadsCountOn) {
   ask(FAKE_PAPI);
   EventSet set = library_->event_set("bridge").value();

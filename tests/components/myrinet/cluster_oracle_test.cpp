@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "myrinet/cluster.hpp"
+#include "support/slow_future.hpp"
 
 namespace substrata::myrinet::test {
 namespace {
@@ -25,7 +25,7 @@ struct Sent {
   Time at;
 };
 
-class SlowCluster {
+class SlowCluster : tests::SlowFuture {
  public:
   SlowCluster(const ClusterParameters& parameters, const Clocks& clocks)
       : p_(parameters), clocks_(clocks), nodes_(parameters.nodes) {
@@ -34,13 +34,7 @@ class SlowCluster {
   Stages run(const std::vector<Sent>& traffic) {
     for (const Sent& one : traffic)
       at(one.at, [this, one] { request(one.message.from, one.message.to, one.message.bytes); });
-    while (!future_.empty()) {
-      const auto next = future_.begin();
-      now_ = next->first;
-      const std::function<void()> happens = next->second;
-      future_.erase(next);
-      happens();
-    }
+    run_to_the_end();
     return stages_;
   }
 
@@ -59,8 +53,6 @@ class SlowCluster {
     std::deque<Kept> wants_link, wants_port;
   };
 
-  // What is due at the same time happens in the order in which it was asked for.
-  void at(Time time, std::function<void()> happens) { future_.emplace(time, std::move(happens)); }
   // The polling processor notices something now and is busy with it; gives when it began.
   Time processor(Node& node, Time takes) {
     const Time begin = std::max(now_ + p_.poll, node.processor);
@@ -149,8 +141,6 @@ class SlowCluster {
   const ClusterParameters p_;
   const Clocks& clocks_;
   std::vector<Node> nodes_;
-  std::multimap<Time, std::function<void()>> future_;
-  Time now_ = 0;
   Stages stages_;
 };
 

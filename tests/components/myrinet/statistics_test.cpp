@@ -8,6 +8,8 @@
 #include <map>
 #include <random>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "myrinet/operations.hpp"
@@ -191,6 +193,39 @@ TEST_F(MyrinetOracle, SumsAreThoseOfAddingOneStageAfterTheOther) {  // MY-40
     EXPECT_EQ(sums.ns, wanted.ns);
     EXPECT_EQ(sums.squared_ns, wanted.squared_ns);  // to the last bit
   }
+}
+
+TEST_F(MyrinetOracle, TheLongestInALastBinIsKeptForEachLengthPeerAndType) {  // MY-40
+  using Group = Statistics::Group;
+  const Shape& shape = memory_.shape();
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t, Group, uint32_t>, uint64_t> wanted;
+  for (const Kept& kept : kept_) {
+    if (shape.latency_bin(kept.latency, kept.ns) + 1 != shape.latency_bins) continue;
+    const uint32_t peer = kept.latency < 2 ? kept.receiver : kept.sender;
+    const std::pair<Group, uint32_t> rows[] = {{Group::kLength, x_of(kept, SUBSTRATA_MYRINET_BY_SIZE, shape)},
+                                               {Group::kPeer, peer},
+                                               {Group::kType, kept.type}};
+    for (const auto& [group, x] : rows) {
+      uint64_t& longest = wanted[{kept.node, kept.program, kept.latency, group, x}];
+      longest = std::max(longest, static_cast<uint64_t>(kept.ns));
+    }
+  }
+  for (uint32_t node = 0; node < shape.nodes; ++node)
+    for (uint32_t program = 0; program < shape.programs; ++program)
+      for (uint32_t latency = 0; latency < kLatencies; ++latency)
+        for (const auto& [group, rows] :
+             {std::pair{Group::kLength, shape.length_bins}, std::pair{Group::kPeer, shape.nodes},
+              std::pair{Group::kType, kTypes}})
+          for (uint32_t x = 0; x < rows; ++x) {
+            const auto found = wanted.find({node, program, latency, group, x});
+            const uint64_t longest = memory_.of(node, program)->longest(group, x, latency);
+            if (found == wanted.end()) {
+              EXPECT_EQ(longest, 0u);
+            } else {
+              EXPECT_GT(longest, found->second);
+              EXPECT_LE(longest, found->second * 5 / 4 + 250);
+            }
+          }
 }
 
 TEST_F(MyrinetOracle, SignaturesGiveAveragesDeviationsAndCounts) {  // MY-9, MY-40

@@ -202,6 +202,55 @@ TEST(NumachineFace, MissHandlersAreAskedForByTheirTrigger) {
   EXPECT_EQ(known(1).value().informed, 0u);
 }
 
+// Section 4.3.1
+TEST(NumachineFace, ACardTakesACounterCircuitAndSaysWhereItCannotReadOne) {
+  reset().value();
+  const Card card = Card::of(0).value();
+  card.configure("on response: counter[0] += 1; counter[1] += latency").value();
+  card.write(SUBSTRATA_NUMACHINE_GPCE, 1).value();
+  run("producer-consumer:words=256", 8);
+  const Known truth = known(0).value();
+  std::uint64_t responses = 0, cycles = 0;
+  for (const std::uint64_t one : truth.misses) responses += one;
+  for (const std::uint64_t one : truth.miss_cycles) cycles += one;
+  EXPECT_GT(responses, 0u);
+  EXPECT_EQ(card.read(SUBSTRATA_NUMACHINE_COUNTERS).value(), responses);
+  EXPECT_EQ(card.read(SUBSTRATA_NUMACHINE_COUNTERS + 1).value(), cycles);
+  const auto refused = card.configure("on response\ncounter[0] += 1");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().sentence.find("line 1, column 12: ':' is missing here"), std::string::npos)
+      << refused.error().sentence;
+  run("producer-consumer:words=256", 8);
+  EXPECT_GT(card.read(SUBSTRATA_NUMACHINE_COUNTERS).value(), responses) << "the one before is there still";
+  card.configure("").value();
+}
+
+// Section 3.3.3: what waits where, of all phases and of each
+TEST(NumachineFace, QueuesOfAStationAreThoseOfItsPhases) {
+  reset().value();
+  run("radix:keys=4096:radix=64", 16);
+  for (std::uint32_t station = 0; station < 4; ++station) {
+    const Queues all = queues(station).value();
+    std::uint64_t memory = 0, bus = 0;
+    for (std::int32_t phase = 0; phase < 16; ++phase) {
+      memory += queues(station, phase).value().memory.wait_cycles;
+      bus += queues(station, phase).value().bus.transactions;
+    }
+    EXPECT_EQ(memory, all.memory.wait_cycles);
+    EXPECT_EQ(bus, all.bus.transactions);
+    // A read is looked up and read, a write-back looked up and written; an upgrade is only looked up.
+    EXPECT_EQ(all.memory.longest_service, 16u);
+    EXPECT_EQ(all.bus.longest_service, 9u);
+    EXPECT_EQ(all.network_cache.service_cycles, 4 * all.network_cache.transactions);
+    EXPECT_GE(all.memory.wait_cycles, all.memory.longest_wait);
+    EXPECT_GT(all.memory.longest_queue, 0u);
+    EXPECT_GT(all.link.transactions, 0u);
+    EXPECT_LT(all.bus.service_cycles, all.bus.cycles) << "it carries no more than one at a time";
+  }
+  EXPECT_FALSE(queues(64));
+  EXPECT_FALSE(queues(0, 16));
+}
+
 TEST(NumachineFace, RefusalsAreSentences) {
   const auto nobody = Card::of(SUBSTRATA_NUMACHINE_PROCESSORS);
   ASSERT_FALSE(nobody);

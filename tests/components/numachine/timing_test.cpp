@@ -365,5 +365,288 @@ TEST_F(Transactions, CarryFourBitsOfTheirPhaseToTheMemory) {
   EXPECT_EQ(card.hits(BlockState::kLocalValid, RequestType::kRead), 1u);
 }
 
+// Section 3.3.2: of two updates a cycle apart the second, refused at 4, is overtaken by the first and sent again
+// anyway: at 26 it has the bus, at 29 the block, and tells the other copy on the station.
+TEST_F(Transactions, AnUpdateOvertakenByAnotherIsCancelledAndSentAgain) {
+  Parameters p = two_stations();
+  p.shape.update = true;
+  begin(p);
+  count(1, 0, CounterEvent::kOwnershipCancelled, true);
+  count(1, 1, CounterEvent::kOwnershipSuccessful, true);
+  count(1, 2, CounterEvent::kOwnershipCancelled, false);
+  latency(0, 0, kRead);
+  latency(1, 0, kRead);
+  const auto latencies = run({{0, 0, kWrite, 0}, {1, 0, kWrite, 1}});
+  EXPECT_EQ(latencies[0], 9u);
+  EXPECT_EQ(latencies[1], 26u + 1 + 2 + 4 + 1 + 1 - 1);
+  EXPECT_EQ(counted(1, 0), 1u);
+  EXPECT_EQ(counted(1, 1), 0u);
+  EXPECT_EQ(counted(1, 2), latencies[1]);
+  EXPECT_EQ(latency(0, 0, kRead), 0u) << "it has both";
+}
+
+// The remote one's update is at its home at 17, when the neighbour's is done. Sent back with nothing done, it is at its
+// processor at 33 and goes again: 1 + 2 + 4, the ring, the home's bus, 4, the other copy, the answer and the ring back.
+TEST_F(Transactions, AnUpdateOvertakenOnTheWayTurnsBackAtItsHome) {
+  Parameters p = two_stations();
+  p.shape.update = true;
+  begin(p);
+  count(4, 0, CounterEvent::kNackRetry, false);
+  count(4, 1, CounterEvent::kBusActivity, true);
+  latency(0, 0, kRead);
+  latency(4, 0, kRead);
+  const std::uint64_t before = counted(4, 1);
+  const auto latencies = run({{0, 0, kWrite, 0}, {4, 0, kWrite, 0}});
+  EXPECT_EQ(latencies[0], 1u + 2 + 4 + 1 + (3 + 1 + 3) + 1 + 1);
+  constexpr std::uint64_t kOut = 1 + 2 + 4 + (3 + 4 + 3) + 1 + 2 + 4, kBack = 1 + (3 + 1 + 3) + 1;
+  EXPECT_EQ(latencies[1], kOut + kBack + kOut + 1 + kBack);
+  EXPECT_EQ(counted(4, 0), 0u) << "nobody refused it";
+  EXPECT_EQ(counted(4, 1) - before, 4u) << "sent, back, sent, acknowledged";
+  EXPECT_EQ(model_->truth(4).misses[static_cast<unsigned>(MissType::kOwnershipCancelled)], 1u);
+  EXPECT_EQ(model_->truth(0).misses[static_cast<unsigned>(MissType::kOwnershipCancelled)], 0u);
+}
+
+// Section 3.3.2: data may be marked as uncached. Lines 0 to 127 are; line 0 is at home on station 0, 64 on station 1.
+class Uncached : public Transactions {
+ protected:
+  void SetUp() override {
+    Transactions::SetUp();
+    Parameters p = two_stations();
+    p.uncached_lines = 128;
+    begin(p);
+  }
+  std::uint64_t word_latency(std::uint32_t cpu, std::uint64_t line) {
+    const std::uint64_t before = model_->truth(cpu).uncached_cycles;
+    run({{cpu, line, kRead, 0}});
+    return model_->truth(cpu).uncached_cycles - before;
+  }
+};
+
+TEST_F(Uncached, AReadIsAWordFromMemoryEachTime) {
+  for (int again = 0; again < 2; ++again) EXPECT_EQ(word_latency(0, 0), 1u + 2 + 12 + 2);
+  EXPECT_EQ(word_latency(0, 64), 1u + 2 + (3 + 1 + 3) + 1 + 2 + 12 + 2 + (3 + 4 + 1 + 3) + 2);
+  EXPECT_EQ(model_->truth(0).uncached_reads, 3u);
+  EXPECT_EQ(model_->truth(0).reads, 0u);
+}
+
+// Table 4.5, event B: cached or uncached
+TEST_F(Uncached, AReadIsTheMostRecentRequestAndNoCacheLineRead) {
+  count(0, 0, CounterEvent::kMostRecent, false);
+  count(0, 1, CounterEvent::kRead, true);
+  count(0, 2, CounterEvent::kBusActivity, false);
+  word_latency(0, 0);
+  EXPECT_EQ(counted(0, 0), 17u);
+  EXPECT_EQ(counted(0, 1), 0u);
+  EXPECT_EQ(counted(0, 2), 1u + 2);
+}
+
+// The word is on the bus from 1 to 3 and at the memory at 5; what comes after it leaves at 3.
+TEST_F(Uncached, AWriteIsBufferedAndWhatFollowsLeavesAfterIt) {
+  MemoryCard& card = Rack::instance().memory(0);
+  run({{0, 0, kWrite, 0}});
+  EXPECT_EQ(last_ / kCycle, 1u) << "the processor goes on";
+  EXPECT_EQ(card.queue.services().total, 12u);
+  EXPECT_EQ(card.incoming.packets.maximum(), 2u);
+  const Time begins = start_ * kCycle;
+  Time now = begins;
+  while (!model_->step(0, 0, 8, true, false, 0, now)) {
+  }
+  while (!model_->step(0, 128 * 64, 8, false, false, 0, now)) {
+  }
+  // Asked for a cycle after the write had the bus for two; the memory has the word from 5 to 17.
+  EXPECT_EQ(now, begins + (1 + 2 + 1 + 2 + (17 - 6) + 4 + 12 + 9) * kCycle);
+}
+
+// Section 3.2.4: stalls of write buffer overflows
+TEST_F(Uncached, AFullWriteBufferStallsTheProcessor) {
+  Time now = 0;
+  for (int i = 0; i < 40; ++i) {
+    while (!model_->step(0, 0, 8, true, false, 0, now)) {
+    }
+  }
+  // The last one comes into the buffer when the one before it gets the bus, two cycles each.
+  EXPECT_EQ(now / kCycle, 1u + 2 * 38);
+  EXPECT_GT(model_->truth(0).pipeline[static_cast<unsigned>(Pipeline::kOtherStall)], 0u);
+}
+
+// Figure 4.8b: a write that was buffered before the miss leaves between its probe and its read.
+TEST_F(Uncached, TheCircuitForInvalidationMissesWaitsForAWriteBetweenProbeAndRead) {
+  for (const bool waits : {true, false}) {
+    Parameters p = two_stations();
+    p.uncached_lines = 128;
+    p.waits_for_writes = waits;
+    begin(p);
+    latency(0, 128, kRead);
+    latency(4, 128, kWrite);
+    const std::uint64_t before = model_->truth(0).invalidation_misses_estimated;
+    Time now = start_ * kCycle;
+    for (int i = 0; i < 2; ++i) {
+      while (!model_->step(0, 0, 8, true, false, 0, now)) {
+      }
+    }
+    while (!model_->step(0, 128 * 64, 8, false, false, 0, now)) {
+    }
+    model_->settle(now);
+    EXPECT_EQ(model_->truth(0).misses[static_cast<unsigned>(MissType::kInvalidation)], 1u);
+    EXPECT_EQ(model_->truth(0).invalidation_misses_estimated - before, waits ? 1u : 0u);
+  }
+}
+
+// Section 3.3.2: a load that says a store is likely brings ownership, which the store need not ask for
+TEST_F(Transactions, ALoadWithIntentToStoreSavesTheOwnershipMiss) {
+  Parameters p = two_stations();
+  p.intent_lines = 64;
+  begin(p);
+  EXPECT_EQ(latency(0, 0, kRead), 28u);
+  EXPECT_EQ(latency(0, 0, kWrite), 0u);
+  EXPECT_EQ(model_->truth(0).read_exclusives, 1u);
+  EXPECT_EQ(model_->truth(0).upgrades, 0u);
+  latency(0, 128, kRead);
+  EXPECT_EQ(latency(0, 128, kWrite), 8u) << "without the hint";
+}
+
+// Section 3.3.2: an upgrade of 8 bus cycles, 160 ns, of which 23 whole processor cycles pass while it computes
+TEST_F(Transactions, WeakConsistencyHidesAWritesOwnershipBehindComputation) {
+  for (const bool weak : {false, true}) {
+    Parameters p = two_stations();
+    p.weak_consistency = weak;
+    begin(p);
+    latency(0, 0, kRead);
+    Time now = start_ * kCycle;
+    while (!model_->step(0, 0, 8, true, false, 0, now)) {
+    }
+    const Time done = now;
+    model_->compute(0, 100, now);
+    EXPECT_EQ(now - done, (weak ? 100 - 23 : 100) * Parameters::processor_ps);
+    EXPECT_EQ(model_->truth(0).miss_cycles[0], 8u) << "its latency is what it was";
+  }
+}
+
+// Section 4.2: instructions have the upper half of the cache, and the same bytes are at the same home
+TEST_F(Transactions, ASplitCacheKeepsInstructionsAndDataApart) {
+  Parameters p = two_stations();
+  p.shape.split = true;
+  p.cache_bytes = 32 * 64;
+  begin(p);
+  const auto fetch = [this](std::uint64_t line) {
+    const std::uint64_t before = miss_cycles(0);
+    Time now = start_ * kCycle;
+    while (!model_->step(0, line * 64, 8, false, true, 0, now)) {
+    }
+    start_ = now / kCycle + 1000;
+    model_->settle(now);
+    return miss_cycles(0) - before;
+  };
+  std::vector<std::uint64_t> addresses;
+  model_->inform({.trigger = nullptr,
+                  .handler =
+                      [](void* owner, std::uint32_t, const substrata_transaction& response) {
+                        static_cast<std::vector<std::uint64_t>*>(owner)->push_back(response.address);
+                      },
+                  .owner = &addresses});
+  constexpr std::uint64_t kRemote = 1 + 2 + 4 + (3 + 1 + 3) + 1 + 2 + 4 + 12 + 9 + (3 + 4 + 8 + 3) + 9;
+  EXPECT_EQ(latency(0, 64 + 20, kRead), kRemote);
+  EXPECT_EQ(fetch(64 + 36), kRemote);
+  EXPECT_EQ(latency(0, 64 + 20, kRead), 0u) << "16 lines of data, and not replaced by the instructions";
+  EXPECT_EQ(fetch(64 + 36), 0u);
+  EXPECT_EQ(latency(0, 64 + 36, kRead), kRemote) << "data of the same place, which it replaces";
+  EXPECT_EQ(latency(0, 64 + 20, kRead), 28u) << "from the network cache";
+  EXPECT_EQ(addresses, (std::vector<std::uint64_t>{84 * 64, 100 * 64, 100 * 64, 84 * 64}));
+  EXPECT_EQ(model_->profile(0)[4], 3u);
+  EXPECT_EQ(model_->profile(0)[16 + 4], 1u);
+}
+
+// Section 3.3.3. Three neighbours read at once: their requests have the bus one after the other, their lines are ready
+// at 19, 35 and 51, so that the second waits 15 and the third 30 cycles for the memory.
+TEST_F(Transactions, QueuesKnowWaitsServicesAndLengths) {
+  ProcessorCard& card = Rack::instance().processor(2);
+  card.write(kPhaseId, 0x13);
+  run({{0, 0, kRead, 0}, {1, 1, kRead, 0}, {2, 2, kRead, 0}});
+  const QueueMonitor& memory = Rack::instance().memory(0).queue;
+  EXPECT_EQ(memory.waits().count, 3u);
+  EXPECT_EQ(memory.waits().total, 15u + 30);
+  EXPECT_EQ(memory.waits().maximum, 30u);
+  EXPECT_EQ(memory.services().total, 3u * 16);
+  EXPECT_EQ(memory.services().maximum, 16u);
+  EXPECT_EQ(memory.longest(), 2u) << "from 5 to 19 the second and the third";
+  EXPECT_EQ(memory.waits(3).total, 30u) << "four bits of the third one's phase";
+  const QueueMonitor& bus = Rack::instance().queues(0).bus;
+  EXPECT_EQ(bus.waits().count, 6u);
+  EXPECT_EQ(bus.waits().total, 1u + 2);
+  EXPECT_EQ(bus.longest(), 2u);
+  EXPECT_EQ(bus.services().total, 3u * (1 + 9));
+  EXPECT_EQ(bus.services().maximum, 9u);
+}
+
+TEST_F(Transactions, LinksAndNetworkCachesHaveQueuesToo) {
+  Parameters p = two_stations();
+  p.shape.stations = 3;
+  begin(p);
+  run({{0, 128, kRead, 0}, {1, 129, kRead, 0}, {4, 130, kRead, 1}});
+  EXPECT_EQ(Rack::instance().queues(0).network_cache.waits().total, 3u) << "4 cycles each, a cycle apart";
+  EXPECT_EQ(Rack::instance().queues(0).network_cache.services().total, 8u);
+  EXPECT_EQ(Rack::instance().queues(0).link.waits().count, 3u) << "two requests, and a line that passes";
+  EXPECT_EQ(Rack::instance().queues(0).link.services().total, 2u + 9);
+  EXPECT_EQ(Rack::instance().queues(1).link.waits().total, 1u) << "the first one's packet is on it at 11";
+  EXPECT_EQ(Rack::instance().queues(2).link.services().maximum, 9u) << "a line";
+}
+
+// What the board saw, in words.
+class BusTrace {
+ public:
+  explicit BusTrace(const char* probe) {
+    EXPECT_EQ(observer_.try_create<&BusTrace::take>(*this), 0);
+    EXPECT_EQ(observer_.try_subscribe(probe), 0);
+  }
+  struct Seen {
+    std::uint64_t cycle, waited, packets, command;
+    std::uint32_t processor;
+    bool operator==(const Seen&) const = default;
+  };
+  std::vector<Seen> all() {
+    substrata_flush();
+    return seen_;
+  }
+
+ private:
+  void take(const substrata_transaction* batch, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const substrata_transaction& t = batch[i];
+      seen_.push_back(
+          {t.time / kCycle, (t.time - t.start) / kCycle, low_of(t.detail), high_of(t.detail), t.initiator});
+    }
+  }
+  std::vector<Seen> seen_;
+  client::feed::Observer observer_;
+};
+
+// Section 5.2. Two neighbours' reads of one station, in the order of grants
+TEST_F(Transactions, ABusTraceHasEveryGrantOfTheBus) {
+  Parameters p = two_stations();
+  p.traces_buses = true;
+  begin(p);
+  BusTrace trace("numachine.st0.bus");
+  run({{0, 0, kRead, 0}, {1, 1, kRead, 0}});
+  constexpr std::uint64_t kAsk = kCommandRead | kCommandCacheLine,
+                          kLine = kAsk | kCommandResponse | kCommandData;
+  EXPECT_EQ(trace.all(),
+            (std::vector<BusTrace::Seen>{
+                {1, 0, 1, kAsk, 0}, {2, 1, 1, kAsk, 1}, {20, 0, 9, kLine, 0}, {36, 0, 9, kLine, 1}}));
+}
+
+// Section 4.3.3: an interrupt from another processor is a write that its card receives
+TEST_F(Transactions, AnInterruptFromOutsideIsAPacketAndCostsAnException) {
+  count(0, 0, CounterEvent::kBusActivity, true);
+  count(0, 1, CounterEvent::kBusActivity, false);
+  count(0, 2, CounterEvent::kInterruptRequest, true);
+  Rack::instance().processor(0).write(kInterruptRegisters, 1);
+  EXPECT_EQ(counted(0, 0), 1u);
+  EXPECT_EQ(counted(0, 1), 2u);
+  latency(0, 0, kRead);
+  EXPECT_EQ(counted(0, 2), 1u);
+  EXPECT_EQ(model_->truth(0).exceptions, 1u);
+  EXPECT_EQ(last_, (1 + 28) * kCycle + (8 + 8) * Parameters::processor_ps);
+}
+
 }  // namespace
 }  // namespace substrata::numachine::test

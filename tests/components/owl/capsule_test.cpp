@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include <substrata/result.hpp>
 
+#include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -200,6 +202,81 @@ TEST(OwlCapsule, LiveRegistersChangeBetweenBatchesAlsoFromAReader) {  // OW-1
   substrata_owl_reader_close(reader);
   TestCapsule fixed(feed.name(), "histogram");
   EXPECT_EQ(substrata_owl_write_register(fixed.get(), "counters", 32), -8);
+}
+
+TEST(OwlCapsule, SeveralRegistersChangeAtOnce) {
+  Feed feed("owl.test.several-registers", 1);
+  TestCapsule capsule(feed.name(), "guard", "low0=0x1000:high0=0x1fff");
+  substrata_owl_reader* reader = nullptr;
+  ASSERT_EQ(substrata_owl_reader_open(substrata_owl_ring_path(capsule.get()), 0, &reader), 0);
+  const auto value_of = [&](const char* name) {
+    uint64_t value = 0;
+    EXPECT_EQ(substrata_owl_read_register(capsule.get(), name, &value), 0);
+    return value;
+  };
+  ASSERT_EQ(substrata_owl_write_registers(capsule.get(), "low0=0x3000:high0=0x3fff"), 0)
+      << substrata_owl_error();
+  feed.access(0x1800, SUBSTRATA_WRITE);
+  feed.access(0x3800, SUBSTRATA_WRITE);
+  EXPECT_EQ(capsule.metric("VIOLATIONS"), 1u);
+  ASSERT_EQ(substrata_owl_reader_write_registers(reader, "low0=0x5000:high0=0x5fff:deny0=1"), 0);
+  feed.access(0x5800, SUBSTRATA_READ);
+  EXPECT_EQ(capsule.metric("VIOLATIONS"), 2u);
+  // One wrong one, and none is written.
+  EXPECT_EQ(substrata_owl_write_registers(capsule.get(), "low0=1:deny0=8"), -1);
+  EXPECT_EQ(substrata_owl_reader_write_registers(reader, "low0=1:nothing=8"), -7);
+  EXPECT_EQ(substrata_owl_reader_write_registers(reader, "low0=1:high0"), -1);
+  EXPECT_EQ(value_of("low0"), 0x5000u);
+  substrata_owl_reader_close(reader);
+}
+
+TEST(OwlCapsule, NeverSeesANewRegisterWithAnOldOne) {
+  // Each pair of values forbids nothing; the low of one with the high of the other forbids the address between them.
+  Feed feed("owl.test.whole-pairs", 1);
+  TestCapsule capsule(feed.name(), "guard", "low0=0x1000:high0=0x1fff");
+  std::atomic<bool> over{false};
+  std::thread writer([&] {
+    substrata_owl_reader* reader = nullptr;
+    EXPECT_EQ(substrata_owl_reader_open(substrata_owl_ring_path(capsule.get()), 0, &reader), 0);
+    for (int i = 0; i < 2000; ++i)
+      EXPECT_EQ(substrata_owl_reader_write_registers(
+                    reader, i % 2 == 0 ? "low0=0x8000:high0=0x8fff" : "low0=0x1000:high0=0x1fff"),
+                0);
+    substrata_owl_reader_close(reader);
+    over = true;
+  });
+  while (!over) feed.access(0x4000, SUBSTRATA_WRITE);
+  writer.join();
+  EXPECT_GT(capsule.metric("CHECKED"), 0u);
+  EXPECT_EQ(capsule.metric("VIOLATIONS"), 0u);
+}
+
+TEST(OwlCapsule, AWriterThatIsKilledChangesNoRegister) {
+  Feed feed("owl.test.killed-writer", 1);
+  TestCapsule capsule(feed.name(), "guard", "low0=0x1000:high0=0x1fff");
+  for (int i = 0; i < 30; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      substrata_owl_reader* reader = nullptr;
+      if (substrata_owl_reader_open(substrata_owl_ring_path(capsule.get()), SUBSTRATA_OWL_WATCH, &reader) !=
+          0)
+        _exit(1);
+      for (unsigned long k = 0;; ++k)
+        substrata_owl_reader_write_registers(
+            reader, k % 2 == 0 ? "low0=0x8000:high0=0x8fff" : "low0=0x1000:high0=0x1fff");
+    }
+    usleep(static_cast<useconds_t>(500 + 137 * i));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    uint64_t low = 0;
+    uint64_t high = 0;
+    ASSERT_EQ(substrata_owl_read_register(capsule.get(), "low0", &low), 0);
+    ASSERT_EQ(substrata_owl_read_register(capsule.get(), "high0", &high), 0);
+    EXPECT_EQ(high, low + 0xfff);
+    // And the next one may write.
+    EXPECT_EQ(substrata_owl_write_registers(capsule.get(), "low0=0x1000:high0=0x1fff"), 0)
+        << substrata_owl_error();
+  }
 }
 
 TEST(OwlCapsule, AnotherProcessReadsTheRingByItsPath) {  // OW-4

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <substrata/owl.h>
+#include <substrata/values.h>
 #include <substrata/feed.hpp>
 
 #include <cstring>
@@ -37,6 +38,19 @@ class Feed {
     t.kind = kind;
     t.state = state;
     t.size = size;
+    publish(t);
+  }
+  // An access that carries its value.
+  void value(uint64_t address, uint64_t value, uint16_t kind = SUBSTRATA_WRITE, uint64_t site = 0,
+             uint32_t size = 8) {
+    substrata_transaction t{};
+    t.time = ++time_;
+    t.address = address;
+    t.site = site;
+    t.detail = value;
+    t.kind = kind;
+    t.size = size;
+    t.flags = SUBSTRATA_FLAG_VALUE;
     publish(t);
   }
   const char* name() const { return name_.c_str(); }

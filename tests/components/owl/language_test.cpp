@@ -1,7 +1,10 @@
 // The language's tables, states, packets and actions, in modules and in one-liners.
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <bit>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -322,7 +325,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"mem.*: filter(size > 1 @-> count", "')' is missing before '-'"},
         Mistake{"mem.*: filter(@adress) -> count", "did you mean 'address'?"},
         Mistake{"mem.*: filter(object == @\"x) -> count", "has no closing"},
-        Mistake{"mem.*: filter(size == @\"x\") -> count", "compared with object or region"},
+        Mistake{"mem.*: filter(size == @\"x\") -> count", "compared with object, region or call"},
         Mistake{"mem.*: filter(@line == 3) -> count", "use it behind 'by'"},
         Mistake{"mem.*: filter(size > @99999999999999999999) -> count", "is not a number of 64 bits"},
         Mistake{"mem.*: filter(min(1@) > 0) -> count", "',' is missing before ')'"},
@@ -340,6 +343,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"mem.*: count by 1,1,1,1,1,1,1,@1", "at most 7 keys"},
         Mistake{"mem.*: count by size -> @counter", "put 'packets(...)' here"},
         Mistake{"mem.*: @packets(size = 1) -> count", "stands behind a table"},
+        Mistake{"mem.*: filter(kind @= 1) -> count", "'=' compares nothing: write '=='"},
         Mistake{"mem.*: histogram -> @counter", "hands no transactions on"},
         Mistake{"mem.*: histogram(@counter = 4)", "did you mean 'counters'?"},
         Mistake{"mem.*: histogram(counters = @0)", "'counters' takes 1 to"},
@@ -372,6 +376,52 @@ TEST(OwlLanguage, QueriesOfAnyBytesAreReadOrRefused) {
       EXPECT_EQ(std::string(substrata_owl_error()).substr(0, 2), "q:") << text;
     }
   }
+}
+
+TEST(OwlLanguage, KnowsTheValueOfWhatCarriesOne) {
+  Feed feed("language.values", 4);
+  Query query(
+      "language.values: filter(write && valued && value >= 3) -> count, sum(value), hist(value) by address");
+  feed.value(16, 3);
+  feed.value(16, 9);
+  feed.value(16, 2);
+  feed.value(16, 9, SUBSTRATA_READ);
+  feed.access(16, SUBSTRATA_WRITE);  // without
+  EXPECT_EQ(query.rows(), (Rows{R"(["0x10"],[2,12,{"2":1,"4":1}])"}));
+}
+
+TEST(OwlLanguage, AValueThatIsNotKnownIsNotZero) {
+  Feed feed("language.unknown-values", 4);
+  Query query("language.unknown-values: count by valued, value");
+  feed.value(16, 0);
+  feed.access(16, SUBSTRATA_WRITE);
+  EXPECT_EQ(query.rows(), (Rows{"[0,0],[1]", "[1,0],[1]"}));
+}
+
+TEST(OwlLanguage, ShowsValuesAsFloatingPointNumbers) {
+  Feed feed("language.real", 8);
+  Query query("language.real: count by real");
+  for (const double value : {0.25, 0.25, -1e300, HUGE_VAL}) feed.value(16, std::bit_cast<uint64_t>(value));
+  feed.value(16, std::bit_cast<uint32_t>(1.5F), SUBSTRATA_WRITE, 0, sizeof(float));
+  feed.value(16, 7, SUBSTRATA_WRITE, 0, 2);  // too short for one
+  EXPECT_EQ(query.rows(), (Rows{R"(["inf"],[1])", R"(["nan"],[1])", "[-1.0000000000000001e+300],[1]",
+                                "[0.25],[2]", "[1.5],[1]"}));
+  EXPECT_EQ(refusal("x: filter(real == 1) -> count"),
+            "q:1:11: 'real' shows a value as a floating-point number: use it behind 'by'");
+}
+
+TEST(OwlLanguage, NamesSystemCalls) {
+  Feed feed("language.calls", 4);
+  Query query("language.calls: filter(call == \"write\" || call == \"exit_group\") -> count by call");
+  substrata_transaction t{};
+  t.kind = SUBSTRATA_SYSTEM_CALL;
+  for (const long number : {SYS_write, SYS_exit_group, SYS_read, SYS_write}) {
+    t.detail = static_cast<uint64_t>(number);
+    feed.publish(t);
+  }
+  EXPECT_EQ(query.rows(), (Rows{R"(["exit_group"],[1])", R"(["write"],[2])"}));
+  EXPECT_EQ(refusal("x: filter(call == \"opennat\") -> count"),
+            "q:1:19: there is no system call 'opennat'; did you mean 'openat'?");
 }
 
 }  // namespace

@@ -300,6 +300,56 @@ TEST(OwlGuard, SignalsOnTheViolatingAccess) {  // OW-10
   EXPECT_EQ(capsule.statistics().signals, 4u);
 }
 
+TEST(OwlGuard, SignalsOnAValueOutsideItsBounds) {
+  Feed feed("owl.test.guard-values");
+  TestCapsule capsule(feed.name(), "guard",
+                      "values_low=0x1000:values_high=0x1fff:value_low=10:value_high=20");
+  std::vector<std::pair<uint64_t, uint32_t>> signalled;
+  substrata_owl_on_signal(
+      capsule.get(),
+      [](void* owner, const substrata_transaction* cause, uint32_t reason) {
+        static_cast<std::vector<std::pair<uint64_t, uint32_t>>*>(owner)->emplace_back(cause->detail, reason);
+      },
+      &signalled);
+  feed.value(0x1000, 10);
+  feed.value(0x1000, 9);
+  feed.value(0x1ff8, 21, SUBSTRATA_READ);
+  feed.value(0x2000, 21);                      // elsewhere
+  feed.access(0x1000, SUBSTRATA_WRITE, 0, 8);  // its value is not known
+  substrata_flush();
+  EXPECT_EQ(signalled, (std::vector<std::pair<uint64_t, uint32_t>>{{9, 5}, {21, 5}}));
+  EXPECT_EQ(capsule.metric("VIOLATIONS"), 2u);
+}
+
+TEST(OwlLog, TheShortLogIsDeliveredByKindCodeAndValueToo) {
+  const auto triggers = [](const std::string& registers, const auto& publish) {
+    Feed feed("owl.test.triggers." + std::to_string(std::hash<std::string>()(registers)));
+    TestCapsule capsule(feed.name(), "log", "keep=4:trigger_low=0:trigger_high=0xffff:" + registers);
+    publish(feed);
+    substrata_flush();
+    return capsule.metric("TRIGGERS");
+  };
+  const auto all = [](Feed& feed) {
+    feed.value(8, 5, SUBSTRATA_READ, 0x400);
+    feed.value(8, 6, SUBSTRATA_WRITE, 0x400);
+    feed.value(8, 7, SUBSTRATA_WRITE, 0x500);
+    feed.access(8, SUBSTRATA_WRITE);
+  };
+  EXPECT_EQ(triggers("trigger_kind=2", all), 3u);
+  EXPECT_EQ(triggers("trigger_site_low=0x500:trigger_site_high=0x5ff", all), 1u);
+  EXPECT_EQ(triggers("trigger_value_low=6:trigger_value_high=7", all), 2u);
+  EXPECT_EQ(triggers("trigger_kind=1:trigger_value_low=6", all), 0u);
+}
+
+TEST(OwlBins, CountValues) {
+  Feed feed("owl.test.bins-values");
+  TestCapsule capsule(feed.name(), "bins", "bins=16:key=5");
+  for (const uint64_t value : {3, 3, 3, 9}) feed.value(0, value);
+  std::map<uint64_t, uint64_t> bins;
+  for (const Packet& packet : capsule.drain()) bins[packet.words()[0]] = packet.words()[1];
+  EXPECT_EQ(bins, (std::map<uint64_t, uint64_t>{{3, 3}, {9, 1}}));
+}
+
 TEST(OwlSampler, TakesEveryNthTransactionExactly) {
   Feed feed("owl.test.sampler");
   TestCapsule capsule(feed.name(), "sampler", "period=7");

@@ -15,13 +15,16 @@
 #include <string_view>
 #include <vector>
 
+#include "perf_events/device_files.hpp"
 #include "perf_events/presets.hpp"
 
 namespace substrata::test {
 namespace {
 
+constexpr int kMostPmus = 1024;  // a libpfm4 newer than our build knows more than PFM_PMU_MAX
+
 bool libpfm_knows_pmu(const std::string& name) {
-  for (int id = 0; id < PFM_PMU_MAX; ++id) {
+  for (int id = 0; id < kMostPmus; ++id) {
     pfm_pmu_info_t info{};
     info.size = sizeof info;
     if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(id), &info) == PFM_SUCCESS && name == info.name) return true;
@@ -61,7 +64,8 @@ std::map<std::string, OfProcessor> by_processor() {
 
 TEST(OwnPresetTables, AreTheOnesThatTheReferenceLists) {
   std::map<std::string, OfProcessor> tables = by_processor();
-  for (const char* of_the_kernel : {"*", "armv8*", "cpu_core"}) EXPECT_EQ(tables.erase(of_the_kernel), 1u);
+  for (const char* of_the_kernel : {"*", "armv8*", "cpu_core", "alderlake_hybrid", "meteorlake_hybrid"})
+    EXPECT_EQ(tables.erase(of_the_kernel), 1u);
   std::ifstream page(REFERENCE_PAGE);
   ASSERT_TRUE(page.is_open()) << REFERENCE_PAGE;
   for (std::string line; std::getline(page, line);) {
@@ -126,7 +130,7 @@ TEST(OwnPresetTables, NeedNoMoreCountersThanTheProcessorHas) {
   if (std::getenv("LIBPFM_ENCODE_INACTIVE") == nullptr) GTEST_SKIP() << "needs LIBPFM_ENCODE_INACTIVE=1";
   ASSERT_EQ(pfm_initialize(), PFM_SUCCESS);
   const std::map<std::string, OfProcessor> tables = by_processor();
-  for (int id = 0; id < PFM_PMU_MAX; ++id) {
+  for (int id = 0; id < kMostPmus; ++id) {
     pfm_pmu_info_t info{};
     info.size = sizeof info;
     if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(id), &info) != PFM_SUCCESS) continue;
@@ -155,48 +159,6 @@ TEST(OwnPresetTables, NameEventsThatLibpfmHasOnOtherArchitectures) {  // PA-21
   for (const auto& [cpu, its] : tables)
     EXPECT_FALSE(cpu.starts_with("arm_") || cpu.starts_with("power"))
         << cpu << " is not in the list of names";
-}
-
-// An event of a core PMU of AMD's in the kernel's form, from libpfm4's code: bits 0 to 7 and 32 to 35 are the event,
-// 8 to 15 its mask.
-std::string kernels_form(const std::string& full) {
-  pfm_pmu_encode_arg_t argument{};
-  argument.size = sizeof argument;
-  const int result = pfm_get_os_event_encoding(full.c_str(), PFM_PLM3, PFM_OS_NONE, &argument);
-  const uint64_t code = result == PFM_SUCCESS && argument.count > 0 ? argument.codes[0] : 0;
-  std::free(argument.codes);
-  if (result != PFM_SUCCESS) return full + ": " + pfm_strerror(result);
-  const auto event = static_cast<unsigned>((code & 0xff) | (code >> 24 & 0xf00));
-  const auto mask = static_cast<unsigned>(code >> 8 & 0xff);
-  char text[64];
-  if (mask == 0)
-    std::snprintf(text, sizeof text, "cpu/event=0x%x/", event);
-  else
-    std::snprintf(text, sizeof text, "cpu/event=0x%x,umask=0x%x/", event, mask);
-  return text;
-}
-
-TEST(OwnPresetTables, CodesOfZen5AreThoseOfItsNames) {
-  if (std::getenv("LIBPFM_ENCODE_INACTIVE") == nullptr) GTEST_SKIP() << "needs LIBPFM_ENCODE_INACTIVE=1";
-  ASSERT_EQ(pfm_initialize(), PFM_SUCCESS);
-  const std::string unit = "amd64_fam1ah_zen5";
-  perf::PresetTable by_name, by_code;
-  for (const perf::BuiltInPresets* table = perf::built_in_presets(); table->name != nullptr; ++table) {
-    if (std::string_view(table->name) != "amd.csv") continue;
-    perf::parse_presets(table->text, {unit}, table->name, &by_name);
-    perf::parse_presets(table->text, {"zen5"}, table->name, &by_code);
-  }
-  ASSERT_EQ(by_name.size(), by_code.size());
-  for (const auto& [name, lines] : by_name) {
-    ASSERT_EQ(by_code.count(name), 1u) << name;
-    EXPECT_EQ(by_code.at(name).back().derived, lines.back().derived) << name;
-  }
-  if (!libpfm_knows_pmu(unit)) GTEST_SKIP() << "this libpfm4 does not know Zen 5: codes are not compared";
-  for (const auto& [name, lines] : by_name) {
-    std::vector<std::string> codes;
-    for (const std::string& event : lines.back().events) codes.push_back(kernels_form(unit + "::" + event));
-    EXPECT_EQ(by_code.at(name).back().events, codes) << name;
-  }
 }
 
 TEST(OwnPresetTables, NameEventsThatLibpfmEncodes) {  // PA-21
@@ -239,6 +201,67 @@ TEST(OwnPresetTables, NameEventsThatLibpfmEncodes) {  // PA-21
   EXPECT_GT(checked, 1500u);
 #elif defined(__aarch64__)
   EXPECT_GT(checked, 250u);
+#endif
+}
+
+// The codes for processors that an old libpfm4 does not know are those that a newer one gives for the names.
+TEST(OwnPresetTables, GiveByCodeWhatTheyGiveByName) {
+  if (std::getenv("LIBPFM_ENCODE_INACTIVE") == nullptr) GTEST_SKIP() << "needs LIBPFM_ENCODE_INACTIVE=1";
+  ASSERT_EQ(pfm_initialize(), PFM_SUCCESS);
+  perf::Pmu intel, amd;
+  intel.format = {{"event", *perf::parse_format("config:0-7")},
+                  {"cmask", *perf::parse_format("config:24-31")}};
+  intel.format["umask"] = amd.format["umask"] = *perf::parse_format("config:8-15");
+  intel.format["inv"] = amd.format["inv"] = *perf::parse_format("config:23");
+  intel.format["edge"] = amd.format["edge"] = *perf::parse_format("config:18");
+  amd.format["event"] = *perf::parse_format("config:0-7,32-35");
+  amd.format["cmask"] = *perf::parse_format("config:24-31");
+  struct Pair {
+    const char *named, *coded;
+    const perf::Pmu* pmu;
+  };
+  uint32_t compared = 0;
+  for (const Pair& pair :
+       {Pair{"spr", "sapphire_rapids", &intel}, Pair{"emr", "sapphire_rapids", &intel},
+        Pair{"gnr", "granite_rapids", &intel}, Pair{"amd64_fam1ah_zen5", "AuthenticAMD-1A-02", &amd}}) {
+    perf::PresetTable named, coded;
+    for (const perf::BuiltInPresets* table = perf::built_in_presets(); table->name != nullptr; ++table) {
+      if (std::string_view(table->text).find("CPU,*") != std::string_view::npos) continue;
+      perf::parse_presets(table->text, {pair.named}, table->name, &named);
+      perf::parse_presets(table->text, {pair.coded}, table->name, &coded);
+    }
+    EXPECT_EQ(named.size(), coded.size()) << pair.named;
+    const bool encodes = libpfm_knows_pmu(pair.named);
+    if (!encodes)
+      std::printf("this libpfm4 does not know %s: only how it is derived is compared\n", pair.named);
+    for (const auto& [preset, lines] : named) {
+      ASSERT_EQ(coded.count(preset), 1u) << pair.coded << " lacks " << preset;
+      const perf::PresetLine &by_name = lines.back(), &by_code = coded.at(preset).back();
+      EXPECT_EQ(by_name.derived, by_code.derived) << preset;
+      EXPECT_EQ(by_name.postfix, by_code.postfix) << preset;
+      EXPECT_EQ(by_name.note, by_code.note) << preset;
+      ASSERT_EQ(by_name.events.size(), by_code.events.size()) << preset;
+      for (size_t term = 0; encodes && term < by_name.events.size(); ++term) {
+        const std::string full = std::string(pair.named) + "::" + by_name.events[term];
+        pfm_pmu_encode_arg_t argument{};
+        argument.size = sizeof argument;
+        ASSERT_EQ(pfm_get_os_event_encoding(full.c_str(), PFM_PLM3, PFM_OS_NONE, &argument), PFM_SUCCESS)
+            << full;
+        const uint64_t flags = 0x530000;  // which privilege levels, interrupts, enabled: the kernel sets them
+        const uint64_t code = argument.codes[0] & ~flags;
+        std::free(argument.codes);
+        const std::string& coded_event = by_code.events[term];  // "cpu/.../"
+        std::string error;
+        const auto words =
+            perf::encode_terms(*pair.pmu, coded_event.substr(4, coded_event.size() - 5), &error);
+        ASSERT_TRUE(words) << coded_event << ": " << error;
+        EXPECT_EQ(words->word[0], code) << preset << ": " << full << " and " << coded_event;
+        ++compared;
+      }
+    }
+  }
+#if defined(__x86_64__)
+  EXPECT_GT(compared, 50u);
 #endif
 }
 

@@ -171,6 +171,9 @@ class PresetsByTheKernelsNames : public FakeMachine {
     tree.write(folder + "/type", type);
     tree.write(folder + "/format/event", "config:0-7\n");
     tree.write(folder + "/format/umask", "config:8-15\n");
+    tree.write(folder + "/format/cmask", "config:24-31\n");
+    tree.write(folder + "/format/edge", "config:18\n");
+    tree.write(folder + "/format/inv", "config:23\n");
     if (!cpus.empty()) tree.write(folder + "/cpus", cpus);
   }
   // Every preset of a section of a table opens on this machine, by the section's own lines.
@@ -197,18 +200,43 @@ TEST_F(PresetsByTheKernelsNames, OpenOnSierraForest) {  // PA-21
   expect_all_open("intel_crestmont.csv", "crestmont");
 }
 
-// The kernel gives AMD's PMU no name, and Debian's libpfm4 4.13 does not know Zen 5: it had only the generic presets.
-TEST_F(PresetsByTheKernelsNames, OpenOnZen5WhoseLibpfmDoesNotKnowIt) {
+// A libpfm4 older than the processor left it with the kernel's generic events only.
+TEST_F(PresetsByTheKernelsNames, OpenOnGraniteRapidsWithALibpfmThatDoesNotKnowIt) {
+  give("cpu", "4\n", "");
+  tree.write("sys/bus/event_source/devices/cpu/caps/pmu_name", "granite_rapids\n");
+  expect_all_open("01_by_code.csv", "granite_rapids");
+}
+
+TEST_F(PresetsByTheKernelsNames, OpenOnZen5WithALibpfmThatDoesNotKnowIt) {
   give("cpu", "4\n", "");
   tree.write("sys/bus/event_source/devices/cpu/format/event", "config:0-7,32-35\n");
-  tree.write("proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\n");
-  expect_all_open("amd.csv", "zen5");
+  tree.write("proc/cpuinfo",
+             "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\n"
+             "model name\t: AMD EPYC\n");
+  expect_all_open("01_by_code.csv", "AuthenticAMD-1A-02");
+}
+
+TEST_F(PresetsByTheKernelsNames, OfZen5AreNotThoseOfItsSuccessor) {
+  give("cpu", "4\n", "");
+  tree.write("sys/bus/event_source/devices/cpu/format/event", "config:0-7,32-35\n");
+  tree.write("proc/cpuinfo", "vendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 80\n");
+  Driver driver(host, fake.kernel(), fake_encoder(false));
+  Recipe recipe;
+  EXPECT_FALSE(driver.table.recipe(driver.device, "PAPI_L2_DCM", &recipe).ok());
 }
 
 TEST_F(PresetsByTheKernelsNames, OpenOnAHybrid) {  // PA-21
   give("cpu_core", "4\n", "0-1\n");
   give("cpu_atom", "10\n", "2-3\n");
   expect_all_open("hybrid.csv", "cpu_core");
+}
+
+TEST_F(PresetsByTheKernelsNames, OfBranchesOpenOnHybridsBeforeLunarLake) {  // PA-21
+  give("cpu_core", "4\n", "0-1\n");
+  give("cpu_atom", "10\n", "2-3\n");
+  for (const char* pmu : {"cpu_core", "cpu_atom"})
+    tree.write(std::string("sys/bus/event_source/devices/") + pmu + "/caps/pmu_name", "alderlake_hybrid\n");
+  expect_all_open("hybrid.csv", "alderlake_hybrid");
 }
 
 TEST(OwnPresetTables, HaveNoMalformedLine) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "shrimp/network.hpp"
+#include "support/slow_future.hpp"
 #include "workloads/engine.hpp"
 
 namespace substrata::shrimp::test {
@@ -61,7 +62,7 @@ struct Seen {
   bool operator==(const Seen&) const = default;
 };
 
-class SlowNetwork {
+class SlowNetwork : tests::SlowFuture {
  public:
   SlowNetwork(const NetworkParameters& parameters, ProcessId nodes) : p_(parameters), nodes_(nodes) {
     while (width_ * width_ < nodes) ++width_;
@@ -72,13 +73,7 @@ class SlowNetwork {
         nodes_[step.from].steps.push_back(step);
         proceed(step.from);
       });
-    while (!future_.empty()) {
-      const auto next = future_.begin();
-      now_ = next->first;
-      const std::function<void()> happens = next->second;
-      future_.erase(next);
-      happens();
-    }
+    run_to_the_end();
     seen_.sort();
     return seen_;
   }
@@ -116,7 +111,6 @@ class SlowNetwork {
     bool processor_busy = false;
   };
 
-  void at(Time time, std::function<void()> happens) { future_.emplace(time, std::move(happens)); }
   Time cycles(uint64_t count) const { return count * p_.ports.cycle; }
   Time burst_takes(uint32_t bytes) const { return p_.ports.arbitration + bytes * p_.ports.eisa_byte; }
 
@@ -278,8 +272,6 @@ class SlowNetwork {
   const NetworkParameters p_;
   std::vector<Node> nodes_;
   uint32_t width_ = 1;
-  std::multimap<Time, std::function<void()>> future_;
-  Time now_ = 0;
   Seen seen_;
 };
 

@@ -1,16 +1,20 @@
 // Overflow and profiles through PAPI's interface on perf::TASK-CLOCK (PA-22); answers as observed on PAPI.
 #include <gtest/gtest.h>
 #include <papi.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <substrata/extensions.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -197,6 +201,61 @@ TEST_F(OverflowOfTaskClock, FullQueueOfSignalsIsAnsweredWhileOverflowsAreArmedOn
   EXPECT_NE(std::find(taken.begin(), taken.end(), SIGIO), taken.end());
   ASSERT_EQ(PAPI_overflow(set_, clock_, 0, 0, on_overflow), PAPI_OK);
   EXPECT_EQ(handlers(), before);
+}
+
+sigjmp_buf back;
+// No allocation, whose lock a jump would leave held; a sanitizer delivers signals in the call.
+void wait_for_a_jump() {
+  for (int64_t i = 0; i < 2000000000; ++i) time(nullptr);
+}
+void jump_out(int, void*, long long, void*) { siglongjmp(back, 1); }
+
+TEST_F(OverflowOfTaskClock, HandlersThatAreLeftByAJumpDoNotUseOverflowsUp) {
+  static int jumps;  // static: a jump may bring back what a register held
+  for (jumps = 0; jumps < 150; ++jumps) {
+    ASSERT_EQ(PAPI_overflow(set_, clock_, 1000000, 0, jump_out), PAPI_OK) << "after " << jumps << " jumps";
+    ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+    if (sigsetjmp(back, 1) == 0) wait_for_a_jump();
+    ASSERT_EQ(PAPI_stop(set_, nullptr), PAPI_OK);
+    ASSERT_EQ(PAPI_overflow(set_, clock_, 0, 0, jump_out), PAPI_OK);
+  }
+}
+
+TEST_F(OverflowOfTaskClock, HandlerThatWasLeftByAJumpDoesNotKeepAnotherThreadThatDestroysTheSet) {
+  ASSERT_EQ(PAPI_thread_init(reinterpret_cast<unsigned long (*)()>(pthread_self)), PAPI_OK);
+  int set = PAPI_NULL;
+  std::thread([&] {
+    ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
+    ASSERT_EQ(PAPI_add_event(set, clock_), PAPI_OK);
+    ASSERT_EQ(PAPI_overflow(set, clock_, 1000000, 0, jump_out), PAPI_OK);
+    ASSERT_EQ(PAPI_start(set), PAPI_OK);
+    if (sigsetjmp(back, 1) == 0) wait_for_a_jump();
+    ASSERT_EQ(PAPI_stop(set, nullptr), PAPI_OK);
+  }).join();
+  alarm(60);  // ends a test that waits for ever
+  EXPECT_EQ(PAPI_cleanup_eventset(set), PAPI_OK);
+  EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
+  alarm(0);
+}
+
+std::atomic<int> children{0};
+// Only the child's own way back through the handler is looked at: it ends behind the loop that was interrupted.
+pid_t forked_there = -1;
+void fork_in_handler(int, void*, long long, void*) {
+  if (children.fetch_add(1) != 0) return;
+  forked_there = fork();
+}
+
+TEST_F(OverflowOfTaskClock, ChildThatIsForkedInAHandlerReturnsFromIt) {
+  ASSERT_EQ(PAPI_overflow(set_, clock_, 1000000, 0, fork_in_handler), PAPI_OK);
+  ASSERT_EQ(PAPI_start(set_), PAPI_OK);
+  burn_until([] { return children.load() != 0; });
+  if (forked_there == 0) _exit(0);
+  EXPECT_EQ(PAPI_stop(set_, nullptr), PAPI_OK);
+  ASSERT_GT(forked_there, 0);
+  int status = -1;
+  ASSERT_EQ(waitpid(forked_there, &status, 0), forked_there);
+  EXPECT_EQ(status, 0) << "signal " << WTERMSIG(status);
 }
 
 TEST_F(OverflowOfTaskClock, RefusalsAreThoseOfPapi) {  // PA-35

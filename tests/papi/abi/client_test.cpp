@@ -204,6 +204,75 @@ TEST_F(Client, NumberOfNativeEventsIsTheNumberEnumerated) {
   }
 }
 
+// It was always PAPI_OK, which says that the set is not multiplexed.
+TEST_F(Client, WhetherASetIsMultiplexedIsTheAnswerOfItsOption) {
+  int set = PAPI_NULL;
+  ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
+  PAPI_option_t option{};
+  option.multiplex.eventset = set;
+  EXPECT_EQ(PAPI_get_opt(PAPI_MULTIPLEX, &option), 0) << "before it has a component, too";
+  ASSERT_EQ(PAPI_assign_eventset_component(set, 0), PAPI_OK);
+  EXPECT_EQ(PAPI_get_opt(PAPI_MULTIPLEX, &option), 0);
+  EXPECT_EQ(option.multiplex.ns, 0);
+  option.multiplex.ns = -1;
+  EXPECT_EQ(PAPI_set_opt(PAPI_MULTIPLEX, &option), PAPI_EINVAL);
+  option.multiplex.ns = 2'000'000;
+  ASSERT_EQ(PAPI_set_opt(PAPI_MULTIPLEX, &option), PAPI_OK);
+  option.multiplex.ns = 0;
+  EXPECT_EQ(PAPI_get_opt(PAPI_MULTIPLEX, &option), 1);
+  EXPECT_EQ(option.multiplex.ns, 2'000'000);
+  EXPECT_EQ(PAPI_set_multiplex(set), PAPI_EINVAL) << "a second time";
+  EXPECT_EQ(PAPI_cleanup_eventset(set), PAPI_OK);
+  EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
+}
+
+TEST_F(Client, OptionsOfASetWithoutAComponentAreNothingYet) {
+  int set = PAPI_NULL;
+  ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
+  for (const auto& [option, answer] :
+       {std::pair{PAPI_DOMAIN, 0}, std::pair{PAPI_GRANUL, 0}, std::pair{PAPI_INHERIT, 0},
+        std::pair{PAPI_ATTACH, 0}, std::pair{PAPI_DETACH, 1}}) {
+    PAPI_option_t asked{};
+    asked.domain.eventset = set;  // each option's first field
+    EXPECT_EQ(PAPI_get_opt(option, &asked), answer) << option;
+    EXPECT_EQ(asked.domain.domain, 0) << option;
+  }
+  EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
+}
+
+// The part that a component lacks was left out in silence.
+TEST_F(Client, ADomainThatAComponentLacksAPartOfIsRefused) {
+  const PAPI_component_info_t* const processor = PAPI_get_component_info(0);
+  ASSERT_EQ(processor->available_domains & PAPI_DOM_OTHER, 0);
+  int set = PAPI_NULL;
+  ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
+  ASSERT_EQ(PAPI_assign_eventset_component(set, 0), PAPI_OK);
+  for (const int domain : {PAPI_DOM_OTHER, PAPI_DOM_USER | PAPI_DOM_OTHER}) {
+    EXPECT_EQ(PAPI_set_domain(domain), PAPI_ENOSUPP) << domain;
+    PAPI_option_t option{};
+    option.domain.eventset = set;
+    option.domain.domain = domain;
+    EXPECT_EQ(PAPI_set_opt(PAPI_DOMAIN, &option), PAPI_EINVAL_DOM) << domain;
+  }
+  EXPECT_EQ(PAPI_set_domain(PAPI_DOM_ALL), PAPI_OK) << "all that it has";
+  EXPECT_EQ(PAPI_get_opt(PAPI_DEFDOM, nullptr), processor->available_domains);
+  EXPECT_EQ(PAPI_set_domain(PAPI_DOM_USER), PAPI_OK);
+  EXPECT_EQ(PAPI_destroy_eventset(&set), PAPI_OK);
+}
+
+TEST_F(Client, ColonsWithNothingBehindThemAndTwoRatesAreNoEvents) {
+  int code = 0;
+  for (const char* name :
+       {"perf::TASK-CLOCK:", "perf::TASK-CLOCK:u=1:", "perf::TASK-CLOCK::", "perf::TASK-CLOCK:nosuch",
+        "perf::TASK-CLOCK:u=2", "perf::TASK-CLOCK:period=1000:freq=100"})
+    EXPECT_EQ(PAPI_event_name_to_code(name, &code), PAPI_ENOEVNT) << name;
+}
+
+TEST_F(Client, TheUsersEventsEndWithNoEvent) {
+  int code = PAPI_UE_MASK;
+  EXPECT_EQ(PAPI_enum_event(&code, PAPI_ENUM_FIRST), PAPI_ENOEVNT) << "there is none";
+}
+
 TEST_F(Client, ThreadsStoreTheirOwnPointersAndAllCanBeListed) {
   int mine = 1, theirs = 2;
   ASSERT_EQ(PAPI_thread_init([]() -> unsigned long { return static_cast<unsigned long>(pthread_self()); }),

@@ -95,7 +95,7 @@ TEST(Contract, CacheSizesAreTheKernels) {
 
 void compare(const Answers& papi, const Answers& ours) {
   const auto reasons = argued();
-  size_t same = 0, dies = 0, differ = 0;
+  size_t same = 0, dies = 0, differ = 0, calls = 0;  // fields of components are no calls
   for (const auto& [key, answer] : papi) {
     const auto found = ours.find(key);
     if (found == ours.end()) {
@@ -113,6 +113,7 @@ void compare(const Answers& papi, const Answers& ours) {
           << key << ": PAPI dies, ours answers " << found->second;
     } else {
       ++differ;
+      calls += key.starts_with("components\t") ? 0 : 1;
       const std::string machine_says = kernel_agrees(key, found->second);
       const std::string reason = reasons.count(key) == 1 ? reasons.at(key) : machine_says;
       EXPECT_FALSE(reason.empty()) << key << ": PAPI " << answer << ", ours " << found->second;
@@ -123,7 +124,19 @@ void compare(const Answers& papi, const Answers& ours) {
   std::printf("%zu answers: %zu the same, %zu where PAPI dies, %zu argued\n", papi.size(), same, dies,
               differ);
   EXPECT_GT(papi.size(), 450u) << "the client was cut short";
-  EXPECT_LE(differ, papi.size() / 10) << "too much is argued";
+  EXPECT_LE(calls, papi.size() / 20) << "too much is argued";
+}
+
+// A prefix of PAPI 7.3 that was given, or "".
+std::string given_prefix() {
+  const char* const asked = std::getenv("SUBSTRATA_PAPI_73");
+  return asked != nullptr && *asked != '\0' ? asked : PREFIX_OF_7_3;
+}
+
+// PAPI counts nothing, the kernel's own events neither, where its libpfm4 is older than the processor.
+bool counts(const Answers& answers) {
+  const auto found = answers.find("events\tPAPI_event_name_to_code\tperf_event:::perf::TASK-CLOCK");
+  return found != answers.end() && found->second == "0";
 }
 
 // PA-10, PA-11, PA-35
@@ -132,14 +145,23 @@ TEST(Contract, AnswersOfPapiSevenZeroAreOursOrTheDifferenceIsArgued) {
   if (std::string(CLIENT_7_0) == "")
     GTEST_SKIP() << "PAPI 7.0 and its header are not installed (libpapi-dev)";
   SUBSTRATA_NEEDS_KERNEL_EVENTS();  // what is argued is argued for a machine that counts
-  compare(ask(CLIENT_7_0, INSTALLED_LIBRARIES), ask(CLIENT_7_0, OUR_LIBRARIES));
+  Answers papi = ask(CLIENT_7_0, INSTALLED_LIBRARIES);
+  std::string newer_libpfm;
+  if (const std::string prefix = given_prefix(); !counts(papi) && !prefix.empty()) {
+    newer_libpfm = prefix + "/lib:";
+    papi = ask(CLIENT_7_0, newer_libpfm + INSTALLED_LIBRARIES);
+  }
+  if (!counts(papi))
+    GTEST_SKIP()
+        << "the installed PAPI counts nothing here: its libpfm4 does not know this processor; give one that "
+           "does by SUBSTRATA_PAPI_73";
+  compare(papi, ask(CLIENT_7_0, std::string(OUR_LIBRARIES) + ":" + newer_libpfm));
 }
 
 // PA-10
 TEST(Contract, AnswersOfPapiSevenThreeAreOursOrTheDifferenceIsArgued) {
   if (std::string(SANITIZED) != "") GTEST_SKIP() << "PAPI's library is not built with sanitizers";
-  const char* const asked = std::getenv("SUBSTRATA_PAPI_73");
-  const std::string prefix = asked != nullptr && *asked != '\0' ? asked : PREFIX_OF_7_3;
+  const std::string prefix = given_prefix();
   if (prefix.empty()) GTEST_SKIP() << "no PAPI 7.3 to compare with: SUBSTRATA_PAPI_73 names none";
   ASSERT_TRUE(std::filesystem::exists(prefix + "/lib/libpapi.so.7.3"))
       << prefix << " is no prefix of PAPI 7.3";

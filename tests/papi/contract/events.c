@@ -18,10 +18,25 @@ void events(void) {
                                    "perf::NOPE",
                                    "nosuchcomponent:::x",
                                    "perf::TASK-CLOCK:u=1",
-                                   "perf::TASK-CLOCK:cpu=0"};
+                                   "perf::TASK-CLOCK:cpu=0",
+                                   "perf::TASK-CLOCK:",
+                                   "perf::TASK-CLOCK::",
+                                   "perf::TASK-CLOCK:=1",
+                                   "perf::TASK-CLOCK:u=2",
+                                   "perf::TASK-CLOCK:u=",
+                                   "perf::TASK-CLOCK:nosuch",
+                                   "perf::TASK-CLOCK:nosuch=1",
+                                   "perf::TASK-CLOCK:u=1:",
+                                   "perf::TASK-CLOCK:period=1000:freq=100",
+                                   "perf::TASK-CLOCK,u",
+                                   "perf::TASK-CLOCK u",
+                                   " perf::TASK-CLOCK",
+                                   "perf::TASK-CLOCK "};
   chapter = "events";
   for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
     ASK_ASIDE("PAPI_event_name_to_code", spellings[i], PAPI_event_name_to_code((char*)spellings[i], &code));
+  for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
+    ASK_ASIDE("PAPI_add_named_event", spellings[i], PAPI_add_named_event(empty_set(), spellings[i]));
   ASK_ASIDE("PAPI_event_name_to_code", "NULL name", PAPI_event_name_to_code(NULL, &code));
   ASK_ASIDE("PAPI_event_name_to_code", "NULL code", PAPI_event_name_to_code("PAPI_TOT_CYC", NULL));
   ASK("PAPI_event_code_to_name", "0", PAPI_event_code_to_name(0, name));
@@ -59,6 +74,10 @@ void events(void) {
   for (count = 1; PAPI_enum_event(&code, PAPI_ENUM_EVENTS) == PAPI_OK;) count++;
   ASK("presets", "counted", count);
   ASK("PAPI_enum_event", "after the last preset", PAPI_enum_event(&code, PAPI_ENUM_EVENTS));
+  code = PAPI_UE_MASK;
+  ASK("PAPI_enum_event", "first of the user's, who has none", PAPI_enum_event(&code, PAPI_ENUM_FIRST));
+  ASK("PAPI_enum_event", "next of the user's, who has none", PAPI_enum_event(&code, PAPI_ENUM_EVENTS));
+  ASK("PAPI_event_code_to_name", "the user's, who has none", PAPI_event_code_to_name(PAPI_UE_MASK, name));
   code = PAPI_NATIVE_MASK;
   ASK("PAPI_enum_cmp_event", "first of component 0", PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, 0));
   while (PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, 0) == PAPI_OK) continue;
@@ -86,8 +105,10 @@ void events(void) {
 /* What programs read of a component before they use it. */
 void components(void) {
   chapter = "components";
-  static const char* const both[] = {"perf_event", "perf_event_uncore", "sde", "sysdetect"};
-  for (int i = 0; i < 4; ++i) {
+  static const char* const both[] = {"perf_event", "perf_event_uncore", "sde", "sysdetect", "appio",
+                                     "coretemp",   "example",           "io",  "lmsensors", "net",
+                                     "powercap",   "stealtime"};
+  for (size_t i = 0; i < sizeof both / sizeof both[0]; ++i) {
     const PAPI_component_info_t* const info = PAPI_get_component_info(PAPI_get_component_index(both[i]));
     if (info == NULL) continue;
 #define FIELD(name) tell(#name, both[i], info->name)

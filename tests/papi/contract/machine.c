@@ -20,6 +20,9 @@ void machine(void) {
   ASK("cpuid_model", "", hardware->cpuid_model);
   ASK("cpuid_stepping", "", hardware->cpuid_stepping);
   ASK("levels", "", hardware->mem_hierarchy.levels);
+  for (int i = 0; i < 2; ++i)
+    ASK("cache of level 1, its type", i == 0 ? "first" : "second",
+        PAPI_MH_CACHE_TYPE(hardware->mem_hierarchy.level[0].cache[i].type));
   for (int level = 0; level < hardware->mem_hierarchy.levels && level < PAPI_MAX_MEM_HIERARCHY_LEVELS;
        level++) {
     char call[32];

@@ -83,6 +83,31 @@ void options(void) {
   option.attach.eventset = clock_set();
   ASK("PAPI_get_opt(ATTACH)", "not attached", PAPI_get_opt(PAPI_ATTACH, &option));
   ASK("PAPI_get_opt(DETACH)", "not attached", PAPI_get_opt(PAPI_DETACH, &option));
+  const int of_set[] = {PAPI_MULTIPLEX, PAPI_DOMAIN, PAPI_GRANUL, PAPI_INHERIT, PAPI_ATTACH, PAPI_DETACH};
+  const char* const set_option[] = {"PAPI_get_opt(MULTIPLEX)", "PAPI_get_opt(DOMAIN)",
+                                    "PAPI_get_opt(GRANUL)",    "PAPI_get_opt(INHERIT)",
+                                    "PAPI_get_opt(ATTACH)",    "PAPI_get_opt(DETACH)"};
+  for (int i = 0; i < 6; ++i) {
+    memset(&option, 0, sizeof option);
+    option.domain.eventset = empty_set(); /* each option's first field */
+    ASK(set_option[i], "empty set", PAPI_get_opt(of_set[i], &option));
+    option.domain.eventset = clock_set();
+    ASK(set_option[i], "set that was only made", PAPI_get_opt(of_set[i], &option));
+  }
+  memset(&option, 0, sizeof option);
+  option.multiplex.eventset = clock_set();
+  PAPI_get_opt(PAPI_MULTIPLEX, &option);
+  ASK("ns", "not multiplexed", option.multiplex.ns);
+  option.multiplex.ns = -1;
+  ASK("PAPI_set_opt(MULTIPLEX)", "-1 ns", PAPI_set_opt(PAPI_MULTIPLEX, &option));
+  ASK("PAPI_get_cmp_opt(SHLIBINFO)", "", PAPI_get_cmp_opt(PAPI_SHLIBINFO, &option, 0));
+  for (int domain = 4; domain < 8; ++domain) {
+    char text[16];
+    snprintf(text, sizeof text, "%d", domain);
+    ASK("PAPI_set_domain", text, PAPI_set_domain(domain));
+    ASK("PAPI_set_opt(DOMAIN)", text, set_set_option(PAPI_DOMAIN, clock_set(), domain));
+  }
+  ASK("PAPI_get_opt(DEFDOM)", "after all of these", PAPI_get_opt(PAPI_DEFDOM, NULL));
   ASK("PAPI_multiplex_init", "", PAPI_multiplex_init());
   ASK("PAPI_set_multiplex", "no component", PAPI_set_multiplex(empty_set()));
   ASK("PAPI_set_multiplex", "assigned", PAPI_set_multiplex(bound_set()));
@@ -104,6 +129,17 @@ void options(void) {
   ASK("PAPI_profil", "event not in the set",
       PAPI_profil(buckets, sizeof buckets, (vptr_t)(uintptr_t)options, 65536, set, faults_code, 100000,
                   PAPI_PROFIL_POSIX));
+  const unsigned scales[] = {0, 1, 0xffff, 0x10001, 0x1ffff, 0x20001, 0xffffffff};
+  for (int i = 0; i < 7; ++i) {
+    char text[24];
+    snprintf(text, sizeof text, "scale 0x%x", scales[i]);
+    ASK("PAPI_profil", text,
+        PAPI_profil(buckets, sizeof buckets, (vptr_t)(uintptr_t)options, scales[i], clock_set(), clock_code,
+                    100000, PAPI_PROFIL_POSIX));
+  }
+  ASK("PAPI_profil", "two sizes of buckets, registers of addresses",
+      PAPI_profil(buckets, sizeof buckets, (vptr_t)(uintptr_t)options, 65536, clock_set(), clock_code, 100000,
+                  PAPI_PROFIL_INST_EAR | PAPI_PROFIL_BUCKET_16 | PAPI_PROFIL_BUCKET_32));
   ASK("PAPI_profil", "unknown flags",
       PAPI_profil(buckets, sizeof buckets, (vptr_t)(uintptr_t)options, 65536, set, clock_code, 100000,
                   0x70000));

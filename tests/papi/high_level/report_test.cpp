@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -277,6 +278,21 @@ TEST_F(ReportPlace, AReportLargerThanAFileMayBeIsRefusedAndTheProgramLives) {
   EXPECT_EQ(status, 0) << "signal " << WTERMSIG(status);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path()))
     EXPECT_TRUE(entry.is_directory()) << entry.path() << " is left over";
+}
+
+TEST_F(ReportPlace, AFolderThatAnotherKeepsLockedDoesNotHoldTheProgramUp) {
+  const int other = open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    _exit(substrata::high_level::put_old_reports_aside(folder_.path()).ok() ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "signal " << WTERMSIG(status);
+  close(other);
 }
 
 TEST_F(ReportPlace, AFolderThatCannotBeMadeIsToldWithItsReason) {

@@ -1,8 +1,10 @@
 // The MPI shims on an unmodified program under Open MPI and MPICH: its own count is the oracle.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +53,26 @@ TEST_F(MpiShim, ComesToTheTotalsOfAPlainPmpiCounterBehindIt) {
     EXPECT_EQ(own_messages, messages) << rank;
     EXPECT_EQ(own_bytes, bytes) << rank;
   }
+}
+
+TEST_F(MpiShim, ShowsTheFirstBytesOfMessagesWhereTheyAreObserved) {
+  fs::create_directory(folder_ / "rows");
+  launch(open_mpi(2), "contents.c",
+         {{"LD_PRELOAD", kLib + "libsubstrata_mpi_openmpi.so:" + kLib + "libsubstrata_owl.so"},
+          {"SUBSTRATA_OWL_QUERY", "'mpi.contents: count by initiator, target, size, valued, value'"},
+          {"SUBSTRATA_OWL_OUT", folder_ / "rows"}});
+  if (IsSkipped() || HasFatalFailure()) return;
+  std::set<std::string> rows;
+  for (const auto& file : fs::directory_iterator(std::string(folder_ / "rows"))) {
+    std::ifstream lines(file.path());
+    for (std::string line; std::getline(lines, line);)
+      if (line[0] == '[') rows.insert(line.substr(3));
+  }
+  const std::string half = std::to_string(std::bit_cast<uint64_t>(0.5));
+  EXPECT_EQ(rows, (std::set<std::string>{"[0,1,0,0,0],[1]]",        // of no bytes
+                                         "[0,1,16,0,0],[1]]",       // of a type that the program made
+                                         "[0,1,3,1,6513249],[1]]",  // "abc"
+                                         "[0,1,4,1,1234],[1]]", "[0,1,8,1," + half + "],[1]]"}));
 }
 
 TEST_F(MpiShim, CountsTheOperationsOfBlasByPhaseAndEachCallOnce) {

@@ -1,13 +1,16 @@
 // Any bytes as the kernel's buffer of samples, at any place of its two ends: what is taken out lies inside of it.
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "observation/perf_buffer.hpp"
+#include "observation/raw_samples.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kEnds = 2 * sizeof(uint64_t);
@@ -26,5 +29,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // The shorter of the two records that are taken is 32 bytes in the buffer.
   const size_t most = page.data_size / sizeof(substrata::pages::SwitchRecord);
   if (page.data_tail != page.data_head || samples.size() > most) std::abort();
+
+  // The same bytes as the description of a tracepoint, and as what it has: no field lies outside.
+  using substrata::pages::RawFields;
+  using substrata::pages::RawSample;
+  const RawFields fields = RawFields::of({reinterpret_cast<const char*>(data), size});
+  RawSample sample{};
+  std::memcpy(&sample, data, std::min(size, sizeof sample));
+  const size_t bytes = sample.bytes(size);
+  if (bytes > sizeof sample.raw) std::abort();
+  for (const auto* field : {&fields.detail, &fields.address, &fields.size})
+    if (field->bytes > 8 || (field->of(sample, bytes) != 0 && field->offset + uint64_t{field->bytes} > bytes))
+      std::abort();
   return 0;
 }

@@ -9,9 +9,7 @@ namespace substrata::testing {
 
 // Which number the kernel gave each chip at this boot.
 struct ChipNumbers {
-  int coretemp = 0;
-  int nvme = 1;
-  int board = 2;
+  int coretemp = 0, nvme = 1, board = 2;
 };
 
 // The folder of a chip and the link below /sys/class/hwmon; `device` has the bus `bus`.

@@ -341,4 +341,34 @@ TEST(PapiHlOutputWriter, SumsUpAndJoinsReportsAsPapisOwn) {
   EXPECT_EQ(shell(command + "--type other").status, 2);
 }
 
+TEST(PapiHlOutputWriter, RefusesAReportOfListsInListsAndLives) {
+  if (utility("papi_hl_output_writer --help").status == 127) GTEST_SKIP() << "not built: no nlohmann-json";
+  const TemporaryFolder folder;
+  constexpr size_t kNested = 500'000;
+  folder.write("reports/rank_0000.json", R"({"threads":{"0":{"regions":{"0":{"name":"a","x":)" +
+                                             std::string(kNested, '[') + std::string(kNested, ']') + "}}}}}");
+  const Ran ran =
+      shell("cd " + folder.path() +
+            " && " SUBSTRATA_PROGRAMS "/papi_hl_output_writer --type detail --notation raw --source reports");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.errors, HasSubstr("lists lie in lists too deeply"));
+}
+
+// One that looks through all passes for each takes three minutes of a processor, this one some seconds.
+TEST(PapiHlOutputWriter, JoinsHalfAMillionPassesWithinTwoMinutesOfAProcessor) {
+  if (utility("papi_hl_output_writer --help").status == 127) GTEST_SKIP() << "not built: no nlohmann-json";
+  const TemporaryFolder folder;
+  constexpr int kPasses = 500'000;
+  std::string text = R"({"threads":{"0":{"regions":{)";
+  for (int i = 0; i < kPasses; ++i)
+    text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + R"(":{"name":"a","real_time_nsec":"2"})";
+  folder.write("reports/rank_0000.json", text + "}}}}");
+  const Ran ran = shell("cd " + folder.path() +
+                        " && ulimit -t 120 && " SUBSTRATA_PROGRAMS
+                        "/papi_hl_output_writer --notation raw --source reports");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.out, HasSubstr("\"region_count\": 500000"));
+  EXPECT_THAT(ran.out, HasSubstr("\"total\": 1000000"));
+}
+
 }  // namespace

@@ -3,7 +3,9 @@
 #include <substrata/owl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -46,7 +48,7 @@ std::vector<std::string> preloading(std::vector<std::string> command, const OwlO
   std::string preload = observing.preload();
   const char* const others = std::getenv("LD_PRELOAD");
   if (others != nullptr && *others != '\0') preload += std::string(":") + others;
-  if (observing.observes("mpi.")) {
+  if (observing.observes("mpi")) {
     if (is_mpi_launcher(command.front())) {
       setenv("LD_PRELOAD", preload.c_str(), 1);  // to be handed to the ranks
       command = preloading_command(command.front(), {command.begin() + 1, command.end()});
@@ -111,13 +113,16 @@ int run_workload(const std::string& machine, const std::string& workload, std::u
   return result.correct != 0 ? 0 : 1;
 }
 
-void print_all(const OwlTables& tables, std::uint64_t rows, bool json) {
+// To standard output, or into the file.
+void print_all(const OwlTables& tables, std::uint64_t rows, bool json, const std::string& output) {
   std::fflush(stdout);
+  if (!output.empty() && std::freopen(output.c_str(), "w", stdout) == nullptr)
+    throw std::runtime_error("'" + output + "' cannot be written: " + std::strerror(errno));
   if (json) {
     std::printf("%s\n", tables.as_text(SIZE_MAX, 2).c_str());
     return;
   }
-  std::printf("\n");
+  if (output.empty()) std::printf("\n");
   tables.print(rows);
   for (const std::string& message : tables.messages())
     std::fprintf(stderr, "substrata owl: %s\n", message.c_str());
@@ -130,7 +135,7 @@ void print_all(const OwlTables& tables, std::uint64_t rows, bool json) {
 
 int owl(int argc, char** argv) {
   OwlWishes wishes;
-  std::string file, machine, workload;
+  std::string file, machine, workload, output;
   std::uint64_t nodes = 0, rows = 20;
   bool json = false, progress = false;
   Arguments arguments("substrata owl", kUsage);
@@ -138,6 +143,8 @@ int owl(int argc, char** argv) {
   arguments.word("-f,--file", file, "file that holds it", Arguments::Value::kFile);
   arguments.number("--rows", rows, "rows to print of each table (default 20)");
   arguments.flag("--json", json, "print JSON, with all rows");
+  arguments.word("-o,--output", output, "file for the tables, beside what the program prints",
+                 Arguments::Value::kFile);
   arguments.flag("--progress", progress, "show the greatest row while the program runs");
   arguments.word("--counters", wishes.counters,
                  "PAPI events that are read while the program runs, as the stream counters",
@@ -172,12 +179,13 @@ int owl(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;
   }
+  if (!output.empty()) must_be_writable(output);
   if (progress || isatty(STDERR_FILENO) != 0) wishes.progress_ms = kProgressMs;
   OwlTables tables(wishes.text);
   const int status = runs ? run_observed(split->command, wishes, &tables)
                           : run_workload(machine, workload, nodes, wishes, &tables);
   tables.resolve();
-  print_all(tables, rows, json);
+  print_all(tables, rows, json, output);
   if (tables.seen() == 0)
     std::fprintf(stderr, "substrata owl: nothing passed at %s%s\n", probes.c_str(),
                  cure_of_nothing(probes).c_str());

@@ -3,11 +3,15 @@
 
 #include <substrata/owl.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <stdexcept>
+#include <string_view>
 
+#include "base/nearest.hpp"
 #include "sampler/mpi_launching.hpp"
 
 namespace substrata::tool {
@@ -19,10 +23,22 @@ bool names(const std::string& probes, const std::string& begin) {
   return probes.starts_with(begin) || probes.find("," + begin) != std::string::npos;
 }
 
-// Accesses come with their code only where it is needed, since that takes longer.
-bool wants_sites(const std::string& text) {
-  return text.find("line") != std::string::npos || text.find("function") != std::string::npos ||
-         text.find("site") != std::string::npos;
+bool has_any(const std::string& text, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+// Accesses come with their code and their values only where these are needed, since that takes longer.
+bool wants_sites(const std::string& text) { return has_any(text, {"line", "function", "site"}); }
+bool wants_values(const std::string& text) { return has_any(text, {"value", "real"}); }
+
+// A word that is neither a stream nor like a probe point's name.
+std::string meant_stream(const std::string& probes) {
+  constexpr std::string_view kStreams[] = {"mem.accesses",   "mem.l1-l2",    "mem.l2-memory", "mpi.send",
+                                           "mpi.receive",    "mpi.contents", "page-faults",   "samples",
+                                           "memory-samples", "switches",     "syscalls",      "io",
+                                           "counters"};
+  const std::string_view meant = nearest(probes, kStreams);
+  return meant.empty() ? "" : "; did you mean '" + std::string(meant) + "'?";
 }
 
 }  // namespace
@@ -36,10 +52,12 @@ std::string probes_of_query(const OwlWishes& wishes) {
 }
 
 std::string cure_of_nothing(const std::string& probes) {
-  return names(probes, "mem.")
-             ? ": compile it with substrata-cc, substrata-c++ or substrata-fc (docs/guide/memory_accesses.md)"
-         : names(probes, "mpi.") ? ": is it an MPI program, started by its launcher?"
-                                 : "";
+  if (names(probes, "mem."))
+    return ": compile it with substrata-cc, substrata-c++ or substrata-fc (docs/guide/memory_accesses.md)";
+  if (names(probes, "mpi")) return ": is it an MPI program, started by its launcher?";
+  if (names(probes, "io."))
+    return ": what the C library or a static program transfers by itself is not seen; 'syscalls' sees all";
+  return meant_stream(probes);
 }
 
 OwlObserving::OwlObserving(const OwlWishes& wishes)
@@ -51,6 +69,8 @@ OwlObserving::OwlObserving(const OwlWishes& wishes)
           {"SUBSTRATA_OWL_COUNTERS", wishes.counters},
           {"SUBSTRATA_OWL_INTERVAL", wishes.interval != 0 ? std::to_string(wishes.interval) : ""},
           {"SUBSTRATA_MEMORY_SITES", wants_sites(wishes.text) ? "1" : ""},
+          {"SUBSTRATA_MEMORY_OBJECTS", has_any(wishes.text, {"object"}) ? "1" : ""},
+          {"SUBSTRATA_MEMORY_VALUES", wants_values(wishes.text) ? "1" : ""},
           {"SUBSTRATA_OWL_PROGRESS", wishes.progress_ms != 0 ? std::to_string(wishes.progress_ms) : ""}} {
   const fs::path library = sampler::library_beside("libsubstrata_owl.so");
   if (library.empty()) throw std::runtime_error("there is no libsubstrata_owl.so beside this program");
