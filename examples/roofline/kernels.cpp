@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -16,7 +17,10 @@ namespace {
 struct Counts {
   long long operations = 0;
   long long bytes = 0;
+  double seconds = 0;  // that it ran
 };
+
+double seconds_run() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 void publish(papi_handle_t handle, const std::string& region, Counts& counts) {
   papi_sde_register_counter(handle, (region + ":FLOP").c_str(), PAPI_SDE_RO | PAPI_SDE_DELTA,
@@ -35,10 +39,12 @@ void mark(const std::string& verb, const std::string& region) {
 void triad(std::size_t count, int repeats, Counts& counts) {
   std::vector<double> a(count, 0.0), b(count, 1.0), c(count, 2.0);
   mark("begin", "triad");
+  const double begin = seconds_run();
   for (int repeat = 0; repeat < repeats; ++repeat) {
     for (std::size_t i = 0; i < count; ++i) a[i] = b[i] + 0.5 * c[i];
     std::swap(a, b);
   }
+  counts.seconds += seconds_run() - begin;
   mark("end", "triad");
   counts.operations += 2LL * static_cast<long long>(count) * repeats;
   counts.bytes += 24LL * static_cast<long long>(count) * repeats;
@@ -143,6 +149,7 @@ void product(std::size_t size, std::size_t block, Counts& counts) {
   constexpr long long kElement = sizeof(double);
   const long long elements = static_cast<long long>(block * block), products = static_cast<long long>(block);
   mark("begin", "product");
+  const double begin = seconds_run();
   for (std::size_t k = 0; k < blocks; ++k)
     for (std::size_t j = 0; j < blocks; ++j) {
       pack(&b[k * block * size + j * block], 1, size, block, kernel.columns, &right[(j * blocks + k) * of_b]);
@@ -163,6 +170,7 @@ void product(std::size_t size, std::size_t block, Counts& counts) {
       counts.bytes += 2 * elements * kElement;
     }
   }
+  counts.seconds += seconds_run() - begin;
   mark("end", "product");
   for (const double element : c)
     if (element != 0.5 * static_cast<double>(size)) {
@@ -190,7 +198,11 @@ int main(int argc, char** argv) {
   publish(handle, "product", of_product);
   triad(elements, static_cast<int>(repeats), of_triad);
   product(size, block, of_product);
-  std::printf("triad: %lld FLOP, %lld bytes\nproduct: %lld FLOP, %lld bytes\n", of_triad.operations,
-              of_triad.bytes, of_product.operations, of_product.bytes);
+  const auto print = [](const char* name, const Counts& counts) {
+    std::printf("%s: %lld FLOP, %lld bytes, %.6f s of processor time\n", name, counts.operations,
+                counts.bytes, counts.seconds);
+  };
+  print("triad", of_triad);
+  print("product", of_product);
   return 0;
 }

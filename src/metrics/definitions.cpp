@@ -161,7 +161,9 @@ class Reader {
       }
     for (const std::string& one : split(events, '|')) {
       const std::string_view event = trimmed(one);
-      if (event.empty() || event.find_first_of(" \t,") != std::string_view::npos)
+      // Commas stand in the kernel's form only: cpu/event=0xc1,umask=0x1/.
+      const char* const never = event.find('/') == std::string_view::npos ? " \t," : " \t";
+      if (event.empty() || event.find_first_of(never) != std::string_view::npos)
         return fault(rest.substr(equals), "expected names of events with | between them");
       term.events.emplace_back(event);
     }

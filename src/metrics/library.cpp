@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -111,6 +112,13 @@ std::string bind_term(const Term& term, const Countable& countable, Bound::Term*
 
 }  // namespace
 
+std::string x86_unit(const std::string& vendor, int family, int model) {
+  char name[64];
+  std::snprintf(name, sizeof name, "%.40s-%02X-%02X", vendor.c_str(), static_cast<unsigned>(family),
+                static_cast<unsigned>(model));
+  return name;
+}
+
 Library::Library(const std::vector<std::string>& units, const Setting& setting, ClockRate clock_rate)
     : units_(units), clock_rate_(std::move(clock_rate)) {
   const auto value = [&](const char* name) -> std::string {
@@ -196,7 +204,10 @@ std::vector<Fault> Library::parse(const std::string& file, Definitions* out) con
 
 void Library::take(Definitions&& some) {
   for (Metric& one : some.metrics)
-    if (applies(one.processors, units_)) all_.metrics.push_back(std::move(one));
+    if (applies(one.processors, units_))
+      all_.metrics.push_back(std::move(one));
+    else
+      elsewhere_.insert(std::move(one.name));
   for (Group& one : some.groups)
     if (applies(one.processors, units_)) all_.groups.push_back(std::move(one));
 }
@@ -248,6 +259,11 @@ std::optional<Bound> Library::bind(const std::string& name, const Countable& cou
     }
     if (refused.empty()) return bound;
     if (why->empty()) *why = refused + (metric->needs.empty() ? "" : "; it needs " + metric->needs);
+  }
+  if (why->empty() && elsewhere_.count(name) != 0) {
+    *why = "the files have " + name + " for other processors only; here: ";
+    if (units_.empty()) *why += "no counter unit whose name is known";
+    for (std::size_t i = 0; i < units_.size(); ++i) *why += (i == 0 ? "" : ", ") + units_[i];
   }
   if (why->empty()) *why = "no file defines the metric " + name;
   return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct Countable {
   // The events that a pattern stands for.
   std::function<std::vector<std::string>(const std::string& pattern)> expand;
 };
+
+// The name of a processor that libpfm4 does not know, by what its CPUID says: "AuthenticAMD-1A-02".
+std::string x86_unit(const std::string& vendor, int family, int model);
 
 // Definitions in order of precedence: the user's folder (SUBSTRATA_METRICS_DIR, else
 // ~/.config/substrata/metrics.d) with files of our form (*.metrics), groups of LIKWID (*.txt) and metrics of vendors
@@ -70,6 +74,7 @@ class Library {
   Definitions all_;
   std::vector<Fault> faults_, likwid_faults_;
   std::vector<std::string> units_;
+  std::set<std::string> elsewhere_;  // metrics of other processors
   ClockRate clock_rate_;
 };
 

@@ -137,7 +137,7 @@ Readings measure(const Case& one) {
   const double added = times.dispatched - times.direct;
   Readings found;
   found["call"] = {added, digits(times.dispatched, 2) + " ns through the table, " + digits(times.direct, 2) +
-                              " ns directly"};
+                              " ns directly" + (added > 0 ? "" : "; no cost is seen here")};
   if (one.wants("read")) found["read"] = share_of_read(added, one.size.amount / 10);
   return found;
 }

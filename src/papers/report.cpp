@@ -116,8 +116,10 @@ std::string text_of(const Json& report) {
   std::string text = report["id"].get<std::string>() + ": " + report["title"].get<std::string>() + "\n";
   for (const Json& claim : report["claims"]) {
     std::string verdict = claim["verdict"];
+    const bool fitted = !claim["fitted"].get<std::string>().starts_with("nothing");
     if (const std::string before = claim.value("recorded", verdict); before != verdict)
       verdict += " (recorded: " + (before.empty() ? "nothing" : before) + ")";
+    if (fitted && claim["verdict"] == name_of(Verdict::kHolds)) verdict += ", calibrated and no prediction";
     text += "\n" + verdict + ": " + claim["claim"].get<std::string>() + "\n";
     text += line("paper: ",
                  claim["paper"].get<std::string>() +
@@ -127,7 +129,7 @@ std::string text_of(const Json& report) {
       text += line("holds: ",
                    claim["criterion"].get<std::string>() + "; " + claim["compared"].get<std::string>());
     text += line("why:   ", claim["why"]);
-    if (!claim["fitted"].get<std::string>().starts_with("nothing")) text += line("fitted: ", claim["fitted"]);
+    if (fitted) text += line("fitted: ", claim["fitted"]);
     text += parts("size   ", claim, "sizes");
     text += parts("swept  ", claim, "swept");
     if (claim["mutant"].is_object())

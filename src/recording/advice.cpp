@@ -212,10 +212,22 @@ class Rules {
   }
   static std::string modelled(const Trace& trace) { return trace.series->modelled ? " (modelled)" : ""; }
 
-  // Of each rank: what part of the run it did not compute.
+#ifdef SUBSTRATA_JSON
+  // Nanoseconds that the main thread of each rank waited for a free processor.
+  std::map<std::int64_t, double> waits_of_ranks() const {
+    std::map<std::int64_t, double> out;
+    for (const Placement& node : placements_of(*timeline_.recording))
+      for (const Task& task : node.tasks)
+        if (task.rank >= 0 && task.pid == task.tid) out[task.rank] += 1e9 * task.waited_s;
+    return out;
+  }
+#endif
+
+  // Of each rank: what part of the run it neither computed nor waited for a free processor.
   std::vector<double> shares_of_mpi() const {
     std::vector<double> out;
 #ifdef SUBSTRATA_JSON
+    const std::map<std::int64_t, double> waits = waits_of_ranks();
     for (const Writer& writer : timeline_.recording->writers)
       for (const Attachment& attachment : writer.attachments) {
         if (attachment.name != "mpi-summary") continue;
@@ -226,8 +238,10 @@ class Rules {
               !rank["computed_ns"].is_number() || !rank["elapsed_ns"].is_number())
             continue;
           const double elapsed = rank["elapsed_ns"].get<double>();
-          if (elapsed > 0)
-            out.push_back(std::clamp(1 - rank["computed_ns"].get<double>() / elapsed, 0.0, 1.0));
+          const bool numbered = rank.contains("rank") && rank["rank"].is_number_integer();
+          const auto wait = waits.find(numbered ? rank["rank"].get<std::int64_t>() : -1);
+          const double apart = rank["computed_ns"].get<double>() + (wait == waits.end() ? 0 : wait->second);
+          if (elapsed > 0) out.push_back(std::clamp(1 - apart / elapsed, 0.0, 1.0));
         }
       }
 #endif

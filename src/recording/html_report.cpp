@@ -25,6 +25,7 @@ namespace {
 constexpr std::size_t kMostPoints = 100'000;      // of all series together, about
 constexpr std::size_t kMostRegions = 3000;        // drawn
 constexpr std::size_t kMostNames = 40;            // of regions in tables
+constexpr std::size_t kMostPaths = 200;           // of regions within others
 constexpr std::size_t kMostCorrelated = 16;       // series
 constexpr std::size_t kMostAttached = 1'000'000;  // bytes of an attachment that the page carries
 
@@ -182,6 +183,16 @@ void write_region_table(std::ostream& out, const Timeline& timeline, const std::
   out << '}';
 }
 
+void write_region_paths(std::ostream& out, const Timeline& timeline) {
+  std::vector<RegionPath> paths = region_paths(timeline);
+  if (paths.size() > kMostPaths) paths.resize(kMostPaths);
+  write_list(out, ",\n\"paths\":", paths, [&](const RegionPath& one) {
+    out << "{\"name\":" << json_text(one.names.back()) << ",\"depth\":" << one.names.size() - 1
+        << ",\"passes\":" << one.passes << ",\"seconds\":" << json_number(one.seconds)
+        << ",\"own\":" << json_number(one.own) << '}';
+  });
+}
+
 void write_correlations(std::ostream& out, const std::vector<Group>& groups,
                         const std::vector<Drawn>& curves) {
   std::vector<std::size_t> used;
@@ -279,6 +290,7 @@ void write_html_report(std::ostream& out, const Timeline& recorded, const std::s
   write_series(data, timeline, groups, curves);
   write_regions(data, timeline);
   write_region_table(data, timeline, groups);
+  write_region_paths(data, timeline);
   write_correlations(data, groups, curves);
   write_list(data, ",\n\"spreads\":", spreads_of(timeline.recording->writers.front().properties),
              [&](const NamedSpread& one) {

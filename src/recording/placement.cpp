@@ -173,6 +173,16 @@ void find_confined(const Placement& placement, const Places& places, std::vector
   }
 }
 
+// Nothing else says why the tasks waited: who took the processors is not of this command.
+void find_busy_machine(const Places& places, std::vector<Finding>* out) {
+  const AdviceRule rule("busy-machine");
+  const double waiting = waiting_share(places.busy());
+  if (!out->empty() || places.busy().empty() || places.busy().size() > places.allowed_cores() ||
+      waiting < rule.number("waiting_share_at_least"))
+    return;
+  out->push_back(finding_of(rule, "others used the processors", waited_for_a_processor(waiting)));
+}
+
 void find_idle_packages(const Places& places, std::vector<Finding>* out) {
   const AdviceRule rule("idle-package");
   if (places.packages() < 2 || places.busy().size() < 2) return;
@@ -270,6 +280,7 @@ std::vector<Finding> placement_findings(const Placement& placement) {
   const Places places(placement);
   find_crowding(placement, places, &out);
   find_confined(placement, places, &out);
+  find_busy_machine(places, &out);
   find_idle_packages(places, &out);
   find_slow_cores(placement, places, &out);
   find_wandering(placement, places, &out);

@@ -61,8 +61,8 @@ std::vector<int> numbers_from_text(std::string_view text);
 // "rank 3", "rank 3, thread 712", "process 712 (make)".
 std::string task_name(const Task& task, const Placement& placement);
 
-// Shared cores, more busy threads than cores, threads held on too few processors, packages that stay idle, slow
-// cores, moves between packages. Only busy tasks count: those that ran or waited for a quarter of the time.
+// Shared cores, more busy threads than cores, threads held on too few processors, processors that others used, idle
+// packages, slow cores, moves between packages. Only busy tasks count: those that ran or waited a quarter of the time.
 std::vector<Finding> placement_findings(const Placement& placement);
 
 }  // namespace substrata::recording

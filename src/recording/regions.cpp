@@ -140,6 +140,51 @@ std::vector<RegionTotals> region_totals(const Timeline& timeline) {
   return out;
 }
 
+std::vector<RegionPath> region_paths(const Timeline& timeline) {
+  constexpr std::size_t kDeepest = 16;
+  std::vector<RegionPath> nodes;
+  std::vector<std::vector<std::size_t>> below;  // of each node
+  std::vector<std::size_t> roots;
+  struct Around {
+    double end;
+    std::size_t node;
+  };
+  std::map<std::pair<std::size_t, std::int32_t>, std::vector<Around>> open;  // by writer and rank
+  for (const Region& region : timeline.regions) {
+    std::vector<Around>& stack = open[{region.writer, region.rank}];
+    while (!stack.empty() && stack.back().end < region.end) stack.pop_back();
+    const bool inside = !stack.empty();
+    if (stack.size() >= kDeepest) continue;
+    std::vector<std::size_t>& beside = inside ? below[stack.back().node] : roots;
+    const auto same = std::find_if(beside.begin(), beside.end(),
+                                   [&](std::size_t one) { return nodes[one].names.back() == region.name; });
+    const std::size_t node = same == beside.end() ? nodes.size() : *same;
+    if (node == nodes.size()) {
+      beside.push_back(node);  // before the others grow: it refers to one of them
+      nodes.emplace_back();
+      if (inside) nodes.back().names = nodes[stack.back().node].names;
+      nodes.back().names.push_back(region.name);
+      below.emplace_back();
+    }
+    const double seconds = region.end - region.begin;
+    ++nodes[node].passes;
+    nodes[node].seconds += seconds;
+    nodes[node].own += seconds;
+    if (inside) nodes[stack.back().node].own -= seconds;
+    stack.push_back({region.end, node});
+  }
+  std::vector<RegionPath> out;
+  std::vector<std::size_t> next(roots.rbegin(), roots.rend());
+  while (!next.empty()) {
+    const std::size_t node = next.back();
+    next.pop_back();
+    out.push_back(std::move(nodes[node]));
+    out.back().own = std::max(0.0, out.back().own);
+    next.insert(next.end(), below[node].rbegin(), below[node].rend());
+  }
+  return out;
+}
+
 RegionSummary summarize_within(const Group& group, const RegionTotals& region, const Timeline& timeline) {
   RegionSummary out;
   bool any = false;

@@ -21,6 +21,17 @@ struct RegionTotals {
 // By name, in the order of first begin.
 std::vector<RegionTotals> region_totals(const Timeline& timeline);
 
+// Passes of one name that lay in passes of one chain of others.
+struct RegionPath {
+  std::vector<std::string> names;  // outermost first, its own last
+  std::size_t passes = 0;
+  double seconds = 0;  // with what lay in it
+  double own = 0;      // without
+};
+// Each region below the one that it lay in, in the order of first begin; a region lies in one of the same writer and
+// rank that begins no later and ends no earlier. At most 16 names deep: deeper ones are within the last.
+std::vector<RegionPath> region_paths(const Timeline& timeline);
+
 // A group of series within the regions of one name: totals of all passes, levels weighted by time.
 struct RegionSummary {
   double seconds = 0;  // of passes that the series cover; those that several ranks share once

@@ -117,7 +117,8 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
        "every " +
            format("%g ms", static_cast<double>(property_number(first.properties, "interval_ns")) / 1e6) +
            ", " + std::to_string(recording.rows()) + " rows; values of a row within +- " +
-           format("%.3g us", static_cast<double>(skew) / 1e3));
+           (skew < 1'000'000 ? format("%.3g us", static_cast<double>(skew) / 1e3)
+                             : format("%.3g ms", static_cast<double>(skew) / 1e6)));
   line("overhead", overhead_text(timeline));
   line("software",
        "substrata " + of("software.substrata") + ", recording format " + std::to_string(first.version));
@@ -299,6 +300,24 @@ void write_regions(std::ostream& out, const Timeline& timeline, const std::vecto
            "counted within and around it\n";
 }
 
+// Regions below those that they lay in; nothing where none lay in another.
+void write_paths(std::ostream& out, const Timeline& timeline) {
+  constexpr std::size_t kMost = 100;
+  const std::vector<RegionPath> paths = region_paths(timeline);
+  if (std::all_of(paths.begin(), paths.end(), [](const RegionPath& one) { return one.names.size() == 1; }))
+    return;
+  out << "\nCall paths of the regions\n";
+  TextTable table({"path", "passes", "seconds", "own seconds", "own share"}, {false, true, true, true, true});
+  for (std::size_t i = 0; i < std::min(paths.size(), kMost); ++i) {
+    const RegionPath& one = paths[i];
+    table.row({std::string(2 * (one.names.size() - 1), ' ') + shown(one.names.back()),
+               std::to_string(one.passes), format("%.3f", one.seconds), format("%.3f", one.own),
+               timeline.seconds > 0 ? format("%.1f %%", 100 * one.own / timeline.seconds) : "-"});
+  }
+  table.print(out);
+  if (paths.size() > kMost) out << "  and " << paths.size() - kMost << " more\n";
+}
+
 // By phase and function, the ranks' own rates: operations by the seconds of their calls.
 void write_blas(std::ostream& out, const Timeline& timeline) {
   std::map<std::pair<std::string, std::string>, std::vector<BlasCount>> all;
@@ -361,6 +380,7 @@ void write_text_report(std::ostream& out, const Timeline& recorded, const std::s
   write_head(out, timeline, title);
   write_series(out, timeline, groups);
   write_regions(out, timeline, groups);
+  write_paths(out, timeline);
   write_blas(out, timeline);
   write_queries(out, *timeline.recording);
 }

@@ -182,6 +182,27 @@ TEST(Definitions, OfAPatternTakeOnlyWhatMeasuresTheSame) {
   ASSERT_TRUE(bound) << why;
   EXPECT_EQ(bound->terms[0].events, std::vector<std::string>{"coretemp:::chip:Package"});
 }
+// The file was left out with "expected names of events": a comma ended the name.
+TEST(Binding, TakesAnEventInTheKernelsFormWhereLibpfmHasNoName) {
+  std::string why;
+  const auto bound = built_in({"AuthenticAMD-1A-02"})
+                         .bind("TMA_FRONTEND_BOUND",
+                               countable({{"cpu/event=0x1a0,umask=0x1/", ""}, {"PAPI_TOT_CYC", ""}}), &why);
+  ASSERT_TRUE(bound) << why;
+  EXPECT_EQ(bound->terms[0].events, std::vector<std::string>{"cpu/event=0x1a0,umask=0x1/"});
+}
+
+// It said that no file defines the metric.
+TEST(Binding, OfAMetricOfOtherProcessorsSaysSo) {
+  std::string why;
+  EXPECT_FALSE(built_in(std::vector<std::string>{}).bind("TMA_RETIRING", countable({}), &why));
+  EXPECT_EQ(
+      why,
+      "the files have TMA_RETIRING for other processors only; here: no counter unit whose name is known");
+  EXPECT_FALSE(built_in({"slm", "cpu"}).bind("TMA_RETIRING", countable({}), &why));
+  EXPECT_EQ(why, "the files have TMA_RETIRING for other processors only; here: slm, cpu");
+}
+
 TEST(Definitions, ThatCannotBeCountedSayWhyAndWhatTheyNeed) {
   std::string why;
   EXPECT_FALSE(built_in().bind("IPC", countable({}), &why));

@@ -73,6 +73,12 @@ Number counted(double value) {
   return out;
 }
 
+// Groups of a LIKWID that knows Zen 5 were not read there.
+TEST(LikwidFolders, OfZen5AreForItByBothOfItsNames) {
+  EXPECT_THAT(processors_of_likwid("zen5"), Contains("amd64_fam1ah_zen5"));
+  EXPECT_THAT(processors_of_likwid("zen5c"), Contains("AuthenticAMD-1A-1*"));
+}
+
 TEST(LikwidGroups, BecomeAGroupOfItsMetricsByName) {
   const Read read(kGroup);
   ASSERT_EQ(read.all.groups.size(), 1u);

@@ -18,6 +18,27 @@ bool same(const char* verdict, const char* recorded) {
   return compare_with_recorded(report, Json{{"reduced", report_with(recorded)}}.dump());
 }
 
+std::string text_with(const char* verdict, const char* fitted) {
+  return text_of({{"id", "shape"},
+                  {"title", "t"},
+                  {"claims",
+                   {{{"verdict", verdict},
+                     {"claim", "c"},
+                     {"paper", "p"},
+                     {"ours", "o"},
+                     {"why", "w"},
+                     {"fitted", fitted},
+                     {"mutant", nullptr}}}}});
+}
+
+// A model that was fitted to a figure was said to hold by that figure, as if it had foretold it.
+TEST(ReproductionVerdict, OfAFigureThatTheModelWasFittedToSaysThatItIsCalibrated) {
+  EXPECT_NE(text_with("holds", "the costs, to this figure").find("holds, calibrated and no prediction: c"),
+            std::string::npos);
+  EXPECT_NE(text_with("holds", "nothing").find("holds: c"), std::string::npos);
+  EXPECT_EQ(text_with("differs", "the costs, to this figure").find("calibrated"), std::string::npos);
+}
+
 // A claim that misses looked like a defect of the program.
 TEST(RecordedVerdict, ThatAClaimDiffersIsNoChangeWhereItDifferedBefore) {
   EXPECT_TRUE(same("differs", "differs"));

@@ -54,7 +54,7 @@ class Made {
     return *this;
   }
   Made& attached(const std::string& name, const std::string& content) {
-    attachment_ = {name, "application/json", content};
+    attachments_.push_back({name, "application/json", content});
     return *this;
   }
 
@@ -74,7 +74,7 @@ class Made {
     for (const Mark& mark : marks_) sink.mark(mark);
     sink.end(at(10), end_);
     Recording out = sink.recording();
-    if (!attachment_.name.empty()) out.writers.front().attachments.push_back(attachment_);
+    out.writers.front().attachments = attachments_;
     return out;
   }
   Advice advice() const {
@@ -93,7 +93,7 @@ class Made {
   std::vector<Line> lines_;
   std::vector<Mark> marks_;
   Properties end_;
-  Attachment attachment_;
+  std::vector<Attachment> attachments_;
 };
 
 Made counters(double instructions_a_cycle, double misses_a_thousand) {
@@ -223,6 +223,7 @@ TEST(Advice, RanksThatShareACoreAreNamed) {
   ASSERT_EQ(shared.findings.size(), 1u);
   EXPECT_EQ(shared.findings[0].text, "ranks 0 and 4 share core 1");
   placement.tasks = {busy(0, 0), busy(4, 1)};
+  for (Task& task : placement.tasks) task.waited_s = 0;
   EXPECT_THAT(Made().attached(kPlacementName, placement_as_json(placement)).rules(), testing::IsEmpty());
 }
 
@@ -284,6 +285,14 @@ std::map<std::string, Ailment> ailments() {
     }
     return out.run();
   };
+  const auto beside_others = [&](double waited) {
+    Placed out{.cores = 2, .tasks = {task_on(0, 0), task_on(1, 1)}};
+    for (Task& task : out.tasks) {
+      task.ran_s = 10 - waited;
+      task.waited_s = waited;
+    }
+    return out.run();
+  };
   return {
       {"memory-bound", {counters(1.0, 10.01), counters(1.0, 9.9)}},
       {"rank-imbalance", {loaded(6.9), loaded(6.5)}},
@@ -294,6 +303,7 @@ std::map<std::string, Ailment> ailments() {
       {"hot-package", {Made().heat(50, 90), Made().heat(50, 89.9)}},
       {"kernel-time", {Made().used("0.65", "0.35"), Made().used("0.75", "0.25")}},
       {"oversubscribed", {crowd(1.1), crowd(0.9)}},
+      {"busy-machine", {beside_others(2.6), beside_others(2.4)}},
       {"shared-core",
        {Placed{.tasks = {task_on(0, 1), task_on(4, 1)}}.run(),
         Placed{.tasks = {task_on(0, 1), task_on(4, 2)}}.run()}},
@@ -357,6 +367,17 @@ INSTANTIATE_TEST_SUITE_P(All, EveryRule, testing::ValuesIn(rules_of_the_file()),
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+// On a machine that others used, ranks were said to wait in MPI 96 % of their time; they waited for a processor.
+TEST(Advice, RanksThatWaitForAFreeProcessorDoNotWaitInMpi) {
+  Placed placed{.cores = 2, .tasks = {task_on(0, 0), task_on(1, 1)}};
+  for (Task& task : placed.tasks) {
+    task.ran_s = 1;
+    task.waited_s = 8.5;
+  }
+  EXPECT_THAT(placed.run().attached("mpi-summary", ranks_of_mpi(1)).rules(),
+              testing::ElementsAre("busy-machine"));
+}
 
 TEST(Advice, ARuleWithoutItsDataIsListedAndFindsNothing) {
   const Advice advice = Made().advice();

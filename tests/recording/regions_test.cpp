@@ -95,6 +95,82 @@ TEST(RegionCounts, IncludeWhatWasCountedInARegionInside) {
   EXPECT_EQ(within(job.timeline, "panel").total, 50);
 }
 
+// A program of two ranks: main calls solve twice and solve dot; rank 1 calls dot itself.
+void mark_pass(MemorySink& sink, int rank, const char* name, double begin, double end) {
+  sink.mark({MarkKind::kBegin, at(begin), rank, name});
+  sink.mark({MarkKind::kEnd, at(end), rank, name});
+}
+Recording nested_regions() {
+  MemorySink sink(machine("a", "boot"));
+  const std::uint32_t set = sink.declare({count_series("perf::TASK-CLOCK", "ns")});
+  const std::uint8_t flags[] = {0};
+  for (std::int64_t i = 0; i < 11; ++i) sink.sample(set, at(static_cast<double>(i)), 0, &i, flags);
+  sink.mark({MarkKind::kBegin, at(1), 0, "main"});
+  sink.mark({MarkKind::kBegin, at(2), 0, "solve"});
+  mark_pass(sink, 0, "dot", 2.5, 3);
+  sink.mark({MarkKind::kEnd, at(4), 0, "solve"});
+  sink.mark({MarkKind::kBegin, at(5), 0, "solve"});
+  mark_pass(sink, 0, "dot", 5, 6);
+  sink.mark({MarkKind::kEnd, at(7), 0, "solve"});
+  sink.mark({MarkKind::kEnd, at(9), 0, "main"});
+  mark_pass(sink, 1, "dot", 2, 5);
+  sink.end(at(10), {});
+  return sink.recording();
+}
+
+// A region that several others call was one row, and nothing told from where.
+TEST(RegionPaths, HaveEachRegionBelowTheOneThatItLayInWithItsOwnTime) {
+  const Recording recording = nested_regions();
+  const std::vector<RegionPath> paths = region_paths(lay_out(recording));
+  ASSERT_EQ(paths.size(), 4u);
+  const auto expect = [&paths](std::size_t i, std::vector<std::string> names, std::size_t passes,
+                               double seconds, double own) {
+    EXPECT_EQ(paths[i].names, names);
+    EXPECT_EQ(paths[i].passes, passes) << names.back();
+    EXPECT_NEAR(paths[i].seconds, seconds, 1e-9) << names.back();
+    EXPECT_NEAR(paths[i].own, own, 1e-9) << names.back();
+  };
+  expect(0, {"main"}, 1, 8, 4);
+  expect(1, {"main", "solve"}, 2, 4, 2.5);
+  expect(2, {"main", "solve", "dot"}, 2, 1.5, 1.5);
+  expect(3, {"dot"}, 1, 3, 3);
+}
+
+TEST(RegionPaths, AreInTheReportAndThePage) {
+  const Recording recording = nested_regions();
+  std::ostringstream text, page;
+  write_text_report(text, lay_out(recording), "job");
+  EXPECT_THAT(text.str(),
+              testing::ContainsRegex("\n +main +1 +8[.]000 +4[.]000[^\n]*\n +solve +2 +4[.]000 +2[.]500"));
+  write_html_report(page, lay_out(recording), "job");
+  const nlohmann::json paths = data_of(page.str()).at("paths");
+  ASSERT_EQ(paths.size(), 4u);
+  EXPECT_EQ(paths[2].at("name"), "dot");
+  EXPECT_EQ(paths[2].at("depth"), 2);
+  EXPECT_EQ(paths[2].at("own"), 1.5);
+}
+
+TEST(RegionPaths, AreLeftOutWhereNoRegionLiesInAnother) {
+  Job job;
+  make_job(&job, kSummary);
+  std::ostringstream text;
+  write_text_report(text, job.timeline, "job");
+  EXPECT_THAT(text.str(), testing::Not(HasSubstr("Call paths")));
+}
+
+// A thousand regions in each other must not cost a path of a thousand names each.
+TEST(RegionPaths, AreNoDeeperThanSixteen) {
+  MemorySink sink(machine("a", "boot"));
+  const std::uint32_t set = sink.declare({count_series("perf::TASK-CLOCK", "ns")});
+  const std::uint8_t flags[] = {0};
+  const std::int64_t value = 1;
+  sink.sample(set, at(0), 0, &value, flags);
+  for (int i = 0; i < 1000; ++i) sink.mark({MarkKind::kBegin, at(0.001 * i), 0, "r" + std::to_string(i)});
+  for (int i = 999; i >= 0; --i) sink.mark({MarkKind::kEnd, at(3 - 0.001 * i), 0, "r" + std::to_string(i)});
+  sink.end(at(4), {});
+  EXPECT_EQ(region_paths(lay_out(sink.recording())).size(), 16u);
+}
+
 TEST(RegionCounts, OfASummaryThatCountedOtherMessagesAreNotTaken) {
   Job job;
   make_job(&job, R"({"ranks":[{"rank":0,"phases":[{"name":"solve","messages_sent":9,"bytes_sent":1}]}]})");

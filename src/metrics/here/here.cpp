@@ -1,11 +1,13 @@
 // The layer's catalogue and registry as a source of metrics.
 #include "metrics_here/here.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/environment.hpp"
 #include "base/glob.hpp"
 #include "eventset/library.hpp"
+#include "system/system_info.hpp"
 #include "system/timers.hpp"
 
 namespace substrata::metrics {
@@ -36,6 +38,10 @@ std::unique_ptr<Library> library_of_this_machine() {
     const std::vector<std::string> its = registry.at(i)->units();
     units.insert(units.end(), its.begin(), its.end());
   }
+  // What libpfm4 may not know, which a counter unit of the kernel's counts.
+  if (std::find(units.begin(), units.end(), "cpu") != units.end())
+    if (const HardwareInfo* const machine = hardware_info())
+      units.push_back(x86_unit(machine->vendor_name, machine->family, machine->family_model));
   return std::make_unique<Library>(units, environment, cycle_hz);
 }
 

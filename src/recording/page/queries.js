@@ -22,11 +22,8 @@ function queryTable(box, table) {
   tableOf(box, '', columns.concat(table.keys.map((name) => [name])), rows.map((row) => {
     const cells = row.values.map(queryValue);
     if (shares) {
-      const part = row.values[0] / table.all, share = element('span', { class: 'part' });
-      const bar = element('span', { class: 'share' }, share);
-      element('i', { style: 'width:' + (100 * part).toFixed(1) + '%;background:' + colour('accent') }, bar);
-      element('span', {}, share, (100 * part).toFixed(1) + ' %');
-      cells.push(share);
+      const part = row.values[0] / table.all;
+      cells.push(shareOf(part, (100 * part).toFixed(1) + ' %'));
     }
     return cells.concat(row.keys.map((key) => element('code', {}, null, String(key))));
   }));

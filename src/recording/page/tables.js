@@ -72,6 +72,31 @@ function drawRegionTable() {
   });
   element('p', { class: 'dim' }, box, '~ and bounds: a region begins and ends between samples; the total lies between what was counted ' +
     'within and around it.');
+  drawRegionPaths(box);
+}
+
+// A bar of a part of the longest, and what it says.
+function shareOf(part, text) {
+  const share = element('span', { class: 'part' });
+  element('i', { style: 'width:' + (100 * part).toFixed(1) + '%;background:' + colour('accent') }, element('span', { class: 'share' }, share));
+  element('span', {}, share, text);
+  return share;
+}
+
+// Regions below those that they lay in, with the time that is their own as bars.
+function drawRegionPaths(box) {
+  const paths = data.paths || [];
+  if (!paths.some((one) => one.depth > 0)) return;
+  element('h3', {}, box, 'Call paths of the regions');
+  const most = Math.max(...paths.map((one) => one.own));
+  tableOf(box, 'region-paths', [['Path'], ['Passes', true], ['Time', true], ['Own time', true], ['Share']], paths.map((one) => {
+    const name = element('span', { class: 'name', style: 'padding-left:' + 1.2 * one.depth + 'em' });
+    element('i', { class: 'dot', style: 'background:' + regionColour(one.name) }, name);
+    name.append(one.name);
+    return [name, String(one.passes), seconds(one.seconds), seconds(one.own),
+      shareOf(most > 0 ? one.own / most : 0, data.seconds > 0 ? (100 * one.own / data.seconds).toFixed(1) + ' %' : '–')];
+  }));
+  element('p', { class: 'dim' }, box, 'Own time: without the regions that lie in it. Of several ranks the sums.');
 }
 function regionCell(series, cell, begin, end) {
   const box = element('span', { class: 'cell' });

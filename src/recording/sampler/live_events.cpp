@@ -242,6 +242,29 @@ LiveEvents::LiveEvents(const LiveTarget& target, const std::vector<std::string>&
 
 LiveEvents::~LiveEvents() = default;
 
+std::vector<Counting> LiveEvents::counting() const {
+  std::vector<Counting> out(busy_at_start_ns_ >= 0 ? 1 : 0);
+  const auto append = [&out](const Sampler& sampler) {
+    const std::vector<Counting> its = sampler.counting();
+    out.insert(out.end(), its.begin(), its.end());
+  };
+  const std::size_t begin = out.size();
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (apart_ || i == 0) {
+      append(*parts_[i]);
+      continue;
+    }
+    const std::vector<Counting> more = parts_[i]->counting();
+    for (std::size_t k = 0; k < more.size() && begin + k < out.size(); ++k) {
+      out[begin + k].enabled_ns += more[k].enabled_ns;
+      out[begin + k].running_ns += more[k].running_ns;
+    }
+  }
+  if (tree_ != nullptr) append(*tree_);
+  append(*node_);
+  return out;
+}
+
 void LiveEvents::sample() {
   std::size_t place = 0;
   if (busy_at_start_ns_ >= 0) {

@@ -50,6 +50,9 @@ class LiveEvents {
   // is the processor time of this process; of the whole machine without named events, the first is how long
   // its processors were busy.
   const std::vector<recording::Series>& series() const noexcept { return series_; }
+  // For how long the first of these counted, up to the last sample(); sums over processors or threads. Zeros where that
+  // is not known.
+  std::vector<Counting> counting() const;
   // CLOCK_MONOTONIC_RAW of the last sample().
   std::int64_t time() const noexcept { return time_; }
   // What a person should know about how events are counted, one line each; refusals too.

@@ -142,6 +142,7 @@ Object copy_of(hwloc_topology_t topology, hwloc_obj_t from) {
     out.kind = Kind::kPackage;
     out.name = "package " + logical;
     out.about = text_of(from, "CPUModel");
+    out.about.erase(out.about.find_last_not_of(' ') + 1);  // CPUID fills it up with blanks
   } else if (from->type == HWLOC_OBJ_NUMANODE) {
     out.kind = Kind::kMemory;
     out.name = "memory " + logical;

@@ -194,11 +194,14 @@ void write_svg(std::ostream& out, const Peaks& peaks, const std::vector<Point>& 
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
       "font-family=\"sans-serif\" font-size=\"11\">\n",
       kWidth, kHeight, kWidth, kHeight);
-  out << "<style>svg{background:#fff}text{fill:#1a1a1a}.axis{stroke:#333}.grid{stroke:#e3e5e9}"
+  out << "<style>svg{background:#fff}text{fill:#1a1a1a;stroke:#fff;stroke-width:3px;paint-order:stroke}.axis{"
+         "stroke:#333}.grid{stroke:#e3e5e9}"
          ".roof{stroke:#1f4e8c;stroke-width:2}.other{stroke:#7d97b8;stroke-dasharray:5 "
          "3}.one{stroke:#3f8f5b;stroke-width:2}"
          ".point{fill:#d1603d}.across{stroke:#d1603d;stroke-dasharray:2 3}\n"
-         "@media (prefers-color-scheme:dark){svg{background:#16181c}text{fill:#e8e8e8}.axis{stroke:#bbb}"
+         "@media "
+         "(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#e8e8e8;stroke:#16181c}.axis{stroke:#"
+         "bbb}"
          ".grid{stroke:#2c3036}.roof{stroke:#7fb2f0}.other{stroke:#58708f}}</style>\n";
   for (double at = std::pow(10, std::ceil(std::log10(least))); at <= most * 1.0001; at *= 10) {
     picture.line(x.at(at), y.from, x.at(at), y.to, "grid");

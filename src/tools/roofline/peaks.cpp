@@ -2,16 +2,18 @@
 #include "roofline/peaks.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -21,8 +23,7 @@
 namespace substrata::roofline {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kStretch{40};
+constexpr double kStretch = 0.04;  // seconds
 constexpr int kStretches = 3;
 constexpr std::uint64_t kLeastMemory = 48ULL << 20;
 
@@ -42,11 +43,18 @@ std::vector<int> processors_of_cores(const topology::Machine& machine) {
   return out;
 }
 
+// Seconds that this thread ran. Who else uses the processor takes turns with it, and does not make it slower.
+double seconds_run() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 // Work of one thread, made in it: each call does some and gives how much.
 using Work = std::function<double()>;
 using MakeWork = std::function<Work()>;
 
-// Work a second of all threads together.
+// Work of all threads together in a second that they run.
 double rate_of(const std::vector<int>& processors, const MakeWork& make) {
   std::atomic<std::size_t> ready{0};
   std::atomic<int> stretch{0};
@@ -72,14 +80,13 @@ double rate_of(const std::vector<int>& processors, const MakeWork& make) {
     for (int s = 0; s < kStretches; ++s) {
       reached(stretch, s + 1);
       double amount = 0;
-      const auto begin = Clock::now();
-      auto now = begin;
+      const double begin = seconds_run();
+      double now = begin;
       do {
         amount += work();
-        now = Clock::now();
+        now = seconds_run();
       } while (now - begin < kStretch);
-      rates[static_cast<std::size_t>(s) * processors.size() + i] =
-          amount / std::chrono::duration<double>(now - begin).count();
+      rates[static_cast<std::size_t>(s) * processors.size() + i] = amount / (now - begin);
       one_more(done);
     }
   };
@@ -153,9 +160,17 @@ void caches_of(const topology::Object& object, int processor, std::vector<const 
     out->push_back(&object);
 }
 
-std::uint64_t memory_of_machine() {
-  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size) : 0;
+// The number behind `name` in a file of the kernel's ("MemAvailable: 5 kB"), or the whole file where it has no name; 0
+// where there is none, as in "max".
+std::uint64_t number_in(const std::string& path, const std::string& name = "") {
+  std::ifstream file(path);
+  std::string word;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::uint64_t number = 0;
+    if ((name.empty() || (fields >> word && word == name)) && fields >> number) return number;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -177,6 +192,29 @@ std::vector<std::uint64_t> cache_sizes(const topology::Machine& machine) {
   std::vector<std::uint64_t> out;
   for (const topology::Object* cache : caches) out.push_back(cache->bytes);
   return out;
+}
+
+std::uint64_t memory_to_use(const std::string& root) {
+  std::uint64_t most = 1024 * number_in(root + "/proc/meminfo", "MemAvailable:");
+  const auto limit = [&most](const std::string& file) {
+    if (const std::uint64_t bytes = number_in(file); bytes != 0 && (most == 0 || bytes < most)) most = bytes;
+  };
+  // "0::/a/b" of the second version, "4:memory:/a/b" of the first; a limit of any group above holds too.
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const std::size_t colon = line.find(':'), path = line.find(':', colon + 1);
+    if (path == std::string::npos) continue;
+    const std::string controllers = line.substr(colon + 1, path - colon - 1);
+    const bool second = controllers.empty();
+    if (!second && ("," + controllers + ",").find(",memory,") == std::string::npos) continue;
+    const std::string base = root + "/sys/fs/cgroup" + (second ? "" : "/memory"),
+                      file = second ? "/memory.max" : "/memory.limit_in_bytes";
+    for (std::filesystem::path group = line.substr(path + 1); group.has_relative_path();
+         group = group.parent_path())
+      limit(base + group.string() + file);
+    limit(base + file);
+  }
+  return most;
 }
 
 Peaks measure_peaks(const topology::Machine& machine,
@@ -214,7 +252,7 @@ Peaks measure_peaks(const topology::Machine& machine,
     inner = std::max(inner, share);
   }
   std::uint64_t bytes = std::max(kLeastMemory, 4 * largest);
-  if (const std::uint64_t has = memory_of_machine(); has != 0) bytes = std::min(bytes, has / 4);
+  if (const std::uint64_t has = memory_to_use(""); has != 0) bytes = std::min(bytes, has / 4);
   measure("memory", bytes, std::max(bytes, kLeastMemory * all.size() / 4) / all.size());
   return out;
 }

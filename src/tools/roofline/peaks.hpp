@@ -33,6 +33,12 @@ struct Peaks {
 // Of the data caches between this thread's first processor and memory, the nearest first.
 std::vector<std::uint64_t> cache_sizes(const topology::Machine& machine);
 
+// Bytes of memory that are free for this process: what the kernel calls available, and no more than the limits of its
+// control groups, of both versions. Below `root`, which stands for /; 0: not known.
+std::uint64_t memory_to_use(const std::string& root);
+
+// Rates are those of the time that the loops ran, so that others who use the processors do not make them lower; what
+// they take of caches and memory does.
 // Runs loops for about three seconds on the processors that this thread may use, one thread a core.
 // `progress`: called with what comes next. Throws std::system_error where a thread cannot be made.
 Peaks measure_peaks(const topology::Machine& machine,

@@ -173,12 +173,20 @@ i=0; while [ $i -lt 400 ] && { [ $(opened $q) -lt 2 ] || [ $(opened $r) -lt 2 ];
 sleep 0.1; echo > go; wait $q; echo $? > status; wait $r)");
   ASSERT_EQ(ran.status, 0) << ran.errors;
   if (contents(folder.file("status")) != "0\n") GTEST_SKIP() << "perf does not count here: " << ran.errors;
-  std::map<std::string, double> perf, ours;
-  for (const std::string& line : lines_of(contents(folder.file("perf"))))
-    if (const auto fields = fields_of(line); fields.size() > 3) perf[fields[2]] = std::stod(fields[0]);
-  for (const std::string& line : lines_of(contents(folder.file("ours"))))
-    if (const auto fields = fields_of(line); fields.size() > 3) ours[fields[2]] = std::stod(fields[0]);
+  std::map<std::string, double> perf, ours, perf_ns, our_ns;  // a value, and how long its event counted
+  const auto take = [&](const char* file, std::map<std::string, double>& values,
+                        std::map<std::string, double>& times) {
+    for (const std::string& line : lines_of(contents(folder.file(file))))
+      if (const auto fields = fields_of(line); fields.size() > 3) {
+        values[fields[2]] = std::stod(fields[0]);
+        times[fields[2]] = std::stod(fields[3]);
+      }
+  };
+  take("perf", perf, perf_ns);
+  take("ours", ours, our_ns);
   ASSERT_GT(perf["page-faults"], 1000);
+  // Of a running process it was 0.
+  EXPECT_NEAR(our_ns["perf::TASK-CLOCK"] / perf_ns["task-clock"], 1, 0.01);
   EXPECT_NEAR(ours["perf::TASK-CLOCK"] / perf["task-clock"], 1, 0.01);
   EXPECT_NEAR(ours["perf::PAGE-FAULTS"] / perf["page-faults"], 1, 0.01);
 }

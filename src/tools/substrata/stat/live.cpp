@@ -126,7 +126,7 @@ Counts measure_live(const LivePlan& plan, const OnInterval& on_interval) {
   end_properties.emplace_back("exit_status", std::to_string(status));
   end_properties.emplace_back("command.elapsed_s", std::to_string(1e-9 * static_cast<double>(end - begin)));
   sink.end(end, end_properties);
-  return counts_of(recording::lay_out(sink.recording()), {}, events.refused());
+  return counts_of(recording::lay_out(sink.recording()), events.counting(), events.refused());
 }
 
 }  // namespace substrata::tool

@@ -24,6 +24,9 @@ std::vector<std::string> counter_units() {
   if (info == nullptr) return out;
   for (const char* name : info->pmu_names)
     if (name != nullptr) out.emplace_back(name);
+  const PAPI_hw_info_t* const machine = PAPI_get_hardware_info();
+  if (machine != nullptr && std::find(out.begin(), out.end(), "cpu") != out.end())
+    out.push_back(metrics::x86_unit(machine->vendor_string, machine->cpuid_family, machine->cpuid_model));
   return out;
 }
 
