@@ -1,13 +1,18 @@
 // The substrate `cxi`: the counters of HPE Slingshot interfaces, from the driver's telemetry files and its retry
-// handler.
+// handler, and restarts of links from the times that the driver keeps of them.
 #include <substrata/substrate.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/guard.hpp"
+#include "sysfs/files_and.hpp"
 #include "sysfs/number_files.hpp"
 
 namespace {
@@ -26,9 +31,66 @@ const char* unit_of(const std::string& counter) {
   return counter.find("pkts") != std::string::npos ? "packets" : "";
 }
 
-class Interfaces : public sysfs::NumberFiles {
+std::vector<std::string> times_in(const std::string& folder) {
+  std::vector<std::string> times;
+  for (const std::string& name : list_folder(folder))
+    if (name.starts_with("time_")) times.push_back(folder + "/" + name);
+  return times;
+}
+
+// Restarts of a link. The driver writes the time of each into the oldest of ten files, so what has changed since the
+// look before is a restart; of more than ten between two looks only ten are seen.
+class LinkRestarts {
  public:
-  using NumberFiles::NumberFiles;
+  Status open(const std::string& folder) {
+    for (const std::string& path : times_in(folder)) {
+      Time time;
+      if (const int error = time.file.open(path); error != 0)
+        return refuse_system(error, "%s cannot be opened: %s", path.c_str(), std::strerror(error));
+      times_.push_back(std::move(time));
+    }
+    return kSuccess;
+  }
+
+  // All that have happened since the first call.
+  Status read(const char* name, int64_t* value) noexcept {
+    for (Time& time : times_) {
+      const int64_t length = time.file.read_some(time.now.data(), time.now.size(), 0);
+      const int error = length < 0 ? static_cast<int>(-length) : length == 0 ? ENODEV : 0;
+      if (error != 0) return refuse_system(error, "%s cannot be read: %s", name, std::strerror(error));
+      time.length = static_cast<size_t>(length);
+    }
+    for (Time& time : times_) {
+      if (looked_ && !time.is_as_before()) ++restarts_;
+      time.keep();
+    }
+    looked_ = true;
+    *value = restarts_;
+    return kSuccess;
+  }
+  Status fell(const char* name) const noexcept { return refuse(Code::kBug, "%s went backwards", name); }
+
+ private:
+  struct Time {
+    bool is_as_before() const noexcept {
+      return length == length_before && std::memcmp(now.data(), before.data(), length) == 0;
+    }
+    void keep() noexcept {
+      before = now;
+      length_before = length;
+    }
+    sysfs::KeptFile file;
+    std::array<char, 40> now{}, before{};  // a count of seconds, as text
+    size_t length = 0, length_before = 0;
+  };
+  std::vector<Time> times_;
+  bool looked_ = false;
+  int64_t restarts_ = 0;
+};
+
+class Interfaces : public sysfs::NumberFilesAnd<LinkRestarts> {
+ public:
+  using NumberFilesAnd::NumberFilesAnd;
 
   static Status detect(const Host& host) {
     const std::string interfaces = sysfs::below_root(host, kInterfaces);
@@ -49,6 +111,8 @@ class Interfaces : public sysfs::NumberFiles {
       const std::string handler = sysfs::below_root(host_, kRetryHandlers) + "/" + name;
       for (const std::string& counter : list_folder(handler))
         if (is_counter(counter)) add_retry(name, handler + "/" + counter, counter);
+      const std::string restarts = interfaces + "/" + name + "/device/link_restarts";
+      if (!times_in(restarts).empty()) add_restarts(name, restarts);
     }
     return kSuccess;
   }
@@ -67,6 +131,24 @@ class Interfaces : public sysfs::NumberFiles {
     source.wrap = sysfs::Wrap::kBinary;
     NumberFiles::add(std::move(entry), std::move(source));
   }
+  void add_restarts(const std::string& interface, const std::string& folder) {
+    sysfs::CatalogueEntry entry;
+    entry.name = interface + ":link_restarts";
+    entry.text = "restarts of the link of Slingshot interface " + interface +
+                 ", by the times of the last ten that the driver keeps: at most ten between two reads";
+    entry.unit = "restarts";
+    entry.kind = ValueKind::kCount;
+    entry.flags = kEventScopeNode;
+    int64_t now = 0;
+    LinkRestarts tried;
+    Status status = tried.open(folder);
+    if (status.ok()) status = tried.read(entry.name.c_str(), &now);
+    if (!status.ok()) {
+      entry.refusal = status.os_error == EACCES ? Code::kPermission : Code::kSystem;
+      return add_unavailable(std::move(entry), status.note);
+    }
+    add_other(std::move(entry), [folder](LinkRestarts& of) { return of.open(folder); });
+  }
   // The retry handler has files of other things, too: only what is a number is a counter.
   void add_retry(const std::string& interface, const std::string& path, const std::string& counter) {
     if (int64_t value = 0; sysfs::read_integer(path, &value))
@@ -74,7 +156,7 @@ class Interfaces : public sysfs::NumberFiles {
   }
 };
 
-constexpr SubstrateTable kTable = sysfs::NumberSlots<Interfaces>::table({
+constexpr SubstrateTable kTable = sysfs::NumberSlots<Interfaces, sysfs::FilesAnd<LinkRestarts>>::table({
     .name = "cxi",
     .summary = "Counters of HPE Slingshot interfaces, from /sys/class/cxi",
     .event_names = "cxi[0-9]*:*",

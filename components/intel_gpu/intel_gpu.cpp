@@ -63,9 +63,9 @@ class Counter {
 
 using Sampler = sysfs::FilesAnd<Counter>;
 
-class Gpus : public sysfs::NumberFiles {
+class Gpus : public sysfs::NumberFilesAnd<Counter> {
  public:
-  Gpus(const Host& host, const Kernel& kernel) noexcept : NumberFiles(host), kernel_(kernel) {}
+  Gpus(const Host& host, const Kernel& kernel) noexcept : NumberFilesAnd(host), kernel_(kernel) {}
   explicit Gpus(const Host& host) noexcept : Gpus(host, perf::kernel_of(host.root)) {}
 
   Status scan() {
@@ -77,8 +77,7 @@ class Gpus : public sysfs::NumberFiles {
         entry.kind = event.counts ? ValueKind::kCount : ValueKind::kGauge;
         sysfs::NumberSource source;
         source.path = event.path;
-        NumberFiles::add(std::move(entry), std::move(source));
-        units_.emplace_back();
+        add(std::move(entry), std::move(source));
       }
       for (const UnitEvent& event : gpus[device].units) {
         sysfs::CatalogueEntry entry = described(event.name + which, event.text, event.unit, device);
@@ -88,28 +87,13 @@ class Gpus : public sysfs::NumberFiles {
           entry.refusal = perf::code_of_refusal(error);
           entry.why = perf::explain_refusal(host_.root, error, true);
         }
-        add_other(std::move(entry));
-        units_.push_back(std::make_unique<UnitEvent>(event));
+        add_other(std::move(entry), [this, event](Counter& counter) -> Status {
+          const int error = counter.open(kernel_, event);
+          if (error == 0) return kSuccess;
+          return refuse(perf::code_of_refusal(error), error, perf::explain_refusal(host_.root, error, true));
+        });
       }
     }
-    return kSuccess;
-  }
-
-  Status select(const uint32_t* events, uint32_t count, Sampler* out) const {
-    Sampler sampler;
-    for (uint32_t i = 0; i < count; ++i) {
-      const sysfs::CatalogueEntry& entry = catalogue_.entry(events[i]);
-      const UnitEvent* const unit = units_[events[i]].get();
-      if (unit == nullptr) {
-        const Status status =
-            sampler.add(number(events[i]), entry.name.c_str(), entry.kind == ValueKind::kCount);
-        if (!status.ok()) return status;
-      } else if (const int error = sampler.add_other(entry.name.c_str(), true).open(kernel_, *unit);
-                 error != 0) {
-        return refuse(perf::code_of_refusal(error), error, perf::explain_refusal(host_.root, error, true));
-      }
-    }
-    *out = std::move(sampler);
     return kSuccess;
   }
 
@@ -125,7 +109,6 @@ class Gpus : public sysfs::NumberFiles {
   }
 
   const Kernel& kernel_;
-  std::vector<std::unique_ptr<UnitEvent>> units_;  // by event; null: a number of a file
 };
 
 using Slots = sysfs::SampledSlots<Gpus, Sampler>;

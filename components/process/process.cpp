@@ -53,11 +53,12 @@ constexpr Known kKnown[process::kQuantities] = {
 class Sampler {
  public:
   Sampler() = default;
-  Sampler(const Host& host, const Configuration& configuration, std::vector<uint32_t> selected)
+  Sampler(const Configuration& configuration, std::vector<uint32_t> selected)
       : selected_(std::move(selected)),
         inherit_(configuration.inherit != 0),
         attached_(configuration.target == Target::kThreadOrProcess) {
-    if (attached_) tree_ = process::Tree(host.root, static_cast<pid_t>(configuration.target_id), inherit_);
+    // A process runs on this machine, whatever stands for the sensors' one.
+    if (attached_) tree_ = process::Tree("", static_cast<pid_t>(configuration.target_id), inherit_);
   }
   const std::vector<uint32_t>& selected() const noexcept { return selected_; }
   uint32_t size() const noexcept { return static_cast<uint32_t>(selected_.size()); }
@@ -97,8 +98,7 @@ class Sampler {
 };
 
 struct State {
-  explicit State(const Host* the_host) noexcept : host(the_host), measurement(the_host) {}
-  const Host* host;
+  explicit State(const Host* host) noexcept : measurement(host) {}
   Configuration configuration;
   sysfs::Measurement<Sampler> measurement;
 };
@@ -137,8 +137,7 @@ struct Slots {
         if (events[i] >= process::kQuantities)
           return {Code::kNoEvent, 0, "process has no event of this index"};
       State& state = *state_of(set);
-      state.measurement.program(
-          Sampler(*state.host, state.configuration, std::vector<uint32_t>(events, events + count)));
+      state.measurement.program(Sampler(state.configuration, std::vector<uint32_t>(events, events + count)));
       return kSuccess;
     });
   }
@@ -156,7 +155,7 @@ struct Slots {
       if (wanted->multiplex != 0) return {Code::kComponent, 0, "process does not multiplex by itself"};
       State& state = *state_of(set);
       state.configuration = *wanted;
-      state.measurement.program(Sampler(*state.host, *wanted, state.measurement.sampler().selected()));
+      state.measurement.program(Sampler(*wanted, state.measurement.sampler().selected()));
       return kSuccess;
     });
   }

@@ -68,6 +68,10 @@ typedef struct substrata_event {
 #define SUBSTRATA_SCOPE_PACKAGE 8u
 #define SUBSTRATA_SCOPE_NODE 16u
 SUBSTRATA_API int substrata_event_info(int code, substrata_event* out);
+/* The full name of the index-th of a component's events that are known and do not open here, which enumerations leave
+ * out; substrata_event_info says why. Null behind the last, and for a component that is not available. Valid until the
+ * calling thread's next call of the library. Thread-safe. */
+SUBSTRATA_API const char* substrata_unavailable_event(int component, unsigned index);
 
 /* Where a component comes from: "built-in" or the plug-in's path; null for a bad index. Valid until shutdown.
  */

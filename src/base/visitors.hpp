@@ -11,8 +11,8 @@
 namespace substrata {
 
 // Counts threads between enter() and leave(), usually in signal handlers. One that calls the program's code there may
-// never come back: a handler may leave by siglongjmp(), or its thread end in it. So such a call is not waited for longer
-// than a second; what it comes back to must be looked at again. All but wait() is signal-safe.
+// never come back, for a handler may leave by siglongjmp(). So such a call is not waited for longer than a second; what
+// it comes back to must be looked at again. All but wait() is signal-safe.
 class Visitors {
  public:
   using Visit = uint32_t;

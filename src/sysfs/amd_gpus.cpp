@@ -101,6 +101,7 @@ AmdLibrary::~AmdLibrary() {
 
 std::string AmdLibrary::text(int answer) const {
   if (answer == kNoFunction) return std::string("the installed ") + file_ + " is too old for it";
+  if (answer == kNotStated) return std::string(file_) + " says that this GPU does not state it";
   const char* words = nullptr;
   if (words_ != nullptr && words_(answer, &words) == 0 && words != nullptr) return words;
   return std::string(file_) + " answers " + std::to_string(answer);
@@ -174,6 +175,7 @@ Status AmdGpuNumbers::scan(const AmdGpuNumber* numbers, size_t count) {
       source.by = number.by;
       source.starred = number.starred;
       source.word = number.starred ? 1 : number.word;
+      if (number.key != nullptr) source.key = number.key;
       source.more_follows = source.reads_slowly = number.waits;
       if (number.is_written) {
         source.written = source.path;
@@ -186,7 +188,6 @@ Status AmdGpuNumbers::scan(const AmdGpuNumber* numbers, size_t count) {
       if (number.levels != nullptr) add_levels(number, path, which);
     }
   }
-  calls_.resize(catalogue_.size());
   return kSuccess;
 }
 
@@ -221,38 +222,22 @@ void AmdGpuNumbers::scan(std::unique_ptr<AmdLibrary> library, const std::string&
     for (size_t i = 0; i < count; ++i) {
       const AmdLibraryNumber& number = numbers[i];
       CatalogueEntry entry = entry_of(number, which);
-      calls_.push_back({&number, in_library});
+      if (uint32_t known = 0; catalogue_.find(entry.name.c_str(), &known).ok()) continue;
       int64_t value = 0;
       const int answer =
           library_ == nullptr ? 0 : library_->read(in_library, number.what, number.argument, &value);
-      if (library_ == nullptr) {
+      if (library_ == nullptr || answer != 0) {
+        if (number.rare) continue;
         entry.refusal = Code::kNoSupport;
-        add_unavailable(std::move(entry), why);
-      } else if (answer != 0) {
-        entry.refusal = Code::kNoSupport;
-        add_unavailable(std::move(entry), library_->text(answer));
+        add_unavailable(std::move(entry), library_ == nullptr ? why : library_->text(answer));
       } else {
-        add_other(std::move(entry));
+        add_other(std::move(entry), [this, &number, in_library](AmdLibraryValue& of) {
+          of.set(library_.get(), in_library, &number);
+          return kSuccess;
+        });
       }
     }
   }
-}
-
-Status AmdGpuNumbers::select(const uint32_t* events, uint32_t count, AmdSampler* out) const {
-  AmdSampler sampler;
-  for (uint32_t i = 0; i < count; ++i) {
-    const CatalogueEntry& entry = catalogue_.entry(events[i]);
-    const Call& call = calls_[events[i]];
-    const bool counts = entry.kind == ValueKind::kCount;
-    if (call.number != nullptr) {
-      sampler.add_other(entry.name.c_str(), counts).set(library_.get(), call.gpu, call.number);
-    } else if (const Status status = sampler.add(number(events[i]), entry.name.c_str(), counts);
-               !status.ok()) {
-      return status;
-    }
-  }
-  *out = std::move(sampler);
-  return kSuccess;
 }
 
 }  // namespace substrata::sysfs

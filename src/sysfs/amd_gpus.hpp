@@ -49,6 +49,7 @@ struct AmdGpuNumber {
   uint32_t word = 0;   // which of the file's words, where there are several
   bool waits = false;  // a read takes a second
   bool counts = false;
+  const char* key = nullptr;  // the beginning of the number's line, where the file has several
 };
 
 // A library of AMD's, loaded and started.
@@ -65,6 +66,7 @@ class AmdLibrary {
   std::string text(int answer) const;
 
   static constexpr int kNoFunction = -1;
+  static constexpr int kNotStated = -2;  // all bits of the number are set, by which AMD's libraries say so
 
  protected:
   // Loads the file from below the folder that the variable names, and nothing else where it is set. False with a
@@ -96,6 +98,7 @@ struct AmdLibraryNumber {
   bool counts;
   int what;  // of AmdLibrary::read
   int64_t argument;
+  bool rare = false;  // many GPUs lack it: left out where it is not there, as PAPI does
 };
 
 // One of them in an eventset.
@@ -117,25 +120,19 @@ class AmdLibraryValue {
 using AmdSampler = FilesAnd<AmdLibraryValue>;
 
 // A device of such events; the whole scan of one.
-class AmdGpuNumbers : public NumberFiles {
+class AmdGpuNumbers : public NumberFilesAnd<AmdLibraryValue> {
  public:
-  using NumberFiles::NumberFiles;
-  Status select(const uint32_t* events, uint32_t count, AmdSampler* out) const;
+  using NumberFilesAnd::NumberFilesAnd;
 
  protected:
   Status scan(const AmdGpuNumber* numbers, size_t count);
   void add_levels(const AmdGpuNumber& number, const std::string& path, const std::string& gpu);
-  // After that. `library` may be null, with the reason in `why`.
+  // After that, those whose names the files have not. `library` may be null, with the reason in `why`.
   void scan(std::unique_ptr<AmdLibrary> library, const std::string& why, const AmdLibraryNumber* numbers,
             size_t count);
 
  private:
-  struct Call {
-    const AmdLibraryNumber* number = nullptr;  // null: a number of a file
-    uint32_t gpu = 0;                          // as the library counts them
-  };
   std::unique_ptr<AmdLibrary> library_;
-  std::vector<Call> calls_;  // by event
 };
 
 // The device of a substrate with these events. `begin` is

@@ -5,6 +5,8 @@
 #include <substrata/substrate.h>
 
 #include <cstdint>
+#include <functional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -71,6 +73,40 @@ class FilesAnd {
   NumberSampler files_;
   std::vector<int64_t> scratch_;
   std::vector<Other> others_;
+};
+
+// A device of both.
+template <typename Other>
+class NumberFilesAnd : public NumberFiles {
+ public:
+  using NumberFiles::NumberFiles;
+
+  Status select(const uint32_t* events, uint32_t count, FilesAnd<Other>* out) const {
+    FilesAnd<Other> sampler;
+    for (uint32_t i = 0; i < count; ++i) {
+      const CatalogueEntry& entry = catalogue_.entry(events[i]);
+      const bool counts = entry.kind == ValueKind::kCount;
+      const auto opener = openers_.find(events[i]);
+      const Status status = opener == openers_.end()
+                                ? sampler.add(number(events[i]), entry.name.c_str(), counts)
+                                : opener->second(sampler.add_other(entry.name.c_str(), counts));
+      if (!status.ok()) return status;
+    }
+    *out = std::move(sampler);
+    return kSuccess;
+  }
+
+ protected:
+  // Makes an Other ready in an eventset. May throw.
+  using Opener = std::function<Status(Other&)>;
+  // An event that is no number of a file.
+  void add_other(CatalogueEntry entry, Opener open) {
+    openers_.emplace(catalogue_.size(), std::move(open));
+    NumberFiles::add_other(std::move(entry));
+  }
+
+ private:
+  std::unordered_map<uint32_t, Opener> openers_;  // by event; of the others only
 };
 
 }  // namespace substrata::sysfs

@@ -42,6 +42,25 @@ TEST(ChosenByDefault, PowerMetersOfProcessorsWithoutPowercap) {
   EXPECT_THAT(series_on("power9"), HasSubstr("coretemp:::ibmpowernv-isa-0000:System,"));
 }
 
+TEST(ChosenByDefault, LimitsOfSensorsAreNotForTheyStayAsTheyAre) {
+  const std::string series = series_on("intel_laptop_hybrid");
+  EXPECT_THAT(series, HasSubstr("coretemp-isa-0000:Package_id_0,"));
+  EXPECT_THAT(series, HasSubstr("thermal-x86_pkg_temp:temp"));
+  EXPECT_THAT(series, Not(ContainsRegex(":(crit|max|critical)[,\n]")));
+}
+
+TEST(ChosenByDefault, TemperatureOfAGpuIsThereOnce) {
+  const std::string series = series_on("four_mi300a");
+  EXPECT_THAT(series, HasSubstr("rocm_smi:::temp_current:device=3:sensor=1"));
+  EXPECT_THAT(series, Not(HasSubstr("coretemp:::amdgpu")));
+}
+
+TEST(ChosenByDefault, EnergyOfTheRegistersWhereTheKernelHasNoZones) {
+  EXPECT_THAT(series_on("epyc_9755"), HasSubstr("rapl:::PACKAGE_ENERGY:PACKAGE0"));
+  EXPECT_THAT(series_on("epyc_9755"), Not(HasSubstr("_CNT")));
+  EXPECT_THAT(series_on("xeon_two_sockets"), Not(HasSubstr("rapl:::")));
+}
+
 TEST(ChosenByDefault, EnergyAndFabricOfACrayNode) {
   const std::string series = series_on("cray_ex");
   EXPECT_THAT(series, HasSubstr("cray_pm:::PM_ENERGY:NODE"));
@@ -87,6 +106,15 @@ TEST(ChosenByDefault, IsTheSameInStatAndTop) {
     }
 }
 
+// What a command uses is this machine's: its processes are not below the recorded one's /proc.
+TEST(ChosenByDefault, HasTheAccountsOfTheCommandOnARecordedMachine) {
+  const std::string tool = SUBSTRATA_TOOL;
+  const std::string text = substrata::tests::output_of(tool + " machine run " + MACHINES + "/grace -- " +
+                                                       tool + " stat -- true 2>&1");
+  EXPECT_THAT(text, ContainsRegex("[1-9][^\n]* process:::faults:minor"));
+  EXPECT_THAT(text, Not(HasSubstr("did not start")));
+}
+
 TEST(DescriptionOfAMachine, IsThatOfTheRecordedOne) {
   const std::string command =
       std::string(SUBSTRATA_TOOL) + " machine run " + MACHINES + "/xeon_two_sockets -- ";
@@ -95,6 +123,15 @@ TEST(DescriptionOfAMachine, IsThatOfTheRecordedOne) {
   EXPECT_THAT(text, HasSubstr("GenuineIntel"));
   EXPECT_THAT(text, ContainsRegex("Numa Node 1 Threads[^0-9]*: *2 3 6 7"));
   EXPECT_THAT(text, ContainsRegex("Sockets[^0-9]*: *2"));
+}
+
+TEST(DescriptionOfAMachine, HasTheMakerOfPowerProcessorsAndTheArchitectureOfAmdsGpus) {
+  const auto described = [](const std::string& machine) {
+    return substrata::tests::output_of(std::string(SUBSTRATA_TOOL) + " machine run " + MACHINES + "/" +
+                                       machine + " -- " + HARDWARE_AVAIL);
+  };
+  EXPECT_THAT(described("power9"), ContainsRegex("IBM \\(3,0x3\\)[^~]*POWER9"));
+  EXPECT_THAT(described("four_mi300a"), HasSubstr("gfx942"));
 }
 
 // Through papi.h alone, in eventsets of a program that knows nothing of recorded machines.
@@ -130,6 +167,26 @@ TEST(SavedMachine, HasTheAnswersOfVendorsLibraries) {
                                           " machine run " + saved + " -- " + COMMAND_LINE +
                                           " nvml:::NVIDIA_H200:device_3:power"),
               HasSubstr("655003"));
+}
+
+// A node since Linux 5.10, whose energy is root's: listings leave it out.
+TEST(Doctor, SaysWhyAnAvailableSubstrateLacksSomeOfItsEvents) {
+  const std::string tool = SUBSTRATA_TOOL;
+  const std::string text = substrata::tests::output_of(tool + " machine run " + MACHINES +
+                                                       "/intel_laptop_hybrid -- " + tool + " doctor 2>&1");
+  EXPECT_THAT(text,
+              ContainsRegex("not here: 4 events \\(powercap:::ENERGY_UJ:ZONE0, [^\n]*\n *[^ ]*energy_uj "));
+  EXPECT_THAT(text, ContainsRegex("not here: [^\n]*PACKAGE_ENERGY_CNT:PACKAGE0[^\n]*\n *[^\n]*modprobe msr"));
+}
+
+TEST(List, ShowsWhatDoesNotOpenWithTheReasonWhenAskedForAll) {
+  const std::string tool = SUBSTRATA_TOOL;
+  const std::string list = tool + " machine run " + MACHINES + "/intel_laptop_hybrid -- " + tool + " list ";
+  EXPECT_THAT(substrata::tests::output_of(list + "--all powercap"),
+              ContainsRegex("ENERGY_UJ:ZONE0 [^\n]* not available: [^\n]*energy_uj"));
+  const std::string usual = substrata::tests::output_of(list + "powercap");
+  EXPECT_THAT(usual, Not(HasSubstr("powercap:::ENERGY_UJ:")));
+  EXPECT_THAT(usual, ContainsRegex("MAX_POWER_A_UW:ZONE0 [^\n]*recorded machine"));
 }
 
 TEST(Doctor, SaysWhatTheCountersOfGpusThatOnlyAnotherPapiHasNeed) {

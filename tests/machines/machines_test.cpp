@@ -230,6 +230,8 @@ constexpr Level kLevels[] = {
     {"xeon_two_sockets", "coretemp:::coretemp-isa-0001:Package_id_1", 46000},
     {"epyc_9654", "coretemp:::k10temp-pci-00c3:Tctl", 48125},
     {"epyc_9654", "powercap:::MAX_ENERGY_RANGE_UJ:ZONE0_SUBZONE0", 65'532'610'987},
+    {"epyc_9755", "cpufreq:::cpu2:frequency", 3'702'000'000},
+    {"epyc_9755", "coretemp:::k10temp-pci-00c3:Tctl", 48125},
     {"grace", "cpufreq:::cpu0:frequency:highest", 3'402'000'000},
     {"a64fx", "cpufreq:::cpu1:frequency", 2'201'000'000},
     {"power9", "powercap_ppc:::CURRENT_POWER", 2550},

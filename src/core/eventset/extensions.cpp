@@ -84,6 +84,19 @@ int substrata_event_info(int code, substrata_event* out) {
   });
 }
 
+const char* substrata_unavailable_event(int component, unsigned index) {
+  return guarded([&]() -> const char* {
+    Component* const found = Library::instance().registry().at(component);
+    const uint32_t count = found != nullptr && found->ensure_open().ok() ? found->event_count() : 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      Event event;
+      if (!found->event_at(i, &event).ok() || (event.flags & kEventUnavailable) == 0) continue;
+      if (index-- == 0) return refuse(Code::kNoEvent, "%s", found->full_name(event.name).c_str()).note;
+    }
+    return nullptr;
+  });
+}
+
 const char* substrata_component_origin(int component) {
   Component* found = Library::instance().registry().at(component);
   return found != nullptr ? found->origin() : nullptr;

@@ -114,6 +114,14 @@ std::string product_at(const std::vector<sysfs::AmdGpu>& cards, uint64_t domain,
   return name;
 }
 
+// "gfx942" of 90402, "gfx90a" of 90010.
+std::string architecture(uint64_t target) {
+  char name[32];
+  std::snprintf(name, sizeof name, "gfx%u%x%x", static_cast<unsigned>(target / 10000),
+                static_cast<unsigned>(target / 100 % 100), static_cast<unsigned>(target % 100));
+  return name;
+}
+
 // The kernel's topology (KFD), which ROCm's own libraries read.
 std::vector<Accelerator> amd_gpus(const Host& host) {
   std::vector<Accelerator> gpus;
@@ -131,6 +139,9 @@ std::vector<Accelerator> amd_gpus(const Host& host) {
     gpu.uid = domain << 32 | place;
     gpu.name = product_at(cards, domain, place);
     if (gpu.name.empty()) sysfs::read_text(nodes + "/" + node + "/name", &gpu.name);
+    const uint64_t target = property(text, "gfx_target_version");  // 90402: gfx942
+    // What the kernel calls every GPU that it has no table of: the name that ROCm gives instead.
+    if (gpu.name == "ip discovery" && target != 0) gpu.name = architecture(target);
     const auto set = [&](rocm::Attribute attribute, uint64_t value) {
       gpu.attributes[attribute] = static_cast<unsigned>(value);
     };
@@ -139,7 +150,6 @@ std::vector<Accelerator> amd_gpus(const Host& host) {
     set(rocm::kMemoryPerWorkgroup, property(text, "lds_size_in_kb") << 10);
     set(rocm::kUnits, simds / per_unit);
     set(rocm::kSimdsPerUnit, per_unit);
-    const uint64_t target = property(text, "gfx_target_version");  // 90402: gfx942
     set(rocm::kCapabilityMajor, target / 10000);
     set(rocm::kCapabilityMinor, target / 100 % 100);
     gpus.push_back(std::move(gpu));

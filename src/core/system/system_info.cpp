@@ -203,6 +203,17 @@ int megahertz(const char* file, int fallback) {
   return khz > 0 ? static_cast<int>(khz / 1000) : fallback;
 }
 
+// Of a recorded machine what its /proc/cpuinfo says, 0 where it says nothing.
+int clock_mhz() {
+  const std::string root = machine_root();
+  if (root.empty()) return static_cast<int>(cycle_hz() / 1e6);
+  std::string text;
+  sysfs::read_text(root + "/proc/cpuinfo", &text);
+  const size_t at = text.find("cpu MHz");
+  const size_t colon = at == std::string::npos ? at : text.find(':', at);
+  return colon == std::string::npos ? 0 : static_cast<int>(std::strtod(text.c_str() + colon + 1, nullptr));
+}
+
 struct Unload {
   void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
 };
@@ -248,9 +259,13 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   info->family_model = static_cast<int>(std::strtol(text_of(package, "CPUPart"), nullptr, 0));
   info->stepping = static_cast<int>(std::strtol(text_of(package, "CPURevision"), nullptr, 0));
 #endif
+  if (info->vendor_name.empty() && info->model_name.starts_with("POWER")) {
+    info->vendor_name = "IBM";
+    info->vendor = vendor_number(info->vendor_name);
+  }
   info->model = info->family_model;
   info->revision = static_cast<float>(info->stepping);
-  info->clock_mhz = static_cast<int>(cycle_hz() / 1e6);
+  info->clock_mhz = clock_mhz();
   info->max_mhz = megahertz("cpuinfo_max_freq", info->clock_mhz);
   info->min_mhz = megahertz("cpuinfo_min_freq", info->clock_mhz);
   add_caches(raw, info.get());

@@ -64,6 +64,8 @@ Status Monitor::event_at(uint32_t index, Event* out) const noexcept {
   out->kind = description.kind;
   out->width_bits = description.width_bits;
   out->flags = description.flags;
+  if (description.why != nullptr) out->flags |= kEventUnavailable;
+  out->why = description.why;
   return kSuccess;
 }
 
@@ -111,6 +113,8 @@ Status Monitor::request_at(uint32_t index, Request* out) const {
 }
 
 Status Monitor::bind_locked(const Request& request, Binding* out) {
+  if (const char* const why = events_[request.event].why; why != nullptr)
+    return refuse(Code::kNoEvent, 0, std::string_view(why));
   const std::lock_guard lock(bind_mutex_);
   return bind(request, out);
 }

@@ -32,6 +32,7 @@ struct EventDescription {
   uint32_t width_bits = 64;
   uint32_t flags = kEventModelled | kEventScopeNode;
   uint64_t qualifiers = ~uint64_t{0};
+  const char* why = nullptr;  // of one that is known by name only: reason and cure
 };
 
 // One qualifier's value in a request.

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string_view>
 
+#include "base/environment.hpp"
 #include "base/glob.hpp"
 
 namespace substrata::sampler {
@@ -53,6 +56,15 @@ std::vector<int> native_events(int component) {
   return codes;
 }
 
+std::vector<int> unavailable_events(int component) {
+  std::vector<int> codes;
+  for (unsigned i = 0; const char* const found = substrata_unavailable_event(component, i); ++i) {
+    int code = 0;
+    if (PAPI_event_name_to_code(std::string(found).c_str(), &code) == PAPI_OK) codes.push_back(code);
+  }
+  return codes;
+}
+
 std::vector<int> presets() {
   std::vector<int> codes;
   int code = PAPI_PRESET_MASK;
@@ -79,8 +91,16 @@ substrata_event describe(int code) {
 
 const char* kind_name(std::uint32_t kind) { return kind == 0 ? "count" : kind == 1 ? "gauge" : "bin"; }
 
+bool is_recorded(std::string_view component) {
+  constexpr std::string_view kOfTheProcess[] = {"appio", "bridge", "perf_event", "process", "sde"};
+  return *machine_root() != '\0' &&
+         std::find(std::begin(kOfTheProcess), std::end(kOfTheProcess), component) == std::end(kOfTheProcess);
+}
+
 const char* origin_name(const substrata_event& event) {
-  return event.modelled != 0 ? "modelled" : "measured";
+  if (event.modelled != 0) return "modelled";
+  return event.component >= 0 && is_recorded(component_name(event.component)) ? "recorded machine"
+                                                                              : "measured";
 }
 
 const char* component_name(int component) {

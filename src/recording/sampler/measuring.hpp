@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace substrata::sampler {
@@ -19,13 +20,18 @@ std::string refusal(int code);
 
 // The native events of a component in their order; empty when it has none.
 std::vector<int> native_events(int component);
+// Those that are known and do not open here, which native_events leaves out.
+std::vector<int> unavailable_events(int component);
 // The presets of the table, available or not.
 std::vector<int> presets();
 std::string event_name(int code);
 substrata_event describe(int code);
 // "count", "gauge", "bin".
 const char* kind_name(std::uint32_t kind);
-// "measured" or "modelled".
+// Whether a component's values stand in the files of a recorded machine: all but those that look at the running
+// process.
+bool is_recorded(std::string_view component);
+// "measured", "modelled" or "recorded machine".
 const char* origin_name(const substrata_event& event);
 const char* component_name(int component);
 

@@ -20,6 +20,7 @@ namespace {
 
 // Interfaces that never carried a byte are many and show nothing.
 bool interface_is_used(const std::string& name) {
+  if (*machine_root() != '\0') return true;  // /sys/class/net is of this machine
   std::uint64_t bytes = 0;
   for (const char* direction : {"rx_bytes", "tx_bytes"}) {
     std::uint64_t count = 0;
@@ -27,14 +28,6 @@ bool interface_is_used(const std::string& name) {
     bytes += count;
   }
   return bytes != 0 || name == "lo";
-}
-
-// Whether a component's values stand in the files of a recorded machine: all but those that look at the running
-// process.
-bool is_recorded(std::string_view component) {
-  constexpr std::string_view kOfTheProcess[] = {"appio", "bridge", "perf_event", "process", "sde"};
-  return *machine_root() != '\0' &&
-         std::find(std::begin(kOfTheProcess), std::end(kOfTheProcess), component) == std::end(kOfTheProcess);
 }
 
 std::int64_t clock_ns(clockid_t clock) {
@@ -320,6 +313,19 @@ void Sampler::sample(recording::Sink& sink, std::uint32_t set) {
   last_cost_ns_ = end - begin;
 }
 
+namespace {
+
+// A limit of a sensor is a level as its value is, but one that does not change.
+bool is_limit(const std::string& name) {
+  if (glob("coretemp:::thermal-*", name)) return !name.ends_with(":temp");  // trip points
+  if (glob("lmsensors:::*.temp*", name)) return !name.ends_with("_input");
+  for (const char* const limit : {":max", ":crit", ":emergency", ":min", ":lcrit"})
+    if (name.ends_with(limit)) return true;
+  return false;
+}
+
+}  // namespace
+
 std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Refused>* not_counted) {
   // What the kernel's accounts have instead of an event of perf.
   struct Usual {
@@ -355,14 +361,21 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Ref
     notes.push_back(
         missing + " cannot be counted here (" + why + ")" +
         (stands_in ? "; the kernel's accounts (process:::*) stand in where they have the same" : ""));
+  const auto is_available = [](const char* component) {
+    const PAPI_component_info_t* const info = PAPI_get_component_info(PAPI_get_component_index(component));
+    return info != nullptr && info->disabled == 0;
+  };
   // The first of these that has temperatures; the model only where the user switched it on.
   for (const char* component : {"coretemp", "lmsensors", "thermal_model"}) {
     const int index = PAPI_get_component_index(component);
     bool added = false;
-    for (const int code : index >= 0 ? native_events(index) : std::vector<int>())
-      if (const substrata_event about = describe(code);
-          about.available != 0 && about.kind == 1 && std::strstr(about.unit, "degC") != nullptr)
-        added = try_add(event_name(code)).empty() || added;
+    for (const int code : index >= 0 ? native_events(index) : std::vector<int>()) {
+      const substrata_event about = describe(code);
+      const std::string name = event_name(code);
+      if (about.available == 0 || about.kind != 1 || std::strstr(about.unit, "degC") == nullptr) continue;
+      if (is_limit(name) || (glob("coretemp:::amdgpu-*", name) && is_available("rocm_smi"))) continue;
+      added = try_add(name).empty() || added;
+    }
     if (added) break;
   }
   if (const int index = PAPI_get_component_index("net"); index >= 0)
@@ -378,9 +391,12 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Ref
   struct Chosen {
     const char* component;
     std::vector<const char*> events;
+    const char* unless = nullptr;  // a component that has the same
   };
   const std::vector<Chosen> chosen = {
       {"powercap", {"ENERGY_UJ:*"}},
+      // Where the kernel has no zones, from the processor's registers.
+      {"rapl", {"*_ENERGY:PACKAGE*"}, "powercap"},
       // Grace, POWER and EPYC without powercap show their power as sensors.
       {"coretemp", {"*Power_Socket_*:average", "ibmpowernv-*:System", "amd_energy-*:Esocket*"}},
       {"nvml", {"*:power", "*:energy", "*:gpu_utilization", "*:temperature", "*:allocated_memory"}},
@@ -393,6 +409,7 @@ std::vector<std::string> add_usual_events(const TryAdd& try_add, std::vector<Ref
       {"lustre", {"*/stats_llread", "*/stats_llwrite"}},
       {"cray_pm", {"PM_ENERGY:NODE", "PM_POWER:NODE"}}};
   for (const Chosen& one : chosen) {
+    if (one.unless != nullptr && is_available(one.unless)) continue;
     const int index = PAPI_get_component_index(one.component);
     const std::string start = std::string(one.component) + ":::";
     for (const int code : index >= 0 ? native_events(index) : std::vector<int>()) {

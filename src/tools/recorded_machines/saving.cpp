@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -15,6 +17,7 @@
 #include <system_error>
 
 #include "base/folder.hpp"
+#include "sysfs/registers.hpp"
 
 namespace substrata::machines {
 namespace {
@@ -41,19 +44,20 @@ constexpr const char* kPatterns[] = {
     "/sys/class/hwmon/hwmon*/device/{subsystem,name}", "/sys/class/hwmon/hwmon*/device/device/subsystem",
     "/sys/class/thermal/thermal_zone*/{type,temp,device,trip_point_*_type,trip_point_*_temp}",
     "/sys/class/powercap/*/{name,energy_uj,max_energy_range_uj,enabled,constraint_*}",
-    "/sys/cray/pm_counters/*", "/sys/firmware/opal/powercap/system-powercap/*",
+    "/dev/cpu/*/{msr_safe,msr}", "/sys/cray/pm_counters/*", "/sys/firmware/opal/powercap/system-powercap/*",
     "/sys/firmware/opal/exports/occ_inband_sensors",
     // networks, file systems
     "/proc/net/dev", "/sys/class/net/*/ifindex",
     "/sys/class/infiniband/*/ports/*/{state,rate,link_layer,counters,counters_ext,hw_counters}",
     "/sys/class/infiniband/*/ports/*/{counters,counters_ext,hw_counters}/*",
-    "/sys/class/cxi/*/device/telemetry/*", "/var/run/cxi/*/*", "/sys/fs/lustre/llite/*/",
+    "/sys/class/cxi/*/device/{telemetry,link_restarts}/*", "/var/run/cxi/*/*", "/sys/fs/lustre/llite/*/",
     "/{proc/fs,sys/kernel/debug}/lustre/llite/*/{stats,read_ahead_stats}",
     // GPUs
     "/sys/class/drm/card*/device/{vendor,device,product_name,gpu_busy_percent,mem_busy_percent}",
-    "/sys/class/drm/card*/device/{mem_info_*,pp_dpm_*,pcie_bw,pcie_replay_count,driver}",
+    "/sys/class/drm/card*/device/{mem_info_*,pp_dpm_*,pp_?clk_od,pcie_bw,pcie_replay_count,driver}",
+    "/sys/class/drm/card*/device/{current_link_width,max_link_width,ras/*_err_count}",
     "/sys/class/drm/card*/device/hwmon/hwmon*/{name,*_input,*_average,*_label,*_cap,*_cap_*,*_crit,*_max}",
-    "/sys/class/drm/card*/device/hwmon/hwmon*/pwm1", "/sys/class/drm/card*/gt/gt*/*",
+    "/sys/class/drm/card*/device/hwmon/hwmon*/{*_emergency,pwm1}", "/sys/class/drm/card*/gt/gt*/*",
     "/sys/class/drm/card*/device/tile*/gt*/{freq0,gtidle}/*",
     "/sys/class/drm/card*/device/tile*/gt*/engines/*/",
     "/sys/class/kfd/kfd/topology/nodes/*/{name,properties}", "/proc/driver/nvidia/{params,version}",
@@ -89,6 +93,22 @@ int read_file(const std::string& path, std::string* text) {
   const int error = got < 0 ? errno : 0;
   close(file);
   return error;
+}
+
+// The registers of a processor as lines "0x611 0x1f2"; those that it lacks are left out. 0, or errno.
+int read_registers(const std::string& path, std::string* text) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  for (const sysfs::Register which : sysfs::kRecordedRegisters) {
+    const auto number = static_cast<uint32_t>(which);
+    uint64_t value = 0;
+    if (pread(file, &value, sizeof value, number) != sizeof value) continue;
+    char line[64];
+    std::snprintf(line, sizeof line, "0x%x 0x%llx\n", number, static_cast<unsigned long long>(value));
+    *text += line;
+  }
+  close(file);
+  return 0;
 }
 
 class Copier {
@@ -149,9 +169,12 @@ class Copier {
       fs::create_directories(at);
       return;
     }
-    if (!S_ISREG(status.st_mode)) return;
+    const bool registers = S_ISCHR(status.st_mode) && path.starts_with("/dev/cpu/");
+    if (registers ? !is_new_package(path) : !S_ISREG(status.st_mode)) return;
     std::string text;
-    const int error = (status.st_mode & 0444) == 0 ? EACCES : read_file(root_ + path, &text);
+    const int error = (status.st_mode & 0444) == 0 ? EACCES
+                      : registers                  ? read_registers(root_ + path, &text)
+                                                   : read_file(root_ + path, &text);
     fs::create_directories(at.parent_path());
     std::ofstream file(at, std::ios::binary);
     file << (text.find('\0') == std::string::npos ? scrubber_->scrub(text) : text);
@@ -163,9 +186,18 @@ class Copier {
     fs::permissions(at, fs::perms::none);
   }
 
+  // Of a package one processor's registers are enough.
+  bool is_new_package(const std::string& path) {
+    const std::string processor = fs::path(path).parent_path().filename();
+    std::string package;
+    read_file(root_ + "/sys/devices/system/cpu/cpu" + processor + "/topology/physical_package_id", &package);
+    return !package.empty() && packages_.insert(fs::path(path).filename().string() + package).second;
+  }
+
   std::string root_, folder_;
   Scrubber* scrubber_;
   std::set<std::string> done_;
+  std::set<std::string> packages_;  // whose registers are there
 };
 
 }  // namespace

@@ -105,6 +105,26 @@ TEST_F(AmdSmi, NumbersOfEachGpuStandUnderItsNamesInItsUnits) {
   EXPECT_THAT(substrate.names(), Not(Contains("power_current:device=0")));
 }
 
+TEST_F(AmdSmi, ErrorsClocksLimitsAndTheLinkAreThoseOfTheDriversFiles) {
+  record_node(tree);
+  const std::string device = kDrm + "card1/device/";
+  tree.write(device + "ras/umc_err_count", "ue: 1\nce: 23\n");
+  tree.write(device + "pp_dpm_mclk", "0: 900Mhz\n1: 1300Mhz *\n");
+  tree.write(device + "current_link_width", 16);
+  tree.write(device + "hwmon/hwmon5/in0_input", 868);
+  tree.write(device + "hwmon/hwmon5/temp2_emergency", 105000);
+  tree.write(device + "hwmon/hwmon5/power1_cap_default", 560'000'000);
+  open();
+  EventSet set(substrate,
+               {"ecc_umc_correctable:device=0", "ecc_umc_uncorrectable:device=0",
+                "clk_freq_mem_current:device=0", "clk_freq_mem_level_0:device=0", "pcie_width:device=0",
+                "voltage_vddgfx_current:device=0", "temp_critical_sensor=1:device=0",
+                "temp_emergency_sensor=1:device=0", "power_cap_default:device=0", "vram_total_mb:device=0"});
+  ASSERT_TRUE(set.start().ok());
+  EXPECT_THAT(set.read(),
+              ElementsAre(23, 1, 1300, 900, 16, 868, 100, 105, 560'000'000, 68702699520 / (1 << 20)));
+}
+
 TEST_F(AmdSmi, MachineWithoutAGpuOfAmdIsUnavailableWithTheCure) {
   tree.write(kDrm + "card0/device/vendor", "0x10de\n");
   EXPECT_EQ(substrate.detect().code, Code::kNoSupport);

@@ -1,9 +1,12 @@
 // amd_smi and rocm_smi beside AMD's libraries: what only these have, of the right GPU.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/recorded_trees/recorded_tree.hpp"
 
@@ -115,6 +118,56 @@ TEST_F(AmdSmiLibrary, EnergyAndTemperaturesAreThoseOfTheGpuAtThatPlace) {
   RunningSet set(substrate, {"energy_consumed:device=0", "temp_current_sensor=3:device=1"});
   fake->energy[1] += 4;
   EXPECT_THAT(set.read(), ElementsAre(61, 43));
+}
+
+std::vector<int64_t> read_of(Substrate& substrate, std::vector<std::string> names) {
+  EventSet set(substrate, std::move(names));
+  EXPECT_TRUE(set.start().ok());
+  return set.read();
+}
+
+TEST_F(AmdSmiLibrary, FieldsOfItsStructuresAreTakenFromTheirPlaces) {
+  EXPECT_THAT(read_of(substrate, {"umc_activity:device=0", "mm_activity:device=0"}), ElementsAre(40, 7));
+  EXPECT_THAT(read_of(substrate, {"power_cap_default:device=0", "power_cap_dpm:device=0",
+                                  "power_cap_range_min:device=0", "power_cap_range_max:device=1"}),
+              ElementsAre(560'000'000, 2100, 100'000'000, 560'000'000));  // the last is a file's
+  EXPECT_THAT(read_of(substrate, {"ecc_total_correctable:device=0", "ecc_total_uncorrectable:device=0",
+                                  "ecc_total_deferred:device=1"}),
+              ElementsAre(13, 1, 2));
+  EXPECT_THAT(read_of(substrate, {"clk_sys_current:device=0", "clk_sys_min:device=0", "clk_sys_max:device=0",
+                                  "clk_mem_current:device=0", "clk_mem_max:device=0"}),
+              ElementsAre(2100, 132, 2101, 1300, 1301));
+  EXPECT_THAT(read_of(substrate, {"pcie_max_width:device=0", "pcie_max_speed:device=0",
+                                  "pcie_interface_version:device=0", "pcie_slot_type:device=0",
+                                  "pcie_width:device=0", "pcie_speed:device=0", "pcie_bandwidth:device=0"}),
+              ElementsAre(16, 32000, 5, 1, 16, 16000, 812));
+  EXPECT_THAT(
+      read_of(substrate, {"gpu_subsystem_id:device=0", "numa_node:device=0", "mem_total_GTT:device=0"}),
+      ElementsAre(0x74a1, 3, int64_t{3} << 30));
+}
+
+TEST_F(AmdSmiLibrary, CountsOfItsStructuresCountFromTheStart) {
+  RunningSet set(substrate, {"pcie_replay_count:device=0", "util_counter_mem:device=0"});
+  fake->energy[1] += 5;
+  EXPECT_THAT(set.read(), ElementsAre(5, 5));
+}
+
+// As PAPI's component lists what answers; the second GPU of the library is device=0.
+TEST_F(AmdSmiLibrary, NumberThatAGpuDoesNotStateIsNoEvent) {
+  const std::vector<std::string> names = substrate.names();
+  const auto has = [&](const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  EXPECT_TRUE(has("mm_activity:device=0"));
+  EXPECT_FALSE(has("mm_activity:device=1"));
+  EXPECT_TRUE(has("numa_node:device=0"));
+  EXPECT_FALSE(has("numa_node:device=1"));
+  EXPECT_FALSE(has("util_counter_dec:device=0"));
+  EXPECT_FALSE(has("perf_level:device=0"));
+}
+
+TEST_F(AmdSmiLibrary, FilesGoBeforeTheLibraryForTheSameName) {
+  EXPECT_THAT(read_of(substrate, {"gfx_activity:device=0"}), ElementsAre(87));
 }
 
 TEST_F(AmdSmiLibrary, IsEndedWithTheSubstrate) {

@@ -110,6 +110,39 @@ TEST_F(Cxi, InterfaceThatGivesNoNumberAnyMoreFailsTheRead) {
   EXPECT_EQ(set.refused_read().code, Code::kSystem);
 }
 
+void record_restarts(RecordedTree& tree, std::vector<int64_t> times) {
+  times.resize(10);
+  for (size_t i = 0; i < times.size(); ++i)
+    tree.write("/sys/class/cxi/cxi0/device/link_restarts/time_" + std::to_string(i), times[i]);
+}
+
+TEST_F(Cxi, EachTimeThatTheDriverReplacedIsARestartOfTheLink) {
+  tree.write(kTelemetry + "hni_sts_tx_ok_octets", "1000@1700000000.1\n");
+  record_restarts(tree, {1700000100, 1700000200});
+  open();
+  EXPECT_STREQ(substrate.event("cxi0:link_restarts").unit, "restarts");
+  RunningSet set(substrate, {"cxi0:link_restarts", "cxi0:hni_sts_tx_ok_octets"});
+  EXPECT_THAT(set.read(), ElementsAre(0, 0));
+  record_restarts(tree, {1700000100, 1700000200, 1700000300, 1700000300});
+  EXPECT_THAT(set.read(), ElementsAre(2, 0));
+  EXPECT_THAT(set.read(), ElementsAre(2, 0));
+  // The ring has come round.
+  record_restarts(tree, {1700000900, 1700000200, 1700000300, 1700000300});
+  EXPECT_THAT(set.read(), ElementsAre(3, 0));
+}
+
+TEST_F(Cxi, LinkWhoseTimesAreGoneFailsTheReadAndLosesNoRestart) {
+  tree.write(kTelemetry + "hni_sts_tx_ok_octets", "1000@1700000000.1\n");
+  record_restarts(tree, {1700000100});
+  open();
+  RunningSet set(substrate, {"cxi0:link_restarts"});
+  record_restarts(tree, {1700000100, 1700000200});
+  tree.write("/sys/class/cxi/cxi0/device/link_restarts/time_9", "");
+  EXPECT_EQ(set.refused_read().code, Code::kSystem);
+  record_restarts(tree, {1700000100, 1700000200});
+  EXPECT_THAT(set.read(), ElementsAre(1));
+}
+
 TEST_F(Cxi, MachineWithoutTelemetryIsUnavailableWithTheCure) {
   tree.write("/sys/class/cxi/cxi0/device/vendor", "0x17db\n");
   EXPECT_EQ(substrate.detect().code, Code::kNoSupport);

@@ -74,3 +74,93 @@ int amdsmi_get_temp_metric(void* gpu, int sensor, int metric, int64_t* out) {
   return heat_of(gpu_of(gpu), (uint32_t)sensor, metric, 1, out);
 }
 int amdsmi_status_code_to_string(int answer, const char** words) { return words_for(answer, words); }
+// Structures as amdsmi.h of ROCm 6.4 has them, as far as they are filled here. The second GPU states little.
+#define NOT_STATED 0xffffffffu
+int amdsmi_get_gpu_activity(void* gpu, void* out) {
+  uint32_t* usage = out;
+  usage[0] = 91;
+  usage[1] = 40;
+  usage[2] = gpu_of(gpu) == 0 ? NOT_STATED : 7;
+  return fake_amd.answer;
+}
+int amdsmi_get_power_cap_info(void* gpu, uint32_t sensor, void* out) {
+  uint64_t* cap = out;
+  if (sensor != 0) return 2;
+  cap[0] = 550000000;
+  cap[1] = 560000000;
+  cap[2] = 2100;
+  cap[3] = 100000000;
+  cap[4] = 600000000 + gpu_of(gpu);
+  return 0;
+}
+int amdsmi_get_gpu_total_ecc_count(void* gpu, void* out) {
+  uint64_t* errors = out;
+  errors[0] = 12 + gpu_of(gpu);
+  errors[1] = 1;
+  errors[2] = 2;
+  return 0;
+}
+int amdsmi_get_clock_info(void* gpu, int type, void* out) {
+  uint32_t* clock = out;
+  (void)gpu;
+  clock[0] = type == 0 ? 2100 : 1300;
+  clock[1] = 132;
+  clock[2] = type == 0 ? 2101 : 1301;
+  return type == 0 || type == 4 ? 0 : 2;
+}
+// Since ROCm 6.3 with four finer values behind.
+struct Activity {
+  int type;
+  uint64_t value, finer[4];
+  uint16_t finer_count;
+};
+int amdsmi_get_utilization_count(void* gpu, struct Activity* out, uint32_t count, uint64_t* time) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (out[i].type > 1) return 2;
+    out[i].value = 1000 * ((uint64_t)out[i].type + 1) + fake_amd.energy[gpu_of(gpu)];
+    for (int k = 0; k < 4; ++k) out[i].finer[k] = 5;
+    out[i].finer_count = 4;
+  }
+  *time = 1;
+  return fake_amd.answer;
+}
+struct PciExpress {
+  uint16_t most_width;
+  uint32_t most_speed, version, slot, most_version;
+  uint64_t kept[9];
+  uint16_t width;
+  uint32_t speed, bandwidth;
+  uint64_t replays, recoveries, rollovers, naks_sent, naks_received;
+  uint32_t others;
+  uint64_t more[44];
+};
+int amdsmi_get_pcie_info(void* gpu, struct PciExpress* out) {
+  *out = (struct PciExpress){.most_width = 16,
+                             .most_speed = 32000,
+                             .version = 5,
+                             .slot = 1,
+                             .most_version = 5,
+                             .width = 16,
+                             .speed = 16000,
+                             .bandwidth = 812,
+                             .replays = 3 + fake_amd.energy[gpu_of(gpu)],
+                             .recoveries = 4,
+                             .rollovers = 5,
+                             .naks_sent = 6,
+                             .naks_received = 7,
+                             .others = 8};
+  return 0;
+}
+int amdsmi_get_gpu_subsystem_id(void* gpu, uint16_t* id) {
+  *id = (uint16_t)(0x74a0 + gpu_of(gpu));
+  return 0;
+}
+int amdsmi_get_gpu_topo_numa_affinity(void* gpu, int32_t* node) {
+  *node = gpu_of(gpu) == 0 ? -1 : 3;
+  return 0;
+}
+int amdsmi_get_gpu_memory_total(void* gpu, int type, uint64_t* bytes) {
+  (void)gpu;
+  *bytes = (uint64_t)(type + 1) << 30;
+  return 0;
+}

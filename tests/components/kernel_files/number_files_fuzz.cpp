@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sysfs/number_files.hpp"
+#include "sysfs/registers.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
@@ -20,5 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::abort();
   uint64_t number = 0;
   if (substrata::sysfs::number_at_front(word, &number) && word.empty()) std::abort();
+  uint64_t value = 0;
+  const int error = substrata::sysfs::register_in(text, substrata::sysfs::Register::kIntelUnits, &value);
+  if (error != 0 && value != 0) std::abort();
   return 0;
 }

@@ -32,11 +32,35 @@ TEST_F(Mx, IsOffUnlessAskedForAndCallsItselfAModel) {
   EXPECT_TRUE(table_.detect(&host_).ok());
 }
 
-TEST_F(Mx, CounterOfTheDriverThatTheModelLacksIsRefusedWithThoseThatItHas) {
+// Those of PAPI's table, the last of which is its 98th.
+TEST_F(Mx, HasEveryNameOfPapisComponentInItsOrder) {
+  ASSERT_EQ(table_.event_count(device_), 98u);
+  const auto name = [&](uint32_t index) {
+    Event about;
+    EXPECT_TRUE(table_.event_at(device_, index, &about).ok());
+    return std::string(about.name);
+  };
+  EXPECT_EQ(name(0), "LANAI_UPTIME");
+  EXPECT_EQ(name(37), "RAW_SENDS");
+  EXPECT_EQ(name(52), "QUERY_UNKNOWN");  // PAPI leaves out the one behind it, which has the same name
+  EXPECT_EQ(name(53), "DATA_SEND_NULL");
+  EXPECT_EQ(name(71), "PACKETS_RECENT");
+  EXPECT_EQ(name(97), "DMA_METADATA_RACE");
+}
+
+TEST_F(Mx, CounterOfTheDriverThatTheModelLacksIsListedAndRefusedWithThoseThatItHas) {
   uint32_t index = 0;
-  const Status status = table_.find_event(device_, "LANAI_UPTIME", &index);
+  ASSERT_TRUE(table_.find_event(device_, "LANAI_UPTIME", &index).ok());
+  Event about;
+  ASSERT_TRUE(table_.event_at(device_, index, &about).ok());
+  EXPECT_NE(about.flags & kEventUnavailable, 0u);
+  Set* set = nullptr;
+  ASSERT_TRUE(table_.create_set(device_, nullptr, &set).ok());
+  const Status status = table_.program(set, &index, 1);
   EXPECT_EQ(status.code, Code::kNoEvent);
   EXPECT_NE(std::strstr(status.note, "RAW_SENDS"), nullptr);
+  EXPECT_FALSE(table_.find_event(device_, "LANAI_UPTIME:node=1", &index).ok());
+  table_.destroy_set(set);
 }
 
 TEST_F(Mx, CountsWhatTheModelledInterfacesCount) {

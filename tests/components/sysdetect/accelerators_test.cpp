@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "support/recorded_trees/recorded_tree.hpp"
 
@@ -70,6 +71,20 @@ TEST_F(AcceleratorsTest, GpusOfAmdAreDescribedByTheKernelsTopology) {
   EXPECT_EQ(gpu.attributes[rocm::kCapabilityMajor], 9u);
   EXPECT_EQ(gpu.attributes[rocm::kCapabilityMinor], 4u);
   EXPECT_EQ(gpu.attributes[rocm::kGridX], kUnknownAttribute);
+}
+
+TEST_F(AcceleratorsTest, GpuThatTheKernelCallsIpDiscoveryHasTheNameOfItsArchitecture) {
+  const std::string nodes = "/sys/class/kfd/kfd/topology/nodes/";
+  for (const auto& [node, target] : {std::pair{"1", "90402"}, {"2", "90010"}, {"3", "110000"}}) {
+    tree.write(nodes + node + "/name", "ip discovery\n");
+    tree.write(nodes + node + "/properties",
+               std::string("simd_count 8\nsimd_per_cu 4\ngfx_target_version ") + target + "\n");
+  }
+  const Accelerators found = find_accelerators(*host.get());
+  ASSERT_EQ(found.amd.size(), 3u);
+  EXPECT_EQ(found.amd[0].name, "gfx942");
+  EXPECT_EQ(found.amd[1].name, "gfx90a");
+  EXPECT_EQ(found.amd[2].name, "gfx1100");
 }
 
 }  // namespace

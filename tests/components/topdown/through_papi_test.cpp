@@ -41,6 +41,12 @@ const OnMachine kMachines[] = {
      10,
      25,
      15},
+    {"epyc_9755",
+     {{0x76, 100}, {0x1000001a0, 200}, {0x100001ea0, 120}, {0x7aa, 480}, {0xc1, 400}},
+     50,
+     10,
+     25,
+     15},
 };
 
 class TopdownOnRecordedMachines : public testing::TestWithParam<OnMachine> {

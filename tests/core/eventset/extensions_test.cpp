@@ -86,4 +86,16 @@ TEST_F(Extensions, ValuesAndEventsTellMoreThanNumbers) {  // PA-32
   EXPECT_EQ(substrata_component_origin(99), nullptr);
 }
 
+// What enumerations leave out can be found all the same, to say why.
+TEST_F(Extensions, EventsThatDoNotOpenHereAreGoneThroughByTheirFullNames) {
+  substrata_event event{};
+  event.struct_size = sizeof event;
+  ASSERT_EQ(substrata_event_info(static_cast<int>(code("alpha::HIDDEN")), &event), 0);
+  const char* const name = substrata_unavailable_event(event.component, 0);
+  ASSERT_NE(name, nullptr);
+  EXPECT_EQ(code(name), code("alpha::HIDDEN"));
+  EXPECT_EQ(substrata_unavailable_event(event.component, 1), nullptr);
+  EXPECT_EQ(substrata_unavailable_event(99, 0), nullptr);
+}
+
 }  // namespace

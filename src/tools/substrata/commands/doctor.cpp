@@ -61,6 +61,8 @@ std::string class_of(std::string why, const std::string& event) {
     if (close == std::string::npos) break;
     why.replace(begin, close + 1 - begin, "event");
   }
+  // "/sys/class/powercap/intel-rapl:0/energy_uj may be read by root only": the same of each file.
+  if (why.starts_with('/')) why.erase(0, why.find(' '));
   // A message may be cut where its field ends, so its end does not distinguish classes.
   constexpr std::size_t kDistinguishing = 100;
   why.resize(std::min(why.size(), kDistinguishing));
@@ -85,6 +87,19 @@ std::vector<Outcome> try_all(const std::vector<int>& codes) {
   std::vector<Outcome> list;
   for (auto& [key, outcome] : outcomes) list.push_back(std::move(outcome));
   return list;
+}
+
+// Those that are known and that listings leave out, by the reason.
+void add_unavailable(int component, std::vector<Outcome>* outcomes) {
+  std::map<std::string, Outcome> classes;
+  for (const int code : unavailable_events(component)) {
+    const std::string name = event_name(code);
+    const std::string why = describe(code).why;
+    Outcome& outcome = classes[class_of(why, name)];
+    if (outcome.events.empty()) outcome.reason = why;
+    outcome.events.push_back(name);
+  }
+  for (auto& [key, outcome] : classes) outcomes->push_back(std::move(outcome));
 }
 
 // Where the kernel refuses them all, the substrate lists none of its software events: what it says of one.
@@ -171,6 +186,7 @@ int doctor(int argc, char** argv) {
       finding.unavailable = info->disabled_reason;
     else
       finding.outcomes = try_all(native_events(i));
+    if (finding.unavailable.empty()) add_unavailable(i, &finding.outcomes);
     if (finding.name == "perf_event" && finding.unavailable.empty())
       if (std::optional<Outcome> missing = missing_software_events(native_events(i)))
         finding.outcomes.push_back(std::move(*missing));

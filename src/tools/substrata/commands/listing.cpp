@@ -22,7 +22,8 @@ std::vector<int> matching_events(std::string pattern) {
   if (pattern.find_first_of("*?") == std::string::npos) pattern = "*" + pattern + "*";
   std::vector<int> codes = presets();
   for (int i = 0; i < PAPI_num_components(); ++i)
-    for (const int code : native_events(i)) codes.push_back(code);
+    for (const std::vector<int>& of : {native_events(i), unavailable_events(i)})
+      codes.insert(codes.end(), of.begin(), of.end());
   std::erase_if(codes, [&](int code) {
     const std::string name = event_name(code);
     return name.empty() || !glob(pattern, name);
