@@ -261,9 +261,11 @@ std::optional<Bound> Library::bind(const std::string& name, const Countable& cou
     if (why->empty()) *why = refused + (metric->needs.empty() ? "" : "; it needs " + metric->needs);
   }
   if (why->empty() && elsewhere_.count(name) != 0) {
-    *why = "the files have " + name + " for other processors only; here: ";
-    if (units_.empty()) *why += "no counter unit whose name is known";
-    for (std::size_t i = 0; i < units_.size(); ++i) *why += (i == 0 ? "" : ", ") + units_[i];
+    std::string here;
+    for (const std::string& unit : units_)  // the kernel's own, software events, are everywhere
+      if (!unit.starts_with("perf")) here += (here.empty() ? "" : ", ") + unit;
+    *why = "the files have " + name + " for other processors only; here: " +
+           (here.empty() ? "no counter unit whose name is known" : here);
   }
   if (why->empty()) *why = "no file defines the metric " + name;
   return std::nullopt;
