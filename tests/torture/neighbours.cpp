@@ -150,6 +150,14 @@ std::string side_by_side(void* library, int version, bool one_layer, int flags, 
   return {};
 }
 
+// What keeps a PAPI from counting here where it is alone, such as a processor that its libpfm4 does not know.
+std::string alone(void* library, int version) {
+  Counting one;
+  if (library == nullptr) return "cannot be loaded: " + std::string(dlerror());
+  if (!find_all(library, &one.papi)) return "lacks a function of PAPI's";
+  return one.arm(version, 0);
+}
+
 // ---- The program's own handlers ----
 
 void of_the_program(int) {}
@@ -273,9 +281,14 @@ Outcome several_papis(const Options&) {
   };
   std::string left_out;
   for (const auto& other : kOthers) {
-    if (std::string(other.name) == "Debian's PAPI" && !fs::exists(TORTURE_DEBIAN_PAPI)) {
-      left_out = "Debian's PAPI is not installed";
-      continue;
+    if (std::string(other.name) == "Debian's PAPI") {
+      left_out = fs::exists(TORTURE_DEBIAN_PAPI)
+                     ? in_a_process([&] { return alone(other.load(), other.version); })
+                     : "it is not installed";
+      if (!left_out.empty()) {
+        left_out = "Debian's PAPI: " + left_out;
+        continue;
+      }
     }
     for (const int flags : {0, PAPI_OVERFLOW_FORCE_SW})
       for (const bool second_ends_first : {false, true}) {
