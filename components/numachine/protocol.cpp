@@ -14,7 +14,7 @@ Protocol::Protocol(const ProtocolShape& shape)
       page_shift_(static_cast<unsigned>(std::countr_zero(shape.page_bytes / shape.line_bytes))),
       lines_mask_(shape.page_bytes / shape.line_bytes - 1),
       data_mask_((shape.split ? shape.cache_lines / 2 : shape.cache_lines) - 1),
-      half_shift_(static_cast<unsigned>(std::countr_zero(shape.cache_lines / 2))),
+      half_shift_(shape.split ? static_cast<unsigned>(std::countr_zero(shape.cache_lines / 2)) : 0),
       caches_(std::size_t{shape.stations} * shape.per_station * shape.cache_lines),
       networks_(std::size_t{shape.stations} * shape.network_lines),
       lately_(std::clamp<std::uint64_t>(shape.cache_lines / 4, 1, 4096)) {}
