@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/sanitized.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {
@@ -57,18 +58,9 @@ class Regions : public testing::Test {
   const std::string folder_ = temporary_.path();
 };
 
-#if defined(__SANITIZE_THREAD__)
-#define SKIP_UNDER_THREAD_SANITIZER() \
+#define SKIP_UNDER_THREAD_SANITIZER()     \
+  if (substrata::tests::kThreadSanitizer) \
   GTEST_SKIP() << "the thread sanitizer follows no fork of a process with threads"
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SKIP_UNDER_THREAD_SANITIZER() \
-  GTEST_SKIP() << "the thread sanitizer follows no fork of a process with threads"
-#endif
-#endif
-#ifndef SKIP_UNDER_THREAD_SANITIZER
-#define SKIP_UNDER_THREAD_SANITIZER()
-#endif
 
 TEST_F(Regions, ThreadsHaveIdsFromTheFirstRegionOn) {
   reports_of("example:::ticks", [] {
