@@ -284,6 +284,14 @@ TEST_F(Packaging, ProgramThatCarriesItsLibrariesMeasures) {
   expect_carries_its_libraries(source / "measure_whole", true);
   expect_carries_its_libraries(source / "measure_standard", false);
 
+  // libpapi alone: what libsde brings in the other programs left its flags untried.
+  const std::string alone = shell_word(source / "alone");
+  const Ran linked = run(
+      shell_word(C_COMPILER) + " -static -o " + alone + " " + shell_word(consumers() / "report.c") +
+      " $(PKG_CONFIG_PATH=" + shell_word(pkg_config_path()) + " pkg-config --cflags --static --libs papi)");
+  ASSERT_EQ(linked.status, 0) << linked.out;
+  EXPECT_EQ(run(alone).status, 0);
+
   const fs::path build = folder_ / "build";
   const Ran configured =
       run(shell_word(CMAKE) + " -S " + shell_word(source) + " -B " + shell_word(build) + " -G " +
