@@ -46,7 +46,7 @@ constexpr Event kAlpha[] = {
     {.name = "alpha::LOADS", .text = "Loads.", .unit = ""}};
 constexpr Event kBeta[] = {{.name = "a", .text = "First.", .unit = ""},
                            {.name = "b", .text = "Second.", .unit = ""},
-                           {.name = "c", .text = "Third.", .unit = ""}};
+                           {.name = "c", .text = "Third.", .unit = "", .flags = kEventModelled}};
 
 struct Ticking {
   static Status create_set(Device*, Thread*, Set** out) noexcept {

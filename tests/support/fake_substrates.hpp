@@ -18,10 +18,10 @@ namespace fake {
 // alpha: a processor with presets, prefix "alpha::" and qualifiers.
 //   0 alpha::CYCLES  1 alpha::INSTRUCTIONS  2 alpha::BROKEN (cannot be programmed)  3 alpha::HIDDEN
 //   (unavailable) 4 alpha::CYCLES:u (qualified)  5 alpha::LOADS
-// beta: three events "a", "b", "c" at most two at once, no optional slot. gone: detect refuses. delta:
-// everything configurable, kernel multiplexing, overflow by its own means. An event of index i counts (i + 1)
-// for every tick. All describe the names of their events; alpha, gone and delta count how often they are
-// detected, alpha and delta how often they are opened.
+// beta: three events "a", "b", "c" at most two at once, no optional slot; "c" comes from a model.
+// gone: detect refuses. delta: everything configurable, kernel multiplexing, overflow by its own
+// means. An event of index i counts (i + 1) for every tick. All describe the names of their events;
+// alpha, gone and delta count how often they are detected, alpha and delta how often they are opened.
 inline std::atomic<int64_t> ticks{0};
 
 struct Calls {
