@@ -128,6 +128,7 @@ struct Alpha : Ticking, Opened {
   static void detach(Device*, Thread*) noexcept { ++calls.detaches; }
   static uint32_t event_count(Device*) noexcept { return 6; }
   static Status event_at(Device*, uint32_t index, Event* out) noexcept {
+    ++calls.described;
     *out = kAlpha[index];
     return kSuccess;
   }

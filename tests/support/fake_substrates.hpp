@@ -26,8 +26,8 @@ inline std::atomic<int64_t> ticks{0};
 
 struct Calls {
   std::atomic<int> detects{0}, opens{0}, closes{0}, attaches{0}, detaches{0}, creates{0}, destroys{0},
-      starts{0}, stops{0}, armed{0};
-  std::atomic<int> overlaps{0};  // calls on one set that met another call on it
+      starts{0}, stops{0}, armed{0}, described{0};  // described: events of Alpha
+  std::atomic<int> overlaps{0};                     // calls on one set that met another call on it
   std::atomic<bool> read_fails{false}, configure_fails{false};
 };
 inline Calls calls;
