@@ -84,6 +84,16 @@ constexpr Parameter kParameters[] = {
      .fallback = 0,
      .least = 0,
      .most = std::uint64_t{1} << 48},
+    {.name = "prefetch_from",
+     .text = "first byte of the data whose next line is asked for by a hint when a line is used",
+     .fallback = 0,
+     .least = 0,
+     .most = std::uint64_t{1} << 48},
+    {.name = "prefetch_to",
+     .text = "the byte after the last of them; 0: there are none",
+     .fallback = 0,
+     .least = 0,
+     .most = std::uint64_t{1} << 48},
     {.name = "consistency",
      .text = "weak: computation goes on while a write asks for ownership",
      .fallback = 0,
@@ -256,6 +266,7 @@ bool parse_parameters(std::string_view text, std::uint32_t processors, Parameter
   lines("other_from", "other_to", &p.other_first, &p.other_lines);
   lines("uncached_from", "uncached_to", &p.uncached_first, &p.uncached_lines);
   lines("intent_from", "intent_to", &p.intent_first, &p.intent_lines);
+  lines("prefetch_from", "prefetch_to", &p.prefetch_first, &p.prefetch_lines);
   p.weak_consistency = values["consistency"] == 1;
   p.waits_for_writes = values["between"] == 0;
   p.traces_buses = values["bus_trace"] == 1;
@@ -436,6 +447,7 @@ std::vector<workloads::Statistic> NumachineMachine::statistics() const {
           {"other_misses", sum.misses[3]},
           {"invalidation_hits", sum.invalidation_hits},
           {"nacks", sum.nacks},
+          {"prefetches", sum.prefetches},
           {"local", sum.local},
           {"remote", sum.remote},
           {"network_cache_hits", sum.network_cache_hits},

@@ -41,6 +41,8 @@ struct Parameters {
   std::uint64_t uncached_first = 0, uncached_lines = 0;
   // Lines whose loads say that a store is likely, and come with ownership (section 3.3.2).
   std::uint64_t intent_first = 0, intent_lines = 0;
+  // Lines that the program asks for by a hint when it uses the line before (section 3.3.2).
+  std::uint64_t prefetch_first = 0, prefetch_lines = 0;
   // The time of a write that lacks ownership may be filled with computation, as under weak consistency (section 3.3.2).
   bool weak_consistency = false;
   bool waits_for_writes = true;  // figure 4.8b's circuit lets a write between probe and read pass
@@ -126,7 +128,9 @@ struct Truth {
   std::uint64_t bus_errors = 0;  // requests that a time-out ended
   std::uint64_t uncached_reads = 0;
   std::uint64_t uncached_writes = 0;
-  std::uint64_t uncached_cycles = 0;  // bus cycles of the reads
+  std::uint64_t uncached_cycles = 0;     // bus cycles of the reads
+  std::uint64_t prefetches = 0;          // requests that hints made
+  std::uint64_t prefetches_dropped = 0;  // of these, refused ones
 
   std::uint64_t instructions() const noexcept {
     return pipeline[0] + pipeline[1] + pipeline[2] + pipeline[3] + pipeline[4] + pipeline[12];
@@ -287,6 +291,9 @@ class Model {
     bool was_refused = false;    // since the last time it had the bus
     bool overtaken = false;      // another's update of the line came after its own was sent
     bool goes_again = false;     // the update it was overtaken with
+    bool prefetches = false;     // nothing waits for the line
+    bool is_dropped = false;     // a hint that was refused
+    std::uint64_t demanded = 0;  // the address worked on before the hint
     std::int32_t supplier = -1;  // processor that gave up its dirty line
     std::uint64_t address = 0;
     std::uint64_t site = 0;
@@ -393,7 +400,7 @@ class Model {
   // May hits in the secondary cache be served without a step: no observer, nothing in between.
   bool secondary_serves_unseen(const Cpu& c) const noexcept {
     return c.stage == Stage::kIdle && c.debt == 0 && c.offset == 0 && c.probe_at == 0 && !p_.shape.split &&
-           !c.card->enabled();
+           p_.prefetch_lines == 0 && !c.card->enabled();
   }
   bool serve_by_secondary(Cpu& c, std::uint32_t cpu, std::uint64_t address, unsigned size, bool write,
                           Time& now) noexcept {
@@ -446,6 +453,9 @@ class Model {
   void end_overlap(Cpu& c);
 
   bool look_up(std::uint32_t cpu, Time& now);
+  void begin_request(std::uint32_t cpu, Found found, std::uint64_t index, Time& now);
+  bool begin_prefetch(std::uint32_t cpu, Time& now);
+  void end_prefetch(Cpu& c, Time now);
   void issue(std::uint32_t cpu, Time& now);
   void at_network_cache(std::uint32_t cpu, Time& now);
   void at_home(std::uint32_t cpu, Time& now);
@@ -453,6 +463,31 @@ class Model {
   void refuse(std::uint32_t cpu, Time returned, Time& now);
   void turn_back(std::uint32_t cpu, Time returned, Time& now);
   bool check_ownership(Cpu& c, std::uint32_t cpu, Time now);
+  // What all that the machine publishes of a line says alike.
+  void describe(substrata_transaction& t, Time now, std::uint64_t line, std::uint32_t initiator,
+                std::uint16_t kind, std::uint16_t phase) const noexcept {
+    t = {};
+    t.time = now;
+    t.address = Protocol::physical(line) * p_.shape.line_bytes;
+    t.initiator = initiator;
+    t.target = protocol_.home_of(line);
+    t.size = static_cast<std::uint32_t>(p_.shape.line_bytes);
+    t.kind = kind;
+    t.program = program_;
+    t.phase = phase;
+    t.flags = SUBSTRATA_FLAG_MODELLED;
+  }
+  bool is_updated(std::uint64_t line) const noexcept {
+    return p_.shape.update != (line - p_.other_first < p_.other_lines);
+  }
+  // Does a load bring ownership with it?
+  bool intends_store(std::uint64_t line) const noexcept {
+    return line - p_.intent_first < p_.intent_lines && !is_updated(line);
+  }
+  // Line by line, so that the next one is asked for while this one is worked on.
+  bool is_prefetched(std::uint64_t line) const noexcept {
+    return line - p_.prefetch_first < p_.prefetch_lines;
+  }
   bool is_uncached(std::uint64_t line) const noexcept { return line - p_.uncached_first < p_.uncached_lines; }
   bool begin_uncached(std::uint32_t cpu, Time& now);
   void write_uncached(Cpu& c, std::uint32_t cpu, Time& now);

@@ -34,7 +34,6 @@ void Model::write_back(const Step& step, std::uint32_t cpu, Time now) {
   Cpu& c = cpus_[cpu];
   ++c.truth.write_backs;
   c.miss_estimate.write();
-  const std::uint32_t home = protocol_.home_of(step.evicted);
   std::uint64_t waited = 0;
   const Carried what{cpu, step.evicted, kWrittenBack, c.phase};
   const Time start = reserve_bus(c.station, now, now, kLinePackets, what, &waited);
@@ -52,17 +51,8 @@ void Model::write_back(const Step& step, std::uint32_t cpu, Time now) {
   }
   substrata_transaction* const slot = c.bus.reserve();
   if (slot == nullptr) return;
-  *slot = {};
-  slot->time = now;
-  slot->address = Protocol::physical(step.evicted) * p_.shape.line_bytes;
-  slot->initiator = cpu;
-  slot->target = home;
-  slot->size = static_cast<std::uint32_t>(p_.shape.line_bytes);
-  slot->kind = SUBSTRATA_WRITE_BACK;
+  describe(*slot, now, step.evicted, cpu, SUBSTRATA_WRITE_BACK, c.phase);
   slot->state = SUBSTRATA_DIRTY;
-  slot->program = program_;
-  slot->phase = c.phase;
-  slot->flags = SUBSTRATA_FLAG_MODELLED;
   c.bus.commit();
   ++published_;
 }
@@ -117,17 +107,8 @@ void Model::deliver(const Delivery& delivery, std::uint32_t by, Time now) {
     c.card->packet(kCommandInvalidate, bus_address(delivery.line, by), false);
   }
   if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
-    *slot = {};
-    slot->time = now;
-    slot->address = Protocol::physical(delivery.line) * p_.shape.line_bytes;
-    slot->initiator = by;
-    slot->target = protocol_.home_of(delivery.line);
-    slot->size = static_cast<std::uint32_t>(p_.shape.line_bytes);
-    slot->kind = SUBSTRATA_INVALIDATE;
+    describe(*slot, now, delivery.line, by, SUBSTRATA_INVALIDATE, c.phase);
     slot->state = delivery.hit ? SUBSTRATA_HIT : SUBSTRATA_MISS;
-    slot->program = program_;
-    slot->phase = c.phase;
-    slot->flags = SUBSTRATA_FLAG_MODELLED;
     c.bus.commit();
     ++published_;
   }
@@ -182,8 +163,8 @@ LineProfile& Model::profile_of(std::uint64_t line) {
 }
 
 void Model::publish_request(Cpu& c, std::uint32_t cpu, Time& now, std::uint32_t latency) {
-  substrata_transaction response{};
-  response.time = now;
+  substrata_transaction response;
+  describe(response, now, c.line, cpu, kind_of(c.want), c.phase);
   response.start = c.issued;
   response.address = c.address;
   response.site = c.site;
@@ -195,20 +176,13 @@ void Model::publish_request(Cpu& c, std::uint32_t cpu, Time& now, std::uint32_t 
       .bus_wait = c.bus_wait,
       .bus_busy = c.bus_busy,
       .nack_cycles = c.nacks == 0 ? 0U : static_cast<std::uint32_t>((now - c.first_retry) / p_.bus_ps)});
-  response.initiator = cpu;
-  response.target = protocol_.home_of(c.line);
-  response.size = static_cast<std::uint32_t>(p_.shape.line_bytes);
-  response.kind = kind_of(c.want);
   response.state = feed_state(c.met);
-  response.program = program_;
-  response.phase = c.phase;
-  response.flags = SUBSTRATA_FLAG_MODELLED;
   if (substrata_transaction* const slot = c.bus.reserve(); slot != nullptr) {
     *slot = response;
     c.bus.commit();
     ++published_;
   }
-  if (informer_.handler != nullptr && c.type != MissType::kOwnershipSuccessful &&
+  if (informer_.handler != nullptr && !c.prefetches && c.type != MissType::kOwnershipSuccessful &&
       (informer_.trigger == nullptr || informer_.trigger(informer_.owner, cpu, response))) {
     ++c.truth.informed;
     c.computed += p_.informing_cycles;
@@ -244,6 +218,10 @@ void Model::lower_levels(Cpu& c) {
 
 bool Model::complete(std::uint32_t cpu, Time& now) {
   Cpu& c = cpus_[cpu];
+  if (c.is_dropped) [[unlikely]] {
+    end_prefetch(c, now);
+    return true;
+  }
   Truth& t = c.truth;
   const auto latency = static_cast<std::uint32_t>((now - c.issued) / p_.bus_ps);
   if (c.card->enabled()) {
@@ -297,9 +275,9 @@ bool Model::complete(std::uint32_t cpu, Time& now) {
   // The processor stalls until the response, less what it could do meanwhile.
   const std::uint64_t whole = (now - c.issued) / p_.processor_ps;
   const bool owns = c.want == Want::kUpgrade || c.want == Want::kUpdate;
-  const std::uint64_t most = p_.weak_consistency && owns ? whole
-                             : c.want == Want::kRead     ? p_.overlap_cycles * p_.bus_ps / p_.processor_ps
-                                                         : 0;
+  const std::uint64_t most = c.prefetches || (p_.weak_consistency && owns) ? whole
+                             : c.want == Want::kRead ? p_.overlap_cycles * p_.bus_ps / p_.processor_ps
+                                                     : 0;
   const std::uint64_t hidden = std::min(whole, most);
   t.whole_miss_cycles += whole;
   t.apparent_miss_cycles += whole - hidden;
@@ -310,13 +288,17 @@ bool Model::complete(std::uint32_t cpu, Time& now) {
   publish_request(c, cpu, now, latency);
   c.stage = Stage::kIdle;
   serve_interrupts(c, now);
+  if (c.prefetches) [[unlikely]] {
+    end_prefetch(c, now);
+    return true;
+  }
   if (c.is_write && c.want == Want::kRead) {
     // Update protocol: the line is there now, its new value must go to all processors.
     look_up(cpu, now);
     return false;
   }
   if (!c.is_fetch) fill_primary(c, c.address, c.want == Want::kExclusive || c.want == Want::kUpgrade);
-  return true;
+  return !begin_prefetch(cpu, now);
 }
 
 }  // namespace substrata::numachine

@@ -104,14 +104,57 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
     if (!c.is_fetch)
       fill_primary(c, c.address, c.is_write || protocol_.find(cpu, c.line, true) == Found::kHit);
     serve_interrupts(c, now);
-    return true;
+    return !begin_prefetch(cpu, now);
   }
+  begin_request(cpu, found, index, now);
+  return false;
+}
+
+// A hint for the line behind the one that was just served, where the program gives such and the cache lacks it. Its
+// request takes its time like any other; the processor computes meanwhile, while hits and further misses wait.
+bool Model::begin_prefetch(std::uint32_t cpu, Time& now) {
+  Cpu& c = cpus_[cpu];
+  const std::uint64_t line = c.line + 1;
+  if (!is_prefetched(line) || c.is_fetch || is_uncached(line)) [[likely]]
+    return false;
+  const Found found = protocol_.find(cpu, line, intends_store(line));
+  if (found == Found::kHit) return false;
+  ++c.truth.prefetches;
+  c.prefetches = true;
+  c.demanded = c.address;
+  c.line = line;
+  c.address = line << line_shift_;
+  c.is_write = false;
+  begin_request(cpu, found, protocol_.index_of(line), now);
+  return true;
+}
+
+// Only the secondary cache has the line. A refused hint is not sent again.
+void Model::end_prefetch(Cpu& c, Time now) {
+  if (c.is_dropped) {
+    ++c.truth.prefetches_dropped;
+    if (c.card->enabled()) {
+      bring_card(c, now);
+      lower_levels(c);
+    }
+    c.credit = (now - c.issued) / p_.processor_ps;
+    c.stage = Stage::kIdle;
+  }
+  c.prefetches = c.is_dropped = false;
+  c.address = c.demanded;
+  c.line = c.address >> line_shift_;
+}
+
+// What the cache could not serve goes out.
+void Model::begin_request(std::uint32_t cpu, Found found, std::uint64_t index, Time& now) {
+  Cpu& c = cpus_[cpu];
   c.type = found == Found::kOwnership      ? MissType::kOwnershipSuccessful
            : found == Found::kInvalidation ? MissType::kInvalidation
                                            : MissType::kOther;
-  const bool update = p_.shape.update != (c.line - p_.other_first < p_.other_lines);
-  const bool intends = !c.is_write && !update && c.line - p_.intent_first < p_.intent_lines;
-  c.want = intends                                                 ? Want::kExclusive
+  const bool update = is_updated(c.line);
+  const bool intends = !c.is_write && intends_store(c.line);
+  // A load finds its line without ownership only where it is a hint for one.
+  c.want = intends ? (found == Found::kOwnership ? Want::kUpgrade : Want::kExclusive)
            : !c.is_write || (update && found != Found::kOwnership) ? Want::kRead
            : found == Found::kOwnership                            ? (update ? Want::kUpdate : Want::kUpgrade)
                                                                    : Want::kExclusive;
@@ -147,7 +190,6 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
     c.card->request(command_of(c.want), bus_address(c.line, cpu));
   }
   c.stage = Stage::kIssue;
-  return false;
 }
 
 void Model::note(QueueMonitor& queue, Time now, Time asked, Time begun, std::uint64_t service,
@@ -277,6 +319,12 @@ void Model::refuse(std::uint32_t cpu, Time returned, Time& now) {
   // Sent again anyway.
   if (c.overtaken) c.type = MissType::kOwnershipCancelled;
   c.overtaken = false;
+  if (c.prefetches) [[unlikely]] {
+    c.is_dropped = true;
+    c.stage = Stage::kDone;
+    now = back;
+    return;
+  }
   c.was_refused = true;
   c.stage = Stage::kIssue;
   now = back + p_.retry_cycles * p_.bus_ps;
@@ -477,18 +525,9 @@ void Model::at_home(std::uint32_t cpu, Time& now) {
   protocol_.block(c.line).locked_until = long_way ? done : begun + service * p_.bus_ps;
   s.queue_cycles += waited + c.ring_wait;
   if (substrata_transaction* const slot = s.memory.reserve(); slot != nullptr) {
-    *slot = {};
-    slot->time = now;
-    slot->address = Protocol::physical(c.line) * p_.shape.line_bytes;
+    describe(*slot, now, c.line, cpu, kind_of(c.want), c.phase & kTravellingPhase);
     slot->detail = pair(waited, c.ring_wait);
-    slot->initiator = cpu;
-    slot->target = home;
-    slot->size = static_cast<std::uint32_t>(p_.shape.line_bytes);
-    slot->kind = kind_of(c.want);
     slot->state = feed_state(step.met);
-    slot->program = program_;
-    slot->phase = c.phase & kTravellingPhase;
-    slot->flags = SUBSTRATA_FLAG_MODELLED;
     s.memory.commit();
     ++published_;
   }

@@ -145,18 +145,11 @@ void Model::complete_uncached(std::uint32_t cpu, Time& now) {
 void Model::publish_uncached(Cpu& c, std::uint32_t cpu, Time now, std::uint16_t kind, std::uint64_t detail) {
   substrata_transaction* const slot = c.bus.reserve();
   if (slot == nullptr) return;
-  *slot = {};
-  slot->time = now;
+  describe(*slot, now, c.line, cpu, kind, c.phase);
   slot->address = c.address;
   slot->site = c.site;
   slot->detail = detail;
-  slot->initiator = cpu;
-  slot->target = protocol_.home_of(c.line);
   slot->size = kWordBytes;
-  slot->kind = kind;
-  slot->program = program_;
-  slot->phase = c.phase;
-  slot->flags = SUBSTRATA_FLAG_MODELLED;
   c.bus.commit();
   ++published_;
 }
@@ -165,18 +158,10 @@ void Model::trace_bus(std::uint32_t station, Time now, Time asked, Time start, s
                       const Carried& what) {
   Station& s = stations_[station];
   publish_traced(s, now > window() ? now - window() : 0);
-  substrata_transaction t{};
-  t.time = start;
+  substrata_transaction t;
+  describe(t, start, what.line, what.cpu, kind_of_command(what.command), what.phase & kTravellingPhase);
   t.start = asked;
-  t.address = Protocol::physical(what.line) * p_.shape.line_bytes;
   t.detail = pair(packets, what.command);
-  t.initiator = what.cpu;
-  t.target = protocol_.home_of(what.line);
-  t.size = static_cast<std::uint32_t>(p_.shape.line_bytes);
-  t.kind = kind_of_command(what.command);
-  t.program = program_;
-  t.phase = what.phase & kTravellingPhase;
-  t.flags = SUBSTRATA_FLAG_MODELLED;
   const auto after = [](Time time, const substrata_transaction& other) { return time < other.time; };
   s.traced.insert(std::upper_bound(s.traced.begin(), s.traced.end(), start, after), t);
 }

@@ -21,6 +21,9 @@ function takeLive(answer) {
     if (series.kind !== 'gauge') {
       point = value === null || series.last === null || series.last === undefined || !(span > 0) ? null : (value - series.last) / span;
       series.last = value;
+      // Nothing runs on 0 W: that counter of energy stands still.
+      series.still = point === 0 && series.unit === 'J';
+      if (series.still) point = null;
     }
     if (before && !(span > 0)) continue;
     series.total = value;
@@ -44,7 +47,7 @@ function drawLive() {
   tiles.textContent = '';
   for (const index of hasCharts ? shownLines : data.series.map((one, i) => i)) {
     const series = data.series[index];
-    tile(tiles, { name: labelOf(series), value: series.v[series.v.length - 1], unit: unitOf(series), note: series.scope, modelled: series.modelled, origin: series.origin });
+    tile(tiles, { name: labelOf(series), value: series.v[series.v.length - 1], unit: unitOf(series), note: series.still ? 'its counter stands still' : series.scope, modelled: series.modelled, origin: series.origin });
   }
 }
 

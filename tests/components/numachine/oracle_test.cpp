@@ -1,5 +1,5 @@
 // The machine and its cards against a second simulator, slow and obvious: maps of lines, and a set of taken cycles for
-// each bus, link and memory. Random programs, one access after the other.
+// each bus, link, network cache and memory. Random programs, one access after the other or all processors at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,42 +27,66 @@ struct Counts {
   std::uint64_t reads = 0, read_cycles = 0;
   std::uint64_t exclusives = 0, exclusive_cycles = 0;
   std::uint64_t upgrades = 0, upgrade_cycles = 0;
+  std::uint64_t cancelled = 0, cancelled_cycles = 0;
+  std::uint64_t retries = 0, retry_cycles = 0, retried = 0, timed_out = 0, bus_wait = 0;
   std::uint64_t transactions = 0, bus_cycles = 0;
   std::array<std::uint64_t, kCacheLines> misses{};
   std::map<unsigned, std::uint64_t> responses;
   std::uint64_t write_backs = 0, invalidated = 0;
-  bool operator==(const Counts&) const = default;
 };
 
 class SlowMachine {
  public:
   explicit SlowMachine(std::uint32_t stations)
-      : counts(stations * 4), stations_(stations), caches_(stations * 4), networks_(stations) {}
+      : counts(stations * 4),
+        queue_cycles(stations),
+        stations_(stations),
+        caches_(stations * 4),
+        processors_(stations * 4),
+        networks_(stations) {}
 
-  void access(std::uint32_t cpu, std::uint64_t line, bool write) {
-    Own& own = caches_[cpu][line % kCacheLines];
-    const bool tag = own.line == line;
-    const bool held = tag && own.state != 'I';
-    if (held && (!write || own.state == 'M')) return;
-    Counts& c = counts[cpu];
-    if (!held) ++c.misses[line % kCacheLines];
-    const std::uint32_t station = cpu / 4, home = home_of(line);
-    taken_.clear();
-    transaction(c, 1);
-    std::uint64_t now = take(bus(station), 0, 1) + 1 + 2;
-    unsigned rsr = (write ? 1U : 0U) | (station != home ? 2U : 0U);
-    if (station == home || !at_network(cpu, line, write, held, now, rsr))
-      now = at_home(cpu, line, write, held, now, rsr);
-    ++c.responses[rsr];
-    transaction(c, !write || !held ? 9 : 1);
-    std::uint64_t& number = !write ? c.reads : held ? c.upgrades : c.exclusives;
-    ++number;
-    (!write ? c.read_cycles : held ? c.upgrade_cycles : c.exclusive_cycles) += now;
+  // The next step of a processor's access, at a time in picoseconds, which it moves. True: it was the last.
+  bool step(std::uint32_t cpu, std::uint64_t line, bool write, Time& time) {
+    Processor& p = processors_[cpu];
+    if (p.next == Next::kCache) return look(cpu, line, write, time);
+    std::uint64_t now = time / kBus;
+    const bool done = p.next == Next::kAnswer;
+    switch (p.next) {
+      case Next::kBus:
+        ask(cpu, now);
+        break;
+      case Next::kNetwork:
+        at_network(cpu, now);
+        break;
+      case Next::kHome:
+        at_home(cpu, now);
+        break;
+      case Next::kAnswer:
+        answer(cpu, now);
+        break;
+      case Next::kCache:
+        break;
+    }
+    time = std::max(time, now * kBus);
+    if (p.next == Next::kCache && !done) time += 16 * kClock;  // the exception after a time-out
+    return done;
   }
-
   std::vector<Counts> counts;
+  std::vector<std::uint64_t> queue_cycles;  // waited for memories and rings, by home
 
  private:
+  static constexpr Time kBus = 20'000, kClock = 6'667;
+  enum class Next { kCache, kBus, kNetwork, kHome, kAnswer };
+  struct Processor {
+    Next next = Next::kCache;
+    std::uint64_t line = 0;
+    bool write = false;
+    bool held = false;  // it has a copy, and lacks ownership
+    bool again = false, refused = false, cancelled = false;
+    unsigned rsr = 0;
+    std::uint64_t owed = 0;  // processor cycles that others took from it
+    std::uint64_t issued = 0, exclusive = 0, retried = 0, nacks = 0, ring_wait = 0, bus_wait = 0;
+  };
   struct Own {
     std::uint64_t line = kNone;
     char state = 'I';
@@ -79,6 +103,10 @@ class SlowMachine {
   };
   using Resource = std::pair<char, std::uint64_t>;
 
+  // Nothing asks for a time before any more.
+  void forget(Time before) {
+    for (auto& [resource, cycles] : taken_) cycles.erase(cycles.begin(), cycles.lower_bound(before / kBus));
+  }
   static Resource bus(std::uint32_t station) { return {'b', station}; }
   std::uint32_t home_of(std::uint64_t line) const {
     return static_cast<std::uint32_t>(line / kPageLines % stations_);
@@ -98,9 +126,26 @@ class SlowMachine {
       return at;
     }
   }
+  // A station's bus for a request.
+  std::uint64_t take_bus(Processor& p, std::uint32_t station, std::uint64_t from, std::uint64_t cycles) {
+    const std::uint64_t start = take(bus(station), from, cycles);
+    p.bus_wait += start - from;
+    return start;
+  }
   std::uint64_t links(std::uint64_t ring, std::uint32_t size, std::uint32_t from, std::uint32_t to,
                       std::uint64_t at, std::uint64_t packets) {
-    for (; from != to; from = (from + 1) % size) at = take({'r', ring * 1000 + from}, at, packets) + 1;
+    for (; from != to; from = (from + 1) % size) {
+      const std::uint64_t start = take({'r', ring * 1000 + from}, at, packets);
+      ring_wait_ += start - at;
+      at = start + 1;
+    }
+    return at;
+  }
+  std::uint64_t ride(Processor& p, std::uint32_t from, std::uint32_t to, std::uint64_t at,
+                     std::uint64_t packets) {
+    ring_wait_ = 0;
+    at = ride(from, to, at, packets);
+    p.ring_wait += ring_wait_;
     return at;
   }
   std::uint64_t ride(std::uint32_t from, std::uint32_t to, std::uint64_t at, std::uint64_t packets) {
@@ -130,6 +175,7 @@ class SlowMachine {
   // A processor gives up its dirty line: sees the intervention, sends the line.
   void give_up(std::uint32_t cpu, std::uint64_t line, bool entirely) {
     caches_[cpu][line % kCacheLines].state = entirely ? 'I' : 'S';
+    processors_[cpu].owed += entirely ? 12 : 6;
     transaction(counts[cpu], 1);
     transaction(counts[cpu], 9);
     if (entirely) {
@@ -144,6 +190,7 @@ class SlowMachine {
       Own& own = caches_[cpu][line % kCacheLines];
       if (own.line != line || own.state == 'I') continue;
       own.state = 'I';
+      processors_[cpu].owed += 6;
       ++counts[cpu].invalidated;
     }
   }
@@ -168,6 +215,7 @@ class SlowMachine {
     if (entry != nullptr) {
       entry->state = 'L';
       entry->known.clear();
+      take({'n', station}, sent + 2, 16);
       return;
     }
     memory_[old.line] = {};
@@ -184,17 +232,111 @@ class SlowMachine {
     return entry;
   }
 
-  bool at_network(std::uint32_t cpu, std::uint64_t line, bool write, bool held, std::uint64_t& now,
-                  unsigned& rsr) {
+  bool look(std::uint32_t cpu, std::uint64_t line, bool write, Time& time) {
+    forget(time);
+    Processor& p = processors_[cpu];
+    const Own& own = caches_[cpu][line % kCacheLines];
+    const bool held = own.line == line && own.state != 'I';
+    time += (p.owed + (p.again ? 0 : 1)) * kClock;
+    if (held && (!write || own.state == 'M')) {
+      time += 6 * kClock;
+      p = {};
+      return true;
+    }
+    time = (time + kBus - 1) / kBus * kBus;
+    p = {Next::kBus, line, write, held};
+    p.issued = p.exclusive = time / kBus;
+    if (!held) ++counts[cpu].misses[line % kCacheLines];
+    return false;
+  }
+  void ask(std::uint32_t cpu, std::uint64_t& now) {
+    Processor& p = processors_[cpu];
+    transaction(counts[cpu], 1);
+    if (p.refused) {
+      ++counts[cpu].retries;
+      if (p.nacks == 1) p.retried = now;
+    }
+    p.refused = false;
+    p.next = cpu / 4 == home_of(p.line) ? Next::kHome : Next::kNetwork;
+    now = take_bus(p, cpu / 4, now, 1) + 1 + 2;
+  }
+  // It asks again 16 cycles after it heard of it; if that is too late it begins again.
+  void refuse(std::uint32_t cpu, std::uint64_t returned, std::uint64_t& now) {
+    Processor& p = processors_[cpu];
+    const std::uint64_t back = take_bus(p, cpu / 4, returned, 1) + 1;
+    transaction(counts[cpu], 1);
+    ++p.nacks;
+    p.refused = true;
+    p.next = Next::kBus;
+    now = back + 16;
+    if (now < p.issued + 4096) return;
+    now = std::max(back, p.issued + 4096);
+    count(cpu, now);
+    ++counts[cpu].timed_out;
+    const std::uint64_t owed = p.owed;
+    p = {};
+    p.owed = owed;
+    p.again = true;
+  }
+  // How long its card had seen it on the way.
+  void count(std::uint32_t cpu, std::uint64_t now) {
+    Processor& p = processors_[cpu];
+    Counts& c = counts[cpu];
+    if (!p.write) {
+      ++c.reads;
+      c.read_cycles += now - p.issued;
+    } else if (!p.held) {
+      ++c.exclusives;
+      c.exclusive_cycles += now - p.exclusive;
+    }
+    if (p.retried != 0) {
+      ++c.retried;
+      c.retry_cycles += now - p.retried;
+    }
+  }
+  void answer(std::uint32_t cpu, std::uint64_t now) {
+    Processor& p = processors_[cpu];
+    Counts& c = counts[cpu];
+    count(cpu, now);
+    if (p.held) ++c.upgrades, c.upgrade_cycles += now - p.issued;
+    if (p.cancelled) ++c.cancelled, c.cancelled_cycles += now - p.issued;
+    c.bus_wait += p.bus_wait;
+    ++c.responses[p.rsr];
+    transaction(c, p.held ? 1 : 9);
+    const std::uint64_t owed = p.owed;
+    p = {};
+    p.owed = owed;
+  }
+  // Is the copy that it wants to own still there?
+  void check_copy(std::uint32_t cpu, std::uint64_t now) {
+    Processor& p = processors_[cpu];
+    if (!p.held || caches_[cpu][p.line % kCacheLines].state != 'I') return;
+    p.held = false;
+    p.cancelled = true;
+    p.exclusive = now;
+  }
+
+  void at_network(std::uint32_t cpu, std::uint64_t& now) {
+    Processor& p = processors_[cpu];
+    const std::uint64_t line = p.line;
+    const bool write = p.write;
     const std::uint32_t station = cpu / 4;
     const std::uint64_t before = now;
-    now += 4;
+    const std::uint64_t looked = take({'n', station}, now, 4) + 4;
+    for (std::uint32_t other = station * 4; other < station * 4 + 4; ++other) {
+      if (other != cpu && processors_[other].next == Next::kHome && processors_[other].line == line)
+        return refuse(cpu, looked, now);
+    }
+    check_copy(cpu, now);
+    const bool held = p.held;
+    now = looked;
     Remote* const entry = network(station, line);
     if (entry == nullptr || entry->state == 'I' || (write && entry->state == 'V')) {
-      now = ride(station, home_of(line), now, 1);
-      return false;
+      now = ride(p, station, home_of(line), now, 1);
+      p.next = Next::kHome;
+      return;
     }
-    rsr |= 16U | (entry->state == 'V' ? 8U : 0U) | (entry->state != 'D' ? 4U : 0U);
+    p.rsr = 2U | (write ? 1U : 0U) | 16U | (entry->state == 'V' ? 8U : 0U) | (entry->state != 'D' ? 4U : 0U);
     std::uint64_t done = now;
     if (entry->state == 'D') {
       const auto owner = static_cast<std::uint32_t>(dirty(station, line));
@@ -202,7 +344,7 @@ class SlowMachine {
       if (!write) entry->known = {owner};
       entry->state = 'L';
       fill(cpu, line, write ? 'M' : 'S', before);
-      done = take(bus(station), done, 1) + 1 + 8;
+      done = take_bus(p, station, done, 1) + 1 + 8;
     } else {
       if (write) invalidate(entry->known, line, cpu);
       fill(cpu, line, write ? 'M' : 'S', before);
@@ -215,20 +357,32 @@ class SlowMachine {
       entry->known.insert(cpu);
     }
     const std::uint64_t packets = held ? 1 : 9;
-    now = take(bus(station), done, packets) + packets;
-    return true;
+    now = take_bus(p, station, done, packets) + packets;
+    p.next = Next::kAnswer;
   }
 
-  std::uint64_t at_home(std::uint32_t cpu, std::uint64_t line, bool write, bool held, std::uint64_t now,
-                        unsigned& rsr) {
+  void at_home(std::uint32_t cpu, std::uint64_t& time) {
+    Processor& p = processors_[cpu];
+    const std::uint64_t line = p.line;
+    const bool write = p.write;
     const std::uint32_t station = cpu / 4, home = home_of(line);
-    const std::uint64_t before = now;
-    if (station != home) now = take(bus(home), now, 1) + 1 + 2;
+    const std::uint64_t before = time;
+    std::uint64_t now = time;
+    if (station != home) now = take_bus(p, home, now, 1) + 1 + 2;
+    if (locked_[line] > before) {
+      now += 4;
+      if (station != home) now = ride(p, home, station, take_bus(p, home, now, 1) + 1, 1);
+      return refuse(cpu, now, time);
+    }
+    check_copy(cpu, before);
+    const bool held = p.held;
     Memory& m = memory_[line];
-    rsr |= (m.state == 'V' || m.state == 'I' ? 8U : 0U) | (m.state == 'L' || m.state == 'V' ? 4U : 0U);
+    p.rsr = (write ? 1U : 0U) | (station != home ? 2U : 0U) | (m.state == 'V' || m.state == 'I' ? 8U : 0U) |
+            (m.state == 'L' || m.state == 'V' ? 4U : 0U);
     const bool valid = m.state == 'L' || m.state == 'V';
     const std::uint64_t service = 4 + (valid && !held ? 12 : 0);
     const std::uint64_t begun = take({'m', home}, now, service);
+    const std::uint64_t waited = begun - now;
     const std::uint64_t looked = begun + 4;
     int owner_station = -1, owner = -1;
     std::set<std::uint32_t> told;
@@ -296,33 +450,42 @@ class SlowMachine {
     std::uint32_t from = home;
     if (owner_station >= 0) {
       from = static_cast<std::uint32_t>(owner_station);
-      ready = ride(home, from, take(bus(home), ready, 1) + 1, 1) + 4;
-      ready = owner >= 0 ? take(bus(from), ready, 1) + 1 + 8 : ready + 12;
-      ready = take(bus(from), ready, 9) + 9;
+      ready = ride(p, home, from, take_bus(p, home, ready, 1) + 1, 1) + 4;
+      ready = owner >= 0 ? take_bus(p, from, ready, 1) + 1 + 8 : ready + 12;
+      ready = take_bus(p, from, ready, 9) + 9;
     } else if (owner >= 0) {
-      ready = take(bus(home), ready, 1) + 1 + 8;
-      ready = take(bus(home), ready, 9) + 9;
+      ready = take_bus(p, home, ready, 1) + 1 + 8;
+      ready = take_bus(p, home, ready, 9) + 9;
     }
     std::uint64_t agreed = looked;
     if (!told.empty()) {
-      const std::uint64_t sent = take(bus(home), looked, 1) + 1;
+      const std::uint64_t sent = take_bus(p, home, looked, 1) + 1;
       for (const std::uint32_t other : told)
-        agreed = std::max(agreed, take(bus(other), ride(home, other, sent, 1), 1) + 1);
+        agreed = std::max(agreed, take_bus(p, other, ride(p, home, other, sent, 1), 1) + 1);
     } else if (anyone) {
-      agreed = take(bus(home), looked, 1) + 1;
+      agreed = take_bus(p, home, looked, 1) + 1;
     }
     ready = std::max(ready, agreed);
     const std::uint64_t packets = held ? 1 : 9;
-    if (from == home) ready = take(bus(home), ready, packets) + packets;
-    if (from != station) ready = take(bus(station), ride(from, station, ready, packets), packets) + packets;
-    return ready;
+    if (from == home) ready = take_bus(p, home, ready, packets) + packets;
+    if (from != station)
+      ready = take_bus(p, station, ride(p, from, station, ready, packets), packets) + packets;
+    // No other request for the block until it is read, or until others have answered for it.
+    const bool others_answer = owner_station >= 0 || owner >= 0 || !told.empty();
+    locked_[line] = others_answer ? ready : begun + service;
+    queue_cycles[home] += waited + p.ring_wait;
+    p.next = Next::kAnswer;
+    time = ready;
   }
 
   const std::uint32_t stations_;
   std::vector<std::array<Own, kCacheLines>> caches_;
+  std::vector<Processor> processors_;
   std::vector<std::array<Remote, kNetworkLines>> networks_;
   std::map<std::uint64_t, Memory> memory_;
-  std::map<Resource, std::set<std::uint64_t>> taken_;  // cycles, in the access under way
+  std::map<std::uint64_t, std::uint64_t> locked_;      // until when a line's memory refuses others
+  std::map<Resource, std::set<std::uint64_t>> taken_;  // cycles
+  std::uint64_t ring_wait_ = 0;
 };
 
 std::uint32_t counter(std::uint32_t cpu, unsigned number) {
@@ -343,19 +506,83 @@ constexpr Event kEvents[] = {{CounterEvent::kRead, false, &Counts::read_cycles},
                              {CounterEvent::kOwnershipSuccessful, false, &Counts::upgrade_cycles},
                              {CounterEvent::kOwnershipSuccessful, true, &Counts::upgrades},
                              {CounterEvent::kBusActivity, false, &Counts::bus_cycles},
-                             {CounterEvent::kBusActivity, true, &Counts::transactions}};
+                             {CounterEvent::kBusActivity, true, &Counts::transactions},
+                             {CounterEvent::kOwnershipCancelled, false, &Counts::cancelled_cycles},
+                             {CounterEvent::kOwnershipCancelled, true, &Counts::cancelled},
+                             {CounterEvent::kNackCycles, false, &Counts::retry_cycles},
+                             {CounterEvent::kNackRetry, false, &Counts::retries}};
 
-// The same program with each four events.
-void compare(std::uint32_t processors, unsigned first_event) {
+struct Access {
+  std::uint64_t line;
+  bool write;
+  Time begins;  // at the earliest
+};
+using Program = std::vector<std::vector<Access>>;  // by processor
+
+// A few lines that many want, on some homes, and some that fall on one place of every cache.
+Program random_program(std::uint32_t processors, std::uint64_t accesses, std::uint64_t homes, Time apart) {
+  std::mt19937_64 random(processors);
+  Program program(processors);
+  Time begins = 0;
+  for (std::uint64_t i = 0; i < accesses; ++i) {
+    const auto cpu = static_cast<std::uint32_t>(random() % processors);
+    const std::uint64_t r = random();
+    const std::uint64_t line = r % homes * kPageLines + r / homes % 3 + (r / 64 % 4) * kCacheLines;
+    begins += apart;
+    program[cpu].push_back({line, r / 1024 % 3 == 0, begins});
+  }
+  return program;
+}
+
+// Runs it, the processor that is behind first; gives when each access was done.
+template <typename Step>
+std::vector<std::vector<Time>> run(const Program& program, const Step& step) {
+  std::vector<std::vector<Time>> done(program.size());
+  std::set<std::pair<Time, std::uint32_t>> next;
+  for (std::uint32_t cpu = 0; cpu < program.size(); ++cpu) {
+    if (!program[cpu].empty()) next.insert({program[cpu][0].begins, cpu});
+  }
+  while (!next.empty()) {
+    auto [now, cpu] = *next.begin();
+    next.erase(next.begin());
+    const std::vector<Access>& own = program[cpu];
+    if (step(cpu, own[done[cpu].size()], now)) done[cpu].push_back(now);
+    if (done[cpu].size() == own.size()) continue;
+    // Another access begins no earlier than it says.
+    const bool is_new = !done[cpu].empty() && done[cpu].back() == now;
+    next.insert({is_new ? std::max(now, own[done[cpu].size()].begins) : now, cpu});
+  }
+  return done;
+}
+
+// What the slow machine makes of a program.
+struct Expected {
+  explicit Expected(const Program& program)
+      : machine((static_cast<std::uint32_t>(program.size()) + 3) / 4),
+        done(run(program, [this](std::uint32_t cpu, const Access& access, Time& now) {
+          return machine.step(cpu, access.line, access.write, now);
+        })) {}
+  std::uint64_t sum(std::uint64_t Counts::*what) const {
+    std::uint64_t all = 0;
+    for (const Counts& one : machine.counts) all += one.*what;
+    return all;
+  }
+
+  SlowMachine machine;
+  std::vector<std::vector<Time>> done;  // when each access was
+};
+
+// The machine runs it too, while its cards count four of the events.
+void compare(const Program& program, const Expected& expected, unsigned first_event) {
   const Rack::Use use(Rack::instance());
   Rack::instance().reset();
+  const auto processors = static_cast<std::uint32_t>(program.size());
   Parameters p;
   p.shape.stations = (processors + 3) / 4;
   p.cache_bytes = kCacheLines * 64;
   p.network_bytes = kNetworkLines * 64;
   p.primary_bytes = p.cache_bytes;
   Model model(p, 0);
-  SlowMachine slow(p.shape.stations);
   for (std::uint32_t cpu = 0; cpu < processors; ++cpu) {
     ProcessorCard& card = Rack::instance().processor(cpu);
     for (unsigned i = 0; i < 4; ++i) {
@@ -367,22 +594,17 @@ void compare(std::uint32_t processors, unsigned first_event) {
     card.write(kCounterEnable, 1);
     card.write(kSramEnable, 1);
   }
-  std::mt19937_64 random(processors);
-  Time now = 0;
-  for (int i = 0; i < 4000; ++i) {
-    const auto cpu = static_cast<std::uint32_t>(random() % processors);
-    const std::uint64_t r = random();
-    // A few lines that many want, on many homes, and some that fall on one place of every cache.
-    const std::uint64_t line = r % 12 * kPageLines + r / 12 % 3 + (r / 64 % 4) * kCacheLines;
-    const bool write = r / 1024 % 3 == 0;
-    now += 100'000 * Parameters::bus_ps;  // all is over
-    while (!model.step(cpu, line * 64, 8, write, false, 0, now)) {
-    }
-    slow.access(cpu, line, write);
-  }
-  model.settle(now + Parameters::bus_ps * 100'000);
+  Time newest = 0;
+  const auto done = run(program, [&](std::uint32_t cpu, const Access& access, Time& now) {
+    newest = std::max(newest, now);
+    return model.step(cpu, access.line * 64, 8, access.write, false, 0, now);
+  });
+  model.settle(newest + Parameters::bus_ps * 100'000);
+  ASSERT_EQ(done, expected.done) << processors << " processors";
+  for (std::uint32_t station = 0; station < p.shape.stations; ++station)
+    ASSERT_EQ(model.queue_cycles(station), expected.machine.queue_cycles[station]) << station;
   for (std::uint32_t cpu = 0; cpu < processors; ++cpu) {
-    const Counts& wanted = slow.counts[cpu];
+    const Counts& wanted = expected.machine.counts[cpu];
     for (unsigned i = 0; i < 4; ++i)
       ASSERT_EQ(counter(cpu, i), wanted.*kEvents[first_event + i].wanted)
           << processors << " processors, processor " << cpu << ", event " << first_event + i;
@@ -396,17 +618,38 @@ void compare(std::uint32_t processors, unsigned first_event) {
     }
     ASSERT_EQ(truth.write_backs, wanted.write_backs) << cpu;
     ASSERT_EQ(truth.invalidation_hits, wanted.invalidated) << cpu;
+    ASSERT_EQ(truth.bus_errors, wanted.timed_out) << cpu;
+    ASSERT_EQ(truth.bus_wait_cycles, wanted.bus_wait) << cpu;
   }
 }
 
 class Oracle : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(Oracle, CountsRequestsAndTheirLatenciesAsTheCardsDo) {
-  compare(GetParam(), 0);
-  compare(GetParam(), 4);
+  // Each access after the last is over.
+  const Program program = random_program(GetParam(), 4000, 12, 100'000 * Parameters::bus_ps);
+  const Expected expected(program);
+  for (const unsigned first : {0U, 4U}) compare(program, expected, first);
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, Oracle, testing::Values(1, 2, 4, 7, 16, 40, 64, 128, 256));
+
+class OracleAtOnce : public testing::TestWithParam<std::uint32_t> {};
+
+// Requests that meet: refused, overtaken on the way, late for a bus.
+TEST_P(OracleAtOnce, EveryAccessIsDoneInTheSameCycleAndCountedTheSame) {
+  const Program program = random_program(GetParam(), 2000, 2, 2 * Parameters::bus_ps);
+  const Expected expected(program);
+  for (const unsigned first : {0U, 4U, 8U}) compare(program, expected, first);
+  EXPECT_GT(expected.sum(&Counts::retries), 0u);
+  EXPECT_GT(expected.sum(&Counts::cancelled), 0u);
+  EXPECT_GT(expected.sum(&Counts::bus_wait), 0u);
+  if (GetParam() == 256) {
+    EXPECT_GT(expected.sum(&Counts::timed_out), 0u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Processors, OracleAtOnce, testing::Values(4, 16, 64, 256));
 
 }  // namespace
 }  // namespace substrata::numachine::test

@@ -505,6 +505,53 @@ TEST_F(Transactions, ALoadWithIntentToStoreSavesTheOwnershipMiss) {
   EXPECT_EQ(latency(0, 128, kWrite), 8u) << "without the hint";
 }
 
+// Section 3.3.2: while line 0 is worked on, line 1 comes: 28 bus cycles, 560 ns, of which 83 whole processor cycles pass
+// while it computes
+TEST_F(Transactions, AHintBringsTheNextLineWhileItComputes) {
+  for (const std::uint64_t hinted : {0, 2}) {
+    Parameters p = two_stations();
+    p.prefetch_lines = hinted;
+    begin(p);
+    Time now = start_ * kCycle;
+    while (!model_->step(0, 0, 8, false, false, 0, now)) {
+    }
+    const Time done = now;
+    model_->compute(0, 100, now);
+    EXPECT_EQ(now - done, (hinted != 0 ? 100 - 83 : 100) * Parameters::processor_ps);
+    const std::uint64_t before = miss_cycles(0);
+    EXPECT_EQ(before, hinted != 0 ? 28u + 28 : 28u) << "a card sees the hint's request as a load's";
+    while (!model_->step(0, 64, 8, false, false, 0, now)) {
+    }
+    EXPECT_EQ(miss_cycles(0) - before, hinted != 0 ? 0u : 28u);
+    EXPECT_EQ(model_->truth(0).prefetches, hinted != 0 ? 1u : 0u) << "there is no hint behind the last line";
+    model_->settle(now);
+    EXPECT_EQ(model_->truth(0).loads, 2u) << "a hint is no load";
+  }
+}
+
+// Section 3.3.2: "can try to prefetch a line into exclusive state"
+TEST_F(Transactions, AHintWithIntentToStoreBringsOwnership) {
+  Parameters p = two_stations();
+  p.prefetch_lines = p.intent_lines = 2;
+  begin(p);
+  latency(0, 0, kRead);
+  EXPECT_EQ(latency(0, 1, kWrite), 0u);
+  EXPECT_EQ(model_->truth(0).read_exclusives, 2u);
+}
+
+// Processor 1 fetches line 1 from station 1, which locks the block until 69; the hint is at its home at 31.
+TEST_F(Transactions, ARefusedHintIsDropped) {
+  Parameters p = two_stations();
+  p.prefetch_first = p.prefetch_lines = 1;
+  begin(p);
+  latency(4, 1, kWrite);
+  run({{0, 0, kRead, 0}, {1, 1, kRead, 5}});
+  EXPECT_EQ(model_->truth(0).prefetches, 1u);
+  EXPECT_EQ(model_->truth(0).prefetches_dropped, 1u);
+  EXPECT_EQ(model_->truth(0).nacks, 0u) << "it is not sent again";
+  EXPECT_EQ(latency(0, 1, kRead), 28u);
+}
+
 // Section 3.3.2: an upgrade of 8 bus cycles, 160 ns, of which 23 whole processor cycles pass while it computes
 TEST_F(Transactions, WeakConsistencyHidesAWritesOwnershipBehindComputation) {
   for (const bool weak : {false, true}) {
