@@ -49,8 +49,9 @@ struct CapsuleRecord {
   const LibraryEntry* entry = nullptr;
   std::vector<counting::Counter> values;  // statistics, then metrics
   std::string kept_ring;  // where the ring of a capsule can be opened that stays to the end; else ""
-  std::mutex life;        // around capsule
+  std::mutex life;        // around capsule and probes
   Capsule* capsule = nullptr;
+  std::string probes;       // of the last capsule
   uint64_t generation = 0;  // of capsule
   std::recursive_mutex watchers_mutex;
   std::vector<std::shared_ptr<Watcher>> watchers;
@@ -59,6 +60,9 @@ struct CapsuleRecord {
   void watch(const std::shared_ptr<Watcher>& watcher);
   void unwatch(const std::shared_ptr<Watcher>& watcher) noexcept;
   void notify_watchers() noexcept;
+  // Is what is counted here measured, as far as its probe points are known now? Each belongs to a running program or
+  // the operating system then, whose time is not a model's.
+  bool measured();
 };
 
 // All records in the order of their making; never shrinks.

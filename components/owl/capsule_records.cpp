@@ -1,10 +1,14 @@
 // The numbers of capsules by name, which outlive them, and how a capsule comes to its name.
+#include <substrata/result.hpp>
+
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/glob.hpp"
 #include "base/immortal.hpp"
 #include "base/parse.hpp"
 #include "capsule.hpp"
@@ -25,6 +29,17 @@ struct Records {
 Records& all_records() noexcept {
   static Immortal<Records> made;
   return *made;
+}
+
+// Those of machine models, recorded traces and tests are not measured here.
+std::set<std::string, std::less<>> measured_sources() {
+  std::set<std::string, std::less<>> found;
+  auto info = client::sized<substrata_source_info>();
+  for (uint32_t i = 0; substrata_source_at(i, &info) == 0; ++i) {
+    const bool real = info.time_base == SUBSTRATA_TIME_NONE || info.time_base == SUBSTRATA_TIME_REAL;
+    if (info.kind == SUBSTRATA_SOURCE_LIVE && real) found.emplace(info.name);
+  }
+  return found;
 }
 
 bool is_capsule_name(const std::string& name) noexcept {
@@ -62,6 +77,25 @@ void CapsuleRecord::notify_watchers() noexcept {
       each->call(each->owner, now);
     }
   }
+}
+
+bool CapsuleRecord::measured() {
+  const std::lock_guard lock(life);
+  const auto sources = measured_sources();
+  auto info = client::sized<substrata_probe_info>();
+  for (const std::string& piece : split(probes, ',')) {
+    const std::string pattern(trimmed(piece));
+    bool found = false;
+    for (uint32_t i = 0; i < substrata_probe_count(); ++i) {
+      if (substrata_probe_at(i, &info) != 0 || !glob(pattern, info.name)) continue;
+      if (!sources.contains(std::string_view(info.source))) return false;
+      found = true;
+    }
+    // Whose probe points will match is not known.
+    const std::string_view place = std::string_view(pattern).substr(0, pattern.find('.'));
+    if (!found || place.find_first_of("*?") != std::string_view::npos) return false;
+  }
+  return true;
 }
 
 std::vector<std::shared_ptr<CapsuleRecord>> records() {
@@ -136,6 +170,7 @@ int attach_capsule(const substrata_owl_capsule_options& options, Capsule** out, 
                 entry->module->name);
   }
   for (const counting::Counter& value : record->values) capsule->base_.push_back(value.value());
+  record->probes = options.probes;
   record->capsule = capsule.get();
   ++record->generation;
   capsule->record_ = record;

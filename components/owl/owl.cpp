@@ -249,7 +249,9 @@ struct Slots {
       out->text = event->text.c_str();
       out->unit = event->unit;
       out->kind = event->gauge ? ValueKind::kGauge : ValueKind::kCount;
-      out->flags = kEventModelled | kEventScopeProcess;
+      out->flags = kEventScopeProcess;
+      // Sums over all capsules have whatever comes.
+      if (event->record == nullptr || !event->record->measured()) out->flags |= kEventModelled;
       return kSuccess;
     });
   }
@@ -418,7 +420,7 @@ constexpr SubstrateTable kTable = table_of<Slots>({
     .name = "owl",
     .summary = "Owl capsules at any probe points: what their modules count and emit",
     .version = "1",
-    .traits = kReadBlocks | kModelled,
+    .traits = kReadBlocks,
     .read_bound_ns = counting::kReadBound_ns,
     .event_names = "*.*.*,EVENTS_SEEN,PACKETS_INJECTED,BYTES_INJECTED,DROPPED,NEAR_FULL,SIGNALS",
 });

@@ -39,7 +39,7 @@ int WatchedEvents::add(const std::string& name, uint32_t* number) {
   if (!code) return cannot_watch(name, code.error());
   const auto info = library.catalogue().info(*code);
   if (!info) return cannot_watch(name, info.error());
-  if (((*info)->flags & kEventModelled) != 0)
+  if (((*info)->flags & kEventModelled) != 0 || (*info)->name.starts_with("owl:::"))
     return cannot_watch(name, {Code::kInvalid, 0, "it is computed from the feed; watch a capsule's metric"});
   size_t at = 0;
   while (at < sets_.size() && sets_[at].component != (*info)->component) ++at;

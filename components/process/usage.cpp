@@ -16,6 +16,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/parse.hpp"
+
 namespace substrata::process {
 namespace {
 
@@ -38,26 +40,11 @@ void add(const rusage& used, Usage* sum) noexcept {
   sum->of[kPeak] = std::max(sum->of[kPeak], int64_t{used.ru_maxrss} * 1024);
 }
 
-// The number after `key` at the beginning of a line; 0 where it is not there.
-int64_t number_of(std::string_view text, std::string_view key) noexcept {
-  for (size_t at = 0; at < text.size();) {
-    std::string_view line = text.substr(at, text.find('\n', at) - at);
-    at += line.size() + 1;
-    if (line.substr(0, key.size()) != key) continue;
-    line.remove_prefix(key.size());
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-    int64_t number = 0;
-    std::from_chars(line.data(), line.data() + line.size(), number);
-    return number;
-  }
-  return 0;
-}
-
 void add_transfer_lines(std::string_view text, Usage* sum) noexcept {
-  sum->of[kBytesIn] += number_of(text, "rchar:");
-  sum->of[kBytesOut] += number_of(text, "wchar:");
-  sum->of[kStorageRead] += number_of(text, "read_bytes:");
-  sum->of[kStorageWritten] += number_of(text, "write_bytes:");
+  sum->of[kBytesIn] += number_of_key(text, "rchar", 0);
+  sum->of[kBytesOut] += number_of_key(text, "wchar", 0);
+  sum->of[kStorageRead] += number_of_key(text, "read_bytes", 0);
+  sum->of[kStorageWritten] += number_of_key(text, "write_bytes", 0);
 }
 
 // Up to `capacity` bytes from the beginning of a file; the count, or -errno.
@@ -90,8 +77,8 @@ int own_usage(bool descendants, Usage* out) noexcept {
     const int64_t size = read_file(file, text, sizeof text);
     if (size <= 0) continue;
     const std::string_view lines(text, static_cast<size_t>(size));
-    out->of[kResident] = number_of(lines, "VmRSS:") * 1024;
-    out->of[kThreads] = number_of(lines, "Threads:");
+    out->of[kResident] = number_of_key(lines, "VmRSS", 0) * 1024;
+    out->of[kThreads] = number_of_key(lines, "Threads", 0);
     if (out->of[kResident] != 0) break;
   }
   if (const int64_t size = read_file("/proc/self/io", text, sizeof text); size > 0)
@@ -169,9 +156,9 @@ void Tree::add_threads(pid_t pid, Usage* sum) noexcept {
       std::snprintf(path, sizeof path, "%s/proc/%d/task/%s/status", root_.c_str(), pid, name);
       if (const int64_t size = take(path); size > 0) {
         const std::string_view lines(text_.data(), static_cast<size_t>(size));
-        sum->of[kVoluntarySwitches] += number_of(lines, "voluntary_ctxt_switches:");
-        sum->of[kInvoluntarySwitches] += number_of(lines, "nonvoluntary_ctxt_switches:");
-        sum->of[kPeak] = std::max(sum->of[kPeak], number_of(lines, "VmHWM:") * 1024);
+        sum->of[kVoluntarySwitches] += number_of_key(lines, "voluntary_ctxt_switches", 0);
+        sum->of[kInvoluntarySwitches] += number_of_key(lines, "nonvoluntary_ctxt_switches", 0);
+        sum->of[kPeak] = std::max(sum->of[kPeak], number_of_key(lines, "VmHWM", 0) * 1024);
       }
       if (!descendants_) continue;
       std::snprintf(path, sizeof path, "%s/proc/%d/task/%s/children", root_.c_str(), pid, name);

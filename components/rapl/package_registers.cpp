@@ -23,24 +23,14 @@ struct Processor {
   int64_t family = 0, model = 0;
 };
 
-// What stands behind the colon of the first processor's line.
-std::string said_of(const std::string& text, std::string_view name) {
-  for (const std::string& line : split(text, '\n')) {
-    const size_t colon = line.find(':');
-    if (colon == std::string::npos || line.substr(0, line.find_first_of("\t:")) != name) continue;
-    return colon + 2 <= line.size() ? line.substr(colon + 2) : "";
-  }
-  return "";
-}
-
 Processor processor_of(const Host& host) {
   std::string text;
   Processor processor;
   if (!sysfs::read_text(sysfs::below_root(host, "/proc/cpuinfo"), &text)) return processor;
   text.resize(std::min(text.size(), size_t{4096}));
-  processor.vendor = said_of(text, "vendor_id");
-  parse_integer(said_of(text, "cpu family"), &processor.family);
-  parse_integer(said_of(text, "model"), &processor.model);
+  processor.vendor = value_of_key(text, "vendor_id");
+  parse_integer(value_of_key(text, "cpu family"), &processor.family);
+  parse_integer(value_of_key(text, "model"), &processor.model);
   return processor;
 }
 

@@ -177,9 +177,9 @@ std::optional<Method> zen_method(const Pmu& pmu, const std::string& root) {
   const auto processor = perf::x86_model(root);
   if (!processor || processor->vendor != "AuthenticAMD") return std::nullopt;
   const long model = processor->model;
+  // Linux, arch/x86/kernel/cpu/amd.c.
   const bool zen4 =
-      processor->family == 25 && ((model >= 0x10 && model <= 0x1f) || (model >= 0x60 && model <= 0x7f) ||
-                                  (model >= 0xa0 && model <= 0xaf));
+      processor->family == 25 && ((model >= 0x10 && model <= 0x1f) || (model >= 0x60 && model <= 0xaf));
   const bool zen5 = processor->family == 26;
   if (!zen4 && !zen5) return std::nullopt;
   Method method;

@@ -13,6 +13,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/sanitizers.hpp"
+
+#ifdef SUBSTRATA_TSAN
+extern "C" void AnnotateIgnoreWritesBegin(const char* file, int line);
+extern "C" void AnnotateIgnoreWritesEnd(const char* file, int line);
+#endif
+
 namespace substrata {
 namespace {
 
@@ -89,8 +96,20 @@ void follow_into_child() noexcept {
 }
 [[maybe_unused]] const int following = pthread_atfork(nullptr, nullptr, follow_into_child);
 
+// A slot's owner before may have read its text last, and the kernel alone knows that its thread has ended since: to the
+// thread sanitizer, the next owner's writes would race with those reads.
+struct WritesOfTheOwner {
+#ifdef SUBSTRATA_TSAN
+  WritesOfTheOwner() noexcept { AnnotateIgnoreWritesBegin(__FILE__, __LINE__); }
+  ~WritesOfTheOwner() { AnnotateIgnoreWritesEnd(__FILE__, __LINE__); }
+  WritesOfTheOwner(const WritesOfTheOwner&) = delete;
+  WritesOfTheOwner& operator=(const WritesOfTheOwner&) = delete;
+#endif
+};
+
 // What stands in the text from now on; a constant where there is no place for a text.
 const char* keep(std::string_view text) noexcept {
+  [[maybe_unused]] const WritesOfTheOwner writes{};
   if (own.text == nullptr) {
     const int error = errno;
     const Slot slot = claim();

@@ -70,6 +70,26 @@ inline std::string_view trimmed(std::string_view text) noexcept {
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
+// What stands behind the colon of the first line "key<blanks>: value", as in /proc/cpuinfo and /proc/self/status; empty
+// where there is none. Signal-safe.
+inline std::string_view value_of_key(std::string_view text, std::string_view key) noexcept {
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(line.size() == text.size() ? line.size() : line.size() + 1);
+    if (!line.starts_with(key)) continue;
+    line = trimmed(line.substr(key.size()));
+    if (line.starts_with(':')) return trimmed(line.substr(1));
+  }
+  return {};
+}
+
+// The number at the beginning of that, `missing` where there is none: "VmRSS:   1234 kB". Signal-safe.
+inline int64_t number_of_key(std::string_view text, std::string_view key, int64_t missing) noexcept {
+  const std::string_view value = value_of_key(text, key);
+  std::from_chars(value.data(), value.data() + value.size(), missing);
+  return missing;
+}
+
 // Cut at every `separator`; empty pieces are kept, so that there is always one.
 inline std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> pieces;

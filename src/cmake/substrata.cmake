@@ -371,7 +371,7 @@ function(substrata_compile_as_test name)
 endfunction()
 
 # substrata_test(<name> SOURCES ... [LIBRARIES ...] [MODULES ...] [TIER t] [TIMEOUT s] [INTERNAL] [PAPI 7.0|7.3]
-# [SERIAL] [COMPUTES] [SEQUENTIAL] [CONTAINER]): a GoogleTest program; every TEST in it is a ctest test.
+# [SERIAL] [COMPUTES] [SEQUENTIAL] [CONTAINER] [ONCE]): a GoogleTest program; every TEST in it is a ctest test.
 #   INTERNAL    may include the library's own headers ("core/...") and links the static library; else an ordinary client
 #   PAPI        links that generation's libpapi (implies client)
 #   TIER        its label; without it unit for what sees modules, client for the others
@@ -379,8 +379,9 @@ endfunction()
 #   SEQUENTIAL  neither it nor a program that it starts has a second thread: a thread sanitizer, which reports races
 #               between threads of a process, would find nothing in it, and its build goes without
 #   CONTAINER   run once more as in a container with its defaults: no event of the kernel's, 64 MB of /dev/shm
+#   ONCE        of pages, packages, scripts, generated text: not in builds with sanitizers, which would show no more
 function(substrata_test name)
-  cmake_parse_arguments(ARG "INTERNAL;SERIAL;COMPUTES;SEQUENTIAL;CONTAINER" "TIMEOUT;PAPI;TIER"
+  cmake_parse_arguments(ARG "INTERNAL;SERIAL;COMPUTES;SEQUENTIAL;CONTAINER;ONCE" "TIMEOUT;PAPI;TIER"
                         "SOURCES;LIBRARIES;MODULES;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
@@ -409,16 +410,16 @@ function(substrata_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest GTest::gtest_main)
   if(ARG_SEQUENTIAL)
     substrata_check_sequential_(${name} "${ARG_SOURCES}")
-    if(SUBSTRATA_SANITIZE MATCHES thread)
-      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
-      return()
-    endif()
+  endif()
+  if((ARG_SEQUENTIAL AND SUBSTRATA_SANITIZE MATCHES thread) OR (ARG_ONCE AND SUBSTRATA_SANITIZE))
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
   endif()
   if(NOT TARGET substrata_tests)
     add_custom_target(substrata_tests)  # all test programs of this build and what they need
   endif()
   add_dependencies(substrata_tests ${name})
-  set(properties TIMEOUT ${ARG_TIMEOUT} LABELS ${ARG_TIER})
+  set(properties TIMEOUT ${ARG_TIMEOUT} LABELS ${ARG_TIER} COST ${ARG_TIMEOUT})  # what takes long begins first
   if(ARG_SERIAL)
     list(APPEND properties RUN_SERIAL TRUE)
   endif()
@@ -447,16 +448,19 @@ function(substrata_check_sequential_ name sources)
   endforeach()
 endfunction()
 
-# substrata_program_test(<name> TIER t [TIMEOUT s] [ENVIRONMENT ...] [PASSES_WITH expression] COMMAND ...): a program
-# that is a test by its exit status.
+# substrata_program_test(<name> TIER t [TIMEOUT s] [ENVIRONMENT ...] [PASSES_WITH expression] [ONCE] COMMAND ...): a
+# program that is a test by its exit status.
 function(substrata_program_test name)
-  cmake_parse_arguments(ARG "" "TIER;TIMEOUT;PASSES_WITH" "COMMAND;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "ONCE" "TIER;TIMEOUT;PASSES_WITH" "COMMAND;ENVIRONMENT" ${ARGN})
   substrata_tier_("${ARG_TIER}" ${name})
+  if(ARG_ONCE AND SUBSTRATA_SANITIZE)
+    return()
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   add_test(NAME ${name} COMMAND ${ARG_COMMAND})
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_TIER} TIMEOUT ${ARG_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_TIER} TIMEOUT ${ARG_TIMEOUT} COST ${ARG_TIMEOUT})
   if(ARG_ENVIRONMENT)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ARG_ENVIRONMENT}")
   endif()

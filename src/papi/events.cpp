@@ -199,8 +199,12 @@ CAPI int PAPI_enum_event(int* EventCode, int modifier) {
   return answered([&] {
     if (EventCode == nullptr) return answer(refuse(Code::kInvalid, "no event code to start from"));
     if (const Status up = library().require_initialised(); !up.ok()) return answer(up);
-    if (*EventCode >= 0 && (*EventCode & PAPI_NATIVE_MASK) == 0)
-      return answer(refuse(Code::kNoComponent, "no event has the code 0x%x", *EventCode));
+    if (*EventCode >= 0 && (*EventCode & PAPI_NATIVE_MASK) == 0) {
+      // PAPI looks for the native event of that number before it sees that the code names no kind of event.
+      const auto numbered = static_cast<uint32_t>(*EventCode | PAPI_NATIVE_MASK);
+      const Code code = library().catalogue().component_of(numbered) ? Code::kInvalid : Code::kNoComponent;
+      return answer(refuse(code, "no event has the code 0x%x", *EventCode));
+    }
     const std::optional<Enumerate> how = enumerate_of(modifier);
     if (!how) return answer(refuse(Code::kInvalid, "%d is not a way to enumerate", modifier));
     const Result<uint32_t> next = library().catalogue().next(static_cast<uint32_t>(*EventCode), *how);
@@ -223,9 +227,10 @@ CAPI int PAPI_enum_cmp_event(int* EventCode, int modifier, int cidx) {
         static_cast<uint32_t>(*EventCode), how.value_or(Enumerate::kFirst), cidx);
     if (!next && next.status().code == Code::kNoComponent) return answer(next.status());
     if (!how) return answer(refuse(Code::kInvalid, "%d is not a way to enumerate", modifier));
-    if (next && unknown_to_generation(static_cast<int>(*next))) return at_its_end(Code::kInvalid);
-    if (!next && (next.status().code == Code::kInvalid || next.status().code == Code::kNoEvent))
-      return at_its_end(next.status().code);
+    const Code none_left = kGeneration70 && IS_PRESET(*EventCode) ? Code::kNoEvent : Code::kInvalid;
+    if (next && unknown_to_generation(static_cast<int>(*next))) return at_its_end(none_left);
+    if (!next && next.status().code == Code::kInvalid) return at_its_end(none_left);
+    if (!next && next.status().code == Code::kNoEvent) return at_its_end(Code::kNoEvent);
     return answer_into(next, EventCode);
   });
 }

@@ -131,28 +131,12 @@ std::vector<Pmu> read_pmus(const std::string& root) {
   return pmus;
 }
 
-namespace {
-
-// What stands behind "name\t: " in the first processor's lines, empty where it does not.
-std::string_view first_of(std::string_view text, std::string_view name) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    const size_t colon = line.find(':');
-    if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == name)
-      return trimmed(line.substr(colon + 1));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-  }
-  return {};
-}
-
-}  // namespace
-
 std::optional<X86Model> x86_model(const std::string& root) {
   const std::string text = read_file(root + "/proc/cpuinfo", 4096).value_or("");
   X86Model found;
-  found.vendor = first_of(text, "vendor_id");
-  if (found.vendor.empty() || !parse_number(first_of(text, "cpu family"), &found.family) ||
-      !parse_number(first_of(text, "model"), &found.model))
+  found.vendor = value_of_key(text, "vendor_id");
+  if (found.vendor.empty() || !parse_number(value_of_key(text, "cpu family"), &found.family) ||
+      !parse_number(value_of_key(text, "model"), &found.model))
     return std::nullopt;
   return found;
 }

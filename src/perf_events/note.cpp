@@ -6,6 +6,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/parse.hpp"
 #include "device_files.hpp"
 
 namespace substrata::perf {
@@ -48,7 +49,7 @@ std::string explain_refusal(const char* root, int os_error, bool has_pmu) {
     case EPERM: {
       const std::string level = read_line(base + "/proc/sys/kernel/perf_event_paranoid").value_or("");
       const std::string status = read_file(base + "/proc/self/status").value_or("");
-      const bool filtered = status.find("\nSeccomp:\t2") != std::string::npos;
+      const bool filtered = value_of_key(status, "Seccomp") == "2";
       if (os_error == EPERM && filtered)
         return "a seccomp filter (a container's default) forbids perf_event_open; allow the call in the "
                "container's profile or add the capability CAP_PERFMON";

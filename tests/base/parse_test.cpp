@@ -63,6 +63,19 @@ TEST(Lists, BlanksOnBothSidesAreTrimmed) {
   EXPECT_EQ(trimmed(" \n"), "");
 }
 
+TEST(Lists, ValueOfAKeyIsThatOfTheWholeKeyInTheFirstLineThatHasIt) {
+  const std::string text =
+      "processor\t: 0\nmodel name\t: A CPU: fast\nmodel\t\t: 17\nflags\t:\nVmRSS:\t  12 kB\nmodel\t: 18";
+  EXPECT_EQ(value_of_key(text, "model"), "17");
+  EXPECT_EQ(value_of_key(text, "model name"), "A CPU: fast");
+  EXPECT_EQ(value_of_key(text, "flags"), "");
+  EXPECT_EQ(value_of_key(text, "name"), "") << "which is not at the beginning of a line";
+  EXPECT_EQ(value_of_key("", "model"), "");
+  EXPECT_EQ(number_of_key(text, "VmRSS", -1), 12);
+  EXPECT_EQ(number_of_key(text, "flags", -1), -1);
+  EXPECT_EQ(number_of_key(text, "VmPeak", 0), 0);
+}
+
 TEST(Glob, MatchesAsFnmatchDoesOnEveryShortPattern) {
   const std::string letters = "ab*?";
   for (int pattern_number = 0; pattern_number < 4 * 4 * 4 * 4 * 4; ++pattern_number) {

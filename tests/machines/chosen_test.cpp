@@ -125,13 +125,19 @@ TEST(DescriptionOfAMachine, IsThatOfTheRecordedOne) {
   EXPECT_THAT(text, ContainsRegex("Sockets[^0-9]*: *2"));
 }
 
-TEST(DescriptionOfAMachine, HasTheMakerOfPowerProcessorsAndTheArchitectureOfAmdsGpus) {
+TEST(DescriptionOfAMachine, HasMakersOfOtherProcessorsAndTheArchitectureOfAmdsGpus) {
   const auto described = [](const std::string& machine) {
     return substrata::tests::output_of(std::string(SUBSTRATA_TOOL) + " machine run " + MACHINES + "/" +
                                        machine + " -- " + HARDWARE_AVAIL);
   };
   EXPECT_THAT(described("power9"), ContainsRegex("IBM \\(3,0x3\\)[^~]*POWER9"));
   EXPECT_THAT(described("four_mi300a"), HasSubstr("gfx942"));
+  // As PAPI has the fields of MIDR_EL1: family 8 is ARMv8, the stepping is the variant.
+  const std::string grace = described("grace");
+  EXPECT_THAT(grace, HasSubstr("ARM_ARM (65,0x41)"));
+  EXPECT_THAT(grace, HasSubstr("Neoverse-V2"));
+  EXPECT_THAT(grace, HasSubstr("8/3407/0 0x08/0xd4f/0x00"));
+  EXPECT_THAT(described("a64fx"), ContainsRegex("ARM_FUJITSU \\(70,0x46\\)[^~]*A64FX[^~]*8/1/1"));
 }
 
 // Through papi.h alone, in eventsets of a program that knows nothing of recorded machines.

@@ -148,28 +148,31 @@ TEST(ReportPage, ItsHeadHasTheNumbersOfTheRun) {
   EXPECT_EQ(job.found.at("first"), "overview");
 }
 
-// Ten seconds in which each of these counters of energy grew evenly: the number of the head, as the page has it.
-std::string power_of(const std::vector<std::pair<SeriesInfo, std::int64_t>>& energies) {
+// Ten seconds in which each of these counters of energy grew evenly, and levels stayed: the number of the head, as the
+// page has it.
+std::string power_of(const std::vector<std::pair<SeriesInfo, std::int64_t>>& energies,
+                     const std::string& tile_name = "Power") {
   MemorySink sink(machine("node1", "boot"));
   std::vector<SeriesInfo> series;
   for (const auto& [info, each] : energies) series.push_back(info);
   const std::uint32_t set = sink.declare(series);
   for (int i = 0; i <= 100; ++i) {
     std::vector<std::int64_t> values;
-    for (const auto& [info, each] : energies) values.push_back(each * i);
+    for (const auto& [info, each] : energies) values.push_back(info.kind == Kind::kGauge ? each : each * i);
     const std::vector<std::uint8_t> flags(values.size(), 0);
     sink.sample(set, kSecond + i * kSecond / 10, 1000, values.data(), flags.data());
   }
   sink.end(11 * kSecond, {});
   std::ostringstream out;
   write_html_report(out, lay_out(sink.recording()), "run.sub");
-  const std::string page = out.str(), begin = "{\"name\":\"Power\",";
+  const std::string page = out.str(), begin = "{\"name\":\"" + tile_name + "\",";
   const std::size_t at = page.find(begin);
   if (at == std::string::npos) return "";
   const json tile = json::parse(page.substr(at, page.find('}', at) + 1 - at));
-  return std::to_string(std::lround(tile.at("value").get<double>())) + " W, " +
-         std::to_string(std::lround(tile.at("also").get<double>())) + " J, " +
-         tile.at("note").get<std::string>();
+  const std::string also =
+      tile.at("also").is_null() ? "" : std::to_string(std::lround(tile.at("also").get<double>())) + " J, ";
+  return std::to_string(std::lround(tile.at("value").get<double>())) + " " +
+         tile.at("unit").get<std::string>() + ", " + also + tile.at("note").get<std::string>();
 }
 
 SeriesInfo energy_series(const char* name, const char* unit, const char* text) {
@@ -200,6 +203,21 @@ TEST(ReportPage, ItsHeadHasThePowerOfAWholeNodeBeforeThatOfItsProcessors) {
                        20'000'000'000},
                       {energy_series("cray_pm:::PM_ENERGY:NODE", "J", "energy used by NODE"), 90}}),
             "900 W, 9000 J, whole node");
+}
+
+// As on a recorded machine, whose files do not change.
+TEST(ReportPage, EnergyThatStandsStillIsNotShownAsAPowerOf0W) {
+  const std::pair<SeriesInfo, std::int64_t> still = {
+      energy_series("cray_pm:::PM_ENERGY:NODE", "J", "energy used by NODE"), 0};
+  const std::pair<SeriesInfo, std::int64_t> package = {
+      energy_series("rapl:::PACKAGE_ENERGY:PACKAGE0", "nJ", "energy used by the whole of PACKAGE0"),
+      20'000'000'000};
+  SeriesInfo level = energy_series("cray_pm:::PM_POWER:NODE", "W", "power used by NODE");
+  level.kind = Kind::kGauge;
+  EXPECT_EQ(power_of({still}), "");
+  EXPECT_EQ(power_of({still}, "Energy"), "0 J, its counter stands still");
+  EXPECT_EQ(power_of({still, package}), "200 W, 2000 J, processors");
+  EXPECT_EQ(power_of({still, {level, 1234}}), "1234 W, whole node");
 }
 
 TEST(ReportPage, AtFirstItShowsWhereTimeBytesAndHeatGo) {

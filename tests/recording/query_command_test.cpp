@@ -75,6 +75,33 @@ int main(void) {
   EXPECT_EQ(rows[0].at("values"), json::array({200, 10 * (20 * 5 + 190), 200}));
 }
 
+TEST(OwlCommand, ACopiedStructureHasTheValueThatIsStoredAndNotTheOneBefore) {
+  const std::string compiler = std::string(SUBSTRATA_TOOL) + "-cc";
+  if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("copied.c")) << R"(
+struct both { double low, high; };
+static struct both there[100], here[100];
+__attribute__((noinline)) static void copy(struct both* to, const struct both* from) {
+  for (int i = 0; i < 100; ++i) to[i] = from[i];
+}
+int main(void) {
+  for (int i = 0; i < 100; ++i) ((volatile long*)&here[i])[0] = i + 1;
+  copy(there, here);
+  return 0;
+})";
+  ASSERT_EQ(shell(compiler + " -g -O1 -o " + folder.file("copied") + " " + folder.file("copied.c")).status,
+            0);
+  const Ran ran =
+      tool("owl --json -e 'mem.accesses: filter(size == 16) -> count, sum(value), sum(valued) by kind' -- " +
+           folder.file("copied"));
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json values = json::array({100, 5050, 100});
+  EXPECT_EQ(
+      json::parse(ran.out).at("tables")[0].at("rows"),
+      json::array({{{"keys", {"read"}}, {"values", values}}, {{"keys", {"write"}}, {"values", values}}}));
+}
+
 TEST(OwlCommand, AForkedChildThatEndsByItselfIsNotAborted) {
   if (!has_tool("bash")) GTEST_SKIP() << "bash is not installed";  // its subshells run the handlers of exit()
   const Ran ran = tool("owl -e 'page-faults: count' -- bash -c '(exit 3); echo ended with $?'");
@@ -132,6 +159,17 @@ TEST(OwlCommand, SaysWhyNothingPassed) {
   const Ran ran = tool("owl -e 'mem.accesses: count' -- true");
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.errors, HasSubstr("compile it with substrata-cc"));
+  if (has_tool("mpirun")) {
+    EXPECT_THAT(shell("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " SUBSTRATA_TOOL
+                      " owl -e 'mpi.contents: count' -- mpirun -n 1 true")
+                    .errors,
+                HasSubstr("these are point-to-point messages of an MPI program"));
+  }
+}
+
+TEST(OwlCommand, SaysOnceWhatSeveralProcessesSay) {
+  const Ran ran = tool("owl --json -e 'tracepoint.none.such: count' -- sh -c 'true; /bin/true; /bin/true'");
+  EXPECT_EQ(json::parse(ran.out).at("messages").size(), 1u) << ran.out;
 }
 
 class QueryInRecording : public testing::Test {

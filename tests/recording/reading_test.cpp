@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/program.hpp"
+#include "support/sanitized.hpp"
 #include "synthetic.hpp"
 
 namespace {
@@ -96,21 +97,11 @@ TEST(RecordingC, RefusesWithASentence) {
   EXPECT_EQ(substrata_recording_open(&name, 1, nullptr, 0), nullptr);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
-#ifdef SANITIZED
-#define NEEDS_PYTHON() GTEST_SKIP() << "a library with a sanitizer cannot be loaded into python3"
-#else
 #define NEEDS_PYTHON()                                                                            \
+  if (substrata::tests::kSanitized)                                                               \
+    GTEST_SKIP() << "a library with a sanitizer cannot be loaded into python3";                   \
   if (shell("command -v python3").status != 0 || shell("python3 -c 'import ctypes'").status != 0) \
   GTEST_SKIP() << "python3 is not installed (Debian package python3)"
-#endif
 
 const std::string kPython = "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" PYTHON_MODULE_FOLDER " python3 ";
 

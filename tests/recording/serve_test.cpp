@@ -219,6 +219,20 @@ TEST(Serve, ItsPageShowsNewValuesAsTheyCome) {
   EXPECT_THAT(seen.out, HasSubstr("id=\"state\" role=\"status\"></p>")) << "no error stands there";
 }
 
+// Axes without lines stood there until the second answer.
+TEST(Serve, ItsPageSaysThatItWaitsForTheFirstValues) {
+  Server server({"-i", "600s", "-e", "example:::*"});
+  ASSERT_GT(server.port(), 0) << server.said();
+  const TemporaryFolder folder;
+  const Ran seen = chromium(folder, "http://127.0.0.1:" + std::to_string(server.port()) + "/");
+  if (kSanitized || seen.status != 0 || seen.out.find("<header") == std::string::npos)
+    GTEST_SKIP() << "chromium (Debian package chromium) does not run here: " << seen.errors.substr(0, 300);
+  EXPECT_THAT(seen.errors, testing::Not(HasSubstr("CONSOLE")));
+  EXPECT_THAT(seen.out, HasSubstr("role=\"status\">Waiting for the first values.</p>"));
+  EXPECT_THAT(seen.out, testing::Not(HasSubstr("<canvas")));
+  EXPECT_THAT(seen.out, testing::Not(HasSubstr("class=\"tile\"")));
+}
+
 // Holds so many connections from now on, and sends a byte of an endless request on each again and again.
 pid_t drip(int port, int clients) {
   const pid_t child = fork();

@@ -64,15 +64,16 @@ class Sources:
 
     def __init__(self, texts):
         self.names = {os.path.basename(name) for name in texts}
-        self.tests, self.ctests, self.benchmarks, self.programs = set(), [], set(), ""
+        self.tests, self.ctests, self.benchmarks, programs = set(), [], set(), []
         for name, text in texts.items():
             if name.endswith((".cpp", ".hpp", ".inc")):
                 self.tests.update(f"{suite}.{test}" for suite, test in TEST.findall(text))
                 if not name.startswith("tests/"):
-                    self.programs += text
+                    programs.append(text)
             elif name.endswith(("CMakeLists.txt", ".cmake")):
                 self.ctests += [(test, text) for test in CTEST.findall(text)]
                 self.benchmarks.update(BENCHMARK.findall(text))
+        self.programs = "\n".join(programs)
 
     def has_test(self, name):
         suite, _, test = name.partition(".")

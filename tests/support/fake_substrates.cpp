@@ -46,7 +46,7 @@ constexpr Event kAlpha[] = {
     {.name = "alpha::LOADS", .text = "Loads.", .unit = ""}};
 constexpr Event kBeta[] = {{.name = "a", .text = "First.", .unit = ""},
                            {.name = "b", .text = "Second.", .unit = ""},
-                           {.name = "c", .text = "Third.", .unit = ""}};
+                           {.name = "c", .text = "Third.", .unit = "", .flags = kEventModelled}};
 
 struct Ticking {
   static Status create_set(Device*, Thread*, Set** out) noexcept {
@@ -128,6 +128,7 @@ struct Alpha : Ticking, Opened {
   static void detach(Device*, Thread*) noexcept { ++calls.detaches; }
   static uint32_t event_count(Device*) noexcept { return 6; }
   static Status event_at(Device*, uint32_t index, Event* out) noexcept {
+    ++calls.described;
     *out = kAlpha[index];
     return kSuccess;
   }

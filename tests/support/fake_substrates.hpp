@@ -18,16 +18,16 @@ namespace fake {
 // alpha: a processor with presets, prefix "alpha::" and qualifiers.
 //   0 alpha::CYCLES  1 alpha::INSTRUCTIONS  2 alpha::BROKEN (cannot be programmed)  3 alpha::HIDDEN
 //   (unavailable) 4 alpha::CYCLES:u (qualified)  5 alpha::LOADS
-// beta: three events "a", "b", "c" at most two at once, no optional slot. gone: detect refuses. delta:
-// everything configurable, kernel multiplexing, overflow by its own means. An event of index i counts (i + 1)
-// for every tick. All describe the names of their events; alpha, gone and delta count how often they are
-// detected, alpha and delta how often they are opened.
+// beta: three events "a", "b", "c" at most two at once, no optional slot; "c" comes from a model.
+// gone: detect refuses. delta: everything configurable, kernel multiplexing, overflow by its own
+// means. An event of index i counts (i + 1) for every tick. All describe the names of their events;
+// alpha, gone and delta count how often they are detected, alpha and delta how often they are opened.
 inline std::atomic<int64_t> ticks{0};
 
 struct Calls {
   std::atomic<int> detects{0}, opens{0}, closes{0}, attaches{0}, detaches{0}, creates{0}, destroys{0},
-      starts{0}, stops{0}, armed{0};
-  std::atomic<int> overlaps{0};  // calls on one set that met another call on it
+      starts{0}, stops{0}, armed{0}, described{0};  // described: events of Alpha
+  std::atomic<int> overlaps{0};                     // calls on one set that met another call on it
   std::atomic<bool> read_fails{false}, configure_fails{false};
 };
 inline Calls calls;

@@ -185,6 +185,7 @@ Result<EventInfo> Catalogue::make_info(uint32_t code) {
         return info;
       }
       info.component = composition->component;
+      if (composition->modelled) info.flags |= kEventModelled;
       // The terms as the formula counts them, be they natives or events with formulas of their own.
       info.term_count = static_cast<uint32_t>(event.terms.size());
       for (const std::string& term : event.terms) {

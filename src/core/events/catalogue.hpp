@@ -56,6 +56,7 @@ struct Composition {
   int component = -1;
   std::vector<uint32_t> natives;  // indices in the component's catalogue, in the order of the formula's terms
   Formula formula;
+  bool modelled = false;  // a term comes from a model
 };
 
 // Everything one can know of an event. Owned strings, so that it outlives the substrate.

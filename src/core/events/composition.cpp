@@ -47,6 +47,7 @@ Result<Composition> Catalogue::compose_native(uint32_t code, NativeEvent event) 
   composition.code = code;
   composition.component = event.component;
   composition.natives = {event.index};
+  composition.modelled = component->has(kModelled) || (description.flags & kEventModelled) != 0;
   return composition;
 }
 
@@ -80,6 +81,7 @@ Result<Composition> Catalogue::compose_user_event(uint32_t code, int depth) {
     if (composition.component >= 0 && part->component != composition.component)
       return refuse(Code::kCombination, "%s: its terms belong to different components", event.name.c_str());
     composition.component = part->component;
+    composition.modelled = composition.modelled || part->modelled;
     composition.natives.insert(composition.natives.end(), part->natives.begin(), part->natives.end());
     parts.push_back(std::move(part->formula));
   }

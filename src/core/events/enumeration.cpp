@@ -87,8 +87,7 @@ Result<uint32_t> Catalogue::next_native(uint32_t code, Enumerate how, Component&
       return refuse(Code::kNoComponent, "%s", status.note);  // as PAPI answers for a disabled one
   } else {
     const Result<NativeEvent> event = codes_.at(code);
-    if (!event) return event.error();
-    if (event->component != component.index())
+    if (!event || event->component != component.index())
       return refuse(Code::kInvalid, "event 0x%08x is not one of %s", code, component.name());
     start = event->index + 1;
   }

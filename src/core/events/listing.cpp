@@ -1,6 +1,8 @@
 // Reads component catalogues for listings.
 #include "events/listing.hpp"
 
+#include <algorithm>
+
 #include "events/event_spec.hpp"
 
 namespace substrata {
@@ -32,6 +34,18 @@ const std::vector<uint32_t>& Listing::qualified(Component& component, const std:
   const Names& names = names_of(component);
   const auto found = names.qualified.find(plain);
   return found != names.qualified.end() ? found->second : none;
+}
+
+const std::vector<std::string>& Listing::full_names(Component& component) {
+  std::vector<std::string>& names = full_names_[component.index()];
+  const uint32_t count = component.event_count();
+  names.resize(std::max<size_t>(names.size(), count));
+  for (uint32_t index = 0; index < count; ++index) {
+    Event event;
+    if (names[index].empty() && component.event_at(index, &event).ok())
+      names[index] = component.full_name(event.name);
+  }
+  return names;
 }
 
 bool Listing::has(Component& component, const std::string& name) {

@@ -19,7 +19,12 @@ class Listing {
   // The indices of the qualified forms of an event, by its plain name.
   const std::vector<uint32_t>& qualified(Component& component, const std::string& plain);
   bool has(Component& component, const std::string& name);
-  void clear() noexcept { names_.clear(); }
+  // The names, with the component where they need it, of all its events, shown or not, by index; "" of none.
+  const std::vector<std::string>& full_names(Component& component);
+  void clear() noexcept {
+    names_.clear();
+    full_names_.clear();
+  }
 
  private:
   struct Names {
@@ -29,6 +34,7 @@ class Listing {
   };
   Names& names_of(Component& component);
   std::unordered_map<int, Names> names_;
+  std::unordered_map<int, std::vector<std::string>> full_names_;
 };
 
 }  // namespace substrata

@@ -59,10 +59,11 @@ Status Catalogue::unknown(std::string_view name, Component* only, std::string_vi
       for (const std::string& event : component->known_events()) near.offer(component->full_name(event));
       continue;
     }
-    const uint32_t count = component->event_count();
-    for (uint32_t index = 0; index < count; ++index) {
+    // A substrate is asked again for the few that are near.
+    const std::vector<std::string>& names = listing_.full_names(*component);
+    for (uint32_t index = 0; index < names.size(); ++index) {
       Event event;
-      if (listing_.shows(*component, index, &event)) near.offer(component->full_name(event.name));
+      if (near.takes(names[index]) && listing_.shows(*component, index, &event)) near.offer(names[index]);
     }
   }
   if (only == nullptr) {

@@ -34,15 +34,25 @@ size_t edit_distance(std::string_view a, std::string_view b, size_t limit) {
 NearNames::NearNames(std::string_view wanted, size_t how_many)
     : wanted_(wanted.substr(0, 256)), how_many_(how_many) {}
 
-void NearNames::offer(std::string_view name) {
-  // A third of the letters wrong is still a likely slip of the pen.
-  const size_t limit = std::max<size_t>(2, wanted_.size() / 3);
-  size_t distance = edit_distance(wanted_, name, limit);
+// The most that a name may differ by; a third of the letters wrong is still a likely slip of the pen.
+size_t NearNames::limit() const noexcept {
+  const size_t most = std::max<size_t>(2, wanted_.size() / 3);
+  if (kept_.size() < how_many_ || kept_.back().first == 0) return most;
+  return std::min(most, kept_.back().first - 1);  // what is no nearer comes too late
+}
+
+size_t NearNames::distance_to(std::string_view name) const {
+  const size_t most = limit();
+  const size_t distance = edit_distance(wanted_, name, most);
   // The end of a name is often what is remembered ("TASK-CLOCK" of "perf::TASK-CLOCK").
   const size_t colon = name.rfind("::");
-  if (colon != std::string_view::npos)
-    distance = std::min(distance, edit_distance(wanted_, name.substr(colon + 2), limit));
-  if (distance > limit) return;
+  if (colon == std::string_view::npos) return distance;
+  return std::min(distance, edit_distance(wanted_, name.substr(colon + 2), most));
+}
+
+void NearNames::offer(std::string_view name) {
+  const size_t distance = distance_to(name);
+  if (distance > limit()) return;
   for (const auto& kept : kept_) {
     if (kept.second == name) return;
   }

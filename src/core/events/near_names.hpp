@@ -11,11 +11,16 @@ namespace substrata {
 class NearNames {
  public:
   explicit NearNames(std::string_view wanted, size_t how_many = 3);
+  // Whether offer() would keep it, were it not there already.
+  bool takes(std::string_view name) const { return distance_to(name) <= limit(); }
   void offer(std::string_view name);
   // Best first; empty when nothing is close.
   std::vector<std::string> best() const;
 
  private:
+  size_t limit() const noexcept;
+  size_t distance_to(std::string_view name) const;  // above the limit: any number above it
+
   std::string wanted_;
   size_t how_many_;
   std::vector<std::pair<size_t, std::string>> kept_;

@@ -40,6 +40,7 @@ Status add_resolved(EventSet& set, Result<Composition> composition) {
   natives.reserve(set.natives.size() + composition->natives.size());
   natives = set.natives;
   EventSet::Entry& added = entries.emplace_back(EventSet::Entry{code, std::move(composition->formula), {}});
+  added.modelled = composition->modelled || component->has(kModelled);
   added.positions.reserve(composition->natives.size());
   for (const uint32_t native : composition->natives) added.positions.push_back(position_of(native, &natives));
   const Status status = set.program(std::move(entries), std::move(natives));

@@ -38,6 +38,7 @@ class alignas(kCacheLine) EventSet {
     Formula formula;
     std::vector<uint16_t> positions;  // of its terms in `natives`
     bool armed = false;
+    bool modelled = false;
   };
   Component* component = nullptr;
   ThreadState* thread = nullptr;  // that measures; set with the component

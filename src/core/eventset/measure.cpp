@@ -161,7 +161,9 @@ Status read_set_details(int handle, ValueDetail* details, uint32_t capacity) {
     if (!set.running()) {
       if (const Status status = set.has_values(); !status.ok()) return status;
     }
-    const uint32_t modelled = set.component->has(kModelled) ? static_cast<uint32_t>(kValueModelled) : 0u;
+    const auto modelled = [&](size_t at) {
+      return set.entries[at].modelled ? static_cast<uint32_t>(kValueModelled) : 0u;
+    };
     // Multiplexed values are distinguished from those counted all the time, and those that miss overflows from
     // the others, also after the stop.
     const bool qualified = !set.running() && set.started_once &&
@@ -174,7 +176,7 @@ Status read_set_details(int handle, ValueDetail* details, uint32_t capacity) {
         details[i] = ValueDetail{};
         details[i].value = set.values[i];
         details[i].time_ns = before;
-        details[i].flags = modelled;
+        details[i].flags = modelled(i);
       }
       return kSuccess;
     }
@@ -193,7 +195,7 @@ Status read_set_details(int handle, ValueDetail* details, uint32_t capacity) {
         merged.flags |= part.flags;
       }
       merged.value = entry.formula.evaluate(set.native_values.data(), entry.positions.data(), set.clock_hz);
-      merged.flags |= modelled;
+      merged.flags |= modelled(i);
       if (qualified) merged.value = set.last[i];
       details[i] = merged;
     }

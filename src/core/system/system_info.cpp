@@ -16,8 +16,10 @@
 #include "base/environment.hpp"
 #include "base/immortal.hpp"
 #include "base/kept.hpp"
+#include "base/parse.hpp"
 #include "sysfs/sysfs.hpp"
 #include "system/amd_tlbs.hpp"
+#include "system/arm_processor.hpp"
 #include "system/timers.hpp"
 
 #if defined(__x86_64__)
@@ -40,19 +42,6 @@ std::string first_line(const std::string& path) {
   return text.substr(0, text.find('\n'));
 }
 
-// How the kernel names the first processor; empty where /proc/cpuinfo says nothing. A hypervisor may give the kernel
-// another name than the processor gives itself (CPUID), which is what hwloc has.
-std::string kernels_model_name() {
-  std::string text;
-  sysfs::read_text(machine_root() + std::string("/proc/cpuinfo"), &text);
-  const size_t key = text.find("model name");
-  const size_t colon = key == std::string::npos ? key : text.find(':', key);
-  if (colon == std::string::npos) return {};
-  const size_t begin = text.find_first_not_of(" \t", colon + 1);
-  const size_t end = std::min(text.find('\n', colon), text.size());
-  return begin < end ? text.substr(begin, end - begin) : std::string();
-}
-
 const char* text_of(hwloc_obj_t object, const char* key) {
   const char* text = object != nullptr ? hwloc_obj_get_info_by_name(object, key) : nullptr;
   return text != nullptr ? text : "";
@@ -72,24 +61,6 @@ int vendor_number(const std::string& name) {
   }
   return 0;
 }
-
-#if defined(__aarch64__)
-// The implementer field of MIDR_EL1 is what PAPI uses as vendor number, where it knows it.
-int arm_vendor(int implementer) {
-  switch (implementer) {
-    case 0x41:
-    case 0x42:
-    case 0x43:
-    case 0x46:
-    case 0x48:
-    case 0x51:
-    case 0x50:
-      return implementer;
-    default:
-      return 7;
-  }
-}
-#endif
 
 #if defined(__x86_64__)
 TlbRegisters tlb_registers(unsigned leaf) {
@@ -204,14 +175,11 @@ int megahertz(const char* file, int fallback) {
 }
 
 // Of a recorded machine what its /proc/cpuinfo says, 0 where it says nothing.
-int clock_mhz() {
-  const std::string root = machine_root();
-  if (root.empty()) return static_cast<int>(cycle_hz() / 1e6);
-  std::string text;
-  sysfs::read_text(root + "/proc/cpuinfo", &text);
-  const size_t at = text.find("cpu MHz");
-  const size_t colon = at == std::string::npos ? at : text.find(':', at);
-  return colon == std::string::npos ? 0 : static_cast<int>(std::strtod(text.c_str() + colon + 1, nullptr));
+int clock_mhz(std::string_view cpuinfo) {
+  if (*machine_root() == '\0') return static_cast<int>(cycle_hz() / 1e6);
+  std::string text(value_of_key(cpuinfo, "cpu MHz"));
+  if (text.empty()) text = value_of_key(cpuinfo, "clock");  // "3800.000000MHz", of POWER
+  return static_cast<int>(std::strtod(text.c_str(), nullptr));
 }
 
 struct Unload {
@@ -224,9 +192,9 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   if (environment_misleads("HWLOC_")) return nullptr;
   if (hwloc_topology_init(&raw) != 0) return nullptr;
   const std::unique_ptr<hwloc_topology, Unload> topology(raw);
+  const std::string root = machine_root();
 #if HWLOC_API_VERSION >= 0x00020100
   // It prints that it misses them.
-  const std::string root = machine_root();
   if (access((root + "/sys/devices/system/cpu/cpu0/topology").c_str(), R_OK | X_OK) != 0 &&
       access((root + "/sys/bus/cpu/devices/cpu0/topology").c_str(), R_OK | X_OK) != 0)
     hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "linux");
@@ -246,26 +214,23 @@ std::unique_ptr<HardwareInfo> load_hardware() {
   if (package == nullptr) package = hwloc_get_root_obj(raw);
   info->vendor_name = text_of(package, "CPUVendor");
   info->own_name = text_of(package, "CPUModel");
-  info->model_name = kernels_model_name();
+  // A hypervisor may give the kernel another name than the processor gives itself (CPUID), which is what hwloc has.
+  std::string cpuinfo;
+  sysfs::read_text(root + "/proc/cpuinfo", &cpuinfo);
+  info->model_name = value_of_key(cpuinfo, "model name");
   if (info->model_name.empty()) info->model_name = info->own_name;
   info->family = std::atoi(text_of(package, "CPUFamilyNumber"));
   info->family_model = std::atoi(text_of(package, "CPUModelNumber"));
   info->stepping = std::atoi(text_of(package, "CPUStepping"));
   info->vendor = vendor_number(info->vendor_name);
-#if defined(__aarch64__)
-  const int implementer = static_cast<int>(std::strtol(text_of(package, "CPUImplementer"), nullptr, 0));
-  info->vendor = arm_vendor(implementer);
-  if (info->vendor_name.empty()) info->vendor_name = "ARM";
-  info->family_model = static_cast<int>(std::strtol(text_of(package, "CPUPart"), nullptr, 0));
-  info->stepping = static_cast<int>(std::strtol(text_of(package, "CPURevision"), nullptr, 0));
-#endif
   if (info->vendor_name.empty() && info->model_name.starts_with("POWER")) {
     info->vendor_name = "IBM";
     info->vendor = vendor_number(info->vendor_name);
   }
   info->model = info->family_model;
   info->revision = static_cast<float>(info->stepping);
-  info->clock_mhz = clock_mhz();
+  add_arm_processor(cpuinfo, info.get());
+  info->clock_mhz = clock_mhz(cpuinfo);
   info->max_mhz = megahertz("cpuinfo_max_freq", info->clock_mhz);
   info->min_mhz = megahertz("cpuinfo_min_freq", info->clock_mhz);
   add_caches(raw, info.get());
@@ -278,20 +243,6 @@ std::unique_ptr<HardwareInfo> load_hardware() {
 #endif
   if (info->virtualised) info->virtual_version = first_line("/sys/class/dmi/id/product_version");
   return info;
-}
-
-int64_t number_after(std::string_view text, std::string_view key) {
-  size_t at = 0;
-  while (at < text.size()) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    if (line.starts_with(key)) {
-      const std::string rest(line.substr(key.size()));
-      return std::strtoll(rest.c_str(), nullptr, 10);
-    }
-    at = end + 1;
-  }
-  return -1;
 }
 
 }  // namespace
@@ -376,19 +327,18 @@ Result<AddressMap> executable_info() {
 
 Result<MemoryInfo> parse_status(const std::string& text) {
   MemoryInfo info;
-  info.peak_kib = number_after(text, "VmPeak:");
-  info.size_kib = number_after(text, "VmSize:");
+  info.peak_kib = number_of_key(text, "VmPeak", -1);
+  info.size_kib = number_of_key(text, "VmSize", -1);
   if (info.size_kib < 0) return refuse(Code::kInvalid, "the status of the process does not contain its size");
-  info.resident_kib = number_after(text, "VmRSS:");
-  info.high_water_kib = number_after(text, "VmHWM:");
-  info.shared_kib = std::max<int64_t>(0, number_after(text, "RssFile:")) +
-                    std::max<int64_t>(0, number_after(text, "RssShmem:"));
-  info.text_kib = number_after(text, "VmExe:");
-  info.library_kib = number_after(text, "VmLib:");
-  info.heap_kib = number_after(text, "VmData:");
-  info.locked_kib = number_after(text, "VmLck:");
-  info.stack_kib = number_after(text, "VmStk:");
-  info.page_table_kib = number_after(text, "VmPTE:");
+  info.resident_kib = number_of_key(text, "VmRSS", -1);
+  info.high_water_kib = number_of_key(text, "VmHWM", -1);
+  info.shared_kib = number_of_key(text, "RssFile", 0) + number_of_key(text, "RssShmem", 0);
+  info.text_kib = number_of_key(text, "VmExe", -1);
+  info.library_kib = number_of_key(text, "VmLib", -1);
+  info.heap_kib = number_of_key(text, "VmData", -1);
+  info.locked_kib = number_of_key(text, "VmLck", -1);
+  info.stack_kib = number_of_key(text, "VmStk", -1);
+  info.page_table_kib = number_of_key(text, "VmPTE", -1);
   info.page_bytes = sysconf(_SC_PAGESIZE);
   return info;
 }

@@ -1,6 +1,6 @@
 // The page of `substrata serve`: asks for the newest values and draws what it has seen since it was opened.
 const KEPT = 600;  // points of a series
-const asks = { last: null, failed: false };
+const asks = { last: null, answers: 0, drawn: false };
 
 // The values of one answer as new points.
 function takeLive(answer) {
@@ -21,6 +21,9 @@ function takeLive(answer) {
     if (series.kind !== 'gauge') {
       point = value === null || series.last === null || series.last === undefined || !(span > 0) ? null : (value - series.last) / span;
       series.last = value;
+      // Nothing runs on 0 W: that counter of energy stands still.
+      series.still = point === 0 && series.unit === 'J';
+      if (series.still) point = null;
     }
     if (before && !(span > 0)) continue;
     series.total = value;
@@ -44,8 +47,13 @@ function drawLive() {
   tiles.textContent = '';
   for (const index of hasCharts ? shownLines : data.series.map((one, i) => i)) {
     const series = data.series[index];
-    tile(tiles, { name: labelOf(series), value: series.v[series.v.length - 1], unit: unitOf(series), note: series.scope, modelled: series.modelled, origin: series.origin });
+    tile(tiles, { name: labelOf(series), value: series.v[series.v.length - 1], unit: unitOf(series), note: series.still ? 'its counter stands still' : series.scope, modelled: series.modelled, origin: series.origin });
   }
+}
+
+function say(words, kind) {
+  byId('state').textContent = words;
+  byId('state').className = kind;
 }
 
 async function askLive() {
@@ -55,19 +63,21 @@ async function askLive() {
     const answer = await reply.json();
     if (asks.begin === undefined) asks.begin = answer.seconds;
     const fresh = takeLive(answer);
-    byId('state').textContent = '';
-    if (fresh || !asks.drawn) {
-      asks.drawn = true;
-      if (hasCharts && byId('lines')) {
-        shownLines = new Set(usualSeries());
-      } else if (hasCharts) {
+    // Counts become rates with the second answer; axes before that would be empty.
+    asks.answers += 1;
+    asks.drawn = asks.drawn || (asks.answers > 1 && data.series.some((one) => one.v.some((value) => value !== null)));
+    say(asks.drawn ? '' : 'Waiting for the first values.', 'dim');
+    if (asks.drawn) {
+      if (hasCharts && !byId('lines')) {
         setUpTimes();
+      } else if (hasCharts && fresh) {
+        shownLines = new Set(usualSeries());
       }
+      drawLive();
+      if (hasCharts) drawTimes();
     }
-    drawLive();
-    if (hasCharts) drawTimes();
   } catch (error) {
-    byId('state').textContent = 'No newer values: ' + error.message;
+    say('No newer values: ' + error.message, 'warn');
   }
   setTimeout(askLive, data.interval_ms);
 }
@@ -76,7 +86,7 @@ function startLive() {
   const head = byId('head');
   const line = element('p', { class: 'dim' }, head, 'Newest values, every ' + quantity(data.interval_ms / 1000, 's') + '; for other programs at ');
   element('a', { href: 'metrics' }, line, 'metrics');
-  element('p', { class: 'warn', id: 'state', role: 'status' }, head);
+  element('p', { class: 'dim', id: 'state', role: 'status' }, head, 'Waiting for the first values.');
   element('div', { class: 'tiles', id: 'tiles' }, byId('overview'));
   data.series = [];
   data.regions = [];

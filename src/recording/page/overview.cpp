@@ -146,21 +146,29 @@ class Overview {
     return has("ENERGY_UJ:ZONE") && !has("SUBZONE") && info.text.find("package") != std::string::npos;
   }
 
+  // A counter of energy that stands still does not count, for nothing runs on 0 W.
   void energy() {
+    const SeriesInfo* stands_still = nullptr;
     for (int scheme = 0; scheme < 3; ++scheme) {
-      double sum = NAN;
+      double sum = 0;
       const SeriesInfo* about = nullptr;
       for (const Group& one : groups_) {
-        if (!has_energy(*one.about, scheme)) continue;
-        const double total = total_of(one);
+        const double total = has_energy(*one.about, scheme) ? total_of(one) : NAN;
         if (!std::isfinite(total)) continue;
-        sum = (std::isnan(sum) ? 0 : sum) + total;
+        sum += total;
         if (about == nullptr || one.about->modelled) about = one.about;
       }
-      if (!std::isfinite(sum) || timeline_.seconds <= 0) continue;
+      if (stands_still == nullptr) stands_still = about;
+      if (sum == 0 || timeline_.seconds <= 0) continue;
       add("Power", sum / timeline_.seconds, "W", scheme == 0 ? "whole node" : "processors", about);
       return also(sum, "J");
     }
+    if (const Group* power = group({"cray_pm:::PM_POWER:NODE"})) {
+      double sum = 0;
+      for (const Trace* trace : power->traces) sum += summarize(*trace).level.mean;
+      return add("Power", sum, "W", "whole node", power->about);
+    }
+    if (stands_still != nullptr) add("Energy", 0, "J", "its counter stands still", stands_still);
   }
   void ranks() {
     std::size_t count = 0;

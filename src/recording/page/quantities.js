@@ -106,7 +106,12 @@ const LABELS = [
   [/^process:::memory:resident$/, 'Resident memory'], [/^net:::(.*):rx:bytes$/, 'Received by $1'],
   [/^net:::(.*):tx:bytes$/, 'Sent by $1'], [/^thermal_model:::(.*):temperature$/, 'Temperature of $1'], [/^metric:::(.*)$/, '$1'],
   [/^infiniband:::(.*):port_xmit_data$/, 'Sent by $1'], [/^infiniband:::(.*):port_rcv_data$/, 'Received by $1'],
+  [/^cxi:::(.*):hni_sts_tx_ok_octets$/, 'Sent by $1'], [/^cxi:::(.*):hni_sts_rx_ok_octets$/, 'Received by $1'],
   [/^nvml:::.*:device_(\d+):power$/, 'Power of GPU $1'], [/^nvml:::.*:device_(\d+):temperature$/, 'Temperature of GPU $1'],
+  [/^(?:rocm|amd)_smi:::power_(?:average|current):device=(\d+).*$/, 'Power of GPU $1'],
+  [/^(?:rocm|amd)_smi:::temp_current.*device=(\d+).*$/, 'Temperature of GPU $1'],
+  [/^cray_pm:::PM_(?:POWER|ENERGY):NODE$/, 'Power of the node'], [/^powercap:::ENERGY_UJ:ZONE(\d+)$/, 'Power of zone $1'],
+  [/^rapl:::PACKAGE_ENERGY:PACKAGE(\d+)$/, 'Power of package $1'],
 ];
 function labelOf(series) {
   for (const [pattern, label] of LABELS) if (pattern.test(series.name)) return series.name.replace(pattern, label);
@@ -136,7 +141,8 @@ function usualSeries() {
     .sort((a, b) => data.series[a[1]].name.includes(':lo:') - data.series[b[1]].name.includes(':lo:') || b[0] - a[0])
     .map(([, index]) => index)[0];
   const hottest = data.series.findIndex((one) => one.changes && one.unit === 'degC' && one.kind === 'gauge');
-  const power = data.series.findIndex((one) => one.changes && (one.unit === 'J' || one.unit === 'W'));
+  // A level has a value at once and where a counter of energy stands still.
+  const power = ['W', 'J'].map((unit) => data.series.findIndex((one) => one.changes && one.unit === unit)).find((i) => i >= 0);
   const metrics = data.series.map((one, index) => index)
     .filter((index) => data.series[index].changes && data.series[index].name.startsWith('metric:::'));
   const found = [first(/^perf::TASK-CLOCK$/, /^process:::cpu:time$/, /^machine:busy$/), ...metrics,

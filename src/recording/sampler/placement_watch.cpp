@@ -17,15 +17,6 @@ namespace {
 
 constexpr std::size_t kMostTasks = 4096;
 
-// The value of a line "name : value" or "name:\tvalue"; empty: there is none.
-std::string line_value(const std::string& text, const std::string& name) {
-  const std::size_t at = text.rfind("\n" + name);
-  if (at == std::string::npos) return {};
-  const std::size_t colon = text.find(':', at);
-  if (colon == std::string::npos) return {};
-  return std::string(trimmed(text.substr(colon + 1, text.find('\n', colon) - colon - 1)));
-}
-
 std::int64_t rank_from_environment(pid_t pid) {
   const std::string all = '\0' + contents_of("/proc/" + std::to_string(pid) + "/environ");
   for (const char* name : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="}) {
@@ -112,7 +103,7 @@ void PlacementWatch::look_at_task(pid_t pid, pid_t tid) {
   one.task.waited_s = 1e-9 * static_cast<double>(waited);
   std::int64_t moves = 0;
   one.task.moves_counted =
-      parse_integer(line_value(contents_of(folder + "/sched"), "se.nr_migrations"), &moves);
+      parse_integer(value_of_key(contents_of(folder + "/sched"), "se.nr_migrations"), &moves);
   if (one.task.moves_counted)
     one.task.moves = moves;
   else
@@ -121,7 +112,7 @@ void PlacementWatch::look_at_task(pid_t pid, pid_t tid) {
   // What changes rarely is read more and more rarely.
   if (power_of_two(++one.looks)) {
     one.task.allowed =
-        recording::numbers_from_text(line_value(contents_of(folder + "/status"), "Cpus_allowed_list"));
+        recording::numbers_from_text(value_of_key(contents_of(folder + "/status"), "Cpus_allowed_list"));
     if (one.task.rank < 0) one.task.rank = rank_ >= 0 ? rank_ : rank_from_environment(pid);
   }
 }

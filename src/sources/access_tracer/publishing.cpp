@@ -61,7 +61,10 @@ void ThreadPublisher::put(uintptr_t pc, uintptr_t address, unsigned kind, uint64
     access.size = part;
     access.kind = kKinds[kind];
     access.phase = phase();
-    settle();
+    // GCC announces a copy's write before its read, and both before the copy.
+    const bool may_be_copied =
+        kind == SUBSTRATA_MEMORY_READ && has_written_ && !has_read_ && written_.size == part;
+    if (!may_be_copied) settle();
     address += part;
     size -= part;
     if (!keeps_values_) {
@@ -70,7 +73,12 @@ void ThreadPublisher::put(uintptr_t pc, uintptr_t address, unsigned kind, uint64
       // The program is about to do the same.
       std::memcpy(&access.detail, reinterpret_cast<const void*>(access.address), value_bytes(access));
       access.flags = SUBSTRATA_FLAG_VALUE;
-      append(access);
+      if (may_be_copied) {
+        read_ = access;
+        has_read_ = true;
+      } else {
+        append(access);
+      }
     } else {
       written_ = access;
       has_written_ = true;
@@ -88,6 +96,8 @@ void ThreadPublisher::settle() {
   else
     written_.detail = 0;
   append(written_);
+  if (has_read_) append(read_);
+  has_read_ = false;
 }
 
 void ThreadPublisher::branch(uintptr_t block) {
@@ -166,7 +176,7 @@ void ThreadPublisher::close() {
 }
 
 void ThreadPublisher::after_fork() {
-  has_written_ = false;
+  has_written_ = has_read_ = false;
   whole_.release();
   publisher_.release();
   table_.records.end = table_.records.next;

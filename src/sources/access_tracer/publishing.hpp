@@ -51,7 +51,7 @@ class ThreadPublisher {
   void put(const substrata_transaction& transaction);
   void append(substrata_transaction transaction);
   uint16_t phase() const { return __atomic_load_n(*table_.phase, __ATOMIC_RELAXED); }
-  // Puts the write that waits for its value, which the program has stored by now.
+  // Puts the write that waits for its value, which the program has stored by now, and the read behind it.
   void settle();
 
   substrata_memory_thread& table_;
@@ -67,7 +67,9 @@ class ThreadPublisher {
   bool keeps_values_ = false;
   bool delivers_before_frees_ = false;
   bool has_written_ = false;
+  bool has_read_ = false;
   substrata_transaction written_{};  // a write whose value is not known yet
+  substrata_transaction read_{};     // came behind it; the value that is copied to it, maybe
   uint32_t number_ = 0;
   uint64_t sequence_ = 0;
   Burst burst_;

@@ -7,25 +7,13 @@
 #include <cstdint>
 #include <new>
 
+#include "base/sanitizers.hpp"
+
 #if !defined(__x86_64__) || defined(SUBSTRATA_STACK_UCONTEXT)
 #include <ucontext.h>
 #define SUBSTRATA_STACK_PORTABLE 1
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SUBSTRATA_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SUBSTRATA_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define SUBSTRATA_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SUBSTRATA_TSAN 1
-#endif
-#endif
 #ifdef SUBSTRATA_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif

@@ -111,7 +111,9 @@ void write_rates(std::ostream& out, const std::vector<Rate>& rates, const std::s
                  std::uint64_t cores) {
   for (const Rate& one : rates) {
     char line[200];
-    std::snprintf(line, sizeof line, "  %-20s %16s", one.name.c_str(), with_letter(one.one, unit).c_str());
+    const std::string size = one.bytes == 0 ? "" : ", in " + topology::size_text(one.bytes);
+    std::snprintf(line, sizeof line, "  %-20s %16s", (one.name + size).c_str(),
+                  with_letter(one.one, unit).c_str());
     out << line;
     std::snprintf(line, sizeof line, " %16s", with_letter(one.all, unit).c_str());
     out << (cores > 1 ? line : "") << "\n";
@@ -145,8 +147,10 @@ void write_roofs(std::ostream& out, const Peaks& peaks) {
   write_rates(out, peaks.operations, "FLOP/s", peaks.cores);
   write_rates(out, peaks.memory, "B/s", peaks.cores);
   out << "  Operations: multiply and add, double precision, by vector width. Bytes: STREAM's triad, 24 bytes "
-         "an "
-         "element.\n";
+         "an element.\n";
+  if (!peaks.memory.empty() && peaks.memory.back().bytes < 4 * peaks.last_cache)
+    out << "  Memory was measured in less than four times the largest cache, which is said to hold "
+        << topology::size_text(peaks.last_cache) << ":\n  a part of its rate may be the cache's.\n";
 }
 
 void write_points(std::ostream& out, const Peaks& peaks, const std::vector<Point>& points) {

@@ -2,6 +2,7 @@
 #include "roofline/peaks.hpp"
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +26,8 @@ namespace {
 
 constexpr double kStretch = 0.04;  // seconds
 constexpr int kStretches = 3;
-constexpr std::uint64_t kLeastMemory = 48ULL << 20;
+constexpr std::uint64_t kLeastMemory = 48ULL << 20, kMostMemory = 1ULL << 30;
+constexpr std::uint64_t kHugePage = 2ULL << 20;
 
 // The first processor of each core that this thread may use.
 std::vector<int> processors_of_cores(const topology::Machine& machine) {
@@ -134,9 +136,15 @@ Work triad_of(const Kernels& kernels, std::uint64_t bytes) {
   constexpr std::size_t kApart = 9 * 8;
   double* memory = nullptr;
   while (memory == nullptr) {
-    memory = static_cast<double*>(std::aligned_alloc(64, 3 * (count + kApart) * sizeof(double)));
+    const std::size_t size = 3 * (count + kApart) * sizeof(double);
+    const std::size_t alignment = size < kHugePage ? 64 : kHugePage;
+    memory =
+        static_cast<double*>(std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment));
     if (memory == nullptr && count == 64) throw std::bad_alloc();
-    if (memory == nullptr) count = std::max<std::size_t>(64, count / 2 / 8 * 8);
+    if (memory == nullptr)
+      count = std::max<std::size_t>(64, count / 2 / 8 * 8);
+    else if (alignment == kHugePage)
+      madvise(memory, size, MADV_HUGEPAGE);  // a virtual machine needs seconds for a gigabyte of small pages
   }
   const std::shared_ptr<double> kept_memory(memory, Free{});
   std::fill_n(memory, 3 * (count + kApart), 1.0);
@@ -217,6 +225,32 @@ std::uint64_t memory_to_use(const std::string& root) {
   return most;
 }
 
+std::vector<Level> levels(const topology::Machine& machine, std::uint64_t memory) {
+  const std::vector<int> all = processors_of_cores(machine);
+  std::vector<const topology::Object*> caches;
+  caches_of(machine.root, all.front(), &caches);
+  std::vector<Level> out;
+  std::uint64_t inner = 0, largest = 0;
+  for (const topology::Object* cache : caches) {
+    std::uint64_t sharing = 0;
+    for (const int processor : all)
+      sharing += static_cast<std::uint64_t>(
+          std::count(cache->processors.begin(), cache->processors.end(), processor));
+    const std::uint64_t share = cache->bytes / std::max<std::uint64_t>(1, sharing);
+    // Sixteen times the level before come from this one, whatever more it holds.
+    const std::uint64_t most = inner == 0 ? cache->bytes : 16 * inner;
+    largest = std::max(largest, cache->bytes);
+    // A cache whose share is not larger than the one before it cannot be measured apart.
+    if (share / 2 > inner)
+      out.push_back({cache->name, std::min(cache->bytes / 2, most), std::min(share / 2, most)});
+    inner = std::max(inner, share);
+  }
+  std::uint64_t bytes = std::min(std::max(kLeastMemory, 4 * largest), kMostMemory);
+  if (memory != 0) bytes = std::min(bytes, memory / 4);
+  out.push_back({"memory", bytes, std::max(bytes, kLeastMemory * all.size() / 4) / all.size()});
+  return out;
+}
+
 Peaks measure_peaks(const topology::Machine& machine,
                     const std::function<void(const std::string&)>& progress) {
   Peaks out;
@@ -229,31 +263,17 @@ Peaks measure_peaks(const topology::Machine& machine,
     const double alone = rate_of(one, make);
     out.operations.push_back({width.name, alone, all.size() > 1 ? rate_of(all, make) : alone, 0});
   }
-  std::vector<const topology::Object*> caches;
-  caches_of(machine.root, one.front(), &caches);
-  std::uint64_t largest = 0;
-  const auto measure = [&](const std::string& name, std::uint64_t alone_bytes, std::uint64_t shared_bytes) {
-    progress("bandwidth, " + name);
-    const double alone = rate_of(one, [&] { return triad_of(kernels.back(), alone_bytes); });
-    const double together =
-        all.size() > 1 ? rate_of(all, [&] { return triad_of(kernels.back(), shared_bytes); }) : alone;
-    out.memory.push_back({name, alone, together, alone_bytes});
-  };
-  std::uint64_t inner = 0;
-  for (const topology::Object* cache : caches) {
-    std::uint64_t sharing = 0;
-    for (const int processor : all)
-      sharing += static_cast<std::uint64_t>(
-          std::count(cache->processors.begin(), cache->processors.end(), processor));
-    const std::uint64_t share = cache->bytes / std::max<std::uint64_t>(1, sharing);
-    largest = std::max(largest, cache->bytes);
-    // A cache whose share is not larger than the one before it cannot be measured apart.
-    if (share / 2 > inner) measure(cache->name, cache->bytes / 2, share / 2);
-    inner = std::max(inner, share);
+  const std::vector<std::uint64_t> caches = cache_sizes(machine);
+  if (!caches.empty()) out.last_cache = *std::max_element(caches.begin(), caches.end());
+  for (const Level& level : levels(machine, memory_to_use(""))) {
+    progress("bandwidth, " + level.name);
+    const auto triad = [&](std::uint64_t bytes) {
+      return [&, bytes] { return triad_of(kernels.back(), bytes); };
+    };
+    const double alone = rate_of(one, triad(level.alone));
+    out.memory.push_back(
+        {level.name, alone, all.size() > 1 ? rate_of(all, triad(level.together)) : alone, level.alone});
   }
-  std::uint64_t bytes = std::max(kLeastMemory, 4 * largest);
-  if (const std::uint64_t has = memory_to_use(""); has != 0) bytes = std::min(bytes, has / 4);
-  measure("memory", bytes, std::max(bytes, kLeastMemory * all.size() / 4) / all.size());
   return out;
 }
 
@@ -269,6 +289,7 @@ std::string peaks_as_json(const Peaks& peaks) {
               {"host", peaks.host},
               {"processor", peaks.processor},
               {"cores", peaks.cores},
+              {"last_cache", peaks.last_cache},
               {"flops_per_second", list(peaks.operations)},
               {"bytes_per_second", list(peaks.memory)}}
       .dump(1, ' ', false, json::error_handler_t::replace);
@@ -284,6 +305,7 @@ Peaks peaks_from_json(std::string_view text) {
     out.host = all.at("host");
     out.processor = all.at("processor");
     out.cores = all.at("cores");
+    out.last_cache = all.value("last_cache", std::uint64_t{0});
     const auto list = [](const json& rates) {
       std::vector<Rate> read;
       for (const json& one : rates) {

@@ -119,6 +119,7 @@ TEST_F(MetricEvents, OfAModelThatObservedNothingAreNoNumber) {
   substrata_value value{};
   ASSERT_EQ(substrata_read_values(set_, &value, 1), PAPI_OK);
   EXPECT_TRUE(std::isnan(std::bit_cast<double>(value.value)));
+  EXPECT_EQ(value.flags & SUBSTRATA_VALUE_MODELLED, SUBSTRATA_VALUE_MODELLED);
 }
 
 }  // namespace

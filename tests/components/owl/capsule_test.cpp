@@ -53,6 +53,33 @@ TEST_F(Owl, ANameIsEnoughToAttachAndTheSetRunsTheCapsule) {
   set_->stop();
 }
 
+TEST_F(Owl, WhatALiveProbePointCountsIsNotCalledModelled) {  // OW-20
+  using client::feed::Source;
+  const Source live{.name = "owl-live"};
+  const Source scaled{.name = "owl-scaled", .time_base = SUBSTRATA_TIME_VIRTUAL};
+  const Source machine = Source::simulated("owl-machine", "made by a test");
+  ASSERT_TRUE(live.probe("owllive.faults"));
+  ASSERT_TRUE(live.probe("owlboth.live"));
+  ASSERT_TRUE(scaled.probe("owlscaled.send"));
+  ASSERT_TRUE(machine.probe("owlmachine.bus"));
+  ASSERT_TRUE(machine.probe("owlboth.machine"));
+  const auto modelled = [&](const std::string& name) {
+    Event described{};
+    EXPECT_TRUE(table_.event_at(device_, event(name), &described).ok()) << name;
+    return (described.flags & kEventModelled) != 0;
+  };
+  EXPECT_FALSE(modelled("owllive.faults.counter.TRANSACTIONS"));
+  EXPECT_FALSE(modelled("owllive.*.counter.EVENTS_SEEN"));
+  EXPECT_TRUE(modelled("owlmachine.bus.counter.TRANSACTIONS"));
+  EXPECT_TRUE(modelled("owlboth.*.counter.TRANSACTIONS"));
+  EXPECT_TRUE(modelled("owlscaled.send.counter.TRANSACTIONS"));
+  EXPECT_TRUE(modelled("owll*.faults.counter.TRANSACTIONS")) << "a machine's could be among them later";
+  EXPECT_TRUE(modelled("EVENTS_SEEN"));
+  EXPECT_TRUE(modelled("owllater.faults.counter.TRANSACTIONS"));
+  ASSERT_TRUE(live.probe("owllater.faults"));
+  EXPECT_FALSE(modelled("owllater.faults.counter.TRANSACTIONS"));
+}
+
 TEST_F(Owl, UnknownNamesAreRefusedAndTheCatalogueGrowsWithCapsules) {
   uint32_t index = 0;
   for (const char* name : {"NO_SUCH", "owl.test.x.nomodule.COUNT", "owl.test.x.counter.NO_METRIC",
@@ -174,7 +201,15 @@ TEST(OwlCapsule, RefusesWhatCannotBeWithItsReason) {  // OW-3, OW-5
   options.budget.counters = 100;
   EXPECT_EQ(substrata_owl_attach(&options, &capsule), -8);
   EXPECT_NE(std::string(substrata_owl_error()).find("too large"), std::string::npos);
-  options.budget.counters = 0;
+  options.budget = {0, 100, 0};
+  EXPECT_EQ(substrata_owl_attach(&options, &capsule), -8);
+  EXPECT_NE(std::string(substrata_owl_error()).find("the capsule has 65536, 100 and 65536"),
+            std::string::npos);
+  options.budget = {0, 0, 10};
+  EXPECT_EQ(substrata_owl_attach(&options, &capsule), -8);
+  EXPECT_NE(std::string(substrata_owl_error()).find("the capsule has 65536, 67108864 and 10"),
+            std::string::npos);
+  options.budget = {};
   options.ring_bytes = 100;
   EXPECT_EQ(substrata_owl_attach(&options, &capsule), -1);
   options.ring_bytes = 0;

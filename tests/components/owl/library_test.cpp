@@ -93,8 +93,16 @@ TEST(OwlLibrary, AnotherFileAtTheSamePathReplacesItsModulesWhileTheirCapsulesRun
   EXPECT_EQ(put("after"), 0) << substrata_owl_error();
   TestCapsule fresh("owl.test.exchanged", "exchanged", "limit=0", 4096, "exchanged-new");
   wait_for(100);
+  // What the next file lacks leaves the library; capsules keep it.
+  EXPECT_EQ(put("renamed"), 0) << substrata_owl_error();
+  auto info = client::sized<substrata_owl_module_info>();
+  EXPECT_EQ(substrata_owl_module_find("exchanged", &info), -7);
+  EXPECT_EQ(substrata_owl_module_find("renamed", &info), 0);
+  const uint64_t seen = fresh.statistics().events_seen;
+  wait_for(100);
   done = true;
   for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(fresh.statistics().events_seen, seen + 80);
   EXPECT_EQ(old.metric("LARGE"), sent.load());
   EXPECT_EQ(old.statistics().events_seen, sent.load());
   EXPECT_GE(fresh.statistics().events_seen, 80u);

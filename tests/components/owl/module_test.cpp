@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <set>
+#include <thread>
 #include <unordered_map>
 
 #include "feeding.hpp"
@@ -298,6 +299,27 @@ TEST(OwlGuard, SignalsOnTheViolatingAccess) {  // OW-10
   EXPECT_EQ(capsule.metric("VIOLATIONS"), 4u);
   EXPECT_EQ(capsule.metric("CHECKED"), 7u);
   EXPECT_EQ(capsule.statistics().signals, 4u);
+}
+
+TEST(OwlGuard, SignalsInTheAccessingThreadWithTheDeliveryAndNotAtTheNextFlush) {  // OW-10
+  client::feed::Publisher publisher;
+  ASSERT_EQ(publisher.try_open(add_probe("owl.test.guard.now"), 0), 0);
+  TestCapsule capsule("owl.test.guard.now", "guard", "low0=0x1000:high0=0x1fff:deny0=2");
+  std::vector<std::thread::id> signalled;
+  substrata_owl_on_signal(
+      capsule.get(),
+      [](void* owner, const substrata_transaction*, uint32_t) {
+        static_cast<std::vector<std::thread::id>*>(owner)->push_back(std::this_thread::get_id());
+      },
+      &signalled);
+  substrata_transaction t{};
+  t.address = 0x1800;
+  t.kind = SUBSTRATA_WRITE;
+  t.size = 8;
+  publisher.publish(t);
+  EXPECT_TRUE(signalled.empty()) << "it waits for its batch";
+  publisher.deliver();
+  EXPECT_EQ(signalled, std::vector{std::this_thread::get_id()});
 }
 
 TEST(OwlGuard, SignalsOnAValueOutsideItsBounds) {

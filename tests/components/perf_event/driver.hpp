@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "perf_events/device.hpp"
+#include "support/sanitized.hpp"
 
 extern "C" substrata::EntryPoint substrata_entry_perf_event;
 
@@ -18,14 +19,7 @@ namespace substrata::test {
 
 inline std::string text_of(const Status& status) { return status.note == nullptr ? "" : status.note; }
 
-// It delays signals and merges them.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kThreadSanitizer = true;
-#elif defined(__has_feature)
-inline constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
-#else
-inline constexpr bool kThreadSanitizer = false;
-#endif
+using tests::kThreadSanitizer;
 
 // A host with settings of the test's own; nothing of the environment shows through.
 struct TestHost {

@@ -64,7 +64,8 @@ std::map<std::string, OfProcessor> by_processor() {
 
 TEST(OwnPresetTables, AreTheOnesThatTheReferenceLists) {
   std::map<std::string, OfProcessor> tables = by_processor();
-  for (const char* of_the_kernel : {"*", "armv8*", "cpu_core", "alderlake_hybrid", "meteorlake_hybrid"})
+  for (const char* of_the_kernel :
+       {"*", "armv8*", "cpu_core", "alderlake_hybrid", "meteorlake_hybrid", "lunarlake_hybrid"})
     EXPECT_EQ(tables.erase(of_the_kernel), 1u);
   std::ifstream page(REFERENCE_PAGE);
   ASSERT_TRUE(page.is_open()) << REFERENCE_PAGE;

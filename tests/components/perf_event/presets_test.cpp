@@ -239,6 +239,20 @@ TEST_F(PresetsByTheKernelsNames, OfBranchesOpenOnHybridsBeforeLunarLake) {  // P
   expect_all_open("hybrid.csv", "alderlake_hybrid");
 }
 
+TEST_F(PresetsByTheKernelsNames, OfBranchesOpenOnLunarLakeWhereTheKernelTakesItsMasks) {  // PA-21
+  give("cpu_core", "4\n", "0-1\n");
+  give("cpu_atom", "10\n", "2-3\n");
+  for (const char* pmu : {"cpu_core", "cpu_atom"})
+    tree.write(std::string("sys/bus/event_source/devices/") + pmu + "/caps/pmu_name", "lunarlake_hybrid\n");
+  {
+    Driver driver(host, fake.kernel(), fake_encoder(false));
+    Recipe recipe;
+    EXPECT_FALSE(driver.table.recipe(driver.device, "PAPI_BR_CN", &recipe).ok());
+  }
+  tree.write("sys/bus/event_source/devices/cpu_core/format/umask", "config:8-15,40-47\n");
+  expect_all_open("hybrid.csv", "lunarlake_hybrid");
+}
+
 TEST(OwnPresetTables, HaveNoMalformedLine) {
   uint32_t lines = 0;
   for (const perf::BuiltInPresets* table = perf::built_in_presets(); table->name != nullptr; ++table) {

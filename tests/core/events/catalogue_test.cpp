@@ -103,6 +103,15 @@ TEST_F(CatalogueCalls, UnknownNamesAreAnsweredWithNearOnes) {  // PA-16
   EXPECT_NE(std::string(gone.error().note).find("plug one in"), std::string::npos) << gone.error().note;
 }
 
+TEST_F(CatalogueCalls, ASecondUnknownNameDoesNotMakeAComponentDescribeAllItsEventsAgain) {
+  EXPECT_FALSE(catalogue().find("alpha::CYCELS").has_value());
+  const int described = fake::calls.described;
+  EXPECT_FALSE(catalogue().find("alpha::of no kind at all").has_value());
+  EXPECT_EQ(fake::calls.described, described);
+  EXPECT_FALSE(catalogue().find("alpha::CYCELS").has_value());
+  EXPECT_LE(fake::calls.described, described + 3) << "what is near is looked at again";
+}
+
 TEST_F(CatalogueCalls, CodesThatMeanNothingAreToldApart) {
   EXPECT_EQ(catalogue().name_of(0).error().code, Code::kNoEvent);
   EXPECT_EQ(catalogue().name_of(kPresetMask | 0x7fff).error().code, Code::kNotPreset);

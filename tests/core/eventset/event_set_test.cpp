@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/fake_substrates.hpp"
@@ -256,6 +257,20 @@ TEST_F(Measuring, FailedReadLeavesTheValuesAlone) {
   EXPECT_EQ(values[0], 77);
   calls.read_fails = false;
   EXPECT_TRUE(stop_set(set, nullptr).ok());
+}
+
+TEST_F(Measuring, OnlyTheValuesOfAModelledEventAreFlagged) {
+  const int set = set_of({"beta:::a", "beta:::c"});
+  ValueDetail details[2];
+  const auto flags = [&] {
+    EXPECT_TRUE(read_set_details(set, details, 2).ok());
+    return std::pair(details[0].flags, details[1].flags);
+  };
+  const std::pair<uint32_t, uint32_t> expected(0, kValueModelled);
+  ASSERT_TRUE(start_set(set).ok());
+  EXPECT_EQ(flags(), expected);
+  EXPECT_TRUE(stop_set(set, nullptr).ok());
+  EXPECT_EQ(flags(), expected);
 }
 
 TEST_F(Measuring, DetailsOfADerivedEventTakeTheWorstOfItsTerms) {  // PA-32

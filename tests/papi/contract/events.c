@@ -69,11 +69,17 @@ void events(void) {
   ASK_ASIDE("PAPI_enum_event", "NULL", PAPI_enum_event(NULL, PAPI_ENUM_FIRST));
   code = 0x20000000;
   ASK("PAPI_enum_event", "no event's code", PAPI_enum_event(&code, PAPI_ENUM_EVENTS));
+  code = 0;
+  ASK("PAPI_enum_event", "0", PAPI_enum_event(&code, PAPI_ENUM_EVENTS));
+  code = -1;
+  ASK("PAPI_enum_event", "-1", PAPI_enum_event(&code, PAPI_ENUM_EVENTS));
+  ASK("PAPI_enum_event", "-1, no such modifier", PAPI_enum_event(&code, 77));
   code = PAPI_PRESET_MASK;
   ASK("PAPI_enum_event", "first preset", PAPI_enum_event(&code, PAPI_ENUM_FIRST));
   for (count = 1; PAPI_enum_event(&code, PAPI_ENUM_EVENTS) == PAPI_OK;) count++;
   ASK("presets", "counted", count);
   ASK("PAPI_enum_event", "after the last preset", PAPI_enum_event(&code, PAPI_ENUM_EVENTS));
+  ASK("PAPI_enum_cmp_event", "after the last preset", PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, 0));
   code = PAPI_UE_MASK;
   ASK("PAPI_enum_event", "first of the user's, who has none", PAPI_enum_event(&code, PAPI_ENUM_FIRST));
   ASK("PAPI_enum_event", "next of the user's, who has none", PAPI_enum_event(&code, PAPI_ENUM_EVENTS));
@@ -82,6 +88,8 @@ void events(void) {
   ASK("PAPI_enum_cmp_event", "first of component 0", PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, 0));
   while (PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, 0) == PAPI_OK) continue;
   ASK("PAPI_enum_cmp_event", "after the last", PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, 0));
+  code = kBadNative;
+  ASK("PAPI_enum_cmp_event", "no such native event", PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, 0));
   code = PAPI_NATIVE_MASK;
   ASK("PAPI_enum_cmp_event", "first of a disabled component",
       PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, PAPI_get_component_index("sde")));

@@ -215,4 +215,6 @@ void threads(void) {
   ASK_ASIDE("PAPI_unlock", "-1", PAPI_unlock(-1));
   ASK("PAPI_lock", "good", PAPI_lock(PAPI_USR2_LOCK));
   ASK("PAPI_unlock", "good", PAPI_unlock(PAPI_USR2_LOCK));
+  ASK_ASIDE("PAPI_lock", "PAPI_NUM_LOCK", PAPI_lock(PAPI_NUM_LOCK));
+  ASK_ASIDE("PAPI_unlock", "PAPI_NUM_LOCK", PAPI_unlock(PAPI_NUM_LOCK));
 }

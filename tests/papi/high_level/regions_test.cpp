@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/sanitized.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {
@@ -56,18 +58,9 @@ class Regions : public testing::Test {
   const std::string folder_ = temporary_.path();
 };
 
-#if defined(__SANITIZE_THREAD__)
-#define SKIP_UNDER_THREAD_SANITIZER() \
+#define SKIP_UNDER_THREAD_SANITIZER()     \
+  if (substrata::tests::kThreadSanitizer) \
   GTEST_SKIP() << "the thread sanitizer follows no fork of a process with threads"
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SKIP_UNDER_THREAD_SANITIZER() \
-  GTEST_SKIP() << "the thread sanitizer follows no fork of a process with threads"
-#endif
-#endif
-#ifndef SKIP_UNDER_THREAD_SANITIZER
-#define SKIP_UNDER_THREAD_SANITIZER()
-#endif
 
 TEST_F(Regions, ThreadsHaveIdsFromTheFirstRegionOn) {
   reports_of("example:::ticks", [] {
@@ -150,6 +143,23 @@ TEST_F(Regions, EventsThatDoNotExistAreLeftOutAndTimeIsAlwaysTold) {
   EXPECT_THAT(reports[0], Not(HasSubstr("NO_SUCH_EVENT")));
   EXPECT_THAT(reports[0], HasSubstr("\"type\":\"instant\""));
   EXPECT_THAT(reports[0], HasSubstr("\"real_time_nsec\":"));
+}
+
+// The report and what was left out of it are printed where the program's user asks, and the report is the file's.
+TEST_F(Regions, PapiReportAndPapiHlVerbosePrintAndPapiMultiplexCounts) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  const std::string printed = folder_ + "/printed";
+  const std::vector<std::string> reports = reports_of("NO_SUCH_EVENT,example:::ticks", [&] {
+    for (const char* name : {"PAPI_REPORT", "PAPI_HL_VERBOSE", "PAPI_MULTIPLEX"}) setenv(name, "1", 1);
+    return std::freopen(printed.c_str(), "w", stdout) != nullptr && PAPI_hl_region_begin("r") == PAPI_OK &&
+           PAPI_hl_region_end("r") == PAPI_OK;
+  });
+  ASSERT_EQ(reports.size(), 1u);
+  std::ifstream file(printed);
+  const std::string text(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>{});
+  EXPECT_THAT(text, HasSubstr("PAPI-HL Warning: NO_SUCH_EVENT is left out"));
+  EXPECT_THAT(text, HasSubstr("PAPI-HL Output:\n" + reports[0]));
+  EXPECT_THAT(reports[0], HasSubstr("\"example:::ticks\":\""));
 }
 
 TEST_F(Regions, NothingIsWrittenWithoutARegion) {

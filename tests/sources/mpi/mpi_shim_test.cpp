@@ -253,18 +253,42 @@ TEST_F(MpiShim, AnEntryOfTheSummaryMayBeLong) {
   expect_conservation();
 }
 
+// The one summary of a spawned job in the folder.
+Json summary_of_spawned(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename().string().starts_with("summary.json.spawned-")) files.push_back(entry.path());
+  EXPECT_EQ(files.size(), 1u);
+  if (files.size() != 1) return {};
+  std::ifstream stream(files[0]);
+  return Json::parse(stream, nullptr, false);
+}
+
 TEST_P(MpiShimUnder, SpawnedRanksLeaveTheSummaryAsItIs) {
   launch(named(GetParam()), "spawns.c");
   if (IsSkipped() || HasFatalFailure()) return;
-  std::vector<std::string> others;
-  for (const auto& entry : fs::directory_iterator(folder_ / ""))
-    if (entry.path().filename().string().starts_with("summary.json.spawned-")) others.push_back(entry.path());
-  ASSERT_EQ(others.size(), 1u) << output_;
-  std::ifstream stream(others[0]);
-  const Json spawned = Json::parse(stream, nullptr, false);
-  ASSERT_TRUE(spawned.is_object());
+  const Json spawned = summary_of_spawned(folder_.path());
+  ASSERT_TRUE(spawned.is_object()) << output_;
   ASSERT_EQ(spawned["ranks"].size(), 2u);
   EXPECT_EQ(spawned["ranks"][0]["phases"][0]["sizes_sent"]["8"], 1);
+}
+
+// MPICH 4.0 over UCX refuses MPI_Comm_spawn: a library in its place says that all ranks were spawned.
+TEST_F(MpiShim, RanksThatMpichCallsSpawnedLeaveTheSummaryAsItIs) {
+  if (!is_there("mpicc.mpich")) GTEST_SKIP() << "mpicc.mpich is not installed";
+  const std::string library = folder_ / "spawned.so";
+  const Ran built = run("mpicc.mpich -O1 -shared -fPIC -o " + library + " " + kSources + "spawned.c");
+  ASSERT_EQ(built.status, 0) << built.out;
+  std::ofstream(folder_ / "summary.json") << "of the job that spawned";
+  Ran ran;
+  start(mpich(), "messages.c", {{"LD_PRELOAD", kLib + "libsubstrata_mpi_mpich.so:" + library}}, &ran);
+  if (IsSkipped() || HasFatalFailure()) return;
+  ASSERT_EQ(ran.status, 0) << ran.out;
+  std::ifstream before(folder_ / "summary.json");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(before), {}), "of the job that spawned");
+  const Json spawned = summary_of_spawned(folder_.path());
+  ASSERT_TRUE(spawned.is_object()) << ran.out;
+  EXPECT_EQ(spawned["ranks"].size(), static_cast<size_t>(kRanks));
 }
 
 TEST_F(MpiShim, AtLevelOneExpandsCollectivesWithBlocksOfDifferentSizes) {  // FE-4

@@ -54,6 +54,9 @@ std::string probes_of_query(const OwlWishes& wishes) {
 std::string cure_of_nothing(const std::string& probes) {
   if (names(probes, "mem."))
     return ": compile it with substrata-cc, substrata-c++ or substrata-fc (docs/guide/memory_accesses.md)";
+  if (names(probes, "mpi-contents"))
+    return ": these are point-to-point messages of an MPI program; 'mpi.send' also has those of collective "
+           "calls";
   if (names(probes, "mpi")) return ": is it an MPI program, started by its launcher?";
   if (names(probes, "io."))
     return ": what the C library or a static program transfers by itself is not seen; 'syscalls' sees all";

@@ -153,7 +153,9 @@ void OwlTables::take(const std::string& lines) {
       for (const json& key : one["keys"]) table.keys.push_back({key["name"], key["as"]});
       for (const json& value : one["values"]) table.values.push_back({value["name"], value["op"]});
     } else if (one.is_object() && one.contains("message")) {
-      messages_.push_back(one["message"]);
+      const std::string message = one["message"];
+      if (std::find(messages_.begin(), messages_.end(), message) == messages_.end())  // of another process
+        messages_.push_back(message);
     } else if (one.is_object() && one.contains("end")) {
       seen_ += one["seen"].get<std::uint64_t>();
       dropped_ += one["dropped"].get<std::uint64_t>();

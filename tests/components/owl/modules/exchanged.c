@@ -15,7 +15,11 @@ SUBSTRATA_OWL_ENTRY substrata_owl_modules(void) {
   if (changed.name == NULL) { /* asked for again while a capsule runs */
     changed = large;
     changed.read = read_steps;
+#ifdef MODULE_RENAMED
+    changed.name = "renamed";
+#else
     changed.name = "exchanged";
+#endif
   }
   return all;
 }
