@@ -1,5 +1,6 @@
 // numachine-estimates: how far the card's state machines for invalidation hits and misses are from the truth
 // (Lemieux, section 4.4.4, figure 4.8).
+#include <algorithm>
 #include <substrata/feed.hpp>
 #include <substrata/result.hpp>
 
@@ -145,9 +146,9 @@ void figures(const Setting& setting) {
   std::string table =
       "workload,hits,hits estimated,misses,misses estimated,invalid lines replaced before reuse,"
       "misses from reset,misses estimated from reset\n";
-  Series known{"known", {}, Series::Style::kImpulses}, warm{"estimated, warm", {}, Series::Style::kDots},
-      cold{"estimated, from reset", {}, Series::Style::kDots};
-  std::string names;
+  Series known{"known", {}, Series::Style::kImpulses}, warm{"estimated, warm", {}, Series::Style::kImpulses},
+      cold{"estimated, from reset", {}, Series::Style::kImpulses};
+  std::vector<std::string> notes = {"By workload, from the left; one that has none is drawn as one:"};
   for (const char* workload :
        {"radix:keys=65536", "lu:n=128", "fft:points=16384", "ocean:n=66", "false-sharing:rounds=500",
         "true-sharing:rounds=200", "migratory:rounds=50", "producer-consumer:words=2048", "hot-spot:rounds=8",
@@ -158,15 +159,16 @@ void figures(const Setting& setting) {
              count(s.misses) + "," + count(s.misses_estimated) + "," + count(s.replaced) + "," +
              count(reset.misses) + "," + count(reset.misses_estimated) + "\n";
     const auto at = static_cast<double>(known.points.size() + 1);
-    known.points.emplace_back(at, s.misses);
-    warm.points.emplace_back(at, s.misses_estimated);
-    cold.points.emplace_back(at, reset.misses_estimated);
-    names += (names.empty() ? "" : ", ") + std::string(workload);
+    known.points.emplace_back(at - 0.2, std::max(1.0, s.misses));
+    warm.points.emplace_back(at, std::max(1.0, s.misses_estimated));
+    cold.points.emplace_back(at + 0.2, std::max(1.0, reset.misses_estimated));
+    if (known.points.size() % 3 == 1) notes.emplace_back();
+    notes.back() += std::to_string(known.points.size()) + " " + workload + "  ";
   }
   setting.write("numachine-estimates.svg", [&](std::ostream& file) {
     write_panels(file, "Figure 4.8b: invalidation misses, known and estimated",
-                 {panel("", {"workload", false, 0.0}, {"invalidation misses", false, 0.0},
-                        {known, warm, cold}, {"in this order: " + names})},
+                 {panel("", {"workload", false, 0.0, 14.0}, {"invalidation misses", true, 0.5},
+                        {known, warm, cold}, notes)},
                  1);
   });
   setting.write("numachine-estimates.csv", [&](std::ostream& file) { file << table; });
