@@ -195,7 +195,7 @@ class Layout {
   Kind kind_of(uint32_t latency) const noexcept;
   // Both at once: one load and one store.
   static void add_sum(uint32_t* place, const Sum& more) noexcept {
-    typedef double Squares __attribute__((vector_size(sizeof(Sum))));
+    typedef double Squares __attribute__((vector_size(sizeof(Sum)), may_alias));
     typedef int64_t Times __attribute__((vector_size(sizeof(Sum))));
     auto* const sum = reinterpret_cast<Squares*>(place);
     auto added = reinterpret_cast<Squares>(reinterpret_cast<Times>(*sum) + Times{0, more.ns});
