@@ -31,9 +31,10 @@ Clocks::Clocks(const ClusterParameters& parameters)
     node.phase = draw(parameters.seed, first + 2) * std::numbers::pi;
     // Whole nanoseconds, and none at node 0, whose clock is the global time.
     if (i != 0)
-      node.settled = std::round(draw(parameters.seed, first + 3) *
-                                static_cast<double>(parameters.settled_error) / 1000) *
-                     1000;
+      node.settled =
+          static_cast<std::int64_t>(std::round(draw(parameters.seed, first + 3) *
+                                               static_cast<double>(parameters.settled_error) / 1000)) *
+          1000;
   }
 }
 
@@ -48,7 +49,7 @@ double Clocks::local(std::uint32_t index, Time now) const noexcept {
 double Clocks::error(std::uint32_t index, Time now) const noexcept {
   if (index == 0) return 0;
   const Node& node = nodes_[index];
-  if (!periodic_) return node.settled;
+  if (!periodic_) return static_cast<double>(node.settled);
   return node.global + node.rate * (local(index, now) - node.own) - local(0, now);
 }
 

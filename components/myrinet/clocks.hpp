@@ -20,8 +20,8 @@ class Clocks {
   double error(std::uint32_t node, Time now) const noexcept;
   // A time stamp in global time as the node would write it.
   Time stamp(std::uint32_t node, Time now) const noexcept {
-    const double off = periodic_ ? error(node, now) : nodes_[node].settled;
-    return now + static_cast<Time>(static_cast<std::int64_t>(off));
+    return now +
+           static_cast<Time>(periodic_ ? static_cast<std::int64_t>(error(node, now)) : nodes_[node].settled);
   }
 
   // One exchange with a node: sent and returned by node 0's clock, seen and answered by the node's own.
@@ -40,11 +40,11 @@ class Clocks {
 
  private:
   struct Node {
-    double offset = 0;   // picoseconds at time 0
-    double drift = 0;    // a second a second
-    double wander = 0;   // amplitude of the drift's change
-    double phase = 0;    // of it
-    double settled = 0;  // kSettled: error
+    double offset = 0;         // picoseconds at time 0
+    double drift = 0;          // a second a second
+    double wander = 0;         // amplitude of the drift's change
+    double phase = 0;          // of it
+    std::int64_t settled = 0;  // kSettled: error, picoseconds
     std::uint32_t learnt = 0;
     double own = 0;     // at the last synchronisation: the own clock,
     double global = 0;  // and node 0's

@@ -410,6 +410,7 @@ void Cluster::on_fetched(std::uint32_t slot, bool again) {
   packet.fetched = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
   node.processor_free += after;  // in one go with the insertion
   if (!node.ends.empty()) node.ends.back() = node.processor_free;
+  set_monitored(packet, monitor.sending);
   if (!again) {
     publish(packet.from(), Place::kSend, packet, SUBSTRATA_FETCHED, packet.seen, packet.fetched);
     keep(packet.from(), parameters_.monitor.sending, packet, 0, 0);
@@ -438,6 +439,7 @@ void Cluster::on_arrive(std::uint32_t slot) {
   const Time begin = occupy(node, now_, parameters_.on_arrived + stripping);
   const Time noticed = parameters_.stamps_inside ? std::min(begin, now_ + parameters_.stamp_grain) : begin;
   arm(node, begin + parameters_.on_arrived + stripping);
+  set_monitored(packet, monitor.receiving);
   if (packet.fault != Fault::kNone) {
     const bool corrupt = packet.fault == Fault::kCorrupt;
     ++(corrupt ? counts_.corrupt : counts_.misrouted);

@@ -275,14 +275,15 @@ class Cluster {
   void on_table_seen(std::uint32_t node);
 
   static void describe(const Message& message, substrata_transaction& shown) noexcept;
+  // Before the first stage at a side: is its monitor on?
+  static void set_monitored(Packet& packet, bool monitored) noexcept {
+    const auto rest = static_cast<std::uint16_t>(packet.shown.flags & ~kNotMonitored);
+    packet.shown.flags = monitored ? rest : static_cast<std::uint16_t>(rest | kNotMonitored);
+  }
   void publish(std::uint32_t node, Place place, Packet& packet, std::uint16_t state, Time start, Time time) {
     packet.shown.time = time;
     packet.shown.start = start;
     packet.shown.state = state;
-    const bool monitored =
-        place == Place::kSend ? parameters_.monitor.sending : parameters_.monitor.receiving;
-    packet.shown.flags = static_cast<std::uint16_t>(monitored ? packet.shown.flags & ~kNotMonitored
-                                                              : packet.shown.flags | kNotMonitored);
     if (watch_ != nullptr) watch_->stage(node, packet.shown);
     if (!publishers_.empty()) commit(node, place, packet.shown);
   }

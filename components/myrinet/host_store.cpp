@@ -87,12 +87,14 @@ HostStore::Forced HostStore::keep(uint32_t node, const substrata_transaction& st
   if (sorted.cell == nullptr) sorted.cell = &memory_.made(node, stage.program);
   Interface& own = interfaces_[node];
   if (own.lines.empty()) own.lines.resize(layout_.cache_lines);
-  const Statistics::Sample sample = memory_.layout().sample(
-      sorted.latency, sorted.bytes, sorted.peer, sorted.type, sorted.ps / kPicosecondsPerNanosecond);
-  sorted.cell->add_sums(sample);
-  if (sample.beyond) sorted.cell->keep_longest(sample, sorted.latency, sorted.peer, sorted.type);
-  for (const uint32_t sums : sample.sums) count_one(node, stage.program, sums + sample.to_count, &forced);
-  if (sample.by_both != memory_.layout().size()) count_one(node, stage.program, sample.by_both, &forced);
+  const Layout& layout = memory_.layout();
+  const Layout::Sample sample =
+      layout.sample(sorted.latency, sorted.bytes, sorted.ps / kPicosecondsPerNanosecond);
+  uint32_t* const words = sorted.cell->words();
+  layout.add(words, sorted.latency, sorted.peer, sorted.type, sample, [&](const uint32_t* word) {
+    const auto place = static_cast<uint32_t>(word - words);
+    if (place != layout.size()) count_one(node, stage.program, place, &forced);
+  });
   memory_.count_packet(sorted);
   if (layout_.trace_ring != 0) trace(node, stage, sorted.latency, earlier_ns, &forced);
   return forced;

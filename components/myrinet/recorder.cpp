@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cluster_parameters.hpp"
+
 namespace substrata::myrinet {
 namespace {
 
@@ -80,27 +82,20 @@ Statistics& MonitorMemory::made(uint32_t node, uint32_t program) {
   return *cell;
 }
 
-// In three loops: where each stage belongs, which has the processor fetch it, since the statistics of some
-// nodes are larger than its caches and the lengths of packets are anything; then the sums; then the longest latencies
-// of those in a last bin, which are listed before, since which they are no processor foresees.
+// In two loops: where each stage belongs, which has the processor fetch it, since the statistics of some nodes are
+// larger than its caches and the lengths of packets are anything; then the sums.
 void MonitorMemory::settle() noexcept {
-  constexpr int64_t kPicosecondsPerNanosecond = 1000;
   const uint32_t waiting = std::min(waiting_, kWait);
-  std::array<Statistics::Sample, kWait> samples;
-  std::array<uint32_t, kWait> beyond;
-  uint32_t in_last = 0;
+  const Layout layout = layout_;  // not in the reach of what is written
+  std::array<Layout::Sample, kWait> samples;
   for (uint32_t i = 0; i < waiting; ++i) {
     const Stage& one = wait_[i];
-    samples[i] =
-        layout_.sample(one.latency, one.bytes, one.peer, one.type, one.ps / kPicosecondsPerNanosecond);
-    one.cell->await(samples[i]);
-    beyond[in_last] = i;
-    in_last += samples[i].beyond ? 1 : 0;
+    samples[i] = layout.sample(one.latency, one.bytes, one.ps / kPicosecondsPerNanosecond);
+    layout.await(one.cell->words(), one.latency, samples[i]);
   }
-  for (uint32_t i = 0; i < waiting; ++i) wait_[i].cell->add(samples[i]);
-  for (uint32_t i = 0; i < in_last; ++i) {
-    const Stage& one = wait_[beyond[i]];
-    one.cell->keep_longest(samples[beyond[i]], one.latency, one.peer, one.type);
+  for (uint32_t i = 0; i < waiting; ++i) {
+    const Stage& one = wait_[i];
+    layout.add(one.cell->words(), one.latency, one.peer, one.type, samples[i]);
   }
   waiting_ = 0;
 }

@@ -32,19 +32,20 @@ class MonitorMemory {
   bool sort(uint32_t node, const substrata_transaction& stage, Stage* out) noexcept {
     const int latency = latency_of(stage.state);
     if (latency < 0 || stage.kind != SUBSTRATA_PACKET || (stage.flags & kNotMonitored) != 0) return false;
+    const Shape& shape = layout_.shape();
+    out->ps = static_cast<int64_t>(stage.time - stage.start);
+    out->bytes = stage.size;
     const uint32_t peer = latency <= SUBSTRATA_MYRINET_LANAI ? stage.target : stage.initiator;
     const uint32_t type = type_of(stage.detail);
-    const Shape& shape = layout_.shape();
-    if (node >= shape.nodes || peer >= shape.nodes || stage.program >= shape.programs || type >= kTypes) {
+    if (node >= shape.nodes || peer >= shape.nodes || stage.program >= shape.programs || type >= kTypes)
+        [[unlikely]] {
       ++left_out_;
       return false;
     }
-    *out = {cells_[size_t{node} * shape.programs + stage.program].get(),
-            static_cast<int64_t>(stage.time - stage.start),
-            stage.size,
-            static_cast<uint8_t>(latency),
-            static_cast<uint8_t>(peer),
-            static_cast<uint8_t>(type)};
+    out->latency = static_cast<uint8_t>(latency);
+    out->peer = static_cast<uint8_t>(peer);
+    out->type = static_cast<uint8_t>(type);
+    out->cell = cells_[size_t{node} * shape.programs + stage.program].get();
     return true;
   }
   // One stage of a packet, seen at the interface of `node`. It is in the statistics after settle() at the
@@ -52,7 +53,7 @@ class MonitorMemory {
   void take(uint32_t node, const substrata_transaction& stage) {
     Stage& one = wait_[waiting_];
     if (!sort(node, stage, &one)) return;
-    if (one.cell == nullptr) one.cell = &made(node, stage.program);
+    if (one.cell == nullptr) return take_first(node, stage);
     count_packet(one);
     if (++waiting_ == kWait) settle();
   }
@@ -74,6 +75,11 @@ class MonitorMemory {
   uint64_t left_out() const noexcept { return left_out_; }
 
  private:
+  // Of a node without statistics. Apart, so that take() need not keep anything over a call.
+  [[gnu::cold, gnu::noinline]] void take_first(uint32_t node, const substrata_transaction& stage) {
+    made(node, stage.program);
+    take(node, stage);
+  }
   const Layout layout_;
   std::vector<std::unique_ptr<Statistics>> cells_;  // made by the first packet
   // What so many change are some two hundred cache lines: the processor's first cache has them from one loop

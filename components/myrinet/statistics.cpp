@@ -2,6 +2,7 @@
 #include "statistics.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 namespace substrata::myrinet {
@@ -46,21 +47,19 @@ const Shape& placeable(const Shape& shape) {
 Layout::Layout(const Shape& shape)
     : shape_(placeable(shape)),
       by_length_(shape.length_bin_bytes),
+      rows_(shape.length_bins + shape.nodes + kTypes),
       row_words_(kLatencies * (kSumWords + shape.latency_bins)),
-      peers_(shape.length_bins * row_words_),
-      types_(peers_ + shape.nodes * row_words_),
-      lengths_(types_ + kTypes * row_words_),
+      lengths_(rows_ * row_words_),
       longest_(lengths_ + 2 * shape.length_bins * shape.nodes),
-      size_(longest_ + shape.length_bins + shape.nodes + kTypes),
+      size_(longest_ + rows_),
       kinds_{kind_of(0), kind_of(1), kind_of(2), kind_of(3)} {}
 
 // Packets are counted by length and peer when they are fetched and when they are delivered.
 Layout::Kind Layout::kind_of(uint32_t latency) const noexcept {
   const bool received = latency == SUBSTRATA_MYRINET_DEST;
   const bool counts = received || latency == SUBSTRATA_MYRINET_SOURCE;
-  return {Divider(shape_.latency_bin_ns[latency]), sums_in_row(latency),
-          count_in_row(latency, 0) - sums_in_row(latency), counts ? lengths_at(received, 0, 0) : size_,
-          counts ? 1u : 0u};
+  return {Divider(shape_.latency_bin_ns[latency]),     sums_in_row(latency), count_in_row(latency, 0),
+          counts ? lengths_at(received, 0, 0) : size_, counts ? ~0u : 0u,    latency * rows_};
 }
 
 Statistics::Statistics(const Shape& shape)
@@ -72,7 +71,8 @@ LatencySums Statistics::sums(Group group, uint32_t x, uint32_t latency) const no
   LatencySums out;
   for (uint32_t bin = 0; bin < shape().latency_bins; ++bin) out.packets += count(group, x, latency, bin);
   Layout::Sum sum;
-  std::memcpy(&sum, words_.get() + layout_.row_at(group, x) + Layout::sums_in_row(latency), sizeof sum);
+  std::memcpy(&sum, words_.get() + layout_.row_at(layout_.row(group, x)) + Layout::sums_in_row(latency),
+              sizeof sum);
   out.ns = sum.ns;
   out.squared_ns = sum.squared_ns;
   return out;

@@ -4,13 +4,13 @@
 #include <substrata/myrinet.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <string>
-
-#include "duration_bins.hpp"
 
 namespace substrata::myrinet {
 
@@ -71,6 +71,17 @@ class Divider {
   uint64_t inverse_;
 };
 
+// Bins of a quarter of the power of two below them, from 1 for 1 to 1.25: a number's exponent and first two digits as a
+// double has them. Numbers below 1 have bins below 1, those below 2^63 at most 253.
+constexpr int kQuarterShift = 50;
+constexpr int kBeforeOne = static_cast<int>(std::bit_cast<int64_t>(1.0) >> kQuarterShift) - 1;
+constexpr int quarter_of(double number) noexcept {
+  return static_cast<int>(std::bit_cast<int64_t>(number) >> kQuarterShift) - kBeforeOne;
+}
+constexpr double quarter_end(int bin) noexcept {
+  return std::bit_cast<double>(int64_t{bin + 1 + kBeforeOne} << kQuarterShift);
+}
+
 // Sums of one latency over the packets of one x.
 struct LatencySums {
   uint64_t packets = 0;
@@ -87,75 +98,117 @@ class Layout {
   // Axis by the place in the block: lengths, peers, types.
   enum class Group : uint32_t { kLength, kPeer, kType };
   struct Sum {
-    int64_t ns;
     double squared_ns;
+    int64_t ns;
   };
-  // What one stage of a packet changes: places in words.
+  // A latency of a packet, with the bins into which it and the packet's length fall.
   struct Sample {
     int64_t ns;
-    uint32_t sums[3];   // by length, peer, type
-    uint32_t to_count;  // from each of them to its count
-    uint32_t by_both;   // the count by length and peer
-    uint16_t length;    // the bin of the length
-    bool beyond;        // in the last bin, which has no end
+    uint32_t length;
+    uint32_t bin;
   };
-  // A packet's latency; peer is the node at the other end. Types beyond kTypes and peers beyond the shape's
-  // nodes must not come here. Has no branch on the latency or the length: which comes next is anything.
-  Sample sample(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) const noexcept {
-    const Kind& kind = kinds_[latency];
-    const uint32_t length = std::min(by_length_.of_one_less(bytes), shape_.length_bins - 1);
+  // Has no branch on the latency or the length: which comes next is anything.
+  Sample sample(uint32_t latency, uint32_t bytes, int64_t ns) const noexcept {
     const auto natural = static_cast<uint64_t>(ns);
-    const uint32_t bin = natural <= UINT32_MAX
-                             ? std::min(kind.by_latency.of_one_less(natural + 1), shape_.latency_bins - 1)
-                             : shape_.latency_bin(latency, ns);
-    return {ns,
-            {length * row_words_ + kind.sums, peers_ + peer * row_words_ + kind.sums,
-             types_ + type * row_words_ + kind.sums},
-            kind.to_counts + bin,
-            kind.both + kind.counts_both * (length * shape_.nodes + peer),
-            static_cast<uint16_t>(length),
-            bin + 1 == shape_.latency_bins};
+    const uint32_t length = std::min(by_length_.of_one_less(bytes), shape_.length_bins - 1);
+    if (natural > UINT32_MAX) [[unlikely]]
+      return {ns, length, shape_.latency_bin(latency, ns)};
+    return {ns, length,
+            std::min(kinds_[latency].by_latency.of_one_less(natural + 1), shape_.latency_bins - 1)};
+  }
+  // Has the processor fetch what is the most scattered of what the sample changes in a block. Inlined by force: a
+  // compiler may take a function that only prefetches for one without effect.
+  [[gnu::always_inline]] void await(const uint32_t* words, uint32_t latency,
+                                    const Sample& sample) const noexcept {
+    const Kind& kind = kinds_[latency];
+    const uint32_t* const row = words + row_at(sample.length);
+    __builtin_prefetch(row + kind.sums, 1);
+    __builtin_prefetch(row + kind.counts + sample.bin, 1);
+  }
+  // Adds a sample to a block. Peer is the node at the other end; types beyond kTypes and peers beyond the shape's nodes
+  // must not come here.
+  void add(uint32_t* words, uint32_t latency, uint32_t peer, uint32_t type,
+           const Sample& sample) const noexcept {
+    add(words, latency, peer, type, sample, [](uint32_t* word) { ++*word; });
+  }
+  // The same with count(word) in the stead of an increment. Its only branch on the latency is whether it is the longest
+  // so far, which it hardly ever is.
+  template <typename Count>
+  void add(uint32_t* words, uint32_t latency, uint32_t peer, uint32_t type, const Sample& sample,
+           Count&& count) const {
+    const Kind& kind = kinds_[latency];
+    const auto ns = static_cast<double>(sample.ns);
+    const Sum more{ns * ns, sample.ns};
+    const int duration = quarter_of(ns);
+    uint8_t* const longest = reinterpret_cast<uint8_t*>(words + longest_) + kind.longest;
+    const size_t sums = kind.sums;
+    const size_t counts = size_t{kind.counts} + sample.bin;
+    const size_t both = kind.both + (kind.counts_both & (sample.length * shape_.nodes + peer));
+    const auto add_to_row = [&](uint32_t number) {
+      uint32_t* const row = words + row_at(number);
+      count(row + counts);
+      add_sum(row + sums, more);
+      if (longest[number] < duration) [[unlikely]]
+        longest[number] = static_cast<uint8_t>(duration);
+    };
+    add_to_row(sample.length);
+    add_to_row(row(Group::kPeer, peer));
+    add_to_row(row(Group::kType, type));
+    count(words + both);
   }
   uint32_t count_in_row(uint32_t latency, uint32_t bin) const noexcept {
     return kLatencies * kSumWords + latency * shape_.latency_bins + bin;
   }
   static constexpr uint32_t sums_in_row(uint32_t latency) noexcept { return latency * kSumWords; }
-  uint32_t row_at(Group group, uint32_t x) const noexcept {
-    return (group == Group::kLength ? 0 : group == Group::kPeer ? peers_ : types_) + x * row_words_;
+  // The first word of the row of that number.
+  size_t row_words() const noexcept { return row_words_; }
+  size_t row_at(uint32_t number) const noexcept { return size_t{number} * row_words_; }
+  uint32_t row(Group group, uint32_t x) const noexcept {
+    const uint32_t before = group == Group::kLength ? 0
+                            : group == Group::kPeer ? shape_.length_bins
+                                                    : shape_.length_bins + shape_.nodes;
+    return before + x;
   }
   uint32_t lengths_at(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
     return lengths_ + ((received ? shape_.length_bins : 0) + length_bin) * shape_.nodes + peer;
   }
-  // Where the longest latencies of a row that are in a last bin are, one byte each: the number of their duration's bin
-  // and 1. Bytes from the begin of the block.
-  uint32_t longest_at(Group group, uint32_t x) const noexcept {
-    const uint32_t before = group == Group::kLength ? 0
-                            : group == Group::kPeer ? shape_.length_bins
-                                                    : shape_.length_bins + shape_.nodes;
-    return longest_ * uint32_t{sizeof(uint32_t)} + (before + x) * kLatencies;
+  // A row's longest latency, counted from the first of all.
+  uint32_t longest_at(Group group, uint32_t x, uint32_t latency) const noexcept {
+    return kinds_[latency].longest + row(group, x);
   }
+  uint32_t longest() const noexcept { return longest_; }
+  struct Kind {  // of one latency
+    Divider by_latency;
+    uint32_t sums;    // words from the begin of a row to its sums
+    uint32_t counts;  // and to its histogram
+    uint32_t both;    // its counts by length and peer; without any, the word that takes what is counted with
+    uint32_t counts_both;  // another latency; all bits or none
+    uint32_t longest;      // where those of its longest latencies begin
+  };
+  const Kind& kind(uint32_t latency) const noexcept { return kinds_[latency]; }
   // Words of 32 bits; the one after the last takes what is not counted by both.
   uint32_t size() const noexcept { return size_; }
   const Shape& shape() const noexcept { return shape_; }
 
  private:
   static constexpr uint32_t kSumWords = sizeof(Sum) / sizeof(uint32_t);
-  struct Kind {  // of one latency
-    Divider by_latency;
-    uint32_t sums;       // in a row
-    uint32_t to_counts;  // from there to the histogram
-    uint32_t both;  // its counts by length and peer; without any, the word that takes what is counted with
-    uint32_t counts_both;  // another latency, and 0
-  };
   Kind kind_of(uint32_t latency) const noexcept;
+  // Both at once: one load and one store.
+  static void add_sum(uint32_t* place, const Sum& more) noexcept {
+    typedef double Squares __attribute__((vector_size(sizeof(Sum))));
+    typedef int64_t Times __attribute__((vector_size(sizeof(Sum))));
+    auto* const sum = reinterpret_cast<Squares*>(place);
+    auto added = reinterpret_cast<Squares>(reinterpret_cast<Times>(*sum) + Times{0, more.ns});
+    added[0] += more.squared_ns;
+    *sum = added;
+  }
   static_assert(kLatencies == 4, "a kind for each");
   const Shape shape_;
   const Divider by_length_;
+  const uint32_t rows_;
   const uint32_t row_words_;
-  const uint32_t peers_;    // where the rows of the peers begin; those of the lengths at 0
-  const uint32_t types_;    // those of the types
   const uint32_t lengths_;  // the counts by length and peer
-  const uint32_t longest_;  // the longest latency of each row
+  const uint32_t longest_;  // the longest latencies: a bin of one byte for each row of each latency
   const uint32_t size_;
   const Kind kinds_[kLatencies];
 };
@@ -169,52 +222,22 @@ class Statistics {
   // Throws std::length_error for more than 16 GB.
   explicit Statistics(const Shape& shape);
   void add(uint32_t latency, uint32_t bytes, uint32_t peer, uint32_t type, int64_t ns) noexcept {
-    const Sample sample = layout_.sample(latency, bytes, peer, type, ns);
-    add(sample);
-    if (sample.beyond) keep_longest(sample, latency, peer, type);
+    layout_.add(words_.get(), latency, peer, type, layout_.sample(latency, bytes, ns));
   }
-  // Has the processor fetch what the sample changes.
-  void await(const Sample& sample) const noexcept {
-    const uint32_t* const sums = words_.get() + sample.sums[0];
-    __builtin_prefetch(sums, 1);
-    __builtin_prefetch(sums + sample.to_count, 1);
-    __builtin_prefetch(words_.get() + sample.by_both, 1);
-  }
-  // All but the longest latency, so that it has no branch on the latency.
-  void add(const Sample& sample) noexcept {
-    uint32_t* const words = words_.get();
-    uint32_t* const counts = words + sample.to_count;
-    const double squared = square(sample.ns);
-    for (const uint32_t place : sample.sums) {
-      ++counts[place];
-      add_sum(words + place, sample.ns, squared);
-    }
-    ++words[sample.by_both];
-  }
-  // The sums alone, and so many more in a place of a count.
-  void add_sums(const Sample& sample) noexcept {
-    for (const uint32_t place : sample.sums) add_sum(words_.get() + place, sample.ns, square(sample.ns));
-  }
-  // Of a sample that is in a last bin.
-  void keep_longest(const Sample& sample, uint32_t latency, uint32_t peer, uint32_t type) noexcept {
-    const auto bin = static_cast<uint8_t>(operation_bin(static_cast<uint64_t>(sample.ns)) + 1);
-    uint8_t* const longest = bytes_at() + latency;
-    for (const uint32_t row :
-         {layout_.longest_at(Group::kLength, sample.length), layout_.longest_at(Group::kPeer, peer),
-          layout_.longest_at(Group::kType, type)})
-      longest[row] = std::max(longest[row], bin);
-  }
+  // The block, for a layout of the same shape.
+  uint32_t* words() const noexcept { return words_.get(); }
   void add_count(uint32_t place, uint32_t more) noexcept { words_[place] += more; }
   void clear() noexcept;
 
   uint32_t count(Group group, uint32_t x, uint32_t latency, uint32_t bin) const noexcept {
-    return words_[layout_.row_at(group, x) + layout_.count_in_row(latency, bin)];
+    return words_[layout_.row_at(layout_.row(group, x)) + layout_.count_in_row(latency, bin)];
   }
   LatencySums sums(Group group, uint32_t x, uint32_t latency) const noexcept;
   // The longest latency in the last bin, ns, up to a quarter more; 0: none is there.
   uint64_t longest(Group group, uint32_t x, uint32_t latency) const noexcept {
-    const uint8_t bin = bytes_at()[layout_.longest_at(group, x) + latency];
-    return bin == 0 ? 0 : operation_bin_begin(bin);
+    if (count(group, x, latency, shape().latency_bins - 1) == 0) return 0;
+    return static_cast<uint64_t>(
+        std::ceil(quarter_end(all_longest()[layout_.longest_at(group, x, latency)])));
   }
   // Packets by length and peer: sent to it, or received from it.
   uint32_t packets(bool received, uint32_t length_bin, uint32_t peer) const noexcept {
@@ -224,14 +247,8 @@ class Statistics {
   const Shape& shape() const noexcept { return layout_.shape(); }
 
  private:
-  uint8_t* bytes_at() const noexcept { return reinterpret_cast<uint8_t*>(words_.get()); }
-  static double square(int64_t ns) noexcept { return static_cast<double>(ns) * static_cast<double>(ns); }
-  static void add_sum(uint32_t* place, int64_t ns, double squared) noexcept {
-    Layout::Sum sum;
-    std::memcpy(&sum, place, sizeof sum);
-    sum.ns += ns;
-    sum.squared_ns += squared;
-    std::memcpy(place, &sum, sizeof sum);
+  uint8_t* all_longest() const noexcept {
+    return reinterpret_cast<uint8_t*>(words_.get() + layout_.longest());
   }
   static constexpr size_t kLine = 64;
   struct Free {

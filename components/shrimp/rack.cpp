@@ -25,6 +25,18 @@ uint16_t signals_of(const substrata_transaction& packet) noexcept {
                                (packet.address >> 8 & 0xf) << (2 * kNibbleBits));
 }
 
+// Without the tag and the signals.
+Arrival arrival_of(const substrata_transaction& packet) noexcept {
+  return {.received = packet.time / kPicosecondsPerTick & kClockMask,
+          .stamped = packet.start / kPicosecondsPerTick & kClockMask,
+          .size = packet.size,
+          .sender = static_cast<uint8_t>(packet.initiator)};
+}
+
+uint64_t latency_of(const Arrival& packet) noexcept {
+  return (packet.received - packet.stamped) & kClockMask;
+}
+
 // By the numbers of substrata/shrimp.h.
 uint8_t user_of(uint16_t kind) noexcept {
   if (kind == SUBSTRATA_COMMAND) return SUBSTRATA_SHRIMP_BUS_COMMAND;
@@ -232,7 +244,8 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
 
   uint64_t variables[kMostAtOnce];
   uint64_t clocks[kMostAtOnce];
-  uint64_t latencies[kMostAtOnce];
+  uint64_t bytes = 0;
+  uint64_t latency = 0;
   const size_t most = std::min(count, chunk_);
   // With and without the signals of the jumpers, which few selections want.
   const auto take_in = [&](const auto& signals) {
@@ -240,15 +253,13 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
     while (alike < most && batch[alike].target == node && batch[alike].phase == batch->phase &&
            batch[alike].kind != SUBSTRATA_COMMAND) {
       const substrata_transaction& t = batch[alike];
-      const Arrival packet{.received = t.time / kPicosecondsPerTick & kClockMask,
-                           .stamped = t.start / kPicosecondsPerTick & kClockMask,
-                           .size = t.size,
-                           .sender = static_cast<uint8_t>(t.initiator),
-                           .tag = board.tag_of(t.address),
-                           .signals = signals(t)};
+      Arrival packet = arrival_of(t);
+      packet.tag = board.tag_of(t.address);
+      packet.signals = signals(t);
       variables[alike] = board.variables(packet);
       clocks[alike] = packet.received;
-      latencies[alike] = (packet.received - packet.stamped) & kClockMask;
+      bytes += t.size;
+      latency += latency_of(packet);
       ++alike;
     }
     return alike;
@@ -256,7 +267,7 @@ size_t Rack::take(std::unique_lock<std::mutex>& lock, const substrata_transactio
   const size_t alike = board.selection().jumper() >= kFirstSignal
                            ? take_in(signals_of)
                            : take_in([](const substrata_transaction&) { return uint16_t{0}; });
-  return record(lock, node, {variables, clocks, alike, batch, latencies});
+  return record(lock, node, {variables, clocks, alike, batch, bytes, latency});
 }
 
 // A use of the bus that the node's monitor takes in: the time that it was waited for as the latency, its user as the
@@ -271,7 +282,7 @@ void Rack::take_bus(std::unique_lock<std::mutex>& lock, const substrata_transact
                      .tag = user_of(use.kind)};
   const uint64_t variables = board.variables(seen);
   try {
-    record(lock, use.target, {&variables, &seen.received, 1, nullptr, nullptr});
+    record(lock, use.target, {&variables, &seen.received, 1, nullptr, 0, 0});
   } catch (const std::bad_alloc&) {
     add(use.target, kLost, 1);
   }
@@ -300,11 +311,11 @@ size_t Rack::record(std::unique_lock<std::mutex>& lock, uint32_t node, const Int
     watch.bytes.add(found_bytes);
   }
   if (intake.packets != nullptr) {
-    uint64_t bytes = 0;
-    uint64_t latency = 0;
-    for (size_t i = 0; i < done.taken; ++i) {
-      bytes += intake.packets[i].size;
-      latency += intake.latencies[i];
+    uint64_t bytes = intake.bytes;
+    uint64_t latency = intake.latency;
+    for (size_t i = done.taken; i < intake.count; ++i) {  // behind an interrupt: they come again
+      bytes -= intake.packets[i].size;
+      latency -= latency_of(arrival_of(intake.packets[i]));
     }
     add(node, kPackets, done.taken);
     add(node, kBytes, bytes);

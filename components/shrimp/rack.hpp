@@ -121,7 +121,8 @@ class Rack {
     const uint64_t* clocks;
     size_t count;
     const substrata_transaction* packets;  // null: uses of the bus
-    const uint64_t* latencies;             // of the packets, in ticks
+    uint64_t bytes;                        // of all packets,
+    uint64_t latency;                      // and theirs in ticks
   };
   size_t record(std::unique_lock<std::mutex>& lock, uint32_t node, const Intake& intake);
   void apply(Board& board, uint32_t node, const substrata_transaction& command) noexcept;

@@ -287,7 +287,7 @@ TEST_F(Packaging, ProgramThatCarriesItsLibrariesMeasures) {
   // libpapi alone: what libsde brings in the other programs left its flags untried.
   const std::string alone = shell_word(source / "alone");
   const Ran linked = run(
-      shell_word(C_COMPILER) + " -static -o " + alone + " " + shell_word(consumers() / "report.c") +
+      shell_word(C_COMPILER) + " -static -o " + alone + " " + shell_word(source.parent_path() / "report.c") +
       " $(PKG_CONFIG_PATH=" + shell_word(pkg_config_path()) + " pkg-config --cflags --static --libs papi)");
   ASSERT_EQ(linked.status, 0) << linked.out;
   EXPECT_EQ(run(alone).status, 0);

@@ -277,11 +277,12 @@ Status Catalogue::load_user_events(const std::string& path, BadLines bad_lines) 
   });
   std::map<std::string, std::string, std::less<>> refused;
   for (const RefusedLine& line : read.refused)
-    refused[line.name] = path + ":" + std::to_string(line.number) + ": " + line.why;
+    refused[line.name] =
+        path + ":" + std::to_string(line.number) + ":" + std::to_string(line.column) + ": " + line.why;
   Status first = kSuccess;
   if (!read.refused.empty()) {
     const RefusedLine& line = read.refused.front();
-    first = refuse(Code::kInvalid, "%s:%u: %s", path.c_str(), line.number, line.why.c_str());
+    first = refuse(Code::kInvalid, "%s:%u:%u: %s", path.c_str(), line.number, line.column, line.why.c_str());
     if (bad_lines == BadLines::kRefuseFile) return first;
   }
   for (const UserEvent& event : read.events) refused.erase(event.name);

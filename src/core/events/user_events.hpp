@@ -22,8 +22,8 @@ inline constexpr size_t kMaxUserEvents = 50;  // PAPI_MAX_USER_EVENTS
 
 // A line that was left out, and why.
 struct RefusedLine {
-  unsigned number;
-  std::string name;  // of the event, "" where the line does not get that far
+  unsigned number, column;  // from 1; the column is that of the field that is wrong
+  std::string name;         // of the event, "" where the line does not get that far
   std::string why;
 };
 

@@ -1,6 +1,7 @@
 // papi_avail: the preset and user-defined events, and whether they can be counted here.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,29 +38,41 @@ int print_event(const std::string& name) {
   return 0;
 }
 
-// Reasons that stand in many rows, each printed once below them.
+// Ends of notes, from behind a colon, that stand in several rows: each is printed once below them.
 class Reasons {
  public:
-  // What follows the last of these in a note says nothing of its own event.
-  void shorten(PAPI_event_info_t* info) {
-    const std::string note = info->note;
-    for (const char* before : {" does not open here: ", ": no table "}) {
-      const std::size_t at = note.find(before);
-      if (at == std::string::npos || info->count != 0) continue;
-      const std::size_t begin = note.find(": ", at) + 2;
-      const std::string reason = note.substr(begin);
-      auto known = std::find(texts_.begin(), texts_.end(), reason);
-      if (known == texts_.end()) known = texts_.insert(texts_.end(), reason);
-      std::snprintf(info->note, sizeof info->note, "%s[%zu]", note.substr(0, begin).c_str(),
-                    static_cast<std::size_t>(known - texts_.begin()) + 1);
-      return;
-    }
+  explicit Reasons(const std::vector<PAPI_event_info_t>& rows) {
+    for (const PAPI_event_info_t& row : rows)
+      for (const std::size_t begin : begins(row)) ++rows_of_[row.note + begin];
+  }
+  void shorten(PAPI_event_info_t* row) {
+    const std::string note = row->note;
+    std::string reason;
+    int most = 1;
+    for (const std::size_t begin : begins(*row))
+      if (const int rows = rows_of_[note.substr(begin)]; rows > most) {
+        most = rows;
+        reason = note.substr(begin);
+      }
+    if (reason.empty()) return;
+    auto known = std::find(texts_.begin(), texts_.end(), reason);
+    if (known == texts_.end()) known = texts_.insert(texts_.end(), reason);
+    std::snprintf(row->note, sizeof row->note, "%s[%zu]", note.substr(0, note.size() - reason.size()).c_str(),
+                  static_cast<std::size_t>(known - texts_.begin()) + 1);
   }
   void print() const {
     for (std::size_t i = 0; i < texts_.size(); ++i) std::printf("[%zu] %s\n", i + 1, texts_[i].c_str());
   }
 
  private:
+  static std::vector<std::size_t> begins(const PAPI_event_info_t& row) {
+    std::vector<std::size_t> out;
+    const std::string note = row.count == 0 ? row.note : "";
+    for (std::size_t at = note.find(": "); at != std::string::npos; at = note.find(": ", at + 2))
+      out.push_back(at + 2);
+    return out;
+  }
+  std::map<std::string, int> rows_of_;
   std::vector<std::string> texts_;
 };
 
@@ -103,19 +116,25 @@ int main(int argc, char** argv) {
   if (!event.empty()) return print_event(event);
   if (check) available = true;
 
-  Reasons reasons;
+  const auto described = [&](const std::vector<int>& codes) {
+    std::vector<PAPI_event_info_t> out;
+    PAPI_event_info_t info;
+    for (const int code : codes)
+      if (PAPI_get_event_info(code, &info) == PAPI_OK && (wanted == 0 || (info.event_type & wanted) != 0))
+        out.push_back(info);
+    return out;
+  };
+  const std::vector<PAPI_event_info_t> of_papi = described(presets()), own = described(user_events());
+  Reasons reasons(of_papi);
   unsigned possible = 0, usable = 0, derived = 0;
-  const auto list = [&](const std::vector<int>& codes, const char* title) {
+  const auto list = [&](const std::vector<PAPI_event_info_t>& rows, const char* title) {
     print_rule(80, '=');
     std::printf("  %s\n", title);
     print_rule(80, '=');
     if (!detail) print_preset_header(!available);
-    for (const int code : codes) {
-      PAPI_event_info_t info;
-      if (PAPI_get_event_info(code, &info) != PAPI_OK) continue;
-      if (wanted != 0 && (info.event_type & wanted) == 0) continue;
+    for (PAPI_event_info_t info : rows) {
       ++possible;
-      const bool here = info.count != 0 && (!check || can_add(code));
+      const bool here = info.count != 0 && (!check || can_add(static_cast<int>(info.event_code)));
       if (available && !here) continue;
       usable += here ? 1 : 0;
       derived += here && is_derived(info) ? 1 : 0;
@@ -128,8 +147,8 @@ int main(int argc, char** argv) {
       }
     }
   };
-  list(presets(), "PAPI Preset Events");
-  if (const std::vector<int> own = user_events(); !own.empty()) {
+  list(of_papi, "PAPI Preset Events");
+  if (!own.empty()) {
     std::printf("\n");
     list(own, "User Defined Events");
   }

@@ -23,12 +23,14 @@ std::string sizes_of(const std::string& source, std::string* kept = nullptr) {
   const std::string program = folder.path() + "/messages";
   const Ran built = run("mpicc.openmpi -O1 -o " + program + " " + source);
   EXPECT_EQ(built.status, 0) << built.out;
-  const Ran ran = run("SHRIMP_LIVE_OUT=" + folder.path() +
+  const std::string out =
+      folder.path() + "/made/here";  // a folder that is not there yet, too, is written into
+  const Ran ran = run("SHRIMP_LIVE_OUT=" + out +
                       " timeout 200 " SENDER_BY_SIZE
                       " mpirun.openmpi --allow-run-as-root --oversubscribe --mca btl self,vader,tcp -n 4 " +
                       program);
   EXPECT_EQ(ran.status, 0) << ran.out;
-  if (kept != nullptr) *kept = contents(folder.file("histograms.json"));
+  if (kept != nullptr) *kept = contents(out + "/histograms.json");
   return ran.out;
 }
 

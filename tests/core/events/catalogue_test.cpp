@@ -264,11 +264,11 @@ TEST_F(CatalogueCalls, EventOfABadLineIsAnsweredWithFileLineAndReason) {  // PA-
   EXPECT_EQ(catalogue().load_user_events(path, Catalogue::BadLines::kRefuseFile).code, Code::kInvalid);
   EXPECT_FALSE(catalogue().find("GOOD").has_value()) << "nothing is half done";
   const Status left_out = catalogue().load_user_events(path, Catalogue::BadLines::kLeaveOut);
-  EXPECT_NE(std::string(left_out.note).find("mine.csv:2: unknown derived type"), std::string::npos);
+  EXPECT_NE(std::string(left_out.note).find("mine.csv:2:11: unknown derived type"), std::string::npos);
   EXPECT_TRUE(catalogue().find("GOOD").has_value());
   const Result<uint32_t> bad = catalogue().find("BAD");
   ASSERT_EQ(bad.error().code, Code::kNoEvent);
-  EXPECT_NE(std::string(bad.error().note).find("mine.csv:2: unknown derived type"), std::string::npos)
+  EXPECT_NE(std::string(bad.error().note).find("mine.csv:2:11: unknown derived type"), std::string::npos)
       << bad.error().note;
 }
 

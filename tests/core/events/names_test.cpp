@@ -42,22 +42,23 @@ TEST(EventSpecOfAName, DividesComponentEventAndQualifiers) {
 
 std::string first_refused(const UserEventsFile& file) {
   if (file.refused.empty()) return "";
-  return std::to_string(file.refused[0].number) + ": " + file.refused[0].why;
+  const RefusedLine& line = file.refused[0];
+  return std::to_string(line.number) + ":" + std::to_string(line.column) + ": " + line.why;
 }
 
-TEST(UserEventsFile, BadLinesAreToldByNumber) {
+TEST(UserEventsFile, BadLinesAreToldByLineAndColumn) {
   struct Case {
     const char* text;
     const char* part;
   };
   for (const Case& bad :
-       {Case{"\nNOTHING,A,NOT_DERIVED,x\n", "2: a line begins with EVENT or CPU, not with \"NOTHING\""},
-        Case{"EVENT,A,NOT_DERIVED\n", "1: an event needs"},
-        Case{"EVENT,A B,NOT_DERIVED,x\n", "not an event name"},
-        Case{"EVENT,A,DERIVED_X,x\n", "unknown derived type"},
-        Case{"EVENT,A,DERIVED_POSTFIX,N0|N1|+,x\n", "no such term"},
-        Case{"EVENT,A,NOT_DERIVED,\"x\n", "quoted"}, Case{"\"\n", "quoted"}, Case{"CPU\n", "1: CPU needs"},
-        Case{"EVENT,A,NOT_DERIVED,x,LDESC\n", "a text is missing"}}) {
+       {Case{"\nNOTHING,A,NOT_DERIVED,x\n", "2:1: a line begins with EVENT or CPU, not with \"NOTHING\""},
+        Case{"EVENT,A,NOT_DERIVED\n", "1:9: an event needs"},
+        Case{"  EVENT, A B,NOT_DERIVED,x\n", "1:10: this is not an event name"},
+        Case{"EVENT,A,DERIVED_X,x\n", "1:9: unknown derived type"},
+        Case{"EVENT,A,DERIVED_POSTFIX,N0|N1|+,x\n", "1:25: "},
+        Case{"EVENT,A,NOT_DERIVED,\"x\n", "1:21: a quoted"}, Case{"\"\n", "1:1: a quoted"},
+        Case{"CPU\n", "1:1: CPU needs"}, Case{"EVENT,A,NOT_DERIVED,x,LDESC\n", "1:23: a text is missing"}}) {
     const UserEventsFile file = parse_user_events(bad.text);
     EXPECT_TRUE(file.events.empty()) << bad.text;
     EXPECT_NE(first_refused(file).find(bad.part), std::string::npos) << first_refused(file);
@@ -66,7 +67,7 @@ TEST(UserEventsFile, BadLinesAreToldByNumber) {
   EXPECT_EQ(first_refused(parse_user_events("# nothing\r\n\n")), "");
   std::string many;
   for (int i = 0; i < 51; ++i) many += "EVENT,E" + std::to_string(i) + ",NOT_DERIVED,x\n";
-  EXPECT_EQ(first_refused(parse_user_events(many)), "51: more than 50 events");
+  EXPECT_EQ(first_refused(parse_user_events(many)), "51:7: more than 50 events");
 }
 
 std::vector<std::string> names_in(const std::string& text, const std::vector<std::string>& units) {

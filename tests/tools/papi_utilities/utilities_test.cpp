@@ -74,7 +74,10 @@ TEST(PapiAvail, EveryPresetItCallsAvailableCanBeAdded) {
 
 // 200 characters were repeated in each row.
 TEST(PapiAvail, AReasonOfManyPresetsIsPrintedOnce) {
-  EXPECT_LE(count_of(utility("papi_avail").out, "no table defines it for this processor"), 1u);
+  const std::string out = utility("papi_avail").out;
+  for (const char* reason :
+       {"no table defines it for this processor", "the kernel has no PMU", "no hardware PMU is visible"})
+    EXPECT_LE(count_of(out, reason), 1u) << reason;
 }
 
 TEST(PapiAvail, FiltersAndDescribes) {
