@@ -505,8 +505,8 @@ TEST_F(Transactions, ALoadWithIntentToStoreSavesTheOwnershipMiss) {
   EXPECT_EQ(latency(0, 128, kWrite), 8u) << "without the hint";
 }
 
-// Section 3.3.2: while line 0 is worked on, line 1 comes: 28 bus cycles, 560 ns, of which 83 whole processor cycles
-// pass while it computes
+// Section 3.3.2: while line 0 is worked on, line 1 comes: 28 bus cycles, 560 ns, in which it computes for 83 whole
+// processor cycles
 TEST_F(Transactions, AHintBringsTheNextLineWhileItComputes) {
   for (const std::uint64_t hinted : {0, 2}) {
     Parameters p = two_stations();
