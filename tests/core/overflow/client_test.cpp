@@ -249,7 +249,8 @@ void fork_in_handler(int, void*, long long, void*) {
 }
 
 TEST_F(OverflowOfTaskClock, ChildThatIsForkedInAHandlerReturnsFromIt) {
-  if (substrata::tests::kThreadSanitizer) GTEST_SKIP() << "the thread sanitizer starts a thread in a forked child";
+  if (substrata::tests::kThreadSanitizer)
+    GTEST_SKIP() << "the thread sanitizer starts a thread in a forked child";
   ASSERT_EQ(PAPI_overflow(set_, clock_, 1000000, 0, fork_in_handler), PAPI_OK);
   ASSERT_EQ(PAPI_start(set_), PAPI_OK);
   burn_until([] { return children.load() != 0; });
