@@ -157,8 +157,10 @@ bool Child::take_signals() {
     // A terminal sends SIGINT and SIGQUIT to the command itself; a process that sends them means both.
     const bool by_process = signal.ssi_code == SI_USER || signal.ssi_code == SI_QUEUE;
     if (signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGHUP ||
-        ((signal.ssi_signo == SIGINT || signal.ssi_signo == SIGQUIT) && by_process))
+        ((signal.ssi_signo == SIGINT || signal.ssi_signo == SIGQUIT) && by_process)) {
       kill(pid_, static_cast<int>(signal.ssi_signo));
+      passed_on_ = true;
+    }
   }
   siginfo_t info{};
   return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&

@@ -71,6 +71,8 @@ bool Target::ended() {
   return process_ >= 0 && poll(&end, 1, 0) == 1;
 }
 
+bool Target::passed_on() const noexcept { return child_ != nullptr && child_->passed_on(); }
+
 void Target::send(int signal) {
   if (child_ != nullptr) kill(child_->pid(), signal);
 }

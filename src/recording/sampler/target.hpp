@@ -42,6 +42,8 @@ class Target {
   // there.
   int descriptor() const noexcept;
   bool ended();
+  // Whether a signal was passed on to a command, which means this process as well.
+  bool passed_on() const noexcept;
   // Sends a command the signal.
   void send(int signal);
   // After the end: the exit status of a command as a shell gives it, else 0.

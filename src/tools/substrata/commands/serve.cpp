@@ -254,7 +254,8 @@ int serve(int argc, char** argv) {
   arguments.word("-l,--listen", listen, "address and port, port 0 for a free one (default 127.0.0.1:9748)");
   arguments.word("-p,--pid", what.process, "a running process, its threads and descendants",
                  Arguments::Value::kProcess);
-  arguments.flag("--stay", stay, "when the command or process has ended, keep serving its last values");
+  arguments.flag("--stay", stay,
+                 "when the command or process has ended by itself, keep serving its last values");
   std::vector<char*> before(argv, argv + argc);
   if (std::optional<SplitLine> line = split_at_dashes(argc, argv)) {
     before = line->before;
@@ -305,7 +306,7 @@ int serve(int argc, char** argv) {
     live->freeze();
     status = target->status();
     running = false;
-    if (!stay) return status;
+    if (!stay || target->passed_on()) return status;
   }
 }
 
