@@ -206,14 +206,24 @@ TEST(Serve, TheValuesOfItsPageAreInUnitsThatPeopleRead) {
   EXPECT_TRUE(heat) << reply;
 }
 
+constexpr const char* kNoChromium = "chromium (Debian package chromium) does not run here: ";
+
+// The page as it stands there after its scripts, none of which complains; no output where Chromium does not run.
+Ran in_chromium(const Server& server) {
+  const TemporaryFolder folder;
+  Ran seen = chromium(folder, "http://127.0.0.1:" + std::to_string(server.port()) + "/");
+  if (kSanitized || seen.status != 0 || seen.out.find("<header") == std::string::npos)
+    seen.out.clear();
+  else
+    EXPECT_THAT(seen.errors, testing::Not(HasSubstr("CONSOLE")));
+  return seen;
+}
+
 TEST(Serve, ItsPageShowsNewValuesAsTheyCome) {
   Server server({"-i", "100ms", "-e", "example:::*"});
   ASSERT_GT(server.port(), 0) << server.said();
-  const TemporaryFolder folder;
-  const Ran seen = chromium(folder, "http://127.0.0.1:" + std::to_string(server.port()) + "/");
-  if (kSanitized || seen.status != 0 || seen.out.find("<header") == std::string::npos)
-    GTEST_SKIP() << "chromium (Debian package chromium) does not run here: " << seen.errors.substr(0, 300);
-  EXPECT_THAT(seen.errors, testing::Not(HasSubstr("CONSOLE")));
+  const Ran seen = in_chromium(server);
+  if (seen.out.empty()) GTEST_SKIP() << kNoChromium << seen.errors.substr(0, 300);
   EXPECT_THAT(seen.out, HasSubstr("Newest values, every 100 ms"));
   EXPECT_THAT(seen.out, HasSubstr("class=\"tile\" data-name=\"example:::"));
   EXPECT_THAT(seen.out, HasSubstr("id=\"state\" role=\"status\"></p>")) << "no error stands there";
@@ -223,11 +233,8 @@ TEST(Serve, ItsPageShowsNewValuesAsTheyCome) {
 TEST(Serve, ItsPageSaysThatItWaitsForTheFirstValues) {
   Server server({"-i", "600s", "-e", "example:::*"});
   ASSERT_GT(server.port(), 0) << server.said();
-  const TemporaryFolder folder;
-  const Ran seen = chromium(folder, "http://127.0.0.1:" + std::to_string(server.port()) + "/");
-  if (kSanitized || seen.status != 0 || seen.out.find("<header") == std::string::npos)
-    GTEST_SKIP() << "chromium (Debian package chromium) does not run here: " << seen.errors.substr(0, 300);
-  EXPECT_THAT(seen.errors, testing::Not(HasSubstr("CONSOLE")));
+  const Ran seen = in_chromium(server);
+  if (seen.out.empty()) GTEST_SKIP() << kNoChromium << seen.errors.substr(0, 300);
   EXPECT_THAT(seen.out, HasSubstr("role=\"status\">Waiting for the first values.</p>"));
   EXPECT_THAT(seen.out, testing::Not(HasSubstr("<canvas")));
   EXPECT_THAT(seen.out, testing::Not(HasSubstr("class=\"tile\"")));
