@@ -278,6 +278,58 @@ TEST(ReportPage, OfAGpuNodeItShowsFabricHeatAndPowerAtFirst) {
             json::parse(R"(["Sent by mlx5_1_1","Temperature of GPU 0","Power of GPU 0"])"));
 }
 
+// In words of 4 bytes; the events with _ext read the same files again.
+TEST(ReportPage, ItsHeadHasTheBytesOfAFabric) {
+  MemorySink sink(machine("a", "boot"));
+  const std::uint32_t set = sink.declare(
+      {in_component(count_series("infiniband:::mlx5_0_1:port_xmit_data", "words"), "infiniband", "node"),
+       in_component(count_series("infiniband:::mlx5_0_1:port_rcv_data", "words"), "infiniband", "node"),
+       in_component(count_series("infiniband:::mlx5_0_1_ext:port_rcv_data", "words"), "infiniband", "node"),
+       in_component(count_series("cxi:::cxi0:hni_sts_tx_ok_octets", "bytes"), "cxi", "node")});
+  for (int i = 0; i <= 100; ++i) {
+    const std::int64_t values[4] = {1000 * i, 2000 * i, 2000 * i, 500 * i};
+    const std::uint8_t flags[4] = {};
+    sink.sample(set, kSecond + i * kSecond / 10, 0, values, flags);
+  }
+  sink.end(11 * kSecond, {});
+  std::ostringstream page;
+  write_html_report(page, lay_out(sink.recording()), "node");
+  EXPECT_THAT(page.str(), HasSubstr(R"({"name":"Fabric","value":1250000,"unit":"bytes")"));
+}
+
+TEST(ReportPage, OfSensorsItNamesChipAndChannelByWhatTheyMeasure) {
+  NEEDS_CHARTS();
+  MemorySink sink(machine("a", "boot"));
+  const std::uint32_t set =
+      sink.declare({gauge_series("coretemp:::k10temp-pci-00c3:Tctl", "degC"),
+                    gauge_series("coretemp:::power_meter-acpi-0@A_00:Socket_0:average", "W")});
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t values[2] = {50 + i, 300 + i};
+    const std::uint8_t flags[2] = {};
+    sink.sample(set, kSecond + i * kSecond / 10, 0, values, flags);
+  }
+  sink.end(3 * kSecond, {});
+  std::ostringstream page;
+  write_html_report(page, lay_out(sink.recording()), "node");
+  const Browsed seen =
+      browse(page.str(), 1200, "out.labels = window.substrataPage.panels().map((one) => one.label);");
+  SKIP_WITHOUT_BROWSER(seen);
+  ASSERT_TRUE(seen.found.is_object()) << seen.said;
+  EXPECT_EQ(seen.found.at("labels"),
+            json::parse(R"(["Temperature of k10temp, Tctl","Power of power_meter, Socket 0"])"));
+}
+
+// Else the end of a recording of 6.19 s had a second label of 6 s.
+TEST(ReportPage, AnEndBetweenTwoMarksOfTheTimeAxisHasNoLabel) {
+  NEEDS_CHARTS();
+  const Browsed job = browse_job(1200, R"(
+    const label = window.substrataPage.chart().getOption().xAxis.at(-1).axisLabel.formatter;
+    out.labels = [0, 6, 6.19].map(label);)");
+  SKIP_WITHOUT_BROWSER(job);
+  ASSERT_TRUE(job.found.is_object()) << job.said;
+  EXPECT_EQ(job.found.at("labels"), json::parse(R"(["0","6 s",""])"));
+}
+
 TEST(ReportPage, KeysZoomAndMoveAndSwitchTheTheme) {
   NEEDS_CHARTS();
   const Browsed job = browse_job(1200, R"(

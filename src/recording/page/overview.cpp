@@ -98,20 +98,32 @@ class Overview {
       if (const Group* bytes = group({"mpi:::bytes", "mpi:::rank:bytes"})) also(total_of(*bytes), "bytes");
     }
   }
-  void network() {
+  // What all interfaces of a kind received and sent; `counts` says of an event whether it is one of the two.
+  void traffic(const char* title, bool (*counts)(const SeriesInfo&)) {
     double sum = NAN;
     const SeriesInfo* about = nullptr;
     for (const Group& one : groups_) {
-      const std::string& name = one.about->name;
-      if (one.about->component != "net" || name.find(":::lo:") != std::string::npos ||
-          (!ends_with(name, ":rx:bytes") && !ends_with(name, ":tx:bytes")))
-        continue;
+      if (!counts(*one.about)) continue;
       const double total = total_of(one);
       if (!std::isfinite(total)) continue;
       sum = (std::isnan(sum) ? 0 : sum) + total;
       about = one.about;
     }
-    add("Network", sum, "bytes", "in and out, whole node", about);
+    add(title, sum, "bytes", "in and out, whole node", about);
+  }
+  void network() {
+    traffic("Network", [](const SeriesInfo& event) {
+      return event.component == "net" && event.name.find(":::lo:") == std::string::npos &&
+             (ends_with(event.name, ":rx:bytes") || ends_with(event.name, ":tx:bytes"));
+    });
+    traffic("Fabric", [](const SeriesInfo& event) {
+      // An event with _ext reads the same file as the one without.
+      if (event.component == "infiniband")
+        return event.name.find("_ext:") == std::string::npos &&
+               (ends_with(event.name, ":port_rcv_data") || ends_with(event.name, ":port_xmit_data"));
+      return event.component == "cxi" &&
+             (ends_with(event.name, "_rx_ok_octets") || ends_with(event.name, "_tx_ok_octets"));
+    });
   }
   void heat() {
     const Trace* hottest = nullptr;

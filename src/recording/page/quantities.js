@@ -111,11 +111,18 @@ const LABELS = [
   [/^(?:rocm|amd)_smi:::power_(?:average|current):device=(\d+).*$/, 'Power of GPU $1'],
   [/^(?:rocm|amd)_smi:::temp_current.*device=(\d+).*$/, 'Temperature of GPU $1'],
   [/^cray_pm:::PM_(?:POWER|ENERGY):NODE$/, 'Power of the node'], [/^powercap:::ENERGY_UJ:ZONE(\d+)$/, 'Power of zone $1'],
-  [/^rapl:::PACKAGE_ENERGY:PACKAGE(\d+)$/, 'Power of package $1'],
+  [/^rapl:::PACKAGE_ENERGY:PACKAGE(\d+)$/, 'Power of package $1'], [/^intel_gpu:::energy_card:device=(\d+)$/, 'Power of GPU $1'],
 ];
+// Sensors have no names that tell temperatures from powers; their units do.
+const SENSOR_UNITS = { degC: 'Temperature', W: 'Power', J: 'Power' };
+function sensorLabel(series) {
+  const [, chip, channel] = /^coretemp:::(?:thermal-)?([a-z0-9_]+)[^:]*:([^:]+)(?::average)?$/i.exec(series.name) || [];
+  const kind = chip && SENSOR_UNITS[series.unit];
+  return kind ? kind + ' of ' + (channel === 'temp' ? chip : chip + ', ' + channel.replaceAll('_', ' ')) : null;
+}
 function labelOf(series) {
   for (const [pattern, label] of LABELS) if (pattern.test(series.name)) return series.name.replace(pattern, label);
-  return series.name;
+  return sensorLabel(series) || series.name;
 }
 const GROUPS = [
   ['Recorder', (series) => series.scope === 'recorder' || series.name.startsWith('recorder:')],

@@ -140,13 +140,16 @@ function rangeOf(map) {
 // Labels stand below, and above the regions.
 function timeAxis(panel, last) {
   const top = panels[panel].kind === 'regions', ends = top || last;
-  const step = niceStep(view[1] - view[0], Math.max(2, (timeChart.getWidth() - 100) / 100));
+  const step = Math.min(niceStep(view[1] - view[0], Math.max(2, (timeChart.getWidth() - 100) / 100)), niceStep(view[1] - view[0], 12));
+  // The digits that labels have; an end of the view that needs more of them has none.
+  const digit = Math.pow(10, Math.floor(Math.log10(step) + 1e-9));
+  const round = (value) => Math.abs(value / digit - Math.round(value / digit)) < 1e-3;
   return { type: 'value', gridIndex: panel, min: whole[0], max: whole[1], minInterval: 0,
     position: top ? 'top' : 'bottom', axisLine: { show: ends, onZero: false, lineStyle: { color: colour('rule') } },
     axisTick: { show: ends }, splitLine: { lineStyle: { color: colour('rule'), opacity: 0.6 } },
     axisLabel: { show: ends, color: colour('dim'), fontSize: 11, hideOverlap: true, showMinLabel: true,
-      formatter: (value) => value < view[0] - 1e-9 || value > view[1] + 1e-9 ? ''
-        : value === 0 ? '0' : seconds(value, { most: view[1], step: Math.min(step, niceStep(view[1] - view[0], 12)) }) },
+      formatter: (value) => value < view[0] - 1e-9 || value > view[1] + 1e-9 || !round(value) ? ''
+        : value === 0 ? '0' : seconds(value, { most: view[1], step }) },
     axisPointer: { show: true, type: 'line', label: { show: false }, lineStyle: { color: colour('dim') }, triggerTooltip: false } };
 }
 
