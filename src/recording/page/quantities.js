@@ -113,7 +113,7 @@ const LABELS = [
   [/^cray_pm:::PM_(?:POWER|ENERGY):NODE$/, 'Power of the node'], [/^powercap:::ENERGY_UJ:ZONE(\d+)$/, 'Power of zone $1'],
   [/^rapl:::PACKAGE_ENERGY:PACKAGE(\d+)$/, 'Power of package $1'], [/^intel_gpu:::energy_card:device=(\d+)$/, 'Power of GPU $1'],
 ];
-// Sensors have no names that tell temperatures from powers; their units do.
+// What a sensor measures stands in its unit, not in its name.
 const SENSOR_UNITS = { degC: 'Temperature', W: 'Power', J: 'Power' };
 function sensorLabel(series) {
   const [, chip, channel] = /^coretemp:::(?:thermal-)?([a-z0-9_]+)[^:]*:([^:]+)(?::average)?$/i.exec(series.name) || [];
