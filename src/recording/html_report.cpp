@@ -244,6 +244,7 @@ void write_provenance(std::ostream& out, const Timeline& timeline, const std::st
     for (const SampleSet& set : writer.sets)
       for (const std::int64_t one : set.skews) skew = std::max(skew, one);
   table.row("rows", std::to_string(recording.rows()));
+  if (const std::string merged = merged_rows_text(recording); !merged.empty()) table.row("read", merged);
   table.row("largest skew within a row", "+- " + std::to_string(skew) + " ns");
   for (const auto& [name, value] : first.properties)
     if (name.rfind("spread.", 0) != 0) table.row(name, value);

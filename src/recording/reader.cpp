@@ -17,6 +17,7 @@
 
 #include "recording/bytes.hpp"
 #include "recording/format.hpp"
+#include "recording/thinning.hpp"
 
 namespace substrata::recording {
 namespace {
@@ -43,15 +44,63 @@ bool read_properties(ByteReader& in, Properties* out) {
   return true;
 }
 
-// The place of each set in its writer's list, by its number.
-using Sets = std::unordered_map<std::uint64_t, std::size_t>;
+// The bytes of a file or in memory. A file is read piece by piece and not mapped: a mapped file that another process cuts
+// short meanwhile ends the reader with SIGBUS.
+class Bytes {
+ public:
+  Bytes(const unsigned char* bytes, std::size_t count) : at_(bytes), held_(count), count_(count) {}
+  Bytes(int descriptor, std::size_t count, std::string path)
+      : descriptor_(descriptor), path_(std::move(path)), count_(count) {}
+
+  std::size_t count() const noexcept { return count_; }
+  // `count` bytes from `offset` on, good until the next call; null where there are fewer, as of a file that was cut
+  // short: count() is then what there is.
+  const unsigned char* at(std::size_t offset, std::size_t count) {
+    if (offset > count_ || count > count_ - offset) return nullptr;
+    if (offset >= begin_ && offset + count <= begin_ + held_) return at_ + (offset - begin_);
+    fetch(offset, std::min(std::max(count, kPiece), count_ - offset));
+    return held_ >= count ? at_ : nullptr;
+  }
+
+ private:
+  static constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+  void fetch(std::size_t offset, std::size_t count) {
+    if (piece_.size() < count) piece_.resize(count);
+    at_ = piece_.data();
+    begin_ = offset;
+    held_ = 0;
+    while (held_ < count) {
+      const ssize_t got =
+          pread(descriptor_, piece_.data() + held_, count - held_, static_cast<off_t>(offset + held_));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw std::system_error(errno, std::generic_category(), "'" + path_ + "' cannot be read");
+      if (got == 0) break;
+      held_ += static_cast<std::size_t>(got);
+    }
+    if (held_ < count) count_ = offset + held_;
+  }
+
+  int descriptor_ = -1;
+  std::string path_;
+  std::vector<unsigned char> piece_;
+  const unsigned char* at_ = nullptr;
+  std::size_t begin_ = 0, held_ = 0;  // what `at_` has
+  std::size_t count_;
+};
+
+// What is known of a writer's sets while it is read.
+struct Sets {
+  std::unordered_map<std::uint64_t, std::size_t> places;  // in the writer's list, by their numbers
+  Thinning thinning;
+};
 
 bool read_series(ByteReader& in, Writer& writer, Sets& sets) {
   std::uint64_t number = 0, count = 0;
   if (!in.number(&number, kMostSets) ||
       !in.number(&count, std::min<std::uint64_t>(in.left(), kMostSeriesOfSet)))
     return false;
-  if (sets.count(number) != 0) return false;
+  if (sets.places.count(number) != 0) return false;
   std::vector<Series> series;
   for (std::uint64_t i = 0; i < count; ++i) {
     Series one;
@@ -70,17 +119,17 @@ bool read_series(ByteReader& in, Writer& writer, Sets& sets) {
   set.number = static_cast<std::uint32_t>(number);
   set.first_series = writer.series.size();
   set.series_count = series.size();
-  sets.emplace(number, writer.sets.size());
+  sets.places.emplace(number, writer.sets.size());
   writer.sets.push_back(std::move(set));
   for (Series& one : series) writer.series.push_back(std::move(one));
   return true;
 }
 
-bool read_samples(ByteReader& in, Writer& writer, const Sets& sets) {
+bool read_samples(ByteReader& in, Writer& writer, Sets& sets) {
   std::uint64_t number = 0, rows = 0;
   if (!in.number(&number, kMostSets) || !in.number(&rows, in.left())) return false;
-  const auto place = sets.find(number);
-  if (place == sets.end()) return false;
+  const auto place = sets.places.find(number);
+  if (place == sets.places.end()) return false;
   SampleSet* const set = &writer.sets[place->second];
   std::int64_t time = 0;
   std::vector<std::int64_t> last(set->series_count);
@@ -116,7 +165,14 @@ bool read_samples(ByteReader& in, Writer& writer, const Sets& sets) {
     set->times.push_back(time);
     set->skews.push_back(static_cast<std::int64_t>(skew));
   }
+  sets.thinning.settle(writer, place->second);
   return true;
+}
+
+std::size_t samples_of(const Writer& writer) {
+  std::size_t sum = 0;
+  for (const SampleSet& set : writer.sets) sum += set.times.size() * set.series_count;
+  return sum;
 }
 
 bool read_marks(ByteReader& in, Writer& writer) {
@@ -171,31 +227,36 @@ bool read_end(ByteReader& in, Writer& writer) {
 
 class Parser {
  public:
-  Parser(const unsigned char* bytes, std::size_t count) : bytes_(bytes), count_(count) {}
+  Parser(Bytes bytes, std::size_t most_samples) : bytes_(std::move(bytes)), most_samples_(most_samples) {}
 
   Recording run() {
-    out_.file_bytes = count_;
     std::size_t at = 0;
-    while (at < count_) {
+    while (at < bytes_.count()) {
       const std::size_t next = chunk_at(at);
       at = next != at ? next : skip(at);
     }
+    out_.file_bytes = bytes_.count();
     return std::move(out_);
   }
 
  private:
+  bool header_at(std::size_t at, ChunkHeader* out) {
+    const unsigned char* const bytes = bytes_.at(at, kChunkHeaderBytes);
+    return bytes != nullptr && decode_chunk_header(bytes, out);
+  }
+
   // The place after the chunk at `at`; `at` itself when there is none.
   std::size_t chunk_at(std::size_t at) {
     ChunkHeader header;
-    if (count_ - at < kChunkHeaderBytes || !decode_chunk_header(bytes_ + at, &header)) return at;
-    const unsigned char* payload = bytes_ + at + kChunkHeaderBytes;
-    if (header.payload_bytes > count_ - at - kChunkHeaderBytes) return at;
+    if (!header_at(at, &header)) return at;
+    const unsigned char* payload = bytes_.at(at + kChunkHeaderBytes, header.payload_bytes);
+    if (payload == nullptr) return at;
     const std::size_t next = at + kChunkHeaderBytes + header.payload_bytes;
     if (check_sum(payload, header.payload_bytes) != header.payload_check) {
       // What a broken chunk holds may be the chunks of another writer, so they are looked for inside it. Headers
       // nested on purpose would make that quadratic: past some times the file's size it is passed over whole.
       wrongly_summed_ += header.payload_bytes;
-      if (wrongly_summed_ <= kMostSearches * count_) return at;
+      if (wrongly_summed_ <= kMostSearches * bytes_.count()) return at;
       damage(at, next - at, "a chunk whose check sum is wrong");
       return next;
     }
@@ -214,9 +275,26 @@ class Parser {
       return next;
     }
     ByteReader in(payload, header.payload_bytes);
+    const std::size_t before = samples_of(writer);
     if (!take(header.type, in, writer, sets_[place]))
       damage(at, next - at, "a chunk whose content contradicts itself");
+    samples_ += samples_of(writer) - before;
+    if (samples_ > most_samples_) thin();
     return next;
+  }
+
+  // Half of the samples, of all sets alike, until there are no more than asked for.
+  void thin() {
+    for (std::size_t before = samples_ + 1; samples_ > most_samples_ && samples_ < before;) {
+      before = samples_;
+      samples_ = 0;
+      for (std::size_t i = 0; i < out_.writers.size(); ++i) {
+        sets_[i].thinning.halve(out_.writers[i]);
+        samples_ += samples_of(out_.writers[i]);
+      }
+    }
+    // Where they cannot be made fewer this is not tried again for every chunk.
+    most_samples_ = std::max(most_samples_, samples_ + samples_ / 2);
   }
 
   bool take(ChunkType type, ByteReader& in, Writer& writer, Sets& sets) {
@@ -243,19 +321,23 @@ class Parser {
   // After bytes that are not a chunk: the next place where a header is whole, or the end.
   std::size_t skip(std::size_t at) {
     ChunkHeader header;
-    const bool has_header = count_ - at >= kChunkHeaderBytes && decode_chunk_header(bytes_ + at, &header);
+    const bool has_header = header_at(at, &header);
     std::size_t next = at + 1;
-    for (; next < count_; ++next) {
-      const void* found = memchr(bytes_ + next, kMagic[0], count_ - next);
+    while (next < bytes_.count()) {
+      const std::size_t piece = std::min(kSearched, bytes_.count() - next);
+      const unsigned char* const bytes = bytes_.at(next, piece);
+      if (bytes == nullptr) continue;  // cut short: count() is less now
+      const void* const found = memchr(bytes, kMagic[0], piece);
       if (found == nullptr) {
-        next = count_;
-        break;
+        next += piece;
+        continue;
       }
-      next = static_cast<std::size_t>(static_cast<const unsigned char*>(found) - bytes_);
+      next += static_cast<std::size_t>(static_cast<const unsigned char*>(found) - bytes);
       ChunkHeader other;
-      if (count_ - next >= kChunkHeaderBytes && decode_chunk_header(bytes_ + next, &other)) break;
+      if (header_at(next, &other)) break;
+      ++next;
     }
-    const bool last = next >= count_;
+    const bool last = next >= bytes_.count();
     damage(at, next - at,
            last && has_header ? "the file ends within a chunk: it was cut off while it was written"
            : last             ? "the file ends with bytes that are not a chunk: it was cut off or overwritten"
@@ -280,8 +362,10 @@ class Parser {
     out_.damages.push_back({offset, bytes, std::move(reason)});
   }
 
-  const unsigned char* bytes_;
-  std::size_t count_;
+  Bytes bytes_;
+  std::size_t most_samples_;
+  std::size_t samples_ = 0;  // kept so far
+  static constexpr std::size_t kSearched = std::size_t{1} << 16;
   static constexpr std::uint64_t kMostSearches = 8;
   std::uint64_t wrongly_summed_ = 0;  // bytes of payloads whose check sum is wrong
   std::unordered_map<std::uint64_t, std::size_t> index_;
@@ -289,39 +373,22 @@ class Parser {
   Recording out_;
 };
 
-// The whole of a file. It is read and not mapped: a mapped file that another process cuts short meanwhile ends the
-// reader with SIGBUS.
-std::vector<unsigned char> bytes_of(const std::string& path) {
-  const auto refused = [&](int error) {
-    return std::system_error(error, std::generic_category(), "'" + path + "' cannot be read");
-  };
+}  // namespace
+
+Recording parse(const unsigned char* bytes, std::size_t count, std::size_t most_samples) {
+  return Parser({bytes, count}, most_samples).run();
+}
+
+Recording read_file(const std::string& path, std::size_t most_samples) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) throw refused(errno);
+  if (descriptor < 0)
+    throw std::system_error(errno, std::generic_category(), "'" + path + "' cannot be read");
   const std::unique_ptr<const int, void (*)(const int*)> closing(&descriptor,
                                                                  [](const int* it) { close(*it); });
   struct stat about {};
   if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode))
     throw std::runtime_error("'" + path + "' is not a recording: it is not a regular file");
-  std::vector<unsigned char> bytes(static_cast<std::size_t>(about.st_size));
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = read(descriptor, bytes.data() + done, bytes.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw refused(errno);
-    if (got == 0) break;  // it was cut short
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
-  return bytes;
-}
-
-}  // namespace
-
-Recording parse(const unsigned char* bytes, std::size_t count) { return Parser(bytes, count).run(); }
-
-Recording read_file(const std::string& path) {
-  const std::vector<unsigned char> bytes = bytes_of(path);
-  Recording read = parse(bytes.data(), bytes.size());
+  Recording read = Parser({descriptor, static_cast<std::size_t>(about.st_size), path}, most_samples).run();
   if (read.writers.empty())
     throw std::runtime_error("'" + path +
                              "' is not a recording of `substrata record`, or was cut off at its begin");
@@ -333,11 +400,11 @@ Recording read_file(const std::string& path) {
   return read;
 }
 
-Recording read_files(const std::vector<std::string>& paths) {
+Recording read_files(const std::vector<std::string>& paths, std::size_t most_samples) {
   Recording all;
   std::unordered_set<std::uint64_t> known;
   for (const std::string& path : paths) {
-    Recording one = read_file(path);
+    Recording one = read_file(path, most_samples == kAllSamples ? most_samples : most_samples / paths.size());
     all.file_bytes += one.file_bytes;
     all.chunks += one.chunks;
     all.unknown_chunks += one.unknown_chunks;

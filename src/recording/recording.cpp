@@ -50,10 +50,17 @@ std::size_t Recording::rows() const noexcept {
   std::size_t sum = 0;
   for (const Writer& writer : writers) {
     std::size_t most = 0;
-    for (const SampleSet& set : writer.sets) most = std::max(most, set.times.size());
+    for (const SampleSet& set : writer.sets) most = std::max(most, set.times.size() + set.merged_rows);
     sum += most;
   }
   return sum;
+}
+
+std::size_t Recording::step() const noexcept {
+  std::size_t most = 1;
+  for (const Writer& writer : writers)
+    for (const SampleSet& set : writer.sets) most = std::max(most, set.step);
+  return most;
 }
 
 }  // namespace substrata::recording

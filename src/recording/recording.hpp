@@ -64,6 +64,8 @@ struct SampleSet {
   std::vector<std::int64_t> skews;  // ns
   std::size_t first_series = 0;     // in Writer::series
   std::size_t series_count = 0;
+  std::size_t step = 1;         // rows of the file for which a row stands, but for a few at the end
+  std::size_t merged_rows = 0;  // rows of the file that are not here
 };
 
 enum class MarkKind : std::uint8_t { kBegin = 0, kEnd = 1, kMoment = 2 };
@@ -121,6 +123,8 @@ struct Damage {
 struct Recording {
   // Rows that the writers took: sets of series that were sampled together count once.
   std::size_t rows() const noexcept;
+  // For how many of these a row stands here, where the reader merged some; 1 where it did not.
+  std::size_t step() const noexcept;
   std::vector<Writer> writers;
   std::vector<Damage> damages;
   std::uint64_t file_bytes = 0;

@@ -119,6 +119,7 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
            ", " + std::to_string(recording.rows()) + " rows; values of a row within +- " +
            (skew < 1'000'000 ? format("%.3g us", static_cast<double>(skew) / 1e3)
                              : format("%.3g ms", static_cast<double>(skew) / 1e6)));
+  if (const std::string merged = merged_rows_text(recording); !merged.empty()) line("read", merged);
   line("overhead", overhead_text(timeline));
   line("software",
        "substrata " + of("software.substrata") + ", recording format " + std::to_string(first.version));
@@ -422,6 +423,15 @@ std::string compact(double number) {
   if (thousand == 0 && number == std::floor(number)) return format("%.0f", number);
   if (thousand == 0 && size < 0.001) return format("%.2e", number);
   return format(std::fabs(scaled) >= 1000 ? "%.0f" : "%.4g", scaled) + kLetters[thousand];
+}
+
+std::string merged_rows_text(const Recording& recording) {
+  const std::size_t step = recording.step();
+  if (step == 1) return {};
+  return "in steps of " + std::to_string(step) +
+         " rows, as the recording is long: totals are exact, rates are of such steps, "
+         "levels have the lowest and highest of " +
+         std::to_string(2 * step) + "; --from, --to and --region read every row of a stretch";
 }
 
 std::string overhead_text(const Timeline& timeline) {

@@ -28,5 +28,7 @@ std::vector<std::string> what_is_missing(const Timeline& timeline);
 
 // What is known of the recorder's own cost; empty when the recording does not have it.
 std::string overhead_text(const Timeline& timeline);
+// How the rows of a long recording were merged when it was read; empty where none were.
+std::string merged_rows_text(const Recording& recording);
 
 }  // namespace substrata::recording

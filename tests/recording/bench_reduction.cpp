@@ -117,12 +117,12 @@ void of_history(const substrata::tests::TemporaryFolder& folder) {
   std::printf("one file of so many samples: read, and its report as text and as a page\n");
   std::printf("%9s %10s %16s %10s %10s\n", "samples", "report [s]", "a sample [ns]", "memory [MB]",
               "page [kB]");
-  for (const int count : {1'000, 10'000, 100'000}) {
+  for (const int count : {1'000, 10'000, 100'000, 1'000'000, 12'500'000}) {
     const std::string path = folder.file("history");
     std::filesystem::remove(path);
     write_rank(path, 0, count);
     const double begin = seconds();
-    const size_t page = report(read_file(path));
+    const size_t page = report(read_file(path, kSamplesOfAReport));
     const double took = seconds() - begin, samples = double{kSeries} * count;
     std::printf("%9.0f %10.3f %16.0f %10.1f %10.1f\n", samples, took, 1e9 * took / samples, memory_mb(),
                 static_cast<double>(page) / 1e3);

@@ -29,9 +29,10 @@ std::string title_of(const std::vector<std::string>& files) {
 }
 
 // Reads records; the progress line stays until the caller's ProgressLine goes.
-recording::Recording read_records(const std::vector<std::string>& files) {
+recording::Recording read_records(const std::vector<std::string>& files,
+                                  std::size_t most_samples = recording::kAllSamples) {
   show_progress("reading " + title_of(files));
-  return recording::read_files(files);
+  return recording::read_files(files, most_samples);
 }
 
 // The one series of that name: whole, else the only one in which it occurs. Of several writers, the first.
@@ -134,7 +135,9 @@ int report(int argc, char** argv) {
     return 2;
   }
   const ProgressLine line;
-  recording::Recording recording = read_records(files);
+  const bool whole = from.empty() && until.empty() && region.empty();
+  recording::Recording recording =
+      read_records(files, whole ? recording::kSamplesOfAReport : recording::kAllSamples);
   recording::Timeline timeline = recording::lay_out(recording);
   const auto attach = [&](const char* name, const std::string& content) {
     recording.writers.front().attachments.push_back({name, "application/json", content});
@@ -153,7 +156,7 @@ int report(int argc, char** argv) {
     if (content.empty()) throw std::runtime_error("'" + one + "' cannot be read, or is empty");
     attach("histograms", content);
   }
-  if (!from.empty() || !until.empty() || !region.empty()) {
+  if (!whole) {
     const auto [begin, end] = stretch(timeline, region, from, until);
     timeline = recording::cut_out(timeline, begin, end);
   }
