@@ -80,9 +80,9 @@ void Thinning::halve(Writer& writer, std::size_t shortest) {
     if (set.times.size() < shortest) continue;
     std::size_t& done = settled(i);
     if (set.step == 1) done = set.times.size();
-    // Of the settled rows one or two may be over: they stay as they are, between the others.
-    const std::size_t over = done % 4;
-    done = thin(writer, set, 0, done - over, 4) + over;
+    // Totals begin at the first row. Of the other settled rows some may be over: they stay, between the others.
+    const std::size_t over = (done - 1) % 4;
+    done = 1 + thin(writer, set, 1, done - over, 4) + over;
     set.step *= 2;
     settle(writer, i);
   }
