@@ -347,7 +347,7 @@ Outcome forks_among_threads(const Options& options) {
   Outcome outcome;
   outcome.tried = options.iterations > 0 ? options.iterations : 20;
   const std::string wrong =
-      in_a_process([&] { return fork_among(outcome.tried); }, 60 + static_cast<int>(outcome.tried));
+      in_a_process([&] { return fork_among(outcome.tried); }, 60 + 5 * static_cast<int>(outcome.tried));
   if (!wrong.empty()) outcome.failures.push_back("eight threads inside calls: " + wrong);
   return outcome;
 }
