@@ -378,6 +378,32 @@ TEST(Serve, TheNewestValuesOfAGrowingRecord) {
   EXPECT_EQ(server.program().end(SIGTERM), 0);
 }
 
+// It said that it waited for the first values, for ever.
+TEST(Serve, ItsPageShowsTheTotalsOfARecordingThatHasEnded) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub");
+  FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
+  const std::uint32_t set = writer.declare({count_series("work", "ns")});
+  for (std::int64_t second = 1; second <= 3; ++second) {
+    const std::int64_t value = 700'000'000 * second;
+    const std::uint8_t flags = 0;
+    writer.sample(set, second * kSecond, 0, &value, &flags);
+  }
+  writer.flush();
+  Server server({"-i", "100ms", path});
+  ASSERT_GT(server.port(), 0) << server.said();
+  EXPECT_THAT(server.get("/live.json"), HasSubstr("\"ended\":false"));
+  Ran seen = in_chromium(server);
+  if (seen.out.empty()) GTEST_SKIP() << kNoChromium << seen.errors.substr(0, 300);
+  EXPECT_THAT(seen.out, HasSubstr(">Waiting for newer values.</p>"));
+  writer.end(4 * kSecond, {});
+  EXPECT_THAT(server.get("/live.json"), HasSubstr("\"ended\":true"));
+  seen = in_chromium(server);
+  EXPECT_THAT(seen.out, HasSubstr(">It has ended: no newer values come.</p>"));
+  EXPECT_THAT(seen.out, testing::ContainsRegex("data-name=\"work\">.*<strong>2.1 s</strong>.*in all"));
+  EXPECT_THAT(seen.out, testing::Not(HasSubstr("<canvas")));
+}
+
 TEST(Serve, SaysWhatIsWrong) {
   const auto serve = [](const std::string& arguments) { return shell(SUBSTRATA_TOOL " serve " + arguments); };
   EXPECT_EQ(serve("r.sub -- true").status, 2);
