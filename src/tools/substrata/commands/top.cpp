@@ -50,7 +50,9 @@ struct Row {
   double now = NAN;  // a rate for counts, else the level
   double least = NAN, most = NAN;
   std::vector<double> history;
-  double last = NAN;  // the count at the last look
+  double last = NAN;           // the count at the last look
+  bool still = false;          // a counter of energy that has not moved since
+  std::int64_t last_time = 0;  // of that look, or when the energy moved
 };
 
 constexpr std::size_t kHistory = 256;
@@ -75,8 +77,11 @@ class Looks {
       if (series.kind == recording::Kind::kGauge) {
         row.now = row.present ? value : NAN;
       } else {
-        row.now = row.present && seconds_ > 0 ? (value - row.last) / seconds_ : NAN;
+        row.still = row.present && value == row.last && recording::counts_energy(series);
+        const double seconds = 1e-9 * static_cast<double>(events_.time() - row.last_time);
+        row.now = row.present && !row.still && seconds > 0 ? (value - row.last) / seconds : NAN;
         row.last = row.present ? value : NAN;
+        if (!row.still) row.last_time = events_.time();
       }
       row.least = std::fmin(row.least, row.now);
       row.most = std::fmax(row.most, row.now);
@@ -107,6 +112,7 @@ class Looks {
     if ((about.flags[0] & recording::kScaled) != 0) origin += ", scaled";
     if ((about.flags[0] & recording::kStale) != 0) origin += ", stale";
     if (!row.present) origin += ", no value";
+    if (row.still) origin = "stands still, " + origin;
     const std::string_view by_second = recording::rate_unit(base.unit);
     const std::string unit = gauge               ? std::string(base.unit)
                              : by_second.empty() ? std::string(base.unit) + "/s"
@@ -114,10 +120,11 @@ class Looks {
     const std::string total = gauge || !row.present ? ""
                               : base.factor == 1    ? recording::exact_value(about, 0)
                                                  : number(about.value_at(0)) + ' ' + std::string(base.unit);
-    std::vector<std::string> lines = line({about.name, row.present ? number(row.now) : "no value", unit,
-                                           number(row.least), number(row.most), total, origin},
-                                          columns, utf8, tall, &row);
-    const bool idle = !row.present || row.now == 0;
+    std::vector<std::string> lines =
+        line({about.name, row.present && !row.still ? number(row.now) : "no value", unit, number(row.least),
+              number(row.most), total, origin},
+             columns, utf8, tall, &row);
+    const bool idle = !row.present || row.still || row.now == 0;
     for (std::string& one : lines) one = coloured(one, about.modelled ? 33 : idle ? 2 : 36, colours);
     return lines;
   }
@@ -127,6 +134,10 @@ class Looks {
     for (const Row& row : rows_) {
       const recording::Series& about = *row.series;
       if (!row.present || about.scope == "recorder") continue;
+      if (about.value_at(0) == 0 && recording::counts_energy(about)) {
+        out += "  " + fitted(about.name, width_) + " no value: its counter stands still\n";
+        continue;
+      }
       const bool gauge = about.kind == recording::Kind::kGauge;
       const recording::BaseUnit base = recording::base_unit(about.unit);
       const std::string value = recording::compact(base.factor * (gauge ? row.now : about.value_at(0))) +
