@@ -420,7 +420,7 @@ std::string compact(double number) {
     ++thousand;
   }
   if (thousand == 0 && number == std::floor(number)) return format("%.0f", number);
-  if (thousand == 0 && size < 0.001) return format("%.2e", number);
+  if (thousand == 0 && size < 0.0001) return format("%.2e", number);
   return format(std::fabs(scaled) >= 1000 ? "%.0f" : "%.4g", scaled) + kLetters[thousand];
 }
 

@@ -85,7 +85,7 @@ TEST(RecordReport, ARegionHasOneRowForItsSeries) {
   std::ostringstream text;
   write_text_report(text, lay_out(sink.recording()), "job");
   const std::string regions = text.str().substr(text.str().find("\nRegions\n"));
-  EXPECT_THAT(regions, testing::ContainsRegex("solve +1 +2[.]000 [^\n]*200; 100 +40; 1[.]00e-03\n"));
+  EXPECT_THAT(regions, testing::ContainsRegex("solve +1 +2[.]000 [^\n]*200; 100 +40; 0[.]001\n"));
 }
 
 TEST(RegionCounts, IncludeWhatWasCountedInARegionInside) {

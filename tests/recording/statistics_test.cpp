@@ -376,6 +376,7 @@ TEST(RecordReport, NumbersAreShortAndTrue) {
   EXPECT_EQ(compact(12345), "12.35k");
   EXPECT_EQ(compact(-1.5e9), "-1500M");
   EXPECT_EQ(compact(0.25), "0.25");
+  EXPECT_EQ(compact(0.0004431), "0.0004431");
   EXPECT_EQ(compact(1e-7), "1.00e-07");
   EXPECT_EQ(compact(INFINITY), "-");
 }
