@@ -113,10 +113,15 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
   for (const Writer& writer : recording.writers)
     for (const SampleSet& set : writer.sets)
       for (const std::int64_t one : set.skews) skew = std::max(skew, one);
+  std::int64_t missed = 0;
+  for (const Writer& writer : recording.writers)
+    missed += property_number(writer.end_properties, "missed_ticks");
   line("sampled",
        "every " +
            format("%g ms", static_cast<double>(property_number(first.properties, "interval_ns")) / 1e6) +
-           ", " + std::to_string(recording.rows()) + " rows; values of a row within +- " +
+           ", " + std::to_string(recording.rows()) + " rows" +
+           (missed != 0 ? ", " + std::to_string(missed) + " left out on a busy machine" : "") +
+           "; values of a row within +- " +
            (skew < 1'000'000 ? format("%.3g us", static_cast<double>(skew) / 1e3)
                              : format("%.3g ms", static_cast<double>(skew) / 1e6)));
   line("overhead", overhead_text(timeline));

@@ -227,6 +227,17 @@ TEST(RecordReport, RowsOfSetsThatAreSampledTogetherAreCountedOnce) {
   EXPECT_EQ(provenance_of(page.str(), "rows"), "5");
 }
 
+// The report said 'every 20 ms' of a recording that had a third of those rows.
+TEST(RecordReport, RowsThatWereLeftOutAreSaid) {
+  MemorySink sink(machine("a", "boot"));
+  sample_functions(
+      sink, 2, 1, [](double) { return 1; }, [](double) { return 1; });
+  sink.end(at(6), {{"rows", "2"}, {"missed_ticks", "48"}});
+  std::ostringstream text;
+  write_text_report(text, lay_out(sink.recording()), "job");
+  EXPECT_THAT(text.str(), HasSubstr(" 2 rows, 48 left out on a busy machine;"));
+}
+
 // Four ranks are in the region at the same time: what the node counted meanwhile is counted once.
 TEST(RegionCounts, OfSeveralRanksInTheSameRegionAreNotCountedForEach) {
   MemorySink sink(machine("a", "boot"));

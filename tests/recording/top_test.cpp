@@ -109,7 +109,7 @@ TEST(Top, KeepsToTheSizeOfTheTerminal) {
 
 // At 80 columns the end of the title and of the first note were missing, and sensors had one name; at 120 there was no
 // history.
-TEST(Top, NamesNotesAndTheHistoryHaveRoomInUsualTerminals) {
+TEST(Top, NamesNotesAndTheHistoryHaveTheirPlaceInUsualTerminals) {
   const TemporaryFolder folder;
   ASSERT_EQ(shell(SUBSTRATA_TOOL " machine unfold " + folder.file("machine") + " " MACHINE_TEXT).status, 0);
   for (const unsigned short columns : {80, 120}) {

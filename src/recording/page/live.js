@@ -57,11 +57,9 @@ function drawLive() {
 function drawTotals() {
   const tiles = byId('tiles');
   tiles.textContent = '';
-  for (const series of data.series) {
-    if (series.kind === 'bin' || groupOf(series) === 'Recorder') continue;
-    const level = series.kind === 'gauge';
-    tile(tiles, { name: level ? labelOf(series) : series.name, value: series.total, unit: series.unit, note: series.scope + (level ? ', at last' : ', in all'), modelled: series.modelled, origin: series.origin });
-  }
+  tableOf(tiles, 'totals', [['Event'], ['Value', true], [''], ['Of'], ['Origin']],
+    data.series.filter((one) => one.kind !== 'bin' && groupOf(one) !== 'Recorder').map((one) =>
+      [one.name, quantity(one.total, one.unit), one.kind === 'gauge' ? 'at last' : 'in all', one.scope, one.origin]));
 }
 
 function say(words, kind) {
@@ -80,7 +78,7 @@ async function askLive() {
     // Counts become rates with the second answer; axes before that would be empty.
     asks.answers += 1;
     asks.drawn = asks.drawn || (asks.answers > 1 && !answer.ended && data.series.some((one) => one.v.some((value) => value !== null)));
-    say(answer.ended ? 'It has ended: no newer values come.' : asks.drawn ? ''
+    say(answer.ended ? 'It has ended: no newer values come. `substrata report --html` shows how a recording went.' : asks.drawn ? ''
       : same ? 'Waiting for newer values.' : 'Waiting for the first values.', 'dim');
     if (asks.drawn) {
       if (hasCharts && !byId('lines')) {

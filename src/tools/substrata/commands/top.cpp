@@ -231,7 +231,7 @@ std::string title(const Target& target, const Looks& looks, const char* time_for
   if (looks.seconds() > 0) std::snprintf(since, sizeof since, "%.3f s since the last look", looks.seconds());
   const std::string what = "substrata top: " + host_name() + ": " + target.name();
   const std::string when = ", " + time_of_day(time_format) + ", " + since;
-  // A long command leaves room for the time.
+  // A long command leaves a place for the time.
   const std::size_t left = std::max<std::size_t>(columns > when.size() ? columns - when.size() : 0, 30);
   return (columns == 0 || what.size() <= left ? what : fitted(what, left)) + when;
 }
