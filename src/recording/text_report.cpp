@@ -178,6 +178,9 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
       gauges.row({shown(about.name), unit, compact(spread.mean), limit(low), limit(high),
                   compact(change / static_cast<double>(each.size())), line, shown(group.scope),
                   origin_of(group)});
+    else if (counts_energy(about) && total == 0)
+      counts.row({shown(about.name), unit, "-", "-", "-", "-", line, shown(group.scope),
+                  origin_of(group) + ", still"});
     else
       counts.row({shown(about.name), unit, limit(total), limit(rate), limit(low), limit(high), line,
                   shown(group.scope), origin_of(group)});
@@ -234,11 +237,13 @@ std::optional<RegionColumn> column_of(const Group& group, const std::vector<Regi
   double steepest_rise = 0;
   for (const RegionTotals& region : regions) {
     const RegionSummary one = summarize_within(group, region, timeline);
-    if (one.seconds <= 0) {
+    const bool energy = counts_energy(about);
+    if (one.seconds <= 0 || (energy && one.most == 0)) {
       out.cells.emplace_back("-");
       continue;
     }
-    const double slope = !gauge ? one.rate : one.samples > 1 ? one.rise : NAN;
+    const bool has_slope = gauge ? one.samples > 1 : !energy || one.rate != 0;
+    const double slope = !has_slope ? NAN : gauge ? one.rise : one.rate;
     anything = anything || gauge || one.most != 0;
     *rough = *rough || (!gauge && !one.exact && one.least != one.most);
     out.cells.push_back(region_text(one, about.kind) + (std::isfinite(slope) && (gauge || one.most != 0)

@@ -117,6 +117,8 @@ TEST(CountersOfEnergy, ThatStandStillHaveNoValueInStatAndTop) {
     EXPECT_THAT(text, ContainsRegex("no value +powercap:::ENERGY_UJ:ZONE1 +\\(its counter stands still\\)"));
     EXPECT_THAT(text, Not(ContainsRegex("0 (W|J)")));
   }
+  EXPECT_THAT(substrata::tests::output_of(on + " stat -g ENERGY -- true 2>&1"),
+              ContainsRegex("<no number> J +ENERGY +powercap:::ENERGY_UJ:ZONE1: its counter stands still\n"));
   const std::string json = substrata::tests::output_of(on + " stat --json" + events + "-- true 2>&1");
   EXPECT_THAT(json, ContainsRegex("\"value\": null,\n *\"why\": \"its counter stands still\""));
   const std::string top = substrata::tests::output_of(on + " top --batch -n 2 -i 20ms" + events);
