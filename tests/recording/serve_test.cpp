@@ -322,6 +322,10 @@ TEST(Serve, StaysWithTheLastValuesIfAsked) {
   Server server({"-e", "example:::*", "--stay", "--", "true"});
   ASSERT_GT(server.port(), 0) << server.said();
   for (int i = 0; i < 3; ++i) EXPECT_THAT(faults_of_openmetrics(server.metrics()), IsEmpty());
+  bool ended = false;
+  for (int i = 0; i < 500 && !ended; ++i, usleep(20'000))
+    ended = server.get("/live.json").find("\"ended\":true") != std::string::npos;
+  EXPECT_TRUE(ended) << "its page waits for newer values";
   EXPECT_THAT(server.program().end(SIGTERM), testing::AnyOf(0, 128 + SIGTERM))
       << "true may not have ended yet";
 }
