@@ -38,8 +38,8 @@ inline bool counts_energy(const SeriesInfo& about) noexcept {
   return about.kind == Kind::kCount && base_unit(about.unit).unit == "J";
 }
 
-// The timeline in such units. Its series with another unit lie in `series`, which must outlive it, without
-// their recorded values.
+// The timeline in such units, of energy with those samples only that saw its counter renewed. Its series with another
+// unit lie in `series`, which must outlive it, without their recorded values.
 Timeline in_base_units(const Timeline& timeline, std::deque<Series>* series);
 
 }  // namespace substrata::recording
