@@ -120,15 +120,22 @@ Times time_calls(const Case& one) {
   return {direct.ns(), dispatched.ns()};
 }
 
-// Hardware counters are what the paper read; where none opens, the kernel's own counters of the processor.
+// A value in the process's own memory is the least that a read can fetch, as a counter's register is. System calls
+// would be in the comparison otherwise: where those are slow, a look-up by name is hidden in them, too.
+constexpr const char* kInMemory = "example:::constant";
+
 Reading share_of_read(double added, std::uint64_t batches) {
-  for (const char* event : {"PAPI_TOT_CYC", "perf::TASK-CLOCK", "net:::lo:rx:packets"}) {
-    const double whole = read_ns(event, batches);
-    if (whole > 0)
-      return {added / whole, digits(added, 2) + " ns of " + digits(whole, 1) + " ns, a read of " + event};
-  }
-  throw std::runtime_error(
-      "no counter of the processor or the network opens here; `substrata doctor` shows why");
+  const double whole = read_ns(kInMemory, batches);
+  if (whole <= 0) throw std::runtime_error(std::string(kInMemory) + " cannot be read here");
+  std::string shown = digits(added, 2) + " ns of " + digits(whole, 1) + " ns, a read of a value in memory";
+  // What the paper read, or the kernel's own counters of the processor.
+  for (const char* event : {"PAPI_TOT_CYC", "perf::TASK-CLOCK", "net:::lo:rx:packets"})
+    if (const double other = read_ns(event, batches); other > 0) {
+      shown +=
+          "; of " + digits(other, 1) + " ns, one of " + event + ", " + digits(100 * added / other, 3) + " %";
+      break;
+    }
+  return {added / whole, shown};
 }
 
 Readings measure(const Case& one) {
@@ -148,7 +155,7 @@ void figures(const Setting& setting) {
   const Times times = time_calls({size, 1, "", {}});
   setting.write("papi-dispatch.csv", [&](std::ostream& file) {
     file << "what,ns\ndirect call," << times.direct << "\nthrough the table," << times.dispatched << "\n";
-    for (const char* event : {"PAPI_TOT_CYC", "perf::TASK-CLOCK", "example:::constant"})
+    for (const char* event : {"PAPI_TOT_CYC", "perf::TASK-CLOCK", kInMemory})
       if (const double ns = read_ns(event, 300); ns > 0)
         file << "PAPI_read of " << event << "," << ns << "\n";
   });

@@ -33,8 +33,13 @@ constexpr std::string_view rate_unit(std::string_view base) noexcept {
   return base == "s" ? "CPUs" : base == "J" ? "W" : std::string_view();
 }
 
-// The timeline in such units. Its series with another unit lie in `series`, which must outlive it, without
-// their recorded values.
+// A counter of energy. Where one has not moved it was not renewed, for nothing runs on 0 W: that is no value.
+inline bool counts_energy(const SeriesInfo& about) noexcept {
+  return about.kind == Kind::kCount && base_unit(about.unit).unit == "J";
+}
+
+// The timeline in such units, of energy with those samples only that saw its counter renewed. Its series with another
+// unit lie in `series`, which must outlive it, without their recorded values.
 Timeline in_base_units(const Timeline& timeline, std::deque<Series>* series);
 
 }  // namespace substrata::recording

@@ -88,6 +88,7 @@ void write_sums(std::ostream& out, const Group& group) {
   }
   if (gauge && !each.empty()) mean /= static_cast<double>(each.size());
   const double none = NAN;
+  if (counts_energy(*group.about) && total == 0) total = mean = low = high = none;
   out << ",\"total\":" << json_number(gauge || each.empty() ? none : total)
       << ",\"mean\":" << json_number(each.empty() ? none : mean) << ",\"min\":" << json_number(low)
       << ",\"max\":" << json_number(high)
@@ -163,9 +164,10 @@ void write_region_table(std::ostream& out, const Timeline& timeline, const std::
     for (std::size_t r = 0; r < regions.size(); ++r) {
       const RegionSummary& one = column[r];
       std::ostringstream cell;
-      if (one.seconds > 0)
+      const bool energy = counts_energy(*groups[g].about);
+      if (one.seconds > 0 && !(energy && one.most == 0))
         cell << "{\"text\":" << json_text(region_text(one, groups[g].about->kind))
-             << ",\"rate\":" << json_number(one.rate)
+             << ",\"rate\":" << json_number(energy && one.rate == 0 ? NAN : one.rate)
              << ",\"rise\":" << json_number(one.samples > 1 ? one.rise : NAN) << '}';
       else
         cell << "null";

@@ -113,10 +113,15 @@ void write_head(std::ostream& out, const Timeline& timeline, const std::string& 
   for (const Writer& writer : recording.writers)
     for (const SampleSet& set : writer.sets)
       for (const std::int64_t one : set.skews) skew = std::max(skew, one);
+  std::int64_t missed = 0;
+  for (const Writer& writer : recording.writers)
+    missed += property_number(writer.end_properties, "missed_ticks");
   line("sampled",
        "every " +
            format("%g ms", static_cast<double>(property_number(first.properties, "interval_ns")) / 1e6) +
-           ", " + std::to_string(recording.rows()) + " rows; values of a row within +- " +
+           ", " + std::to_string(recording.rows()) + " rows" +
+           (missed != 0 ? ", " + std::to_string(missed) + " left out on a busy machine" : "") +
+           "; values of a row within +- " +
            (skew < 1'000'000 ? format("%.3g us", static_cast<double>(skew) / 1e3)
                              : format("%.3g ms", static_cast<double>(skew) / 1e6)));
   if (const std::string merged = merged_rows_text(recording); !merged.empty()) line("read", merged);
@@ -174,6 +179,9 @@ void write_series(std::ostream& out, const Timeline& timeline, const std::vector
       gauges.row({shown(about.name), unit, compact(spread.mean), limit(low), limit(high),
                   compact(change / static_cast<double>(each.size())), line, shown(group.scope),
                   origin_of(group)});
+    else if (counts_energy(about) && total == 0)
+      counts.row({shown(about.name), unit, "-", "-", "-", "-", line, shown(group.scope),
+                  origin_of(group) + ", still"});
     else
       counts.row({shown(about.name), unit, limit(total), limit(rate), limit(low), limit(high), line,
                   shown(group.scope), origin_of(group)});
@@ -230,11 +238,13 @@ std::optional<RegionColumn> column_of(const Group& group, const std::vector<Regi
   double steepest_rise = 0;
   for (const RegionTotals& region : regions) {
     const RegionSummary one = summarize_within(group, region, timeline);
-    if (one.seconds <= 0) {
+    const bool energy = counts_energy(about);
+    if (one.seconds <= 0 || (energy && one.most == 0)) {
       out.cells.emplace_back("-");
       continue;
     }
-    const double slope = !gauge ? one.rate : one.samples > 1 ? one.rise : NAN;
+    const bool has_slope = gauge ? one.samples > 1 : !energy || one.rate != 0;
+    const double slope = !has_slope ? NAN : gauge ? one.rise : one.rate;
     anything = anything || gauge || one.most != 0;
     *rough = *rough || (!gauge && !one.exact && one.least != one.most);
     out.cells.push_back(region_text(one, about.kind) + (std::isfinite(slope) && (gauge || one.most != 0)
@@ -421,7 +431,7 @@ std::string compact(double number) {
     ++thousand;
   }
   if (thousand == 0 && number == std::floor(number)) return format("%.0f", number);
-  if (thousand == 0 && size < 0.001) return format("%.2e", number);
+  if (thousand == 0 && size < 0.0001) return format("%.2e", number);
   return format(std::fabs(scaled) >= 1000 ? "%.0f" : "%.4g", scaled) + kLetters[thousand];
 }
 

@@ -106,6 +106,37 @@ TEST(ChosenByDefault, IsTheSameInStatAndTop) {
     }
 }
 
+// Nothing runs on 0 W, as was shown beside a counter that its source had not renewed meanwhile.
+TEST(CountersOfEnergy, ThatStandStillHaveNoValueInStatAndTop) {
+  const std::string on =
+      std::string(SUBSTRATA_TOOL) + " machine run " + MACHINES + "/xeon_two_sockets -- " + SUBSTRATA_TOOL;
+  const std::string events = " -e powercap:::ENERGY_UJ:ZONE0,powercap:::ENERGY_UJ:ZONE1 ";
+  for (const std::string& command :
+       {" stat" + events + "-- true 2>&1", " stat -I 20" + events + "-- sleep 0.1 2>&1"}) {
+    const std::string text = substrata::tests::output_of(on + command);
+    EXPECT_THAT(text, ContainsRegex("no value +powercap:::ENERGY_UJ:ZONE1 +\\(its counter stands still\\)"));
+    EXPECT_THAT(text, Not(ContainsRegex("0 (W|J)")));
+  }
+  EXPECT_THAT(substrata::tests::output_of(on + " stat -g ENERGY -- true 2>&1"),
+              ContainsRegex("<no number> J +ENERGY +powercap:::ENERGY_UJ:ZONE1: its counter stands still\n"));
+  const std::string json = substrata::tests::output_of(on + " stat --json" + events + "-- true 2>&1");
+  EXPECT_THAT(json, ContainsRegex("\"value\": null,\n *\"why\": \"its counter stands still\""));
+  const std::string top = substrata::tests::output_of(on + " top --batch -n 2 -i 20ms" + events);
+  EXPECT_THAT(top, ContainsRegex("powercap:::ENERGY_UJ:ZONE1 +no value W [^\n]* still, "));
+  EXPECT_THAT(top, Not(ContainsRegex(" 0 W")));
+}
+
+TEST(CountersOfEnergy, ThatMoveArePowerInStat) {
+  substrata::tests::TemporaryFolder folder;
+  const std::string machine = folder.path() + "/machine", tool = SUBSTRATA_TOOL;
+  const std::string text = substrata::tests::output_of(
+      "cp -r " + std::string(MACHINES) + "/xeon_two_sockets " + machine + " && " + tool + " machine run " +
+      machine + " -- " + tool + " stat -e powercap:::ENERGY_UJ:ZONE1 -- sh -c 'F=" + machine +
+      "/sys/class/powercap/intel-rapl:1/energy_uj; sleep 0.1; expr $(cat $F) + 7000000 > $F.new; cat $F.new "
+      "> $F' 2>&1");
+  EXPECT_THAT(text, ContainsRegex(" 7 J +powercap:::ENERGY_UJ:ZONE1 +# +[0-9.]+ W "));
+}
+
 // What a command uses is this machine's: its processes are not below the recorded one's /proc.
 TEST(ChosenByDefault, HasTheAccountsOfTheCommandOnARecordedMachine) {
   const std::string tool = SUBSTRATA_TOOL;

@@ -13,6 +13,7 @@
 #include "recording/comparison.hpp"
 #include "recording/html_report.hpp"
 #include "recording/page/page.hpp"
+#include "recording/text_report.hpp"
 #include "recording/timeline.hpp"
 #include "synthetic.hpp"
 
@@ -218,6 +219,28 @@ TEST(ReportPage, EnergyThatStandsStillIsNotShownAsAPowerOf0W) {
   EXPECT_EQ(power_of({still}, "Energy"), "0 J, its counter stands still");
   EXPECT_EQ(power_of({still, package}), "200 W, 2000 J, processors");
   EXPECT_EQ(power_of({still, {level, 1234}}), "1234 W, whole node");
+}
+
+TEST(ReportPage, EnergyThatStandsStillHasNoValueInTables) {
+  const Properties properties = machine("a", "boot");
+  MemorySink sink(properties);
+  const std::uint32_t set = sink.declare(
+      {energy_series("powercap:::ENERGY_UJ:ZONE0", "uJ", "energy used by package-0 (intel-rapl:0)")});
+  for (int second = 0; second <= 4; ++second) {
+    const std::int64_t value = 0;
+    const std::uint8_t flags = 0;
+    sink.sample(set, kSecond + second * kSecond, 0, &value, &flags);
+  }
+  for (const auto& [kind, at] : {std::pair{MarkKind::kBegin, 2}, std::pair{MarkKind::kEnd, 4}})
+    sink.mark({kind, at * kSecond, -1, "solve"});
+  sink.end(6 * kSecond, {});
+  const Timeline timeline = lay_out(sink.recording());
+  std::ostringstream text, page;
+  write_text_report(text, timeline, "job");
+  EXPECT_THAT(text.str(), testing::ContainsRegex("ENERGY_UJ:ZONE0 +J +- +- +- +- .*, still\n"));
+  EXPECT_THAT(text.str(), HasSubstr("Nothing was counted in any region of: powercap:::ENERGY_UJ:ZONE0"));
+  write_html_report(page, timeline, "job");
+  EXPECT_THAT(page.str(), HasSubstr("\"total\":null,\"mean\":null,\"min\":null,\"max\":null"));
 }
 
 TEST(ReportPage, AtFirstItShowsWhereTimeBytesAndHeatGo) {

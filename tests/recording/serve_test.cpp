@@ -322,6 +322,10 @@ TEST(Serve, StaysWithTheLastValuesIfAsked) {
   Server server({"-e", "example:::*", "--stay", "--", "true"});
   ASSERT_GT(server.port(), 0) << server.said();
   for (int i = 0; i < 3; ++i) EXPECT_THAT(faults_of_openmetrics(server.metrics()), IsEmpty());
+  bool ended = false;
+  for (int i = 0; i < 500 && !ended; ++i, usleep(20'000))
+    ended = server.get("/live.json").find("\"ended\":true") != std::string::npos;
+  EXPECT_TRUE(ended) << "its page waits for newer values";
   EXPECT_THAT(server.program().end(SIGTERM), testing::AnyOf(0, 128 + SIGTERM))
       << "true may not have ended yet";
 }
@@ -376,6 +380,32 @@ TEST(Serve, TheNewestValuesOfAGrowingRecord) {
   shell("rm " + path);
   EXPECT_THAT(server.get("/metrics"), testing::StartsWith("HTTP/1.1 500 "));
   EXPECT_EQ(server.program().end(SIGTERM), 0);
+}
+
+// It said that it waited for the first values, for ever.
+TEST(Serve, ItsPageShowsTheTotalsOfARecordingThatHasEnded) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.sub");
+  FileWriter writer(path, FileWriter::Mode::kReplace, machine("a", "boot"));
+  const std::uint32_t set = writer.declare({count_series("work", "ns")});
+  for (std::int64_t second = 1; second <= 3; ++second) {
+    const std::int64_t value = 700'000'000 * second;
+    const std::uint8_t flags = 0;
+    writer.sample(set, second * kSecond, 0, &value, &flags);
+  }
+  writer.flush();
+  Server server({"-i", "100ms", path});
+  ASSERT_GT(server.port(), 0) << server.said();
+  EXPECT_THAT(server.get("/live.json"), HasSubstr("\"ended\":false"));
+  Ran seen = in_chromium(server);
+  if (seen.out.empty()) GTEST_SKIP() << kNoChromium << seen.errors.substr(0, 300);
+  EXPECT_THAT(seen.out, HasSubstr(">Waiting for newer values.</p>"));
+  writer.end(4 * kSecond, {});
+  EXPECT_THAT(server.get("/live.json"), HasSubstr("\"ended\":true"));
+  seen = in_chromium(server);
+  EXPECT_THAT(seen.out, HasSubstr(">It has ended: no newer values come."));
+  EXPECT_THAT(seen.out, HasSubstr("<td>work</td><td class=\"n\">2.1 s</td><td>in all</td>"));
+  EXPECT_THAT(seen.out, testing::Not(HasSubstr("<canvas")));
 }
 
 TEST(Serve, SaysWhatIsWrong) {

@@ -97,6 +97,16 @@ TEST(StatCommand, WhatNoModelObservedIsNotZero) {
   EXPECT_THAT(ran.errors, HasSubstr("note: nothing was observed by memory"));
 }
 
+// The largest of no errors was shown as 0 ms.
+TEST(StatCommand, ALevelOfAModelThatObservedNothingIsNotZero) {
+  const Ran ran = tool("stat -e myrinet:::CLOCK_ERROR_MAX -e 'thermal_model:::*' -- true");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  EXPECT_THAT(ran.errors, testing::ContainsRegex("no value +myrinet:::CLOCK_ERROR_MAX"));
+  EXPECT_THAT(ran.errors, HasSubstr("note: nothing was observed by myrinet"));
+  EXPECT_THAT(ran.errors, testing::ContainsRegex("W +thermal_model:::package0:power"));
+  EXPECT_THAT(ran.errors, testing::Not(HasSubstr("nothing was observed by thermal_model")));
+}
+
 // 51550 mdegC is not what a person reads.
 TEST(StatCommand, ShowsUnitsThatPeopleRead) {
   const Ran ran = tool("stat -e 'thermal_model:::*' -- true");

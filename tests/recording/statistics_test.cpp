@@ -370,12 +370,28 @@ TEST(RecordExport, MetricsAreInBaseUnits) {
   EXPECT_THAT(text.str(), testing::ContainsRegex("substrata_heat_celsius\\{[^}]*\\} 51[.]6 "));
 }
 
+// A counter that is renewed each second and looked at four times as often had 0 W, and then 160 W.
+TEST(RecordReport, PowerIsOfTheTimeBetweenRenewalsOfACounterOfEnergy) {
+  MemorySink sink(machine("a", "boot"));
+  const std::uint32_t set = sink.declare({count_series("energy", "uJ")});
+  for (int quarter = 0; quarter <= 40; ++quarter) {
+    const std::int64_t value = 40'000'000 * (quarter / 4);
+    const std::uint8_t flags = 0;
+    sink.sample(set, kSecond + quarter * kSecond / 4, 0, &value, &flags);
+  }
+  sink.end(11 * kSecond, {});
+  std::ostringstream text;
+  write_text_report(text, lay_out(sink.recording()), "job");
+  EXPECT_THAT(text.str(), testing::ContainsRegex("energy +J +400 +40 +40 +40 "));
+}
+
 TEST(RecordReport, NumbersAreShortAndTrue) {
   EXPECT_EQ(compact(0), "0");
   EXPECT_EQ(compact(9999), "9999");
   EXPECT_EQ(compact(12345), "12.35k");
   EXPECT_EQ(compact(-1.5e9), "-1500M");
   EXPECT_EQ(compact(0.25), "0.25");
+  EXPECT_EQ(compact(0.0004431), "0.0004431");
   EXPECT_EQ(compact(1e-7), "1.00e-07");
   EXPECT_EQ(compact(INFINITY), "-");
 }

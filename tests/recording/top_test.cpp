@@ -9,6 +9,7 @@
 #include "in_terminal.hpp"
 #include "running_program.hpp"
 #include "support/program.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
@@ -104,6 +105,37 @@ TEST(Top, KeepsToTheSizeOfTheTerminal) {
   }
   EXPECT_TRUE(terminal.type("q"));
   EXPECT_EQ(terminal.wait(), 0);
+}
+
+// At 80 columns the end of the title and of the first note were missing, and sensors had one name; at 120 there was no
+// history.
+TEST(Top, NamesNotesAndTheHistoryHaveTheirPlaceInUsualTerminals) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(shell(SUBSTRATA_TOOL " machine unfold " + folder.file("machine") + " " MACHINE_TEXT).status, 0);
+  for (const unsigned short columns : {80, 120}) {
+    InTerminal terminal({SUBSTRATA_TOOL, "machine", "run", folder.file("machine"), "--", "sh", "-c",
+                         "sleep 0.2; exec " SUBSTRATA_TOOL " top -i 100ms"});
+    NEEDS_TERMINAL(terminal);
+    terminal.resize(columns, 30);
+    std::string page = terminal.until("s since the last look");
+    page += terminal.until("\x1b[J");
+    page += terminal.until("s since the last look");
+    page += terminal.until("\x1b[J");
+    const std::vector<std::string> lines = lines_of(page);
+    EXPECT_LE(lines.size(), 30u);
+    EXPECT_THAT(lines[0],
+                testing::ContainsRegex(": whole machine, [0-9:]{8}, [0-9.]+ s since the last look *$"));
+    EXPECT_THAT(lines[1] + lines[2] + lines[3], HasSubstr("its kernel's counters can be listed")) << page;
+    bool package = false;
+    for (const std::string& line : lines) {
+      if (line.find(":Package_id_1 ") == std::string::npos) continue;
+      package = true;
+      EXPECT_THAT(line, testing::AnyOf(HasSubstr("▄"), HasSubstr("~")));
+    }
+    EXPECT_TRUE(package) << page;
+    EXPECT_TRUE(terminal.type("q"));
+    EXPECT_EQ(terminal.wait(), 0);
+  }
 }
 
 TEST(Top, ACommandEndsWithTheView) {

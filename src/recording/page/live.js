@@ -16,16 +16,18 @@ function takeLive(answer) {
       known.set(key, series);
       fresh = true;
     }
+    if (before && !(span > 0)) continue;
     const value = one.value;
     let point = value;
     if (series.kind !== 'gauge') {
-      point = value === null || series.last === null || series.last === undefined || !(span > 0) ? null : (value - series.last) / span;
+      const counted = value !== null && series.last !== null && series.last !== undefined;
+      // Nothing runs on 0 W: that counter of energy stands still. When it moves again, it is for all that time.
+      series.still = counted && series.unit === 'J' && value === series.last;
+      const since = answer.seconds - (counted ? series.moved : 0);
+      point = counted && !series.still && since > 0 ? (value - series.last) / since : null;
       series.last = value;
-      // Nothing runs on 0 W: that counter of energy stands still.
-      series.still = point === 0 && series.unit === 'J';
-      if (series.still) point = null;
+      if (!series.still) series.moved = answer.seconds;
     }
-    if (before && !(span > 0)) continue;
     series.total = value;
     series.t.push(answer.seconds - asks.begin);
     series.v.push(point);
@@ -51,6 +53,15 @@ function drawLive() {
   }
 }
 
+// What is left where nothing new comes: last levels, and counts in all.
+function drawTotals() {
+  const tiles = byId('tiles');
+  tiles.textContent = '';
+  tableOf(tiles, 'totals', [['Event'], ['Value', true], [''], ['Of'], ['Origin']],
+    data.series.filter((one) => one.kind !== 'bin' && groupOf(one) !== 'Recorder').map((one) =>
+      [one.name, quantity(one.total, one.unit), one.kind === 'gauge' ? 'at last' : 'in all', one.scope, one.origin]));
+}
+
 function say(words, kind) {
   byId('state').textContent = words;
   byId('state').className = kind;
@@ -62,11 +73,13 @@ async function askLive() {
     if (!reply.ok) throw new Error(await reply.text());
     const answer = await reply.json();
     if (asks.begin === undefined) asks.begin = answer.seconds;
+    const same = asks.last && !(answer.seconds > asks.last.seconds);
     const fresh = takeLive(answer);
     // Counts become rates with the second answer; axes before that would be empty.
     asks.answers += 1;
-    asks.drawn = asks.drawn || (asks.answers > 1 && data.series.some((one) => one.v.some((value) => value !== null)));
-    say(asks.drawn ? '' : 'Waiting for the first values.', 'dim');
+    asks.drawn = asks.drawn || (asks.answers > 1 && !answer.ended && data.series.some((one) => one.v.some((value) => value !== null)));
+    say(answer.ended ? 'It has ended: no newer values come. `substrata report --html` shows how a recording went.' : asks.drawn ? ''
+      : same ? 'Waiting for newer values.' : 'Waiting for the first values.', 'dim');
     if (asks.drawn) {
       if (hasCharts && !byId('lines')) {
         setUpTimes();
@@ -76,6 +89,7 @@ async function askLive() {
       drawLive();
       if (hasCharts) drawTimes();
     }
+    if (answer.ended || (same && !asks.drawn)) drawTotals();
   } catch (error) {
     say('No newer values: ' + error.message, 'warn');
   }

@@ -201,7 +201,9 @@ void Sampler::start() {
       set.values.resize(set.codes.size());
       for (const int code : set.codes) {
         const substrata_event about = describe(code);
-        set.observing.push_back(about.modelled != 0 && about.kind != 1);
+        set.models.push_back(about.modelled == 0 ? Model::kNone
+                             : about.kind == 1   ? Model::kLevel
+                                                 : Model::kCount);
       }
       ++i;
       continue;
@@ -258,15 +260,24 @@ std::vector<Counting> Sampler::counting() const {
 std::vector<std::string> Sampler::unobserved() const {
   std::vector<std::string> out;
   for (const Set& set : sets_)
-    if (!observed_ && std::find(set.observing.begin(), set.observing.end(), true) != set.observing.end())
-      out.emplace_back(component_name(set.component));
+    for (std::size_t i = 0; i < set.values.size(); ++i)
+      if (!has_observed(set, i)) {
+        out.emplace_back(component_name(set.component));
+        break;
+      }
   return out;
 }
 
 bool Sampler::Set::counted_something() const {
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (observing[i] && values[i].value != 0) return true;
+    if (models[i] == Model::kCount && values[i].value != 0) return true;
   return false;
+}
+
+// A model of temperatures is given nothing and has levels all the same.
+bool Sampler::has_observed(const Set& set, std::size_t i) const {
+  return observed_ || set.models[i] == Model::kNone ||
+         (set.models[i] == Model::kLevel && set.values[i].value != 0);
 }
 
 // The row before is given once more, with the zeros from which the models begin.
@@ -278,7 +289,7 @@ void Sampler::begin_to_observe(recording::Sink& sink, std::uint32_t set) {
   std::size_t at = 0;
   for (const Set& one : sets_)
     for (std::size_t i = 0; i < one.values.size(); ++i, ++at) {
-      if (!one.observing[i] || one.status != PAPI_OK) continue;
+      if (one.models[i] != Model::kCount || one.status != PAPI_OK) continue;
       flags_[at] = flags_of(one.values[i]);
       changed = true;
     }
@@ -297,7 +308,7 @@ void Sampler::sample(recording::Sink& sink, std::uint32_t set) {
   std::size_t at = 0;
   for (const Set& one : sets_)
     for (std::size_t i = 0; i < one.values.size(); ++i, ++at) {
-      const bool present = one.status == PAPI_OK && (observed_ || !one.observing[i]);
+      const bool present = one.status == PAPI_OK && has_observed(one, i);
       row_[at] = present ? one.values[i].value : 0;
       flags_[at] = present ? flags_of(one.values[i]) : std::uint8_t{recording::kAbsent};
     }

@@ -66,6 +66,8 @@ class Sampler {
   void sample(recording::Sink& sink, std::uint32_t set);
 
  private:
+  // What an event has of a model, which has nothing to count before it is given something.
+  enum class Model : std::uint8_t { kNone, kCount, kLevel };
   struct Set {
     int component = -1;
     int handle = -1;
@@ -75,11 +77,11 @@ class Sampler {
     std::vector<int> codes;
     std::vector<std::string> names;
     std::vector<substrata_value> values;
-    std::vector<bool>
-        observing;  // counts of a model, which has nothing to count before it is given something
+    std::vector<Model> models;
     int status = 0;
     bool counted_something() const;
   };
+  bool has_observed(const Set& set, std::size_t i) const;
   void begin_to_observe(recording::Sink& sink, std::uint32_t set);
   std::string open(Set& set);
   std::string add(Set& set, int code, const std::string& name);

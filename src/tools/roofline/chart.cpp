@@ -52,19 +52,26 @@ class Picture {
   void circle(double x, double y) {
     print("<circle class=\"point\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n", x, y);
   }
+  // Above all lines, whenever they come.
   void text(double x, double y, const char* anchor, const std::string& words) {
-    print("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-    out_ << escaped(words) << "</text>\n";
+    texts_ += printed("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + escaped(words) +
+              "</text>\n";
   }
+  void end() { out_ << texts_ << "</svg>\n"; }
   template <typename... Values>
   void print(const char* pattern, Values... values) {
-    char text[500];
-    std::snprintf(text, sizeof text, pattern, values...);
-    out_ << text;
+    out_ << printed(pattern, values...);
   }
 
  private:
+  template <typename... Values>
+  static std::string printed(const char* pattern, Values... values) {
+    char text[500];
+    std::snprintf(text, sizeof text, pattern, values...);
+    return text;
+  }
   std::ostream& out_;
+  std::string texts_;
 };
 
 struct Place {
@@ -269,7 +276,7 @@ void write_svg(std::ostream& out, const Peaks& peaks, const std::vector<Point>& 
       });
     }
   }
-  out << "</svg>\n";
+  picture.end();
 }
 
 void write_json(std::ostream& out, const Peaks& peaks, const std::vector<Point>& points,

@@ -168,6 +168,7 @@ TEST(RooflinePicture, NamesOfRoofsDoNotLieOnEachOther) {
   for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at)
     names.push_back({std::stod((*at)[1]), std::stod((*at)[2]), (*at)[3].str().size()});
   ASSERT_EQ(names.size(), 7u);
+  EXPECT_GT(text.find("<text"), text.rfind("<line")) << "a line runs through a name";
   for (std::size_t i = 0; i < names.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
       const Name &left = names[i].x < names[j].x ? names[i] : names[j],

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "substrata_tool/stat/counts.hpp"
+#include "substrata_tool/stat/printing.hpp"
 
 namespace {
 
@@ -68,6 +69,48 @@ TEST(StatCounts, AnIntervalIsWhatCameSinceTheOneBefore) {
   writer.series[0].values.push_back(130);
   writer.series[0].flags.push_back(0);
   EXPECT_DOUBLE_EQ(intervals.next(writer).lines.at(0).value, 30);
+}
+
+// Renewed each second: 0 W, 0 W, and then all of it as the power of one interval.
+TEST(StatCounts, EnergyIsOfAllTheTimeSinceItsCounterMoved) {
+  recording::Writer writer;
+  writer.series.emplace_back();
+  writer.series[0].unit = "uJ";
+  writer.sets.emplace_back();
+  Intervals intervals;
+  intervals.begin(0);
+  const auto row = [&](std::int64_t at, std::int64_t energy) {
+    writer.sets[0].times.push_back(at);
+    writer.series[0].values.push_back(energy);
+    writer.series[0].flags.push_back(0);
+    return intervals.next(writer).lines.at(0);
+  };
+  for (const std::int64_t at : {250'000'000, 500'000'000, 750'000'000}) {
+    const Line line = row(at, 0);
+    EXPECT_FALSE(line.present);
+    EXPECT_TRUE(line.still);
+  }
+  const Line moved = row(1'000'000'000, 40'000'000);
+  EXPECT_TRUE(moved.present);
+  EXPECT_DOUBLE_EQ(moved.value, 40'000'000);
+  EXPECT_DOUBLE_EQ(moved.over_s, 1);
+  Counts counts;
+  counts.seconds = 0.25;
+  EXPECT_DOUBLE_EQ(beside(moved, counts).number, 40);
+  EXPECT_DOUBLE_EQ(row(1'250'000'000, 60'000'000).over_s, 0.25);
+}
+
+TEST(StatCounts, EnergyThatOneOfShortRunsSawIsOfAllOfThem) {
+  Counts still = one_run(0), moved = one_run(30);
+  for (Counts* const run : {&still, &moved}) {
+    run->lines[0].unit = "J";
+    leave_out_still(&run->lines[0]);
+  }
+  const Line mean = mean_of({still, still, moved}).lines[0];
+  EXPECT_TRUE(mean.present);
+  EXPECT_FALSE(mean.still);
+  EXPECT_DOUBLE_EQ(mean.value, 10);
+  EXPECT_TRUE(mean_of({still, still}).lines[0].still);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ class LiveSource : public Source {
   }
   std::string live() override {
     refresh();
-    LiveValues out(1e-9 * static_cast<double>(target_.events().time()));
+    LiveValues out(1e-9 * static_cast<double>(target_.events().time()), final_);
     for (const std::vector<Point>& family : families_) {
       const recording::Series& series = *family[0].series;
       out.add(series, series.scope, family[0].readable ? series.value_at(0) : NAN);
@@ -181,7 +181,7 @@ class FileSource : public Source {
   // Of all writers or ranks: the sum of counts, the mean of levels.
   std::string live() override {
     reread();
-    LiveValues out(timeline_.seconds);
+    LiveValues out(timeline_.seconds, recording_.complete());
     for (const recording::Group& group : recording::group_traces(timeline_)) {
       double sum = NAN;
       for (const recording::Trace* trace : group.traces)

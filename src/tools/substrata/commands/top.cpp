@@ -41,7 +41,9 @@ constexpr const char* kUsage =
     "  substrata top --batch -n 3 > looks.txt    three tables, as plain text\n\n"
     "Keys: q quits and ends the command (twice: by force); up, down, page up, page down (or k, j) scroll; "
     "space updates at once. The command's output is discarded and its input is empty; with --batch it keeps "
-    "both. Modelled and extrapolated values are labelled as such.";
+    "both. Modelled and extrapolated values are labelled as such. A counter of energy that is still, as "
+    "nothing "
+    "runs on 0 W, has no value.";
 
 // What is shown of one event.
 struct Row {
@@ -50,7 +52,9 @@ struct Row {
   double now = NAN;  // a rate for counts, else the level
   double least = NAN, most = NAN;
   std::vector<double> history;
-  double last = NAN;  // the count at the last look
+  double last = NAN;           // the count at the last look
+  bool still = false;          // a counter of energy that has not moved since
+  std::int64_t last_time = 0;  // of that look, or when the energy moved
 };
 
 constexpr std::size_t kHistory = 256;
@@ -75,8 +79,11 @@ class Looks {
       if (series.kind == recording::Kind::kGauge) {
         row.now = row.present ? value : NAN;
       } else {
-        row.now = row.present && seconds_ > 0 ? (value - row.last) / seconds_ : NAN;
+        row.still = row.present && value == row.last && recording::counts_energy(series);
+        const double seconds = 1e-9 * static_cast<double>(events_.time() - row.last_time);
+        row.now = row.present && !row.still && seconds > 0 ? (value - row.last) / seconds : NAN;
         row.last = row.present ? value : NAN;
+        if (!row.still) row.last_time = events_.time();
       }
       row.least = std::fmin(row.least, row.now);
       row.most = std::fmax(row.most, row.now);
@@ -107,6 +114,7 @@ class Looks {
     if ((about.flags[0] & recording::kScaled) != 0) origin += ", scaled";
     if ((about.flags[0] & recording::kStale) != 0) origin += ", stale";
     if (!row.present) origin += ", no value";
+    if (row.still) origin = "still, " + origin;
     const std::string_view by_second = recording::rate_unit(base.unit);
     const std::string unit = gauge               ? std::string(base.unit)
                              : by_second.empty() ? std::string(base.unit) + "/s"
@@ -114,10 +122,11 @@ class Looks {
     const std::string total = gauge || !row.present ? ""
                               : base.factor == 1    ? recording::exact_value(about, 0)
                                                  : number(about.value_at(0)) + ' ' + std::string(base.unit);
-    std::vector<std::string> lines = line({about.name, row.present ? number(row.now) : "no value", unit,
-                                           number(row.least), number(row.most), total, origin},
-                                          columns, utf8, tall, &row);
-    const bool idle = !row.present || row.now == 0;
+    std::vector<std::string> lines =
+        line({about.name, row.present && !row.still ? number(row.now) : "no value", unit, number(row.least),
+              number(row.most), total, origin},
+             columns, utf8, tall, &row);
+    const bool idle = !row.present || row.still || row.now == 0;
     for (std::string& one : lines) one = coloured(one, about.modelled ? 33 : idle ? 2 : 36, colours);
     return lines;
   }
@@ -127,15 +136,21 @@ class Looks {
     for (const Row& row : rows_) {
       const recording::Series& about = *row.series;
       if (!row.present || about.scope == "recorder") continue;
+      if (about.value_at(0) == 0 && recording::counts_energy(about)) {
+        out += "  " + fitted(about.name, width_) + " no value: its counter stands still\n";
+        continue;
+      }
       const bool gauge = about.kind == recording::Kind::kGauge;
       const recording::BaseUnit base = recording::base_unit(about.unit);
       const std::string value = recording::compact(base.factor * (gauge ? row.now : about.value_at(0))) +
                                 ' ' + std::string(base.unit);
-      const std::string rest =
-          std::isnan(row.most)
-              ? ""
-              : (gauge ? "at last; " : "in all; ") + recording::compact(base.factor * row.least) + " to " +
-                    recording::compact(base.factor * row.most) + (gauge ? "" : " a second");
+      const std::string_view by_second = recording::rate_unit(base.unit);
+      const std::string of_rates = by_second.empty() ? " a second" : " " + std::string(by_second);
+      const std::string rest = std::isnan(row.most)
+                                   ? ""
+                                   : (gauge ? "at last; " : "in all; ") +
+                                         recording::compact(base.factor * row.least) + " to " +
+                                         recording::compact(base.factor * row.most) + (gauge ? "" : of_rates);
       out += "  " + fitted(about.name, width_) + ' ' + fitted(value, 18) + ' ' + rest +
              (about.modelled ? ", modelled" : "") + '\n';
     }
@@ -172,14 +187,20 @@ class Looks {
     std::string numbers = right(cells.now, 11) + ' ' + fitted(cells.unit, 8);
     const std::string more = right(cells.least, 11) + right(cells.most, 11) + right(cells.total, 21) + "  ";
     if (columns == 0) return {fitted(cells.name, width_) + ' ' + numbers + more + cells.origin};
-    // What is narrow loses the limits and the total before the history, and then the tail of the line.
-    const bool narrow = columns < 118;
+    // What is narrow loses the limits and the total before names and the history, and then the tail of the line.
+    constexpr std::size_t kLeastName = 24, kLeastHistory = 12;
+    const std::size_t names = std::max(width_, kLeastName);
+    const bool narrow = columns < names + numbers.size() + more.size() + 18 + kLeastHistory;
     numbers += narrow ? " " : more;
     const std::size_t origin = narrow ? 9 : 18;
-    const std::size_t fixed = numbers.size() + origin + 1, least_history = narrow ? 12 : 0;
-    const std::size_t left = columns > fixed + least_history ? columns - fixed - least_history : 0;
-    const std::size_t name = std::clamp<std::size_t>(left, 24, std::max<std::size_t>(width_, 24));
-    const std::string text = fitted(cells.name, name) + ' ' + numbers + fitted(cells.origin, origin);
+    const std::size_t fixed = numbers.size() + origin + 1;
+    const std::size_t left = columns > fixed + kLeastHistory ? columns - fixed - kLeastHistory : 0;
+    const std::size_t name = std::clamp<std::size_t>(left, kLeastName, names);
+    // The end of a name says what distinguishes it from its neighbours.
+    const bool whole = cells.name.size() <= name;
+    const std::string text =
+        (whole ? fitted(cells.name, name) : ".." + cells.name.substr(cells.name.size() + 2 - name)) + ' ' +
+        numbers + fitted(cells.origin, origin);
     const std::size_t used = name + fixed;
     if (columns <= used + 9 || row == nullptr) return {fitted(text, columns)};
     const std::size_t wide = columns - used - 1;
@@ -196,23 +217,42 @@ class Looks {
   double seconds_ = 0;
 };
 
-std::string time_of_day() {
+std::string time_of_day(const char* format) {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   localtime_r(&now, &parts);
   char text[40];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  std::strftime(text, sizeof text, format, &parts);
   return text;
 }
 
-std::string title(const Target& target, const Looks& looks) {
+std::string title(const Target& target, const Looks& looks, const char* time_format, std::size_t columns) {
   char since[60] = "first look";
   if (looks.seconds() > 0) std::snprintf(since, sizeof since, "%.3f s since the last look", looks.seconds());
-  return "substrata top: " + time_of_day() + ", " + since + ", " + host_name() + ": " + target.name();
+  const std::string what = "substrata top: " + host_name() + ": " + target.name();
+  const std::string when = ", " + time_of_day(time_format) + ", " + since;
+  // A long command leaves a place for the time.
+  const std::size_t left = std::max<std::size_t>(columns > when.size() ? columns - when.size() : 0, 30);
+  return (columns == 0 || what.size() <= left ? what : fitted(what, left)) + when;
+}
+
+// The text in lines of that many columns, broken between words.
+std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = text.size();
+    if (end - at > columns) {
+      end = text.rfind(' ', at + columns);
+      if (end == std::string::npos || end <= at) end = at + columns;
+    }
+    out.push_back(fitted(text.substr(at, end - at), columns));
+    at = end < text.size() && text[end] == ' ' ? end + 1 : end;
+  }
+  return out;
 }
 
 void write_batch(const Target& target, const Looks& looks) {
-  std::printf("%s\n%s\n", title(target, looks).c_str(), looks.head(0, false).c_str());
+  std::printf("%s\n%s\n", title(target, looks, "%Y-%m-%d %H:%M:%S", 0).c_str(), looks.head(0, false).c_str());
   for (std::size_t i = 0; i < looks.size(); ++i) std::printf("%s\n", looks.row(i).c_str());
   std::printf("\n");
   if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
@@ -223,9 +263,10 @@ void draw(Screen& screen, Target& target, const Looks& looks, const std::string&
           const MachineView& machine, bool utf8, bool colours) {
   const Screen::Size size = screen.size();
   const std::vector<std::string>& notes = target.events().notes();
-  std::vector<std::string> lines = {fitted(title(target, looks), size.columns)};
-  for (std::size_t i = 0; i < std::min<std::size_t>(notes.size(), 3) && size.rows > 12; ++i)
-    lines.push_back(fitted("note: " + notes[i], size.columns));
+  std::vector<std::string> lines = {fitted(title(target, looks, "%H:%M:%S", size.columns), size.columns)};
+  for (const std::string& note : notes)
+    for (const std::string& line : wrapped("note: " + note, size.columns))
+      if (lines.size() < 4 && size.rows > 12) lines.push_back(line);
   // Events come first: the machine takes no more than half of what they leave, or a third.
   const std::size_t left =
       size.rows > lines.size() + looks.size() + 3 ? size.rows - lines.size() - looks.size() - 3 : 0;

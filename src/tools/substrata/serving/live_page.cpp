@@ -21,8 +21,9 @@ std::string live_page(const std::string& title, const std::string& host, std::in
   return out.str();
 }
 
-LiveValues::LiveValues(double seconds)
-    : text_("{\"seconds\":" + recording::json_number(seconds) + ",\"series\":[") {}
+LiveValues::LiveValues(double seconds, bool ended)
+    : text_("{\"seconds\":" + recording::json_number(seconds) + ",\"ended\":" + (ended ? "true" : "false") +
+            ",\"series\":[") {}
 
 void LiveValues::add(const recording::SeriesInfo& about, std::string_view scope, double value) {
   const recording::BaseUnit base = recording::base_unit(about.unit);

@@ -14,8 +14,8 @@ std::string live_page(const std::string& title, const std::string& host, std::in
 // The newest value of each series as JSON, in base units. Thread-compatible.
 class LiveValues {
  public:
-  // Times of one server count from any one moment.
-  explicit LiveValues(double seconds);
+  // Times of one server count from any one moment. `ended`: they will stay as they are.
+  LiveValues(double seconds, bool ended);
   // NaN: it has no value now.
   void add(const recording::SeriesInfo& about, std::string_view scope, double value);
   std::string text() const { return text_ + "]}"; }

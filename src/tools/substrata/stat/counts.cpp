@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "recording/base_unit.hpp"
 #include "recording/statistics.hpp"
 
 namespace substrata::tool {
@@ -20,6 +21,14 @@ Line line_without_value(const recording::SeriesInfo& about) {
   line.type = about.type;
   line.modelled = about.modelled;
   return line;
+}
+
+void leave_out_still(Line* line) {
+  recording::SeriesInfo about;
+  about.unit = line->unit;
+  about.kind = line->kind;
+  line->still = line->present && line->value == 0 && recording::counts_energy(about);
+  if (line->still) line->present = false;
 }
 
 namespace {
@@ -48,6 +57,7 @@ Line line_of(const recording::Trace& trace) {
   std::size_t last = about.values.size() - 1;
   while (!about.present_at(last)) --last;
   line.whole = about.values[last];
+  leave_out_still(&line);
   return line;
 }
 
@@ -121,12 +131,15 @@ Counts mean_of(const std::vector<Counts>& runs) {
   out.system_s = over_runs([](const Counts& run) { return run.system_s; }).first;
   for (Line& line : out.lines) {
     std::vector<double> values;
+    bool any = false;
     line.running_ns = line.enabled_ns = 0;
     for (const Counts& run : runs) {
       const auto same = std::find_if(run.lines.begin(), run.lines.end(), [&](const Line& other) {
         return other.name == line.name && other.scope == line.scope;
       });
-      if (same == run.lines.end() || !same->present) continue;
+      if (same == run.lines.end() || (!same->present && !same->still)) continue;
+      // Of many short runs a few see all the energy.
+      any = any || same->present;
       values.push_back(same->value);
       line.min = std::min(line.min, same->min);
       line.max = std::max(line.max, same->max);
@@ -135,7 +148,8 @@ Counts mean_of(const std::vector<Counts>& runs) {
       line.enabled_ns += same->enabled_ns / static_cast<double>(runs.size());
       line.running_ns += same->running_ns / static_cast<double>(runs.size());
     }
-    line.present = !values.empty();
+    line.present = any;
+    line.still = line.still && !any;
     std::tie(line.value, line.deviation) = mean_and_error(values);
     // A mean of whole numbers is none.
     line.type = recording::Type::kDouble;
@@ -184,6 +198,7 @@ Counts mean_of(const std::vector<Counts>& runs) {
 Counts Intervals::next(const recording::Writer& writer) {
   Counts out;
   before_.resize(writer.series.size(), 0);
+  moved_.resize(writer.series.size(), last_);
   std::int64_t now = last_;
   for (const recording::SampleSet& set : writer.sets)
     if (!set.times.empty()) now = std::max(now, set.times.back());
@@ -202,6 +217,11 @@ Counts Intervals::next(const recording::Writer& writer) {
       line.value = line.min = line.max = gauge ? value : value - before_[i];
       line.whole = static_cast<std::int64_t>(line.value);
       before_[i] = value;
+      leave_out_still(&line);
+      if (!line.still && recording::counts_energy(series)) {
+        line.over_s = 1e-9 * static_cast<double>(now - moved_[i]);
+        moved_[i] = now;
+      }
     }
     out.lines.push_back(std::move(line));
   }

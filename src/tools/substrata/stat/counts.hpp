@@ -23,7 +23,9 @@ struct Line {
   bool scaled = false;
   bool gaps = false;     // some samples have no value
   bool present = false;  // there is a value
+  bool still = false;    // a counter of energy that has not moved: no value
   double value = 0;
+  double over_s = 0;       // how long that took, where not as long as all the counts
   std::int64_t whole = 0;  // of a count of whole numbers, with all its bits
   double min = 0;          // of a gauge
   double max = 0;
@@ -78,6 +80,10 @@ struct Counts {
   const Line* find(const std::string& name) const;
 };
 
+// A counter of energy that has not moved has no value, and why.
+inline constexpr const char* kStill = "its counter stands still";
+void leave_out_still(Line* line);
+
 // Of a record in memory whose command has ended. `times`: how long each event of the first set counted.
 Counts counts_of(const recording::Timeline& timeline, const std::vector<sampler::Counting>& times,
                  const std::vector<sampler::Refused>& refused);
@@ -94,7 +100,8 @@ enum class Apart : std::uint8_t { kTogether, kProcessors, kCores, kPackages, kRa
 // One for each processor, core, package or rank, and first what is of none of them.
 std::vector<Counts> split(const Counts& counts, Apart by);
 
-// What was counted since the last call, gauges as they stand. Thread-compatible.
+// What was counted since the last call, gauges as they stand, energy since its counter moved last.
+// Thread-compatible.
 class Intervals {
  public:
   // Counts of the whole record so far less those of the call before.
@@ -105,6 +112,7 @@ class Intervals {
 
  private:
   std::vector<double> before_;
+  std::vector<std::int64_t> moved_;  // when, after begin()
   std::int64_t begin_ = 0;
   std::int64_t last_ = 0;
 };

@@ -20,6 +20,7 @@ nlohmann::json event_of(const Line& line, const Counts& counts) {
       {"scaled", line.scaled}, {"value", value_of(line)}};
   if (!counts.place.empty()) entry["place"] = counts.place;
   if (!line.refused.empty()) entry["why"] = line.refused;
+  if (line.still) entry["why"] = kStill;
   if (line.enabled_ns > 0) {
     entry["counted_ns"] = line.running_ns;
     entry["counted_share"] = share_of(line) / 100;

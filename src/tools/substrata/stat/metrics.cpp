@@ -79,7 +79,8 @@ metrics::Countable in_counts(const Counts& counts) {
   out.check = [&counts](const std::string& event, std::string* unit) -> std::string {
     const Line* const line = counts.find(event);
     if (line == nullptr) return event + " was not counted";
-    if (!line->present) return line->refused.empty() ? event + " has no value" : line->refused;
+    if (!line->present && !line->still)
+      return line->refused.empty() ? event + " has no value" : line->refused;
     *unit = line->unit;
     return {};
   };
@@ -92,7 +93,9 @@ metrics::Countable in_counts(const Counts& counts) {
   return out;
 }
 
-metrics::Number number_of(const Line& line, double factor) {
+metrics::Number number_of(const Line& line, double factor, double seconds) {
+  // The interval's share of energy that its counter shows later.
+  if (line.over_s > 0) factor *= seconds / line.over_s;
   metrics::Number out;
   out.present = line.present;
   out.value = line.value * factor;
@@ -107,10 +110,15 @@ metrics::Number number_of(const Line& line, double factor) {
 MetricLine evaluated(const metrics::Bound& bound, const Counts& counts) {
   const metrics::Metric& metric = *bound.metric;
   std::vector<metrics::Number> terms;
+  const std::string* still = nullptr;
   for (std::size_t i = 0; i < bound.terms.size(); ++i) {
     std::vector<metrics::Number> numbers;
-    for (std::size_t n = 0; n < bound.terms[i].events.size(); ++n)
-      numbers.push_back(number_of(*counts.find(bound.terms[i].events[n]), bound.terms[i].factors[n]));
+    for (std::size_t n = 0; n < bound.terms[i].events.size(); ++n) {
+      const std::string& event = bound.terms[i].events[n];
+      const Line& line = *counts.find(event);
+      numbers.push_back(number_of(line, bound.terms[i].factors[n], counts.seconds));
+      if (line.still) still = &event;
+    }
     terms.push_back(metrics::fold(metric.terms[i].fold, numbers));
   }
   const double processors =
@@ -125,7 +133,7 @@ MetricLine evaluated(const metrics::Bound& bound, const Counts& counts) {
   out.uncertainty = number.uncertainty;
   out.scaled = number.scaled;
   out.modelled = number.modelled;
-  if (!out.present) out.why = "it divides by a count of nothing";
+  if (!out.present) out.why = still != nullptr ? *still + ": " + kStill : "it divides by a count of nothing";
   return out;
 }
 

@@ -41,6 +41,7 @@ void add(Line* sum, const Line& more) {
   sum->value += more.value;
   sum->whole += more.whole;
   sum->present = sum->present && more.present;
+  sum->still = sum->still || more.still;
   sum->scaled = sum->scaled || more.scaled;
   sum->gaps = sum->gaps || more.gaps;
   sum->enabled_ns += more.enabled_ns;

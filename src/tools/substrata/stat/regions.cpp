@@ -19,7 +19,9 @@ Line line_of(const recording::Group& group, const recording::RegionTotals& regio
     line.scaled = line.scaled || (trace->flags_seen & recording::kScaled) != 0;
   const bool gauge = about.kind == recording::Kind::kGauge;
   line.present = summary.seconds > 0 && (!gauge || summary.samples > 0);
-  line.value = gauge ? summary.level : std::round(summary.total);
+  line.value = gauge ? summary.level : summary.total;
+  leave_out_still(&line);
+  if (!gauge) line.value = std::round(line.value);
   line.min = gauge ? summary.min : summary.least;
   line.max = gauge ? summary.max : summary.most;
   // Anywhere between its bounds with the same probability.

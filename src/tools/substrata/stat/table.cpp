@@ -61,6 +61,8 @@ void write_line(std::ostream& out, const Line& line, const Counts& counts, std::
       row += text;
     }
     row += " " + remarks(line);
+  } else if (line.still) {
+    row += " (" + std::string(kStill) + ")";
   }
   row.erase(row.find_last_not_of(' ') + 1);
   out << row << "\n";
@@ -134,7 +136,7 @@ void write_regions(std::ostream& out, const Counts& counts, std::size_t width) {
     out << "\nregion " << region.region << text << " in " << region.passes
         << (region.passes == 1 ? " pass\n" : " passes\n");
     for (const Line& line : region.lines)
-      if (line.present) write_line(out, line, region, width);
+      if (line.present || line.still) write_line(out, line, region, width);
     write_metrics(out, region, "");
   }
 }
@@ -190,9 +192,10 @@ Beside beside(const Line& line, const Counts& counts) {
                 recording::compact(base.factor * line.max),
             base.factor * line.value};
   }
-  if (!(counts.seconds > 0)) return {};
+  const double seconds = line.over_s > 0 ? line.over_s : counts.seconds;
+  if (!(seconds > 0)) return {};
   char text[40];
-  double by_second = base.factor * line.value / counts.seconds;
+  double by_second = base.factor * line.value / seconds;
   if (base.unit == "s") {
     std::snprintf(text, sizeof text, "%.3f", by_second);
     return {text, "CPUs utilized", by_second};
