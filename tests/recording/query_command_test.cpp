@@ -159,12 +159,28 @@ TEST(OwlCommand, SaysWhyNothingPassed) {
   const Ran ran = tool("owl -e 'mem.accesses: count' -- true");
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.errors, HasSubstr("compile it with substrata-cc"));
+  EXPECT_THAT(tool("owl -e 'counters: count' -- true").errors,
+              HasSubstr("`substrata owl --counters EVENTS`"));
   if (has_tool("mpirun")) {
     EXPECT_THAT(shell("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " SUBSTRATA_TOOL
                       " owl -e 'mpi.contents: count' -- mpirun -n 1 true")
                     .errors,
                 HasSubstr("these are point-to-point messages of an MPI program"));
   }
+}
+
+TEST(OwlCommand, ReadsASensorOfAGpuWhileTheProgramRuns) {
+  const TemporaryFolder folder;
+  const std::string machine = folder.file("machine");
+  ASSERT_EQ(tool("machine unfold " + machine + " " MACHINE_TEXT).status, 0);
+  const Ran ran = tool("machine run " + machine +
+                       " -- " SUBSTRATA_TOOL
+                       " owl --json --counters rocm_smi:::temp_current:device=0:sensor=2 "
+                       "-e 'counters: min(value), max(value) by probe' -- sleep 0.3");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json found = json::parse(ran.out);
+  EXPECT_EQ(found.at("messages"), json::array());
+  EXPECT_EQ(found.at("tables")[0].at("rows")[0].at("values"), json({52000, 52000})) << found.dump(1);
 }
 
 TEST(OwlCommand, SaysOnceWhatSeveralProcessesSay) {
