@@ -75,6 +75,22 @@ int main(void) {
   EXPECT_EQ(rows[0].at("values"), json::array({200, 10 * (20 * 5 + 190), 200}));
 }
 
+TEST(OwlCommand, WhatAThreadDidBeforeItStartedAnotherComesBeforeTheOthersAccesses) {
+  const std::string compiler = std::string(SUBSTRATA_TOOL) + "-cc";
+  if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";
+  const TemporaryFolder folder;
+  ASSERT_EQ(shell(compiler + " -g -O1 -o " + folder.file("started") + " " STARTED " -lpthread").status, 0);
+  const Ran ran = tool(
+      "owl --json -e 'mem.accesses: filter(write && size == 8 && (object == \"before\" || object == "
+      "\"after\")) -> count by object every 100' -- " +
+      folder.file("started"));
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json rows = json::parse(ran.out).at("tables")[0].at("rows");
+  ASSERT_EQ(rows.size(), 2u) << rows.dump(1);
+  EXPECT_EQ(rows[0], (json{{"keys", {0, "before"}}, {"values", {100}}}));
+  EXPECT_EQ(rows[1], (json{{"keys", {1, "after"}}, {"values", {100}}}));
+}
+
 TEST(OwlCommand, ACopiedStructureHasTheValueThatIsStoredAndNotTheOneBefore) {
   const std::string compiler = std::string(SUBSTRATA_TOOL) + "-cc";
   if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";

@@ -102,16 +102,21 @@ substrata_memory_thread* Runtime::attach(substrata_memory_thread** place) {
   state->table.runtime = state.get();
   state->table.phase = substrata_phase_place();
   state->place = place;
-  const std::lock_guard guard(lock_);
-  state->number = free_numbers_.empty() ? next_number_ : *free_numbers_.begin();
-  threads_.reserve(threads_.size() + 1);
-  if (has_feed_) state->publisher.open(state->number, burst_, salt_.word());
-  add_own_stack(objects_, state->number);
-  if (free_numbers_.erase(state->number) == 0) ++next_number_;
-  threads_.push_back(state.get());
-  ++all_threads_;
+  {
+    const std::lock_guard guard(lock_);
+    state->number = free_numbers_.empty() ? next_number_ : *free_numbers_.begin();
+    threads_.reserve(threads_.size() + 1);
+    if (has_feed_) state->publisher.open(state->number, burst_, salt_.word());
+    add_own_stack(objects_, state->number);
+    if (free_numbers_.erase(state->number) == 0) ++next_number_;
+    threads_.push_back(state.get());
+    ++all_threads_;
+  }
   pthread_setspecific(thread_end, state.get());
-  return *place = &state.release()->table;
+  ThreadState& made = *state.release();
+  *place = &made.table;
+  made.publisher.begin();  // delivers, without the lock
+  return &made.table;
 }
 
 void Runtime::detach(ThreadState& state) {
