@@ -91,6 +91,19 @@ TEST(OwlCommand, WhatAThreadDidBeforeItStartedAnotherComesBeforeTheOthersAccesse
   EXPECT_EQ(rows[1], (json{{"keys", {1, "after"}}, {"values", {100}}}));
 }
 
+TEST(OwlCommand, NamesTheObjectOfEveryAccessWhileManyThreadsComeAndGo) {
+  const std::string compiler = std::string(SUBSTRATA_TOOL) + "-cc";
+  if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";
+  const TemporaryFolder folder;
+  ASSERT_EQ(shell(compiler + " -g -O1 -o " + folder.file("many") + " " MANY_THREADS " -lpthread").status, 0);
+  const Ran ran = tool("owl --json -e 'mem.accesses: filter(write && size == 8) -> count by object' -- " +
+                       folder.file("many"));
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json rows = json::parse(ran.out).at("tables")[0].at("rows");
+  ASSERT_EQ(rows.size(), 1u) << rows.dump(1);
+  EXPECT_EQ(rows[0], (json{{"keys", {"rows"}}, {"values", {5 * 32 * 20 * 2 * 64}}}));
+}
+
 TEST(OwlCommand, ACopiedStructureHasTheValueThatIsStoredAndNotTheOneBefore) {
   const std::string compiler = std::string(SUBSTRATA_TOOL) + "-cc";
   if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";

@@ -4,10 +4,10 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -264,12 +264,7 @@ void Runtime::hand_on() {
 
 // Gives up while another thread stays in here: the caller may hold what that one waits for.
 bool Runtime::place_at(uint64_t address, substrata_place* out) {
-  constexpr int kTries = 2000;
-  std::unique_lock guard(lock_, std::try_to_lock);
-  for (int i = 0; i < kTries && !guard.owns_lock(); ++i) {
-    sched_yield();
-    static_cast<void>(guard.try_lock());
-  }
+  const std::unique_lock guard(lock_, std::chrono::seconds(1));
   if (!guard.owns_lock()) return false;
   const Extent extent = objects_.locate(address);
   // What has no name may have named objects beside it.
@@ -283,7 +278,7 @@ bool Runtime::place_at(uint64_t address, substrata_place* out) {
 
 // In a child process: its own counts, its own file if the name asks for one. Other threads are not there.
 void Runtime::after_fork_in_child() {
-  new (&lock_) std::mutex;
+  new (&lock_) std::timed_mutex;
   forked_ = true;
   for (ThreadState* state : threads_) {
     state->moved.clear();
