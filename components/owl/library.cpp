@@ -30,12 +30,13 @@ namespace {
 
 constexpr size_t kMostModulesOfAFile = 1024;
 constexpr unsigned kTrialSeconds = 20;
+constexpr const char* kBuiltIn = "built-in";
 
 struct Library {
   std::mutex mutex;
   std::map<std::string, LibraryEntry, std::less<>> entries;
-  // What a newer file replaced: capsules and compositions of it stay as they are.
-  std::multimap<std::string, LibraryEntry, std::less<>> replaced;
+  // What a newer file replaced or was taken out: capsules and compositions of it stay as they are.
+  std::multimap<std::string, LibraryEntry, std::less<>> former;
   std::map<std::string, uint32_t, std::less<>> loads;  // of each path
   std::deque<std::string> refusals;
 
@@ -44,7 +45,7 @@ struct Library {
          {&kCounterModule, &kSamplerModule, &kHistogramModule, &kMissRateModule, &kBinsModule, &kLogModule,
           &kPatternModule, &kLcsModule, &kGuardModule, &kReuseModule, &kHeavyModule, &kSharingModule,
           &kWorkingSetModule, &kConflictModule}) {
-      entries.emplace(module->name, LibraryEntry{module, "built-in"});
+      entries.emplace(module->name, LibraryEntry{module, kBuiltIn});
     }
   }
 };
@@ -258,7 +259,7 @@ int add_modules(const std::vector<const Module*>& modules, const std::string& or
   }
   for (auto each = all.entries.begin(); replacing && each != all.entries.end();) {
     const auto at = each++;
-    if (at->second.origin == origin) all.replaced.insert(all.entries.extract(at));
+    if (at->second.origin == origin) all.former.insert(all.entries.extract(at));
   }
   for (const Module* module : modules) all.entries.emplace(module->name, LibraryEntry{module, origin});
   return 0;
@@ -268,6 +269,17 @@ int load_modules(const char* path) {
   const int refused = load_object(path);
   if (refused != 0) keep_refusal(last_refusal());
   return refused;
+}
+
+int remove_module(const char* name) {
+  Library& all = library();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.entries.find(std::string_view(name));
+  if (found == all.entries.end()) return fail(Code::kNoEvent, "there is no module '%.80s'", name);
+  if (found->second.origin == kBuiltIn)
+    return fail(Code::kConflict, "the module '%s' is built in: it stays in the library", name);
+  all.former.insert(all.entries.extract(found));
+  return 0;
 }
 
 int load_folder(const char* folder) {

@@ -25,6 +25,8 @@ std::vector<const LibraryEntry*> all_modules();  // by name
 // the library; capsules that have them go on.
 int add_modules(const std::vector<const Module*>& modules, const std::string& origin, bool replacing = false);
 int load_modules(const char* path);
+// Capsules and compositions that have it go on.
+int remove_module(const char* name);
 int load_folder(const char* folder);
 void keep_refusal(std::string message);
 const char* refusal_at(uint32_t index) noexcept;

@@ -95,6 +95,13 @@ int substrata_owl_add(const substrata_owl_module* module) {
   });
 }
 
+int substrata_owl_unload(const char* name) {
+  return guarded([&] {
+    if (name == nullptr) return fail(Code::kInvalid, "substrata_owl_unload needs a module's name");
+    return remove_module(name);
+  });
+}
+
 const char* substrata_owl_refusal(uint32_t index) {
   return guarded([&] { return refusal_at(index); });
 }

@@ -18,6 +18,7 @@
 #include "base/json.hpp"
 #include "composition.hpp"
 #include "composition_parts.hpp"
+#include "library.hpp"
 #include "names.hpp"
 #include "objects.hpp"
 #include "system_call_names.hpp"
@@ -215,7 +216,9 @@ int start(std::string_view text, const std::string& origin, int file, substrata_
   options.ring_bytes = kRingBytes;
   options.near_full_percent = 50;
   options.budget = {1u << 30, uint64_t{1} << 50, 1u << 30};
-  if (const int refused = substrata_owl_attach(&options, &query->capsule)) return refused;
+  const int attached = substrata_owl_attach(&options, &query->capsule);
+  static_cast<void>(remove_module(options.module));
+  if (attached != 0) return attached;
   query->packet.resize(SUBSTRATA_OWL_MOST_PACKET);
   query->file = file;
   query->process = ::getpid();

@@ -56,6 +56,10 @@ SUBSTRATA_API int substrata_owl_module_find(const char* name, struct substrata_o
 SUBSTRATA_API int substrata_owl_load(const char* path);
 /* Adds a module that is part of the program itself. It must stay valid until the process ends. */
 SUBSTRATA_API int substrata_owl_add(const struct substrata_owl_module* module);
+/* Takes a module that was loaded, added or composed out of the library: its name is free, and nothing new is
+ * made of it. Capsules and compositions that have it go on; what was loaded stays until the process ends. -7: no
+ * such module; -8: it is built in. */
+SUBSTRATA_API int substrata_owl_unload(const char* name);
 /* The index-th refusal since the start, as a message; null after the last. */
 SUBSTRATA_API const char* substrata_owl_refusal(uint32_t index);
 

@@ -75,6 +75,35 @@ int main(void) {
   EXPECT_EQ(rows[0].at("values"), json::array({200, 10 * (20 * 5 + 190), 200}));
 }
 
+TEST(OwlCommand, WhatAThreadDidBeforeItStartedAnotherComesBeforeTheOthersAccesses) {
+  const std::string compiler = std::string(SUBSTRATA_TOOL) + "-cc";
+  if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";
+  const TemporaryFolder folder;
+  ASSERT_EQ(shell(compiler + " -g -O1 -o " + folder.file("started") + " " STARTED " -lpthread").status, 0);
+  const Ran ran = tool(
+      "owl --json -e 'mem.accesses: filter(write && size == 8 && (object == \"before\" || object == "
+      "\"after\")) -> count by object every 100' -- " +
+      folder.file("started"));
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json rows = json::parse(ran.out).at("tables")[0].at("rows");
+  ASSERT_EQ(rows.size(), 2u) << rows.dump(1);
+  EXPECT_EQ(rows[0], (json{{"keys", {0, "before"}}, {"values", {100}}}));
+  EXPECT_EQ(rows[1], (json{{"keys", {1, "after"}}, {"values", {100}}}));
+}
+
+TEST(OwlCommand, NamesTheObjectOfEveryAccessWhileManyThreadsComeAndGo) {
+  const std::string compiler = std::string(SUBSTRATA_TOOL) + "-cc";
+  if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";
+  const TemporaryFolder folder;
+  ASSERT_EQ(shell(compiler + " -g -O1 -o " + folder.file("many") + " " MANY_THREADS " -lpthread").status, 0);
+  const Ran ran = tool("owl --json -e 'mem.accesses: filter(write && size == 8) -> count by object' -- " +
+                       folder.file("many"));
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json rows = json::parse(ran.out).at("tables")[0].at("rows");
+  ASSERT_EQ(rows.size(), 1u) << rows.dump(1);
+  EXPECT_EQ(rows[0], (json{{"keys", {"rows"}}, {"values", {5 * 32 * 20 * 2 * 64}}}));
+}
+
 TEST(OwlCommand, ACopiedStructureHasTheValueThatIsStoredAndNotTheOneBefore) {
   const std::string compiler = std::string(SUBSTRATA_TOOL) + "-cc";
   if (!has_tool(compiler) || !has_tool("cc")) GTEST_SKIP() << "there is no C compiler, or no access tracer";
@@ -159,12 +188,28 @@ TEST(OwlCommand, SaysWhyNothingPassed) {
   const Ran ran = tool("owl -e 'mem.accesses: count' -- true");
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.errors, HasSubstr("compile it with substrata-cc"));
+  EXPECT_THAT(tool("owl -e 'counters: count' -- true").errors,
+              HasSubstr("`substrata owl --counters EVENTS`"));
   if (has_tool("mpirun")) {
     EXPECT_THAT(shell("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " SUBSTRATA_TOOL
                       " owl -e 'mpi.contents: count' -- mpirun -n 1 true")
                     .errors,
                 HasSubstr("these are point-to-point messages of an MPI program"));
   }
+}
+
+TEST(OwlCommand, ReadsASensorOfAGpuWhileTheProgramRuns) {
+  const TemporaryFolder folder;
+  const std::string machine = folder.file("machine");
+  ASSERT_EQ(tool("machine unfold " + machine + " " MACHINE_TEXT).status, 0);
+  const Ran ran = tool("machine run " + machine +
+                       " -- " SUBSTRATA_TOOL
+                       " owl --json --counters rocm_smi:::temp_current:device=0:sensor=2 "
+                       "-e 'counters: min(value), max(value) by probe' -- sleep 0.3");
+  ASSERT_EQ(ran.status, 0) << ran.errors;
+  const json found = json::parse(ran.out);
+  EXPECT_EQ(found.at("messages"), json::array());
+  EXPECT_EQ(found.at("tables")[0].at("rows")[0].at("values"), json({52000, 52000})) << found.dump(1);
 }
 
 TEST(OwlCommand, SaysOnceWhatSeveralProcessesSay) {

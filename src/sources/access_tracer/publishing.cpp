@@ -51,6 +51,12 @@ void ThreadPublisher::open(uint32_t number, const Burst& burst, uint64_t* salt) 
   substrata_publisher_epoch(publisher_.get(), salt);
 }
 
+void ThreadPublisher::begin() {
+  if (!is_observed()) return;
+  const Entry::HandingOn handing_on;
+  substrata_flush();
+}
+
 void ThreadPublisher::put(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {
   constexpr uint16_t kKinds[] = {SUBSTRATA_READ, SUBSTRATA_WRITE, SUBSTRATA_ATOMIC};
   while (size > 0) {

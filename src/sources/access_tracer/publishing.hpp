@@ -19,6 +19,8 @@ class ThreadPublisher {
 
   // Adds the probe point; while that is observed or ceases to be, the feed changes `salt`.
   void open(uint32_t number, const Burst& burst, uint64_t* salt);
+  // What others published before, as the thread that started this one did, goes before what this one publishes.
+  void begin();
   bool is_observed() const { return publisher_ && publisher_.observed(); }
   // An access of any length, in parts where it is long; pc 0: of no site.
   void access(uintptr_t pc, uintptr_t address, unsigned kind, uint64_t size) {

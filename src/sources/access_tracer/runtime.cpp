@@ -4,10 +4,10 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -102,16 +102,21 @@ substrata_memory_thread* Runtime::attach(substrata_memory_thread** place) {
   state->table.runtime = state.get();
   state->table.phase = substrata_phase_place();
   state->place = place;
-  const std::lock_guard guard(lock_);
-  state->number = free_numbers_.empty() ? next_number_ : *free_numbers_.begin();
-  threads_.reserve(threads_.size() + 1);
-  if (has_feed_) state->publisher.open(state->number, burst_, salt_.word());
-  add_own_stack(objects_, state->number);
-  if (free_numbers_.erase(state->number) == 0) ++next_number_;
-  threads_.push_back(state.get());
-  ++all_threads_;
+  {
+    const std::lock_guard guard(lock_);
+    state->number = free_numbers_.empty() ? next_number_ : *free_numbers_.begin();
+    threads_.reserve(threads_.size() + 1);
+    if (has_feed_) state->publisher.open(state->number, burst_, salt_.word());
+    add_own_stack(objects_, state->number);
+    if (free_numbers_.erase(state->number) == 0) ++next_number_;
+    threads_.push_back(state.get());
+    ++all_threads_;
+  }
   pthread_setspecific(thread_end, state.get());
-  return *place = &state.release()->table;
+  ThreadState& made = *state.release();
+  *place = &made.table;
+  made.publisher.begin();  // delivers, without the lock
+  return &made.table;
 }
 
 void Runtime::detach(ThreadState& state) {
@@ -259,12 +264,7 @@ void Runtime::hand_on() {
 
 // Gives up while another thread stays in here: the caller may hold what that one waits for.
 bool Runtime::place_at(uint64_t address, substrata_place* out) {
-  constexpr int kTries = 2000;
-  std::unique_lock guard(lock_, std::try_to_lock);
-  for (int i = 0; i < kTries && !guard.owns_lock(); ++i) {
-    sched_yield();
-    static_cast<void>(guard.try_lock());
-  }
+  const std::unique_lock guard(lock_, std::chrono::seconds(1));
   if (!guard.owns_lock()) return false;
   const Extent extent = objects_.locate(address);
   // What has no name may have named objects beside it.
@@ -278,7 +278,7 @@ bool Runtime::place_at(uint64_t address, substrata_place* out) {
 
 // In a child process: its own counts, its own file if the name asks for one. Other threads are not there.
 void Runtime::after_fork_in_child() {
-  new (&lock_) std::mutex;
+  new (&lock_) std::timed_mutex;
   forked_ = true;
   for (ThreadState* state : threads_) {
     state->moved.clear();

@@ -49,7 +49,7 @@ class Runtime {
   // Its accesses so far go to their observers.
   void hand_on();
 
-  // For the feed: what lies at an address. False: another thread is in here, which the caller's thread may hold up.
+  // For the feed: what lies at an address. False: another thread is in here for longer than a second.
   bool place_at(uint64_t address, substrata_place* out);
 
  private:
@@ -71,7 +71,7 @@ class Runtime {
   bool takes(uintptr_t pc, uint32_t object, uintptr_t address);
   void after_fork_in_child();
 
-  std::mutex lock_;
+  std::timed_mutex lock_;
   BindingSalt salt_;
   bool has_feed_ = false;
   bool forked_ = false;

@@ -17,6 +17,7 @@ namespace substrata::access_tracer {
 namespace {
 
 std::string demangled(const char* name) {
+  if (std::strncmp(name, "_Z", 2) != 0) return name;  // else "d" would be the type double
   int status = 0;
   char* plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   std::string text = status == 0 && plain != nullptr ? plain : name;

@@ -77,6 +77,15 @@ TEST(OwlLanguage, CountsSumsAndExtremesByKey) {
             (Rows{R"(["read","0x10"],[2,12,[12,2],4,8])", R"(["write","0x20"],[1,2,[2,1],2,2])"}));
 }
 
+TEST(OwlLanguage, OneLinersAreNoModulesOfTheLibrary) {
+  Feed feed("language.library");
+  const uint32_t modules = substrata_owl_module_count();
+  Query query("language.library: count");
+  EXPECT_EQ(substrata_owl_module_count(), modules);
+  feed.access(1);
+  EXPECT_EQ(query.rows(), (Rows{"[],[1]"}));
+}
+
 TEST(OwlLanguage, AFilterThatLeavesEverySecondCountsTheSame) {
   Feed feed("language.every-second", 512);
   Query query("language.every-second: filter(write && size >= 4) -> count");

@@ -5,6 +5,7 @@
 #include <substrata/result.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -58,7 +59,50 @@ TEST(OwlLibrary, LoadsASharedObjectAndRunsItsModule) {  // OW-3
   EXPECT_EQ(capsule.metric("LARGE"), 99u);
 }
 
-// Two threads publish all the while.
+// Two threads that publish all the while.
+class Publishing {
+ public:
+  explicit Publishing(const std::string& name) {
+    for (std::thread& thread : threads_) {
+      thread = std::thread([this, probe = add_probe(name)] {
+        client::feed::Publisher publisher;
+        if (publisher.try_open(probe, 16) != 0) return;
+        substrata_transaction t{};
+        t.size = 8;
+        for (; !done_; std::this_thread::yield()) {
+          publisher.publish(t);
+          ++sent_;
+        }
+      });
+    }
+  }
+  ~Publishing() { end(); }
+  Publishing(const Publishing&) = delete;
+  Publishing& operator=(const Publishing&) = delete;
+  void wait_for(uint64_t more) const {
+    for (const uint64_t until = sent_ + more; sent_ < until;) std::this_thread::yield();
+  }
+  // Gives how much was sent.
+  uint64_t end() {
+    done_ = true;
+    for (std::thread& thread : threads_)
+      if (thread.joinable()) thread.join();
+    return sent_;
+  }
+
+ private:
+  std::atomic<bool> done_{false};
+  std::atomic<uint64_t> sent_{0};
+  std::array<std::thread, 2> threads_;
+};
+
+bool is_in_library(const char* name) {
+  auto info = client::sized<substrata_owl_module_info>();
+  return substrata_owl_module_find(name, &info) == 0;
+}
+
+int compose(const std::string& text) { return substrata_owl_compose(text.data(), text.size(), "test"); }
+
 TEST(OwlLibrary, AnotherFileAtTheSamePathReplacesItsModulesWhileTheirCapsulesRun) {
   const tests::TemporaryFolder folder;
   const std::string path = folder.file("exchanged.so");
@@ -68,45 +112,107 @@ TEST(OwlLibrary, AnotherFileAtTheSamePathReplacesItsModulesWhileTheirCapsulesRun
     return substrata_owl_load(path.c_str());
   };
   ASSERT_EQ(put("before"), 0) << substrata_owl_error();
-  const uint32_t probe = add_probe("owl.test.exchanged");
-  std::atomic<bool> done{false};
-  std::atomic<uint64_t> sent{0};
-  std::vector<std::thread> threads;
+  add_probe("owl.test.exchanged");
   TestCapsule old("owl.test.exchanged", "exchanged", "limit=0", 4096, "exchanged-old");
-  for (int i = 0; i < 2; ++i) {
-    threads.emplace_back([&] {
-      client::feed::Publisher publisher;
-      if (publisher.try_open(probe, 16) != 0) return;
-      substrata_transaction t{};
-      t.size = 8;
-      for (; !done; std::this_thread::yield()) {
-        publisher.publish(t);
-        ++sent;
-      }
-    });
-  }
-  const auto wait_for = [&](uint64_t more) {
-    for (const uint64_t until = sent + more; sent < until;) std::this_thread::yield();
-  };
-  wait_for(100);
+  Publishing threads("owl.test.exchanged");
+  threads.wait_for(100);
   EXPECT_EQ(substrata_owl_load(path.c_str()), -8) << "the file is the same";
   EXPECT_EQ(put("after"), 0) << substrata_owl_error();
   TestCapsule fresh("owl.test.exchanged", "exchanged", "limit=0", 4096, "exchanged-new");
-  wait_for(100);
+  threads.wait_for(100);
   // What the next file lacks leaves the library; capsules keep it.
   EXPECT_EQ(put("renamed"), 0) << substrata_owl_error();
-  auto info = client::sized<substrata_owl_module_info>();
-  EXPECT_EQ(substrata_owl_module_find("exchanged", &info), -7);
-  EXPECT_EQ(substrata_owl_module_find("renamed", &info), 0);
+  EXPECT_FALSE(is_in_library("exchanged"));
+  EXPECT_TRUE(is_in_library("renamed"));
   const uint64_t seen = fresh.statistics().events_seen;
-  wait_for(100);
-  done = true;
-  for (std::thread& thread : threads) thread.join();
+  threads.wait_for(100);
+  const uint64_t sent = threads.end();
   EXPECT_GE(fresh.statistics().events_seen, seen + 80);
-  EXPECT_EQ(old.metric("LARGE"), sent.load());
-  EXPECT_EQ(old.statistics().events_seen, sent.load());
+  EXPECT_EQ(old.metric("LARGE"), sent);
+  EXPECT_EQ(old.statistics().events_seen, sent);
   EXPECT_GE(fresh.statistics().events_seen, 80u);
   EXPECT_EQ(fresh.metric("LARGE"), 2 * fresh.statistics().events_seen);
+}
+
+TEST(OwlLibrary, AModuleIsUnloadedWhileItsCapsulesRunAndItsNameIsFree) {
+  const tests::TemporaryFolder folder;
+  const std::string path = folder.file("unloaded.so");
+  std::filesystem::copy_file(module_path("before"), path);
+  ASSERT_EQ(substrata_owl_load(path.c_str()), 0) << substrata_owl_error();
+  // What is made of it goes on, too.
+  ASSERT_EQ(compose("module of_unloaded { input -> exchanged(limit = 0); }"), 0) << substrata_owl_error();
+  add_probe("owl.test.unloaded");
+  TestCapsule old("owl.test.unloaded", "exchanged", "limit=0", 4096, "unloaded-old");
+  TestCapsule composed("owl.test.unloaded", "of_unloaded");
+  Publishing threads("owl.test.unloaded");
+  threads.wait_for(100);
+
+  EXPECT_EQ(substrata_owl_unload("exchanged"), 0) << substrata_owl_error();
+  EXPECT_FALSE(is_in_library("exchanged"));
+  auto options = client::sized<substrata_owl_capsule_options>();
+  options.probes = "owl.test.unloaded";
+  options.name = "unloaded-late";
+  options.module = "exchanged";
+  substrata_owl_capsule* late = nullptr;
+  EXPECT_EQ(substrata_owl_attach(&options, &late), -7);
+  EXPECT_EQ(compose("module late { input -> exchanged; }"), -1);
+  EXPECT_EQ(substrata_owl_unload("exchanged"), -7) << "it was unloaded before";
+  EXPECT_EQ(substrata_owl_unload("of_unloaded"), 0) << substrata_owl_error();
+
+  ASSERT_EQ(compose("module exchanged { input -> counter; }"), 0) << substrata_owl_error();
+  TestCapsule fresh("owl.test.unloaded", "exchanged", "", 4096, "unloaded-old");
+  threads.wait_for(100);
+  EXPECT_EQ(substrata_owl_unload("exchanged"), 0) << substrata_owl_error();
+  EXPECT_EQ(substrata_owl_load(path.c_str()), 0) << substrata_owl_error();
+  EXPECT_EQ(substrata_owl_unload("exchanged"), 0) << substrata_owl_error();
+  const uint64_t sent = threads.end();
+  EXPECT_EQ(old.metric("LARGE"), sent);
+  EXPECT_EQ(composed.metric("EXCHANGED_LARGE"), sent);
+  EXPECT_GE(fresh.metric("COUNTER_TRANSACTIONS"), 80u);
+}
+
+TEST(OwlLibrary, WhatIsUnloadedMeanwhileIsAttachedOrRefusedAndCountsAll) {
+  Feed feed("owl.test.coming");
+  std::atomic<bool> done{false};
+  std::thread library([&] {
+    while (!done) {
+      EXPECT_EQ(compose("module coming { input -> counter; }"), 0) << substrata_owl_error();
+      EXPECT_EQ(substrata_owl_unload("coming"), 0) << substrata_owl_error();
+    }
+  });
+  uint64_t attached = 0, refused = 0;
+  for (uint64_t i = 0; attached < 50 || refused < 50; ++i) {
+    const std::string name = "coming-" + std::to_string(i);
+    auto options = client::sized<substrata_owl_capsule_options>();
+    options.probes = feed.name();
+    options.name = name.c_str();
+    options.module = "coming";
+    options.ring_bytes = 4096;
+    substrata_owl_capsule* capsule = nullptr;
+    const int status = substrata_owl_attach(&options, &capsule);
+    if (status != 0) {
+      EXPECT_EQ(status, -7) << substrata_owl_error();
+      ++refused;
+      continue;
+    }
+    ++attached;
+    EXPECT_EQ(substrata_owl_start(capsule), 0) << substrata_owl_error();
+    feed.access(i);
+    uint64_t counted = 0;
+    EXPECT_EQ(substrata_owl_read_metric(capsule, "COUNTER_TRANSACTIONS", &counted), 0);
+    EXPECT_EQ(counted, 1u);
+    substrata_owl_detach(capsule);
+  }
+  done = true;
+  library.join();
+}
+
+TEST(OwlLibrary, OnlyWhatWasAddedIsUnloaded) {
+  EXPECT_EQ(substrata_owl_unload("counter"), -8);
+  EXPECT_TRUE(is_in_library("counter"));
+  EXPECT_EQ(substrata_owl_unload("nowhere"), -7);
+  EXPECT_NE(std::string(substrata_owl_error()).find("'nowhere'"), std::string::npos);
+  EXPECT_EQ(substrata_owl_unload(nullptr), -1);
 }
 
 TEST(OwlLibrary, RefusesBadSharedObjectsWithAReasonAndGoesOn) {  // OW-3

@@ -8,6 +8,9 @@
 #include <vector>
 
 int a_variable_of_this_test[10];
+extern "C" {
+int d[10];  // as C++ encodes the type double
+}
 extern "C" __attribute__((noinline)) int a_function_of_this_test() { return a_variable_of_this_test[3]; }
 
 namespace substrata::access_tracer {
@@ -27,6 +30,13 @@ TEST(ElfSymbols, NamesAFunctionAndAVariableOfThisProgram) {
   ASSERT_NE(variable, nullptr);
   EXPECT_EQ(variable->name, "a_variable_of_this_test");
   EXPECT_GE(variable->size, sizeof a_variable_of_this_test);  // AddressSanitizer lays a zone around it
+}
+
+TEST(ElfSymbols, AVariableOfOneLetterIsNoType) {
+  const Symbols symbols;
+  const Symbol* variable = symbols.variable_at(reinterpret_cast<uintptr_t>(&d[9]));
+  ASSERT_NE(variable, nullptr);
+  EXPECT_EQ(variable->name, "d");
 }
 
 TEST(ElfSymbols, AnAddressNobodyNamesGivesNothing) {

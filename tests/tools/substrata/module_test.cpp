@@ -32,7 +32,7 @@ class ModuleCommand : public testing::Test {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
   }
-  bool is_in_library(const std::string& name) const { return fs::exists(folder_ / ("library/" + name)); }
+  std::string in_library(const std::string& name) const { return folder_ / ("library/" + name); }
 
  private:
   TemporaryFolder folder_;
@@ -53,10 +53,20 @@ TEST_F(ModuleCommand, ListsAndShowsWhatTheLibraryHas) {
 TEST_F(ModuleCommand, PutsACompositionWhereProgramsFindIt) {
   const Ran built = module("build " + file("any.owl", kText));
   ASSERT_EQ(built.status, 0) << built.errors;
-  EXPECT_TRUE(is_in_library("long_writes.owl"));
+  EXPECT_TRUE(fs::exists(in_library("long_writes.owl")));
   const Ran shown = module("show long_writes");
   EXPECT_EQ(shown.status, 0) << shown.errors;
   EXPECT_THAT(shown.out, HasSubstr("register least          16 [1 .. 4096] live bytes"));
+}
+
+// Whose code a running program has in its memory: the copy with another name is the same file.
+TEST_F(ModuleCommand, BuildingAgainLeavesTheFileThatRunningProgramsHave) {
+  ASSERT_EQ(module("build " + file("any.owl", kText)).status, 0);
+  fs::create_hard_link(in_library("long_writes.owl"), in_library("held"));
+  const Ran built = module("build " + file("any.owl", std::string("# changed\n") + kText));
+  ASSERT_EQ(built.status, 0) << built.errors;
+  EXPECT_EQ(contents(in_library("held")), kText);
+  EXPECT_EQ(contents(in_library("long_writes.owl")), std::string("# changed\n") + kText);
 }
 
 TEST_F(ModuleCommand, RefusesAWrongCompositionAtItsPlaceAndKeepsTheLibrary) {
@@ -65,7 +75,7 @@ TEST_F(ModuleCommand, RefusesAWrongCompositionAtItsPlaceAndKeepsTheLibrary) {
   EXPECT_EQ(built.status, 1);
   EXPECT_THAT(built.errors,
               HasSubstr("wrong.owl:2:12: there is no sub-module 'filtr'; did you mean 'filter'?"));
-  EXPECT_FALSE(is_in_library("wrong.owl"));
+  EXPECT_FALSE(fs::exists(in_library("wrong.owl")));
 }
 
 TEST_F(ModuleCommand, WhatDoesNotFitInTheLibraryIsNamedAndTheOthersStay) {

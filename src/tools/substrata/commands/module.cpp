@@ -8,11 +8,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
 #include "arguments/arguments.hpp"
+#include "base/whole_file.hpp"
 #include "substrata_tool/commands.hpp"
 #include "substrata_tool/commands/module_places.hpp"
 
@@ -69,9 +70,7 @@ std::string library_folder() {
 std::string text_of(const std::string& file) {
   std::ifstream input(file, std::ios::binary);
   if (!input) throw std::runtime_error("cannot read '" + file + "': " + std::strerror(errno));
-  std::ostringstream text;
-  text << input.rdbuf();
-  return text.str();
+  return {std::istreambuf_iterator<char>(input), {}};
 }
 
 // Runs a module of the library, or those of a file that need not be in it, in capsules at five places.
@@ -102,15 +101,15 @@ int try_in_capsules(const std::string& subject, const std::string& registers) {
 int build(const std::string& file) {
   const std::filesystem::path path(file);
   const std::string folder = library_folder();
+  const std::string content = text_of(file);
   std::string name;
   if (path.extension() == ".so") {
     if (substrata_owl_load(std::filesystem::absolute(path).c_str()) != 0)
       throw std::runtime_error(substrata_owl_error());
     name = path.filename();
   } else {
-    const std::string whole_text = text_of(file);
     char found[64];
-    if (substrata_owl_check(whole_text.data(), whole_text.size(), file.c_str(), found, sizeof found) != 0) {
+    if (substrata_owl_check(content.data(), content.size(), file.c_str(), found, sizeof found) != 0) {
       std::fprintf(stderr, "%s\n", substrata_owl_error());
       return 1;
     }
@@ -118,7 +117,8 @@ int build(const std::string& file) {
   }
   std::filesystem::create_directories(folder);
   const std::filesystem::path target = std::filesystem::path(folder) / name;
-  std::filesystem::copy_file(path, target, std::filesystem::copy_options::overwrite_existing);
+  // A new file: running programs have the former one's code in their memory.
+  write_whole(target, [&](std::ostream& out) { out << content; });
   std::printf("%s\n", target.c_str());
   return 0;
 }

@@ -60,7 +60,8 @@ std::string cure_of_nothing(const std::string& probes) {
   if (names(probes, "mpi")) return ": is it an MPI program, started by its launcher?";
   if (names(probes, "io."))
     return ": what the C library or a static program transfers by itself is not seen; 'syscalls' sees all";
-  return meant_stream(probes);
+  if (names(probes, "counter.")) return ": `substrata owl --counters EVENTS` says which are read";
+  return names(probes, "os.") ? "" : meant_stream(probes);
 }
 
 OwlObserving::OwlObserving(const OwlWishes& wishes)
