@@ -86,16 +86,8 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   if (p_.shape.split && c.is_fetch) c.line |= kInstructionLine;
   const std::uint64_t index = protocol_.index_of(c.line);
   const Found found = protocol_.find(cpu, c.line, c.is_write);
-  const bool valid = protocol_.state_at(cpu, index) != CacheState::kInvalid;
-  c.hit_estimate.access(static_cast<std::uint32_t>(index), valid);
-  c.miss_estimate.access(static_cast<std::uint32_t>(index), valid);
   ++c.truth.primary_misses;
-  const bool missed = found == Found::kInvalidation || found == Found::kOther;
-  if (c.card->enabled()) {
-    flush(c);
-    bring_card(c, now);
-    c.card->secondary_access(static_cast<std::uint32_t>(index), c.is_write, missed);
-  }
+  show_access(cpu, found, index, now);
   if (found == Found::kHit) {
     const Pipeline state = c.is_fetch ? Pipeline::kInstructionCacheStall : Pipeline::kDataCacheStall;
     charge(c, state, p_.secondary_stall);
@@ -110,6 +102,19 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   return false;
 }
 
+// What the monitor sees of an access to the secondary cache.
+void Model::show_access(std::uint32_t cpu, Found found, std::uint64_t index, Time now) {
+  Cpu& c = cpus_[cpu];
+  const bool valid = protocol_.state_at(cpu, index) != CacheState::kInvalid;
+  c.hit_estimate.access(static_cast<std::uint32_t>(index), valid);
+  c.miss_estimate.access(static_cast<std::uint32_t>(index), valid);
+  if (!c.card->enabled()) return;
+  flush(c);
+  bring_card(c, now);
+  const bool missed = found == Found::kInvalidation || found == Found::kOther;
+  c.card->secondary_access(static_cast<std::uint32_t>(index), c.is_write, missed);
+}
+
 // A hint for the line behind the one that was just served, where the program gives such and the cache lacks it. Its
 // request takes its time like any other; the processor computes meanwhile, while hits and further misses wait.
 bool Model::begin_prefetch(std::uint32_t cpu, Time& now) {
@@ -117,7 +122,7 @@ bool Model::begin_prefetch(std::uint32_t cpu, Time& now) {
   const std::uint64_t line = c.line + 1;
   if (!is_prefetched(line) || c.is_fetch || is_uncached(line)) [[likely]]
     return false;
-  const Found found = protocol_.find(cpu, line, intends_store(line));
+  const Found found = protocol_.find(cpu, line, intends_store(line, true));
   if (found == Found::kHit) return false;
   ++c.truth.prefetches;
   c.prefetches = true;
@@ -125,7 +130,11 @@ bool Model::begin_prefetch(std::uint32_t cpu, Time& now) {
   c.line = line;
   c.address = line << line_shift_;
   c.is_write = false;
-  begin_request(cpu, found, protocol_.index_of(line), now);
+  // In a bus cycle after the response, so that the monitor can tell the two requests apart.
+  now += p_.processor_ps;
+  const std::uint64_t index = protocol_.index_of(line);
+  show_access(cpu, found, index, now);
+  begin_request(cpu, found, index, now);
   return true;
 }
 
@@ -138,6 +147,7 @@ void Model::end_prefetch(Cpu& c, Time now) {
       lower_levels(c);
     }
     c.credit = (now - c.issued) / p_.processor_ps;
+    c.truth.whole_miss_cycles += c.credit;
     c.stage = Stage::kIdle;
   }
   c.prefetches = c.is_dropped = false;
@@ -152,7 +162,7 @@ void Model::begin_request(std::uint32_t cpu, Found found, std::uint64_t index, T
            : found == Found::kInvalidation ? MissType::kInvalidation
                                            : MissType::kOther;
   const bool update = is_updated(c.line);
-  const bool intends = !c.is_write && intends_store(c.line);
+  const bool intends = !c.is_write && intends_store(c.line, c.prefetches);
   // A load finds its line without ownership only where it is a hint for one.
   c.want = intends ? (found == Found::kOwnership ? Want::kUpgrade : Want::kExclusive)
            : !c.is_write || (update && found != Found::kOwnership) ? Want::kRead
