@@ -189,6 +189,16 @@ bool is_padding(const std::uint8_t* at, unsigned bytes) noexcept {
   return at[first] == 0x0f && at[first + 1] == 0x1f;
 }
 
+// A return, ud2, a jump to where a register or memory says; and a branch back, which goes on with a loop most often.
+bool ends_path(const std::uint8_t* op) noexcept {
+  if (*op == 0x0f) {
+    if (op[1] == 0x0b) return true;
+    return is_between(op[1], 0x80, 0x8f) && read<std::int32_t>(op + 2) < 0;
+  }
+  if (is_between(*op, 0x70, 0x7f)) return static_cast<std::int8_t>(op[1]) < 0;
+  return *op == kReturn || (*op == 0xff && (op[1] & 0x38U) == 0x20);
+}
+
 // The loaded code that an address is in; empty: none.
 std::span<const std::uint8_t> code_around(std::uintptr_t address) {
   struct Search {
@@ -298,8 +308,8 @@ BlockCode code_of_block(std::uintptr_t block, std::span<const std::uint8_t> code
       next = code_at(led_to(op + 1));
     } else if (*op == kShortJump) {
       next += static_cast<std::int8_t>(op[1]);
-    } else if (*op == kReturn || (*op == 0xff && (op[1] & 0x38U) == 0x20) || (*op == 0x0f && op[1] == 0x0b)) {
-      return found;  // also a jump to where a register or memory says, and ud2
+    } else if (ends_path(op)) {
+      return found;
     }
     at = next;
   }

@@ -195,6 +195,16 @@ TEST(CodeBlocks, GoOnWhereAJumpLeads) {
   EXPECT_GT(loop.block().instructions, 0u) << "it ends";
 }
 
+// What follows is executed once, not each time.
+TEST(CodeBlocks, EndAtABranchBack) {
+  Code near;
+  near.add(kAdd).add("\x75\xf0"sv).add(kAdd).add(kReturn);
+  EXPECT_EQ(near.block().instructions, 2u);
+  Code far;
+  far.add(kAdd).lead("\x0f\x85"sv, 5).add(kAdd).add(kReturn);
+  EXPECT_EQ(far.block().instructions, 2u);
+}
+
 TEST(CodeBlocks, EndWithTheCodeThatCanBeRead) {
   Code code;
   code.add(kAdd).lead("\xe9"sv, 100000);
