@@ -292,6 +292,7 @@ class Model {
     bool was_refused = false;    // since the last time it had the bus
     bool overtaken = false;      // another's update of the line came after its own was sent
     bool goes_again = false;     // the update it was overtaken with
+    bool locks_network = false;  // its station's network cache refuses others the line until it is answered
     bool prefetches = false;     // nothing waits for the line
     bool is_dropped = false;     // a hint that was refused
     std::uint64_t demanded = 0;  // the address worked on before the hint

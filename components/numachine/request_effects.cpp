@@ -220,6 +220,7 @@ void Model::lower_levels(Cpu& c) {
 
 bool Model::complete(std::uint32_t cpu, Time& now) {
   Cpu& c = cpus_[cpu];
+  c.locks_network = false;
   if (c.is_dropped) [[unlikely]] {
     end_prefetch(c, now);
     return true;

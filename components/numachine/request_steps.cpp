@@ -186,7 +186,7 @@ void Model::begin_request(std::uint32_t cpu, Found found, std::uint64_t index, T
   now = whole_cycle(now);
   c.issued = c.exclusive_since = now;
   c.nacks = 0;
-  c.was_refused = c.overtaken = c.goes_again = false;
+  c.was_refused = c.overtaken = c.goes_again = c.locks_network = false;
   c.bus_wait = c.bus_busy = 0;
   c.ring_wait = 0;
   c.supplier = -1;
@@ -311,7 +311,7 @@ void Model::turn_back(std::uint32_t cpu, Time returned, Time& now) {
     c.card->packet(command, bus_address(c.line, cpu), false);
   }
   c.type = MissType::kOwnershipCancelled;
-  c.overtaken = false;
+  c.overtaken = c.locks_network = false;
   c.goes_again = true;
   c.stage = Stage::kIssue;
 }
@@ -328,7 +328,7 @@ void Model::refuse(std::uint32_t cpu, Time returned, Time& now) {
   }
   // Sent again anyway.
   if (c.overtaken) c.type = MissType::kOwnershipCancelled;
-  c.overtaken = false;
+  c.overtaken = c.locks_network = false;
   if (c.prefetches) [[unlikely]] {
     c.is_dropped = true;
     c.stage = Stage::kDone;
@@ -370,16 +370,18 @@ void Model::at_network_cache(std::uint32_t cpu, Time& now) {
   const Time begun = s.network_cache.reserve(now, now, p_.lookup_cycles * p_.bus_ps);
   note(rack_.queues(c.station).network_cache, now, now, begun, p_.lookup_cycles, c.phase);
   const Time looked = begun + p_.lookup_cycles * p_.bus_ps;
-  // A line that a processor of this station requests from its home is locked.
+  // A line that comes to a processor of this station from its home, or from the owner on the station, is locked until
+  // it is there.
   const std::uint32_t first = c.station * p_.shape.per_station;
   for (std::uint32_t other = first; other < first + p_.shape.per_station; ++other) {
-    if (other != cpu && cpus_[other].stage == Stage::kHome && cpus_[other].line == c.line) {
+    if (other != cpu && cpus_[other].locks_network && cpus_[other].line == c.line) {
       refuse(cpu, looked, now);
       return;
     }
   }
   check_ownership(c, cpu, now);
   const Step step = protocol_.at_network_cache(cpu, c.line, c.want);
+  c.locks_network = !step.served || step.owner >= 0;
   if (!step.served) {
     now = over_ring(c.station, protocol_.home_of(c.line), now, looked, 1, c.phase, &c.ring_wait);
     c.stage = Stage::kHome;

@@ -53,6 +53,19 @@ TEST_F(Transactions, ANetworkCacheServesItsStation) {
   EXPECT_EQ(latency(1, 65, kRead), 1u + 2 + 4 + 1 + 8 + 9) << "dirty at a neighbour";
 }
 
+// Section 4.1: the network cache combines remote requests. The neighbour's, a cycle later, waits for the look-up of the
+// first one's until 7 and is refused at 12; it goes again at 28, 52 and 76, and has the line, which came at 69, from the
+// network cache.
+TEST_F(Transactions, ANetworkCacheSendsOneRequestForAll) {
+  const auto latencies = run({{0, 64, kRead, 0}, {1, 64, kRead, 1}});
+  EXPECT_EQ(latencies[0], 69u);
+  EXPECT_EQ(latencies[1], 76u + 1 + 2 + 4 + 12 + 9 - 1);
+  EXPECT_EQ(model_->truth(1).nacks, 3u);
+  EXPECT_EQ(model_->truth(1).network_cache_hits, 1u);
+  EXPECT_EQ(Rack::instance().queues(0).link.waits().count, 1u) << "one request on the ring";
+  EXPECT_EQ(Rack::instance().memory(1).queue.waits().count, 1u) << "and at the memory";
+}
+
 TEST_F(Transactions, ALineDirtyOnAnotherStationComesFromThere) {
   latency(4, 0, kWrite);
   EXPECT_EQ(latency(0, 0, kRead), 1u + 2 + 4 + 1 + (3 + 1 + 3) + 4 + 1 + 8 + 9 + (3 + 4 + 8 + 3) + 9);
