@@ -13,6 +13,11 @@
 namespace substrata::numachine {
 namespace {
 
+#ifdef __x86_64__
+constexpr bool kIsX86 = true;
+#else
+constexpr bool kIsX86 = false;
+#endif
 constexpr unsigned kMostBytes = 15;       // of an instruction
 constexpr unsigned kMostSteps = 1 << 14;  // along a block; its path may be a loop
 constexpr std::uint8_t kCall = 0xe8, kJump = 0xe9, kShortJump = 0xeb, kReturn = 0xc3;
@@ -317,17 +322,12 @@ BlockCode code_of_block(std::uintptr_t block, std::span<const std::uint8_t> code
 }
 
 std::uint32_t CodeBlocks::computed_at(std::uint64_t block) {
-#ifdef __x86_64__
   const auto [known, is_new] = known_.try_emplace(block, 0);
-  if (is_new) {
+  if (is_new && kIsX86) {
     const BlockCode code = code_of_block(block, code_around(block), callee_by_name);
     known->second = code.instructions - std::min(code.instructions, code.accesses + 1);
   }
   return known->second;
-#else
-  static_cast<void>(block);
-  return 0;
-#endif
 }
 
 }  // namespace substrata::numachine
