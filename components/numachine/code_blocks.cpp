@@ -275,7 +275,7 @@ unsigned instruction_bytes(const std::uint8_t* code) noexcept {
 
 BlockCode code_of_block(std::uintptr_t block, std::span<const std::uint8_t> code, CalleeAt callee) noexcept {
   BlockCode found;
-  // With room for what is looked at before it is known to be an instruction.
+  // With space for what is looked at before it is known to be an instruction.
   constexpr std::size_t kLookedAt = 32;
   const auto is_here = [code](const std::uint8_t* at) {
     const auto before = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(code.data());

@@ -17,8 +17,8 @@ struct BlockCode {
   std::uint32_t accesses = 0;      // that are traced
 };
 
-// The block whose hook returns to `block`: straight on, and along jumps that are always taken, to the next block's hook,
-// a branch back or where the path leaves the readable `code`. Nothing of what no block's hook returns to.
+// The block whose hook returns to `block`: straight on, and along jumps that are always taken, to the next block's
+// hook, a branch back or where the path leaves the readable `code`. Nothing of what no block's hook returns to.
 BlockCode code_of_block(std::uintptr_t block, std::span<const std::uint8_t> code, CalleeAt callee) noexcept;
 
 // Bytes of the x86-64 instruction there; 0: none that is known.

@@ -130,7 +130,7 @@ bool Model::begin_prefetch(std::uint32_t cpu, Time& now) {
   c.line = line;
   c.address = line << line_shift_;
   c.is_write = false;
-  // In a bus cycle after the response, so that the monitor can tell the two requests apart.
+  // In a bus cycle after the response, so that the monitor sees two requests.
   now += p_.processor_ps;
   const std::uint64_t index = protocol_.index_of(line);
   show_access(cpu, found, index, now);

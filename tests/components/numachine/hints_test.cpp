@@ -68,8 +68,8 @@ TEST_F(Transactions, ARefusedHintIsDropped) {
   EXPECT_EQ(latency(0, 1, kRead), 28u);
 }
 
-// A hint for ownership of what processors only share. Lines 0 and 1 are at home on station 0; there is a hint for line 1
-// alone.
+// A hint for ownership of what processors only share. Lines 0 and 1 are at home on station 0; there is a hint for line
+// 1 alone.
 class OwnershipHint : public Transactions {
  protected:
   void SetUp() override {
@@ -113,8 +113,8 @@ TEST_F(OwnershipHint, TakesCopiesAwayWhileTheProcessorComputes) {
   EXPECT_EQ(model_->truth(1).misses[static_cast<unsigned>(MissType::kInvalidation)], 1u);
 }
 
-// Ownership of what is at home on another station is agreed there: 1 + 2 + 4 to the ring, four links, the home's bus, the
-// look-up, the copy on the home's station, the answer, a link and the own bus.
+// Ownership of what is at home on another station is agreed there: 1 + 2 + 4 to the ring, four links, the home's bus,
+// the look-up, the copy on the home's station, the answer, a link and the own bus.
 TEST_F(OwnershipHint, OfARemoteLineIsAgreedByItsHome) {
   latency(0, 1, kRead);
   latency(4, 1, kRead);
@@ -125,9 +125,9 @@ TEST_F(OwnershipHint, OfARemoteLineIsAgreedByItsHome) {
   EXPECT_EQ(model_->truth(0).invalidation_hits, 1u);
 }
 
-// Processor 4 has its line at 70, and its hint goes out at 71. Processor 0, which asks at 69, has ownership at 72 and is
-// done, the remote copy gone, at 86; the hint, at the network cache at 74, has no copy any more, asks for the line as
-// well, and is at the home's bus at 88. There the line is dirty at processor 0.
+// Processor 4 has its line at 70, and its hint goes out at 71. Processor 0, which asks at 69, has ownership at 72 and
+// is done, the remote copy gone, at 86; the hint, at the network cache at 74, has no copy any more, asks for the line
+// as well, and is at the home's bus at 88. There the line is dirty at processor 0.
 TEST_F(OwnershipHint, IsCancelledWhereItsCopyIsTakenFirst) {
   count(4, 0, CounterEvent::kOwnershipCancelled, true);
   count(4, 1, CounterEvent::kOwnershipCancelled, false);
@@ -146,8 +146,8 @@ TEST_F(OwnershipHint, IsCancelledWhereItsCopyIsTakenFirst) {
   EXPECT_EQ(latency(4, 1, kWrite), 0u);
 }
 
-// The neighbour's upgrade, sent at 29 when the bus is free, is at the memory from 32 to 36; the hint, sent at 30, comes at
-// 33. There is no retry.
+// The neighbour's upgrade, sent at 29 when the bus is free, is at the memory from 32 to 36; the hint, sent at 30, comes
+// at 33. There is no retry.
 TEST_F(OwnershipHint, IsDroppedWhereItsBlockIsLocked) {
   count(0, 0, CounterEvent::kOwnershipSuccessful, true);
   count(0, 1, CounterEvent::kBusRequest, true);

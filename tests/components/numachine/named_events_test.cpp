@@ -76,8 +76,8 @@ TEST_F(NamedEvents, OfRefusalsAndBusesAreThoseCalculated) {
 }
 
 // Processors 0, 1 and 4 have line 0; on station 1 all four are told, as any of them may have it from before its network
-// cache came to know of it. Processor 0 takes ownership in 17 cycles; processor 1, whose copy is gone, gets the line from
-// it in 34.
+// cache came to know of it. Processor 0 takes ownership in 17 cycles; processor 1, whose copy is gone, gets the line
+// from it in 34.
 TEST_F(NamedEvents, OfOwnershipAndInvalidationsAreThoseCalculated) {
   latency(0, 0, kRead);
   latency(1, 0, kRead);
@@ -102,8 +102,8 @@ TEST_F(NamedEvents, OfOwnershipAndInvalidationsAreThoseCalculated) {
                            {"MISS_CYCLES", kOwned + kGivenUp}}));
 }
 
-// Three neighbours wait 15 and 30 cycles for their memory. Then two stations ask station 2: one waits a cycle for a link
-// and 15 for the memory.
+// Three neighbours wait 15 and 30 cycles for their memory. Then two stations ask station 2: one waits a cycle for a
+// link and 15 for the memory.
 TEST_F(NamedEvents, OfQueuesAreThoseCalculated) {
   const auto found = counts({"MEMORY_QUEUE_CYCLES", "RING_QUEUE_CYCLES", "QUEUE_CYCLES",
                              "MEMORY_QUEUE_CYCLES:station=2", "BUS_WAIT_CYCLES"},

@@ -54,8 +54,8 @@ TEST_F(Transactions, ANetworkCacheServesItsStation) {
 }
 
 // Section 4.1: the network cache combines remote requests. The neighbour's, a cycle later, waits for the look-up of the
-// first one's until 7 and is refused at 12; it goes again at 28, 52 and 76, and has the line, which came at 69, from the
-// network cache.
+// first one's until 7 and is refused at 12; it goes again at 28, 52 and 76, and has the line, which came at 69, from
+// the network cache.
 TEST_F(Transactions, ANetworkCacheSendsOneRequestForAll) {
   const auto latencies = run({{0, 64, kRead, 0}, {1, 64, kRead, 1}});
   EXPECT_EQ(latencies[0], 69u);
@@ -179,8 +179,8 @@ TEST_F(Transactions, ACancelledUpgradeGoesOnAsAReadExclusive) {
   EXPECT_EQ(counted(1, 2), 1u);
 }
 
-// The second one's upgrade, refused at 4, would go again 5000 cycles later, past the time-out: it had no ownership then,
-// and when it begins again its copy is gone.
+// The second one's upgrade, refused at 4, would go again 5000 cycles later, past the time-out: it had no ownership
+// then, and when it begins again its copy is gone.
 TEST_F(Transactions, AnUpgradeThatTimesOutIsAnUnsuccessfulOwnershipMiss) {
   Parameters p = two_stations();
   p.retry_cycles = 5000;
