@@ -94,6 +94,13 @@ constexpr Parameter kParameters[] = {
      .fallback = 0,
      .least = 0,
      .most = std::uint64_t{1} << 48},
+    {.name = "prefetch",
+     .text = "how these hints ask for it: as loads do, or exclusive: always for its ownership",
+     .fallback = 0,
+     .least = 0,
+     .most = 1,
+     .power_of_two = false,
+     .choices = "load|exclusive"},
     {.name = "consistency",
      .text = "weak: computation goes on while a write asks for ownership",
      .fallback = 0,
@@ -267,6 +274,7 @@ bool parse_parameters(std::string_view text, std::uint32_t processors, Parameter
   lines("uncached_from", "uncached_to", &p.uncached_first, &p.uncached_lines);
   lines("intent_from", "intent_to", &p.intent_first, &p.intent_lines);
   lines("prefetch_from", "prefetch_to", &p.prefetch_first, &p.prefetch_lines);
+  p.prefetches_own = values["prefetch"] == 1;
   p.weak_consistency = values["consistency"] == 1;
   p.waits_for_writes = values["between"] == 0;
   p.traces_buses = values["bus_trace"] == 1;

@@ -43,6 +43,7 @@ struct Parameters {
   std::uint64_t intent_first = 0, intent_lines = 0;
   // Lines that the program asks for by a hint when it uses the line before (section 3.3.2).
   std::uint64_t prefetch_first = 0, prefetch_lines = 0;
+  bool prefetches_own = false;  // with ownership, whatever loads of the line say
   // The time of a write that lacks ownership may be filled with computation, as under weak consistency (section 3.3.2).
   bool weak_consistency = false;
   bool waits_for_writes = true;  // figure 4.8b's circuit lets a write between probe and read pass
@@ -143,12 +144,12 @@ struct alignas(64) LineProfile {
   std::uint32_t other_misses = 0;
   std::uint32_t invalidation_misses = 0;
   std::uint32_t ownership_misses = 0;
-  std::uint32_t writes = 0;         // of all these misses
+  std::uint32_t writes = 0;         // of all these misses, stores and what asked for ownership
   std::uint32_t invalidations = 0;  // that hit copies
   std::uint32_t nacks = 0;
   std::uint64_t queue_cycles = 0;
-  std::uint64_t writers = 0;             // processors (modulo 64) that missed on a write
-  std::uint64_t readers = 0;             // or on a read
+  std::uint64_t writers = 0;             // processors (modulo 64) of these
+  std::uint64_t readers = 0;             // and of the others
   std::array<std::uint64_t, 8> words{};  // processors that missed on each eighth of the line
 };
 
@@ -291,6 +292,7 @@ class Model {
     bool was_refused = false;    // since the last time it had the bus
     bool overtaken = false;      // another's update of the line came after its own was sent
     bool goes_again = false;     // the update it was overtaken with
+    bool locks_network = false;  // its station's network cache refuses others the line until it is answered
     bool prefetches = false;     // nothing waits for the line
     bool is_dropped = false;     // a hint that was refused
     std::uint64_t demanded = 0;  // the address worked on before the hint
@@ -453,6 +455,7 @@ class Model {
   void end_overlap(Cpu& c);
 
   bool look_up(std::uint32_t cpu, Time& now);
+  void show_access(std::uint32_t cpu, Found found, std::uint64_t index, Time now);
   void begin_request(std::uint32_t cpu, Found found, std::uint64_t index, Time& now);
   bool begin_prefetch(std::uint32_t cpu, Time& now);
   void end_prefetch(Cpu& c, Time now);
@@ -480,9 +483,9 @@ class Model {
   bool is_updated(std::uint64_t line) const noexcept {
     return p_.shape.update != (line - p_.other_first < p_.other_lines);
   }
-  // Does a load bring ownership with it?
-  bool intends_store(std::uint64_t line) const noexcept {
-    return line - p_.intent_first < p_.intent_lines && !is_updated(line);
+  // Does a load, or a hint, bring ownership with it?
+  bool intends_store(std::uint64_t line, bool is_hint) const noexcept {
+    return ((is_hint && p_.prefetches_own) || line - p_.intent_first < p_.intent_lines) && !is_updated(line);
   }
   // Line by line, so that the next one is asked for while this one is worked on.
   bool is_prefetched(std::uint64_t line) const noexcept {

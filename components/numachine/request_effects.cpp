@@ -147,8 +147,10 @@ void Model::profile_miss(const Cpu& c, std::uint32_t cpu) {
       break;
   }
   const std::uint64_t who = std::uint64_t{1} << (cpu % 64);
-  line.writes += c.is_write ? 1 : 0;
-  (c.is_write ? line.writers : line.readers) |= who;
+  // Loads and hints that bring ownership take copies away as stores do.
+  const bool writes = c.is_write || c.want != Want::kRead;
+  line.writes += writes ? 1 : 0;
+  (writes ? line.writers : line.readers) |= who;
   line.words[(c.address & (p_.shape.line_bytes - 1)) * line.words.size() >> line_shift_] |= who;
 }
 
@@ -218,6 +220,7 @@ void Model::lower_levels(Cpu& c) {
 
 bool Model::complete(std::uint32_t cpu, Time& now) {
   Cpu& c = cpus_[cpu];
+  c.locks_network = false;
   if (c.is_dropped) [[unlikely]] {
     end_prefetch(c, now);
     return true;

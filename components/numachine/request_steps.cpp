@@ -86,16 +86,8 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   if (p_.shape.split && c.is_fetch) c.line |= kInstructionLine;
   const std::uint64_t index = protocol_.index_of(c.line);
   const Found found = protocol_.find(cpu, c.line, c.is_write);
-  const bool valid = protocol_.state_at(cpu, index) != CacheState::kInvalid;
-  c.hit_estimate.access(static_cast<std::uint32_t>(index), valid);
-  c.miss_estimate.access(static_cast<std::uint32_t>(index), valid);
   ++c.truth.primary_misses;
-  const bool missed = found == Found::kInvalidation || found == Found::kOther;
-  if (c.card->enabled()) {
-    flush(c);
-    bring_card(c, now);
-    c.card->secondary_access(static_cast<std::uint32_t>(index), c.is_write, missed);
-  }
+  show_access(cpu, found, index, now);
   if (found == Found::kHit) {
     const Pipeline state = c.is_fetch ? Pipeline::kInstructionCacheStall : Pipeline::kDataCacheStall;
     charge(c, state, p_.secondary_stall);
@@ -110,6 +102,19 @@ bool Model::look_up(std::uint32_t cpu, Time& now) {
   return false;
 }
 
+// What the monitor sees of an access to the secondary cache.
+void Model::show_access(std::uint32_t cpu, Found found, std::uint64_t index, Time now) {
+  Cpu& c = cpus_[cpu];
+  const bool valid = protocol_.state_at(cpu, index) != CacheState::kInvalid;
+  c.hit_estimate.access(static_cast<std::uint32_t>(index), valid);
+  c.miss_estimate.access(static_cast<std::uint32_t>(index), valid);
+  if (!c.card->enabled()) return;
+  flush(c);
+  bring_card(c, now);
+  const bool missed = found == Found::kInvalidation || found == Found::kOther;
+  c.card->secondary_access(static_cast<std::uint32_t>(index), c.is_write, missed);
+}
+
 // A hint for the line behind the one that was just served, where the program gives such and the cache lacks it. Its
 // request takes its time like any other; the processor computes meanwhile, while hits and further misses wait.
 bool Model::begin_prefetch(std::uint32_t cpu, Time& now) {
@@ -117,7 +122,7 @@ bool Model::begin_prefetch(std::uint32_t cpu, Time& now) {
   const std::uint64_t line = c.line + 1;
   if (!is_prefetched(line) || c.is_fetch || is_uncached(line)) [[likely]]
     return false;
-  const Found found = protocol_.find(cpu, line, intends_store(line));
+  const Found found = protocol_.find(cpu, line, intends_store(line, true));
   if (found == Found::kHit) return false;
   ++c.truth.prefetches;
   c.prefetches = true;
@@ -125,7 +130,11 @@ bool Model::begin_prefetch(std::uint32_t cpu, Time& now) {
   c.line = line;
   c.address = line << line_shift_;
   c.is_write = false;
-  begin_request(cpu, found, protocol_.index_of(line), now);
+  // In a bus cycle after the response, so that the monitor sees two requests.
+  now += p_.processor_ps;
+  const std::uint64_t index = protocol_.index_of(line);
+  show_access(cpu, found, index, now);
+  begin_request(cpu, found, index, now);
   return true;
 }
 
@@ -138,6 +147,7 @@ void Model::end_prefetch(Cpu& c, Time now) {
       lower_levels(c);
     }
     c.credit = (now - c.issued) / p_.processor_ps;
+    c.truth.whole_miss_cycles += c.credit;
     c.stage = Stage::kIdle;
   }
   c.prefetches = c.is_dropped = false;
@@ -152,7 +162,7 @@ void Model::begin_request(std::uint32_t cpu, Found found, std::uint64_t index, T
            : found == Found::kInvalidation ? MissType::kInvalidation
                                            : MissType::kOther;
   const bool update = is_updated(c.line);
-  const bool intends = !c.is_write && intends_store(c.line);
+  const bool intends = !c.is_write && intends_store(c.line, c.prefetches);
   // A load finds its line without ownership only where it is a hint for one.
   c.want = intends ? (found == Found::kOwnership ? Want::kUpgrade : Want::kExclusive)
            : !c.is_write || (update && found != Found::kOwnership) ? Want::kRead
@@ -176,7 +186,7 @@ void Model::begin_request(std::uint32_t cpu, Found found, std::uint64_t index, T
   now = whole_cycle(now);
   c.issued = c.exclusive_since = now;
   c.nacks = 0;
-  c.was_refused = c.overtaken = c.goes_again = false;
+  c.was_refused = c.overtaken = c.goes_again = c.locks_network = false;
   c.bus_wait = c.bus_busy = 0;
   c.ring_wait = 0;
   c.supplier = -1;
@@ -301,7 +311,7 @@ void Model::turn_back(std::uint32_t cpu, Time returned, Time& now) {
     c.card->packet(command, bus_address(c.line, cpu), false);
   }
   c.type = MissType::kOwnershipCancelled;
-  c.overtaken = false;
+  c.overtaken = c.locks_network = false;
   c.goes_again = true;
   c.stage = Stage::kIssue;
 }
@@ -318,7 +328,7 @@ void Model::refuse(std::uint32_t cpu, Time returned, Time& now) {
   }
   // Sent again anyway.
   if (c.overtaken) c.type = MissType::kOwnershipCancelled;
-  c.overtaken = false;
+  c.overtaken = c.locks_network = false;
   if (c.prefetches) [[unlikely]] {
     c.is_dropped = true;
     c.stage = Stage::kDone;
@@ -360,16 +370,18 @@ void Model::at_network_cache(std::uint32_t cpu, Time& now) {
   const Time begun = s.network_cache.reserve(now, now, p_.lookup_cycles * p_.bus_ps);
   note(rack_.queues(c.station).network_cache, now, now, begun, p_.lookup_cycles, c.phase);
   const Time looked = begun + p_.lookup_cycles * p_.bus_ps;
-  // A line that a processor of this station requests from its home is locked.
+  // A line that comes to a processor of this station from its home, or from the owner on the station, is locked until
+  // it is there.
   const std::uint32_t first = c.station * p_.shape.per_station;
   for (std::uint32_t other = first; other < first + p_.shape.per_station; ++other) {
-    if (other != cpu && cpus_[other].stage == Stage::kHome && cpus_[other].line == c.line) {
+    if (other != cpu && cpus_[other].locks_network && cpus_[other].line == c.line) {
       refuse(cpu, looked, now);
       return;
     }
   }
   check_ownership(c, cpu, now);
   const Step step = protocol_.at_network_cache(cpu, c.line, c.want);
+  c.locks_network = !step.served || step.owner >= 0;
   if (!step.served) {
     now = over_ring(c.station, protocol_.home_of(c.line), now, looked, 1, c.phase, &c.ring_wait);
     c.stage = Stage::kHome;

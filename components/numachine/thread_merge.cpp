@@ -212,6 +212,14 @@ bool ThreadMerge::access(Thread& thread, const Access& access, bool fetch, Time 
          step(thread, access, fetch, in_order, moved);
 }
 
+void ThreadMerge::compute(Thread& thread, std::uint64_t instructions) {
+  if (model_.has_execution()) {
+    model_.compute_mix(thread.cpu, instructions, thread.now);
+  } else {
+    model_.compute(thread.cpu, instructions, thread.now);
+  }
+}
+
 // A record that is not a plain access. False: it goes on when others have come as far.
 bool ThreadMerge::do_other(Thread& thread, Record record, Time in_order, bool& moved) {
   Model& model = model_;
@@ -229,11 +237,7 @@ bool ThreadMerge::do_other(Thread& thread, Record record, Time in_order, bool& m
       break;
     }
     case SUBSTRATA_COMPACT_INSTRUCTIONS:
-      if (model.has_execution()) {
-        model.compute_mix(thread.cpu, number, thread.now);
-      } else {
-        model.compute(thread.cpu, number, thread.now);
-      }
+      compute(thread, number);
       break;
     case SUBSTRATA_COMPACT_BRANCH:
     case SUBSTRATA_COMPACT_MISPREDICTED: {
@@ -243,6 +247,7 @@ bool ThreadMerge::do_other(Thread& thread, Record record, Time in_order, bool& m
       } else {
         model.branch(thread.cpu, mispredicted, thread.now);
       }
+      compute(thread, blocks_.computed_at(number));
       break;
     }
     case SUBSTRATA_COMPACT_BARRIER:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "access_records.hpp"
+#include "code_blocks.hpp"
 #include "model.hpp"
 #include "synchronisation.hpp"
 
@@ -107,6 +108,7 @@ class ThreadMerge {
   bool do_lock(Thread& thread, LockRecord record, std::uint64_t lock, Time in_order, bool& moved);
   bool take(Thread& thread, std::uint64_t lock, bool shared, Time in_order, bool& moved);
   bool access(Thread& thread, const Access& access, bool fetch, Time in_order, bool& moved);
+  void compute(Thread& thread, std::uint64_t instructions);
   void take_turns();
   Time least_time() const noexcept;
   bool pass(Thread& thread, std::uint64_t barrier, std::uint64_t threads);
@@ -122,6 +124,7 @@ class ThreadMerge {
   std::map<std::pair<std::uint64_t, std::uint64_t>, Opening> openings_;  // by barrier and number
   std::unordered_map<std::uint64_t, LockOrder> locks_;
   WaitTallies waits_;
+  CodeBlocks blocks_;
   std::vector<Turn> turns_;  // by processor, where there are more threads
   bool no_more_ = false;
   std::size_t waiting_ = 0;  // records

@@ -3,10 +3,13 @@
 #include <substrata/feed.hpp>
 #include <substrata/numachine.hpp>
 
+#include <iterator>
 #include <string>
 #include <thread>
 #include <type_traits>
 #include <vector>
+
+#include "support/temporary_folder.hpp"
 
 namespace substrata::numachine_monitor {
 namespace {
@@ -393,6 +396,47 @@ TEST(NumachineFace, BarriersOrderAFollowedProgramsThreads) {
   EXPECT_EQ(known(0).value().loads, 2u);
   EXPECT_EQ(known(1).value().invalidation_hits, 0u);
   EXPECT_EQ(known(0).value().invalidation_hits, 1u);
+}
+
+// A recorded program is followed as it was while it ran
+TEST(NumachineFace, AReplayedMemoryTraceIsFollowedAsTheProgramWas) {
+  const tests::TemporaryFolder folder;
+  const std::string file = folder.file("trace");
+  std::vector<Known> then;
+  {
+    substrata_recorder* recorder = nullptr;
+    ASSERT_EQ(substrata_record_start(file.c_str(), "mem.*", nullptr, &recorder), 0) << substrata_feed_error();
+    Following machine = Following::begin("processors=4").value();
+    std::vector<Done> first, second;
+    for (std::uint64_t round = 0; round < 50; ++round) {
+      for (std::vector<Done>* const own : {&first, &second}) {
+        for (std::uint64_t i = 0; i < 20; ++i)
+          own->push_back({SUBSTRATA_READ, 65536 + i * 64 + (own == &first ? 0u : 1u) * 65536, 8});
+        own->push_back(
+            {own == &first ? std::uint16_t{SUBSTRATA_WRITE} : std::uint16_t{SUBSTRATA_READ}, 4096, 8});
+        own->push_back({SUBSTRATA_BARRIER, round, 2});
+      }
+    }
+    publish_in_a_row(0, first);
+    publish_in_a_row(1, second);
+    machine.end();
+    ASSERT_EQ(substrata_record_stop(recorder, nullptr), 0);
+    for (std::uint32_t cpu = 0; cpu < 2; ++cpu) then.push_back(known(cpu).value());
+  }
+  Following machine = Following::begin("processors=4").value();
+  ASSERT_EQ(substrata_replay(file.c_str(), nullptr, nullptr), 0) << substrata_feed_error();
+  machine.end();
+  for (std::uint32_t cpu = 0; cpu < 2; ++cpu) {
+    const Known now = known(cpu).value();
+    EXPECT_EQ(now.loads, cpu == 0 ? 1000u : 1050u);
+    EXPECT_GT(now.misses[0] + now.misses[2], 20u) << "one writes what the other reads";
+    EXPECT_EQ(std::vector(std::begin(now.misses), std::end(now.misses)),
+              std::vector(std::begin(then[cpu].misses), std::end(then[cpu].misses)));
+    EXPECT_EQ(std::vector(std::begin(now.miss_cycles), std::end(now.miss_cycles)),
+              std::vector(std::begin(then[cpu].miss_cycles), std::end(then[cpu].miss_cycles)));
+    EXPECT_EQ(now.loads, then[cpu].loads);
+    EXPECT_EQ(now.stores, then[cpu].stores);
+  }
 }
 
 // NU-23: who did something after a barrier passed it, even if others who came to it were not heard of

@@ -18,11 +18,13 @@ namespace {
 using substrata::tests::output_of;
 
 // A program of the tree, compiled with the access tracer and run; what it printed.
-std::string run_probed(const std::string& source, const std::string& options = "", int runs = 1) {
+std::string run_probed(const std::string& source, const std::string& options = "", int runs = 1,
+                       const std::string& compiler = "") {
   const substrata::tests::TemporaryFolder folder;
   const std::string program = folder.file("program");
-  output_of(std::string(SUBSTRATA_BUILD_DIR "/bin/substrata-") + (source.ends_with("pp") ? "c++" : "cc") +
-            " -O2 -g -o " + program + " " + options + " " SUBSTRATA_SOURCE_DIR "/" + source +
+  output_of((compiler.empty() ? "" : "SUBSTRATA_CC=" + compiler + " ") +
+            SUBSTRATA_BUILD_DIR "/bin/substrata-" + (source.ends_with("pp") ? "c++" : "cc") + " -O2 -g -o " +
+            program + " " + options + " " SUBSTRATA_SOURCE_DIR "/" + source +
             " -I " SUBSTRATA_SOURCE_DIR "/include " SUBSTRATA_LIBRARY " " SUBSTRATA_PAPI
             " -Wl,-rpath," SUBSTRATA_BUILD_DIR "/lib -lpthread");
   std::string text;
@@ -163,6 +165,38 @@ TEST(LiveProgram, HasItsBranchesPredictedAndItsBasicBlocksCounted) {
   // Two bits of trust foresee one of two ways in turns, and of two ways at random.
   EXPECT_NEAR(static_cast<double>(in_turns.mispredicted), 1000, 600);
   EXPECT_NEAR(static_cast<double>(random.mispredicted), 1000, 200);
+}
+
+// What a live program computes took no time and was not counted. The two loops are alike but for 200 additions.
+TEST(LiveProgram, HasTheInstructionsOfItsBlocksCountedAndTheirTimeTaken) {
+#ifndef __x86_64__
+  GTEST_SKIP() << "instructions are read from x86-64 code";
+#endif
+  struct {
+    const char *compiler, *option;
+  } const compilers[] = {{"gcc", "-fsanitize-coverage=trace-pc"},
+                         {"clang", "-fsanitize-coverage=trace-pc,bb,no-prune"}};
+  int tried = 0;
+  for (const auto& [compiler, option] : compilers) {
+    if (std::system((std::string(compiler) + " --version >/dev/null 2>&1").c_str()) != 0) continue;
+    ++tried;
+    std::istringstream text(run_probed("tests/components/numachine/computes.c", option, 1, compiler));
+    struct Loop {
+      long long sum = 0, instructions = 0, loads = 0, miss_cycles = 0, cycles = 0;
+    } few, many;
+    for (Loop* loop : {&few, &many})
+      text >> loop->sum >> loop->instructions >> loop->loads >> loop->miss_cycles >> loop->cycles;
+    constexpr long long kRounds = 1000;
+    ASSERT_EQ(few.sum, 20 * kRounds) << text.str();
+    EXPECT_NEAR(static_cast<double>(many.instructions - few.instructions), 200 * kRounds, 3) << compiler;
+    // Beside them the loop itself, a handful each time.
+    EXPECT_NEAR(static_cast<double>(few.instructions), (20 + 6) * kRounds, 3 * kRounds) << compiler;
+    EXPECT_EQ(many.loads, few.loads);
+    EXPECT_EQ(many.miss_cycles, few.miss_cycles);
+    // Three cycles of the processor are one of the bus.
+    EXPECT_NEAR(static_cast<double>(many.cycles - few.cycles), 200 * kRounds / 3., 10.) << compiler;
+  }
+  if (tried == 0) GTEST_SKIP() << "neither GCC nor clang";
 }
 
 // Polling a word takes nobody's copy of it away.

@@ -203,6 +203,35 @@ TEST(Causes, ACacheLineWithConflictsStandsOutOfTheProfile) {
   EXPECT_TRUE(find_spikes(calm.model(), 16, nullptr).empty());
 }
 
+// Data that one processor after the other changes was named by producer and consumers, as no store missed
+TEST(Causes, DataWhoseLoadsComeWithOwnershipAreNamedAsIfItsStoresMissed) {
+  for (const char* intent : {"", "intent_to=1099511627776"}) {
+    Simulation run("migratory:rounds=20", 16, intent);
+    EXPECT_EQ(run.cause_of("migratory.words"), Cause::kMigratory) << intent;
+  }
+}
+
+// Equal elements of three arrays fall on one line of the cache. Of its 8 elements each misses twice in two loops and
+// thrice in two, but that one of a loop may find its line from the loop before. The processors' parts cover half of the
+// 256 lines.
+TEST(Causes, ArraysAWholeNumberOfCachesApartConflict) {
+  Simulation run("stream:elements=8192:rounds=1", 8, "cache=16384");
+  const std::vector<Spike> spikes = find_spikes(run.model(), 16, nullptr);
+  EXPECT_EQ(spikes.size(), 8u * 128);
+  constexpr std::uint64_t kMost = 1 + 8 * (2 + 2 + 3 + 3);
+  for (const Spike& spike : spikes) {
+    EXPECT_LE(spike.misses, kMost);
+    EXPECT_GE(spike.misses, kMost - 4);
+  }
+  for (const char* array : {"stream.a", "stream.b", "stream.c"})
+    EXPECT_EQ(run.cause_of(array), Cause::kConflict) << array;
+  run.machine->release();
+  // A quarter of the cache further.
+  Simulation apart("stream:elements=8704:rounds=1", 8, "cache=16384");
+  EXPECT_TRUE(find_spikes(apart.model(), 16, nullptr).empty());
+  EXPECT_EQ(apart.cause_of("stream.a"), Cause::kCapacity);
+}
+
 // Item 19 of table 4.10: what computation hides of a miss is no apparent miss cycle
 TEST(NumachineMachine, OverlapHidesMissCyclesFromTheApparentOnesOnly) {
   Simulation plain("water-spatial", 4);

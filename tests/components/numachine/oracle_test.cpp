@@ -33,14 +33,27 @@ struct Counts {
   std::array<std::uint64_t, kCacheLines> misses{};
   std::map<unsigned, std::uint64_t> responses;
   std::uint64_t write_backs = 0, invalidated = 0;
+  std::uint64_t hints = 0, dropped = 0, hints_for_ownership = 0;
+};
+
+// Which lines loads bring with ownership, which are asked for by a hint when the line before is used, and whether all
+// hints ask for ownership.
+struct Hints {
+  struct Lines {
+    std::uint64_t first = 0, count = 0;
+    bool contain(std::uint64_t line) const { return line >= first && line < first + count; }
+  };
+  Lines intended, ahead;
+  bool exclusive = false;
 };
 
 class SlowMachine {
  public:
-  explicit SlowMachine(std::uint32_t stations)
+  explicit SlowMachine(std::uint32_t stations, const Hints& hints = {})
       : counts(stations * 4),
         queue_cycles(stations),
         stations_(stations),
+        hints_(hints),
         caches_(stations * 4),
         processors_(stations * 4),
         networks_(stations) {}
@@ -50,10 +63,10 @@ class SlowMachine {
     Processor& p = processors_[cpu];
     if (p.next == Next::kCache) return look(cpu, line, write, time);
     std::uint64_t now = time / kBus;
-    const bool done = p.next == Next::kAnswer;
+    bool done = false;
     switch (p.next) {
       case Next::kBus:
-        ask(cpu, now);
+        send(cpu, now);
         break;
       case Next::kNetwork:
         at_network(cpu, now);
@@ -62,7 +75,11 @@ class SlowMachine {
         at_home(cpu, now);
         break;
       case Next::kAnswer:
-        answer(cpu, now);
+        done = answer(cpu, now) || !ask_ahead(cpu, line, time);
+        break;
+      case Next::kDropped:
+        drop(cpu, now);
+        done = true;
         break;
       case Next::kCache:
         break;
@@ -76,12 +93,14 @@ class SlowMachine {
 
  private:
   static constexpr Time kBus = 20'000, kClock = 6'667;
-  enum class Next { kCache, kBus, kNetwork, kHome, kAnswer };
+  enum class Next { kCache, kBus, kNetwork, kHome, kAnswer, kDropped };
   struct Processor {
     Next next = Next::kCache;
     std::uint64_t line = 0;
-    bool write = false;
+    bool own = false;   // it asks for ownership
     bool held = false;  // it has a copy, and lacks ownership
+    bool hint = false;
+    bool locks = false;  // others of its station are refused the line by their network cache
     bool again = false, refused = false, cancelled = false;
     unsigned rsr = 0;
     std::uint64_t owed = 0;  // processor cycles that others took from it
@@ -241,15 +260,37 @@ class SlowMachine {
     if (held && (!write || own.state == 'M')) {
       time += 6 * kClock;
       p = {};
-      return true;
+      return !ask_ahead(cpu, line, time);
     }
-    time = (time + kBus - 1) / kBus * kBus;
-    p = {Next::kBus, line, write, held};
-    p.issued = p.exclusive = time / kBus;
-    if (!held) ++counts[cpu].misses[line % kCacheLines];
+    p.owed = 0;
+    ask(cpu, line, write || hints_.intended.contain(line), held, time);
     return false;
   }
-  void ask(std::uint32_t cpu, std::uint64_t& now) {
+  // The next line, where the program gives a hint for it and the cache does not have it so already.
+  bool ask_ahead(std::uint32_t cpu, std::uint64_t used, Time& time) {
+    const std::uint64_t line = used + 1;
+    if (!hints_.ahead.contain(line)) return false;
+    const bool owns = hints_.exclusive || hints_.intended.contain(line);
+    const Own& own = caches_[cpu][line % kCacheLines];
+    const bool held = own.line == line && own.state != 'I';
+    if (held && (!owns || own.state == 'M')) return false;
+    time += kClock;
+    ask(cpu, line, owns, held, time);
+    processors_[cpu].hint = true;
+    ++counts[cpu].hints;
+    if (held) ++counts[cpu].hints_for_ownership;
+    return true;
+  }
+  void ask(std::uint32_t cpu, std::uint64_t line, bool owns, bool held, Time& time) {
+    Processor& p = processors_[cpu];
+    time = (time + kBus - 1) / kBus * kBus;
+    const std::uint64_t owed = p.owed;
+    p = {Next::kBus, line, owns, held};
+    p.owed = owed;
+    p.issued = p.exclusive = time / kBus;
+    if (!held) ++counts[cpu].misses[line % kCacheLines];
+  }
+  void send(std::uint32_t cpu, std::uint64_t& now) {
     Processor& p = processors_[cpu];
     transaction(counts[cpu], 1);
     if (p.refused) {
@@ -265,24 +306,29 @@ class SlowMachine {
     Processor& p = processors_[cpu];
     const std::uint64_t back = take_bus(p, cpu / 4, returned, 1) + 1;
     transaction(counts[cpu], 1);
+    if (p.hint) {
+      p.locks = false;
+      p.next = Next::kDropped;
+      now = back;
+      return;
+    }
     ++p.nacks;
     p.refused = true;
+    p.locks = false;
     p.next = Next::kBus;
     now = back + 16;
     if (now < p.issued + 4096) return;
     now = std::max(back, p.issued + 4096);
     count(cpu, now);
     ++counts[cpu].timed_out;
-    const std::uint64_t owed = p.owed;
-    p = {};
-    p.owed = owed;
+    forget_request(p);
     p.again = true;
   }
   // How long its card had seen it on the way.
   void count(std::uint32_t cpu, std::uint64_t now) {
     Processor& p = processors_[cpu];
     Counts& c = counts[cpu];
-    if (!p.write) {
+    if (!p.own) {
       ++c.reads;
       c.read_cycles += now - p.issued;
     } else if (!p.held) {
@@ -294,7 +340,19 @@ class SlowMachine {
       c.retry_cycles += now - p.retried;
     }
   }
-  void answer(std::uint32_t cpu, std::uint64_t now) {
+  // A refused hint.
+  void drop(std::uint32_t cpu, std::uint64_t now) {
+    count(cpu, now);
+    ++counts[cpu].dropped;
+    forget_request(processors_[cpu]);
+  }
+  static void forget_request(Processor& p) {
+    const std::uint64_t owed = p.owed;
+    p = {};
+    p.owed = owed;
+  }
+  // True: it was a hint's.
+  bool answer(std::uint32_t cpu, std::uint64_t now) {
     Processor& p = processors_[cpu];
     Counts& c = counts[cpu];
     count(cpu, now);
@@ -303,9 +361,9 @@ class SlowMachine {
     c.bus_wait += p.bus_wait;
     ++c.responses[p.rsr];
     transaction(c, p.held ? 1 : 9);
-    const std::uint64_t owed = p.owed;
-    p = {};
-    p.owed = owed;
+    const bool hint = p.hint;
+    forget_request(p);
+    return hint;
   }
   // Is the copy that it wants to own still there?
   void check_copy(std::uint32_t cpu, std::uint64_t now) {
@@ -319,19 +377,21 @@ class SlowMachine {
   void at_network(std::uint32_t cpu, std::uint64_t& now) {
     Processor& p = processors_[cpu];
     const std::uint64_t line = p.line;
-    const bool write = p.write;
+    const bool write = p.own;
     const std::uint32_t station = cpu / 4;
     const std::uint64_t before = now;
     const std::uint64_t looked = take({'n', station}, now, 4) + 4;
     for (std::uint32_t other = station * 4; other < station * 4 + 4; ++other) {
-      if (other != cpu && processors_[other].next == Next::kHome && processors_[other].line == line)
+      if (other != cpu && processors_[other].locks && processors_[other].line == line)
         return refuse(cpu, looked, now);
     }
     check_copy(cpu, now);
     const bool held = p.held;
     now = looked;
     Remote* const entry = network(station, line);
-    if (entry == nullptr || entry->state == 'I' || (write && entry->state == 'V')) {
+    const bool goes_home = entry == nullptr || entry->state == 'I' || (write && entry->state == 'V');
+    p.locks = goes_home || entry->state == 'D';
+    if (goes_home) {
       now = ride(p, station, home_of(line), now, 1);
       p.next = Next::kHome;
       return;
@@ -364,7 +424,7 @@ class SlowMachine {
   void at_home(std::uint32_t cpu, std::uint64_t& time) {
     Processor& p = processors_[cpu];
     const std::uint64_t line = p.line;
-    const bool write = p.write;
+    const bool write = p.own;
     const std::uint32_t station = cpu / 4, home = home_of(line);
     const std::uint64_t before = time;
     std::uint64_t now = time;
@@ -479,6 +539,7 @@ class SlowMachine {
   }
 
   const std::uint32_t stations_;
+  const Hints hints_;
   std::vector<std::array<Own, kCacheLines>> caches_;
   std::vector<Processor> processors_;
   std::vector<std::array<Remote, kNetworkLines>> networks_;
@@ -557,8 +618,8 @@ std::vector<std::vector<Time>> run(const Program& program, const Step& step) {
 
 // What the slow machine makes of a program.
 struct Expected {
-  explicit Expected(const Program& program)
-      : machine((static_cast<std::uint32_t>(program.size()) + 3) / 4),
+  explicit Expected(const Program& program, const Hints& hints = {})
+      : machine((static_cast<std::uint32_t>(program.size()) + 3) / 4, hints),
         done(run(program, [this](std::uint32_t cpu, const Access& access, Time& now) {
           return machine.step(cpu, access.line, access.write, now);
         })) {}
@@ -573,7 +634,8 @@ struct Expected {
 };
 
 // The machine runs it too, while its cards count four of the events.
-void compare(const Program& program, const Expected& expected, unsigned first_event) {
+void compare(const Program& program, const Expected& expected, unsigned first_event,
+             const Hints& hints = {}) {
   const Rack::Use use(Rack::instance());
   Rack::instance().reset();
   const auto processors = static_cast<std::uint32_t>(program.size());
@@ -582,6 +644,11 @@ void compare(const Program& program, const Expected& expected, unsigned first_ev
   p.cache_bytes = kCacheLines * 64;
   p.network_bytes = kNetworkLines * 64;
   p.primary_bytes = p.cache_bytes;
+  p.intent_first = hints.intended.first;
+  p.intent_lines = hints.intended.count;
+  p.prefetch_first = hints.ahead.first;
+  p.prefetch_lines = hints.ahead.count;
+  p.prefetches_own = hints.exclusive;
   Model model(p, 0);
   for (std::uint32_t cpu = 0; cpu < processors; ++cpu) {
     ProcessorCard& card = Rack::instance().processor(cpu);
@@ -620,6 +687,8 @@ void compare(const Program& program, const Expected& expected, unsigned first_ev
     ASSERT_EQ(truth.invalidation_hits, wanted.invalidated) << cpu;
     ASSERT_EQ(truth.bus_errors, wanted.timed_out) << cpu;
     ASSERT_EQ(truth.bus_wait_cycles, wanted.bus_wait) << cpu;
+    ASSERT_EQ(truth.prefetches, wanted.hints) << cpu;
+    ASSERT_EQ(truth.prefetches_dropped, wanted.dropped) << cpu;
   }
 }
 
@@ -646,6 +715,23 @@ TEST_P(OracleAtOnce, EveryAccessIsDoneInTheSameCycleAndCountedTheSame) {
   EXPECT_GT(expected.sum(&Counts::bus_wait), 0u);
   if (GetParam() == 256) {
     EXPECT_GT(expected.sum(&Counts::timed_out), 0u);
+  }
+}
+
+// Each home's lines: hints that only read, hints and loads with ownership, loads with ownership alone; then hints with
+// ownership for what loads only read, so that they find copies without ownership.
+TEST_P(OracleAtOnce, HintsAreServedOrDroppedInTheSameCycle) {
+  const Program program = random_program(GetParam(), 2000, 2, 2 * Parameters::bus_ps);
+  constexpr Hints kSome{{kCacheLines, 2 * kCacheLines}, {0, 2 * kCacheLines}, false};
+  constexpr Hints kForOwnership{{}, {0, 2 * kPageLines}, true};
+  for (const Hints& hints : {kSome, kForOwnership}) {
+    const Expected expected(program, hints);
+    for (const unsigned first : {0U, 4U, 8U}) compare(program, expected, first, hints);
+    EXPECT_GT(expected.sum(&Counts::hints), expected.sum(&Counts::dropped));
+    EXPECT_GT(expected.sum(&Counts::dropped), 0u);
+    if (hints.exclusive) {
+      EXPECT_GT(expected.sum(&Counts::hints_for_ownership), 0u);
+    }
   }
 }
 

@@ -7,102 +7,15 @@
 #include <gtest/gtest.h>
 #include <substrata/feed.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <numeric>
 #include <utility>
 #include <vector>
 
-#include "numachine/model.hpp"
 #include "numachine/traffic.hpp"
+#include "transactions.hpp"
 
 namespace substrata::numachine::test {
 namespace {
-
-constexpr Time kCycle = Parameters::bus_ps;
-
-// Two stations; page 0 (lines 0 to 63) is at home on station 0 with processors 0 to 3, page 1 on station 1.
-class Transactions : public testing::Test {
- protected:
-  struct Access {
-    std::uint32_t cpu;
-    std::uint64_t line;
-    bool write;
-    std::uint64_t begins;  // bus cycles; its request goes out a cycle later
-  };
-
-  static Parameters two_stations() {
-    Parameters p;
-    p.shape.stations = 2;
-    return p;
-  }
-  void SetUp() override {
-    Rack::instance().reset();
-    begin(two_stations());
-  }
-  void TearDown() override {
-    model_.reset();
-    Rack::instance().on_interrupt(nullptr, nullptr);
-    Rack::instance().reset();
-  }
-  void begin(const Parameters& p) {
-    model_.reset();
-    model_ = std::make_unique<Model>(p, 0);
-  }
-  void count(std::uint32_t cpu, unsigned counter, CounterEvent event, bool transitions) {
-    ProcessorCard& card = Rack::instance().processor(cpu);
-    card.write(kCounterMode0 + counter, kCounterOn | static_cast<std::uint32_t>(event) << kEventShift |
-                                            (transitions ? kTransitions : 0U));
-    card.write(kCounterEnable, 1);
-  }
-  std::uint64_t counted(std::uint32_t cpu, unsigned counter) {
-    std::uint32_t value = 0;
-    Rack::instance().processor(cpu).read(kCounters + counter, &value);
-    return value;
-  }
-  // In the order of time; gives when each was done, in bus cycles after its request.
-  std::vector<std::uint64_t> run(const std::vector<Access>& accesses) {
-    std::vector<Time> now;
-    std::vector<std::uint64_t> before;
-    std::vector<bool> done(accesses.size());
-    for (const Access& one : accesses) {
-      now.push_back((start_ + one.begins) * kCycle);
-      before.push_back(miss_cycles(one.cpu));
-    }
-    for (std::size_t left = accesses.size(); left != 0;) {
-      std::size_t next = accesses.size();
-      for (std::size_t i = 0; i < accesses.size(); ++i) {
-        if (!done[i] && (next == accesses.size() || now[i] < now[next])) next = i;
-      }
-      const Access& one = accesses[next];
-      done[next] = model_->step(one.cpu, one.line * 64, 8, one.write, false, 0, now[next]);
-      left -= done[next] ? 1 : 0;
-    }
-    last_ = *std::max_element(now.begin(), now.end());
-    start_ = last_ / kCycle + 1000;
-    model_->settle(last_ + 500 * kCycle);
-    std::vector<std::uint64_t> latencies;
-    for (std::size_t i = 0; i < accesses.size(); ++i)
-      latencies.push_back(miss_cycles(accesses[i].cpu) - before[i]);
-    return latencies;
-  }
-  std::uint64_t latency(std::uint32_t cpu, std::uint64_t line, bool write) {
-    return run({{cpu, line, write, 0}})[0];
-  }
-  std::uint64_t miss_cycles(std::uint32_t cpu) {
-    const auto& all = model_->truth(cpu).miss_cycles;
-    return std::accumulate(std::begin(all), std::end(all), std::uint64_t{0});
-  }
-
-  const Rack::Use use_{Rack::instance()};
-  std::unique_ptr<Model> model_;
-  std::uint64_t start_ = 0;  // of the next accesses
-  Time last_ = 0;            // the end of the last ones
-};
-
-constexpr bool kRead = false;
-constexpr bool kWrite = true;
 
 TEST_F(Transactions, ALocalReadTakes28Cycles) {
   EXPECT_EQ(latency(0, 0, kRead), 1u + 2 + 4 + 12 + 9);
@@ -138,6 +51,19 @@ TEST_F(Transactions, ANetworkCacheServesItsStation) {
   EXPECT_EQ(latency(1, 64, kRead), 1u + 2 + 4 + 12 + 9);
   latency(0, 65, kWrite);
   EXPECT_EQ(latency(1, 65, kRead), 1u + 2 + 4 + 1 + 8 + 9) << "dirty at a neighbour";
+}
+
+// Section 4.1: the network cache combines remote requests. The neighbour's, a cycle later, waits for the look-up of the
+// first one's until 7 and is refused at 12; it goes again at 28, 52 and 76, and has the line, which came at 69, from
+// the network cache.
+TEST_F(Transactions, ANetworkCacheSendsOneRequestForAll) {
+  const auto latencies = run({{0, 64, kRead, 0}, {1, 64, kRead, 1}});
+  EXPECT_EQ(latencies[0], 69u);
+  EXPECT_EQ(latencies[1], 76u + 1 + 2 + 4 + 12 + 9 - 1);
+  EXPECT_EQ(model_->truth(1).nacks, 3u);
+  EXPECT_EQ(model_->truth(1).network_cache_hits, 1u);
+  EXPECT_EQ(Rack::instance().queues(0).link.waits().count, 1u) << "one request on the ring";
+  EXPECT_EQ(Rack::instance().memory(1).queue.waits().count, 1u) << "and at the memory";
 }
 
 TEST_F(Transactions, ALineDirtyOnAnotherStationComesFromThere) {
@@ -251,6 +177,25 @@ TEST_F(Transactions, ACancelledUpgradeGoesOnAsAReadExclusive) {
   EXPECT_EQ(counted(1, 0), latencies[1]);
   EXPECT_EQ(counted(1, 1), 4u + 1 + 8 + 9 + 9);
   EXPECT_EQ(counted(1, 2), 1u);
+}
+
+// The second one's upgrade, refused at 4, would go again 5000 cycles later, past the time-out: it had no ownership
+// then, and when it begins again its copy is gone.
+TEST_F(Transactions, AnUpgradeThatTimesOutIsAnUnsuccessfulOwnershipMiss) {
+  Parameters p = two_stations();
+  p.retry_cycles = 5000;
+  begin(p);
+  latency(0, 0, kRead);
+  latency(1, 0, kRead);
+  run({{0, 0, kWrite, 0}, {1, 0, kWrite, 1}});
+  const Truth& t = model_->truth(1);
+  EXPECT_EQ(t.ownership_unsuccessful, 1u);
+  EXPECT_EQ(t.bus_errors, 1u);
+  EXPECT_EQ(t.misses[static_cast<unsigned>(MissType::kOwnershipSuccessful)], 0u);
+  EXPECT_EQ(t.misses[static_cast<unsigned>(MissType::kOwnershipCancelled)], 0u);
+  EXPECT_EQ(t.misses[static_cast<unsigned>(MissType::kInvalidation)], 1u);
+  EXPECT_EQ(t.miss_cycles[static_cast<unsigned>(MissType::kInvalidation)], 1u + 2 + 4 + 1 + 8 + 9 + 9);
+  EXPECT_EQ(t.stores, 1u) << "executed once";
 }
 
 // The dirty line leaves with the request that takes its place, at 3; it is on the bus until 12 and in the FIFO from 14
@@ -490,66 +435,6 @@ TEST_F(Uncached, TheCircuitForInvalidationMissesWaitsForAWriteBetweenProbeAndRea
     EXPECT_EQ(model_->truth(0).misses[static_cast<unsigned>(MissType::kInvalidation)], 1u);
     EXPECT_EQ(model_->truth(0).invalidation_misses_estimated - before, waits ? 1u : 0u);
   }
-}
-
-// Section 3.3.2: a load that says a store is likely brings ownership, which the store need not ask for
-TEST_F(Transactions, ALoadWithIntentToStoreSavesTheOwnershipMiss) {
-  Parameters p = two_stations();
-  p.intent_lines = 64;
-  begin(p);
-  EXPECT_EQ(latency(0, 0, kRead), 28u);
-  EXPECT_EQ(latency(0, 0, kWrite), 0u);
-  EXPECT_EQ(model_->truth(0).read_exclusives, 1u);
-  EXPECT_EQ(model_->truth(0).upgrades, 0u);
-  latency(0, 128, kRead);
-  EXPECT_EQ(latency(0, 128, kWrite), 8u) << "without the hint";
-}
-
-// Section 3.3.2: while line 0 is worked on, line 1 comes: 28 bus cycles, 560 ns, in which it computes for 83 whole
-// processor cycles
-TEST_F(Transactions, AHintBringsTheNextLineWhileItComputes) {
-  for (const std::uint64_t hinted : {0, 2}) {
-    Parameters p = two_stations();
-    p.prefetch_lines = hinted;
-    begin(p);
-    Time now = start_ * kCycle;
-    while (!model_->step(0, 0, 8, false, false, 0, now)) {
-    }
-    const Time done = now;
-    model_->compute(0, 100, now);
-    EXPECT_EQ(now - done, (hinted != 0 ? 100 - 83 : 100) * Parameters::processor_ps);
-    const std::uint64_t before = miss_cycles(0);
-    EXPECT_EQ(before, hinted != 0 ? 28u + 28 : 28u) << "a card sees the hint's request as a load's";
-    while (!model_->step(0, 64, 8, false, false, 0, now)) {
-    }
-    EXPECT_EQ(miss_cycles(0) - before, hinted != 0 ? 0u : 28u);
-    EXPECT_EQ(model_->truth(0).prefetches, hinted != 0 ? 1u : 0u) << "there is no hint behind the last line";
-    model_->settle(now);
-    EXPECT_EQ(model_->truth(0).loads, 2u) << "a hint is no load";
-  }
-}
-
-// Section 3.3.2: "can try to prefetch a line into exclusive state"
-TEST_F(Transactions, AHintWithIntentToStoreBringsOwnership) {
-  Parameters p = two_stations();
-  p.prefetch_lines = p.intent_lines = 2;
-  begin(p);
-  latency(0, 0, kRead);
-  EXPECT_EQ(latency(0, 1, kWrite), 0u);
-  EXPECT_EQ(model_->truth(0).read_exclusives, 2u);
-}
-
-// Processor 1 fetches line 1 from station 1, which locks the block until 69; the hint is at its home at 31.
-TEST_F(Transactions, ARefusedHintIsDropped) {
-  Parameters p = two_stations();
-  p.prefetch_first = p.prefetch_lines = 1;
-  begin(p);
-  latency(4, 1, kWrite);
-  run({{0, 0, kRead, 0}, {1, 1, kRead, 5}});
-  EXPECT_EQ(model_->truth(0).prefetches, 1u);
-  EXPECT_EQ(model_->truth(0).prefetches_dropped, 1u);
-  EXPECT_EQ(model_->truth(0).nacks, 0u) << "it is not sent again";
-  EXPECT_EQ(latency(0, 1, kRead), 28u);
 }
 
 // Section 3.3.2: an upgrade of 8 bus cycles, 160 ns, of which 23 whole processor cycles pass while it computes
