@@ -44,8 +44,8 @@ bool read_properties(ByteReader& in, Properties* out) {
   return true;
 }
 
-// The bytes of a file or in memory. A file is read piece by piece and not mapped: a mapped file that another process cuts
-// short meanwhile ends the reader with SIGBUS.
+// The bytes of a file or in memory. A file is read piece by piece and not mapped: a mapped file that another process
+// cuts short meanwhile ends the reader with SIGBUS.
 class Bytes {
  public:
   Bytes(const unsigned char* bytes, std::size_t count) : at_(bytes), held_(count), count_(count) {}

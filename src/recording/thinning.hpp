@@ -9,8 +9,8 @@
 
 namespace substrata::recording {
 
-// Keeps the samples of one writer's sets below a bound while they are appended. The first row of a set stays, and two of
-// every 2n behind it, n being the set's step: the n-th and the last. Counts are those of these rows, and so exact; a
+// Keeps the samples of one writer's sets below a bound while they are appended. The first row of a set stays, and two
+// of every 2n behind it, n being the set's step: the n-th and the last. Counts are those of these rows, and so exact; a
 // level has the lowest and the highest of the 2n rows in the order in which they came, so that no peak is lost, and no
 // value that was not measured is made. The last rows, fewer than 2n, stay as they are. Thread-compatible.
 class Thinning {

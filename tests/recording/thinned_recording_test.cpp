@@ -1,4 +1,5 @@
-// A long recording is read in fewer rows: totals stay exact, no peak is lost, nothing is made up, and the report says so.
+// A long recording is read in fewer rows: totals stay exact, no peak is lost, nothing is made up, and the report says
+// so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
