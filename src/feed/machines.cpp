@@ -1,5 +1,6 @@
 // The lists of machine models and workloads, built-in and added ones, and the run of one on the other.
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -164,6 +165,8 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
     if (code != 0) fail(code, "%s", outcome.message);
     if (recorder != nullptr) {
       const int recorded = substrata_record_stop(recorder, nullptr);
+      // Its reader would take what there is for the whole run.
+      if (code != 0) std::remove(wanted.record);
       if (code == 0) code = recorded;
     }
     if (result != nullptr) hand_out(outcome, result);

@@ -171,6 +171,15 @@ std::string masked(const std::string& line) {
                                      static_cast<unsigned char>(line[i + 1]) >= 0x80))
         ++i;
       if (out.empty() || out.back() != '#') out += '#';
+      // A longer time has another unit.
+      for (const char* unit : {" ns", " us", " ms", " s"}) {
+        const std::size_t length = std::strlen(unit);
+        const auto behind =
+            static_cast<unsigned char>(i + 1 + length < line.size() ? line[i + 1 + length] : ' ');
+        if (line.compare(i + 1, length, unit) != 0 || std::isalnum(behind) != 0) continue;
+        i += length;
+        break;
+      }
     } else if (std::isspace(c) != 0 || c == '-') {
       if (out.empty() || out.back() != ' ') out += ' ';
     } else {

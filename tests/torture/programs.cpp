@@ -43,9 +43,10 @@ for time in first second; do
   ask > answer 2> /dev/null
   if ! head -n 1 answer | grep -q ' 200 '; then echo "$time: not answered"
   elif [ "$(tail -n 1 answer)" = '# EOF' ]; then echo "$time: whole"
-  else echo "$time: a part"; fi >> page
+  else echo "$time: a part"; fi >> asked
 done
-sed '1,/^\r$/d' answer >> page
+sed '1,/^\r$/d' answer >> asked
+mv asked page  # whole, or not there: a server that ends takes this command with it
 )bash";
 
 std::vector<Program> tools(const Inputs& inputs) {
@@ -83,7 +84,7 @@ std::vector<Program> tools(const Inputs& inputs) {
            {"cat", "out.txt"}),
       tool("export --to reduced", {"export", "--to", "reduced", "-o", "out.sub", record}, "out.sub",
            {kTool, "report", "out.sub"}),
-      tool("list", {"list"}),
+      tool("list", {"list", "--all"}),
       tool("components", {"components"}),
       tool("events", {"events", "perf::"}),
       tool("doctor", {"doctor"}),

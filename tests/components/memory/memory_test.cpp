@@ -338,6 +338,17 @@ TEST_F(Memory, RecordsWhatItsMachinePublishesWhenNoProbePointIsNamed) {
   substrata_trace_close(trace);
 }
 
+// A trace of nothing stayed, which its reader took for a whole run.
+TEST_F(Memory, LeavesNoTraceOfARunThatIsRefused) {
+  const substrata::tests::TemporaryFolder folder;
+  const std::string file = folder.file("refused.trace");
+  auto options = client::sized<substrata_run_options>();
+  options.parameters = "l1=banana";
+  options.record = file.c_str();
+  EXPECT_EQ(substrata_run("memory", "radix:keys=1024", &options, nullptr), -1);
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
 TEST_F(Memory, RefusesARunThatIsWronglyAskedFor) {
   auto options = client::sized<substrata_run_options>();
   options.parameters = "l1=banana";

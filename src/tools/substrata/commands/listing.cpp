@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,9 +22,16 @@ namespace {
 std::vector<int> matching_events(std::string pattern) {
   if (pattern.find_first_of("*?") == std::string::npos) pattern = "*" + pattern + "*";
   std::vector<int> codes = presets();
-  for (int i = 0; i < PAPI_num_components(); ++i)
-    for (const std::vector<int>& of : {native_events(i), unavailable_events(i)})
-      codes.insert(codes.end(), of.begin(), of.end());
+  for (int i = 0; i < PAPI_num_components(); ++i) {
+    // Of an event that does not open for want of a descriptor the other list may find that it does: asked for in this
+    // order it is in both then, and not in neither.
+    std::vector<int> closed = unavailable_events(i);
+    const std::vector<int> open = native_events(i);
+    const std::set<int> known(open.begin(), open.end());
+    std::erase_if(closed, [&](int code) { return known.contains(code); });
+    codes.insert(codes.end(), open.begin(), open.end());
+    codes.insert(codes.end(), closed.begin(), closed.end());
+  }
   std::erase_if(codes, [&](int code) {
     const std::string name = event_name(code);
     return name.empty() || !glob(pattern, name);
