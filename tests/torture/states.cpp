@@ -324,8 +324,9 @@ Outcome states_of_eventsets(const Options& options) {
   const std::int64_t calls = options.iterations > 0 ? options.iterations : 400'000;
   std::int64_t refused = 0;
   for (const unsigned threads : {1u, 4u}) {
-    const std::string text = in_a_process(
-        [&] { return random_calls(options.seed, threads, calls / 2 / threads); }, options.all ? 3600 : 100);
+    const std::string text =
+        in_a_process([&] { return random_calls(options.seed, threads, calls / 2 / threads); },
+                     100 + static_cast<int>(calls / 200'000));
     outcome.tried += calls / 2;
     if (text.empty() || text[0] != '=')
       outcome.failures.push_back(std::to_string(threads) + " threads, seed " + std::to_string(options.seed) +
