@@ -68,6 +68,8 @@ void print_machine(const char* title) {
     std::printf("%-25s: %d\n", "NUMA regions", hardware->nnodes);
     std::printf("%-25s: %s\n", "Running in a VM", hardware->virtualized != 0 ? "yes" : "no");
     if (hardware->virtualized != 0) std::printf("%-25s: %s\n", "VM Vendor", hardware->virtual_vendor_string);
+  } else {
+    std::printf("%-25s: unknown, it cannot be read now\n", "Processor");
   }
   std::printf("%-25s: %d\n", "Number Hardware Counters", PAPI_get_opt(PAPI_MAX_HWCTRS, nullptr));
   std::printf("%-25s: %d\n", "Max Multiplex Counters", PAPI_get_opt(PAPI_MAX_MPX_CTRS, nullptr));
