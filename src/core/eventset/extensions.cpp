@@ -85,13 +85,24 @@ int substrata_event_info(int code, substrata_event* out) {
 }
 
 const char* substrata_unavailable_event(int component, unsigned index) {
+  // Where the one before was found: all are asked for in turn, and the first may be far down the list.
+  struct Place {
+    int component;
+    unsigned index;
+    uint32_t event;
+  };
+  static constinit thread_local Place before{-1, 0, 0};
   return guarded([&]() -> const char* {
     Component* const found = Library::instance().registry().at(component);
     const uint32_t count = found != nullptr && found->ensure_open().ok() ? found->event_count() : 0;
-    for (uint32_t i = 0; i < count; ++i) {
+    const bool goes_on = before.component == component && index == before.index + 1;
+    unsigned left = goes_on ? 0 : index;
+    for (uint32_t i = goes_on ? before.event + 1 : 0; i < count; ++i) {
       Event event;
       if (!found->event_at(i, &event).ok() || (event.flags & kEventUnavailable) == 0) continue;
-      if (index-- == 0) return refuse(Code::kNoEvent, "%s", found->full_name(event.name).c_str()).note;
+      if (left-- != 0) continue;
+      before = {component, index, i};
+      return refuse(Code::kNoEvent, "%s", found->full_name(event.name).c_str()).note;
     }
     return nullptr;
   });

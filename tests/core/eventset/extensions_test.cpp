@@ -96,6 +96,8 @@ TEST_F(Extensions, EventsThatDoNotOpenHereAreGoneThroughByTheirFullNames) {
   EXPECT_EQ(code(name), code("alpha::HIDDEN"));
   EXPECT_EQ(substrata_unavailable_event(event.component, 1), nullptr);
   EXPECT_EQ(substrata_unavailable_event(99, 0), nullptr);
+  EXPECT_EQ(substrata_unavailable_event(99, 1), nullptr);
+  ASSERT_NE(substrata_unavailable_event(event.component, 0), nullptr) << "also when asked again";
 }
 
 }  // namespace
