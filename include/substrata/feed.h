@@ -492,7 +492,7 @@ struct substrata_run_options {
   uint32_t processes;        /* processors or nodes; 0: the machine's default */
   uint64_t seed;             /* everything is decided by seed and parameters; 0 is a seed like others */
   const char* parameters;    /* of the machine: "l1=32768:line=64"; null: defaults */
-  const char* record;        /* trace file to record to, gone where the run is refused; null: none */
+  const char* record;        /* trace to record to; a file is gone where the run is refused; null: none */
   const char* record_probes; /* patterns of what to record; null: "*", all */
   uint16_t program;          /* program tag of its transactions */
   uint16_t reserved[3];

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -165,8 +166,11 @@ int substrata_run(const char* machine, const char* workload, const substrata_run
     if (code != 0) fail(code, "%s", outcome.message);
     if (recorder != nullptr) {
       const int recorded = substrata_record_stop(recorder, nullptr);
-      // Its reader would take what there is for the whole run.
-      if (code != 0) std::remove(wanted.record);
+      // Its reader would take what there is for the whole run. A device or a link is nobody's trace.
+      std::error_code unknown;
+      if (code != 0 && std::filesystem::symlink_status(wanted.record, unknown).type() ==
+                           std::filesystem::file_type::regular)
+        std::remove(wanted.record);
       if (code == 0) code = recorded;
     }
     if (result != nullptr) hand_out(outcome, result);

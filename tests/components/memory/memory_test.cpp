@@ -349,6 +349,19 @@ TEST_F(Memory, LeavesNoTraceOfARunThatIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
+// As root, a refused run with --record /dev/null would have deleted the device.
+TEST_F(Memory, LeavesWhatIsNoFileWhereARunIsRefused) {
+  const substrata::tests::TemporaryFolder folder;
+  const std::string link = folder.file("nowhere");
+  std::filesystem::create_symlink("/dev/null", link);
+  auto options = client::sized<substrata_run_options>();
+  options.parameters = "l1=banana";
+  options.record = link.c_str();
+  EXPECT_EQ(substrata_run("memory", "radix:keys=1024", &options, nullptr), -1);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::exists("/dev/null"));
+}
+
 TEST_F(Memory, RefusesARunThatIsWronglyAskedFor) {
   auto options = client::sized<substrata_run_options>();
   options.parameters = "l1=banana";
