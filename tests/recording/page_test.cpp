@@ -278,23 +278,31 @@ TEST(ReportPage, AtFirstItShowsWhereTimeBytesAndHeatGo) {
   EXPECT_THAT(job.found.at("blink").get<std::string>(), HasSubstr("blink")) << "too short for its name";
 }
 
-TEST(ReportPage, OfAGpuNodeItShowsFabricHeatAndPowerAtFirst) {
-  NEEDS_CHARTS();
+// A page of rows every tenth of a second, from the first second on.
+using Row = std::vector<std::int64_t>;
+std::string page_of(const std::vector<SeriesInfo>& series, int rows, Row (*values)(int row)) {
   MemorySink sink(machine("a", "boot"));
-  const std::uint32_t set = sink.declare({count_series("infiniband:::mlx5_0_1:port_xmit_data", "words"),
-                                          count_series("infiniband:::mlx5_1_1:port_xmit_data", "words"),
-                                          gauge_series("nvml:::NVIDIA_H200:device_0:temperature", "degC"),
-                                          gauge_series("nvml:::NVIDIA_H200:device_0:power", "mW")});
-  for (int i = 0; i < 20; ++i) {
-    const std::int64_t values[4] = {i, 1000 * i, 50 + i, 300'000 + 1000 * i};
-    const std::uint8_t flags[4] = {};
-    sink.sample(set, kSecond + i * kSecond / 10, 0, values, flags);
-  }
-  sink.end(3 * kSecond, {});
+  const std::uint32_t set = sink.declare(series);
+  const std::vector<std::uint8_t> flags(series.size(), 0);
+  for (int i = 0; i < rows; ++i)
+    sink.sample(set, kSecond + i * kSecond / 10, 0, values(i).data(), flags.data());
+  sink.end(kSecond + rows * kSecond / 10, {});
   std::ostringstream page;
   write_html_report(page, lay_out(sink.recording()), "node");
+  return page.str();
+}
+
+TEST(ReportPage, OfAGpuNodeItShowsFabricHeatAndPowerAtFirst) {
+  NEEDS_CHARTS();
+  const std::string page = page_of({count_series("infiniband:::mlx5_0_1:port_xmit_data", "words"),
+                                    count_series("infiniband:::mlx5_1_1:port_xmit_data", "words"),
+                                    gauge_series("nvml:::NVIDIA_H200:device_0:temperature", "degC"),
+                                    gauge_series("nvml:::NVIDIA_H200:device_0:power", "mW")},
+                                   20, [](int i) {
+                                     return Row{i, 1000 * i, 50 + i, 300'000 + 1000 * i};
+                                   });
   const Browsed seen =
-      browse(page.str(), 1200, "out.panels = window.substrataPage.panels().map((one) => one.label);");
+      browse(page, 1200, "out.panels = window.substrataPage.panels().map((one) => one.label);");
   SKIP_WITHOUT_BROWSER(seen);
   ASSERT_TRUE(seen.found.is_object()) << seen.said;
   EXPECT_EQ(seen.found.at("panels"),
@@ -303,39 +311,26 @@ TEST(ReportPage, OfAGpuNodeItShowsFabricHeatAndPowerAtFirst) {
 
 // In words of 4 bytes; the events with _ext read the same files again.
 TEST(ReportPage, ItsHeadHasTheBytesOfAFabric) {
-  MemorySink sink(machine("a", "boot"));
-  const std::uint32_t set = sink.declare(
+  const std::string page = page_of(
       {in_component(count_series("infiniband:::mlx5_0_1:port_xmit_data", "words"), "infiniband", "node"),
        in_component(count_series("infiniband:::mlx5_0_1:port_rcv_data", "words"), "infiniband", "node"),
        in_component(count_series("infiniband:::mlx5_0_1_ext:port_rcv_data", "words"), "infiniband", "node"),
-       in_component(count_series("cxi:::cxi0:hni_sts_tx_ok_octets", "bytes"), "cxi", "node")});
-  for (int i = 0; i <= 100; ++i) {
-    const std::int64_t values[4] = {1000 * i, 2000 * i, 2000 * i, 500 * i};
-    const std::uint8_t flags[4] = {};
-    sink.sample(set, kSecond + i * kSecond / 10, 0, values, flags);
-  }
-  sink.end(11 * kSecond, {});
-  std::ostringstream page;
-  write_html_report(page, lay_out(sink.recording()), "node");
-  EXPECT_THAT(page.str(), HasSubstr(R"({"name":"Fabric","value":1250000,"unit":"bytes")"));
+       in_component(count_series("cxi:::cxi0:hni_sts_tx_ok_octets", "bytes"), "cxi", "node")},
+      101, [](int i) {
+        return Row{1000 * i, 2000 * i, 2000 * i, 500 * i};
+      });
+  EXPECT_THAT(page, HasSubstr(R"({"name":"Fabric","value":1250000,"unit":"bytes")"));
 }
 
 TEST(ReportPage, OfSensorsItNamesChipAndChannelByWhatTheyMeasure) {
   NEEDS_CHARTS();
-  MemorySink sink(machine("a", "boot"));
-  const std::uint32_t set =
-      sink.declare({gauge_series("coretemp:::k10temp-pci-00c3:Tctl", "degC"),
-                    gauge_series("coretemp:::power_meter-acpi-0@A_00:Socket_0:average", "W")});
-  for (int i = 0; i < 20; ++i) {
-    const std::int64_t values[2] = {50 + i, 300 + i};
-    const std::uint8_t flags[2] = {};
-    sink.sample(set, kSecond + i * kSecond / 10, 0, values, flags);
-  }
-  sink.end(3 * kSecond, {});
-  std::ostringstream page;
-  write_html_report(page, lay_out(sink.recording()), "node");
+  const std::string page = page_of({gauge_series("coretemp:::k10temp-pci-00c3:Tctl", "degC"),
+                                    gauge_series("coretemp:::power_meter-acpi-0@A_00:Socket_0:average", "W")},
+                                   20, [](int i) {
+                                     return Row{50 + i, 300 + i};
+                                   });
   const Browsed seen =
-      browse(page.str(), 1200, "out.labels = window.substrataPage.panels().map((one) => one.label);");
+      browse(page, 1200, "out.labels = window.substrataPage.panels().map((one) => one.label);");
   SKIP_WITHOUT_BROWSER(seen);
   ASSERT_TRUE(seen.found.is_object()) << seen.said;
   EXPECT_EQ(seen.found.at("labels"),
