@@ -501,7 +501,7 @@ function(substrata_fuzzer name)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/corpus_${name})
     list(APPEND ARG_SEEDS ${CMAKE_CURRENT_SOURCE_DIR}/corpus_${name})
   endif()
-  substrata_program_test(fuzz.${name} TIER fuzz COMMAND fuzz_${name} -seed=1 -max_total_time=5 -timeout=20
+  substrata_program_test(fuzz.${name} TIER fuzz COMMAND fuzz_${name} -seed=1 -max_total_time=3 -timeout=20
     -rss_limit_mb=2048 -verbosity=0
     -print_final_stats=1 ${CMAKE_BINARY_DIR}/fuzz/corpus_${name} ${ARG_SEEDS})
 endfunction()
