@@ -39,6 +39,19 @@ uint32_t count_by_opening(DeviceState& device) {
   return static_cast<uint32_t>(opened.size());
 }
 
+// Whether this process may count what the kernel does: no where perf_event_paranoid is 2 and it has no CAP_PERFMON.
+bool counts_the_kernel(DeviceState& device) {
+  const Kernel& kernel = device.shared.kernel;
+  perf_event_attr attr = blank_attr();
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_DUMMY;
+  attr.exclude_user = attr.exclude_hv = 1;
+  attr.exclude_kernel = 0;
+  const int descriptor = kernel.open(kernel.context, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (descriptor >= 0) kernel.close(kernel.context, descriptor);
+  return descriptor != -EACCES && descriptor != -EPERM;
+}
+
 // Whether a counter of this thread can be read without a system call.
 bool reads_by_mapped_page(DeviceState& device) {
   if (!device.shared.user_reads || !device.shared.catalogue.has_core_pmu()) return false;
@@ -107,6 +120,15 @@ struct Core : OverflowingSlots {
       return kSuccess;
     });
     return fast;
+  }
+
+  static uint32_t countable_domains(Device* device) noexcept {
+    uint32_t domains = kThreadEvents.domains;
+    guarded([&]() -> Status {
+      if (!counts_the_kernel(state(device))) domains &= ~kDomainKernel;
+      return kSuccess;
+    });
+    return domains;
   }
 };
 

@@ -242,6 +242,7 @@ using DisarmSlot = Status(Set*, uint32_t event_position) noexcept;
 using HardwareCountersSlot = uint32_t(Device*) noexcept;
 using FastReadsSlot = bool(Device*) noexcept;
 using UnitsSlot = const char*(Device*) noexcept;
+using DomainsSlot = uint32_t(Device*) noexcept;
 
 // THE table. Data first, then slots. Slots marked * are required; the layer gives every other null slot a
 // default.
@@ -306,6 +307,8 @@ struct SubstrateTable {
   UnitsSlot* units = nullptr;
   // The values of this moment, from which the events count anew; every value or none. Default: read, then reset.
   ReadSlot* take = nullptr;
+  // Which of `domains` this process may count on this machine. Default: all of them.
+  DomainsSlot* countable_domains = nullptr;
 };
 
 // Copies the table into *out, no more than fits into the caller's, so that an older host and a newer

@@ -72,6 +72,7 @@ constexpr SubstrateTable table_of(SubstrateTable data) noexcept {
   if constexpr (requires { Calls::hardware_counters; }) data.hardware_counters = Calls::hardware_counters;
   if constexpr (requires { Calls::fast_reads; }) data.fast_reads = Calls::fast_reads;
   if constexpr (requires { Calls::units; }) data.units = Calls::units;
+  if constexpr (requires { Calls::countable_domains; }) data.countable_domains = Calls::countable_domains;
   if constexpr (requires { Calls::take; }) data.take = measuring<Calls, Calls::take>();
   return data;
 }

@@ -83,6 +83,7 @@ class ComponentInfos {
       info.disabled = component.disabled();
       copy_text(info.disabled_reason, component.disabled_reason());
       info.initialized = info.disabled == 0;
+      info.available_domains = static_cast<int>(countable_domains(component.index()));
       info.fast_counter_read = reads_fast(component.index());
       info.num_cntrs = counters_of_component(component.index()).value_or(0);
       info.num_mpx_cntrs = multiplex_counters_of_component(component.index()).value_or(0);

@@ -169,6 +169,15 @@ bool reads_fast(int index) {
   if (!Library::instance().initialised() || component->disabled() != 0) return false;
   return component->table().fast_reads(component->device());
 }
+uint32_t countable_domains(int index) {
+  Component* component = Library::instance().registry().at(index);
+  if (component == nullptr) return 0;
+  const SubstrateTable& table = component->table();
+  const bool opened = Library::instance().initialised() && component->disabled() == 0;
+  return opened && table.countable_domains != nullptr
+             ? table.countable_domains(component->device()) & table.domains
+             : table.domains;
+}
 Result<int> multiplex_counters_of_component(int component) {
   return counters(component, &SubstrateTable::max_multiplexed);
 }

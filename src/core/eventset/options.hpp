@@ -53,6 +53,8 @@ SUBSTRATA_PRIVATE_API Result<int> counters_of_component(int component);
 // Whether reads of that substrate can do without a system call here (PAPI's fast_counter_read).
 SUBSTRATA_PRIVATE_API bool reads_fast(int component);
 SUBSTRATA_PRIVATE_API Result<int> multiplex_counters_of_component(int component);
+// The domains that this process may count there; before initialisation, and of a disabled one, all that it has.
+SUBSTRATA_PRIVATE_API uint32_t countable_domains(int component);
 
 // PAPI_set_debug: 0 quiet, 1 print and go on, 2 print and stop (never obeyed as an exit here). kInvalid
 // otherwise.

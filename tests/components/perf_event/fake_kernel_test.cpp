@@ -375,6 +375,18 @@ TEST_F(FakeMachine, HardwareCountersAreCountedByOpeningThem) {  // PA-37
   EXPECT_TRUE(fake.events.empty());
 }
 
+TEST_F(FakeMachine, TheKernelIsNoDomainWhereItMayNotBeCounted) {  // PA-37
+  Driver driver(host, fake.kernel(), fake_encoder());
+  EXPECT_EQ(driver.table.countable_domains(driver.device), driver.table.domains);
+  fake.refuse = [](const perf_event_attr& attr, pid_t, int, int) {
+    return attr.exclude_kernel != 0 ? 0 : EACCES;
+  };
+  EXPECT_EQ(driver.table.countable_domains(driver.device), driver.table.domains & ~kDomainKernel);
+  fake.refuse = [](const perf_event_attr&, pid_t, int, int) { return EMFILE; };  // says nothing of permission
+  EXPECT_EQ(driver.table.countable_domains(driver.device), driver.table.domains);
+  EXPECT_TRUE(fake.events.empty());
+}
+
 TEST_F(FakeMachine, FastReadsAreTriedOnAMappedPage) {  // PA-37
   const auto ask = [&] {
     Driver driver(host, fake.kernel(), fake_encoder());
