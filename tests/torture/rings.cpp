@@ -37,6 +37,7 @@ struct Progress {
   };
   Entry entries[2];
   std::atomic<std::uint32_t> valid;
+  std::atomic<std::uint32_t> begun;    // consumers that have the ring, or had it
   std::atomic<std::uint64_t> wrong;    // packets with other contents than were sent
   std::atomic<std::uint64_t> refused;  // second consumers that were refused
   std::atomic<std::uint64_t> taken;    // second consumers that were not
@@ -53,6 +54,7 @@ Progress& shared_progress() {
 void consume(const std::string& path, Progress& progress) {
   substrata_owl_reader reader;
   if (reader.open(path.c_str(), 0) != 0) return;
+  ++progress.begun;
   unsigned char data[256];
   substrata_owl_packet packet{};
   Progress::Entry at = progress.entries[progress.valid];
@@ -149,7 +151,19 @@ void consumers_come_and_go(std::uint64_t records, std::uint32_t policy, std::mt1
   const std::string path = producer.path();
   Progress& progress = shared_progress();
   std::uint64_t killed = 0;
-  pid_t consumer = in_child([&] { consume(path, progress); });
+  // Has the ring when this returns, so that another one at the same time is the second.
+  const auto begin = [&] {
+    const std::uint32_t before = progress.begun;
+    const pid_t child = in_child([&] { consume(path, progress); });
+    bool ended = false;
+    while (progress.begun == before && !ended) {
+      ended = waitpid(child, nullptr, WNOHANG) != 0;
+      usleep(100);
+    }
+    run.expect(!ended, "a ring without a consumer refused one");
+    return child;
+  };
+  pid_t consumer = begin();
   for (std::uint64_t left = records; left > 0;) {
     const std::uint64_t turn = std::min(left, kRecordsOfATurn / 2 + random() % kRecordsOfATurn);
     left -= turn;
@@ -168,7 +182,7 @@ void consumers_come_and_go(std::uint64_t records, std::uint32_t policy, std::mt1
       left -= alone;
       ++run.late;
     }
-    consumer = in_child([&] { consume(path, progress); });
+    consumer = begin();
   }
   progress.ends = true;
   waitpid(consumer, nullptr, 0);
@@ -182,6 +196,8 @@ void consumers_come_and_go(std::uint64_t records, std::uint32_t policy, std::mt1
   // One that is killed between being given a packet and saying so leaves that one out.
   run.expect(known <= producer.written() && known + killed >= producer.written(),
              "packets are missing or twice: " + figures);
+  run.expect(progress.taken == 0,
+             std::to_string(progress.taken) + " second consumers were let in: " + figures);
   run.expect(progress.wrong == 0,
              std::to_string(progress.wrong) + " packets are not what was sent: " + figures);
   run.written += producer.written();

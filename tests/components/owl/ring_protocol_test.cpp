@@ -190,9 +190,13 @@ TEST(OwlRingMemory, IsReservedBeforeThereIsAnythingInIt) {
 
 // Gives the calling child mounts of its own, as its user namespace's root where it is not root.
 bool may_mount() {
-  const unsigned user = geteuid();
+  const unsigned user = geteuid(), group = getegid();
   if (unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  if (user != 0) std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
+  if (user != 0) {  // a file in there needs an owner and a group
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
+    std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
+  }
   return mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
 }
 
