@@ -28,6 +28,7 @@ PLAIN static void give_back(void* pointer) { (void)pointer; }
 #define free give_back
 #define main molecules_main
 int molecules_main(int argc, char** argv);
+/* The program itself, its accesses hooked. NOLINTNEXTLINE(bugprone-suspicious-include) */
 #include "owl_programs/molecules.c"
 #undef main
 
