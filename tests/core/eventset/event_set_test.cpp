@@ -228,6 +228,44 @@ TEST_F(Measuring, DerivedEventsShareTheirTerms) {
   EXPECT_EQ(events_of_vector(set, 0).error().code, Code::kInvalid);
 }
 
+// What the set counts in three ticks.
+std::vector<int64_t> in_three_ticks(int set) {
+  std::vector<int64_t> values(static_cast<size_t>(event_count_of(set).value_or(0)), -1);
+  EXPECT_TRUE(start_set(set).ok());
+  ticks += 3;
+  EXPECT_TRUE(stop_set(set, values.data()).ok());
+  return values;
+}
+
+TEST_F(Measuring, ARemovedEventLeavesTheTermsThatOthersHave) {
+  const int set = set_of({"PAPI_LST_INS", "alpha::INSTRUCTIONS", "PAPI_BR_INS"});
+  EXPECT_EQ(in_three_ticks(set), (std::vector<int64_t>{9, 6, 30}));
+  ASSERT_TRUE(remove_named_event(set, "PAPI_BR_INS").ok());  // the last one: both its terms are others'
+  EXPECT_EQ(in_three_ticks(set), (std::vector<int64_t>{9, 6}));
+  ASSERT_TRUE(add_named_event(set, "PAPI_BR_INS").ok());
+  ASSERT_TRUE(add_named_event(set, "alpha::CYCLES").ok());
+  ASSERT_TRUE(remove_named_event(set, "alpha::INSTRUCTIONS").ok());  // from between
+  EXPECT_EQ(in_three_ticks(set), (std::vector<int64_t>{9, 30, 3}));
+  ASSERT_TRUE(remove_named_event(set, "PAPI_LST_INS").ok());
+  EXPECT_EQ(in_three_ticks(set), (std::vector<int64_t>{30, 3}));
+  ASSERT_TRUE(remove_named_event(set, "alpha::CYCLES").ok());
+  ASSERT_TRUE(remove_named_event(set, "PAPI_BR_INS").ok());
+  EXPECT_EQ(event_count_of(set).value_or(-1), 0);
+}
+
+TEST_F(Measuring, AnEventThatTheSubstrateRefusesLeavesWhatTheSetCounts) {
+  const int set = set_of({"beta:::a", "beta:::b"});
+  const std::vector<int64_t> before = in_three_ticks(set);
+  EXPECT_EQ(add_named_event(set, "beta:::c").code, Code::kConflict);
+  EXPECT_EQ(event_count_of(set).value_or(-1), 2);
+  EXPECT_EQ(in_three_ticks(set), before);
+  const int one = set_of({"alpha::INSTRUCTIONS", "PAPI_BR_INS"});
+  const std::vector<int64_t> both = in_three_ticks(one);
+  EXPECT_FALSE(add_named_event(one, "alpha::BROKEN").ok());
+  EXPECT_EQ(in_three_ticks(one), both);
+  EXPECT_EQ(events_of_vector(one, 0).error().code, Code::kInvalid);
+}
+
 TEST_F(Measuring, OneSetPerSubstrateAndThreadRuns) {  // PA-2
   const int first = set_of({"alpha::CYCLES"});
   const int second = set_of({"alpha::CYCLES"});
