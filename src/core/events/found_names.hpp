@@ -59,7 +59,7 @@ class FoundNames {
     Name* const next;
     std::atomic<uint64_t> is{0};  // its code, and above it the age in which that was so
   };
-  static constexpr size_t kBuckets = 512;
+  static constexpr size_t kBuckets = 256;
 
   static size_t bucket_of(std::string_view name) noexcept {
     return std::hash<std::string_view>{}(name) % kBuckets;
