@@ -1,5 +1,5 @@
-/* Two ranks; for each line of its input rank 0 prints what a message of 8 bytes between them takes, in nanoseconds: half
-   a round trip, of many. In between both sleep, so that another pair can be measured in turn. */
+/* Two ranks; for each line of its input rank 0 prints what a message of 8 bytes between them takes, in nanoseconds:
+   half a round trip, of many. In between both sleep, so that another pair can be measured in turn. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -18,8 +18,8 @@ void fetch_to_write(const void* line) {
 }
 
 // Where a message's stamp is looked for first: each channel of each sender elsewhere, those of one channel on one page
-// after the other, but not line after line: the receiver's processor would fetch the next one from the sender that has it
-// to write into, as it does where lines follow each other.
+// after the other, but not line after line: there the receiver's processor would fetch the next one from the sender,
+// which has it to write into.
 uint64_t first_slot(int from, uint64_t channel, uint64_t ordinal) {
   constexpr uint64_t kOnPage = 64, kApart = 37;
   const uint64_t mixed = (channel ^ static_cast<uint64_t>(from)) * 0x9e3779b97f4a7c15u;
