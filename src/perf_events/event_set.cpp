@@ -72,8 +72,8 @@ EventSet::~EventSet() {
   if (holds_signal_) release_overflow_signal();
 }
 
-// The one way a set changes: the new set, of the events that are wanted, is opened beside the old one, and only then the
-// old one is closed.
+// The one way a set changes: the new set, of the events that are wanted, is opened beside the old one, and only then
+// the old one is closed.
 Status EventSet::replace(const Configuration& configuration) {
   if (running_) return {Code::kRunning, 0, "the set is counting; stop it before changing it"};
   if (wanted_events_.size() > kMaxEvents)

@@ -14,8 +14,8 @@
 namespace substrata {
 
 // Grows only: what was put in is never moved or freed before the end, and clear() makes it old instead. find() is
-// thread-safe, also beside the others, and signal-safe; a fork may happen at any moment. The caller serialises put() and
-// clear().
+// thread-safe, also beside the others, and signal-safe; a fork may happen at any moment. The caller serialises put()
+// and clear().
 class FoundNames {
  public:
   static constexpr uint32_t kMost = 10'000;  // of all spellings; later ones are not kept
