@@ -1,7 +1,8 @@
 // Walks the lines of /proc/net/dev: "  name: 16 numbers", after two lines of heading.
 #include "interface_table.hpp"
 
-#include <limits>
+#include <charconv>
+#include <system_error>
 
 namespace substrata::net {
 namespace {
@@ -14,17 +15,9 @@ void skip_blanks(std::string_view* text) noexcept {
 
 bool take_number(std::string_view* text, uint64_t* value) noexcept {
   skip_blanks(text);
-  uint64_t number = 0;
-  size_t digits = 0;
-  while (digits < text->size() && (*text)[digits] >= '0' && (*text)[digits] <= '9') {
-    const uint64_t digit = static_cast<uint64_t>((*text)[digits] - '0');
-    if (number > (std::numeric_limits<uint64_t>::max() - digit) / 10) return false;
-    number = number * 10 + digit;
-    ++digits;
-  }
-  if (digits == 0) return false;
-  text->remove_prefix(digits);
-  *value = number;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), *value);
+  if (error != std::errc()) return false;
+  text->remove_prefix(static_cast<size_t>(end - text->data()));
   return true;
 }
 

@@ -72,39 +72,38 @@ EventSet::~EventSet() {
   if (holds_signal_) release_overflow_signal();
 }
 
-// The one way a set changes: the new set is opened beside the old one, and only then the old one is closed.
-Status EventSet::replace(std::vector<uint32_t> events, const Configuration& configuration,
-                         std::vector<Sampling> sampling) {
+// The one way a set changes: the new set, of the events that are wanted, is opened beside the old one, and only then
+// the old one is closed.
+Status EventSet::replace(const Configuration& configuration) {
   if (running_) return {Code::kRunning, 0, "the set is counting; stop it before changing it"};
-  if (events.size() > kMaxEvents)
+  if (wanted_events_.size() > kMaxEvents)
     return {Code::kTooMany, 0, "a set of this substrate holds at most 64 events; use a second set"};
-  Opened opened;
-  events.swap(events_);  // messages name the new events
+  fresh_.begin();
+  wanted_events_.swap(events_);  // messages name the new events
   // Where anything fails, memory too, nothing stays open and the set is as it was.
   struct TakeBack {
     EventSet& set;
-    Opened& opened;
-    std::vector<uint32_t>& former;
     bool due = true;
     ~TakeBack() {
       if (!due) return;
-      set.close_all(&opened);
-      former.swap(set.events_);
+      set.close_all(&set.fresh_);
+      set.wanted_events_.swap(set.events_);
     }
-  } take_back{*this, opened, events};
-  if (const Status status = open_all(events_, configuration, sampling, &opened); !status.ok()) return status;
-  const bool samples =
-      std::any_of(sampling.begin(), sampling.end(), [](const Sampling& s) { return s.period != 0; });
+  } take_back{*this};
+  if (const Status status = open_all(events_, configuration, wanted_sampling_, &fresh_); !status.ok())
+    return status;
+  const bool samples = std::any_of(wanted_sampling_.begin(), wanted_sampling_.end(),
+                                   [](const Sampling& s) { return s.period != 0; });
   if (samples) {
-    if (const Status routed = route_samples(opened, sampling); !routed.ok()) return routed;
+    if (const Status routed = route_samples(fresh_, wanted_sampling_); !routed.ok()) return routed;
   }
   take_back.due = false;
   close_all(&opened_);
   if (holds_signal_) release_overflow_signal();
   holds_signal_ = samples;
-  opened_ = std::move(opened);
+  std::swap(opened_, fresh_);
   configuration_ = configuration;
-  sampling_ = std::move(sampling);
+  sampling_.swap(wanted_sampling_);
   owner_ = this_thread();
   unread_ = false;
   left_on_ = false;
@@ -114,13 +113,19 @@ Status EventSet::replace(std::vector<uint32_t> events, const Configuration& conf
   return kSuccess;
 }
 
+// The same events, sampled as before.
+void EventSet::wish_as_it_is() {
+  wanted_events_ = events_;
+  wanted_sampling_ = sampling_;
+}
+
 Status EventSet::program(const uint32_t* events, uint32_t count) {
-  std::vector<uint32_t> wanted(events, events + count);
-  std::vector<Sampling> sampling(count);
+  wanted_events_.assign(events, events + count);
+  wanted_sampling_.assign(count, Sampling{});
   for (uint32_t i = 0; i < count; ++i)  // an armed event stays armed wherever it moves to
     for (size_t old = 0; old < events_.size(); ++old)
-      if (events_[old] == wanted[i]) sampling[i] = sampling_[old];
-  return replace(std::move(wanted), configuration_, std::move(sampling));
+      if (events_[old] == events[i]) wanted_sampling_[i] = sampling_[old];
+  return replace(configuration_);
 }
 
 Status EventSet::configure(const Configuration& wanted) {
@@ -158,7 +163,8 @@ Status EventSet::configure(const Configuration& wanted) {
     }
     kernel.close(kernel.context, descriptor);
   }
-  return replace(events_, wanted, sampling_);
+  wish_as_it_is();
+  return replace(wanted);
 }
 
 int64_t EventSet::ticks_now() const noexcept {
@@ -169,7 +175,10 @@ Status EventSet::start() noexcept {
   if (running_) return {Code::kRunning, 0, "the set is already counting"};
   // A forked child counts itself, not its parent; counters that were lost are opened anew.
   if (!events_.empty() && (stale() || unread_)) {
-    const Status again = guarded([&] { return replace(events_, configuration_, sampling_); });
+    const Status again = guarded([&] {
+      wish_as_it_is();
+      return replace(configuration_);
+    });
     if (!again.ok()) return again;
   }
   if (left_on_) {
@@ -494,17 +503,17 @@ Status EventSet::arm(uint32_t position, int64_t threshold, bool by_data_address,
   if (by_data_address && shared_.catalogue.encoding(events_[position], &encoding).ok() &&
       std::none_of(encoding->legs.begin(), encoding->legs.end(), has_data_address))
     return {Code::kNoSupport, 0, "the kernel knows no data addresses of this event"};
-  std::vector<Sampling> sampling = sampling_;
-  sampling[position] = {static_cast<uint64_t>(threshold), by_data_address, sink};
-  return replace(events_, configuration_, std::move(sampling));
+  wish_as_it_is();
+  wanted_sampling_[position] = {static_cast<uint64_t>(threshold), by_data_address, sink};
+  return replace(configuration_);
 }
 
 Status EventSet::disarm(uint32_t position) {
   if (position >= events_.size() || sampling_[position].period == 0)
     return {Code::kInvalid, 0, "the event has no overflow to take away"};
-  std::vector<Sampling> sampling = sampling_;
-  sampling[position] = Sampling{};
-  return replace(events_, configuration_, std::move(sampling));
+  wish_as_it_is();
+  wanted_sampling_[position] = Sampling{};
+  return replace(configuration_);
 }
 
 }  // namespace substrata::perf

@@ -102,6 +102,15 @@ class EventSet {
     // The kernel's own counts of this thread, which cost nothing while nobody reads them: once started they are left
     // on, and a start or stop is one read.
     bool stays_on = false;
+
+    // Nothing is open, as in a new one; the memory stays.
+    void begin() noexcept {
+      counters.clear();
+      groups.clear();
+      all_mapped = scales = plain = stays_on = false;
+      ticks_mask = 0;
+      generation = here = 0;
+    }
   };
   struct Total {
     int64_t value;
@@ -133,8 +142,8 @@ class EventSet {
   void unmap_counter(const Counter& counter) const noexcept;
   void close_all(Opened* opened) noexcept;
   Status route_samples(const Opened& opened, const std::vector<Sampling>& sampling);
-  Status replace(std::vector<uint32_t> events, const Configuration& configuration,
-                 std::vector<Sampling> sampling);
+  void wish_as_it_is();
+  Status replace(const Configuration& configuration);
   template <typename Use>
   Status for_each_value(Use use) noexcept;
   template <typename Use>
@@ -156,6 +165,11 @@ class EventSet {
   std::vector<Sampling> sampling_;
   Configuration configuration_{};
   Opened opened_;
+  // For the next change, with the memory of the last one: what is wanted, and what is opened for it.
+  std::vector<uint32_t> wanted_events_;
+  std::vector<Sampling> wanted_sampling_;
+  std::vector<Item> items_;
+  Opened fresh_;
   int64_t last_[kMaxEvents] = {};      // values of the stopped set
   Total last_total_[kMaxEvents] = {};  // the same with times
   int64_t ticks_base_ = 0;

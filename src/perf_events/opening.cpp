@@ -186,8 +186,8 @@ Status EventSet::try_group(const Group& group, Opened* out) noexcept {
 
 Status EventSet::open_all(const std::vector<uint32_t>& events, const Configuration& configuration,
                           const std::vector<Sampling>& sampling, Opened* out) {
-  std::vector<Item> items;
-  items.reserve(events.size());
+  std::vector<Item>& items = items_;
+  items.clear();
   if (const Status status = list_items(events, configuration, &items, &out->ticks_mask); !status.ok())
     return status;
   out->generation = shared_.generation();
@@ -197,6 +197,10 @@ Status EventSet::open_all(const std::vector<uint32_t>& events, const Configurati
                         configuration.granularity == kGranularityThread;
   out->all_mapped = mappable;
 
+  Status status = kSuccess;
+  const bool alike = std::all_of(items.begin(), items.end(), [&](const Item& item) {
+    return item.cpu == items.front().cpu && item.group_class == items.front().group_class;
+  });
   // Groups in the order of their first event; software joins the first hardware group on the same processor.
   std::vector<std::pair<std::pair<int, uint32_t>, std::vector<Item>>> groups;
   const auto group_of = [&groups](int cpu, uint32_t pmu_class) -> std::vector<Item>& {
@@ -205,7 +209,9 @@ Status EventSet::open_all(const std::vector<uint32_t>& events, const Configurati
     groups.push_back({{cpu, pmu_class}, {}});
     return groups.back().second;
   };
-  if (configuration.multiplex != 0) {
+  if (alike && !items.empty() && configuration.multiplex == 0) {
+    status = open_group(items, configuration, sampling, mappable, out);
+  } else if (configuration.multiplex != 0) {
     // Software events always count: they stay together, read by one call.
     for (const Item& item : items) {
       if (item.group_class == kSoftwareClass)
@@ -223,7 +229,6 @@ Status EventSet::open_all(const std::vector<uint32_t>& events, const Configurati
       (hardware != groups.end() ? hardware->second : group_of(item.cpu, kSoftwareClass)).push_back(item);
     }
   }
-  Status status = kSuccess;
   for (const auto& [key, members] : groups) {
     status = open_group(members, configuration, sampling, mappable, out);
     if (!status.ok()) break;

@@ -15,6 +15,7 @@
 #include "recording/memory_sink.hpp"
 #include "sampler/measuring.hpp"
 #include "sampler/mpi_sampler.hpp"
+#include "sampler/placement_watch.hpp"
 #include "sampler/sampler.hpp"
 
 namespace substrata::sampler {
@@ -83,6 +84,18 @@ class SinkOfABusyProgram : public recording::MemorySink {
 };
 
 // At one time the sum over the ranks was shown with fewer bytes than the ranks.
+TEST(Pace, ALongCommandIsLookedAtMoreRarelyAndOneOfManyTasksNoMoreRarelyThanBefore) {
+  constexpr Pace kPace{.least_ns = 50, .times = 2, .task_times = 20};
+  constexpr std::uint64_t kLater = Pace::kDense;
+  EXPECT_EQ(kPace.wait_ns(10, 1, 1), 50);
+  EXPECT_EQ(kPace.wait_ns(100, 1, 1), 200);
+  EXPECT_EQ(kPace.wait_ns(100, kLater - 1, 1), 200);
+  EXPECT_EQ(kPace.wait_ns(100, kLater, 1), 2000);
+  EXPECT_EQ(kPace.wait_ns(100, kLater, 4), 500);
+  EXPECT_EQ(kPace.wait_ns(100, kLater, 100), 200);
+  EXPECT_EQ(kPace.wait_ns(100, kLater, 0), 200);  // nothing is left of the command
+}
+
 TEST(MpiSampler, TheSumOfARowIsThatOfItsRanks) {
   MpiSampler sampler(false);
   const int file = open(sampler.path().c_str(), O_RDWR | O_CLOEXEC);

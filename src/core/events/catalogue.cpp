@@ -109,6 +109,7 @@ Status Catalogue::query(uint32_t code) {
 Result<std::shared_ptr<const EventInfo>> Catalogue::info(uint32_t code) {
   const std::lock_guard guard(lock_);
   if (const auto known = known_infos_.find(code); known != known_infos_.end()) return known->second;
+  const Uncancelled here;
   Result<EventInfo> made = make_info(code);
   if (!made) return made.error();
   auto info = std::make_shared<const EventInfo>(std::move(*made));

@@ -15,6 +15,7 @@
 #include "base/visibility.hpp"
 #include "events/derived.hpp"
 #include "events/event_code.hpp"
+#include "events/found_names.hpp"
 #include "events/listing.hpp"
 #include "events/native_codes.hpp"
 #include "events/preset_recipes.hpp"
@@ -169,11 +170,7 @@ class Catalogue {
   ForkLock lock_;
   // The codes of names that were found, the names of codes, and what was said of codes, of events that stay as they are
   // until clear().
-  struct NameHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view name) const noexcept { return std::hash<std::string_view>{}(name); }
-  };
-  std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> found_names_;
+  FoundNames found_names_;
   std::unordered_map<uint32_t, std::string> known_names_;
   std::unordered_map<uint32_t, std::shared_ptr<const EventInfo>> known_infos_;
   NativeCodes codes_;

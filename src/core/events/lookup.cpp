@@ -168,16 +168,12 @@ Result<Catalogue::Found> Catalogue::look_up(std::string_view name) {
 }
 
 Result<uint32_t> Catalogue::find(std::string_view name) {
-  constexpr size_t kMostNames = 10'000;  // of all spellings
-  const std::lock_guard guard(lock_);
-  if (const auto known = found_names_.find(name); known != found_names_.end()) return known->second;
+  if (uint32_t known = 0; found_names_.find(name, &known)) return known;
   const Uncancelled here;
+  const std::lock_guard guard(lock_);
   const Result<Found> found = look_up(name);
   if (!found) return found.error();
-  if (stays(found->code, found->native.component)) {
-    if (found_names_.size() >= kMostNames) found_names_.clear();
-    found_names_.emplace(name, found->code);
-  }
+  if (stays(found->code, found->native.component)) found_names_.put(name, found->code);
   return found->code;
 }
 

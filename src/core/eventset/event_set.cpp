@@ -18,6 +18,25 @@ uint16_t position_of(uint32_t native, std::vector<uint32_t>* natives) {
   return position;
 }
 
+// The lists of a set that grow in place: as they were, unless they are to stay.
+class CutBack {
+ public:
+  explicit CutBack(EventSet& set) : set_(set), entries_(set.entries.size()), natives_(set.natives.size()) {}
+  CutBack(const CutBack&) = delete;
+  CutBack& operator=(const CutBack&) = delete;
+  ~CutBack() {
+    if (!due_) return;
+    while (set_.entries.size() > entries_) set_.entries.pop_back();
+    set_.natives.resize(natives_);
+  }
+  void forget() noexcept { due_ = false; }
+
+ private:
+  EventSet& set_;
+  size_t entries_, natives_;
+  bool due_ = true;
+};
+
 Status add_resolved(EventSet& set, Result<Composition> composition) {
   if (!composition) return composition.error();
   const uint32_t code = composition->code;
@@ -33,17 +52,16 @@ Status add_resolved(EventSet& set, Result<Composition> composition) {
   if (fresh) {
     if (const Status status = set.bind(*component); !status.ok()) return status;
   }
-  std::vector<EventSet::Entry> entries;
-  entries.reserve(set.entries.size() + 1);
-  entries = set.entries;
-  std::vector<uint32_t> natives;
-  natives.reserve(set.natives.size() + composition->natives.size());
-  natives = set.natives;
-  EventSet::Entry& added = entries.emplace_back(EventSet::Entry{code, std::move(composition->formula), {}});
+  if (const Status status = set.renew_in_child(); !status.ok()) return status;
+  CutBack former(set);
+  EventSet::Entry& added =
+      set.entries.emplace_back(EventSet::Entry{code, std::move(composition->formula), {}});
   added.modelled = composition->modelled || component->has(kModelled);
   added.positions.reserve(composition->natives.size());
-  for (const uint32_t native : composition->natives) added.positions.push_back(position_of(native, &natives));
-  const Status status = set.program(std::move(entries), std::move(natives));
+  for (const uint32_t native : composition->natives)
+    added.positions.push_back(position_of(native, &set.natives));
+  const Status status = set.program(set.entries.size(), set.natives.size());
+  if (status.ok()) former.forget();
   if (!status.ok() && fresh) set.unbind();
   return status;
 }
@@ -57,17 +75,38 @@ Status remove_from(EventSet& set, uint32_t code) {
                                   [&](const EventSet::Entry& entry) { return entry.code == code; });
   if (place == set.entries.end())
     return refuse(Code::kInvalid, "the event 0x%08x is not in the eventset", code);
-  std::vector<EventSet::Entry> entries(set.entries.begin(), place);
-  entries.insert(entries.end(), place + 1, set.entries.end());
+  const bool last = place + 1 == set.entries.end();
+  std::vector<EventSet::Entry> entries;
   std::vector<uint32_t> natives;
-  natives.reserve(set.natives.size());
-  for (EventSet::Entry& entry : entries)
-    for (uint16_t& position : entry.positions) position = position_of(set.natives[position], &natives);
+  size_t kept = 0;  // what the others have, where it stays in its order
+  if (last) {
+    for (auto other = set.entries.begin(); other != place; ++other)
+      for (const uint16_t position : other->positions) kept = std::max<size_t>(kept, position + 1u);
+  } else {
+    entries.reserve(set.entries.size() - 1);
+    entries.assign(set.entries.begin(), place);
+    entries.insert(entries.end(), place + 1, set.entries.end());
+    natives.reserve(set.natives.size());
+    for (EventSet::Entry& entry : entries)
+      for (uint16_t& position : entry.positions) position = position_of(set.natives[position], &natives);
+  }
   if (place->armed) {
     const Status status = keep_note(set.table->disarm(set.set, place->positions[0]));
     if (!status.ok()) return status;
   }
-  const Status status = set.program(std::move(entries), std::move(natives));
+  if (const Status status = set.renew_in_child(); !status.ok()) return status;
+  Status status = kSuccess;
+  if (last) {
+    status = set.program(set.entries.size() - 1, kept);
+  } else {
+    set.entries.swap(entries);
+    set.natives.swap(natives);
+    status = set.program(set.entries.size(), set.natives.size());
+    if (!status.ok()) {
+      set.entries.swap(entries);
+      set.natives.swap(natives);
+    }
+  }
   if (status.ok()) set.forget_overflow(code);
   return status;
 }

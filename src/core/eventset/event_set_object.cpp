@@ -180,22 +180,20 @@ Status EventSet::renew_in_child() {
   return rearm_in_child();
 }
 
-Status EventSet::program(std::vector<Entry> new_entries, std::vector<uint32_t> new_natives) {
-  if (const Status status = renew_in_child(); !status.ok()) return status;
+Status EventSet::program(size_t entry_count, size_t native_count) {
   const uint32_t limit = (state & kSetMultiplexing) != 0 ? table->max_multiplexed : table->max_events;
-  if (new_natives.size() > limit)
+  if (native_count > limit)
     return refuse(Code::kConflict, "%s counts at most %u events at once%s", component->name(), limit,
                   (state & kSetMultiplexing) != 0 ? "" : "; multiplexing may allow more");
   // Memory first, so that nothing can fail once the substrate has agreed.
-  native_values.reserve(new_natives.size());
-  native_details.reserve(new_natives.size());
-  values.reserve(new_entries.size());
-  last.reserve(new_entries.size());
-  const Status status =
-      keep_note(table->program(set, new_natives.data(), static_cast<uint32_t>(new_natives.size())));
+  native_values.reserve(native_count);
+  native_details.reserve(native_count);
+  values.reserve(entry_count);
+  last.reserve(entry_count);
+  const Status status = keep_note(table->program(set, natives.data(), static_cast<uint32_t>(native_count)));
   if (!status.ok()) return status;
-  entries.swap(new_entries);
-  natives.swap(new_natives);
+  while (entries.size() > entry_count) entries.pop_back();
+  natives.resize(native_count);
   native_values.assign(natives.size(), 0);
   native_details.assign(natives.size(), ValueDetail{});
   values.assign(entries.size(), 0);

@@ -68,8 +68,9 @@ class alignas(kCacheLine) EventSet {
 
   Status bind(Component& to);
   void unbind() noexcept;
-  // The whole new list: all or nothing.
-  Status program(std::vector<Entry> new_entries, std::vector<uint32_t> new_natives);
+  // The first so many of `entries` and `natives` become the set's, and the others go; refused, both lists are as they
+  // were. After renew_in_child, which needs the former lists.
+  Status program(size_t entry_count, size_t native_count);
   Status apply(const Configuration& wanted);
   // The same with a new set of the substrate, multiplexed by the layer or not.
   Status exchange(bool multiplexed, const Configuration& wanted);

@@ -41,8 +41,9 @@ void Registry::set_built_in(const BuiltIn* list) noexcept {
 }
 
 void Registry::load() {
+  if (loaded_.load(std::memory_order_acquire) != 0) return;
   const std::lock_guard guard(lock_);
-  if (loaded_) return;
+  if (loaded_.load(std::memory_order_relaxed) != 0) return;
   load_built_in();
   load_plug_ins();
   if (const char* list = environment("PAPI_DISABLE_COMPONENTS"); list != nullptr) {
@@ -51,7 +52,10 @@ void Registry::load() {
         component->disable("disabled by PAPI_DISABLE_COMPONENTS; take it out of that list to use it");
     }
   }
-  loaded_ = true;  // only now: where memory was too short for all of it, the next call goes on
+  for (size_t i = 0; i < std::min(kQuick, components_.size()); ++i)
+    quick_[i].store(components_[i].get(), std::memory_order_relaxed);
+  // Only now: where memory was too short for all of it, the next call goes on.
+  loaded_.store(static_cast<int>(components_.size()) + 1, std::memory_order_release);
 }
 
 void Registry::load_built_in() {
@@ -150,16 +154,20 @@ void Registry::close_all() {
   for (Component* component : order) component->close();
   const std::lock_guard guard(lock_);
   refusals_.clear();
-  loaded_ = false;
+  loaded_.store(0, std::memory_order_release);
 }
 
 int Registry::count() {
+  if (const int loaded = loaded_.load(std::memory_order_acquire); loaded != 0) return loaded - 1;
   const std::lock_guard guard(lock_);
   load();
   return static_cast<int>(components_.size());
 }
 
 Component* Registry::at(int index) {
+  if (index >= 0 && index < loaded_.load(std::memory_order_acquire) - 1 &&
+      static_cast<size_t>(index) < kQuick)
+    return quick_[static_cast<size_t>(index)].load(std::memory_order_relaxed);
   const std::lock_guard guard(lock_);
   load();
   if (index < 0 || static_cast<size_t>(index) >= components_.size()) return nullptr;

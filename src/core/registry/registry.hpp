@@ -1,6 +1,9 @@
 // All substrates of this process: the built-in list and the plug-ins found on SUBSTRATA_PLUGIN_PATH.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,11 +57,14 @@ class Registry {
   void load_plug_ins();
   Component* known(std::string_view name) const noexcept;
   void load_plug_in(const std::string& path, const std::string& name);
+  // The first components once more, for who asks without the lock while the list is loaded.
+  static constexpr size_t kQuick = 64;
+  std::array<std::atomic<Component*>, kQuick> quick_{};
+  std::atomic<int> loaded_{0};  // one more than there are components; 0: the list is not loaded
   ForkLock lock_;
   Host host_;
   std::string root_;                   // of a recorded machine (SUBSTRATA_ROOT), or empty
   const BuiltIn* built_in_ = nullptr;  // what is not loaded yet
-  bool loaded_ = false;
   std::vector<std::unique_ptr<Component>> components_;
   std::vector<std::string> refusals_;
 };

@@ -1,14 +1,19 @@
 // Reads /proc/PID/task: where a task is, how long it ran and waited, how often it moved.
 #include "sampler/placement_watch.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <vector>
 
 #include "base/parse.hpp"
 #include "base/whole_file.hpp"
+#include "sampler/descriptor.hpp"
 #include "sampler/sampler.hpp"
 #include "topology/machine.hpp"
 
@@ -16,6 +21,18 @@ namespace substrata::sampler {
 namespace {
 
 constexpr std::size_t kMostTasks = 4096;
+
+// A file of /proc by as few system calls as it takes: what is shorter than half a page is there with the first read.
+std::string text_of(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string out;
+  char bytes[8192];
+  for (ssize_t got = 0; file.get() >= 0 && (got = read(file.get(), bytes, sizeof bytes)) > 0;) {
+    out.append(bytes, static_cast<std::size_t>(got));
+    if (got < 2048) break;
+  }
+  return out;
+}
 
 std::int64_t rank_from_environment(pid_t pid) {
   const std::string all = '\0' + contents_of("/proc/" + std::to_string(pid) + "/environ");
@@ -44,71 +61,89 @@ bool power_of_two(std::uint64_t number) { return (number & (number - 1)) == 0; }
 
 }  // namespace
 
-PlacementWatch::PlacementWatch(pid_t command, std::int64_t least_ns, std::int64_t times, std::int64_t rank)
-    : least_ns_(least_ns), times_(times), rank_(rank), begin_ns_(raw_now_ns()), processes_{command} {}
+// What /proc/PID/task/TID/stat says.
+struct PlacementWatch::Stat {
+  std::string name;
+  int processor = -1;
+  int threads = 0;
+
+  static std::optional<Stat> of(pid_t pid, pid_t tid) {
+    const std::string text =
+        text_of("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/stat");
+    const std::size_t open = text.find('('), close = text.rfind(')');
+    if (open == std::string::npos || close == std::string::npos) return std::nullopt;  // it has gone
+    const std::vector<std::string> fields = split_list(std::string_view(text).substr(close + 1), " \n");
+    // proc(5) counts from 1, and two fields stand before these.
+    constexpr std::size_t kThreads = 20 - 3, kProcessor = 39 - 3;
+    Stat out{text.substr(open + 1, close - open - 1)};
+    if (fields.size() <= kProcessor || !parse_number(fields[kProcessor], &out.processor) ||
+        !parse_number(fields[kThreads], &out.threads))
+      return std::nullopt;
+    return out;
+  }
+};
+
+PlacementWatch::PlacementWatch(pid_t command, const Pace& pace, std::int64_t rank)
+    : pace_(pace), rank_(rank), begin_ns_(raw_now_ns()), processes_{command} {}
 
 void PlacementWatch::look() {
   const std::int64_t now = raw_now_ns();
   if (now < next_ns_) return;
   ++looks_;
   last_ns_ = now;
+  std::int64_t tasks = 0;
   // A copy: children that are found are looked at in the same pass.
   std::vector<pid_t> open(processes_.begin(), processes_.end());
   while (!open.empty()) {
     const pid_t pid = open.back();
     open.pop_back();
     const std::string folder = "/proc/" + std::to_string(pid) + "/task";
-    const std::vector<pid_t> tids = tasks_of(folder);
+    const std::optional<Stat> first = Stat::of(pid, pid);
+    const std::vector<pid_t> tids = first && first->threads == 1 ? std::vector<pid_t>{pid} : tasks_of(folder);
     if (tids.empty()) {
       processes_.erase(pid);
       continue;
     }
     for (const pid_t tid : tids) {
-      look_at_task(pid, tid);
+      ++tasks;
+      if (const std::optional<Stat> stat = tid == pid ? first : Stat::of(pid, tid))
+        look_at_task(pid, tid, *stat);
       for (const std::string& child :
-           split_list(contents_of(folder + "/" + std::to_string(tid) + "/children"), " ")) {
+           split_list(text_of(folder + "/" + std::to_string(tid) + "/children"), " ")) {
         pid_t number = 0;
         if (parse_number(child, &number) && processes_.insert(number).second) open.push_back(number);
       }
     }
   }
-  next_ns_ = now + std::max(least_ns_, times_ * (raw_now_ns() - now));
+  next_ns_ = now + pace_.wait_ns(raw_now_ns() - now, looks_, tasks);
 }
 
-void PlacementWatch::look_at_task(pid_t pid, pid_t tid) {
+void PlacementWatch::look_at_task(pid_t pid, pid_t tid, const Stat& stat) {
   const auto key = std::pair(pid, tid);
   if (tasks_.size() >= kMostTasks && tasks_.count(key) == 0) {
     left_out_.insert(tid);
     return;
   }
   const std::string folder = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
-  const std::string stat = contents_of(folder + "/stat");
-  const std::size_t open = stat.find('('), close = stat.rfind(')');
-  if (open == std::string::npos || close == std::string::npos) return;  // it has gone
-  std::istringstream rest(stat.substr(close + 1));
-  const std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
-  constexpr std::size_t kProcessor = 39 - 3;  // proc(5) counts from 1, and two fields stand before these
-  int processor = -1;
-  if (fields.size() <= kProcessor || !parse_number(fields[kProcessor], &processor)) return;
   std::int64_t ran = 0, waited = 0;
-  std::istringstream(contents_of(folder + "/schedstat")) >> ran >> waited;
+  std::istringstream(text_of(folder + "/schedstat")) >> ran >> waited;
 
   Watched& one = tasks_[key];
   one.task.pid = pid;
   one.task.tid = tid;
-  one.task.name = stat.substr(open + 1, close - open - 1);
-  one.task.ran[processor] += 1e-9 * static_cast<double>(std::max<std::int64_t>(0, ran - one.ran_ns));
+  one.task.name = stat.name;
+  one.task.ran[stat.processor] += 1e-9 * static_cast<double>(std::max<std::int64_t>(0, ran - one.ran_ns));
   one.ran_ns = ran;
   one.task.ran_s = 1e-9 * static_cast<double>(ran);
   one.task.waited_s = 1e-9 * static_cast<double>(waited);
   std::int64_t moves = 0;
   one.task.moves_counted =
-      parse_integer(value_of_key(contents_of(folder + "/sched"), "se.nr_migrations"), &moves);
+      parse_integer(value_of_key(text_of(folder + "/sched"), "se.nr_migrations"), &moves);
   if (one.task.moves_counted)
     one.task.moves = moves;
   else
-    one.task.moves += one.processor >= 0 && one.processor != processor;
-  one.processor = processor;
+    one.task.moves += one.processor >= 0 && one.processor != stat.processor;
+  one.processor = stat.processor;
   // What changes rarely is read more and more rarely.
   if (power_of_two(++one.looks)) {
     one.task.allowed =

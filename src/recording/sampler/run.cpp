@@ -116,10 +116,11 @@ Outcome run_sampled(const Plan& plan, const Destination& destination) {
   Child child(plan.command, environment, plan.silent);
 
   Sampler sampler(child.pid(), true, plan.node);
-  // Half a percent of the time at most: it must not disturb what is recorded.
-  constexpr std::int64_t kBetweenLooks = 50'000'000, kTimes = 200;
+  // Half a percent of a processor at most, and later a fiftieth of a percent for each task: it must not disturb what is
+  // recorded.
+  constexpr Pace kPace{.least_ns = 50'000'000, .times = 200, .task_times = 5000};
   std::optional<PlacementWatch> placement;
-  if (plan.placement) placement.emplace(child.pid(), kBetweenLooks, kTimes, plan.rank);
+  if (plan.placement) placement.emplace(child.pid(), kPace, plan.rank);
   const TryAdd try_add = [&](const std::string& name) { return sampler.try_add(name); };
   std::vector<std::string> refused, notes;
   Outcome outcome;

@@ -70,7 +70,7 @@ struct Shim {
 };
 
 // Never destroyed: the program may call MPI from its own exit handlers. Making it needs no memory.
-inline Shim& shim() {
+[[gnu::always_inline]] inline Shim& shim() {
   static Immortal<Shim> one;
   return *one;
 }

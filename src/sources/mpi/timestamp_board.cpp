@@ -17,11 +17,14 @@ void fetch_to_write(const void* line) {
 #endif
 }
 
-// Where a message's stamp is looked for first: those of one channel one after the other, each channel of each
-// sender elsewhere.
+// Where a message's stamp is looked for first: each channel of each sender elsewhere, those of one channel on one page
+// after the other, but not line after line: there the receiver's processor would fetch the next one from the sender,
+// which has it to write into.
 uint64_t first_slot(int from, uint64_t channel, uint64_t ordinal) {
+  constexpr uint64_t kOnPage = 64, kApart = 37;
   const uint64_t mixed = (channel ^ static_cast<uint64_t>(from)) * 0x9e3779b97f4a7c15u;
-  return (mixed >> 32) + ordinal;
+  const uint64_t in_order = (mixed >> 32) + ordinal;
+  return (in_order & ~(kOnPage - 1)) | (in_order * kApart & (kOnPage - 1));
 }
 }  // namespace
 
@@ -52,7 +55,8 @@ bool TimestampBoard::put(int from, int to, uint64_t channel, uint64_t ordinal, c
     place.ordinal = ordinal;
     place.stamp = stamp;
     place.state.store(kFull, std::memory_order_release);
-    fetch_to_write(&slot(to, first + i + 1));  // from the receiver's: it has emptied it long ago
+    // The next one's, from the receiver's cache: it has emptied it long ago.
+    fetch_to_write(&slot(to, first_slot(from, channel, ordinal + 1)));
     return true;
   }
   return false;

@@ -228,6 +228,43 @@ TEST_F(Measuring, DerivedEventsShareTheirTerms) {
   EXPECT_EQ(events_of_vector(set, 0).error().code, Code::kInvalid);
 }
 
+// What the set counts in so many ticks.
+std::vector<int64_t> counted(int set, int64_t in_ticks) {
+  std::vector<int64_t> values(static_cast<size_t>(event_count_of(set).value_or(0)), -1);
+  EXPECT_TRUE(start_set(set).ok());
+  ticks += in_ticks;
+  EXPECT_TRUE(stop_set(set, values.data()).ok());
+  return values;
+}
+
+TEST_F(Measuring, ARemovedEventLeavesTheTermsThatOthersHave) {
+  const int set = set_of({"PAPI_LST_INS", "alpha::INSTRUCTIONS", "PAPI_BR_INS"});
+  EXPECT_EQ(counted(set, 3), (std::vector<int64_t>{9, 6, 30}));
+  ASSERT_TRUE(remove_named_event(set, "PAPI_BR_INS").ok());  // the last one: the others have its terms
+  EXPECT_EQ(counted(set, 5), (std::vector<int64_t>{15, 10}));
+  ASSERT_TRUE(add_named_event(set, "PAPI_BR_INS").ok());
+  ASSERT_TRUE(add_named_event(set, "alpha::CYCLES").ok());
+  ASSERT_TRUE(remove_named_event(set, "alpha::INSTRUCTIONS").ok());  // from between
+  EXPECT_EQ(counted(set, 7), (std::vector<int64_t>{21, 70, 7}));
+  ASSERT_TRUE(remove_named_event(set, "PAPI_LST_INS").ok());
+  EXPECT_EQ(counted(set, 9), (std::vector<int64_t>{90, 9}));
+  ASSERT_TRUE(remove_named_event(set, "alpha::CYCLES").ok());
+  ASSERT_TRUE(remove_named_event(set, "PAPI_BR_INS").ok());
+  EXPECT_EQ(event_count_of(set).value_or(-1), 0);
+}
+
+TEST_F(Measuring, AnEventThatTheSubstrateRefusesLeavesWhatTheSetCounts) {
+  const int set = set_of({"beta:::a", "beta:::b"});
+  EXPECT_EQ(counted(set, 3), (std::vector<int64_t>{3, 6}));
+  EXPECT_EQ(add_named_event(set, "beta:::c").code, Code::kConflict);
+  EXPECT_EQ(event_count_of(set).value_or(-1), 2);
+  EXPECT_EQ(counted(set, 5), (std::vector<int64_t>{5, 10}));
+  const int one = set_of({"alpha::INSTRUCTIONS", "PAPI_BR_INS"});
+  EXPECT_EQ(counted(one, 3), (std::vector<int64_t>{6, 30}));
+  EXPECT_FALSE(add_named_event(one, "alpha::BROKEN").ok());
+  EXPECT_EQ(counted(one, 5), (std::vector<int64_t>{10, 50}));
+}
+
 TEST_F(Measuring, OneSetPerSubstrateAndThreadRuns) {  // PA-2
   const int first = set_of({"alpha::CYCLES"});
   const int second = set_of({"alpha::CYCLES"});

@@ -151,15 +151,15 @@ const Call kCalls[] = {
     {"StartAndStop", nullptr,
      [](Hot& h) { return PAPI_start(h.two) == PAPI_OK && PAPI_stop(h.two, h.values) == PAPI_OK; }, 770, 0},
     {"NameToCode", nullptr,
-     [](Hot& h) { return PAPI_event_name_to_code("perf::TASK-CLOCK", &h.code) == PAPI_OK; }, 380, 0},
+     [](Hot& h) { return PAPI_event_name_to_code("perf::TASK-CLOCK", &h.code) == PAPI_OK; }, 235, 0},
     {"CodeToName", nullptr, [](Hot& h) { return PAPI_event_code_to_name(h.code, h.name) == PAPI_OK; }, 290,
      0},
-    {"EventInfo", nullptr, [](Hot& h) { return PAPI_get_event_info(h.code, &h.info) == PAPI_OK; }, 1720, 0},
+    {"EventInfo", nullptr, [](Hot& h) { return PAPI_get_event_info(h.code, &h.info) == PAPI_OK; }, 1370, 0},
     {"AddAndRemove", nullptr,
      [](Hot& h) {
        return PAPI_add_event(h.empty, h.code) == PAPI_OK && PAPI_remove_event(h.empty, h.code) == PAPI_OK;
      },
-     8200, 16},
+     5500, 2},
 };
 
 class CostOf : public testing::TestWithParam<Call> {

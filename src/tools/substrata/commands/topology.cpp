@@ -75,9 +75,9 @@ std::vector<topology::Sensor> sensors_here() {
 
 // Runs the command, and looks where it is until it ends.
 recording::Placement watch(const std::vector<std::string>& command, int* status) {
-  constexpr std::int64_t kBetweenLooks = 10'000'000, kTimes = 100;
+  constexpr std::int64_t kBetweenLooks = 10'000'000;
   Child child(command, {});
-  PlacementWatch places(child.pid(), kBetweenLooks, kTimes);
+  PlacementWatch places(child.pid(), {.least_ns = kBetweenLooks, .times = 100});
   child.go();
   pollfd end{child.signals(), POLLIN, 0};
   bool ended = false;
