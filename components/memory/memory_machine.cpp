@@ -222,9 +222,6 @@ bool parse_machine_parameters(std::string_view text, MachineParameters* out, std
 
 namespace substrata::built_in {
 
-void memory() {
-  static_cast<void>(memory::kSource.try_add());
-  workloads::ListedMachine<memory::Memory>::add();
-}
+void memory() { workloads::ListedMachine<memory::Memory>::add(memory::kSource); }
 
 }  // namespace substrata::built_in

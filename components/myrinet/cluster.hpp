@@ -130,6 +130,9 @@ class Cluster {
   // Looks at the clocks' errors now; done at every correction as well.
   void measure_clocks();
 
+  // What the message's packets and its end have in common; the rest stays as it is.
+  static void describe(const Message& message, substrata_transaction& shown) noexcept;
+
  private:
   enum Kind : std::uint32_t {
     kPost,
@@ -274,7 +277,6 @@ class Cluster {
   void on_answered();
   void on_table_seen(std::uint32_t node);
 
-  static void describe(const Message& message, substrata_transaction& shown) noexcept;
   // Before the first stage at a side: is its monitor on?
   static void set_monitored(Packet& packet, bool monitored) noexcept {
     const auto rest = static_cast<std::uint16_t>(packet.shown.flags & ~kNotMonitored);

@@ -489,9 +489,6 @@ struct Numachine {
 
 namespace substrata::built_in {
 
-void numachine() {
-  static_cast<void>(numachine::kSource.try_add());
-  workloads::ListedMachine<numachine::Numachine>::add();
-}
+void numachine() { workloads::ListedMachine<numachine::Numachine>::add(numachine::kSource); }
 
 }  // namespace substrata::built_in

@@ -8,8 +8,8 @@
 #include "in_terminal.hpp"
 #include "support/kernel_events.hpp"
 #include "support/lines.hpp"
-#include "support/program.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/tool.hpp"
 
 namespace {
 
@@ -19,8 +19,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
-
-Ran tool(const std::string& arguments) { return shell(SUBSTRATA_TOOL " " + arguments); }
 
 std::vector<std::string> words(const std::string& typed) {
   const Ran ran = tool("completion words " + typed);

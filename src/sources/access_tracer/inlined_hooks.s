@@ -6,24 +6,16 @@
 
 	.macro call target:vararg
 	.set .Lsubstrata_is_inlined, 0
-	.irp name, read, unaligned_read, volatile_read, unaligned_volatile_read
+	.irp access, read, write
+	.irp name, \access, unaligned_\access, volatile_\access, unaligned_volatile_\access
 	.irp size, 1, 2, 4, 8, 16
 	.ifc \target, __tsan_\name\size@PLT
-	substrata_access read\size
+	substrata_access \access\size
 	.endif
 	.ifc \target, __tsan_\name\size
-	substrata_access read\size
+	substrata_access \access\size
 	.endif
 	.endr
-	.endr
-	.irp name, write, unaligned_write, volatile_write, unaligned_volatile_write
-	.irp size, 1, 2, 4, 8, 16
-	.ifc \target, __tsan_\name\size@PLT
-	substrata_access write\size
-	.endif
-	.ifc \target, __tsan_\name\size
-	substrata_access write\size
-	.endif
 	.endr
 	.endr
 	.ifc \target, __tsan_func_entry@PLT

@@ -32,30 +32,31 @@ class Feed {
   }
   void publish(const substrata_transaction& t) { publisher_.publish(t); }
   void access(uint64_t address, uint16_t kind = SUBSTRATA_READ, uint16_t state = 0, uint32_t size = 8) {
-    substrata_transaction t{};
-    t.time = ++time_;
-    t.address = address;
-    t.kind = kind;
+    substrata_transaction t = next(address, kind, size);
     t.state = state;
-    t.size = size;
     publish(t);
   }
   // An access that carries its value.
   void value(uint64_t address, uint64_t value, uint16_t kind = SUBSTRATA_WRITE, uint64_t site = 0,
              uint32_t size = 8) {
-    substrata_transaction t{};
-    t.time = ++time_;
-    t.address = address;
+    substrata_transaction t = next(address, kind, size);
     t.site = site;
     t.detail = value;
-    t.kind = kind;
-    t.size = size;
     t.flags = SUBSTRATA_FLAG_VALUE;
     publish(t);
   }
   const char* name() const { return name_.c_str(); }
 
  private:
+  substrata_transaction next(uint64_t address, uint16_t kind, uint32_t size) {
+    substrata_transaction t{};
+    t.time = ++time_;
+    t.address = address;
+    t.kind = kind;
+    t.size = size;
+    return t;
+  }
+
   std::string name_;
   client::feed::Publisher publisher_;
   uint64_t time_ = 0;

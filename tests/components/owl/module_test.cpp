@@ -274,17 +274,24 @@ TEST(OwlLog, ShortLogIsDeliveredWhenTheTriggerFires) {  // OW-7
   EXPECT_EQ(signalled, 0x1234u);
 }
 
+using Signals = std::vector<std::pair<uint64_t, uint32_t>>;
+// Every signal of the module from now on, with this field of what caused it, and the reason.
+template <uint64_t substrata_transaction::*kField>
+void keep_signals(TestCapsule& capsule, Signals* signals) {
+  substrata_owl_on_signal(
+      capsule.get(),
+      [](void* owner, const substrata_transaction* cause, uint32_t reason) {
+        static_cast<Signals*>(owner)->emplace_back(cause->*kField, reason);
+      },
+      signals);
+}
+
 TEST(OwlGuard, SignalsOnTheViolatingAccess) {  // OW-10
   Feed feed("owl.test.guard");
   TestCapsule capsule(feed.name(), "guard",
                       "low0=0x1000:high0=0x1fff:deny0=2:low1=0x3000:high1=0x3007:deny1=3:within_high=0xffff");
-  std::vector<std::pair<uint64_t, uint32_t>> signalled;
-  substrata_owl_on_signal(
-      capsule.get(),
-      [](void* owner, const substrata_transaction* cause, uint32_t reason) {
-        static_cast<std::vector<std::pair<uint64_t, uint32_t>>*>(owner)->emplace_back(cause->address, reason);
-      },
-      &signalled);
+  Signals signalled;
+  keep_signals<&substrata_transaction::address>(capsule, &signalled);
   feed.access(0x1800, SUBSTRATA_READ);
   feed.access(0xffc, SUBSTRATA_WRITE, 0, 4);
   feed.access(0xffc, SUBSTRATA_WRITE, 0, 8);  // reaches into the range
@@ -293,8 +300,7 @@ TEST(OwlGuard, SignalsOnTheViolatingAccess) {  // OW-10
   feed.access(0x2fff, SUBSTRATA_READ, 0, 1);
   feed.access(0x10000, SUBSTRATA_READ, 0, 1);
   substrata_flush();
-  const std::vector<std::pair<uint64_t, uint32_t>> expected{
-      {0xffc, 0}, {0x1fff, 0}, {0x3000, 1}, {0x10000, 4}};
+  const Signals expected{{0xffc, 0}, {0x1fff, 0}, {0x3000, 1}, {0x10000, 4}};
   EXPECT_EQ(signalled, expected);
   EXPECT_EQ(capsule.metric("VIOLATIONS"), 4u);
   EXPECT_EQ(capsule.metric("CHECKED"), 7u);
@@ -326,20 +332,15 @@ TEST(OwlGuard, SignalsOnAValueOutsideItsBounds) {
   Feed feed("owl.test.guard-values");
   TestCapsule capsule(feed.name(), "guard",
                       "values_low=0x1000:values_high=0x1fff:value_low=10:value_high=20");
-  std::vector<std::pair<uint64_t, uint32_t>> signalled;
-  substrata_owl_on_signal(
-      capsule.get(),
-      [](void* owner, const substrata_transaction* cause, uint32_t reason) {
-        static_cast<std::vector<std::pair<uint64_t, uint32_t>>*>(owner)->emplace_back(cause->detail, reason);
-      },
-      &signalled);
+  Signals signalled;
+  keep_signals<&substrata_transaction::detail>(capsule, &signalled);
   feed.value(0x1000, 10);
   feed.value(0x1000, 9);
   feed.value(0x1ff8, 21, SUBSTRATA_READ);
   feed.value(0x2000, 21);                      // elsewhere
   feed.access(0x1000, SUBSTRATA_WRITE, 0, 8);  // its value is not known
   substrata_flush();
-  EXPECT_EQ(signalled, (std::vector<std::pair<uint64_t, uint32_t>>{{9, 5}, {21, 5}}));
+  EXPECT_EQ(signalled, (Signals{{9, 5}, {21, 5}}));
   EXPECT_EQ(capsule.metric("VIOLATIONS"), 2u);
 }
 

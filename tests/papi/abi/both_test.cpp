@@ -46,6 +46,13 @@ class BothGenerations : public testing::Test {
   int (*read_)(int, long long*) = nullptr;
 };
 
+// Starts an eventset by the functions of one of the two.
+void start(int (*create)(int*), int (*add)(int, const char*), int (*start)(int), int* set) {
+  ASSERT_EQ(create(set), PAPI_OK);
+  ASSERT_EQ(add(*set, "example:::constant"), PAPI_OK);
+  ASSERT_EQ(start(*set), PAPI_OK);
+}
+
 // PA-11: a process may hold either or both; one layer below, so both see the same components.
 TEST_F(BothGenerations, LiveInOneProcess) {
   EXPECT_EQ(init_(0x07000000), PAPI_EINVAL);
@@ -58,9 +65,7 @@ TEST_F(BothGenerations, LiveInOneProcess) {
 TEST_F(BothGenerations, ShuttingOneDownLeavesTheOthersEventsetCounting) {
   int set = PAPI_NULL;
   long long value = -1;
-  ASSERT_EQ(PAPI_create_eventset(&set), PAPI_OK);
-  ASSERT_EQ(PAPI_add_named_event(set, "example:::constant"), PAPI_OK);
-  ASSERT_EQ(PAPI_start(set), PAPI_OK);
+  start(PAPI_create_eventset, PAPI_add_named_event, PAPI_start, &set);
   shut_down_();
   EXPECT_EQ(PAPI_stop(set, &value), PAPI_OK);
   EXPECT_EQ(value, 42);
@@ -76,9 +81,7 @@ TEST_F(BothGenerations, ShuttingOneDownTwiceLeavesTheOtherInitialised) {
 TEST_F(BothGenerations, ShuttingOneDownEndsItsOwnEventsets) {
   int set = PAPI_NULL;
   long long value = -1;
-  ASSERT_EQ(create_(&set), PAPI_OK);
-  ASSERT_EQ(add_(set, "example:::constant"), PAPI_OK);
-  ASSERT_EQ(start_(set), PAPI_OK);
+  start(create_, add_, start_, &set);
   shut_down_();
   EXPECT_EQ(read_(set, &value), PAPI_ENOEVST);
   set = PAPI_NULL;

@@ -39,30 +39,20 @@ static void read_metrics(void* instance, uint64_t* out) {
 }
 
 static const struct substrata_owl_module module = {
-    sizeof(struct substrata_owl_module),
+    .struct_size = sizeof(struct substrata_owl_module),
 #if defined(BAD_VERSION)
-    SUBSTRATA_OWL_MODULE_ABI + 1,
+    .abi = SUBSTRATA_OWL_MODULE_ABI + 1,
 #else
-    SUBSTRATA_OWL_MODULE_ABI,
+    .abi = SUBSTRATA_OWL_MODULE_ABI,
 #endif
-    "bad",
-    "is refused",
-    "",
-    NULL,
-    0,
-    0,
-    NULL,
-    cost,
-    create,
-    destroy,
-    observe,
-    NULL,
-    read_metrics,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
+    .name = "bad",
+    .summary = "is refused",
+    .packets = "",
+    .cost = cost,
+    .create = create,
+    .destroy = destroy,
+    .observe = observe,
+    .read = read_metrics,
 };
 static const struct substrata_owl_module* const list[] = {&module, NULL};
 
