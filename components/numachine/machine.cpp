@@ -243,15 +243,7 @@ constexpr Parameter kParameters[] = {
 };
 
 workloads::SynchronisationCosts costs(const Parameters& p) {
-  const Time trip = kSynchronisationCycles * p.bus_ps;
-  return {.lock = trip,
-          .unlock = trip,
-          .hand_over = trip,
-          .barrier = trip,
-          .send = trip,
-          .receive = trip,
-          .message = trip,
-          .message_byte = p.bus_ps / 8};
+  return workloads::SynchronisationCosts::all(kSynchronisationCycles * p.bus_ps, p.bus_ps / 8);
 }
 
 }  // namespace

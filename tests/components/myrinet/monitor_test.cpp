@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "entry_points.hpp"
-#include "published_message.hpp"
 #include "support/opened_substrate.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/transactions.hpp"
 
 namespace substrata::myrinet::test {
 namespace {
@@ -501,13 +501,13 @@ class Rank {
   }
   // `operation`: of a message inside a collective operation, its number.
   void send(uint32_t to, uint32_t bytes, uint64_t at_ns, uint16_t flags = 0, uint64_t operation = 0) {
-    substrata_transaction t = published_message(SUBSTRATA_SEND, rank_, to, bytes, at_ns);
+    substrata_transaction t = tests::message(SUBSTRATA_SEND, rank_, to, bytes, at_ns);
     t.flags = flags;
     t.address = operation;
     sends_.publish(t);
   }
   void receive(uint32_t from, uint32_t bytes, uint64_t sent_ns, uint64_t at_ns) {
-    substrata_transaction t = published_message(SUBSTRATA_RECEIVE, from, rank_, bytes, at_ns);
+    substrata_transaction t = tests::message(SUBSTRATA_RECEIVE, from, rank_, bytes, at_ns);
     t.start = sent_ns;
     receives_.publish(t);
   }

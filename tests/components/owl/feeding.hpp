@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "support/sanitized.hpp"
+#include "support/transactions.hpp"
 
 namespace substrata::owl::test {
 
@@ -32,14 +33,14 @@ class Feed {
   }
   void publish(const substrata_transaction& t) { publisher_.publish(t); }
   void access(uint64_t address, uint16_t kind = SUBSTRATA_READ, uint16_t state = 0, uint32_t size = 8) {
-    substrata_transaction t = next(address, kind, size);
+    substrata_transaction t = tests::access(kind, address, size, ++time_);
     t.state = state;
     publish(t);
   }
   // An access that carries its value.
   void value(uint64_t address, uint64_t value, uint16_t kind = SUBSTRATA_WRITE, uint64_t site = 0,
              uint32_t size = 8) {
-    substrata_transaction t = next(address, kind, size);
+    substrata_transaction t = tests::access(kind, address, size, ++time_);
     t.site = site;
     t.detail = value;
     t.flags = SUBSTRATA_FLAG_VALUE;
@@ -48,15 +49,6 @@ class Feed {
   const char* name() const { return name_.c_str(); }
 
  private:
-  substrata_transaction next(uint64_t address, uint16_t kind, uint32_t size) {
-    substrata_transaction t{};
-    t.time = ++time_;
-    t.address = address;
-    t.kind = kind;
-    t.size = size;
-    return t;
-  }
-
   std::string name_;
   client::feed::Publisher publisher_;
   uint64_t time_ = 0;

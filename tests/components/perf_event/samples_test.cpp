@@ -85,6 +85,7 @@ class FakeSamples : public FakeMachine {
   }
   FakeKernel::Event* event = nullptr;
   DrivenSet& set() { return *set_; }
+  void end() { set_.reset(); }
   std::vector<uint64_t> addresses;
 
  private:
@@ -180,12 +181,9 @@ TEST_F(FakeSamples, EndWhereTheSinkDisarmsTheEvent) {
 }
 
 TEST_F(FakeSamples, LeaveNoRingBehind) {
-  Driver driver(host, fake.kernel(), fake_encoder());
-  {
-    DrivenSet set(driver);
-    arm(&driver, &set);
-    EXPECT_EQ(fake.rings, 1);
-  }
+  arm();
+  EXPECT_EQ(fake.rings, 1);
+  end();
   EXPECT_EQ(fake.rings, 0);
 }
 

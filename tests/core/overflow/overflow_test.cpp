@@ -59,6 +59,14 @@ class Overflow : public fake::LibraryTest {
     ticks += by;
     look_for_overflows(set, nullptr);
   }
+  // Its call of this number comes after so many ticks, and not before.
+  static void expect_call(int number, int64_t after, int set) {
+    move(after - 1, set);
+    EXPECT_EQ(called[set], number - 1);
+    move(1, set);
+    EXPECT_EQ(called[set], number);
+    EXPECT_TRUE(stop_set(set, nullptr).ok());
+  }
 };
 
 struct Actions {
@@ -131,11 +139,7 @@ TEST_F(Overflow, ResetBeginsTheThresholdAnew) {  // PA-22
   EXPECT_EQ(called[set], 1);
   ASSERT_TRUE(reset_set(set).ok());
   move(0, set);
-  move(99, set);
-  EXPECT_EQ(called[set], 1);
-  move(1, set);
-  EXPECT_EQ(called[set], 2);
-  EXPECT_TRUE(stop_set(set, nullptr).ok());
+  expect_call(2, 100, set);
 }
 
 TEST_F(Overflow, SettingAgainReplacesAndClearingSwitchesOff) {  // PA-22
@@ -188,11 +192,7 @@ TEST_F(Overflow, DerivedEventOverflowsByTheTimerOnly) {  // PA-22
   EXPECT_EQ(set_overflow(set, event, 30, OverflowBy::kEither, on_overflow).code, Code::kInvalid);
   ASSERT_TRUE(set_overflow(set, event, 30, OverflowBy::kTimer, on_overflow).ok());
   ASSERT_TRUE(start_set(set).ok());
-  move(9, set);
-  EXPECT_EQ(called[set], 0);
-  move(1, set);
-  EXPECT_EQ(called[set], 1);
-  EXPECT_TRUE(stop_set(set, nullptr).ok());
+  expect_call(1, 10, set);
 }
 
 TEST_F(Overflow, SubstrateThatTellsByItselfNeedsNoTimer) {  // PA-22

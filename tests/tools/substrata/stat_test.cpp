@@ -248,39 +248,38 @@ TEST(StatMetrics, OfAGroupComeWithTheEventsThatTheyNeed) {
   EXPECT_NEAR(report.at("metrics")[0].at("value"), faults / (1e-9 * ns), 1e-6 * faults / (1e-9 * ns));
 }
 
-// A command with definitions of metrics of its own.
-Ran with_metrics(const char* definitions, const std::string& arguments) {
+// What a command that ends well prints as errors, with definitions of metrics of its own.
+std::string table_with(const char* definitions, const std::string& arguments) {
   const TemporaryFolder folder;
   std::ofstream(folder.file("own.metrics")) << definitions;
-  return shell("SUBSTRATA_METRICS_DIR=" + folder.file("") + " " SUBSTRATA_TOOL " " + arguments);
+  const Ran ran = shell("SUBSTRATA_METRICS_DIR=" + folder.file("") + " " SUBSTRATA_TOOL " " + arguments);
+  EXPECT_EQ(ran.status, 0);
+  return ran.errors;
 }
 
 TEST(StatMetrics, ThatDivideByNothingHaveNoNumber) {
-  const Ran ran = with_metrics(
+  const std::string table = table_with(
       "metric NONE\n text x\n term a = example:::constant\n"
       " term b = example:::zero\n formula a / b\n",
       "stat -g NONE -- true");
-  EXPECT_EQ(ran.status, 0);
-  EXPECT_THAT(ran.errors, HasSubstr("<no number>"));
-  EXPECT_THAT(ran.errors, HasSubstr("divides by a count of nothing"));
+  EXPECT_THAT(table, HasSubstr("<no number>"));
+  EXPECT_THAT(table, HasSubstr("divides by a count of nothing"));
 }
 
 // A group without a counter unit had a line of 200 characters for each of its metrics, all of the same reason.
 TEST(StatMetrics, WithoutANumberForOneReasonHaveItOnce) {
-  const Ran ran = with_metrics(
+  const std::string table = table_with(
       "metric ONE\n text x\n term a = no:::such\n formula a\n"
       "metric TWO\n text x\n term a = no:::such\n formula 2 * a\n",
       "stat -g ONE,TWO -- true");
-  EXPECT_EQ(ran.status, 0);
-  EXPECT_THAT(ran.errors, testing::ContainsRegex("<no number> +ONE +.*no:::such"));
-  EXPECT_THAT(ran.errors, testing::ContainsRegex("<no number> +TWO +as ONE\n"));
+  EXPECT_THAT(table, testing::ContainsRegex("<no number> +ONE +.*no:::such"));
+  EXPECT_THAT(table, testing::ContainsRegex("<no number> +TWO +as ONE\n"));
 }
 
 TEST(StatMetrics, WithAFaultAreNamedByFileLineAndColumn) {
-  const Ran ran = with_metrics("metric BAD\n text x\n term a [s] = e\n formula a + 1\n",
-                               "stat -e example:::constant -- true");
-  EXPECT_EQ(ran.status, 0);
-  EXPECT_THAT(ran.errors, HasSubstr("own.metrics:4:10: s and 1 cannot be added"));
+  const std::string table = table_with("metric BAD\n text x\n term a [s] = e\n formula a + 1\n",
+                                       "stat -e example:::constant -- true");
+  EXPECT_THAT(table, HasSubstr("own.metrics:4:10: s and 1 cannot be added"));
 }
 
 TEST(StatMetrics, OfAModelAreCalledModelled) {

@@ -38,22 +38,20 @@ static void read_metrics(void* instance, uint64_t* out) {
   (void)out;
 }
 
-static const struct substrata_owl_module module = {
-    .struct_size = sizeof(struct substrata_owl_module),
+static const struct substrata_owl_module module = {.struct_size = sizeof(struct substrata_owl_module),
 #if defined(BAD_VERSION)
-    .abi = SUBSTRATA_OWL_MODULE_ABI + 1,
+                                                   .abi = SUBSTRATA_OWL_MODULE_ABI + 1,
 #else
-    .abi = SUBSTRATA_OWL_MODULE_ABI,
+                                                   .abi = SUBSTRATA_OWL_MODULE_ABI,
 #endif
-    .name = "bad",
-    .summary = "is refused",
-    .packets = "",
-    .cost = cost,
-    .create = create,
-    .destroy = destroy,
-    .observe = observe,
-    .read = read_metrics,
-};
+                                                   .name = "bad",
+                                                   .summary = "is refused",
+                                                   .packets = "",
+                                                   .cost = cost,
+                                                   .create = create,
+                                                   .destroy = destroy,
+                                                   .observe = observe,
+                                                   .read = read_metrics};
 static const struct substrata_owl_module* const list[] = {&module, NULL};
 
 SUBSTRATA_OWL_ENTRY substrata_owl_modules(void);
