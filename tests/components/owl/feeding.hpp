@@ -17,6 +17,8 @@
 
 namespace substrata::owl::test {
 
+inline constexpr int kMany = tests::kSanitized ? 20'000 : 200'000;  // transactions of a long stream
+
 // A probe point of the tests' own source.
 inline uint32_t add_probe(const std::string& name) {
   uint32_t number = 0;
