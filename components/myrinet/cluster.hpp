@@ -110,7 +110,6 @@ class Cluster {
   void run_before(const Time& until);
   // The same until nothing but the clocks' periods is left to happen.
   void run_out();
-  bool at_rest() const noexcept { return under_way_ == 0; }
 
   const ClusterCounts& counts() const noexcept { return counts_; }
   const ClusterParameters& parameters() const noexcept { return parameters_; }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "protocol_check.hpp"
 #include "simulation.hpp"
 
 namespace substrata::numachine::test {
@@ -153,7 +154,7 @@ TEST(NumachineMachine, KeepsTheProtocolsInvariantsInTime) {
         Simulation run(spec, processes, parameters);
         for (const LineProfile& line : run.model().lines()) {
           // The model keeps no versions, so copies are compared by their states only.
-          const std::string wrong = run.model().protocol().check(line.line);
+          const std::string wrong = ProtocolCheck::check(run.model().protocol(), line.line);
           if (wrong.find("stale") == std::string::npos) {
             EXPECT_EQ(wrong, "") << spec << " " << processes << " " << parameters;
           }

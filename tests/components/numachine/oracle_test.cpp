@@ -1,5 +1,5 @@
-// The machine and its cards against a second simulator: random programs, one access after the other or all processors at
-// once.
+// The machine and its cards against a second simulator: random programs, one access after the other, or all
+// processors at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>

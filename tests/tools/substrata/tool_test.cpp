@@ -214,6 +214,10 @@ TEST(ToolReplay, OfARecordedRunCountsTheSame) {
   const Ran listed = tool("probes " + folder.file("trace"));
   EXPECT_EQ(listed.status, 0);
   EXPECT_THAT(listed.out, HasSubstr("mem.cpu1.accesses"));
+  const std::string shown = printed(tool("probes --from 1000 " + folder.file("trace")));
+  EXPECT_THAT(shown, testing::ContainsRegex("\n +1000 +[0-9]+ mem\\.cpu[01]\\.accesses +0x[0-9a-f]+ "));
+  EXPECT_EQ(count_of(shown, "\n"), 21u) << "a head and twenty";
+  EXPECT_EQ(tool("probes --from 1000000000 " + folder.file("trace")).status, 1) << "there are fewer";
 
   // A file cut in two is read as far as it is whole, and that is an error.
   std::filesystem::resize_file(folder.file("trace"), std::filesystem::file_size(folder.file("trace")) / 2);
