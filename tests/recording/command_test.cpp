@@ -205,7 +205,7 @@ TEST(RecordCommand, RegionsOfTheHighLevelInterfaceAreRecorded) {
   EXPECT_THAT(property(read.writers.at(0).end_properties, "note.threads"), HasSubstr("1 high-level regions"));
 }
 
-// CO-8: what recording costs is measured by runs with and without it, in turns, and told.
+// CO-8: what recording costs is measured by runs with and without it, in turns, and reported.
 TEST(RecordCommand, ItsCostIsMeasuredByInterleavedRuns) {
   const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");

@@ -90,7 +90,7 @@ TEST(ReportCommand, HistogramsOfSeveralMonitorsArePartOfThePage) {
               AllOf(HasSubstr("the first monitor"), HasSubstr("the second monitor")));
 }
 
-TEST(CorrelateCommand, TellsLagAndGain) {
+TEST(CorrelateCommand, ReportsLagAndGain) {
   const TemporaryFolder folder;
   const std::string path = folder.file("r.sub");
   {

@@ -123,7 +123,7 @@ TEST(StatCommand, ShowsNoModelledTemperatureUnasked) {
   EXPECT_THAT(ran.errors, testing::Not(HasSubstr("thermal_model")));
 }
 
-TEST(StatCommand, JsonTellsTotalsAndGoesToTheFile) {
+TEST(StatCommand, JsonReportsTotalsAndGoesToTheFile) {
   NEEDS_PERF();
   const TemporaryFolder folder;
   const Ran ran = tool(std::string("stat") + kEvents + "-e 'thermal_model:::*' --json -o " +

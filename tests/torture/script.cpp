@@ -28,8 +28,8 @@ struct Silence {
 }  // namespace
 
 std::vector<Call> Script::pass() {
-  std::vector<Call> calls = std::exchange(room_, {});
-  calls.reserve(kRoom);
+  std::vector<Call> calls = std::exchange(space_, {});
+  calls.reserve(kSpace);
   const auto note = [&](const char* name, int code) { calls.push_back({name, code}); };
 #define CALL(function, ...) note(#function, function(__VA_ARGS__))
 #define FIND(function, ...) note(#function, function(__VA_ARGS__) != nullptr ? 1 : 0)
@@ -255,7 +255,7 @@ std::vector<Call> Script::pass() {
 }
 
 std::string Script::put_right() {
-  room_.reserve(kRoom);
+  space_.reserve(kSpace);
   std::string wrong;
   const auto expect_ok = [&](const char* what, int code) {
     if (code != PAPI_OK && wrong.empty()) wrong = std::string(what) + " gives " + std::to_string(code);

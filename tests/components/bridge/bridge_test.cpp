@@ -1,4 +1,4 @@
-// The bridge to an installed PAPI (PA-46): off unless asked, told why when absent, and counting when there.
+// The bridge to an installed PAPI (PA-46): off unless asked, with the reason when absent, and counting when there.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <papi.h>
@@ -90,7 +90,7 @@ TEST_F(AskedBridge, SaysWhatIsWrongWithTheLibrary) {  // PA-46
   EXPECT_NE(reason().find("is PAPI 8.0.0"), std::string::npos) << reason();
 }
 
-TEST_F(AskedBridge, AComponentThatCannotServeIsToldWithItsReason) {  // PA-46
+TEST_F(AskedBridge, AComponentThatCannotServeIsReportedWithItsReason) {  // PA-46
   ask(FAKE_PAPI, "broken");
   EXPECT_NE(reason().find("broken: no such card"), std::string::npos) << reason();
   EXPECT_NE(reason().find("gpu: not asked for"), std::string::npos) << reason();

@@ -254,7 +254,7 @@ TEST_F(Myrinet, TagsSeparateThePrograms) {  // MY-8
   EXPECT_EQ(by_size(0), alone);
 }
 
-TEST_F(Myrinet, EachPageIsFollowedByAWordThatTellsOfIt) {  // MY-20
+TEST_F(Myrinet, EachPageIsFollowedByAWordThatAnnouncesIt) {  // MY-20
   // Homes by block: none is asked for, so that all else of the protocol's type are these words.
   Counting set(table_, device_,
                {"PACKETS_SENT:type=2", "PACKETS_SENT:type=3", "PACKETS_SENT:type=7", "BYTES_SENT:type=3",

@@ -36,7 +36,7 @@ void run(const char* workload, std::uint32_t processors) {
 }
 
 // NU-2, NU-4
-TEST(NumachineFace, CountersTellCyclesAndOccurrencesAsTheModelKnowsThem) {
+TEST(NumachineFace, CountersReportCyclesAndOccurrencesAsTheModelKnowsThem) {
   reset().value();
   const Card card = Card::of(0).value();
   const auto cycles = card.arm(0, cycles_of(Event::kReadOrExclusive)).value();
@@ -254,7 +254,7 @@ TEST(NumachineFace, QueuesOfAStationAreThoseOfItsPhases) {
   EXPECT_FALSE(queues(0, 16));
 }
 
-TEST(NumachineFace, RefusalsAreSentences) {
+TEST(NumachineFace, RefusalsAreMessages) {
   const auto nobody = Card::of(SUBSTRATA_NUMACHINE_PROCESSORS);
   ASSERT_FALSE(nobody);
   EXPECT_NE(nobody.error().sentence.find("256 was asked for"), std::string::npos) << nobody.error().sentence;

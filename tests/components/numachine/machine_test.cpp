@@ -91,7 +91,7 @@ TEST(NumachineModel, ReferencesInARowAreChargedAsOneByOne) {
 }
 
 // NU-8, tables 4.8 and 4.9: the bits of the response state register, request by request on an idle machine
-TEST(ResponseStates, TellWhereARequestWasServedAndWhatItMet) {
+TEST(ResponseStates, ReportWhereARequestWasServedAndWhatItMet) {
   Parameters p;
   p.shape.stations = 2;
   const Rack::Use use(Rack::instance());
@@ -172,8 +172,8 @@ TEST(NumachineMachine, RefusesASecondMachineAtOnce) {
   EXPECT_NE(std::string(result.message).find("another NUMAchine"), std::string::npos) << result.message;
 }
 
-// NU-32, issue: the micro-kernels are told apart, by object
-TEST(Causes, OfTheMicroKernelsAreToldApart) {
+// NU-32, issue: the micro-kernels are distinguished, by object
+TEST(Causes, OfTheMicroKernelsAreDistinguished) {
   const auto cause = [](const char* spec, const char* object) {
     Simulation run(spec, 16);
     return run.cause_of(object);

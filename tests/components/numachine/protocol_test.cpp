@@ -410,7 +410,7 @@ TEST(SequentialConsistency, AReadDoesNotPassAWriteOfItsOwnThread) {
 }
 
 // NU-21, figure 4.3: the four states at memory and in a network cache as the thesis describes them
-TEST(Protocol, StatesTellWhereTheCopiesAre) {
+TEST(Protocol, StatesReportWhereTheCopiesAre) {
   Protocol p({.stations = 4, .per_station = 4, .page_bytes = 64, .cache_lines = 64, .network_lines = 64});
   const std::uint64_t line = 0;  // at home on station 0
   EXPECT_EQ(p.block(line).state, BlockState::kLocalValid);

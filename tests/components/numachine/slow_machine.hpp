@@ -444,7 +444,7 @@ class SlowMachine {
     const std::uint64_t waited = begun - now;
     const std::uint64_t looked = begun + 4;
     int owner_station = -1, owner = -1;
-    std::set<std::uint32_t> told;
+    std::set<std::uint32_t> reported;
     bool anyone = false;
     if (m.state == 'D') {
       owner = dirty(home, line);
@@ -476,7 +476,7 @@ class SlowMachine {
           for (const std::uint32_t one : there) anyone = anyone || one != cpu;
           invalidate(there, line, cpu);
           if (entry != nullptr) entry->state = 'I';
-          if (other != station) told.insert(other);
+          if (other != station) reported.insert(other);
         }
       }
     }
@@ -517,9 +517,9 @@ class SlowMachine {
       ready = take_bus(p, home, ready, 9) + 9;
     }
     std::uint64_t agreed = looked;
-    if (!told.empty()) {
+    if (!reported.empty()) {
       const std::uint64_t sent = take_bus(p, home, looked, 1) + 1;
-      for (const std::uint32_t other : told)
+      for (const std::uint32_t other : reported)
         agreed = std::max(agreed, take_bus(p, other, ride(p, home, other, sent, 1), 1) + 1);
     } else if (anyone) {
       agreed = take_bus(p, home, looked, 1) + 1;
@@ -530,7 +530,7 @@ class SlowMachine {
     if (from != station)
       ready = take_bus(p, station, ride(p, from, station, ready, packets), packets) + packets;
     // No other request for the block until it is read, or until others have answered for it.
-    const bool others_answer = owner_station >= 0 || owner >= 0 || !told.empty();
+    const bool others_answer = owner_station >= 0 || owner >= 0 || !reported.empty();
     locked_[line] = others_answer ? ready : begun + service;
     queue_cycles[home] += waited + p.ring_wait;
     p.next = Next::kAnswer;

@@ -246,7 +246,7 @@ TEST_F(Transactions, CarryFourBitsOfTheirPhaseToTheMemory) {
 }
 
 // Section 3.3.2: of two updates a cycle apart the second, refused at 4, is overtaken by the first and sent again
-// anyway: at 26 it has the bus, at 29 the block, and tells the other copy on the station.
+// anyway: at 26 it has the bus, at 29 the block, and invalidates the other copy on the station.
 TEST_F(Transactions, AnUpdateOvertakenByAnotherIsCancelledAndSentAgain) {
   Parameters p = two_stations();
   p.shape.update = true;

@@ -228,7 +228,7 @@ TEST(OwlCapsule, AnotherProcessReadsTheRingByItsPath) {  // OW-4
   substrata_owl_detach(capsule);
 }
 
-TEST(OwlCapsule, NearFullIsToldToTheConsumerWhoMakesRoom) {  // OW-4
+TEST(OwlCapsule, NearFullIsReportedToTheConsumerWhoMakesSpace) {  // OW-4
   Feed feed("owl.test.nearfull");
   TestCapsule capsule(feed.name(), "sampler", "period=1", 1 << 14);
   struct Consumer {

@@ -280,7 +280,7 @@ TEST(OwlPerThread, ABudgetForTwoInstancesMakesTwoAndStillCountsExactly) {
   EXPECT_EQ(sums(apart), exact());
 }
 
-// A module from before there was merge: its description ends with `context`. Its one instance is told when
+// A module from before there was merge: its description ends with `context`. Its one instance learns when
 // two calls overlap.
 struct Old {
   std::atomic<int> inside{0};

@@ -277,7 +277,7 @@ TEST(OwlHeavy, CountsAreNeverTooSmallAndAtMostTheirErrorTooLarge) {  // OW-22
     EXPECT_EQ(found.count(key), exact[key] > kMany / 10u / 20 ? 1u : found.count(key));
 }
 
-TEST(OwlSharing, TellsFalseFromTrue) {  // OW-22
+TEST(OwlSharing, DistinguishesFalseFromTrue) {  // OW-22
   Feed feed("owl.test.sharing");
   TestCapsule capsule(feed.name(), "sharing", "lines=64");
   const auto access = [&](uint32_t who, uint64_t address, uint16_t kind) {

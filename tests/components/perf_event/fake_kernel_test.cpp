@@ -56,7 +56,7 @@ TEST_F(FakeMachine, RefusalsNameTheirReasonAndCure) {  // PA-23
   }
 }
 
-TEST_F(FakeMachine, SeccompIsToldFromPermission) {  // PA-23
+TEST_F(FakeMachine, SeccompIsDistinguishedFromPermission) {  // PA-23
   tree.write("proc/self/status", "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n");
   tree.write("proc/sys/kernel/perf_event_paranoid", "2\n");
   fake.refuse = [](const perf_event_attr&, pid_t, int, int) { return EPERM; };

@@ -293,7 +293,7 @@ TEST_F(Machine, MigrationMovesPagesToTheirWriters) {  // SH-33
   EXPECT_LT(packets[1], packets[0]);
 }
 
-TEST_F(Machine, BadParametersAreRefusedWithASentence) {
+TEST_F(Machine, BadParametersAreRefusedWithAMessage) {
   const std::pair<const char*, const char*> wrong[] = {
       {"homes=elsewhere", "homes"}, {"burst=8", "burst"}, {"colour=red", "colour"}, {"migrate=8", "homes="}};
   for (const auto& [parameters, part] : wrong) {

@@ -112,7 +112,7 @@ TEST_F(CatalogueCalls, ASecondUnknownNameDoesNotMakeAComponentDescribeAllItsEven
   EXPECT_LE(fake::calls.described, described + 3) << "what is near is looked at again";
 }
 
-TEST_F(CatalogueCalls, CodesThatMeanNothingAreToldApart) {
+TEST_F(CatalogueCalls, CodesThatMeanNothingAreDistinguished) {
   EXPECT_EQ(catalogue().name_of(0).error().code, Code::kNoEvent);
   EXPECT_EQ(catalogue().name_of(kPresetMask | 0x7fff).error().code, Code::kNotPreset);
   EXPECT_EQ(catalogue().name_of(kNativeMask | 0x3ffffff).error().code, Code::kNoComponent);

@@ -80,7 +80,7 @@ struct Actions {
     }
   }
   bool operator==(const Actions& other) const {
-    // The C library's own flag (SA_RESTORER), which it adds whenever an action is set, tells nothing.
+    // The C library's own flag (SA_RESTORER), which it adds whenever an action is set, says nothing.
     constexpr int kRestorer = 0x04000000;
     for (size_t i = 0; i < all.size(); ++i) {
       if (all[i].sa_handler != other.all[i].sa_handler ||
@@ -116,7 +116,7 @@ TEST_F(Overflow, HandlerIsCalledOnceForEveryThresholdThatALookFinds) {  // PA-22
   EXPECT_EQ(called[set], 3) << "a stopped set does not overflow";
 }
 
-TEST_F(Overflow, EventsOfOneHandlerAreToldTogetherAndOthersApart) {  // PA-22
+TEST_F(Overflow, EventsOfOneHandlerAreReportedTogetherAndOthersApart) {  // PA-22
   const int set = set_of({"alpha::CYCLES", "alpha::INSTRUCTIONS", "alpha::LOADS"});
   ASSERT_TRUE(set_overflow(set, code("alpha::CYCLES"), 10, OverflowBy::kEither, on_overflow).ok());
   ASSERT_TRUE(set_overflow(set, code("alpha::LOADS"), 10, OverflowBy::kEither, on_overflow).ok());
@@ -195,7 +195,7 @@ TEST_F(Overflow, DerivedEventOverflowsByTheTimerOnly) {  // PA-22
   expect_call(1, 10, set);
 }
 
-TEST_F(Overflow, SubstrateThatTellsByItselfNeedsNoTimer) {  // PA-22
+TEST_F(Overflow, SubstrateThatReportsByItselfNeedsNoTimer) {  // PA-22
   const int set = set_of({"delta:::a"});
   const uint32_t event = code("delta:::a");
   ASSERT_TRUE(set_overflow(set, event, 10, OverflowBy::kEither, on_overflow).ok());

@@ -394,14 +394,14 @@ TEST(AccessTracer, ItsOwnWantOfMemoryDoesNotReachTheProgram) {
   EXPECT_EQ(output_of(traced(folder, "no_memory.cpp")), "nothing\n");
 }
 
-TEST(AccessTracer, AFilterThatCannotBeReadIsToldAndIgnored) {
+TEST(AccessTracer, AFilterThatCannotBeReadIsReportedAndIgnored) {
   TemporaryFolder folder;
   output_of(kBin + "substrata-cc -O2 -o " + (folder / "objects") + " " + kSources + "objects.c");
   const std::string text = output_of("SUBSTRATA_MEMORY_FILTER=colour=red " + (folder / "objects"));
   EXPECT_NE(text.find("'colour' is not known"), std::string::npos) << text;
 }
 
-TEST(AccessTracer, AMissingCompilerIsToldByName) {
+TEST(AccessTracer, AMissingCompilerIsReportedByName) {
   const Ran ran = run("SUBSTRATA_CC=no-such-compiler " + kBin + "substrata-cc -c x.c");
   EXPECT_NE(ran.status, 0);
   const std::string& text = ran.out;

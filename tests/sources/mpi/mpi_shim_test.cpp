@@ -187,7 +187,7 @@ TEST_F(MpiShim, GivesReceiversTheSendersTimeUnderMpich) {  // FE-5
   for (const Json& rank : summary_["ranks"]) EXPECT_GE(rank["latencies"]["virtual"]["least_ns"], 52000);
 }
 
-TEST_F(MpiShim, TellsTheReceivesBetweenThoseThatTheProgramGivesUp) {  // FE-5
+TEST_F(MpiShim, ReportsTheReceivesBetweenThoseThatTheProgramGivesUp) {  // FE-5
   launch(open_mpi(), "given_up.c", {{"SUBSTRATA_MPI_TRACE", folder_ / "trace.%r"}});
   if (IsSkipped() || HasFatalFailure()) return;
   expect_both_ends(SUBSTRATA_TIME_VIRTUAL, kRanks / 2 * 3 * 2);

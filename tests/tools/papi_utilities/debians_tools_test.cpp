@@ -88,7 +88,7 @@ TEST_F(DebiansTools, ComponentAvailListsTheProcessorsSubstrate) {
 }
 
 // PA-12, PA-38: PAPI says 0 MB a node.
-TEST_F(DebiansTools, HardwareAvailTellsTheMemory) {
+TEST_F(DebiansTools, HardwareAvailReportsTheMemory) {
   const std::string out = printed(tool("papi_hardware_avail"));
   EXPECT_EQ(out.find("Memory: 0MB"), std::string::npos) << out;
 }

@@ -138,7 +138,7 @@ TEST(PapiNativeAvail, ListsWhatALibraryPublishes) {
 }
 
 // PA-20
-TEST(PapiHybridNativeAvail, TellsTheTypesOfCores) {
+TEST(PapiHybridNativeAvail, ReportsTheTypesOfCores) {
   const Ran here = utility("papi_hybrid_native_avail -i TASK-CLOCK");
   ASSERT_EQ(here.status, 0) << here.errors;
   EXPECT_THAT(here.out, testing::ContainsRegex("Total events reported: [0-9]+\n"));
@@ -153,7 +153,7 @@ TEST(PapiHybridNativeAvail, TellsTheTypesOfCores) {
   EXPECT_EQ(utility("papi_hybrid_native_avail --mic 1").status, 1);
 }
 
-TEST(PapiComponentAvail, TellsWhichAreActive) {
+TEST(PapiComponentAvail, ReportsWhichAreActive) {
   const std::string out = printed(utility("papi_component_avail -d"));
   const std::size_t active = out.find("Active components:\n");
   ASSERT_NE(active, std::string::npos);
@@ -226,19 +226,19 @@ TEST(PapiEventChooser, ListsWhatFitsBeside) {
 }
 
 // PA-38
-TEST(PapiHardwareAvail, TellsTheMemoryOfEachNode) {
+TEST(PapiHardwareAvail, ReportsTheMemoryOfEachNode) {
   const std::string out = printed(utility("papi_hardware_avail"));
   EXPECT_THAT(out, testing::ContainsRegex("Numa Node 0 Memory +: [1-9][0-9]*MB"));
   EXPECT_THAT(out, HasSubstr("\\-> Status: "));
 }
 
-TEST(PapiMemInfo, TellsTheCaches) {
+TEST(PapiMemInfo, ReportsTheCaches) {
   const std::string out = printed(utility("papi_mem_info"));
   EXPECT_THAT(out, HasSubstr("Cache Information."));
   EXPECT_EQ(count_of(out, "  Total size: "), count_of(out, "  Line size: "));
 }
 
-TEST(PapiVersion, TellsTheVersion) {
+TEST(PapiVersion, ReportsTheVersion) {
   const std::string out = printed(utility("papi_version"));
   EXPECT_TRUE(std::regex_match(out, std::regex("PAPI Version: 7\\.3\\.0\\.0\n"))) << out;
 }

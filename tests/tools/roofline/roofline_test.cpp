@@ -301,7 +301,7 @@ double own_rate(const std::string& out, const std::string& name) {
 // The roofs are measured once for the tests of programs below them: it takes most of their time.
 // Half of the roof above it is the criterion for "on the slope" and "near the roof", of which the best of a few runs
 // counts. Roofs and rates are of processor time, for others use this machine; what they take of memory and its caches
-// remains. No run is faster than the machine, with room for one that others use while its roofs are measured.
+// remains. No run is faster than the machine, with space for one that others use while its roofs are measured.
 TEST(RooflineCommand, ATriadReachesTheSlopeAndAProductInBlocksTheFlatRoof) {
   if (kSanitized) GTEST_SKIP() << "a build with a sanitizer computes slowly";
   const TemporaryFolder folder;

@@ -24,7 +24,7 @@ void expect_refused(int status, const std::string& arguments, const char* named)
   EXPECT_THAT(ran.errors, HasSubstr(named));
 }
 
-TEST(Tool, WithoutACommandItTellsTheCommandsAndFails) {
+TEST(Tool, WithoutACommandItReportsTheCommandsAndFails) {
   const Ran ran = tool("");
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("doctor"));
@@ -93,7 +93,7 @@ TEST(ToolMpirun, ItsOptionsMayFollowTheLaunchersOwn) {
   EXPECT_THAT(tool("mpirun --print -n 2 true --summary x").out, HasSubstr("true --summary x"));
 }
 
-TEST(ToolComponents, TellOriginAndWhetherTheyWork) {
+TEST(ToolComponents, ReportOriginAndWhetherTheyWork) {
   EXPECT_THAT(
       printed(tool("components")),
       testing::ContainsRegex("example +Teaches[^\n]*\n +origin: built-in\n +available: 8 native events"));
@@ -185,7 +185,7 @@ TEST(ToolRun, IsCorrectAndTheSameForOneSeed) {
   EXPECT_EQ(values.at("memory:::ACCESSES"), values.at("memory:::READS") + values.at("memory:::WRITES"));
 }
 
-TEST(ToolRun, RefusesWhatDoesNotExistWithASentence) {
+TEST(ToolRun, RefusesWhatDoesNotExistWithAMessage) {
   expect_refused(1, "run --machine nope --workload fft", "nope");
   expect_refused(1, "run --machine memory --workload fft:points=1024 --events nope:::nothing",
                  "nope:::nothing");
@@ -232,7 +232,7 @@ TEST(ToolReplay, OfNoTraceFails) {
   EXPECT_EQ(tool("replay").status, 2);
 }
 
-TEST(ToolProbes, OfAMachineTellWhatPassed) {
+TEST(ToolProbes, OfAMachineReportWhatPassed) {
   EXPECT_THAT(printed(tool("probes --machine memory --workload fft:points=1024 --nodes 2")),
               testing::ContainsRegex("mem\\.cpu1\\.accesses +[1-9][0-9]*"));
 }
@@ -253,7 +253,7 @@ TEST(ToolImport, OfLackeysTextMakesATrace) {
   EXPECT_EQ(tool("import unknown a b").status, 2);
 }
 
-// A launcher that only tells what it is and what it was given.
+// A launcher that only prints what it is and what it was given.
 std::string launcher(const TemporaryFolder& folder, const std::string& version) {
   const std::string path = folder.file("launcher");
   std::ofstream(path) << "#!/bin/sh\nif [ \"$1\" = --version ]; then echo '" << version
@@ -286,7 +286,7 @@ TEST(ToolMpirun, PreloadsTheShimOfTheLaunchersMpi) {
 }
 
 // MY-21
-TEST(ToolMpirun, TellsTheRanksOfTheClusterAndItsFolder) {
+TEST(ToolMpirun, ReportsTheRanksOfTheClusterAndItsFolder) {
   const std::string shim = std::string(SUBSTRATA_LIBRARIES) + "/libsubstrata_mpi_openmpi.so";
   if (!std::filesystem::exists(shim)) GTEST_SKIP() << "no shim for Open MPI was built";
   const TemporaryFolder folder;
