@@ -62,9 +62,7 @@ TEST_F(Refused, BusActivityIsInCyclesOrTransactions) {
 
 // Sections 4.3.6 and 4.4.4
 TEST_F(Refused, ATimeOutIsABusErrorAndTheInstructionBeginsAgain) {
-  Parameters p = two_stations();
-  p.retry_cycles = 5000;
-  begin(p);
+  begin_with_late_retries();
   latency(4, 0, kWrite);
   run({{0, 0, kRead, 0}, {1, 0, kRead, 10}});
   const Truth& t = model_->truth(1);

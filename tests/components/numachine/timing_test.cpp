@@ -117,9 +117,7 @@ TEST_F(Transactions, ACancelledUpgradeGoesOnAsAReadExclusive) {
 // The second one's upgrade, refused at 4, would go again 5000 cycles later, past the time-out: it had no ownership
 // then, and when it begins again its copy is gone.
 TEST_F(Transactions, AnUpgradeThatTimesOutIsAnUnsuccessfulOwnershipMiss) {
-  Parameters p = two_stations();
-  p.retry_cycles = 5000;
-  begin(p);
+  begin_with_late_retries();
   latency(0, 0, kRead);
   latency(1, 0, kRead);
   run({{0, 0, kWrite, 0}, {1, 0, kWrite, 1}});
