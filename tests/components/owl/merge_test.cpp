@@ -154,8 +154,8 @@ TEST(OwlPerThread, HistogramsOfFourThreadsSumToTheExactCountWhileTheyAreRead) {
   const auto [apart, single] =
       attach_both("owl-merge.histogram", "histogram", "counters=32", "merge-histogram");
   uint64_t last = 0;
-  publish_at_once(probe, [&] {
-    const uint64_t now = metric(apart, "ACCESSES");
+  publish_at_once(probe, [&last, &capsule = apart] {
+    const uint64_t now = metric(capsule, "ACCESSES");
     EXPECT_GE(now, last);
     last = now;
   });
